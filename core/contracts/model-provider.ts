@@ -1,0 +1,23 @@
+import type { JsonSchema } from './tool.ts';
+
+/** A language model. Throws `MemoryError('MODEL_FAILED' | 'MODEL_TIMEOUT')`. */
+export interface ModelProvider {
+  readonly name: string;
+  readonly model: string;
+  generate(request: GenerateRequest): Promise<GenerateResult>;
+}
+
+export interface GenerateRequest {
+  system: string;
+  prompt: string;
+  /** Asks for JSON of this schema; the caller validates the reply all the same. */
+  schema?: JsonSchema;
+  maxTokens?: number;
+  signal?: AbortSignal;
+}
+
+export interface GenerateResult {
+  text: string;
+  inputTokens: number;
+  outputTokens: number;
+}

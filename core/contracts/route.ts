@@ -1,0 +1,45 @@
+import type { ErrorCode } from '../errors.ts';
+import type { JsonSchema } from './tool.ts';
+
+/**
+ * A route: the one place of its path, words, schemas, errors and work. Routing, validation,
+ * authentication, OpenAPI and the docs come from it.
+ */
+export interface RouteDefinition<Query = unknown, Body = unknown, Result = unknown> {
+  method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  /** Below the base path; `:name` is a segment, `*name` the rest: `/v1/admin/files/*path`. */
+  path: string;
+  /** `none` for all, `tools` for the API key, `admin` for the admin secret. */
+  auth: 'none' | 'tools' | 'admin';
+  /** Heading of the group in OpenAPI and the docs. */
+  tag: string;
+  summary: string;
+  description?: string;
+  /** Strict: an unknown parameter is a 400 that names it. Default: none is taken. */
+  querySchema?: JsonSchema;
+  /** Strict. Default: no body is read. */
+  bodySchema?: JsonSchema;
+  /** Of the 2xx answer; `null` where it is not JSON. */
+  resultSchema: JsonSchema | null;
+  /** Of the 2xx answer; default `application/json`. */
+  contentType?: string;
+  status?: number;
+  errorCodes: readonly ErrorCode[];
+  handle(request: RouteRequest<Query, Body>): Promise<Result> | Result;
+}
+
+export interface RouteRequest<Query = unknown, Body = unknown> {
+  /** Decoded once by the router, and nothing more: parsers reject what is off. */
+  params: Readonly<Record<string, string>>;
+  query: Query;
+  body: Body;
+  /** Lower-case name. */
+  header(name: string): string | null;
+  /** The client's address, `X-Forwarded-For` regarded only behind a trusted proxy. */
+  address: string;
+  /** Names this request in logs and error bodies: 32 hex digits. */
+  traceId: string;
+  signal: AbortSignal;
+  setStatus(status: number): void;
+  setHeader(name: string, value: string): void;
+}

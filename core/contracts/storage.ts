@@ -1,0 +1,287 @@
+import type {
+  AccessAction,
+  AccessOutcome,
+  AccessRecord,
+  AuditRecord,
+  EventRecord,
+  FileKey,
+  FileListing,
+  FileRecord,
+  FileState,
+  FolderListing,
+  IdempotencyRecord,
+  NewRevision,
+  RevisionAction,
+  RevisionRecord,
+  RevisionStep,
+  ScopeKey,
+  ScopeState,
+  UserListing,
+} from './records.ts';
+import type { Logger } from './plugin.ts';
+
+/**
+ * Where memory is kept. A driver throws nothing but `MemoryError`: `STORAGE_UNAVAILABLE` when the
+ * database can't be reached or stays locked, `STORAGE_FULL` when it can't be written.
+ *
+ * All text is compared byte for byte. No method reaches a row of a scope that was not named, except
+ * those of the admin's lists, which say so.
+ */
+export interface Storage {
+  /** `sqlite`, `mysql`, or a third party's name. */
+  readonly name: string;
+  /** Opens the database, checks its version and runs its migrations. Called once. */
+  init(options: StorageOptions): Promise<void>;
+  /** Waits for what is under way, then frees every handle. Further calls reject. */
+  close(): Promise<void>;
+  /** Resolves when the database answers. */
+  ping(): Promise<void>;
+  /** Versions and settings for the operator: no secrets, no paths of the machine. */
+  describe(): Promise<StorageDescription>;
+
+  /**
+   * THE write: locks the scopes in the order given, reads what `request` names, calls `decide`
+   * with it, and applies what `decide` returns, all in one transaction; resolves after the commit.
+   *
+   * `decide` is synchronous and pure. It may be called again when the transaction is replayed, and
+   * what it throws (a `MemoryError`) rejects this call alone: nothing of it is written.
+   */
+  mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R>;
+
+  readonly files: FileStore;
+  readonly revisions: RevisionStore;
+  readonly log: LogStore;
+  readonly audit: AuditStore;
+  readonly config: ConfigStore;
+  readonly leases: LeaseStore;
+}
+
+export interface StorageOptions {
+  log: Logger;
+  /** The service's clock, milliseconds. Leases go by the database's clock instead. */
+  now: () => number;
+}
+
+export interface StorageDescription {
+  name: string;
+  driver: string;
+  /** The database's own version: `3.52.0`, `10.11.6-MariaDB`. */
+  version: string;
+  schemaVersion: number;
+  settings: Record<string, string | number | boolean>;
+}
+
+export interface MutateRequest {
+  /** Locked in this order: a user's scope before the shared one. Created when absent. */
+  scopes: readonly ScopeKey[];
+  /** Read with content, deleted ones too. Their scopes are among `scopes`. */
+  files: readonly FileKey[];
+  idempotency?: { scope: ScopeKey; keyHash: string };
+  guards?: readonly Guard[];
+}
+
+/**
+ * A condition that is checked, and counted, in the transaction of the write that it rides on.
+ * A lost lease rejects with `RUN_STATE` (`details.reason: 'lease_lost'`), a spent budget with
+ * `QUOTA_EXCEEDED` (`details.limit` is the budget's name).
+ */
+export type Guard =
+  { kind: 'lease'; name: string; fence: number } | { kind: 'budget'; name: string; max: number };
+
+/** What `decide` sees: the rows as they are under the lock. */
+export interface Current {
+  scope(scope: ScopeKey): ScopeState;
+  file(key: FileKey): FileState | null;
+  readonly idempotency: IdempotencyRecord | null;
+}
+
+export interface Decision<R> {
+  result: R;
+  /** How many writes a budget guard counts. */
+  writes: number;
+  changes: Changes;
+}
+
+/** Whole new rows: the driver computes nothing. An absent member changes nothing. */
+export interface Changes {
+  scopes?: readonly ScopeState[];
+  /** Also marks the search index of these files as behind. */
+  files?: readonly FileState[];
+  revisions?: readonly NewRevision[];
+  access?: readonly AccessRecord[];
+  idempotency?: IdempotencyRecord;
+  audit?: readonly AuditRecord[];
+}
+
+/** A page of a list by keyset: `after` is the key of the last row seen, in the sort's columns. */
+export interface PageRequest {
+  /** 1–500. */
+  limit: number;
+  order: 'asc' | 'desc';
+  after: readonly (string | number)[] | null;
+}
+
+export interface PageResult<T> {
+  items: readonly T[];
+  /** The key of the last row examined; `null` at the end of the list. */
+  next: readonly (string | number)[] | null;
+}
+
+export type FileSort = 'path' | 'updatedAt' | 'size' | 'reads' | 'writes';
+
+/** Filters combine with AND; `null` or absent means any. */
+export interface FileFilter {
+  /** Text that the physical path starts with. */
+  prefix?: string | null;
+  scope?: ScopeKey | null;
+  /** Text that the physical path contains, without regard to ASCII case. */
+  contains?: string | null;
+}
+
+export interface FileStore {
+  /** A file with its content, a deleted one too. */
+  get(key: FileKey): Promise<FileState | null>;
+  /** Files that exist, by path ascending, from the first path after `after` that starts with `prefix`. */
+  list(
+    scope: ScopeKey,
+    options: { prefix: string; after: string | null; limit: number },
+  ): Promise<readonly FileRecord[]>;
+  /** Admin: across scopes, by scope and path or by another sort. */
+  listAll(
+    filter: FileFilter,
+    page: PageRequest & { sort: FileSort },
+  ): Promise<PageResult<FileListing>>;
+  /** Admin: a file with its reads. */
+  getListing(key: FileKey): Promise<FileListing | null>;
+  /**
+   * Admin: what stands directly below `folder` (physical, ends in `/`, or empty for the roots):
+   * folders rolled up and files, in one list by name ascending.
+   */
+  listFolder(
+    folder: string,
+    page: PageRequest,
+  ): Promise<PageResult<{ folder: FolderListing } | { file: FileListing }>>;
+  /** Admin: scopes of users that have files, by user id. */
+  listUsers(
+    filter: { contains?: string | null },
+    page: PageRequest,
+  ): Promise<PageResult<UserListing>>;
+  /** How many files have a search index that is behind. */
+  countBehind(): Promise<number>;
+}
+
+export interface RevisionFilter {
+  scope?: ScopeKey | null;
+  path?: FileKey | null;
+  actor?: string | null;
+  action?: RevisionAction | null;
+  runId?: string | null;
+  traceId?: string | null;
+  toolCallId?: string | null;
+  /** Inclusive. */
+  since?: number | null;
+  /** Exclusive. */
+  until?: number | null;
+}
+
+/** What leads from a file's present content back to an earlier one. One consistent snapshot. */
+export interface RevisionChain {
+  file: FileState;
+  /** Rows after the version asked for, ascending, up to the first keyframe or the head. */
+  steps: readonly RevisionStep[];
+}
+
+export interface PruneFilter {
+  scope?: ScopeKey | null;
+  path?: FileKey | null;
+  /** Rows from before this time. */
+  olderThan?: number | null;
+  /** Rows beyond a file's newest n, at least 1. */
+  keepLast: number;
+}
+
+export interface PruneCount {
+  pruned: number;
+  bytes: number;
+}
+
+export interface RevisionStore {
+  /** Admin: by id. */
+  get(id: string): Promise<RevisionRecord | null>;
+  /** Admin: by id, newest first unless `order` says otherwise. The page key is `[id]`. */
+  list(filter: RevisionFilter, page: PageRequest): Promise<PageResult<RevisionRecord>>;
+  /** `null` when the file is absent. `steps` lacks pruned rows: core looks for gaps. */
+  chain(key: FileKey, version: number): Promise<RevisionChain | null>;
+  /** The newest revision of a file at or before a time; `null` when none is kept. */
+  at(key: FileKey, time: number): Promise<RevisionRecord | null>;
+  /**
+   * Admin: removes the oldest rows of files, never a file's newest; in small transactions, each
+   * with an audit row made by `audit`. `dryRun` counts alone.
+   */
+  prune(
+    filter: PruneFilter,
+    options: { dryRun: boolean; audit: (count: PruneCount) => AuditRecord; signal?: AbortSignal },
+  ): Promise<PruneCount>;
+}
+
+export interface AccessFilter {
+  scope?: ScopeKey | null;
+  path?: FileKey | null;
+  /** Physical prefix. */
+  prefix?: string | null;
+  actor?: string | null;
+  tool?: string | null;
+  action?: AccessAction | null;
+  outcome?: AccessOutcome | null;
+  traceId?: string | null;
+  toolCallId?: string | null;
+  revisionId?: string | null;
+  since?: number | null;
+  until?: number | null;
+}
+
+export interface LogStore {
+  /** Writes a batch in one transaction, and counts its reads in the files' statistics. */
+  append(batch: LogBatch): Promise<void>;
+  /** Admin. The page key is `[id]`. */
+  listAccess(filter: AccessFilter, page: PageRequest): Promise<PageResult<AccessRecord>>;
+  /** Admin: the root events of a trace, oldest first, at most 200. */
+  eventsOfTrace(traceId: string): Promise<readonly EventRecord[]>;
+  /** Admin. */
+  eventOfToolCall(toolCallId: string): Promise<EventRecord | null>;
+  /** Removes at most `limit` of the oldest rows from before a time; how many it removed. */
+  expire(what: 'events' | 'access' | 'idempotency', before: number, limit: number): Promise<number>;
+}
+
+export interface LogBatch {
+  access: readonly AccessRecord[];
+  events: readonly EventRecord[];
+}
+
+export interface AuditStore {
+  /** Admin. The page key is `[id]`. */
+  list(
+    filter: { action?: string | null; since?: number | null; until?: number | null },
+    page: PageRequest,
+  ): Promise<PageResult<AuditRecord>>;
+}
+
+/** Settings of `svc_config`: JSON values by key. */
+export interface ConfigStore {
+  /** Every entry whose key starts with `prefix`. A value that is not JSON is left out. */
+  entries(prefix: string): Promise<Record<string, unknown>>;
+  /** All of them or none, with the audit row in the same transaction. */
+  set(entries: Record<string, unknown>, audit: AuditRecord | null): Promise<void>;
+  /** Keeps `value` unless the key has one; what the key has then. */
+  setIfAbsent(key: string, value: unknown): Promise<unknown>;
+}
+
+/** Leases by the database's clock: one holder at a time, and a fence that only grows. */
+export interface LeaseStore {
+  /** The fence, or `null` while another holder's lease lasts. */
+  claim(name: string, holder: string, ttlMs: number): Promise<number | null>;
+  /** `false` when the lease was lost. */
+  renew(name: string, fence: number, ttlMs: number): Promise<boolean>;
+  /** Frees the lease if it is still this one. */
+  release(name: string, fence: number): Promise<void>;
+}

@@ -1,0 +1,190 @@
+import type { ErrorCode } from '../errors.ts';
+import type { SpanAttributes, SpanKind } from './records.ts';
+
+/** Plain JSON Schema (draft 2020-12), as every framework takes it. */
+export type JsonSchema = Record<string, unknown>;
+
+/**
+ * A tool: the one place of its name, words, schemas, errors and work. Types, validation, HTTP,
+ * adapters, OpenAPI, docs and the Playground come from it. `userId` is in no schema.
+ */
+export interface ToolDefinition<Arguments = unknown, Result = unknown> {
+  /** `memory_…`, lower case with underscores. */
+  name: string;
+  title: string;
+  /** What a model reads: what it does, when to use it, what its paths look like. */
+  description: string;
+  inputSchema: JsonSchema;
+  outputSchema: JsonSchema;
+  readOnly: boolean;
+  requiresModel: boolean;
+  /** Off unless the configuration switches it on. */
+  optional?: boolean;
+  /** The codes that this tool itself can answer, beside those of any tool. */
+  errorCodes: readonly ErrorCode[];
+  example: { arguments: Arguments; result: Result };
+  /** Why it can't be used right now; `null` when it can. Default: always usable. */
+  unavailable?(services: MemoryServices): ErrorCode | null;
+  run(services: MemoryServices, args: Arguments, call: ToolCall): Promise<Result>;
+}
+
+/** A tool as `GET /v1/tools` lists it. */
+export interface ToolDescription {
+  name: string;
+  title: string;
+  description: string;
+  inputSchema: JsonSchema;
+  outputSchema: JsonSchema;
+  requiresModel: boolean;
+  readOnly: boolean;
+  available: boolean;
+}
+
+/** Who calls, under which ids, and where its phases are recorded. */
+export interface Caller {
+  /** `null` for work on shared memory alone. */
+  userId: string | null;
+  actor: string;
+  tool: string | null;
+  toolCallId: string | null;
+  trace: Trace;
+  runId?: string | null;
+  signal?: AbortSignal | undefined;
+}
+
+/** A tool call under way. */
+export interface ToolCall extends Caller {
+  userId: string;
+  tool: string;
+  toolCallId: string;
+  /** Present on a write that came with an idempotency key: SHA-256 in hex. */
+  idempotency?: { keyHash: string; requestHash: string };
+  /** Set by the write path when the answer is the first one, replayed. */
+  onReplay?(first: { toolCallId: string; traceId: string }): void;
+}
+
+/** Where spans are recorded. `start` is cheap and never throws. */
+export interface Trace {
+  readonly traceId: string;
+  start(kind: SpanKind, name: string): Span;
+}
+
+export interface Span {
+  end(attributes?: SpanAttributes): void;
+  /** Ends it as failed; `error` gives the code alone. */
+  fail(error: unknown, attributes?: SpanAttributes): void;
+}
+
+export interface ToolRequest {
+  context: {
+    userId: string;
+    /** 1–64 characters; default `agent`. */
+    actor?: string;
+    /** The framework's own id of this call, kept beside the service's. */
+    toolCallId?: string;
+  };
+  arguments: unknown;
+  /** 1–255 printable ASCII characters. Taken by writes alone. */
+  idempotencyKey?: string;
+  /** W3C Trace Context of the caller. */
+  traceparent?: string;
+  signal?: AbortSignal;
+}
+
+export interface ToolResponse<Result = unknown> {
+  result: Result;
+  traceId: string;
+  toolCallId: string;
+  durationMs: number;
+  /** The first answer to this idempotency key. */
+  replayed?: true;
+}
+
+/** Runs tools: the service in this process, or a client over HTTP. Adapters take either. */
+export interface ToolRunner {
+  listTools(): Promise<readonly ToolDescription[]>;
+  execute(name: string, request: ToolRequest): Promise<ToolResponse>;
+}
+
+/** What a tool works with. Every path is virtual and parsed by the service. */
+export interface MemoryServices {
+  files: FileService;
+  /** Absent until a search, a context builder or a model is there. */
+  remember: RememberService | null;
+}
+
+export interface ListedFile {
+  path: string;
+  size: number;
+  version: number;
+  updatedAt: string;
+}
+
+export interface WriteResult {
+  path: string;
+  version: number;
+  /** The revision that was written; the present one when unchanged. */
+  revisionId: string;
+  created: boolean;
+  unchanged: boolean;
+}
+
+export interface PatchEdit {
+  oldText: string;
+  newText: string;
+  replaceAll?: boolean;
+}
+
+export interface PatchArguments {
+  path: string;
+  edits?: readonly PatchEdit[];
+  append?: { text: string; afterHeading?: string };
+  reason?: string;
+  ifVersion?: number;
+}
+
+export interface FileService {
+  list(
+    args: { path?: string; limit?: number; cursor?: string },
+    call: ToolCall,
+  ): Promise<{ files: ListedFile[]; nextCursor: string | null }>;
+  read(
+    args: { path: string; startLine?: number; endLine?: number },
+    call: ToolCall,
+  ): Promise<{
+    path: string;
+    content: string;
+    version: number;
+    updatedAt: string;
+    totalLines: number;
+  }>;
+  write(
+    args: { path: string; content: string; reason?: string; ifVersion?: number },
+    call: ToolCall,
+  ): Promise<WriteResult>;
+  patch(
+    args: PatchArguments,
+    call: ToolCall,
+  ): Promise<{
+    path: string;
+    version: number;
+    revisionId: string;
+    replacements: number;
+    unchanged: boolean;
+  }>;
+  remove(
+    args: { path: string; reason?: string; ifVersion?: number },
+    call: ToolCall,
+  ): Promise<{ path: string; version: number; revisionId: string }>;
+  move(
+    args: { from: string; to: string; reason?: string; ifVersion?: number },
+    call: ToolCall,
+  ): Promise<{ from: string; to: string; version: number; revisionId: string }>;
+}
+
+export interface RememberService {
+  remember(
+    args: { text: string; reason?: string; maxWrites?: number; dryRun?: boolean },
+    call: ToolCall,
+  ): Promise<unknown>;
+}

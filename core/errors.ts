@@ -1,0 +1,320 @@
+/**
+ * The one table of error codes. A code is API: it is never renamed, and each has one HTTP status,
+ * one default message and one sentence that says what to do next.
+ *
+ * `docs/reference/errors.md` is generated from this table.
+ */
+export const ERROR_CODES = {
+  INVALID_REQUEST: {
+    status: 400,
+    retryable: false,
+    message: 'The request is not valid.',
+    action: 'Mend the fields that details.issues names, then send it again.',
+  },
+  INVALID_PATH: {
+    status: 400,
+    retryable: false,
+    message: 'The path is not valid.',
+    action:
+      'Use user/<path> or shared/<path> with plain segments; paths are rejected, never repaired.',
+  },
+  INVALID_USER_ID: {
+    status: 400,
+    retryable: false,
+    message: 'The user id is not valid.',
+    action: 'Use 1 to 128 of A-Z a-z 0-9 . _ @ | : + = ~ -, the first a letter or digit.',
+  },
+  INVALID_CONTENT: {
+    status: 400,
+    retryable: false,
+    message: 'The content is not well-formed text.',
+    action: 'Send well-formed Unicode text without NUL characters.',
+  },
+  INVALID_CURSOR: {
+    status: 400,
+    retryable: false,
+    message: 'The cursor does not belong to this list.',
+    action:
+      'Start again without a cursor, and keep filters, sort and order the same between pages.',
+  },
+  UNAUTHORIZED: {
+    status: 401,
+    retryable: false,
+    message: 'The credential is missing or wrong.',
+    action:
+      'Send Authorization: Bearer <SERVICE_API_KEY> to the tools API, or x-admin-secret to the admin API.',
+  },
+  HOST_NOT_ALLOWED: {
+    status: 403,
+    retryable: false,
+    message: 'This Host is not allowed.',
+    action: 'Add the host name to SERVICE_ALLOWED_HOSTS.',
+  },
+  READ_ONLY_SCOPE: {
+    status: 403,
+    retryable: false,
+    message: 'Shared memory is read-only for tools.',
+    action: 'Write below user/, or set SERVICE_SHARED_WRITES=true.',
+  },
+  NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    message: 'There is no such route.',
+    action: 'See /v1/openapi.json for the routes. Routes are matched with regard to case.',
+  },
+  FILE_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    message: 'There is no such memory file.',
+    action: 'List the files with memory_list, or create it with memory_write.',
+  },
+  REVISION_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    message: 'There is no such revision.',
+    action: 'It may have been pruned; list the revisions that remain.',
+  },
+  TOOL_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    message: 'There is no such tool, or it is switched off.',
+    action: 'List the tools with GET /v1/tools; memory_delete and memory_move are off by default.',
+  },
+  DOC_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    message: 'There is no such page.',
+    action: 'List the pages with GET /v1/docs.',
+  },
+  TRACE_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    message: 'There is no such trace.',
+    action: 'Traces are written within a second of the call and removed after their retention.',
+  },
+  RUN_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    message: 'There is no such dream run.',
+    action: 'List the runs with GET /v1/admin/dream/runs.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    retryable: false,
+    message: 'The route does not take this method.',
+    action: 'The Allow header names the methods that it takes.',
+  },
+  REQUEST_TIMEOUT: {
+    status: 408,
+    retryable: true,
+    message: 'The request took too long to arrive.',
+    action: 'Send it again over a faster connection.',
+  },
+  VERSION_CONFLICT: {
+    status: 409,
+    retryable: false,
+    message: 'The file is at another version.',
+    action: 'Read the file again, merge, and write with the version that you read.',
+  },
+  DREAM_RUNNING: {
+    status: 409,
+    retryable: true,
+    message: 'A dream run of this user is under way.',
+    action: 'Wait until it ends, or cancel it.',
+  },
+  RUN_STATE: {
+    status: 409,
+    retryable: false,
+    message: 'The dream run is not in a state for that.',
+    action: 'Read the run; only a run that awaits review can be applied or rejected.',
+  },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    retryable: false,
+    message: 'The content or body is too large.',
+    action: 'Split it, or raise SERVICE_MAX_FILE_BYTES or SERVICE_MAX_BODY_BYTES.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    retryable: false,
+    message: 'Only JSON bodies are taken.',
+    action: 'Send Content-Type: application/json.',
+  },
+  PATCH_NOT_FOUND: {
+    status: 422,
+    retryable: false,
+    message: 'The text to replace is not in the file.',
+    action: 'Read the file and copy oldText from it exactly, white space included.',
+  },
+  PATCH_AMBIGUOUS: {
+    status: 422,
+    retryable: false,
+    message: 'The text to replace occurs more than once.',
+    action: 'Lengthen oldText until it is unique, or set replaceAll.',
+  },
+  QUOTA_EXCEEDED: {
+    status: 422,
+    retryable: false,
+    message: 'A limit is reached.',
+    action: 'Remove or merge what is not needed, or raise the limit that details names.',
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    status: 422,
+    retryable: false,
+    message: 'This idempotency key was used for another request.',
+    action: 'Use a new key for each distinct request.',
+  },
+  RATE_LIMITED: {
+    status: 429,
+    retryable: true,
+    message: 'Too many requests.',
+    action: 'Wait as long as Retry-After says.',
+  },
+  INTERNAL: {
+    status: 500,
+    retryable: false,
+    message: 'The service failed unexpectedly.',
+    action: 'Look for the trace id in the service log.',
+  },
+  MODEL_FAILED: {
+    status: 502,
+    retryable: true,
+    message: 'The model provider failed.',
+    action: 'Try again; look at the provider and its base URL when it persists.',
+  },
+  EMBEDDING_FAILED: {
+    status: 502,
+    retryable: true,
+    message: 'The embedding provider failed.',
+    action: 'Try again; look at the provider and its base URL when it persists.',
+  },
+  MODEL_NOT_CONFIGURED: {
+    status: 503,
+    retryable: false,
+    message: 'This tool needs a model, and none is configured.',
+    action: 'Set SERVICE_MODEL_PROVIDER and its settings, or use the raw file tools.',
+  },
+  ADMIN_DISABLED: {
+    status: 503,
+    retryable: false,
+    message: 'The admin API is off because no admin secret is set.',
+    action: 'Set SERVICE_ADMIN_SECRET (32 characters or more).',
+  },
+  TOOLS_DISABLED: {
+    status: 503,
+    retryable: false,
+    message: 'The tools API is off because no API key is set.',
+    action: 'Set SERVICE_API_KEY (32 characters or more).',
+  },
+  STORAGE_UNAVAILABLE: {
+    status: 503,
+    retryable: true,
+    message: 'The database does not answer.',
+    action: 'Try again after Retry-After; repeat writes with the same Idempotency-Key.',
+  },
+  SHUTTING_DOWN: {
+    status: 503,
+    retryable: true,
+    message: 'The service is shutting down.',
+    action: 'Try again after Retry-After, on another instance.',
+  },
+  MODEL_TIMEOUT: {
+    status: 504,
+    retryable: true,
+    message: 'The model did not answer in time.',
+    action: 'Try again, or raise the provider time limit.',
+  },
+  STORAGE_FULL: {
+    status: 507,
+    retryable: true,
+    message: 'The disk is full or read-only; nothing was written.',
+    action: 'Free space; reads go on, and writes resume without a restart.',
+  },
+} as const satisfies Record<string, ErrorCodeEntry>;
+
+/** A code of {@link ERROR_CODES}. */
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** One row of the table: what a code means over HTTP and what its reader does next. */
+export interface ErrorCodeEntry {
+  status: number;
+  retryable: boolean;
+  message: string;
+  action: string;
+}
+
+/** The `error` member of every answer that is not 2xx. */
+export interface ErrorBody {
+  code: ErrorCode;
+  message: string;
+  details?: Record<string, unknown>;
+  retryable: boolean;
+  traceId?: string;
+  toolCallId?: string;
+}
+
+/** What an error may carry beside its code and message. */
+export interface MemoryErrorOptions {
+  /** Safe to show to the caller: never content, SQL, secrets or paths of the machine. */
+  details?: Record<string, unknown>;
+  /** What was caught; logged, never sent. */
+  cause?: unknown;
+  /** Overrides the table where one code has two statuses (412 for `If-Match`). */
+  status?: number;
+  /** Sent as the `Retry-After` header, in seconds. */
+  retryAfterSeconds?: number;
+}
+
+/**
+ * The one error that crosses a seam of the service: storage drivers, tools, plugins and HTTP throw
+ * it, and whatever else is thrown is answered as `INTERNAL`.
+ *
+ * @example
+ * throw new MemoryError('FILE_NOT_FOUND', 'user/profile.md does not exist.', {
+ *   details: { path: 'user/profile.md' },
+ * });
+ */
+export class MemoryError extends Error {
+  override readonly name = 'MemoryError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly details: Record<string, unknown> | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, message?: string, options: MemoryErrorOptions = {}) {
+    const entry = ERROR_CODES[code];
+    super(message ?? entry.message, options.cause === undefined ? {} : { cause: options.cause });
+    this.code = code;
+    this.status = options.status ?? entry.status;
+    this.retryable = entry.retryable;
+    this.details = options.details;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/**
+ * Turns whatever was thrown into a `MemoryError`: itself when it is one, else `INTERNAL` with the
+ * original as `cause` and nothing of it in the message.
+ */
+export function toMemoryError(thrown: unknown): MemoryError {
+  if (thrown instanceof MemoryError) return thrown;
+  return new MemoryError('INTERNAL', undefined, { cause: thrown });
+}
+
+/** The JSON that an error becomes on the wire. */
+export function toErrorBody(
+  error: MemoryError,
+  ids: { traceId?: string; toolCallId?: string } = {},
+): { error: ErrorBody } {
+  return {
+    error: {
+      code: error.code,
+      message: error.message,
+      ...(error.details === undefined ? {} : { details: error.details }),
+      retryable: error.retryable,
+      ...(ids.traceId === undefined ? {} : { traceId: ids.traceId }),
+      ...(ids.toolCallId === undefined ? {} : { toolCallId: ids.toolCallId }),
+    },
+  };
+}

@@ -1,0 +1,210 @@
+import type { FileKey, ScopeKey } from '../contracts/records.ts';
+import { MemoryError } from '../errors.ts';
+
+/** Limits of a path below its root, in bytes of UTF-8 and in segments. */
+export const PATH_LIMITS = { bytes: 512, segments: 16, segmentBytes: 128 } as const;
+
+/** A user id that {@link parseUserId} let through. */
+export type UserId = string & { readonly brand: 'UserId' };
+
+const USER_ID = /^[A-Za-z0-9][A-Za-z0-9._@|:+=~-]{0,127}$/;
+// Most paths are plain ASCII: one linear test spares them the Unicode checks.
+const PLAIN_SEGMENT = /^[A-Za-z0-9_-](?:[A-Za-z0-9_. -]*[A-Za-z0-9_-])?$/;
+const FORBIDDEN = /[\\:*?"<>|%]/;
+// Controls, line separators, bidi and other format characters, and whatever shows as nothing
+// (zero-width, fillers, variation selectors). Unassigned characters stay allowed: which they are
+// depends on the Unicode version of the runtime, and a path must not.
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+const EDGE_SPACE = /^\p{White_Space}|\p{White_Space}$/u;
+
+/**
+ * Takes a user id as it is, or throws `INVALID_USER_ID`: 1 to 128 of `A-Z a-z 0-9 . _ @ | : + = ~ -`,
+ * the first a letter or digit. Case counts.
+ */
+export function parseUserId(value: unknown): UserId {
+  if (typeof value === 'string' && USER_ID.test(value)) return value as UserId;
+  throw new MemoryError('INVALID_USER_ID');
+}
+
+/** The scope of a user's memory. */
+export function toScope(userId: UserId): ScopeKey {
+  return `u:${userId}`;
+}
+
+/** The user of a scope; `null` for shared memory. */
+export function toUserId(scope: ScopeKey): string | null {
+  return scope === 's' ? null : scope.slice(2);
+}
+
+/**
+ * Takes a tool's path (`user/<path>`, `shared/<path>`) or throws `INVALID_PATH`. Nothing is
+ * decoded, normalised or repaired.
+ */
+export function parseVirtualPath(value: unknown, userId: UserId): FileKey {
+  const text = asText(value);
+  if (text.startsWith('user/')) return { scope: toScope(userId), path: checkPath(text.slice(5)) };
+  if (text.startsWith('shared/')) return { scope: 's', path: checkPath(text.slice(7)) };
+  throw invalidPath('A path starts with user/ or shared/.');
+}
+
+/** Takes an admin's path (`users/<userId>/<path>`, `shared/<path>`) or throws `INVALID_PATH`. */
+export function parsePhysicalPath(value: unknown): FileKey {
+  const text = asText(value);
+  if (text.startsWith('shared/')) return { scope: 's', path: checkPath(text.slice(7)) };
+  if (text.startsWith('users/')) {
+    const slash = text.indexOf('/', 6);
+    if (slash > 0) {
+      const scope = toScope(parseUserId(text.slice(6, slash)));
+      return { scope, path: checkPath(text.slice(slash + 1)) };
+    }
+  }
+  throw invalidPath('A physical path starts with users/<userId>/ or shared/.');
+}
+
+/** What a list is narrowed to: the scopes that can match, each with a path prefix. */
+export interface PathPrefix {
+  scope: ScopeKey;
+  prefix: string;
+}
+
+/**
+ * Takes the start of a virtual path: nothing for both roots, `user/`, `user/pro`, `shared/x/`.
+ * A prefix is text: `user/pro` matches `user/profile.md` and `user/projects/a.md`.
+ */
+export function parseVirtualPrefix(value: unknown, userId: UserId): PathPrefix[] {
+  const text = value === undefined || value === null ? '' : asText(value);
+  if (text === '') {
+    return [
+      { scope: toScope(userId), prefix: '' },
+      { scope: 's', prefix: '' },
+    ];
+  }
+  if (text === 'user' || text.startsWith('user/')) {
+    return [{ scope: toScope(userId), prefix: checkPrefix(text.slice(5)) }];
+  }
+  if (text === 'shared' || text.startsWith('shared/')) {
+    return [{ scope: 's', prefix: checkPrefix(text.slice(7)) }];
+  }
+  throw invalidPath('A prefix starts with user/ or shared/.');
+}
+
+/**
+ * Takes the start of a physical path: any text that a physical path can start with (`use`,
+ * `users/al`, `users/alice/pro`). Throws `INVALID_PATH` for what no path starts with.
+ */
+export function parsePhysicalPrefix(value: unknown): string {
+  const text = asText(value);
+  if ('shared/'.startsWith(text) || 'users/'.startsWith(text)) return text;
+  if (text.startsWith('shared/')) {
+    checkPrefix(text.slice(7));
+    return text;
+  }
+  if (text.startsWith('users/')) {
+    const slash = text.indexOf('/', 6);
+    parseUserId(slash < 0 ? text.slice(6) : text.slice(6, slash));
+    if (slash > 0) checkPrefix(text.slice(slash + 1));
+    return text;
+  }
+  throw invalidPath('A physical prefix starts with users/ or shared/.');
+}
+
+/** `users/<userId>/<path>` or `shared/<path>`, as the admin sees it. */
+export function toPhysicalPath({ scope, path }: FileKey): string {
+  return scope === 's' ? `shared/${path}` : `users/${scope.slice(2)}/${path}`;
+}
+
+/** `user/<path>` or `shared/<path>`, as the tools see it. */
+export function toVirtualPath({ scope, path }: FileKey): string {
+  return scope === 's' ? `shared/${path}` : `user/${path}`;
+}
+
+/** The last check before the database: throws unless scope and path are what the parsers let through. */
+export function assertFileKey({ scope, path }: FileKey): void {
+  assertScope(scope);
+  checkPath(path);
+}
+
+/** Throws unless the scope is `s` or `u:` and a user id. */
+export function assertScope(scope: ScopeKey): void {
+  if (scope === 's') return;
+  if (typeof scope !== 'string' || !scope.startsWith('u:'))
+    throw new MemoryError('INVALID_USER_ID');
+  parseUserId(scope.slice(2));
+}
+
+function asText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw invalidPath('A path is text.');
+}
+
+function checkPath(path: string): string {
+  // Bounded before anything is split or normalised: a path of 15 KB costs one comparison.
+  if (path.length === 0) throw invalidPath('The path names no file.');
+  if (path.length > PATH_LIMITS.bytes) throw tooLong();
+  const segments = path.split('/');
+  if (segments.length > PATH_LIMITS.segments) {
+    throw invalidPath(`A path has at most ${PATH_LIMITS.segments} segments.`);
+  }
+  let isPlain = true;
+  for (const segment of segments) {
+    if (segment.length <= PATH_LIMITS.segmentBytes && PLAIN_SEGMENT.test(segment)) continue;
+    isPlain = false;
+    checkSegment(segment);
+  }
+  if (!isPlain) checkUnicode(path);
+  return path;
+}
+
+/** A prefix is a path whose last segment may be cut short or empty. */
+function checkPrefix(prefix: string): string {
+  if (prefix === '') return prefix;
+  if (prefix.length > PATH_LIMITS.bytes) throw tooLong();
+  const cut = prefix.lastIndexOf('/');
+  if (cut >= 0) checkPath(prefix.slice(0, cut));
+  const last = prefix.slice(cut + 1);
+  if (last !== '' && last !== '.' && last !== '..') {
+    if (FORBIDDEN.test(last) || INVISIBLE.test(last) || !last.isWellFormed()) {
+      throw invalidPath('The prefix has a character that no path has.');
+    }
+    if (last.normalize('NFC') !== last) throw invalidPath('A path is in Unicode form NFC.');
+  }
+  if (last === '.' || last === '..') throw invalidPath('A segment is not . or ..');
+  return prefix;
+}
+
+function checkSegment(segment: string): void {
+  if (segment === '') throw invalidPath('A path has no empty segment.');
+  if (segment === '.' || segment === '..') throw invalidPath('A segment is not . or ..');
+  if (!segment.isWellFormed()) throw invalidPath('A path is well-formed Unicode.');
+  if (Buffer.byteLength(segment) > PATH_LIMITS.segmentBytes) {
+    throw invalidPath(`A segment has at most ${PATH_LIMITS.segmentBytes} bytes.`);
+  }
+  if (FORBIDDEN.test(segment)) throw invalidPath('A segment has none of \\ : * ? " < > | %');
+  if (INVISIBLE.test(segment))
+    throw invalidPath('A segment has no control or invisible character.');
+  if (EDGE_SPACE.test(segment)) throw invalidPath('A segment has no leading or trailing space.');
+  if (segment.endsWith('.')) throw invalidPath('A segment has no trailing dot.');
+}
+
+function checkUnicode(path: string): void {
+  if (Buffer.byteLength(path) > PATH_LIMITS.bytes) throw tooLong();
+  if (path.normalize('NFC') !== path) throw invalidPath('A path is in Unicode form NFC.');
+  const compatible = path.normalize('NFKC');
+  if (compatible === path) return;
+  const segments = compatible.split('/');
+  if (
+    segments.length !== path.split('/').length ||
+    compatible.includes('\\') ||
+    segments.some((segment) => segment === '.' || segment === '..')
+  ) {
+    throw invalidPath('A path brings in no separator or dot segment under NFKC.');
+  }
+}
+
+function tooLong(): MemoryError {
+  return invalidPath(`A path has at most ${PATH_LIMITS.bytes} bytes.`);
+}
+
+function invalidPath(message: string): MemoryError {
+  return new MemoryError('INVALID_PATH', message);
+}
