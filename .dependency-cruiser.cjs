@@ -1,0 +1,128 @@
+/**
+ * Imports point one way: core/http -> core/tools -> core/memory -> contracts, errors. Plugins and
+ * adapters see contracts and errors alone, and nothing in core knows of them.
+ *
+ * @type {import('dependency-cruiser').IConfiguration}
+ */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'Types may name each other; modules that run may not.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'resolvable',
+      comment: 'An import that resolves to nothing is a typing error or a missing dependency.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'core-knows-no-extension',
+      comment: 'Plugins are loaded by specifier, never imported.',
+      severity: 'error',
+      from: { path: '^core/' },
+      to: { path: '^(plugins|adapters|console|examples|test)/' },
+    },
+    {
+      name: 'errors-import-nothing',
+      severity: 'error',
+      from: { path: '^core/errors\\.ts$' },
+      to: {},
+    },
+    {
+      name: 'contracts-are-types-alone',
+      comment: 'They import each other and the error codes, as types.',
+      severity: 'error',
+      from: { path: '^core/contracts/' },
+      to: { pathNot: '^core/(contracts/|errors\\.ts$)' },
+    },
+    {
+      name: 'contracts-have-no-run-time',
+      severity: 'error',
+      from: { path: '^core/contracts/' },
+      to: { dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'memory-has-no-http-and-no-sql',
+      severity: 'error',
+      from: { path: '^core/(memory|search|tracing)/' },
+      to: {
+        path: [
+          '^core/(http|tools|cli|index\\.ts|config\\.ts|host\\.ts)',
+          'node_modules/(koa|@koa|knex|mysql2|sqlite3|better-sqlite3)(/|$)',
+        ],
+      },
+    },
+    {
+      name: 'tools-know-no-http',
+      severity: 'error',
+      from: { path: '^core/tools/' },
+      to: { path: '^core/(http|cli|index\\.ts|config\\.ts|host\\.ts)' },
+    },
+    {
+      name: 'http-knows-no-command',
+      severity: 'error',
+      from: { path: '^core/http/' },
+      to: { path: '^core/(cli|index\\.ts|config\\.ts)' },
+    },
+    {
+      name: 'the-service-knows-no-command',
+      comment: 'createMemoryService() reads no environment, prints nothing, catches no signal.',
+      severity: 'error',
+      from: { path: '^core/', pathNot: '^core/(cli/|config\\.ts$)' },
+      to: { path: '^core/(cli/|config\\.ts$)' },
+    },
+    {
+      name: 'plugins-see-contracts',
+      severity: 'error',
+      from: { path: '^plugins/([^/]+)/' },
+      to: {
+        path: '^(core|plugins|adapters|console|examples|test)/',
+        pathNot: [
+          '^core/contracts/',
+          '^core/errors\\.ts$',
+          '^core/memory/paths\\.ts$',
+          '^plugins/$1/',
+          '^plugins/storage-knex/',
+        ],
+      },
+    },
+    {
+      name: 'storage-knex-serves-databases-alone',
+      severity: 'error',
+      from: { path: '^plugins/', pathNot: '^plugins/storage-' },
+      to: { path: '^plugins/storage-knex/' },
+    },
+    {
+      name: 'adapters-see-contracts',
+      severity: 'error',
+      from: { path: '^adapters/' },
+      to: {
+        path: '^(core|plugins|console|examples|test)/',
+        pathNot: ['^core/contracts/', '^core/errors\\.ts$'],
+      },
+    },
+    {
+      name: 'only-declared-packages',
+      severity: 'error',
+      from: { path: '^(core|plugins|adapters)/' },
+      to: {
+        dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+    },
+  },
+};

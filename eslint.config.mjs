@@ -1,0 +1,120 @@
+import js from '@eslint/js';
+import regexp from 'eslint-plugin-regexp';
+import tseslint from 'typescript-eslint';
+
+const SECRET = '/^(.*secret|.*apiKey|.*password)s?$/i';
+const EQUALS = 'BinaryExpression[operator=/^[!=]==?$/]';
+
+/** A comparison of a secret stops at the first byte that differs: its time tells where. */
+const secretComparisons = ['left', 'right'].flatMap((side) => {
+  const other = side === 'left' ? 'right' : 'left';
+  const isValue = `:not([${other}.type="Literal"]):not([${other}.name="undefined"])`;
+  const message = 'Compare secrets in constant time, with timingSafeEqual on their hashes.';
+  return [
+    { selector: `${EQUALS}[${side}.name=${SECRET}]${isValue}`, message },
+    { selector: `${EQUALS}[${side}.property.name=${SECRET}]${isValue}`, message },
+  ];
+});
+
+const rawSql = ['TemplateLiteral[expressions.length>0]', 'BinaryExpression[operator="+"]'].map(
+  (argument) => ({
+    selector: `CallExpression[callee.property.name="raw"] > ${argument}.arguments`,
+    message: 'Raw SQL takes bound parameters, never text put together.',
+  }),
+);
+
+const environment = {
+  selector: 'MemberExpression[object.name="process"][property.name="env"]',
+  message: 'The service reads no environment: core/config.ts and core/cli/ do.',
+};
+
+export default tseslint.config(
+  {
+    ignores: [
+      'dist/',
+      '.dist-*/',
+      'coverage/',
+      'data/',
+      'console/dist/',
+      'test/bench/node_modules/',
+    ],
+  },
+  js.configs.recommended,
+  ...tseslint.configs.recommended,
+  {
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
+    plugins: { regexp },
+    rules: {
+      eqeqeq: 'error',
+      'no-restricted-syntax': ['error', ...secretComparisons, ...rawSql],
+      // Text of users and models meets these expressions: none may take super-linear time.
+      'regexp/no-super-linear-backtracking': ['error', { report: 'certain' }],
+      'regexp/no-super-linear-move': 'error',
+      'no-control-regex': 'off',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
+    },
+  },
+  {
+    files: ['**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': [
+        'error',
+        { checksVoidReturn: { arguments: false } },
+      ],
+      '@typescript-eslint/await-thenable': 'error',
+      '@typescript-eslint/only-throw-error': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+    },
+  },
+  {
+    files: ['core/**/*.ts', 'plugins/**/*.ts', 'adapters/**/*.ts'],
+    ignores: ['core/cli/**'],
+    rules: {
+      'no-console': 'error',
+      'no-restricted-syntax': ['error', ...secretComparisons, ...rawSql, environment],
+    },
+  },
+  {
+    files: ['test/**'],
+    rules: { 'regexp/no-super-linear-move': 'off' },
+  },
+  {
+    files: ['**/*.cjs', '**/*.mjs'],
+    extends: [tseslint.configs.disableTypeChecked],
+    languageOptions: {
+      parserOptions: { projectService: false },
+      globals: {
+        ...Object.fromEntries(
+          [
+            'console',
+            'process',
+            'setTimeout',
+            'clearTimeout',
+            'setInterval',
+            'clearInterval',
+            'URL',
+          ]
+            .concat(['Buffer', 'fetch', 'AbortController', 'performance'])
+            .map((name) => [name, 'readonly']),
+        ),
+      },
+    },
+  },
+  {
+    files: ['**/*.cjs', '**/*.cts'],
+    languageOptions: {
+      globals: { require: 'readonly', module: 'writable', __dirname: 'readonly' },
+    },
+    rules: { '@typescript-eslint/no-require-imports': 'off' },
+  },
+);

@@ -1,0 +1,71 @@
+// What `npm test` runs: prepares everything that the tests need, runs them, and ends with one line,
+// `N passed, N failed`. Nothing is skipped in silence: each skipped test is a `not run` line before
+// it, with the command that would run it.
+//
+//   npm test                       everything
+//   npm test -- test/core/memory   the files whose path contains that
+//   npm run test:release           the long samples of the same tests
+
+import { createRequire } from 'node:module';
+import { prepareParts } from './support/prepare-parts.mjs';
+
+const require = createRequire(import.meta.url);
+const {
+  checkNode,
+  ensureBuilt,
+  ensureInstalled,
+  orExplain,
+  root,
+} = require('../core/cli/prepare.cjs');
+
+const args = process.argv.slice(2);
+if (args.includes('--release')) process.env.MEMORY_TEST_RELEASE = '1';
+const filters = args.filter((arg) => !arg.startsWith('--'));
+
+await orExplain(async () => {
+  checkNode();
+  await ensureInstalled();
+  await ensureBuilt();
+  await prepareParts();
+});
+
+// Only now: before the install there may be no vitest.
+const { startVitest } = await import('vitest/node');
+const vitest = await startVitest('test', filters, { root, run: true, watch: false });
+const modules = vitest.state.getTestModules();
+const unhandled = vitest.state.getUnhandledErrors();
+await vitest.close();
+
+const count = { passed: 0, failed: 0 };
+const notRun = [];
+for (const module of modules) {
+  let failedHere = 0;
+  for (const test of module.children.allTests()) {
+    const result = test.result();
+    if (result.state === 'passed') count.passed += 1;
+    else if (result.state === 'failed') failedHere += 1;
+    else {
+      const note = result.state === 'skipped' ? result.note : undefined;
+      notRun.push(`${test.fullName} (${note ?? `npx vitest run ${module.relativeModuleId}`})`);
+    }
+  }
+  // A file that does not even load has no tests to fail: it counts as one.
+  if (failedHere === 0 && module.state() === 'failed') failedHere = 1;
+  count.failed += failedHere;
+}
+if (count.failed === 0 && unhandled.length > 0) count.failed = unhandled.length;
+if (count.passed + count.failed === 0) {
+  count.failed = 1;
+  notRun.push('everything (no test file was found)');
+}
+if (process.env.MEMORY_TEST_RELEASE === undefined && filters.length === 0) {
+  notRun.push('the release samples (npm run test:release)');
+}
+
+const lines = [
+  ...notRun.map((line) => `not run: ${line}`),
+  `${count.passed} passed, ${count.failed} failed`,
+];
+const code = count.failed === 0 ? 0 : 1;
+// Exits once the line is out: on a pipe it would be cut off otherwise.
+process.stdout.write(`\n${lines.join('\n')}\n`, () => process.exit(code));

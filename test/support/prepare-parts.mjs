@@ -1,0 +1,32 @@
+// The real parts that the tests run against, beside Node and npm's packages. Each is found or
+// installed here before the first test, or the run ends with the command that would install it.
+//
+// Today every part comes from npm. A server or a browser joins as an entry of PARTS:
+// `{ name, find(): boolean, debian: ['package', …] }`.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+
+/** @type {{ name: string, find: () => boolean, debian: string[] }[]} */
+const PARTS = [];
+
+/** Finds or installs every part. Ends the process with the exact command where it cannot. */
+export async function prepareParts() {
+  const packages = PARTS.filter((part) => !part.find()).flatMap((part) => part.debian);
+  if (packages.length === 0) return;
+  const install = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;
+  const isRootOnDebian = process.getuid?.() === 0 && existsSync('/etc/debian_version');
+  if (isRootOnDebian) {
+    process.stderr.write(`Installing for the tests: ${packages.join(', ')}\n`);
+    /** @type {import('node:child_process').SpawnSyncOptions} */
+    const options = { shell: true, stdio: ['ignore', 'ignore', 'inherit'] };
+    const isInstalled = () =>
+      spawnSync(`DEBIAN_FRONTEND=noninteractive ${install}`, [], options).status === 0;
+    // A fresh container has no package lists yet.
+    if (isInstalled() || (spawnSync('apt-get update', [], options).status === 0 && isInstalled())) {
+      if (PARTS.every((part) => part.find())) return;
+    }
+  }
+  process.stderr.write(`The tests need ${packages.join(', ')}. Run: ${install}\n`);
+  process.exit(1);
+}
