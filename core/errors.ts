@@ -281,6 +281,9 @@ export class MemoryError extends Error {
   readonly retryable: boolean;
   readonly details: Record<string, unknown> | undefined;
   readonly retryAfterSeconds: number | undefined;
+  /** Set where the error leaves a tool call, so that its answer names the trace and the call. */
+  traceId: string | undefined;
+  toolCallId: string | undefined;
 
   constructor(code: ErrorCode, message?: string, options: MemoryErrorOptions = {}) {
     const entry = ERROR_CODES[code];
@@ -302,19 +305,17 @@ export function toMemoryError(thrown: unknown): MemoryError {
   return new MemoryError('INTERNAL', undefined, { cause: thrown });
 }
 
-/** The JSON that an error becomes on the wire. */
-export function toErrorBody(
-  error: MemoryError,
-  ids: { traceId?: string; toolCallId?: string } = {},
-): { error: ErrorBody } {
+/** The JSON that an error becomes on the wire; `traceId` names the request where no call did. */
+export function toErrorBody(error: MemoryError, traceId?: string): { error: ErrorBody } {
+  const trace = error.traceId ?? traceId;
   return {
     error: {
       code: error.code,
       message: error.message,
       ...(error.details === undefined ? {} : { details: error.details }),
       retryable: error.retryable,
-      ...(ids.traceId === undefined ? {} : { traceId: ids.traceId }),
-      ...(ids.toolCallId === undefined ? {} : { toolCallId: ids.toolCallId }),
+      ...(trace === undefined ? {} : { traceId: trace }),
+      ...(error.toolCallId === undefined ? {} : { toolCallId: error.toolCallId }),
     },
   };
 }

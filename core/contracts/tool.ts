@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { SpanAttributes, SpanKind } from './records.ts';
 
 /** Plain JSON Schema (draft 2020-12), as every framework takes it. */
-export type JsonSchema = Record<string, unknown>;
+export type JsonSchema = object;
 
 /**
  * A tool: the one place of its name, words, schemas, errors and work. Types, validation, HTTP,
@@ -109,7 +109,7 @@ export interface ToolRunner {
 /** What a tool works with. Every path is virtual and parsed by the service. */
 export interface MemoryServices {
   files: FileService;
-  /** Absent until a search, a context builder or a model is there. */
+  /** `null` when no model is configured. */
   remember: RememberService | null;
 }
 
@@ -186,5 +186,8 @@ export interface RememberService {
   remember(
     args: { text: string; reason?: string; maxWrites?: number; dryRun?: boolean },
     call: ToolCall,
-  ): Promise<unknown>;
+  ): Promise<{
+    summary: string;
+    writes: { path: string; version: number; revisionId: string; diff: string }[];
+  }>;
 }

@@ -1,0 +1,203 @@
+import type { MemoryServiceConfig, Settings } from './contracts/config.ts';
+import type { Logger, Plugin } from './contracts/plugin.ts';
+import type { RouteDefinition } from './contracts/route.ts';
+import type { Storage } from './contracts/storage.ts';
+import type { MemoryServices, ToolDefinition } from './contracts/tool.ts';
+import type { TraceExporter } from './contracts/trace-exporter.ts';
+import { MemoryError } from './errors.ts';
+import { createPluginHost, type PluginHooks } from './host.ts';
+import { type AccessLog, createAccessLog } from './memory/access-log.ts';
+import { createFileLists, type FileLists } from './memory/file-lists.ts';
+import { createFiles, type Files } from './memory/files.ts';
+import { createIdSource } from './memory/ids.ts';
+import { createRetention } from './memory/retention.ts';
+import { createRevisions, type Revisions } from './memory/revisions.ts';
+import { createTraces, type Traces } from './memory/traces.ts';
+import { createWriteBehind, type WriteBehind } from './memory/write-behind.ts';
+import { toSettings } from './settings.ts';
+import { memoryDelete } from './tools/memory_delete.ts';
+import { memoryList } from './tools/memory_list.ts';
+import { memoryMove } from './tools/memory_move.ts';
+import { memoryPatch } from './tools/memory_patch.ts';
+import { memoryRead } from './tools/memory_read.ts';
+import { memoryRemember } from './tools/memory_remember.ts';
+import { memoryWrite } from './tools/memory_write.ts';
+import { createTools, type Tools } from './tools/run-tool.ts';
+
+/** Where the service is in its life. */
+export type CoreState = 'created' | 'starting' | 'ready' | 'closing' | 'closed';
+
+/** The service without HTTP: what routes, adapters and plugins work on. */
+export interface Core {
+  readonly settings: Settings;
+  readonly storage: Storage;
+  readonly log: Logger;
+  readonly startedAt: number;
+  readonly tools: Tools;
+  readonly files: Files;
+  readonly fileLists: FileLists;
+  readonly revisions: Revisions;
+  readonly accessLog: AccessLog;
+  readonly traces: Traces;
+  readonly queue: WriteBehind;
+  /** What is configured beside storage, for the status page. */
+  readonly parts: { model: string | null; embedder: string | null; exporters: readonly string[] };
+  /** Routes of plugins; complete once `ready` has resolved. */
+  readonly pluginRoutes: readonly RouteDefinition[];
+  now(): number;
+  /** Opens storage and sets up plugins, once; a failed attempt can be made again. */
+  ready(): Promise<void>;
+  /** `ready`, then the plugins' start hooks and the background jobs. */
+  start(): Promise<void>;
+  /** Ends jobs and hooks, writes what is queued, closes storage. */
+  close(): Promise<void>;
+  state(): CoreState;
+}
+
+const BUILT_IN: readonly ToolDefinition[] = [
+  memoryList,
+  memoryRead,
+  memoryWrite,
+  memoryPatch,
+  memoryRemember,
+  memoryDelete,
+  memoryMove,
+] as ToolDefinition[];
+
+const SILENT: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** Puts the parts of a service together. Nothing is opened before `ready`. */
+export function createCore(config: MemoryServiceConfig): Core {
+  const settings = toSettings(config);
+  const { storage } = config;
+  const log = config.log ?? SILENT;
+  const now = config.now ?? Date.now;
+  const ids = createIdSource(now);
+  const exporters: TraceExporter[] = [...(config.exporters ?? [])];
+  const pluginRoutes: RouteDefinition[] = [];
+  const queue = createWriteBehind({ store: storage.log, exporters, log });
+  const files: Files = createFiles({
+    storage,
+    limits: settings.limits,
+    sharedWrites: settings.sharedWrites,
+    now,
+    ids,
+    log: queue,
+  });
+  const revisions = createRevisions({ storage, files: () => files, ids });
+  const services: MemoryServices = { files, remember: null };
+  const retention = createRetention({ storage, settings: settings.retention, now, ids, log });
+
+  let state: CoreState = 'created';
+  let opening: Promise<void> | null = null;
+  let closing: Promise<void> | null = null;
+  let isStarted = false;
+  const hooks: PluginHooks[] = [];
+
+  function ready(): Promise<void> {
+    if (state === 'ready') return READY;
+    if (closing !== null) {
+      return Promise.reject(new MemoryError('SHUTTING_DOWN', undefined, { retryAfterSeconds: 5 }));
+    }
+    opening ??= open().catch((error: unknown) => {
+      opening = null;
+      if (closing === null) state = 'created';
+      throw error;
+    });
+    return opening;
+  }
+
+  async function open(): Promise<void> {
+    state = 'starting';
+    await storage.init({ log, now });
+    for (const plugin of (config.plugins ?? []).slice(hooks.length)) await setUp(plugin);
+    if (closing === null) state = 'ready';
+  }
+
+  async function setUp(plugin: Plugin): Promise<void> {
+    const host = createPluginHost(plugin, {
+      storage,
+      files,
+      tools,
+      log,
+      now,
+      ids,
+      model: config.model ?? null,
+      embedder: config.embedder ?? null,
+      addTool: (tool) => tools.add(tool),
+      addRoute: (route) => pluginRoutes.push(route),
+      addExporter: (exporter) => exporters.push(exporter),
+    });
+    await host.setUp();
+    hooks.push(host);
+  }
+
+  const tools = createTools({
+    services,
+    ids,
+    queue,
+    log,
+    rateLimit: settings.rateLimit,
+    ready,
+    now,
+  });
+  for (const definition of BUILT_IN) {
+    if (definition.name === 'memory_delete' && !settings.tools.delete) continue;
+    if (definition.name === 'memory_move' && !settings.tools.move) continue;
+    tools.add(definition);
+  }
+
+  async function shutDown(): Promise<void> {
+    const wasOpen = opening !== null;
+    state = 'closing';
+    await opening?.catch(() => undefined);
+    await retention.stop();
+    for (const host of [...hooks].reverse()) await host.close();
+    await queue.close();
+    if (wasOpen) await storage.close();
+    state = 'closed';
+  }
+
+  return {
+    settings,
+    storage,
+    log,
+    startedAt: now(),
+    tools,
+    files,
+    fileLists: createFileLists(storage, revisions),
+    revisions,
+    accessLog: createAccessLog(storage, queue),
+    traces: createTraces(storage, queue, revisions),
+    queue,
+    parts: {
+      model: config.model?.model ?? null,
+      embedder: config.embedder?.model ?? null,
+      get exporters() {
+        return exporters.map(({ name }) => name);
+      },
+    },
+    pluginRoutes,
+    now,
+    ready,
+    async start() {
+      await ready();
+      if (isStarted) return;
+      isStarted = true;
+      retention.start();
+      for (const host of hooks) await host.start();
+    },
+    close() {
+      closing ??= shutDown();
+      return closing;
+    },
+    state: () => state,
+  };
+}
+
+const READY = Promise.resolve();

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { MemoryError } from '../errors.ts';
+
+/** What is stored beside a content, so that lists never touch it. */
+export interface ContentFacts {
+  /** Bytes of UTF-8. */
+  size: number;
+  lines: number;
+  /** SHA-256, 64 hex digits. */
+  hash: string;
+}
+
+/** The facts of a file that does not exist. */
+export const NO_CONTENT: ContentFacts = { size: 0, lines: 0, hash: hashText('') };
+
+/**
+ * Takes a content as it is, or throws `INVALID_CONTENT` (half of a surrogate pair, a NUL) or
+ * `PAYLOAD_TOO_LARGE`.
+ */
+export function checkContent(content: string, maxBytes: number): ContentFacts {
+  const size = Buffer.byteLength(content);
+  if (size > maxBytes) {
+    throw new MemoryError(
+      'PAYLOAD_TOO_LARGE',
+      `The content has ${size} bytes; a file has at most ${maxBytes}.`,
+      { details: { size, limit: maxBytes } },
+    );
+  }
+  if (content.includes('\0')) {
+    throw new MemoryError('INVALID_CONTENT', 'The content has a NUL character.');
+  }
+  if (!content.isWellFormed()) {
+    throw new MemoryError('INVALID_CONTENT', 'The content has half of a surrogate pair.');
+  }
+  return { size, lines: countLines(content), hash: hashText(content) };
+}
+
+/** Lines as `wc -l` counts them, and one more for a last line without its end. */
+export function countLines(text: string): number {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines += 1;
+  return text === '' || text.endsWith('\n') ? lines : lines + 1;
+}
+
+/**
+ * The lines from `startLine` to `endLine`, both from 1 and inclusive, with their line ends. Lines
+ * that the text does not have are not an error.
+ */
+export function sliceLines(text: string, startLine: number, endLine: number): string {
+  let from = 0;
+  for (let line = 1; line < startLine; line += 1) {
+    const end = text.indexOf('\n', from);
+    if (end === -1) return '';
+    from = end + 1;
+  }
+  let to = from;
+  for (let line = startLine; line <= endLine; line += 1) {
+    const end = text.indexOf('\n', to);
+    if (end === -1) return text.slice(from);
+    to = end + 1;
+  }
+  return text.slice(from, to);
+}
+
+/** SHA-256 of a text's UTF-8, 64 lower-case hex digits. */
+export function hashText(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

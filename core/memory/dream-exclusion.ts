@@ -1,0 +1,15 @@
+/**
+ * Whether dreaming neither reads a user's file nor counts its writes: `log.md` and `dream-log.md`
+ * at the root of the user's memory, and names that end in `-log.md` or `.log`. ASCII case does not
+ * count.
+ *
+ * @param path inside the user's scope, as in `projects/standup-log.md`.
+ */
+export function isExcludedFromDreams(path: string): boolean {
+  const name = path
+    .slice(path.lastIndexOf('/') + 1)
+    .replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return (
+    name.endsWith('-log.md') || name.endsWith('.log') || (name === 'log.md' && !path.includes('/'))
+  );
+}

@@ -1,0 +1,534 @@
+import type { AccessRecord, AuditRecord, FileKey, IdempotencyRecord, ScopeKey } from '../contracts/records.ts';
+import type { Limits } from '../contracts/config.ts';
+import type { HostWrite, HostWriteOptions } from '../contracts/plugin.ts';
+import type { Guard, Storage } from '../contracts/storage.ts';
+import type { FileService, ListedFile, Span, ToolCall, Trace, WriteResult } from '../contracts/tool.ts';
+import { MemoryError } from '../errors.ts';
+import { noTrace } from '../tracing/tracer.ts';
+import { checkContent, sliceLines } from './content.ts';
+import { deletion, Draft, type DraftCaller, type FileChange, type Written } from './draft.ts';
+import type { IdSource } from './ids.ts';
+import { parsePage, toCursor } from './page.ts';
+import { applyPatch } from './patch.ts';
+import {
+  parsePhysicalPath,
+  parseUserId,
+  parseVirtualPath,
+  parseVirtualPrefix,
+  type PathPrefix,
+  toPhysicalPath,
+  toScope,
+  toVirtualPath,
+} from './paths.ts';
+import { toTime } from './time.ts';
+import type { WriteBehind } from './write-behind.ts';
+
+/** An idempotency key is remembered so long. */
+export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
+
+/** Who changes memory through the admin API. */
+export interface AdminCaller {
+  address: string;
+  traceId: string;
+}
+
+/** What an admin's write came to. */
+export interface AdminWritten extends Written {
+  key: FileKey;
+}
+
+/** A content to be put back, as reverts do. */
+export interface Restoration {
+  key: FileKey;
+  /** `null` where the file did not exist. */
+  content: string | null;
+}
+
+/** Memory files: everything that reads one for an agent, and everything that changes one. */
+export interface Files extends FileService {
+  /** Writes by the admin. `ifVersion` 0: must not exist. */
+  put(
+    physicalPath: unknown,
+    change: { content: string; reason?: string | undefined; ifVersion?: number | undefined },
+    caller: AdminCaller,
+  ): Promise<AdminWritten>;
+  /** Deletes by the admin. */
+  delete(
+    physicalPath: unknown,
+    change: { reason?: string | undefined; ifVersion?: number | undefined },
+    caller: AdminCaller,
+  ): Promise<AdminWritten>;
+  /** Puts earlier contents back, all in one transaction, as revisions with the action `revert`. */
+  restore(
+    restorations: readonly Restoration[],
+    options: { reason: string; target: string; qualifies: boolean },
+    caller: AdminCaller,
+  ): Promise<AdminWritten[]>;
+  /** Writes by a plugin. */
+  hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
+}
+
+export interface FilesDependencies {
+  storage: Storage;
+  limits: Limits;
+  /** May tools write `shared/`? */
+  sharedWrites: boolean;
+  now: () => number;
+  ids: IdSource;
+  log: WriteBehind;
+}
+
+/** THE write path, and the reads that leave an access row. */
+export function createFiles(deps: FilesDependencies): Files {
+  const { storage, limits } = deps;
+
+  /** A transaction of one or more files: every change of a memory file is made here. */
+  async function commit<R extends object>(
+    write: {
+      keys: readonly FileKey[];
+      caller: DraftCaller;
+      trace: Trace;
+      guards?: readonly Guard[] | undefined;
+      call?: ToolCall | undefined;
+      audit?: (result: R) => AuditRecord;
+    },
+    plan: (draft: Draft) => R,
+  ): Promise<R> {
+    const { caller, trace } = write;
+    const idempotency = toIdempotencyOf(write.call);
+    const scopes = inLockOrder([
+      ...write.keys.map(({ scope }) => scope),
+      ...(idempotency === null ? [] : [idempotency.scope]),
+    ]);
+    const now = deps.now();
+    let read: Span = trace.start('db.read', 'lock and read');
+    let apply: Span | null = null;
+    let replayed: IdempotencyRecord | null = null;
+    try {
+      const result = await storage.mutate<R>(
+        {
+          scopes,
+          files: write.keys,
+          ...(idempotency === null ? {} : { idempotency }),
+          ...(write.guards === undefined ? {} : { guards: write.guards }),
+        },
+        (current) => {
+          read.end({ files: write.keys.length });
+          // Before versions and quota: a repeat after a lost answer gets the first one, not a 409.
+          replayed = replayOf(current.idempotency, idempotency, now);
+          if (replayed !== null) {
+            return { result: JSON.parse(replayed.result) as R, writes: 0, changes: {} };
+          }
+          const building = trace.start('revision.write', 'revision');
+          const draft = new Draft(current, {
+            now,
+            caller,
+            maxFilesPerUser: limits.maxFilesPerUser,
+          });
+          let planned: R;
+          try {
+            planned = plan(draft);
+          } catch (error) {
+            building.fail(error);
+            throw error;
+          }
+          building.end({ revisions: draft.revisionCount });
+          const rows = trace.start('access_log.write', 'access rows');
+          const changes = draft.changes({
+            ...(idempotency === null
+              ? {}
+              : {
+                  idempotency: { ...idempotency, result: JSON.stringify(planned), createdAt: now },
+                }),
+            ...(write.audit === undefined ? {} : { audit: write.audit(planned) }),
+          });
+          rows.end({ rows: changes.access?.length ?? 0 });
+          apply = trace.start('db.write', 'apply and commit');
+          // A replay of the transaction reads again.
+          read = trace.start('db.read', 'lock and read again');
+          return { result: planned, writes: draft.revisionCount > 0 ? 1 : 0, changes };
+        },
+      );
+      (apply as Span | null)?.end({ files: write.keys.length });
+      if (replayed !== null) write.call?.onReplay?.(replayed);
+      return result;
+    } catch (error) {
+      (apply ?? read).fail(error);
+      throw error;
+    }
+  }
+
+  function forWriting(path: unknown, call: ToolCall): FileKey {
+    const key = parseVirtualPath(path, parseUserId(call.userId));
+    if (key.scope === 's' && !deps.sharedWrites) {
+      throw new MemoryError('READ_ONLY_SCOPE', undefined, { details: { path: toVirtualPath(key) } });
+    }
+    return key;
+  }
+
+  function accessRow(
+    call: ToolCall,
+    row: Pick<AccessRecord, 'scope' | 'path' | 'action'> & Partial<AccessRecord>,
+  ): AccessRecord {
+    const id = deps.ids.next();
+    return {
+      id,
+      at: deps.ids.lastMs,
+      fileNo: null,
+      actor: call.actor,
+      tool: call.tool,
+      toolCallId: call.toolCallId,
+      traceId: call.trace.traceId,
+      revisionId: null,
+      rank: null,
+      outcome: 'ok',
+      ...row,
+    };
+  }
+
+  function logAccess(rows: readonly AccessRecord[], call: ToolCall): Promise<void> | undefined {
+    const span = call.trace.start('access_log.write', 'queue access rows');
+    const waiting = deps.log.access(rows);
+    span.end({ queued: true, rows: rows.length });
+    return waiting;
+  }
+
+  /** Runs one attempt on one file; a refused one leaves an access row too. */
+  async function attempt<R>(
+    path: unknown,
+    action: 'read' | 'write',
+    call: ToolCall,
+    run: (key: FileKey) => Promise<R>,
+  ): Promise<R> {
+    let key: FileKey | null = null;
+    try {
+      key = parseVirtualPath(path, parseUserId(call.userId));
+      if (action === 'write') forWriting(path, call);
+      return await run(key);
+    } catch (error) {
+      if (key !== null) {
+        await logAccess([accessRow(call, { ...key, action, outcome: toOutcome(error) })], call);
+      }
+      throw error;
+    }
+  }
+
+  const writeOf = (call: ToolCall, keys: readonly FileKey[]) => ({
+    keys,
+    caller: toDraftCaller(call),
+    trace: call.trace,
+    call,
+  });
+
+  return {
+    async list(args, call) {
+      const userId = parseUserId(call.userId);
+      // By path: shared/ stands before user/.
+      const roots = parseVirtualPrefix(args.path, userId).sort((a, b) =>
+        a.scope < b.scope ? -1 : 1,
+      );
+      const identity = {
+        list: 'memory_list',
+        sort: 'path',
+        defaultOrder: 'asc' as const,
+        filters: { userId, path: args.path },
+      };
+      const page = parsePage(args, identity);
+      const span = call.trace.start('db.read', 'list files');
+      const { files, next } = await listRoots(storage, roots, page.limit, page.after);
+      span.end({ files: files.length });
+      const [root] = args.path === undefined || args.path === '' ? [roots.at(-1)] : roots;
+      const { scope, prefix } = root as PathPrefix;
+      await logAccess([accessRow(call, { scope, path: prefix, action: 'list' })], call);
+      return { files, nextCursor: toCursor(next, args, identity) };
+    },
+
+    read: (args, call) =>
+      attempt(args.path, 'read', call, async (key) => {
+        const { startLine = 1, endLine = Number.MAX_SAFE_INTEGER } = args;
+        if (endLine < startLine) {
+          throw new MemoryError('INVALID_REQUEST', 'endLine is before startLine.', {
+            details: { issues: [{ path: '/endLine', message: 'must not be before startLine' }] },
+          });
+        }
+        const span = call.trace.start('db.read', 'read file');
+        const file = await storage.files.get(key);
+        span.end({ bytes: file?.size ?? 0 });
+        if (file === null || file.content === null) throw fileNotFound(key);
+        const waiting = logAccess(
+          [
+            accessRow(call, {
+              ...key,
+              action: 'read',
+              fileNo: file.fileNo,
+              revisionId: file.latestRevisionId,
+            }),
+          ],
+          call,
+        );
+        if (waiting !== undefined) await waiting;
+        const isWhole = args.startLine === undefined && args.endLine === undefined;
+        return {
+          path: toVirtualPath(key),
+          content: isWhole ? file.content : sliceLines(file.content, startLine, endLine),
+          version: file.version,
+          updatedAt: toTime(file.updatedAt),
+          totalLines: file.lines,
+        };
+      }),
+
+    write: (args, call) =>
+      attempt(args.path, 'write', call, (key) => {
+        const facts = checkContent(args.content, limits.maxFileBytes);
+        return commit(writeOf(call, [key]), (draft): WriteResult => {
+          draft.expectVersion(key, args.ifVersion);
+          const action = draft.existing(key) === null ? 'create' : 'update';
+          const reason = args.reason ?? null;
+          const written = draft.put(key, { content: args.content, facts, action, reason });
+          return { path: toVirtualPath(key), ...written };
+        });
+      }),
+
+    patch: (args, call) =>
+      attempt(args.path, 'write', call, (key) => {
+        if ((args.edits?.length ?? 0) === 0 && args.append === undefined) {
+          const message = 'needs edits, append or both';
+          throw new MemoryError('INVALID_REQUEST', `A patch ${message}.`, {
+            details: { issues: [{ path: '', message }] },
+          });
+        }
+        return commit(writeOf(call, [key]), (draft) => {
+          const file = draft.existing(key);
+          if (file === null) throw fileNotFound(key);
+          draft.expectVersion(key, args.ifVersion);
+          const { content, replacements } = applyPatch(file.content, args, limits.maxFileBytes);
+          const facts = checkContent(content, limits.maxFileBytes);
+          const reason = args.reason ?? null;
+          const written = draft.put(key, { content, facts, action: 'update', reason });
+          const { version, revisionId, unchanged } = written;
+          return { path: toVirtualPath(key), version, revisionId, replacements, unchanged };
+        });
+      }),
+
+    remove: (args, call) =>
+      attempt(args.path, 'write', call, (key) =>
+        commit(writeOf(call, [key]), (draft) => {
+          if (draft.existing(key) === null) throw fileNotFound(key);
+          draft.expectVersion(key, args.ifVersion);
+          const { version, revisionId } = draft.put(key, deletion('delete', args.reason ?? null));
+          return { path: toVirtualPath(key), version, revisionId };
+        }),
+      ),
+
+    move: (args, call) =>
+      attempt(args.from, 'write', call, (from) => {
+        const to = forWriting(args.to, call);
+        if (from.scope === to.scope && from.path === to.path) {
+          throw new MemoryError('INVALID_REQUEST', 'from and to are the same path.', {
+            details: { issues: [{ path: '/to', message: 'must differ from from' }] },
+          });
+        }
+        return commit(writeOf(call, [from, to]), (draft) => {
+          const file = draft.existing(from);
+          if (file === null) throw fileNotFound(from);
+          draft.expectVersion(from, args.ifVersion);
+          draft.expectVersion(to, 0);
+          const reason = args.reason ?? null;
+          const { content, size, lines, hash } = file;
+          // The source goes first: a move inside a full scope needs no room.
+          const left = draft.put(from, deletion('move', reason));
+          const arrived = draft.put(to, {
+            content,
+            facts: { size, lines, hash },
+            action: 'move',
+            reason,
+          });
+          draft.pair(left.revisionId, arrived.revisionId);
+          const { version, revisionId } = arrived;
+          return { from: toVirtualPath(from), to: toVirtualPath(to), version, revisionId };
+        });
+      }),
+
+    async put(physicalPath, change, caller) {
+      const key = parsePhysicalPath(physicalPath);
+      const facts = checkContent(change.content, limits.maxFileBytes);
+      return commit(adminWrite([key], caller, 'files.write', toPhysicalPath(key)), (draft) => {
+        draft.expectVersion(key, change.ifVersion);
+        const action = draft.existing(key) === null ? 'create' : 'update';
+        const reason = change.reason ?? null;
+        return { key, ...draft.put(key, { content: change.content, facts, action, reason }) };
+      });
+    },
+
+    async delete(physicalPath, change, caller) {
+      const key = parsePhysicalPath(physicalPath);
+      return commit(adminWrite([key], caller, 'files.delete', toPhysicalPath(key)), (draft) => {
+        if (draft.existing(key) === null) throw fileNotFound(key, toPhysicalPath(key));
+        draft.expectVersion(key, change.ifVersion);
+        return { key, ...draft.put(key, deletion('delete', change.reason ?? null)) };
+      });
+    },
+
+    async restore(restorations, { reason, target, qualifies }, caller) {
+      const prepared = restorations.map(({ key, content }): { key: FileKey; change: FileChange } => ({
+        key,
+        change:
+          content === null
+            ? deletion('revert', reason)
+            : {
+                content,
+                facts: checkContent(content, Number.MAX_SAFE_INTEGER),
+                action: 'revert',
+                reason,
+              },
+      }));
+      const keys = prepared.map(({ key }) => key);
+      const write = adminWrite<AdminWritten[]>(keys, caller, 'revisions.revert', target);
+      write.caller.qualifies = qualifies;
+      return commit(write, (draft) => prepared.map(({ key, change }) => restoreOne(draft, key, change)));
+    },
+
+    async hostWrite(change, options) {
+      const key = parseVirtualPath(change.path, parseUserId(change.userId));
+      if (key.scope === 's' && !deps.sharedWrites) throw new MemoryError('READ_ONLY_SCOPE');
+      const facts = checkContent(change.content, limits.maxFileBytes);
+      const trace = noTrace();
+      const caller: DraftCaller = {
+        actor: options.actor,
+        tool: null,
+        toolCallId: null,
+        traceId: trace.traceId,
+        runId: options.runId ?? null,
+        qualifies: options.actor !== 'dream-agent',
+      };
+      return commit({ keys: [key], caller, trace, guards: options.guards }, (draft): WriteResult => {
+        draft.expectVersion(key, change.ifVersion);
+        const action = draft.existing(key) === null ? 'create' : 'update';
+        const next = { content: change.content, facts, action, reason: change.reason } as const;
+        return { path: toVirtualPath(key), ...draft.put(key, next) };
+      });
+    },
+  };
+
+  function adminWrite<R extends object>(
+    keys: readonly FileKey[],
+    { address, traceId }: AdminCaller,
+    action: string,
+    target: string,
+  ) {
+    const caller: DraftCaller = {
+      actor: 'admin',
+      tool: null,
+      toolCallId: null,
+      traceId,
+      runId: null,
+      qualifies: true,
+    };
+    const audit = (result: R): AuditRecord => {
+      const id = deps.ids.next();
+      const details = { written: toAuditDetails(result) };
+      return { id, at: deps.ids.lastMs, action, target, details, address, traceId };
+    };
+    return { keys, caller, trace: noTrace(traceId), audit };
+  }
+}
+
+function toAuditDetails(result: object): unknown {
+  const written = (Array.isArray(result) ? result : [result]) as AdminWritten[];
+  return written.map(({ key, version, revisionId, unchanged }) => ({
+    path: toPhysicalPath(key),
+    version,
+    revisionId,
+    unchanged,
+  }));
+}
+
+function restoreOne(draft: Draft, key: FileKey, change: FileChange): AdminWritten {
+  if (change.content === null && draft.existing(key) === null) {
+    return { key, version: 0, revisionId: '', created: false, unchanged: true };
+  }
+  return { key, ...draft.put(key, change) };
+}
+
+/** Files of one or two roots in path order, as one list. */
+async function listRoots(
+  storage: Storage,
+  roots: readonly PathPrefix[],
+  limit: number,
+  after: readonly (string | number)[] | null,
+): Promise<{ files: ListedFile[]; next: [string, string] | null }> {
+  const [afterScope, afterPath] = (after ?? ['', null]) as [string, string | null];
+  const files: { scope: string; listed: ListedFile; path: string }[] = [];
+  for (const { scope, prefix } of roots) {
+    if (scope < afterScope) continue;
+    const found = await storage.files.list(scope, {
+      prefix,
+      after: scope === afterScope ? afterPath : null,
+      // One more than the page tells whether there is a next one.
+      limit: limit + 1 - files.length,
+    });
+    for (const file of found) {
+      const { size, version, updatedAt } = file;
+      const listed = { path: toVirtualPath(file), size, version, updatedAt: toTime(updatedAt) };
+      files.push({ scope, listed, path: file.path });
+    }
+    if (files.length > limit) break;
+  }
+  const page = files.slice(0, limit);
+  const last = page.at(-1);
+  const isMore = files.length > limit && last !== undefined;
+  return {
+    files: page.map(({ listed }) => listed),
+    next: isMore ? [last.scope, last.path] : null,
+  };
+}
+
+/** Scopes, each once: a user's before the shared one, so that no two writes wait for each other. */
+function inLockOrder(scopes: readonly ScopeKey[]): ScopeKey[] {
+  return [...new Set(scopes)].sort((a, b) => (a > b ? -1 : 1));
+}
+
+/** A key belongs to its user, whichever memory the call writes. */
+function toIdempotencyOf(
+  call: ToolCall | undefined,
+): Omit<IdempotencyRecord, 'result' | 'createdAt'> | null {
+  if (call?.idempotency === undefined) return null;
+  return {
+    scope: toScope(parseUserId(call.userId)),
+    ...call.idempotency,
+    toolCallId: call.toolCallId,
+    traceId: call.trace.traceId,
+  };
+}
+
+function replayOf(
+  record: IdempotencyRecord | null,
+  wanted: { requestHash: string } | null,
+  now: number,
+): IdempotencyRecord | null {
+  if (record === null || wanted === null) return null;
+  if (record.createdAt <= now - IDEMPOTENCY_MS) return null;
+  if (record.requestHash !== wanted.requestHash) throw new MemoryError('IDEMPOTENCY_KEY_REUSED');
+  return record;
+}
+
+function toDraftCaller(call: ToolCall): DraftCaller {
+  return {
+    actor: call.actor,
+    tool: call.tool,
+    toolCallId: call.toolCallId,
+    traceId: call.trace.traceId,
+    runId: call.runId ?? null,
+    qualifies: true,
+  };
+}
+
+function toOutcome(error: unknown): AccessRecord['outcome'] {
+  if (!(error instanceof MemoryError)) return 'error';
+  if (error.code === 'READ_ONLY_SCOPE') return 'denied';
+  return error.code === 'FILE_NOT_FOUND' ? 'not_found' : 'error';
+}
+
+function fileNotFound(key: FileKey, path = toVirtualPath(key)): MemoryError {
+  return new MemoryError('FILE_NOT_FOUND', `${path} does not exist.`, { details: { path } });
+}

@@ -1,0 +1,73 @@
+import type { PageRequest } from '../contracts/storage.ts';
+import { MemoryError } from '../errors.ts';
+import { hashText } from './content.ts';
+
+/** Limits of a page. */
+export const PAGE_LIMITS = { default: 50, max: 500 } as const;
+
+type PageKey = readonly (string | number)[];
+
+/** The part of a list request that pages it. */
+export interface PageQuery {
+  limit?: number | undefined;
+  cursor?: string | undefined;
+  order?: 'asc' | 'desc' | undefined;
+}
+
+/** What a cursor belongs to: with another list, sort, order or filter it is refused. */
+export interface ListIdentity {
+  list: string;
+  sort: string;
+  /** The order without `?order`. */
+  defaultOrder: 'asc' | 'desc';
+  filters: Record<string, unknown>;
+}
+
+/**
+ * Turns `limit`, `order` and `cursor` into a page request; throws `INVALID_CURSOR` for a cursor of
+ * another list, sort, order or filter, or one that no list made.
+ */
+export function parsePage(query: PageQuery, identity: ListIdentity): PageRequest {
+  const order = query.order ?? identity.defaultOrder;
+  return {
+    limit: query.limit ?? PAGE_LIMITS.default,
+    order,
+    after: query.cursor === undefined ? null : decodeCursor(query.cursor, tagOf(identity, order)),
+  };
+}
+
+/** The cursor of the next page; `null` at the end. */
+export function toCursor(
+  next: PageKey | null,
+  query: PageQuery,
+  identity: ListIdentity,
+): string | null {
+  if (next === null) return null;
+  const tag = tagOf(identity, query.order ?? identity.defaultOrder);
+  return Buffer.from(JSON.stringify([tag, ...next])).toString('base64url');
+}
+
+function decodeCursor(cursor: string, tag: string): PageKey {
+  if (cursor.length > 4096) throw new MemoryError('INVALID_CURSOR');
+  let decoded: unknown;
+  try {
+    decoded = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+  } catch (cause) {
+    throw new MemoryError('INVALID_CURSOR', undefined, { cause });
+  }
+  if (!Array.isArray(decoded) || decoded.length < 2 || decoded[0] !== tag) {
+    throw new MemoryError('INVALID_CURSOR');
+  }
+  const key: unknown[] = decoded.slice(1);
+  if (!key.every((part) => typeof part === 'string' || Number.isFinite(part))) {
+    throw new MemoryError('INVALID_CURSOR');
+  }
+  return key as PageKey;
+}
+
+function tagOf({ list, sort, filters }: ListIdentity, order: string): string {
+  const named = Object.entries(filters)
+    .filter(([, value]) => value !== undefined && value !== null)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return hashText(JSON.stringify([list, sort, order, named])).slice(0, 12);
+}

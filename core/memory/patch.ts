@@ -1,0 +1,178 @@
+import type { PatchArguments } from '../contracts/tool.ts';
+import { MemoryError } from '../errors.ts';
+
+/** Line numbers that an ambiguous edit names, at most. */
+const NAMED_LINES = 20;
+
+/** A patched text, and how many replacements its edits made. */
+export interface Patched {
+  content: string;
+  replacements: number;
+}
+
+/**
+ * Applies edits one after the other, each to what the one before it left, then the appended text.
+ * All of it applies, or it throws: `PATCH_NOT_FOUND`, or `PATCH_AMBIGUOUS` with the number of
+ * matches and their lines, or `PAYLOAD_TOO_LARGE` before a text is built that no file can hold.
+ */
+export function applyPatch(
+  content: string,
+  patch: Pick<PatchArguments, 'edits' | 'append'>,
+  maxBytes: number,
+): Patched {
+  let text = content;
+  let replacements = 0;
+  for (const [index, edit] of (patch.edits ?? []).entries()) {
+    const starts = findAll(text, edit.oldText);
+    if (starts.length === 0) {
+      throw new MemoryError('PATCH_NOT_FOUND', `Edit ${index}: oldText is not in the file.`, {
+        details: { edit: index },
+      });
+    }
+    if (starts.length > 1 && edit.replaceAll !== true) {
+      throw ambiguous(`Edit ${index}: oldText occurs ${starts.length} times.`, text, starts, {
+        edit: index,
+      });
+    }
+    const length = text.length + starts.length * (edit.newText.length - edit.oldText.length);
+    if (length > maxBytes) {
+      throw new MemoryError('PAYLOAD_TOO_LARGE', `Edit ${index}: a file has at most ${maxBytes} bytes.`, {
+        details: { edit: index, limit: maxBytes },
+      });
+    }
+    text = replaceAt(text, starts, edit.oldText.length, edit.newText);
+    replacements += starts.length;
+  }
+  if (patch.append !== undefined) text = append(text, patch.append);
+  return { content: text, replacements };
+}
+
+function findAll(text: string, wanted: string): number[] {
+  const starts: number[] = [];
+  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length)) {
+    starts.push(at);
+  }
+  return starts;
+}
+
+function replaceAt(text: string, starts: readonly number[], length: number, by: string): string {
+  const parts: string[] = [];
+  let from = 0;
+  for (const start of starts) {
+    parts.push(text.slice(from, start), by);
+    from = start + length;
+  }
+  parts.push(text.slice(from));
+  return parts.join('');
+}
+
+/** Appends whole lines: at the end, or at the end of a heading's section. */
+function append(text: string, { text: added, afterHeading }: { text: string; afterHeading?: string }): string {
+  const lineEnd = /\r?\n/.exec(text)?.[0] ?? '\n';
+  const block = added.endsWith('\n') ? added : added + lineEnd;
+  if (afterHeading === undefined) return endLine(text, lineEnd) + block;
+  const at = findSectionEnd(text, afterHeading);
+  return endLine(text.slice(0, at), lineEnd) + block + text.slice(at);
+}
+
+function endLine(text: string, lineEnd: string): string {
+  return text === '' || text.endsWith('\n') ? text : text + lineEnd;
+}
+
+interface Heading {
+  start: number;
+  level: number;
+  title: string;
+}
+
+/** Where a section's own lines end: behind its last line that is not blank. */
+function findSectionEnd(text: string, wanted: string): number {
+  const headings = findHeadings(text);
+  const title = wanted.replace(/^#+/, '').trim();
+  const level = /^#+/.exec(wanted)?.[0].length;
+  const matches = headings.filter(
+    (heading) => heading.title === title && (level === undefined || heading.level === level),
+  );
+  const [match] = matches;
+  if (match === undefined) {
+    throw new MemoryError('PATCH_NOT_FOUND', 'append.afterHeading: there is no such heading.', {
+      details: { headings: headings.slice(0, NAMED_LINES).map((heading) => heading.title.slice(0, 100)) },
+    });
+  }
+  if (matches.length > 1) {
+    const starts = matches.map((heading) => heading.start);
+    throw ambiguous(
+      `append.afterHeading: the heading occurs ${matches.length} times.`,
+      text,
+      starts,
+      {},
+    );
+  }
+  const next = headings.find(
+    (heading) => heading.start > match.start && heading.level <= match.level,
+  );
+  let end = next?.start ?? text.length;
+  // Blank lines between two sections stay between them.
+  while (end > match.start) {
+    const lineStart = text.lastIndexOf('\n', end - 2) + 1;
+    if (text.slice(lineStart, end).trim() !== '' || lineStart <= match.start) break;
+    end = lineStart;
+  }
+  return end;
+}
+
+/** ATX headings outside fenced code. */
+function findHeadings(text: string): Heading[] {
+  const headings: Heading[] = [];
+  let fence: string | null = null;
+  let start = 0;
+  for (const line of text.split('\n')) {
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+    if (fence !== null) {
+      if (mark !== undefined && mark[0] === fence[0] && mark.length >= fence.length) fence = null;
+    } else if (mark !== undefined) {
+      fence = mark;
+    } else {
+      const hashes = /^ {0,3}(#{1,6})(?=[ \t\r]|$)/.exec(line);
+      if (hashes?.[1] !== undefined) {
+        const title = line.slice(hashes[0].length).trim();
+        headings.push({ start, level: hashes[1].length, title: withoutClosingHashes(title) });
+      }
+    }
+    start += line.length + 1;
+  }
+  return headings;
+}
+
+/** `Title ##` is `Title`. Walked by hand: the obvious expression backtracks. */
+function withoutClosingHashes(title: string): string {
+  let end = title.length;
+  while (end > 0 && title[end - 1] === '#') end -= 1;
+  if (end === title.length) return title;
+  if (end === 0) return '';
+  return title[end - 1] === ' ' || title[end - 1] === '\t' ? title.slice(0, end).trim() : title;
+}
+
+function ambiguous(
+  message: string,
+  text: string,
+  starts: readonly number[],
+  details: Record<string, unknown>,
+): MemoryError {
+  return new MemoryError('PATCH_AMBIGUOUS', message, {
+    details: { ...details, matches: starts.length, lines: toLines(text, starts.slice(0, NAMED_LINES)) },
+  });
+}
+
+/** Line numbers, from 1, of ascending offsets. */
+function toLines(text: string, offsets: readonly number[]): number[] {
+  let line = 1;
+  let from = 0;
+  return offsets.map((offset) => {
+    for (let at = text.indexOf('\n', from); at !== -1 && at < offset; at = text.indexOf('\n', from)) {
+      line += 1;
+      from = at + 1;
+    }
+    return line;
+  });
+}

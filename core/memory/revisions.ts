@@ -1,0 +1,315 @@
+import type { AuditRecord, FileKey, RevisionAction, RevisionRecord } from '../contracts/records.ts';
+import type { PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
+import { MemoryError } from '../errors.ts';
+import { countLines } from './content.ts';
+import { applyDelta, decodeDelta, unifiedDiff } from './delta.ts';
+import type { ListAnswer } from './file-lists.ts';
+import type { AdminCaller, AdminWritten, Files, Restoration } from './files.ts';
+import type { IdSource } from './ids.ts';
+import { type PageQuery, parsePage, toCursor } from './page.ts';
+import { parsePhysicalPath, parseUserId, toPhysicalPath, toScope, toUserId } from './paths.ts';
+import { parseTime, parseTimeOrNull, toTime } from './time.ts';
+
+/** A revision as the admin API lists it. */
+export interface AdminRevision {
+  id: string;
+  path: string;
+  userId: string | null;
+  version: number;
+  action: RevisionAction;
+  actor: string;
+  reason: string | null;
+  tool: string | null;
+  toolCallId: string | null;
+  traceId: string | null;
+  runId: string | null;
+  at: string;
+  size: number;
+  addedLines: number;
+  removedLines: number;
+  /** The other revision of a move. */
+  peerId: string | null;
+  redacted: boolean;
+}
+
+/** A revision with what it changed. `null` is a file that did not exist. */
+export interface AdminRevisionDetail extends AdminRevision {
+  contentBefore: string | null;
+  contentAfter: string | null;
+  /** Unified. */
+  diff: string;
+}
+
+export interface RevisionListQuery extends PageQuery {
+  path?: string | undefined;
+  userId?: string | undefined;
+  actor?: string | undefined;
+  action?: RevisionAction | undefined;
+  runId?: string | undefined;
+  traceId?: string | undefined;
+  toolCallId?: string | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
+}
+
+export interface PruneRequest {
+  olderThan?: string | undefined;
+  keepLast?: number | undefined;
+  userId?: string | undefined;
+  path?: string | undefined;
+  dryRun?: boolean | undefined;
+}
+
+/** What a revert wrote, or would write. */
+export interface RevertAnswer {
+  dryRun: boolean;
+  /** True when the memory holds that content already. */
+  unchanged: boolean;
+  /** One for each file: two for a move. */
+  files: {
+    path: string;
+    /** Absent where the file does not exist after it, or nothing was written. */
+    version: number | null;
+    revisionId: string | null;
+    unchanged: boolean;
+    diff: string;
+  }[];
+}
+
+/** The history of memory files: reading it, going back in it, pruning it. */
+export interface Revisions {
+  list(query: RevisionListQuery): Promise<ListAnswer<AdminRevision>>;
+  get(id: string): Promise<AdminRevisionDetail>;
+  /** The content of a file at a version or a time. Throws when it did not exist or is pruned. */
+  contentAt(
+    key: FileKey,
+    point: { version?: number | undefined; at?: string | undefined },
+  ): Promise<{ content: string; version: number; size: number; lines: number; updatedAt?: string }>;
+  /** Writes the content from before a revision as a new one; of a move, on both paths. */
+  revert(
+    id: string,
+    options: { dryRun?: boolean | undefined },
+    caller: AdminCaller,
+  ): Promise<RevertAnswer>;
+  prune(
+    request: PruneRequest,
+    caller: AdminCaller,
+  ): Promise<{ pruned: number; bytes: number; dryRun: boolean }>;
+}
+
+/** Makes the history over a storage; reverts go through the one write path. */
+export function createRevisions(deps: {
+  storage: Storage;
+  /** Late, since the two need each other. */
+  files: () => Files;
+  ids: IdSource;
+}): Revisions {
+  const { storage } = deps;
+
+  async function find(id: string): Promise<RevisionRecord> {
+    const revision = await storage.revisions.get(parseRevisionId(id));
+    if (revision === null) throw revisionNotFound(id);
+    return revision;
+  }
+
+  async function textAt(key: FileKey, version: number): Promise<string | null> {
+    const chain = await storage.revisions.chain(key, version);
+    return chain === null ? null : walkBack(chain, version);
+  }
+
+  /** Content before and after a revision, from one walk. */
+  async function textsOf(revision: RevisionRecord) {
+    const before = await textAt(revision, revision.version - 1);
+    const after = revision.existsAfter ? await textAt(revision, revision.version) : null;
+    return { before: revision.existedBefore ? before : null, after };
+  }
+
+  return {
+    async list(query) {
+      const { path, userId, actor, action, runId, traceId, toolCallId, since, until } = query;
+      const identity = {
+        list: 'revisions',
+        sort: 'id',
+        defaultOrder: 'desc' as const,
+        filters: { path, userId, actor, action, runId, traceId, toolCallId, since, until },
+      };
+      const { items, next } = await storage.revisions.list(
+        {
+          path: path === undefined ? null : parsePhysicalPath(path),
+          scope: userId === undefined ? null : toScope(parseUserId(userId)),
+          actor: actor ?? null,
+          action: action ?? null,
+          runId: runId ?? null,
+          traceId: traceId ?? null,
+          toolCallId: toolCallId ?? null,
+          since: parseTimeOrNull(since, 'since'),
+          until: parseTimeOrNull(until, 'until'),
+        },
+        parsePage(query, identity),
+      );
+      return { items: items.map(toAdminRevision), nextCursor: toCursor(next, query, identity) };
+    },
+
+    async get(id) {
+      const revision = await find(id);
+      const { before, after } = await textsOf(revision);
+      const path = toPhysicalPath(revision);
+      return {
+        ...toAdminRevision(revision),
+        contentBefore: before,
+        contentAfter: after,
+        diff: unifiedDiff(before, after, { path }),
+      };
+    },
+
+    async contentAt(key, { version, at }) {
+      const path = toPhysicalPath(key);
+      let wanted = version;
+      let updatedAt: string | undefined;
+      if (at !== undefined) {
+        const revision = await storage.revisions.at(key, parseTime(at, 'at'));
+        if (revision === null || !revision.existsAfter) {
+          throw new MemoryError('FILE_NOT_FOUND', `${path} did not exist then, or that is pruned.`, {
+            details: { path, at },
+          });
+        }
+        wanted = revision.version;
+        updatedAt = toTime(revision.at);
+      }
+      const content = wanted === undefined ? null : await textAt(key, wanted);
+      if (content === null || wanted === undefined) {
+        throw new MemoryError('REVISION_NOT_FOUND', `${path} has no content at version ${wanted}.`, {
+          details: { path, version: wanted },
+        });
+      }
+      return {
+        content,
+        version: wanted,
+        size: Buffer.byteLength(content),
+        lines: countLines(content),
+        ...(updatedAt === undefined ? {} : { updatedAt }),
+      };
+    },
+
+    async revert(id, { dryRun = false }, caller) {
+      const revision = await find(id);
+      const peer = revision.peerId === null ? null : await storage.revisions.get(revision.peerId);
+      const restorations: (Restoration & { present: string | null })[] = [];
+      for (const one of peer === null ? [revision] : [revision, peer]) {
+        const key = { scope: one.scope, path: one.path };
+        const { before } = await textsOf(one);
+        const present = (await storage.files.get(key))?.content ?? null;
+        restorations.push({ key, content: before, present });
+      }
+      const written = dryRun
+        ? []
+        : await deps.files().restore(
+            restorations,
+            {
+              reason: `Reverts revision ${revision.id}.`,
+              target: revision.id,
+              // To undo a dream is not new knowledge to dream about.
+              qualifies: revision.actor !== 'dream-agent',
+            },
+            caller,
+          );
+      const files = restorations.map(({ key, content, present }, index) => ({
+        path: toPhysicalPath(key),
+        ...toOutcome(written[index]),
+        unchanged: written[index]?.unchanged ?? content === present,
+        diff: unifiedDiff(present, content, { path: toPhysicalPath(key) }),
+      }));
+      return { dryRun, unchanged: files.every((file) => file.unchanged), files };
+    },
+
+    async prune(request, { address, traceId }) {
+      const { olderThan, keepLast, userId, path, dryRun = false } = request;
+      if (olderThan === undefined && keepLast === undefined) {
+        const message = 'needs olderThan, keepLast or both';
+        throw new MemoryError('INVALID_REQUEST', `A prune ${message}.`, {
+          details: { issues: [{ path: '', message }] },
+        });
+      }
+      const filter: PruneFilter = {
+        scope: userId === undefined ? null : toScope(parseUserId(userId)),
+        path: path === undefined ? null : parsePhysicalPath(path),
+        olderThan: parseTimeOrNull(olderThan, 'olderThan'),
+        keepLast: keepLast ?? 1,
+      };
+      const count = await storage.revisions.prune(filter, {
+        dryRun,
+        audit: ({ pruned, bytes }): AuditRecord => ({
+          id: deps.ids.next(),
+          at: deps.ids.lastMs,
+          action: 'revisions.prune',
+          target: path ?? userId ?? 'all',
+          details: { olderThan: olderThan ?? null, keepLast: filter.keepLast, pruned, bytes },
+          address,
+          traceId,
+        }),
+      });
+      return { ...count, dryRun };
+    },
+  };
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** An id that no revision can have is as absent as one that none has. */
+function parseRevisionId(id: string): string {
+  if (UUID.test(id)) return id;
+  throw revisionNotFound(id);
+}
+
+function revisionNotFound(id: string): MemoryError {
+  return new MemoryError('REVISION_NOT_FOUND', undefined, { details: { id: id.slice(0, 64) } });
+}
+
+/** The content at a version, from the head down; `null` where it did not exist or is pruned. */
+function walkBack({ file, steps }: RevisionChain, version: number): string | null {
+  if (version > file.version || version < 0) return null;
+  const top = steps.at(-1);
+  if (top === undefined) return version === file.version ? file.content : null;
+  let content: string | null = file.content;
+  // A chain that does not reach the head starts at a row that needs none: a keyframe, a creation.
+  let at = top.keyframe !== null || !top.existedBefore ? top.version : file.version;
+  for (const step of [...steps].reverse()) {
+    if (step.version !== at) return null;
+    if (!step.existedBefore) content = null;
+    else if (step.keyframe !== null) content = step.keyframe;
+    else if (content === null || step.delta === null) return null;
+    else content = applyDelta(content, decodeDelta(step.delta));
+    at -= 1;
+  }
+  return at === version ? content : null;
+}
+
+function toOutcome(written: AdminWritten | undefined): {
+  version: number | null;
+  revisionId: string | null;
+} {
+  if (written === undefined || written.revisionId === '') return { version: null, revisionId: null };
+  return { version: written.version, revisionId: written.revisionId };
+}
+
+function toAdminRevision(revision: RevisionRecord): AdminRevision {
+  return {
+    id: revision.id,
+    path: toPhysicalPath(revision),
+    userId: toUserId(revision.scope),
+    version: revision.version,
+    action: revision.action,
+    actor: revision.actor,
+    reason: revision.reason,
+    tool: revision.tool,
+    toolCallId: revision.toolCallId,
+    traceId: revision.traceId,
+    runId: revision.runId,
+    at: toTime(revision.at),
+    size: revision.size,
+    addedLines: revision.addedLines,
+    removedLines: revision.removedLines,
+    peerId: revision.peerId,
+    redacted: revision.redacted,
+  };
+}

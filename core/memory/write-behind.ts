@@ -1,0 +1,153 @@
+import type { AccessRecord, EventRecord } from '../contracts/records.ts';
+import type { Logger } from '../contracts/plugin.ts';
+import type { LogStore } from '../contracts/storage.ts';
+import type { TraceExporter } from '../contracts/trace-exporter.ts';
+import { MemoryError, toMemoryError } from '../errors.ts';
+
+/** Rows wait no longer than this before they are written. */
+const FLUSH_MS = 200;
+/** A batch is one transaction: long enough to be cheap, short enough to hold up no write. */
+const BATCH_ROWS = 512;
+/** Access rows are never dropped: beyond this, calls wait until there is room. */
+const ACCESS_LIMIT = 20_000;
+/** Events beyond this are dropped and counted. */
+const EVENT_LIMIT = 8_192;
+/** How long a call waits for room before it is refused. */
+const WAIT_MS = 5_000;
+const RETRY_MS = 500;
+
+/** The rows that are written behind the answer: access rows of reads, and events. */
+export interface WriteBehind {
+  /** Queues access rows; resolves at once unless the queue is full. Throws when it stays full. */
+  access(rows: readonly AccessRecord[]): Promise<void> | undefined;
+  /** Queues an event; when the queue is full it is dropped and counted. */
+  event(event: EventRecord): void;
+  /** Resolves when everything queued before the call is written, or can't be. */
+  flush(): Promise<void>;
+  /** Writes what is queued and stops. */
+  close(): Promise<void>;
+  counters(): { accessQueued: number; eventsQueued: number; eventsDropped: number };
+}
+
+/**
+ * A bounded queue before the log's batches. One batch is written at a time; a failed one is kept
+ * and tried again, so that a full disk loses no access row.
+ */
+export function createWriteBehind(deps: {
+  store: LogStore;
+  exporters: readonly TraceExporter[];
+  log: Logger;
+}): WriteBehind {
+  let access: AccessRecord[] = [];
+  let events: EventRecord[] = [];
+  let eventsDropped = 0;
+  let timer: NodeJS.Timeout | null = null;
+  let writing: Promise<boolean> | null = null;
+  let isClosed = false;
+  let waiters: (() => void)[] = [];
+
+  function schedule(delay: number): void {
+    if (timer !== null || isClosed) return;
+    timer = setTimeout(() => {
+      timer = null;
+      void drain();
+    }, delay);
+  }
+
+  /** Writes until the queue is empty; `false` when a batch failed. */
+  function drain(): Promise<boolean> {
+    writing ??= writeAll().finally(() => {
+      writing = null;
+    });
+    return writing;
+  }
+
+  async function writeAll(): Promise<boolean> {
+    while (access.length > 0 || events.length > 0) {
+      const batch = { access: access.slice(0, BATCH_ROWS), events: events.slice(0, BATCH_ROWS) };
+      try {
+        await deps.store.append(batch);
+      } catch (thrown) {
+        const error = toMemoryError(thrown);
+        deps.log.warn({ code: error.code, err: thrown }, 'log rows wait: storage refused the batch');
+        schedule(RETRY_MS);
+        return false;
+      }
+      access = access.slice(batch.access.length);
+      events = events.slice(batch.events.length);
+      for (const resolve of waiters.splice(0)) resolve();
+      exportEvents(batch.events);
+    }
+    return true;
+  }
+
+  function exportEvents(batch: readonly EventRecord[]): void {
+    if (batch.length === 0) return;
+    for (const exporter of deps.exporters) {
+      exporter.export(batch).catch((error: unknown) => {
+        deps.log.warn({ exporter: exporter.name, err: error }, 'the exporter failed');
+      });
+    }
+  }
+
+  async function waitForRoom(rows: readonly AccessRecord[]): Promise<void> {
+    const deadline = Date.now() + WAIT_MS;
+    while (access.length >= ACCESS_LIMIT) {
+      const left = deadline - Date.now();
+      if (left <= 0) {
+        throw new MemoryError('STORAGE_UNAVAILABLE', 'The access log cannot be written.', {
+          retryAfterSeconds: 5,
+        });
+      }
+      await new Promise<void>((resolve) => {
+        const limit = setTimeout(resolve, left);
+        waiters.push(() => {
+          clearTimeout(limit);
+          resolve();
+        });
+      });
+    }
+    access.push(...rows);
+  }
+
+  return {
+    access(rows) {
+      if (access.length >= ACCESS_LIMIT) return waitForRoom(rows);
+      for (const row of rows) access.push(row);
+      if (access.length >= BATCH_ROWS) void drain();
+      else schedule(FLUSH_MS);
+      return undefined;
+    },
+    event(event) {
+      if (events.length >= EVENT_LIMIT) {
+        eventsDropped += 1;
+        return;
+      }
+      events.push(event);
+      if (events.length >= BATCH_ROWS) void drain();
+      else schedule(FLUSH_MS);
+    },
+    async flush() {
+      // A batch under way may have been cut before the newest row came.
+      if (writing !== null) await writing;
+      await drain();
+    },
+    async close() {
+      isClosed = true;
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+      if (writing !== null) await writing;
+      const isDone = await drain();
+      if (!isDone) {
+        const lost = { access: access.length, events: events.length };
+        deps.log.error(lost, 'log rows could not be written before the end');
+      }
+      for (const exporter of deps.exporters) await exporter.close?.();
+    },
+    counters: () => ({
+      accessQueued: access.length,
+      eventsQueued: events.length,
+      eventsDropped,
+    }),
+  };
+}

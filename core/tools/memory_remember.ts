@@ -1,0 +1,62 @@
+import Type, { type Static } from 'typebox';
+import type { ToolDefinition } from '../contracts/tool.ts';
+import { MemoryError } from '../errors.ts';
+import { reasonSchema, revisionIdSchema, strict, versionSchema } from './schemas.ts';
+
+const inputSchema = Type.Object(
+  {
+    text: Type.String({ minLength: 1, maxLength: 16_384, description: 'The fact to remember.' }),
+    reason: Type.Optional(reasonSchema),
+    maxWrites: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 20, description: 'Files it may change. Default: 5.' }),
+    ),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Answer the diffs and write nothing.' })),
+  },
+  strict,
+);
+
+const outputSchema = Type.Object({
+  summary: Type.String(),
+  writes: Type.Array(
+    Type.Object({
+      path: Type.String(),
+      version: versionSchema,
+      revisionId: revisionIdSchema,
+      diff: Type.String({ description: 'Unified diff.' }),
+    }),
+  ),
+});
+
+export const memoryRemember: ToolDefinition<
+  Static<typeof inputSchema>,
+  Static<typeof outputSchema>
+> = {
+  name: 'memory_remember',
+  title: 'Remember a fact',
+  description:
+    'Files a fact where it belongs in this user’s memory: corrects the line that it changes, or adds one. Needs a configured model.',
+  inputSchema,
+  outputSchema,
+  readOnly: false,
+  requiresModel: true,
+  errorCodes: ['MODEL_NOT_CONFIGURED', 'MODEL_FAILED', 'MODEL_TIMEOUT', 'QUOTA_EXCEEDED'],
+  example: {
+    arguments: { text: 'The user now prefers coffee.' },
+    result: {
+      summary: 'Corrected the preference in user/profile.md.',
+      writes: [
+        {
+          path: 'user/profile.md',
+          version: 8,
+          revisionId: '019c1350-2d80-7004-8e90-52c4a7d1f3b6',
+          diff: '@@ -3 +3 @@\n-- Prefers tea.\n+- Prefers coffee.\n',
+        },
+      ],
+    },
+  },
+  unavailable: (services) => (services.remember === null ? 'MODEL_NOT_CONFIGURED' : null),
+  run(services, args, call) {
+    if (services.remember === null) throw new MemoryError('MODEL_NOT_CONFIGURED');
+    return services.remember.remember(args, call);
+  },
+};

@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Logger } from '../contracts/plugin.ts';
+import type {
+  MemoryServices,
+  ToolCall,
+  ToolDefinition,
+  ToolDescription,
+  ToolRequest,
+  ToolResponse,
+  ToolRunner,
+} from '../contracts/tool.ts';
+import { MemoryError, toMemoryError } from '../errors.ts';
+import type { IdSource } from '../memory/ids.ts';
+import { parseUserId, toScope } from '../memory/paths.ts';
+import type { WriteBehind } from '../memory/write-behind.ts';
+import { compileSchema } from '../schema.ts';
+import { parseTraceparent } from '../tracing/trace-context.ts';
+import { RootTrace } from '../tracing/tracer.ts';
+import { parseActor } from './actor.ts';
+
+/** The tools of a service, and the one way to run them. */
+export interface Tools extends ToolRunner {
+  readonly definitions: readonly ToolDefinition[];
+  /** Adds a plugin's tool, before anything is served. Throws when the name is taken. */
+  add(definition: ToolDefinition): void;
+  /** Runs a tool under a name that callers may not give themselves. */
+  executeAs(name: string, request: ToolRequest, actor: 'playground' | null): Promise<ToolResponse>;
+}
+
+export interface ToolsDependencies {
+  services: MemoryServices;
+  ids: IdSource;
+  queue: WriteBehind;
+  log: Logger;
+  /** Tool calls a minute for each user; 0 is off. */
+  rateLimit: number;
+  /** Resolves once storage is open; rejects with `SHUTTING_DOWN` after the end. */
+  ready: () => Promise<void>;
+  now: () => number;
+}
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+const CALLER_CALL_ID_LENGTH = 255;
+
+/**
+ * Makes the runner: validate, trace, run, map the error. What it throws is a `MemoryError` that
+ * names the trace and the tool call.
+ */
+export function createTools(deps: ToolsDependencies): Tools {
+  const definitions: ToolDefinition[] = [];
+  const tools = new Map<string, { definition: ToolDefinition; check: (args: unknown) => unknown }>();
+  const limiter =
+    deps.rateLimit > 0 ? new RateLimiterMemory({ points: deps.rateLimit, duration: 60 }) : null;
+
+  async function executeAs(
+    name: string,
+    request: ToolRequest,
+    reservedActor: 'playground' | null,
+  ): Promise<ToolResponse> {
+    const startedAt = deps.now();
+    const toolCallId = deps.ids.next();
+    const tool = tools.get(name);
+    const user = attemptParse(() => parseUserId(request.context?.userId));
+    const actor = attemptParse(() => reservedActor ?? parseActor(request.context.actor));
+    const trace = new RootTrace({
+      id: deps.ids.next(),
+      kind: 'tool',
+      name: `execute_tool ${tool === undefined ? 'unknown' : name}`,
+      scope: user.value === null ? 's' : toScope(user.value),
+      userId: user.value,
+      tool: tool?.definition.name ?? null,
+      actor: actor.value ?? 'agent',
+      toolCallId,
+      callerToolCallId: parseCallerCallId(request.context?.toolCallId),
+      parent: parseTraceparent(request.traceparent),
+      startedAt,
+    });
+    try {
+      if (tool === undefined) {
+        throw new MemoryError('TOOL_NOT_FOUND', `There is no tool ${name.slice(0, 64)}.`);
+      }
+      if (user.value === null) throw user.error;
+      if (actor.value === null) throw actor.error;
+      const args = tool.check(request.arguments ?? {});
+      await deps.ready();
+      if (limiter !== null) await takePoint(limiter, user.value);
+      let first: { toolCallId: string; traceId: string } | null = null;
+      const call: ToolCall = {
+        userId: user.value,
+        actor: actor.value,
+        tool: name,
+        toolCallId,
+        trace,
+        signal: request.signal,
+        ...toIdempotency(tool.definition, user.value, args, request.idempotencyKey),
+        onReplay(answer) {
+          first = answer;
+        },
+      };
+      const result = await tool.definition.run(deps.services, args, call);
+      const event = trace.finish(null, first === null ? {} : { replayed: true });
+      deps.queue.event(event);
+      const { traceId } = trace;
+      return {
+        result,
+        traceId,
+        toolCallId,
+        durationMs: event.durationMs,
+        // The ids of the first answer are those that its revision carries.
+        ...((first ?? {}) as object),
+        ...(first === null ? {} : { replayed: true as const }),
+      };
+    } catch (thrown) {
+      const error = toMemoryError(thrown);
+      error.traceId = trace.traceId;
+      error.toolCallId = toolCallId;
+      deps.queue.event(trace.finish(error));
+      if (error.code === 'INTERNAL') {
+        const fields = { err: error.cause, tool: tool?.definition.name, traceId: trace.traceId };
+        deps.log.error(fields, 'a tool failed unexpectedly');
+      }
+      throw error;
+    }
+  }
+
+  return {
+    definitions,
+    add(definition) {
+      if (tools.has(definition.name)) {
+        throw new MemoryError('INVALID_REQUEST', `There is a tool ${definition.name} already.`);
+      }
+      const check = compileSchema<unknown>(definition.inputSchema);
+      tools.set(definition.name, { definition, check });
+      definitions.push(definition);
+    },
+    async listTools() {
+      return definitions.map((definition) => describe(definition, deps.services));
+    },
+    execute: (name, request) => executeAs(name, request, null),
+    executeAs,
+  };
+}
+
+function describe(definition: ToolDefinition, services: MemoryServices): ToolDescription {
+  const { name, title, description, inputSchema, outputSchema, requiresModel, readOnly } = definition;
+  const available = (definition.unavailable?.(services) ?? null) === null;
+  return { name, title, description, inputSchema, outputSchema, requiresModel, readOnly, available };
+}
+
+type Parsed<T> = { value: T; error: null } | { value: null; error: unknown };
+
+/** A call with a bad user or actor is traced all the same, so the fault waits until it is. */
+function attemptParse<T>(parse: () => T): Parsed<T> {
+  try {
+    return { value: parse(), error: null };
+  } catch (error) {
+    return { value: null, error };
+  }
+}
+
+function parseCallerCallId(value: unknown): string | null {
+  if (typeof value !== 'string' || value === '') return null;
+  return value.slice(0, CALLER_CALL_ID_LENGTH).toWellFormed();
+}
+
+function toIdempotency(
+  definition: ToolDefinition,
+  userId: string,
+  args: unknown,
+  key: string | undefined,
+): Pick<ToolCall, 'idempotency'> {
+  if (key === undefined || definition.readOnly) return {};
+  if (!IDEMPOTENCY_KEY.test(key)) {
+    const message = 'must have 1 to 255 printable ASCII characters and no space';
+    throw new MemoryError('INVALID_REQUEST', `Idempotency-Key ${message}.`, {
+      details: { issues: [{ path: '/idempotencyKey', message }] },
+    });
+  }
+  return {
+    idempotency: {
+      keyHash: sha256(JSON.stringify([userId, definition.name, key])),
+      requestHash: sha256(JSON.stringify(toCanonical(args))),
+    },
+  };
+}
+
+/** The same arguments in another order are the same request. */
+function toCanonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toCanonical);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return entries.map(([key, member]) => [key, toCanonical(member)]);
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+async function takePoint(limiter: RateLimiterMemory, userId: string): Promise<void> {
+  try {
+    await limiter.consume(userId);
+  } catch (refused) {
+    if (!(refused instanceof RateLimiterRes)) throw refused;
+    const retryAfterSeconds = Math.max(1, Math.ceil(refused.msBeforeNext / 1000));
+    throw new MemoryError('RATE_LIMITED', undefined, { retryAfterSeconds });
+  }
+}

@@ -1,0 +1,34 @@
+import Type from 'typebox';
+
+/** Parts of schemas that several tools share. Lengths are generous: the parsers say what is off. */
+
+export const pathSchema = Type.String({
+  minLength: 1,
+  maxLength: 1024,
+  description: 'Virtual path: user/<path> for this user, shared/<path> for shared memory.',
+});
+
+export const reasonSchema = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  description: 'Why the memory changes; kept with the revision.',
+});
+
+export const ifVersionSchema = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description:
+    'Write only if the file is at this version; 0: only if it does not exist. Otherwise VERSION_CONFLICT.',
+});
+
+export const versionSchema = Type.Integer({
+  minimum: 1,
+  description: 'Version of the file: 1 when created, +1 on every write.',
+});
+
+export const revisionIdSchema = Type.String({ description: 'Id of the revision.' });
+
+export const timeSchema = Type.String({ format: 'date-time', description: 'RFC 3339, UTC.' });
+
+/** Strict objects: a member that is not known is refused and named. */
+export const strict = { additionalProperties: false } as const;

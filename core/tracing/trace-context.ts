@@ -1,0 +1,25 @@
+/** The caller's place in its own trace: W3C Trace Context. */
+export interface TraceContext {
+  /** 32 lower-case hex digits. */
+  traceId: string;
+  /** 16 lower-case hex digits: the caller's span. */
+  spanId: string;
+}
+
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
+const ALL_ZERO = /^0+$/;
+
+/**
+ * Takes a `traceparent` header as W3C Trace Context level 1 says; `null` for one that is absent or
+ * not valid, which starts a new trace.
+ */
+export function parseTraceparent(header: string | null | undefined): TraceContext | null {
+  if (header === null || header === undefined || header.length > 512) return null;
+  const match = TRACEPARENT.exec(header.trim());
+  if (match === null) return null;
+  const [, version, traceId, spanId, more] = match;
+  if (traceId === undefined || spanId === undefined || version === 'ff') return null;
+  if (version === '00' && more !== undefined) return null;
+  if (ALL_ZERO.test(traceId) || ALL_ZERO.test(spanId)) return null;
+  return { traceId, spanId };
+}

@@ -1,0 +1,103 @@
+import { performance } from 'node:perf_hooks';
+import type { EventRecord, ScopeKey, SpanAttributes, SpanKind, SpanRecord } from '../contracts/records.ts';
+import type { Span, Trace } from '../contracts/tool.ts';
+import { toMemoryError } from '../errors.ts';
+import { newSpanId, newTraceId } from '../memory/ids.ts';
+import { sanitiseAttributes } from './sanitise.ts';
+import type { TraceContext } from './trace-context.ts';
+
+/** A call records at most this many spans; a loop that makes more is seen by its first ones. */
+const SPAN_LIMIT = 128;
+
+/** What a root event says from its start. */
+export interface RootOptions {
+  /** The event's own id: UUIDv7. */
+  id: string;
+  kind: 'tool' | 'dream.run';
+  name: string;
+  scope: ScopeKey;
+  userId: string | null;
+  tool: string | null;
+  actor: string;
+  toolCallId: string;
+  callerToolCallId: string | null;
+  parent: TraceContext | null;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+}
+
+/**
+ * The record of one tool call while it runs: a root with child spans. Durations go by the
+ * monotonic clock, so that a clock that jumps changes none.
+ */
+export class RootTrace implements Trace {
+  readonly traceId: string;
+  readonly spanId = newSpanId();
+  readonly #options: RootOptions;
+  readonly #begin = performance.now();
+  readonly #spans: SpanRecord[] = [];
+  #event: EventRecord | null = null;
+
+  constructor(options: RootOptions) {
+    this.#options = options;
+    this.traceId = options.parent?.traceId ?? newTraceId();
+  }
+
+  start(kind: SpanKind, name: string): Span {
+    const begin = performance.now();
+    let isOpen = true;
+    const close = (status: 'ok' | 'error', errorCode: string | null, attributes?: SpanAttributes) => {
+      if (!isOpen) return;
+      isOpen = false;
+      if (this.#spans.length >= SPAN_LIMIT || this.#event !== null) return;
+      this.#spans.push({
+        spanId: newSpanId(),
+        parentSpanId: this.spanId,
+        kind,
+        name,
+        status,
+        errorCode,
+        startedAt: this.#options.startedAt + Math.round(begin - this.#begin),
+        durationMs: elapsed(begin),
+        attributes: sanitiseAttributes(attributes),
+      });
+    };
+    return {
+      end: (attributes) => close('ok', null, attributes),
+      fail: (error, attributes) => close('error', toMemoryError(error).code, attributes),
+    };
+  }
+
+  /** Ends the root; `error` gives its code alone. The first call counts. */
+  finish(error: unknown, attributes?: SpanAttributes): EventRecord {
+    this.#event ??= {
+      ...identity(this.#options),
+      traceId: this.traceId,
+      spanId: this.spanId,
+      parentSpanId: this.#options.parent?.spanId ?? null,
+      status: error === null ? 'ok' : 'error',
+      errorCode: error === null ? null : toMemoryError(error).code,
+      startedAt: this.#options.startedAt,
+      durationMs: elapsed(this.#begin),
+      attributes: sanitiseAttributes(attributes),
+      spans: this.#spans,
+    };
+    return this.#event;
+  }
+}
+
+/** Records nothing: for work that belongs to no tool call. */
+export function noTrace(traceId: string = newTraceId()): Trace {
+  return { traceId, start: () => NO_SPAN };
+}
+
+const NO_SPAN: Span = { end: () => undefined, fail: () => undefined };
+
+function identity({ parent: _parent, startedAt: _startedAt, ...rest }: RootOptions) {
+  return rest;
+}
+
+/** Milliseconds since `begin`, to the microsecond. */
+function elapsed(begin: number): number {
+  return Math.round((performance.now() - begin) * 1000) / 1000;
+}
