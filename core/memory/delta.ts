@@ -50,7 +50,7 @@ export interface TextEdit {
 
 /**
  * Steps that the search for a shortest line diff may take before the rest becomes one replacement.
- * About 10 ms, since a write waits for it inside its transaction.
+ * About 10 ms: a write waits for it inside its transaction.
  */
 const SEARCH_STEPS = 2 ** 20;
 
@@ -321,11 +321,11 @@ function toWindows(older: string, newer: string, edits: readonly TextEdit[]): Wi
         last.olderTo += firstBreak;
         last.newerTo += firstBreak;
       }
-      const lineStart = between.lastIndexOf('\n') + 1;
+      const lineFrom = between.lastIndexOf('\n') + 1;
       last = {
-        olderFrom: olderAt + lineStart,
+        olderFrom: olderAt + lineFrom,
         olderTo: olderEnd,
-        newerFrom: newerAt + lineStart,
+        newerFrom: newerAt + lineFrom,
         newerTo: newerEnd,
       };
       windows.push(last);
