@@ -73,8 +73,8 @@ module.exports = {
       name: 'the-service-knows-no-command',
       comment: 'createMemoryService() reads no environment, prints nothing, catches no signal.',
       severity: 'error',
-      from: { path: '^core/', pathNot: '^core/(cli/|config\\.ts$)' },
-      to: { path: '^core/(cli/|config\\.ts$)' },
+      from: { path: '^core/', pathNot: '^core/(cli/|config/|config\\.ts$)' },
+      to: { path: '^core/(cli/|config/|config\\.ts$)' },
     },
     {
       name: 'plugins-see-contracts',

@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { ConfigError } from './error.ts';
+import { nearest } from './nearest.ts';
+import { SETTING_KEYS, settingOf, type SettingKey } from './settings.ts';
+
+/** Variables by name, as `process.env` holds them. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the environment, or a `.env` file, says; still as text. */
+export interface EnvironmentSettings {
+  settings: ReadonlyMap<SettingKey, string>;
+  /** `SERVICE_CONFIG`. */
+  config: string | null;
+  /** The standard `OTEL_*` variables. */
+  telemetry: Readonly<Record<string, string>>;
+  /** A sentence for each `SERVICE_*` variable that no setting has. */
+  warnings: readonly string[];
+}
+
+const PREFIX = 'SERVICE_';
+const CONFIG = 'SERVICE_CONFIG';
+
+/**
+ * Picks what concerns the service. An empty variable is an absent one, since that is how compose
+ * files and shells pass on what is not set.
+ */
+export function readEnvironment(environment: Environment): EnvironmentSettings {
+  const keys = new Map(SETTING_KEYS.map((key) => [settingOf(key).env, key]));
+  const settings = new Map<SettingKey, string>();
+  const telemetry: Record<string, string> = {};
+  const warnings: string[] = [];
+  for (const [name, value] of Object.entries(environment)) {
+    if (value === undefined || value === '') continue;
+    const key = keys.get(name);
+    if (key !== undefined) settings.set(key, value);
+    else if (name.startsWith('OTEL_')) telemetry[name] = value;
+    else if (name.startsWith(PREFIX) && name !== CONFIG) {
+      const meant = nearest(name, [...keys.keys(), CONFIG]);
+      warnings.push(
+        `${name} is not known and has no effect${meant === null ? '' : `; did you mean ${meant}?`}`,
+      );
+    }
+  }
+  return { settings, config: environment[CONFIG] || null, telemetry, warnings };
+}
+
+/** The variables of `.env` in a directory; none when there is no such file. */
+export async function readDotEnv(directory: string): Promise<Environment> {
+  const file = join(directory, '.env');
+  try {
+    return parseEnv(await readFile(file, 'utf8')) as Environment;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // A directory of that name is a virtual environment of Python's.
+    if (code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR') return {};
+    throw new ConfigError(null, `${file} cannot be read (${String(code)}).`, { cause: error });
+  }
+}

@@ -1,0 +1,162 @@
+import { existsSync } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { resolveModulePath } from 'exsolve';
+import type { Embedder } from '../contracts/embedder.ts';
+import type { ModelProvider } from '../contracts/model-provider.ts';
+import type { Plugin } from '../contracts/plugin.ts';
+import type { Storage } from '../contracts/storage.ts';
+import type { TraceExporter } from '../contracts/trace-exporter.ts';
+import { ConfigError } from './error.ts';
+
+/**
+ * A factory by name, as JSON and the environment say it: one of this package's plugins
+ * (`storage-sqlite`, or in full `memory-service/plugins/storage-sqlite`), a package, or a file
+ * (`./my-plugin.mjs`). Its module has a default export, one function, or a function of its name.
+ */
+export interface NamedFactory {
+  plugin: string;
+  options?: unknown;
+}
+
+/** What a factory can make, and how it is known. */
+export interface Products {
+  storage: Storage;
+  model: ModelProvider;
+  embedder: Embedder;
+  plugin: Plugin;
+  exporter: TraceExporter;
+}
+
+const MARKS: { [K in keyof Products]: { member: string; noun: string } } = {
+  storage: { member: 'mutate', noun: 'a storage' },
+  model: { member: 'generate', noun: 'a model provider' },
+  embedder: { member: 'embed', noun: 'an embedder' },
+  plugin: { member: 'setup', noun: 'a plugin' },
+  exporter: { member: 'export', noun: 'a trace exporter' },
+};
+
+const OWN_PREFIX = 'memory-service/plugins/';
+const OWN_NAME = /^[a-z0-9][a-z0-9-]*$/;
+
+/** Where a name is looked up, and what a message calls the place that gave it. */
+export interface Lookup {
+  directory: string;
+  origin: string;
+}
+
+/**
+ * Makes what was asked for: from an imported factory's product as it is, or from a factory by name,
+ * which is imported now. Throws a `ConfigError`.
+ */
+export async function produce<K extends keyof Products>(
+  kind: K,
+  given: unknown,
+  lookup: Lookup,
+): Promise<Products[K]> {
+  const named = toNamedFactory(given);
+  const product: unknown =
+    named === null
+      ? given
+      : await callFactory(named, await importPlugin(named.plugin, lookup), lookup);
+  const { member, noun } = MARKS[kind];
+  if (typeof product === 'object' && product !== null && member in product) {
+    return product as Products[K];
+  }
+  const subject = named === null ? 'what is given' : `what ${named.plugin} makes`;
+  throw new ConfigError(kind, `${lookup.origin} must be ${noun}, and ${subject} is none.`);
+}
+
+/** Whether one of this package's plugins has that name in this version. */
+export function hasOwnPlugin(name: string): boolean {
+  return OWN_NAME.test(name) && existsSync(fileURLToPath(ownPlugin(name)));
+}
+
+/** The module of a plugin, by its name. Throws a `ConfigError` when it cannot be imported. */
+export async function importPlugin(
+  name: string,
+  lookup: Lookup,
+): Promise<Readonly<Record<string, unknown>>> {
+  const url = findPlugin(name, lookup.directory);
+  if (url === null) {
+    throw new ConfigError(
+      null,
+      `${lookup.origin} names the plugin ${name}, and there is none: give a plugin of memory-service, an installed package, or a file as in ./my-plugin.mjs.`,
+    );
+  }
+  try {
+    return (await import(url)) as Record<string, unknown>;
+  } catch (error) {
+    const missing = /Cannot find package '([^']+)'/.exec((error as Error).message)?.[1];
+    throw new ConfigError(
+      null,
+      missing === undefined
+        ? `${lookup.origin} names the plugin ${name}, and it cannot be loaded: ${(error as Error).message}`
+        : `The plugin ${name} needs the package ${missing}: npm install ${missing}`,
+      { cause: error },
+    );
+  }
+}
+
+function toNamedFactory(given: unknown): NamedFactory | null {
+  if (typeof given === 'string') return { plugin: given };
+  if (typeof given !== 'object' || given === null || !('plugin' in given)) return null;
+  return typeof given.plugin === 'string' ? (given as NamedFactory) : null;
+}
+
+function findPlugin(name: string, directory: string): string | null {
+  const own = name.startsWith(OWN_PREFIX) ? name.slice(OWN_PREFIX.length) : name;
+  if (hasOwnPlugin(own)) return ownPlugin(own).href;
+  if (name.startsWith('./') || name.startsWith('../') || isAbsolute(name)) {
+    const path = resolve(directory, name);
+    return existsSync(path) ? pathToFileURL(path).href : null;
+  }
+  const from = pathToFileURL(resolve(directory, 'package.json'));
+  const path = resolveModulePath(name, { from, try: true, conditions: ['node', 'import'] });
+  return path === undefined ? null : pathToFileURL(path).href;
+}
+
+// Beside this very file: in the sources, in dist, and wherever the package is installed. A name of
+// the package itself would lead from the sources to dist, into a second copy of every module.
+function ownPlugin(name: string): URL {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return new URL(`../../plugins/${name}/index.${extension}`, import.meta.url);
+}
+
+async function callFactory(
+  { plugin, options }: NamedFactory,
+  module: Readonly<Record<string, unknown>>,
+  { origin }: Lookup,
+): Promise<unknown> {
+  const factory = findFactory(plugin, module);
+  if (factory === null) {
+    throw new ConfigError(
+      null,
+      `The plugin ${plugin} exports no factory: a default export is one.`,
+    );
+  }
+  try {
+    return await (factory as (options?: unknown) => unknown)(options);
+  } catch (error) {
+    throw new ConfigError(null, `${origin}: ${plugin} refuses: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function findFactory(name: string, module: Readonly<Record<string, unknown>>): unknown {
+  if (typeof module['default'] === 'function') return module['default'];
+  // storage-sqlite exports sqlite, model-openai exports openai, dreaming exports dreaming.
+  const base = (name.split('/').at(-1) ?? name).replace(/\.[a-z]+$/, '');
+  const candidates = [base, base.slice(base.indexOf('-') + 1)].map(toCamelCase);
+  const named = candidates
+    .map((candidate) => module[candidate])
+    .find((it) => typeof it === 'function');
+  if (named !== undefined) return named;
+  const functions = Object.values(module).filter((it) => typeof it === 'function');
+  return functions.length === 1 ? functions[0] : null;
+}
+
+function toCamelCase(name: string): string {
+  return name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,67 @@
+import type { LoadedConfig } from '../config.ts';
+import { maskUrl } from './parse.ts';
+import { SETTING_KEYS, flagOf, settingOf, type SettingKey } from './settings.ts';
+
+/** What `--print-config` prints: each key, what holds, where it came from. Secrets are masked. */
+export function printConfig(loaded: LoadedConfig): string {
+  const rows = SETTING_KEYS.map((key) => [key, showValue(loaded, key), showOrigin(loaded, key)]);
+  const { file } = loaded;
+  for (const [part, value] of Object.entries(file?.parts ?? {})) {
+    rows.push([part, showPart(value), `file ${file?.name ?? ''}`]);
+  }
+  const lines = alignColumns([['key', 'value', 'origin'], ...rows]);
+  const where = file === null ? 'No config file.' : `Config file: ${file.path}`;
+  const warnings = loaded.warnings.map((warning) => `Warning: ${warning}.`);
+  return [...lines, '', where, ...warnings].join('\n');
+}
+
+/** The flags of `memory-service --help`, a line each. */
+export function printFlags(): readonly string[] {
+  const keys = SETTING_KEYS.filter((key) => settingOf(key).isSecret !== true);
+  return alignColumns(
+    keys.map((key) => {
+      const { type } = settingOf(key).schema as { type?: string };
+      const { default: byDefault, description } = settingOf(key);
+      const isShown = byDefault !== null && byDefault !== '' && type !== 'boolean';
+      const note = isShown ? ` Default ${String(byDefault)}.` : '';
+      return [`  --${flagOf(key)}`, `${description}${note}`];
+    }),
+  );
+}
+
+function showValue({ values }: LoadedConfig, key: SettingKey): string {
+  const value: unknown = values[key];
+  if (value === null || value === '') return 'unset';
+  if (settingOf(key).isSecret === true) {
+    return Array.isArray(value) && value.length > 1 ? `******** (${value.length})` : '********';
+  }
+  if (Array.isArray(value)) return value.join(', ');
+  return maskUrl(String(value));
+}
+
+function showOrigin({ origins, file }: LoadedConfig, key: SettingKey): string {
+  const { source, name } = origins[key];
+  if (source === 'default') return 'default';
+  return `${source} ${source === 'file' ? (file?.name ?? '') : name}`;
+}
+
+/** The names of what is there: options may hold secrets. */
+function showPart(value: unknown): string {
+  if (Array.isArray(value)) return value.map(showPart).join(', ') || 'none';
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object' || value === null) return typeof value;
+  if ('plugin' in value) return String(value.plugin);
+  return 'name' in value ? String(value.name) : 'an object';
+}
+
+function alignColumns(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  );
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

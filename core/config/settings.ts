@@ -1,0 +1,293 @@
+import Type, { type Static, type TSchema } from 'typebox';
+import { DEFAULT_SETTINGS } from '../settings.ts';
+
+/** One setting: the one place of its name, schema, default and words. */
+interface Setting {
+  schema: TSchema;
+  /** `null` where nothing is set by default. */
+  default: unknown;
+  /** Environment variable; the flag is the same without `SERVICE_`, in kebab-case. */
+  env: string;
+  description: string;
+  /** What is allowed, where the schema itself does not say it to a person. */
+  allowed?: string;
+  /** Never printed, and no flag: every user of the machine can read a command line. */
+  isSecret?: true;
+}
+
+const text = (pattern: string, maxLength = 2048) =>
+  Type.String({ pattern, minLength: 1, maxLength });
+const integer = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum });
+const list = (pattern: string) => Type.Array(text(pattern), { minItems: 1, maxItems: 100 });
+
+const ANY = '^[^\\u0000]+$';
+const PLUGIN = '^[^\\s\\u0000]+$';
+const HTTP_URL = '^https?://[^\\s]+$';
+const HTTP_URL_ALLOWED = 'an http:// or https:// address';
+const PLUGIN_ALLOWED = 'the name of a plugin, as in openai';
+
+/**
+ * Everything that can be configured, by its key in `memory.config`: a dot is a level of nesting.
+ * Defaults of the service itself come from `core/settings.ts`.
+ */
+export const SETTINGS = {
+  host: {
+    schema: text('^[A-Za-z0-9.:_%\\[\\]-]+$', 253),
+    default: '127.0.0.1',
+    env: 'SERVICE_HOST',
+    description: 'Address to listen on.',
+    allowed: 'an IP address or a host name',
+  },
+  port: {
+    schema: integer(0, 65_535),
+    default: 8787,
+    env: 'SERVICE_PORT',
+    description: 'Port to listen on; 0 takes a free one.',
+  },
+  basePath: {
+    schema: text('^(/[A-Za-z0-9._~-]+)+$', 200),
+    default: DEFAULT_SETTINGS.basePath,
+    env: 'SERVICE_BASE_PATH',
+    description: 'Prefix of every route and of the console.',
+    allowed: 'a path as in /memory, without a slash at its end',
+  },
+  allowedHosts: {
+    schema: list('^(\\*|[A-Za-z0-9.:_\\[\\]-]+)$'),
+    default: null,
+    env: 'SERVICE_ALLOWED_HOSTS',
+    description: 'Accepted Host values; default the loopback names and SERVICE_HOST.',
+    allowed: 'host names, separated by commas',
+  },
+  trustProxy: {
+    schema: Type.Boolean(),
+    default: DEFAULT_SETTINGS.trustProxy,
+    env: 'SERVICE_TRUST_PROXY',
+    description: "Take the client's address from X-Forwarded-For.",
+  },
+  databaseUrl: {
+    schema: text('^(sqlite:[^\\u0000]+|mysql://[^\\s\\u0000]+)$'),
+    default: 'sqlite:./data/memory.db',
+    env: 'SERVICE_DATABASE_URL',
+    description: 'Where memory is kept.',
+    allowed: 'sqlite:<file>, sqlite::memory: or mysql://user:password@host:port/db',
+  },
+  apiKey: {
+    schema: list(ANY),
+    default: null,
+    env: 'SERVICE_API_KEY',
+    description: 'Key of the tools API; several, comma-separated, while rotating.',
+    allowed: 'text of 32 characters or more, or several separated by commas',
+    isSecret: true,
+  },
+  adminSecret: {
+    schema: text(ANY),
+    default: null,
+    env: 'SERVICE_ADMIN_SECRET',
+    description: 'Secret of the admin API.',
+    allowed: 'text of 32 characters or more',
+    isSecret: true,
+  },
+  docsPath: {
+    schema: text(ANY),
+    default: null,
+    env: 'SERVICE_DOCS_PATH',
+    description: 'Directory behind /v1/docs; default the bundled one.',
+    allowed: 'a directory',
+  },
+  'dream.enabled': {
+    schema: Type.Boolean(),
+    default: DEFAULT_SETTINGS.dream.enabled,
+    env: 'SERVICE_DREAM_ENABLED',
+    description: 'Start the scheduler of dreaming.',
+  },
+  'model.provider': {
+    schema: text(PLUGIN, 214),
+    default: null,
+    env: 'SERVICE_MODEL_PROVIDER',
+    description: 'Model provider; openai speaks to any OpenAI-compatible server.',
+    allowed: PLUGIN_ALLOWED,
+  },
+  'model.baseUrl': {
+    schema: text(HTTP_URL),
+    default: null,
+    env: 'SERVICE_MODEL_BASE_URL',
+    description: "Base URL of the model provider's API.",
+    allowed: HTTP_URL_ALLOWED,
+  },
+  'model.apiKey': {
+    schema: text(ANY),
+    default: null,
+    env: 'SERVICE_MODEL_API_KEY',
+    description: 'Key of the model provider.',
+    allowed: 'text',
+    isSecret: true,
+  },
+  'model.name': {
+    schema: text(ANY, 200),
+    default: null,
+    env: 'SERVICE_MODEL_NAME',
+    description: 'Name of the model.',
+    allowed: 'text',
+  },
+  'embedder.provider': {
+    schema: text(PLUGIN, 214),
+    default: null,
+    env: 'SERVICE_EMBEDDING_PROVIDER',
+    description: 'Embedding provider; openai speaks to any OpenAI-compatible server.',
+    allowed: PLUGIN_ALLOWED,
+  },
+  'embedder.baseUrl': {
+    schema: text(HTTP_URL),
+    default: null,
+    env: 'SERVICE_EMBEDDING_BASE_URL',
+    description: "Base URL of the embedding provider's API.",
+    allowed: HTTP_URL_ALLOWED,
+  },
+  'embedder.apiKey': {
+    schema: text(ANY),
+    default: null,
+    env: 'SERVICE_EMBEDDING_API_KEY',
+    description: 'Key of the embedding provider.',
+    allowed: 'text',
+    isSecret: true,
+  },
+  'embedder.name': {
+    schema: text(ANY, 200),
+    default: null,
+    env: 'SERVICE_EMBEDDING_NAME',
+    description: 'Name of the embedding model.',
+    allowed: 'text',
+  },
+  'embedder.dimensions': {
+    schema: integer(1, 65_536),
+    default: null,
+    env: 'SERVICE_EMBEDDING_DIMENSIONS',
+    description: 'Length of a vector.',
+  },
+  'limits.maxFileBytes': {
+    schema: integer(1, 67_108_864),
+    default: DEFAULT_SETTINGS.limits.maxFileBytes,
+    env: 'SERVICE_MAX_FILE_BYTES',
+    description: 'Bytes of one memory file.',
+  },
+  'limits.maxBodyBytes': {
+    schema: integer(1_024, 268_435_456),
+    default: DEFAULT_SETTINGS.limits.maxBodyBytes,
+    env: 'SERVICE_MAX_BODY_BYTES',
+    description: 'Bytes of one request body.',
+  },
+  'limits.maxFilesPerUser': {
+    schema: integer(1, 1_000_000),
+    default: DEFAULT_SETTINGS.limits.maxFilesPerUser,
+    env: 'SERVICE_MAX_FILES_PER_USER',
+    description: 'Memory files of one user.',
+  },
+  sharedWrites: {
+    schema: Type.Boolean(),
+    default: DEFAULT_SETTINGS.sharedWrites,
+    env: 'SERVICE_SHARED_WRITES',
+    description: 'May the tools write shared memory?',
+  },
+  rateLimit: {
+    schema: integer(0, 1_000_000),
+    default: DEFAULT_SETTINGS.rateLimit,
+    env: 'SERVICE_RATE_LIMIT',
+    description: 'Tool calls a minute for each user; 0 is off.',
+  },
+  'tools.delete': {
+    schema: Type.Boolean(),
+    default: DEFAULT_SETTINGS.tools.delete,
+    env: 'SERVICE_TOOLS_DELETE',
+    description: 'Offer memory_delete.',
+  },
+  'tools.move': {
+    schema: Type.Boolean(),
+    default: DEFAULT_SETTINGS.tools.move,
+    env: 'SERVICE_TOOLS_MOVE',
+    description: 'Offer memory_move.',
+  },
+  'sla.p95Ms': {
+    schema: integer(1, 600_000),
+    default: DEFAULT_SETTINGS.sla.p95Ms,
+    env: 'SERVICE_SLA_P95_MS',
+    description: '95th percentile of the latency that the SLA watch allows, in milliseconds.',
+  },
+  'sla.errorRate': {
+    schema: Type.Number({ minimum: 0, maximum: 1 }),
+    default: DEFAULT_SETTINGS.sla.errorRate,
+    env: 'SERVICE_SLA_ERROR_RATE',
+    description: 'Share of failed calls that the SLA watch allows.',
+  },
+  'sla.slowCallMs': {
+    schema: integer(1, 600_000),
+    default: DEFAULT_SETTINGS.sla.slowCallMs,
+    env: 'SERVICE_SLOW_CALL_MS',
+    description: 'A call that takes longer is listed as slow, in milliseconds.',
+  },
+  'retention.eventsDays': {
+    schema: integer(0, 36_500),
+    default: DEFAULT_SETTINGS.retention.eventsDays,
+    env: 'SERVICE_RETENTION_EVENTS_DAYS',
+    description: 'Days that traces are kept; 0 keeps them for ever.',
+  },
+  'retention.accessLogDays': {
+    schema: integer(0, 36_500),
+    default: DEFAULT_SETTINGS.retention.accessLogDays,
+    env: 'SERVICE_RETENTION_ACCESS_LOG_DAYS',
+    description: 'Days that the access log is kept; 0 keeps it for ever.',
+  },
+  'retention.revisionsDays': {
+    schema: integer(0, 36_500),
+    default: DEFAULT_SETTINGS.retention.revisionsDays,
+    env: 'SERVICE_RETENTION_REVISIONS_DAYS',
+    description: 'Days that revisions are kept; 0 keeps them for ever.',
+  },
+  logLevel: {
+    schema: Type.Enum(['debug', 'info', 'warn', 'error', 'silent']),
+    default: 'info',
+    env: 'SERVICE_LOG_LEVEL',
+    description: 'Least level of the JSON logs on standard error.',
+  },
+} as const satisfies Record<string, Setting>;
+
+/** A setting's key: `port`, `limits.maxFileBytes`. */
+export type SettingKey = keyof typeof SETTINGS;
+
+type Parsed<K extends SettingKey> = Static<(typeof SETTINGS)[K]['schema']>;
+
+/** The value that holds for each key; `null` where nothing is set. */
+export type SettingValues = {
+  [K in SettingKey]: (typeof SETTINGS)[K]['default'] extends null ? Parsed<K> | null : Parsed<K>;
+};
+
+/** What a config file may give: lists also as one text, separated by commas. */
+type FileValue<K extends SettingKey> =
+  Parsed<K> extends readonly string[] ? string | readonly string[] : Parsed<K>;
+
+type GroupName = SettingKey extends infer K
+  ? K extends `${infer G}.${string}`
+    ? G
+    : never
+  : never;
+
+/** The settings of one group, as they are nested in a config file. */
+export type SettingGroup<G extends GroupName> = {
+  [K in SettingKey as K extends `${G}.${infer Leaf}` ? Leaf : never]?: FileValue<K>;
+};
+
+/** All settings, as they are nested in a config file. */
+export type NestedSettings = {
+  [K in SettingKey as K extends `${string}.${string}` ? never : K]?: FileValue<K>;
+} & { [G in GroupName]?: SettingGroup<G> };
+
+export const SETTING_KEYS = Object.keys(SETTINGS) as SettingKey[];
+
+/** The row of {@link SETTINGS}, with the members that only some have. */
+export function settingOf(key: SettingKey): Setting {
+  return SETTINGS[key];
+}
+
+/** `SERVICE_MAX_FILE_BYTES` is `max-file-bytes` on the command line. */
+export function flagOf(key: SettingKey): string {
+  return SETTINGS[key].env.replace('SERVICE_', '').toLowerCase().replaceAll('_', '-');
+}

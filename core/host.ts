@@ -1,0 +1,350 @@
+import { randomUUID } from 'node:crypto';
+import type { Embedder } from './contracts/embedder.ts';
+import type { ModelProvider } from './contracts/model-provider.ts';
+import type {
+  Host,
+  HostWrite,
+  HostWriteOptions,
+  Lease,
+  Logger,
+  Plugin,
+  PluginConfig,
+  ReadOnlyMemory,
+} from './contracts/plugin.ts';
+import type { RouteDefinition } from './contracts/route.ts';
+import type { Storage } from './contracts/storage.ts';
+import type { ToolDefinition, ToolRunner, WriteResult } from './contracts/tool.ts';
+import type { TraceExporter } from './contracts/trace-exporter.ts';
+import { MemoryError } from './errors.ts';
+import { describeError } from './http/describe-error.ts';
+import { compileSchema } from './schema.ts';
+
+/** What a plugin's code may take: `setup`, a hook or a batch of an exporter; a tool or a route. */
+export const PLUGIN_TIME_LIMITS = { hookMs: 10_000, callMs: 120_000 } as const;
+
+/** A plugin's place in the service: set up once, then started and closed with it. */
+export interface PluginHooks {
+  readonly name: string;
+  /**
+   * Checks `apiVersion` and the options, then runs `setup`. Throws `INVALID_REQUEST` for what the
+   * operator can mend, `INTERNAL` with the plugin's error as `cause` when `setup` fails or hangs.
+   */
+  setUp(): Promise<void>;
+  /** Runs the start hooks. What fails is logged; the service goes on. */
+  start(): Promise<void>;
+  /** Runs the close hooks, the last one first. What fails is logged. */
+  close(): Promise<void>;
+}
+
+/** What the host is made of: parts of the service, none of them a way around its rules. */
+export interface PluginHostDependencies {
+  storage: Pick<Storage, 'files' | 'config' | 'leases'>;
+  files: { hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult> };
+  tools: ToolRunner;
+  log: Logger;
+  now: () => number;
+  ids: { next(): string };
+  model: ModelProvider | null;
+  embedder: Embedder | null;
+  addTool(tool: ToolDefinition): void;
+  addRoute(route: RouteDefinition): void;
+  addExporter(exporter: TraceExporter): void;
+  /** For tests; default {@link PLUGIN_TIME_LIMITS}. */
+  timeLimits?: { hookMs: number; callMs: number };
+}
+
+type Hook = () => void | Promise<void>;
+
+const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,63}$/;
+const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;
+// Settings of the service itself; a plugin's own begin with another word.
+const RESERVED_CONFIG_PREFIX = 'service_';
+
+/**
+ * Gives one plugin its host. Whatever the plugin adds runs behind a time limit and a catch: a
+ * plugin that throws or hangs fails that call, and the service lives.
+ */
+export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): PluginHooks {
+  const limits = deps.timeLimits ?? PLUGIN_TIME_LIMITS;
+  const log = withPluginName(deps.log, plugin.name);
+  const startHooks: Hook[] = [];
+  const closeHooks: Hook[] = [];
+  let isSettingUp = false;
+
+  function duringSetUp(what: string): void {
+    if (!isSettingUp) throw invalid(plugin, `${what} works during setup alone`);
+  }
+
+  const host: Host = Object.freeze({
+    log,
+    now: deps.now,
+    model: deps.model,
+    embedder: deps.embedder,
+    memory: readOnlyMemory(deps.storage),
+    tools: Object.freeze({
+      listTools: () => deps.tools.listTools(),
+      execute: (name, request) => deps.tools.execute(name, request),
+    } satisfies ToolRunner),
+    config: pluginConfig(plugin, deps),
+    write: (change, options) => deps.files.hostWrite(change, options),
+    lease: (name, options) => claimLease(deps.storage, plugin, name, options.ttlMs),
+    addTool(tool) {
+      duringSetUp('addTool');
+      deps.addTool(guardTool(plugin, tool, log, limits.callMs));
+    },
+    addRoute(route) {
+      duringSetUp('addRoute');
+      deps.addRoute({
+        ...route,
+        handle: (request) =>
+          withinLimit(() => route.handle(request), limits.callMs, `route ${route.path}`, log),
+      });
+    },
+    addExporter(exporter) {
+      duringSetUp('addExporter');
+      deps.addExporter(guardExporter(exporter, log, limits.hookMs));
+    },
+    onStart(hook) {
+      duringSetUp('onStart');
+      startHooks.push(hook);
+    },
+    onClose(hook) {
+      duringSetUp('onClose');
+      closeHooks.push(hook);
+    },
+  } satisfies Host);
+
+  async function runHooks(hooks: readonly Hook[], name: string): Promise<void> {
+    for (const hook of hooks) {
+      try {
+        await withinLimit(hook, limits.hookMs, name, log);
+      } catch (error) {
+        log.error({ error: describeError(error), hook: name }, 'a plugin hook failed');
+      }
+    }
+  }
+
+  return {
+    name: plugin.name,
+    async setUp() {
+      checkPlugin(plugin);
+      isSettingUp = true;
+      try {
+        await withinLimit(() => plugin.setup(host), limits.hookMs, 'setup', log);
+      } catch (error) {
+        if (error instanceof MemoryError) throw error;
+        throw new MemoryError('INTERNAL', `The plugin ${plugin.name} failed in setup.`, {
+          cause: error,
+        });
+      } finally {
+        isSettingUp = false;
+      }
+    },
+    start: () => runHooks(startHooks, 'onStart'),
+    close: () => runHooks([...closeHooks].reverse(), 'onClose'),
+  };
+}
+
+function checkPlugin(plugin: Plugin): void {
+  if (typeof plugin.name !== 'string' || !PLUGIN_NAME.test(plugin.name)) {
+    throw new MemoryError(
+      'INVALID_REQUEST',
+      `A plugin's name is 1 to 64 of a-z 0-9 -, the first a letter; not ${JSON.stringify(plugin.name)}.`,
+    );
+  }
+  // From JavaScript, or from a package that was built for another version.
+  const apiVersion: unknown = plugin.apiVersion;
+  if (apiVersion !== 1) {
+    throw invalid(
+      plugin,
+      `it was made for version ${String(apiVersion)} of the plugin API; this service has version 1`,
+    );
+  }
+  if (typeof plugin.setup !== 'function') throw invalid(plugin, 'it has no setup function');
+  if (plugin.optionsSchema === undefined) {
+    if (plugin.options !== undefined) {
+      throw invalid(plugin, 'it has options, and no optionsSchema to check them by');
+    }
+    return;
+  }
+  let check: (value: unknown) => unknown;
+  try {
+    check = compileSchema(plugin.optionsSchema);
+  } catch (error) {
+    throw new MemoryError(
+      'INVALID_REQUEST',
+      `The plugin ${plugin.name} has an optionsSchema that is not valid JSON Schema.`,
+      { cause: error },
+    );
+  }
+  try {
+    check(plugin.options ?? {});
+  } catch (error) {
+    if (!(error instanceof MemoryError)) throw error;
+    throw new MemoryError(
+      'INVALID_REQUEST',
+      `Options of the plugin ${plugin.name}: ${error.message}`,
+      {
+        ...(error.details === undefined ? {} : { details: error.details }),
+      },
+    );
+  }
+}
+
+function readOnlyMemory(storage: Pick<Storage, 'files'>): ReadOnlyMemory {
+  return Object.freeze({
+    async users({ after, limit }) {
+      const page = { limit, order: 'asc', after: after === null ? null : [after] } as const;
+      return (await storage.files.listUsers({}, page)).items;
+    },
+    async list(scope, options) {
+      const files = await storage.files.list(scope, options);
+      return files.map(({ path, version, size, updatedAt }) => ({
+        path,
+        version,
+        size,
+        updatedAt,
+      }));
+    },
+    async read(scope, path) {
+      const file = await storage.files.get({ scope, path });
+      return file === null || file.deletedAt !== null ? null : file;
+    },
+  } satisfies ReadOnlyMemory);
+}
+
+/** Each change is audited, in its own transaction. */
+function pluginConfig(plugin: Plugin, deps: PluginHostDependencies): PluginConfig {
+  function checkKey(key: string): void {
+    if (key !== '' && !key.startsWith(RESERVED_CONFIG_PREFIX)) return;
+    throw invalid(plugin, `a setting's key has a prefix of the plugin's own, not "${key}"`);
+  }
+  return Object.freeze({
+    async entries(prefix) {
+      checkKey(prefix);
+      return deps.storage.config.entries(prefix);
+    },
+    async set(entries) {
+      const keys = Object.keys(entries);
+      keys.forEach(checkKey);
+      if (keys.length === 0) return;
+      await deps.storage.config.set(entries, {
+        id: deps.ids.next(),
+        at: deps.now(),
+        action: `${plugin.name}.config`,
+        target: keys.join(', '),
+        details: { ...entries },
+        address: null,
+        traceId: null,
+      });
+    },
+  } satisfies PluginConfig);
+}
+
+async function claimLease(
+  storage: Pick<Storage, 'leases'>,
+  plugin: Plugin,
+  name: string,
+  ttlMs: number,
+): Promise<Lease | null> {
+  if (!Number.isSafeInteger(ttlMs) || ttlMs < 1) {
+    throw invalid(plugin, `a lease lasts a whole number of milliseconds, not ${String(ttlMs)}`);
+  }
+  // A holder of its own for each claim: two claims of one process exclude each other too.
+  const fence = await storage.leases.claim(name, `${plugin.name}:${randomUUID()}`, ttlMs);
+  if (fence === null) return null;
+  return Object.freeze({
+    guard: Object.freeze({ kind: 'lease', name, fence }),
+    renew: () => storage.leases.renew(name, fence, ttlMs),
+    release: () => storage.leases.release(name, fence),
+  } satisfies Lease);
+}
+
+function guardTool(
+  plugin: Plugin,
+  tool: ToolDefinition,
+  log: Logger,
+  limitMs: number,
+): ToolDefinition {
+  if (!TOOL_NAME.test(tool.name)) {
+    throw invalid(
+      plugin,
+      `a tool's name is 1 to 64 of a-z 0-9 _, not ${JSON.stringify(tool.name)}`,
+    );
+  }
+  const { unavailable } = tool;
+  return {
+    ...tool,
+    run: (services, args, call) =>
+      withinLimit(() => tool.run(services, args, call), limitMs, `tool ${tool.name}`, log),
+    // Asked for every list of the tools: a throw here would take the others' lines with it.
+    ...(unavailable === undefined
+      ? {}
+      : {
+          unavailable(services) {
+            try {
+              return unavailable.call(tool, services);
+            } catch (error) {
+              log.error(
+                { error: describeError(error), tool: tool.name },
+                'a plugin tool cannot say whether it is available',
+              );
+              return 'INTERNAL';
+            }
+          },
+        }),
+  };
+}
+
+function guardExporter(exporter: TraceExporter, log: Logger, limitMs: number): TraceExporter {
+  const what = `exporter ${exporter.name}`;
+  return {
+    name: exporter.name,
+    export: (events) => withinLimit(() => exporter.export(events), limitMs, what, log),
+    close: () => withinLimit(() => exporter.close?.(), limitMs, what, log),
+  };
+}
+
+/**
+ * Runs foreign code for `limitMs` at most, then rejects with `INTERNAL`. Code that hangs cannot be
+ * ended: what it settles with later is dropped, and logged when it is a failure.
+ */
+async function withinLimit<T>(
+  work: () => T | Promise<T>,
+  limitMs: number,
+  what: string,
+  log: Logger,
+): Promise<T> {
+  // Inside the async function, so that a synchronous throw is a rejection like any other.
+  const running = Promise.resolve(work());
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      isOver = true;
+      reject(new MemoryError('INTERNAL', `A plugin's ${what} took longer than ${limitMs} ms.`));
+    }, limitMs);
+  });
+  running.catch((error: unknown) => {
+    if (isOver)
+      log.warn({ error: describeError(error), what }, 'plugin code failed after its time limit');
+  });
+  try {
+    return await Promise.race([running, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function withPluginName(log: Logger, plugin: string): Logger {
+  return Object.freeze({
+    debug: (fields, message) => log.debug({ plugin, ...fields }, message),
+    info: (fields, message) => log.info({ plugin, ...fields }, message),
+    warn: (fields, message) => log.warn({ plugin, ...fields }, message),
+    error: (fields, message) => log.error({ plugin, ...fields }, message),
+  } satisfies Logger);
+}
+
+function invalid(plugin: Plugin, message: string): MemoryError {
+  return new MemoryError('INVALID_REQUEST', `The plugin ${plugin.name}: ${message}.`);
+}

@@ -1,0 +1,12 @@
+/** What a plugin's author imports: `memory-service/plugin`. Types, and the one error class. */
+
+export type * from './contracts/embedder.ts';
+export type * from './contracts/model-provider.ts';
+export type * from './contracts/plugin.ts';
+export type * from './contracts/records.ts';
+export type * from './contracts/route.ts';
+export type * from './contracts/storage.ts';
+export type * from './contracts/tool.ts';
+export type * from './contracts/trace-exporter.ts';
+export { ERROR_CODES, MemoryError } from './errors.ts';
+export type { ErrorBody, ErrorCode, MemoryErrorOptions } from './errors.ts';
