@@ -54,6 +54,7 @@ export interface Storage {
   readonly audit: AuditStore;
   readonly config: ConfigStore;
   readonly leases: LeaseStore;
+  readonly index: IndexStore;
 }
 
 export interface StorageOptions {
@@ -284,4 +285,87 @@ export interface LeaseStore {
   renew(name: string, fence: number, ttlMs: number): Promise<boolean>;
   /** Frees the lease if it is still this one. */
   release(name: string, fence: number): Promise<void>;
+}
+
+/** A row of the search index: what one term has in the 64 files of one bucket, packed by core. */
+export interface PostingRow {
+  term: string;
+  bucket: number;
+  blob: Uint8Array;
+}
+
+/** What the index holds of one file. */
+export interface IndexDocument {
+  fileNo: number;
+  /** The file's version that was indexed. */
+  version: number;
+  tokeniserVersion: number;
+  /** Packed by core: the file's terms, so that they are found again when it changes. */
+  terms: Uint8Array;
+}
+
+/** The state of one scope's index. */
+export interface IndexState {
+  /** +1 with every update of the scope's index. */
+  generation: number;
+  /** The tokeniser that made all of it; `null` for a mixed one. 0 for an empty one. */
+  tokeniserVersion: number | null;
+}
+
+/** A file whose index is behind: it was written, and that version is not indexed yet. */
+export interface IndexTask {
+  scope: ScopeKey;
+  fileNo: number;
+  version: number;
+}
+
+/** The search index: written behind the files, and made right by whoever reads it. */
+export interface IndexStore {
+  /** Runs `read` on one consistent snapshot of the database. It writes nothing. */
+  snapshot<T>(read: (view: IndexView) => Promise<T>): Promise<T>;
+  /** The oldest tasks across scopes, those of one scope together. */
+  tasks(limit: number): Promise<readonly IndexTask[]>;
+  /**
+   * Brings files of one scope up to date, in one transaction under a lock on the scope's index.
+   * Tasks whose row is gone or names another version are left out: someone else was here.
+   * `update` is synchronous and pure, as `decide` is.
+   */
+  update(scope: ScopeKey, tasks: readonly IndexTask[], update: IndexUpdate): Promise<void>;
+  /** Marks every file of a scope (or of all) as behind; at most `limit` at a time. How many. */
+  markBehind(scope: ScopeKey | null, tokeniserVersion: number, limit: number): Promise<number>;
+}
+
+/** Reads of one snapshot. */
+export interface IndexView {
+  state(scope: ScopeKey): Promise<IndexState>;
+  /** Files whose index is behind, deleted ones too, at most `limit`. */
+  behind(scope: ScopeKey, limit: number): Promise<readonly FileState[]>;
+  /** The rows of these terms, every bucket, any order. */
+  postings(scope: ScopeKey, terms: readonly string[]): Promise<readonly PostingRow[]>;
+  /** Every term of the scope that starts so, at most `limit`: for the fuzzy search. */
+  terms(scope: ScopeKey, prefix: string, limit: number): Promise<readonly string[]>;
+  /** Files by number, without and with content; deleted ones are left out. */
+  records(scope: ScopeKey, fileNos: readonly number[]): Promise<readonly FileRecord[]>;
+  contents(scope: ScopeKey, fileNos: readonly number[]): Promise<readonly FileState[]>;
+  /** Numbers of the files that exist and whose path starts so. */
+  fileNos(scope: ScopeKey, prefix: string): Promise<readonly number[]>;
+  /** Every file of the scope that exists, with content: for a scope whose index can't be used. */
+  all(scope: ScopeKey): Promise<readonly FileState[]>;
+}
+
+/** How an update is made up: which rows it needs, then what becomes of them. */
+export interface IndexUpdate {
+  /** `documents` are those of the tasks that are still due. */
+  needs(documents: readonly IndexDocument[], due: readonly IndexTask[]): PostingNeed;
+  apply(rows: readonly PostingRow[]): IndexChanges;
+}
+
+export type PostingNeed = readonly { term: string; bucket: number }[];
+
+export interface IndexChanges {
+  /** A `null` blob removes the row. */
+  postings: readonly { term: string; bucket: number; blob: Uint8Array | null }[];
+  /** Documents to be kept, and the numbers of those to be removed. */
+  documents: readonly IndexDocument[];
+  removed: readonly number[];
 }

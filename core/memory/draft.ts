@@ -15,12 +15,14 @@ import { type ContentFacts, NO_CONTENT } from './content.ts';
 import { diffTexts, encodeDelta } from './delta.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
 import { createScopeIds } from './ids.ts';
-import { toVirtualPath } from './paths.ts';
+import { toPhysicalPath } from './paths.ts';
 
 /** A keyframe stands at least every so many revisions, so that no read walks further. */
 const KEYFRAME_ROWS = 64;
 /** A chain of deltas is never heavier than twice the file; short files are taken as this long. */
 const KEYFRAME_FLOOR_BYTES = 4096;
+/** A delta heavier than the older text by more than this gives way to that text. */
+const DELTA_SLACK_BYTES = 256;
 
 /** Who writes, and under which ids: what each row of the write carries. */
 export interface DraftCaller {
@@ -31,6 +33,8 @@ export interface DraftCaller {
   runId: string | null;
   /** Whether the write makes its user eligible for dreaming. */
   qualifies: boolean;
+  /** How the caller knows a file: what its errors name. */
+  toPath: (key: FileKey) => string;
 }
 
 /** What a file becomes. `content: null` deletes it. */
@@ -84,7 +88,7 @@ export class Draft {
     if (expected === undefined) return;
     const actual = this.existing(key)?.version ?? 0;
     if (actual === expected) return;
-    const path = toVirtualPath(key);
+    const path = this.#caller.toPath(key);
     const state = actual === 0 ? 'does not exist' : `is at version ${actual}`;
     const wanted = expected === 0 ? 'it must not exist' : `not ${expected}`;
     throw new MemoryError('VERSION_CONFLICT', `${path} ${state}, ${wanted}.`, {
@@ -129,7 +133,7 @@ export class Draft {
       chainRows: step.chainRows,
       chainBytes: step.chainBytes,
     };
-    this.#files.set(toVirtualPath(key), after);
+    this.#files.set(toPhysicalPath(key), after);
     this.#revisions.push({
       ...key,
       id,
@@ -199,7 +203,7 @@ export class Draft {
 
   // One draft may write a file several times: each write stands on the one before.
   #file(key: FileKey): FileState | null {
-    return this.#files.get(toVirtualPath(key)) ?? this.#current.file(key);
+    return this.#files.get(toPhysicalPath(key)) ?? this.#current.file(key);
   }
 
   #scope(key: ScopeKey): ScopeDraft {
@@ -271,9 +275,11 @@ function stepBack(before: FileState | null, change: FileChange): StepBack {
   const chainRows = (before?.chainRows ?? 0) + 1;
   const chainBytes = (before?.chainBytes ?? 0) + encoded.byteLength;
   const heaviest = 2 * Math.max(change.facts.size, KEYFRAME_FLOOR_BYTES);
-  const isKeyframe = chainRows >= KEYFRAME_ROWS || chainBytes > heaviest;
+  // A rewritten file's delta holds all of the older text, and its hunks beside it.
+  const isRewritten = encoded.byteLength > (before?.size ?? 0) + DELTA_SLACK_BYTES;
+  const isKeyframe = isRewritten || chainRows >= KEYFRAME_ROWS || chainBytes > heaviest;
   return {
-    delta: encoded,
+    delta: isRewritten ? null : encoded,
     keyframe: isKeyframe ? older : null,
     addedLines,
     removedLines,
