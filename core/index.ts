@@ -1,0 +1,68 @@
+import type { RequestListener } from 'node:http';
+import type Koa from 'koa';
+import type { Middleware } from 'koa';
+import type { MemoryServiceConfig } from './contracts/config.ts';
+import type { ToolRunner } from './contracts/tool.ts';
+import { createCore } from './core.ts';
+import { createApp } from './http/app.ts';
+import { serviceRoutes } from './http/routes.ts';
+
+export type { MemoryServiceConfig } from './contracts/config.ts';
+export type {
+  ToolDescription,
+  ToolRequest,
+  ToolResponse,
+  ToolRunner,
+} from './contracts/tool.ts';
+export { ERROR_CODES, MemoryError } from './errors.ts';
+export type { ErrorBody, ErrorCode } from './errors.ts';
+
+/** A memory service: its tools in process, its API as a Koa app, and its life. */
+export interface MemoryService {
+  /** A Koa app with nothing but the service. */
+  readonly app: Koa;
+  /** The tools in this process: what adapters take. */
+  readonly tools: ToolRunner;
+  /**
+   * For a Koa app that exists: answers the routes below `basePath` and calls `next()` for all
+   * else. It opens storage at its first request and starts no background work.
+   */
+  middleware(): Middleware;
+  /** A listener for `node:http` and whatever takes one. */
+  callback(): RequestListener;
+  /** Opens storage, migrates it, sets up plugins. Every call that needs it waits for it anyway. */
+  ready(): Promise<void>;
+  /** `ready`, then the plugins' start hooks and the background jobs. */
+  start(): Promise<void>;
+  /** Writes what is queued and closes storage. Calls from then on answer `SHUTTING_DOWN`. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes a memory service. It reads no environment, prints nothing, installs no signal handler, and
+ * opens nothing before it is used.
+ *
+ * @example
+ * import { createMemoryService } from 'memory-service';
+ * import { sqlite } from 'memory-service/plugins/storage-sqlite';
+ *
+ * const service = createMemoryService({ storage: sqlite({ filename: 'memory.db' }) });
+ * const { result } = await service.tools.execute('memory_write', {
+ *   context: { userId: 'alice' },
+ *   arguments: { path: 'user/profile.md', content: '- Prefers tea.\n' },
+ * });
+ * await service.close();
+ */
+export function createMemoryService(config: MemoryServiceConfig): MemoryService {
+  const core = createCore(config);
+  const http = createApp(core, serviceRoutes(core));
+  return {
+    app: http.app,
+    tools: core.tools,
+    middleware: () => http.middleware(),
+    callback: () => http.callback(),
+    ready: () => core.ready(),
+    start: () => core.start(),
+    close: () => core.close(),
+  };
+}
