@@ -54,7 +54,8 @@ export interface Storage {
   readonly audit: AuditStore;
   readonly config: ConfigStore;
   readonly leases: LeaseStore;
-  readonly index: IndexStore;
+  // Optional until the search issue brings it to the drivers.
+  readonly index?: IndexStore;
 }
 
 export interface StorageOptions {
