@@ -35,6 +35,16 @@ export function checkContent(content: string, maxBytes: number): ContentFacts {
   return { size, lines: countLines(content), hash: hashText(content) };
 }
 
+/** Takes a reason as it is, or throws `INVALID_REQUEST`: like a content, it comes back as it went in. */
+export function checkReason(reason: string | undefined): string | null {
+  if (reason === undefined) return null;
+  if (!reason.includes('\0') && reason.isWellFormed()) return reason;
+  const message = 'must be well-formed text without a NUL character';
+  throw new MemoryError('INVALID_REQUEST', `reason ${message}.`, {
+    details: { issues: [{ path: '/reason', message }] },
+  });
+}
+
 /** Lines as `wc -l` counts them, and one more for a last line without its end. */
 export function countLines(text: string): number {
   let lines = 0;

@@ -180,7 +180,11 @@ function toFolder({ prefix = '', userId, q, sort }: FileListQuery): string {
   if (sort !== undefined && sort !== 'path') {
     issues.push({ path: '/sort', message: 'must be path with depth' });
   }
-  const folder = userId === undefined ? prefix : prefix || `users/${parseUserId(userId)}/`;
+  const home = userId === undefined ? '' : `users/${parseUserId(userId)}/`;
+  const folder = prefix === '' ? home : prefix;
+  if (!folder.startsWith(home)) {
+    issues.push({ path: '/prefix', message: 'must lie in the folder of userId with depth' });
+  }
   if (folder !== '' && !folder.endsWith('/')) {
     issues.push({ path: '/prefix', message: 'must end in / with depth' });
   }

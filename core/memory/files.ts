@@ -1,11 +1,24 @@
-import type { AccessRecord, AuditRecord, FileKey, IdempotencyRecord, ScopeKey } from '../contracts/records.ts';
+import type {
+  AccessRecord,
+  AuditRecord,
+  FileKey,
+  IdempotencyRecord,
+  ScopeKey,
+} from '../contracts/records.ts';
 import type { Limits } from '../contracts/config.ts';
 import type { HostWrite, HostWriteOptions } from '../contracts/plugin.ts';
 import type { Guard, Storage } from '../contracts/storage.ts';
-import type { FileService, ListedFile, Span, ToolCall, Trace, WriteResult } from '../contracts/tool.ts';
+import type {
+  FileService,
+  ListedFile,
+  Span,
+  ToolCall,
+  Trace,
+  WriteResult,
+} from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { noTrace } from '../tracing/tracer.ts';
-import { checkContent, sliceLines } from './content.ts';
+import { checkContent, checkReason, sliceLines } from './content.ts';
 import { deletion, Draft, type DraftCaller, type FileChange, type Written } from './draft.ts';
 import type { IdSource } from './ids.ts';
 import { parsePage, toCursor } from './page.ts';
@@ -158,12 +171,9 @@ export function createFiles(deps: FilesDependencies): Files {
     }
   }
 
-  function forWriting(path: unknown, call: ToolCall): FileKey {
-    const key = parseVirtualPath(path, parseUserId(call.userId));
-    if (key.scope === 's' && !deps.sharedWrites) {
-      throw new MemoryError('READ_ONLY_SCOPE', undefined, { details: { path: toVirtualPath(key) } });
-    }
-    return key;
+  function checkWritable(key: FileKey): void {
+    if (key.scope !== 's' || deps.sharedWrites) return;
+    throw new MemoryError('READ_ONLY_SCOPE', undefined, { details: { path: toVirtualPath(key) } });
   }
 
   function accessRow(
@@ -193,20 +203,22 @@ export function createFiles(deps: FilesDependencies): Files {
     return waiting;
   }
 
-  /** Runs one attempt on one file; a refused one leaves an access row too. */
+  /** Runs one attempt on its files; a refused one leaves an access row, of the file that refused. */
   async function attempt<R>(
-    path: unknown,
+    paths: readonly [unknown, ...unknown[]],
     action: 'read' | 'write',
     call: ToolCall,
-    run: (key: FileKey) => Promise<R>,
+    run: (...keys: [FileKey, FileKey]) => Promise<R>,
   ): Promise<R> {
-    let key: FileKey | null = null;
+    const keys: FileKey[] = [];
     try {
-      key = parseVirtualPath(path, parseUserId(call.userId));
-      if (action === 'write') forWriting(path, call);
-      return await run(key);
+      for (const path of paths) keys.push(parseVirtualPath(path, parseUserId(call.userId)));
+      if (action === 'write') keys.forEach(checkWritable);
+      return await run(...(keys as [FileKey, FileKey]));
     } catch (error) {
-      if (key !== null) {
+      const named = error instanceof MemoryError ? error.details?.['path'] : undefined;
+      const key = keys.find((one) => toVirtualPath(one) === named) ?? keys[0];
+      if (key !== undefined) {
         await logAccess([accessRow(call, { ...key, action, outcome: toOutcome(error) })], call);
       }
       throw error;
@@ -244,7 +256,7 @@ export function createFiles(deps: FilesDependencies): Files {
     },
 
     read: (args, call) =>
-      attempt(args.path, 'read', call, async (key) => {
+      attempt([args.path], 'read', call, async (key) => {
         const { startLine = 1, endLine = Number.MAX_SAFE_INTEGER } = args;
         if (endLine < startLine) {
           throw new MemoryError('INVALID_REQUEST', 'endLine is before startLine.', {
@@ -278,19 +290,19 @@ export function createFiles(deps: FilesDependencies): Files {
       }),
 
     write: (args, call) =>
-      attempt(args.path, 'write', call, (key) => {
+      attempt([args.path], 'write', call, (key) => {
         const facts = checkContent(args.content, limits.maxFileBytes);
         return commit(writeOf(call, [key]), (draft): WriteResult => {
           draft.expectVersion(key, args.ifVersion);
           const action = draft.existing(key) === null ? 'create' : 'update';
-          const reason = args.reason ?? null;
+          const reason = checkReason(args.reason);
           const written = draft.put(key, { content: args.content, facts, action, reason });
           return { path: toVirtualPath(key), ...written };
         });
       }),
 
     patch: (args, call) =>
-      attempt(args.path, 'write', call, (key) => {
+      attempt([args.path], 'write', call, (key) => {
         if ((args.edits?.length ?? 0) === 0 && args.append === undefined) {
           const message = 'needs edits, append or both';
           throw new MemoryError('INVALID_REQUEST', `A patch ${message}.`, {
@@ -303,7 +315,7 @@ export function createFiles(deps: FilesDependencies): Files {
           draft.expectVersion(key, args.ifVersion);
           const { content, replacements } = applyPatch(file.content, args, limits.maxFileBytes);
           const facts = checkContent(content, limits.maxFileBytes);
-          const reason = args.reason ?? null;
+          const reason = checkReason(args.reason);
           const written = draft.put(key, { content, facts, action: 'update', reason });
           const { version, revisionId, unchanged } = written;
           return { path: toVirtualPath(key), version, revisionId, replacements, unchanged };
@@ -311,18 +323,20 @@ export function createFiles(deps: FilesDependencies): Files {
       }),
 
     remove: (args, call) =>
-      attempt(args.path, 'write', call, (key) =>
+      attempt([args.path], 'write', call, (key) =>
         commit(writeOf(call, [key]), (draft) => {
           if (draft.existing(key) === null) throw fileNotFound(key);
           draft.expectVersion(key, args.ifVersion);
-          const { version, revisionId } = draft.put(key, deletion('delete', args.reason ?? null));
+          const { version, revisionId } = draft.put(
+            key,
+            deletion('delete', checkReason(args.reason)),
+          );
           return { path: toVirtualPath(key), version, revisionId };
         }),
       ),
 
     move: (args, call) =>
-      attempt(args.from, 'write', call, (from) => {
-        const to = forWriting(args.to, call);
+      attempt([args.from, args.to], 'write', call, (from, to) => {
         if (from.scope === to.scope && from.path === to.path) {
           throw new MemoryError('INVALID_REQUEST', 'from and to are the same path.', {
             details: { issues: [{ path: '/to', message: 'must differ from from' }] },
@@ -333,7 +347,7 @@ export function createFiles(deps: FilesDependencies): Files {
           if (file === null) throw fileNotFound(from);
           draft.expectVersion(from, args.ifVersion);
           draft.expectVersion(to, 0);
-          const reason = args.reason ?? null;
+          const reason = checkReason(args.reason);
           const { content, size, lines, hash } = file;
           // The source goes first: a move inside a full scope needs no room.
           const left = draft.put(from, deletion('move', reason));
@@ -355,7 +369,7 @@ export function createFiles(deps: FilesDependencies): Files {
       return commit(adminWrite([key], caller, 'files.write', toPhysicalPath(key)), (draft) => {
         draft.expectVersion(key, change.ifVersion);
         const action = draft.existing(key) === null ? 'create' : 'update';
-        const reason = change.reason ?? null;
+        const reason = checkReason(change.reason);
         return { key, ...draft.put(key, { content: change.content, facts, action, reason }) };
       });
     },
@@ -365,32 +379,43 @@ export function createFiles(deps: FilesDependencies): Files {
       return commit(adminWrite([key], caller, 'files.delete', toPhysicalPath(key)), (draft) => {
         if (draft.existing(key) === null) throw fileNotFound(key, toPhysicalPath(key));
         draft.expectVersion(key, change.ifVersion);
-        return { key, ...draft.put(key, deletion('delete', change.reason ?? null)) };
+        return { key, ...draft.put(key, deletion('delete', checkReason(change.reason))) };
       });
     },
 
     async restore(restorations, { reason, target, qualifies }, caller) {
-      const prepared = restorations.map(({ key, content }): { key: FileKey; change: FileChange } => ({
-        key,
-        change:
-          content === null
-            ? deletion('revert', reason)
-            : {
-                content,
-                facts: checkContent(content, Number.MAX_SAFE_INTEGER),
-                action: 'revert',
-                reason,
-              },
-      }));
+      const prepared = restorations.map(
+        ({ key, content }): { key: FileKey; change: FileChange } => ({
+          key,
+          change:
+            content === null
+              ? deletion('revert', reason)
+              : {
+                  content,
+                  facts: checkContent(content, Number.MAX_SAFE_INTEGER),
+                  action: 'revert',
+                  reason,
+                },
+        }),
+      );
       const keys = prepared.map(({ key }) => key);
       const write = adminWrite<AdminWritten[]>(keys, caller, 'revisions.revert', target);
       write.caller.qualifies = qualifies;
-      return commit(write, (draft) => prepared.map(({ key, change }) => restoreOne(draft, key, change)));
+      return commit(write, (draft) => {
+        // Deletions go first: putting back what was moved inside a full scope needs no room.
+        const order = [...prepared].sort(
+          (a, b) => Number(a.change.content !== null) - Number(b.change.content !== null),
+        );
+        const written = new Map(
+          order.map(({ key, change }) => [key, restoreOne(draft, key, change)] as const),
+        );
+        return keys.map((key) => written.get(key) as AdminWritten);
+      });
     },
 
     async hostWrite(change, options) {
       const key = parseVirtualPath(change.path, parseUserId(change.userId));
-      if (key.scope === 's' && !deps.sharedWrites) throw new MemoryError('READ_ONLY_SCOPE');
+      checkWritable(key);
       const facts = checkContent(change.content, limits.maxFileBytes);
       const trace = noTrace();
       const caller: DraftCaller = {
@@ -400,13 +425,22 @@ export function createFiles(deps: FilesDependencies): Files {
         traceId: trace.traceId,
         runId: options.runId ?? null,
         qualifies: options.actor !== 'dream-agent',
+        toPath: toVirtualPath,
       };
-      return commit({ keys: [key], caller, trace, guards: options.guards }, (draft): WriteResult => {
-        draft.expectVersion(key, change.ifVersion);
-        const action = draft.existing(key) === null ? 'create' : 'update';
-        const next = { content: change.content, facts, action, reason: change.reason } as const;
-        return { path: toVirtualPath(key), ...draft.put(key, next) };
-      });
+      return commit(
+        { keys: [key], caller, trace, guards: options.guards },
+        (draft): WriteResult => {
+          draft.expectVersion(key, change.ifVersion);
+          const action = draft.existing(key) === null ? 'create' : 'update';
+          const next = {
+            content: change.content,
+            facts,
+            action,
+            reason: checkReason(change.reason),
+          } as const;
+          return { path: toVirtualPath(key), ...draft.put(key, next) };
+        },
+      );
     },
   };
 
@@ -423,6 +457,7 @@ export function createFiles(deps: FilesDependencies): Files {
       traceId,
       runId: null,
       qualifies: true,
+      toPath: toPhysicalPath,
     };
     const audit = (result: R): AuditRecord => {
       const id = deps.ids.next();
@@ -520,6 +555,7 @@ function toDraftCaller(call: ToolCall): DraftCaller {
     traceId: call.trace.traceId,
     runId: call.runId ?? null,
     qualifies: true,
+    toPath: toVirtualPath,
   };
 }
 

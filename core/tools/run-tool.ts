@@ -49,7 +49,10 @@ const CALLER_CALL_ID_LENGTH = 255;
  */
 export function createTools(deps: ToolsDependencies): Tools {
   const definitions: ToolDefinition[] = [];
-  const tools = new Map<string, { definition: ToolDefinition; check: (args: unknown) => unknown }>();
+  const tools = new Map<
+    string,
+    { definition: ToolDefinition; check: (args: unknown) => unknown }
+  >();
   const limiter =
     deps.rateLimit > 0 ? new RateLimiterMemory({ points: deps.rateLimit, duration: 60 }) : null;
 
@@ -94,8 +97,8 @@ export function createTools(deps: ToolsDependencies): Tools {
         trace,
         signal: request.signal,
         ...toIdempotency(tool.definition, user.value, args, request.idempotencyKey),
-        onReplay(answer) {
-          first = answer;
+        onReplay({ toolCallId: firstCallId, traceId }) {
+          first = { toolCallId: firstCallId, traceId };
         },
       };
       const result = await tool.definition.run(deps.services, args, call);
@@ -143,9 +146,19 @@ export function createTools(deps: ToolsDependencies): Tools {
 }
 
 function describe(definition: ToolDefinition, services: MemoryServices): ToolDescription {
-  const { name, title, description, inputSchema, outputSchema, requiresModel, readOnly } = definition;
+  const { name, title, description, inputSchema, outputSchema, requiresModel, readOnly } =
+    definition;
   const available = (definition.unavailable?.(services) ?? null) === null;
-  return { name, title, description, inputSchema, outputSchema, requiresModel, readOnly, available };
+  return {
+    name,
+    title,
+    description,
+    inputSchema,
+    outputSchema,
+    requiresModel,
+    readOnly,
+    available,
+  };
 }
 
 type Parsed<T> = { value: T; error: null } | { value: null; error: unknown };

@@ -1,0 +1,12 @@
+import { MemoryError } from '../../core/errors.ts';
+
+/** The error that a call is refused with; fails when the call goes through. */
+export async function rejection(promise: Promise<unknown>): Promise<MemoryError> {
+  const error = await promise.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (error === null) throw new Error('The call went through.');
+  if (!(error instanceof MemoryError)) throw error;
+  return error;
+}
