@@ -1,0 +1,42 @@
+import type { AuditStore } from '../../core/contracts/storage.ts';
+import type { Database } from './database.ts';
+import { readIdSkew } from './id-skew.ts';
+import { withinTimes } from './id-walk.ts';
+import { toUuid } from './ids.ts';
+import { checkLimit, parseIdPageKey, readPage } from './page.ts';
+import { toExecutor } from './revision-list.ts';
+import { AUDIT_ROW, toAuditRecord } from './rows.ts';
+
+export function createAuditStore(database: Database): AuditStore {
+  const { dialect } = database;
+  return {
+    list: (filter, page) =>
+      database.list(async (knex) => {
+        const after = parseIdPageKey(page.after);
+        const times = withinTimes('u', await readIdSkew(toExecutor(knex)), filter);
+        const action = filter.action ?? null;
+        return await readPage(knex, {
+          limit: checkLimit(page.limit),
+          order: page.order,
+          key: ['u.id'],
+          after: after === null ? null : [after],
+          walk: () => {
+            const query =
+              action === null
+                ? knex('svc_admin_audit as u')
+                : knex
+                    .from(
+                      knex.raw(dialect.byIndex('svc_admin_audit', 'u', 'svc_admin_audit_action')),
+                    )
+                    .where('u.action', action);
+            times.walk(query);
+            return query;
+          },
+          complete: (query) => void query.select(AUDIT_ROW.columns.map((column) => `u.${column}`)),
+          filters: times.filters,
+          toItem: toAuditRecord,
+          toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
+        });
+      }),
+  };
+}

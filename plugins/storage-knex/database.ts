@@ -1,0 +1,31 @@
+import type { Knex } from 'knex';
+import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
+import type { MutateRequest, Current, Decision } from '../../core/contracts/storage.ts';
+import type { Dialect, Executor } from './dialect.ts';
+
+/**
+ * A database that the stores work on: what `storage-sqlite` and `storage-mysql` implement, each
+ * with its own connections. Everything that it throws is a `MemoryError`.
+ */
+export interface Database {
+  readonly name: string;
+  readonly dialect: Dialect;
+
+  init(options: StorageOptions): Promise<void>;
+  close(): Promise<void>;
+  describe(): Promise<StorageDescription>;
+
+  /** One or more statements on a connection that can't write, each on the newest state. */
+  read<T>(run: (executor: Executor) => Promise<T>): Promise<T>;
+  /** The same, all of them on one state. */
+  snapshot<T>(run: (executor: Executor) => Promise<T>): Promise<T>;
+  /**
+   * One write transaction. It is rolled back when `run` throws; `run` may be called again when the
+   * transaction is replayed, so it changes nothing but the database.
+   */
+  write<T>(run: (executor: Executor) => Promise<T>): Promise<T>;
+  /** `Storage.mutate`. */
+  mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R>;
+  /** For the admin's lists: a connection of its own, so that a slow list holds up no tool call. */
+  list<T>(run: (knex: Knex) => Promise<T>): Promise<T>;
+}

@@ -1,0 +1,23 @@
+import type { Knex } from 'knex';
+import type { IdSkew } from './id-skew.ts';
+import { leastIdBeyond, leastIdSince } from './id-skew.ts';
+
+/** Narrows a walk by id to the ids that rows of a range of times can have, and the rows to it. */
+export function withinTimes(
+  alias: string,
+  skew: IdSkew,
+  { since, until }: { since?: number | null; until?: number | null },
+): { walk: (query: Knex.QueryBuilder) => void; filters: ((query: Knex.QueryBuilder) => void)[] } {
+  const filters: ((query: Knex.QueryBuilder) => void)[] = [];
+  if (typeof since === 'number')
+    filters.push((query) => void query.where(`${alias}.at`, '>=', since));
+  if (typeof until === 'number')
+    filters.push((query) => void query.where(`${alias}.at`, '<', until));
+  return {
+    walk: (query) => {
+      if (typeof since === 'number') query.where(`${alias}.id`, '>=', leastIdSince(since, skew));
+      if (typeof until === 'number') query.where(`${alias}.id`, '<', leastIdBeyond(until, skew));
+    },
+    filters,
+  };
+}

@@ -1,0 +1,66 @@
+import type { Knex } from 'knex';
+import { MemoryError } from '../../core/errors.ts';
+import type { Dialect } from './dialect.ts';
+import { MIGRATIONS } from './migrations/list.ts';
+import type { Migration, MigrationStep, TableDefinition } from './schema.ts';
+
+/** The schema that this version of the service works on. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** The key of `svc_meta` that holds the schema's version. */
+export const SCHEMA_VERSION_KEY = 'schema_version';
+
+/**
+ * Refuses a database of a later version of the service: it may keep things that this one would
+ * break. Throws `STORAGE_UNAVAILABLE`.
+ */
+export function assertKnownSchema(version: number): void {
+  if (version <= SCHEMA_VERSION) return;
+  throw new MemoryError(
+    'STORAGE_UNAVAILABLE',
+    `The database has schema ${version}, and this version of memory-service knows up to ${SCHEMA_VERSION}: start the newer version that made it.`,
+    { details: { schemaVersion: version, known: SCHEMA_VERSION } },
+  );
+}
+
+/**
+ * Brings a schema to the newest version, a statement at a time. Each can be repeated, so a run that
+ * was interrupted anywhere is simply run again. The caller holds whatever keeps others from
+ * migrating at the same time.
+ */
+export async function migrate(
+  knex: Knex,
+  dialect: Dialect,
+  from: number,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
+  for (const migration of migrations.slice(from)) {
+    for (const step of migration.steps) await runStep(knex, dialect, step);
+    const row = { key: SCHEMA_VERSION_KEY, value: String(migration.version) };
+    await knex('svc_meta').insert(row).onConflict('key').merge();
+  }
+}
+
+async function runStep(knex: Knex, dialect: Dialect, step: MigrationStep): Promise<void> {
+  if ('createTable' in step) {
+    if (await knex.schema.hasTable(step.createTable.name)) return;
+    await knex.raw(createTable(knex, dialect, step.createTable));
+    return;
+  }
+  if (await dialect.hasIndex(knex, step.createIndex)) return;
+  await knex.raw(dialect.createIndex(knex, step.createIndex));
+}
+
+/** One statement, so that a table is there with all its columns or not at all. */
+function createTable(knex: Knex, dialect: Dialect, table: TableDefinition): string {
+  const [statement] = knex.schema
+    .createTable(table.name, (builder) => {
+      for (const { name, kind, length, nullable } of table.columns) {
+        const column = builder.specificType(name, dialect.columnType(kind, length));
+        if (nullable !== true) column.notNullable();
+      }
+      builder.primary([...table.primaryKey]);
+    })
+    .toSQL();
+  return (statement as { sql: string }).sql + dialect.tableSuffix(table);
+}

@@ -1,0 +1,5 @@
+import type { Migration } from '../schema.ts';
+import { memory } from './0001-memory.ts';
+
+/** Every migration, oldest first: the place in the list is the schema's version. */
+export const MIGRATIONS: readonly Migration[] = [memory];

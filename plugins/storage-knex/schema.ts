@@ -1,0 +1,57 @@
+/**
+ * How a value of a column is kept. `key` is byte-exact text that can stand in an index, `id` 16
+ * bytes (a UUID or a trace id), `hash` 32 bytes, `content` long text and `bytes` long binary data.
+ */
+export type ColumnKind = 'integer' | 'real' | 'key' | 'text' | 'id' | 'hash' | 'content' | 'bytes';
+
+export interface ColumnDefinition {
+  name: string;
+  kind: ColumnKind;
+  /** Bytes that a `key` has at most. */
+  length?: number;
+  nullable?: boolean;
+}
+
+export interface TableDefinition {
+  name: string;
+  columns: readonly ColumnDefinition[];
+  primaryKey: readonly string[];
+  /**
+   * Rows stand in the primary key's own tree (SQLite: WITHOUT ROWID). For tables of short rows:
+   * a tree of long keys is deep.
+   */
+  clustered: boolean;
+}
+
+export interface IndexDefinition {
+  name: string;
+  table: string;
+  columns: readonly string[];
+  unique?: boolean;
+  /**
+   * Rows that the index is needed for, where the database can leave the others out. A query that
+   * uses the index states the same condition, with the same literals.
+   */
+  where?: string;
+}
+
+/** One statement of a migration. It can be repeated: what exists already is left as it is. */
+export type MigrationStep = { createTable: TableDefinition } | { createIndex: IndexDefinition };
+
+/** A step forward of the schema. A released one never changes. */
+export interface Migration {
+  version: number;
+  name: string;
+  steps: readonly MigrationStep[];
+}
+
+/** The tables that the migrations make, by name. */
+export function foldTables(migrations: readonly Migration[]): Map<string, TableDefinition> {
+  const tables = new Map<string, TableDefinition>();
+  for (const { steps } of migrations) {
+    for (const step of steps) {
+      if ('createTable' in step) tables.set(step.createTable.name, step.createTable);
+    }
+  }
+  return tables;
+}

@@ -1,0 +1,31 @@
+import type { Storage } from '../../core/contracts/storage.ts';
+import { createAuditStore } from './audit.ts';
+import { createConfigStore } from './config.ts';
+import type { Database } from './database.ts';
+import { createFileStore } from './files.ts';
+import { IdSkewKeeper } from './id-skew.ts';
+import { createLeaseStore } from './leases.ts';
+import { createLogStore } from './log.ts';
+import { createRevisionStore } from './revisions.ts';
+
+/** The `Storage` contract on a database that Knex knows. */
+export function createStorage(database: Database): Storage {
+  const skew = new IdSkewKeeper();
+  return {
+    name: database.name,
+    init: (options) => database.init(options),
+    close: () => database.close(),
+    ping: () =>
+      database.read(async (executor) => {
+        await executor.all('select 1 as alive', []);
+      }),
+    describe: () => database.describe(),
+    mutate: (request, decide) => database.mutate(request, decide),
+    files: createFileStore(database),
+    revisions: createRevisionStore(database),
+    log: createLogStore(database, skew),
+    audit: createAuditStore(database),
+    config: createConfigStore(database, skew),
+    leases: createLeaseStore(database),
+  };
+}

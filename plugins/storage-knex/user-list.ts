@@ -1,0 +1,63 @@
+import type { Knex } from 'knex';
+import type { UserListing } from '../../core/contracts/records.ts';
+import type { PageRequest, PageResult } from '../../core/contracts/storage.ts';
+import type { Database } from './database.ts';
+import { lowerAscii } from './file-list.ts';
+import { checkLimit, parsePageKey, readPage } from './page.ts';
+import { toInteger, toIntegerOrNull, toText } from './rows.ts';
+
+/** The users that have files, by user id. The page key is the user id. */
+export async function listUsers(
+  knex: Knex,
+  { dialect }: Pick<Database, 'dialect'>,
+  filter: { contains?: string | null },
+  page: PageRequest,
+): Promise<PageResult<UserListing>> {
+  const after = parsePageKey(page.after, ['string']);
+  const contains = filter.contains ?? '';
+  const toUserId = (scope: unknown) => toText(scope).slice(2);
+  return await readPage(knex, {
+    limit: checkLimit(page.limit),
+    order: page.order,
+    key: ['s.scope'],
+    after: after === null ? null : [`u:${after[0]}`],
+    walk: () =>
+      knex
+        .from(knex.raw(dialect.byIndex('svc_scope', 's', 'svc_scope_scope')))
+        .where('s.scope', '>=', 'u:')
+        .where('s.scope', '<', 'u;'),
+    complete: (query) => {
+      query
+        .where('s.files', '>', 0)
+        .leftJoin('svc_file_stat as t', (join) =>
+          join.on('t.scope_id', 's.scope_id').andOn('t.file_no', knex.raw('0')),
+        )
+        .select(
+          's.scope',
+          's.files',
+          's.bytes',
+          's.revisions',
+          's.last_write_at',
+          't.last_read_at',
+        );
+    },
+    filters:
+      contains === ''
+        ? []
+        : [
+            (query) =>
+              void query.where(
+                knex.raw(dialect.containsText('substr(s.scope, 3)'), [lowerAscii(contains)]),
+              ),
+          ],
+    toItem: (row) => ({
+      userId: toUserId(row['scope']),
+      files: toInteger(row['files']),
+      bytes: toInteger(row['bytes']),
+      revisions: toInteger(row['revisions']),
+      lastReadAt: toIntegerOrNull(row['last_read_at']),
+      lastWriteAt: toIntegerOrNull(row['last_write_at']),
+    }),
+    toPageKey: (row) => [toUserId(row['scope'])],
+  });
+}

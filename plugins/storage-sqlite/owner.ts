@@ -1,0 +1,163 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MemoryError } from '../../core/errors.ts';
+import { isSqliteBusy, sqliteDialect } from '../storage-knex/dialects/sqlite.ts';
+import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
+import { loadSqliteModule } from './connection.ts';
+
+/** How long a claim goes on when the lock is taken: someone may only be looking who has it. */
+const CLAIM_MS = 300;
+
+export interface OwnerOptions {
+  /** Where the server is reached, for tools that find the file and talk to its server. */
+  address: string;
+  driver?: SqliteDriver | SqliteModule;
+}
+
+export interface OwnerInfo {
+  address: string;
+  pid: number;
+}
+
+/** The claim of a running server on its database file. */
+export interface Owner {
+  /** Makes another address known: a server learns its port after it has claimed the file. */
+  announce(address: string): Promise<void>;
+  release(): Promise<void>;
+}
+
+/**
+ * Claims a database file for a server, so that a second server on it is refused. The claim is a
+ * lock on `<filename>.owner`, so it ends with the process however that ends. Using the file in
+ * process needs no claim.
+ *
+ * Throws `STORAGE_UNAVAILABLE`, with the owner's address in `details.address`.
+ */
+export async function claimOwner(filename: string, options: OwnerOptions): Promise<Owner> {
+  const path = ownerFile(filename);
+  await mkdir(dirname(path), { recursive: true });
+  const connection = await openOwnerFile(path, options.driver);
+  const token = randomUUID();
+  try {
+    await hold(connection, token, options.address);
+  } catch (error) {
+    throw await refuse(connection, error);
+  }
+  return {
+    async announce(address) {
+      try {
+        await connection.exec('rollback');
+        await hold(connection, token, address);
+      } catch (error) {
+        throw await refuse(connection, error);
+      }
+    },
+    async release() {
+      await connection.exec('rollback');
+      await connection.run('delete from owner where token = ?', [token]);
+      await connection.close();
+    },
+  };
+}
+
+async function refuse(connection: SqliteConnection, error: unknown): Promise<MemoryError> {
+  const info = await readInfo(connection).catch(() => null);
+  await connection.close();
+  if (!isSqliteBusy(error)) return sqliteDialect.translateError(error);
+  const where = info === null ? '' : ` at ${info.address}`;
+  return new MemoryError(
+    'STORAGE_UNAVAILABLE',
+    `Another server is running on this database file${where}: stop it, or give this one a file of its own.`,
+    { cause: error, details: info === null ? {} : { address: info.address } },
+  );
+}
+
+/** The server that runs on a database file now; `null` when there is none. */
+export async function readOwner(
+  filename: string,
+  options: { driver?: SqliteDriver | SqliteModule } = {},
+): Promise<OwnerInfo | null> {
+  const path = ownerFile(filename);
+  const connection = await openOwnerFile(path, options.driver);
+  try {
+    await connection.exec('begin immediate');
+    await connection.exec('rollback');
+    return null;
+  } catch (error) {
+    if (!isSqliteBusy(error)) throw sqliteDialect.translateError(error);
+    return await readInfo(connection);
+  } finally {
+    await connection.close();
+  }
+}
+
+function ownerFile(filename: string): string {
+  return `${resolve(filename)}.owner`;
+}
+
+async function openOwnerFile(
+  path: string,
+  driver: SqliteDriver | SqliteModule = 'sqlite3',
+): Promise<SqliteConnection> {
+  const native = typeof driver === 'string' ? await loadSqliteModule(driver) : driver;
+  return await untilUnlocked(async () => {
+    const connection = await native.open(path, { busyTimeoutMs: 0 });
+    try {
+      // In WAL mode the row can be read while the lock is held.
+      await connection.all('pragma journal_mode = wal', []);
+      const table = await connection.get("select 1 from sqlite_master where name = 'owner'", []);
+      if (table === null) {
+        await connection.exec(
+          'create table if not exists owner (token text primary key, address text, pid integer, at integer) strict',
+        );
+      }
+      return connection;
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+  });
+}
+
+/**
+ * Ends in an open transaction that holds the write lock, with our row committed before it. Between
+ * the two another server can come first; then its row stands there, and we try again.
+ */
+async function hold(connection: SqliteConnection, token: string, address: string): Promise<void> {
+  await untilUnlocked(async () => {
+    await connection.exec('begin immediate');
+    await connection.run('delete from owner', []);
+    await connection.run('insert into owner values (?, ?, ?, ?)', [
+      token,
+      address,
+      process.pid,
+      Date.now(),
+    ]);
+    await connection.exec('commit');
+  });
+  await untilUnlocked(() => connection.exec('begin immediate'));
+  const row = await connection.get('select token from owner', []);
+  if (row?.['token'] === token) return;
+  await connection.exec('rollback');
+  await sleep(Math.random() * 20);
+  await hold(connection, token, address);
+}
+
+async function readInfo(connection: SqliteConnection): Promise<OwnerInfo | null> {
+  const row = await connection.get('select address, pid from owner limit 1', []);
+  return row === null ? null : { address: String(row['address']), pid: Number(row['pid']) };
+}
+
+async function untilUnlocked<T>(attempt: () => Promise<T>): Promise<T> {
+  const end = performance.now() + CLAIM_MS;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isSqliteBusy(error) || performance.now() > end) throw error;
+    }
+    await sleep(20);
+  }
+}

@@ -1,0 +1,404 @@
+import { mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Knex } from 'knex';
+import type {
+  Current,
+  Decision,
+  MutateRequest,
+  StorageDescription,
+  StorageOptions,
+} from '../../core/contracts/storage.ts';
+import { MemoryError } from '../../core/errors.ts';
+import type { Database } from '../storage-knex/database.ts';
+import type { Executor } from '../storage-knex/dialect.ts';
+import { assertSafeSqlite, isSqliteBusy, sqliteDialect } from '../storage-knex/dialects/sqlite.ts';
+import { IdSkewKeeper } from '../storage-knex/id-skew.ts';
+import {
+  SCHEMA_VERSION,
+  SCHEMA_VERSION_KEY,
+  assertKnownSchema,
+  migrate,
+} from '../storage-knex/migrate.ts';
+import { applyMutations, checkMutateRequest } from '../storage-knex/mutation.ts';
+import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
+import { loadSqliteModule } from './connection.ts';
+import { Readers } from './readers.ts';
+import { Writer } from './writer.ts';
+
+/** How long the start waits for another process that is opening or migrating the same file. */
+const START_TIMEOUT_MS = 30_000;
+/** Pages of the log after which a commit also brings them into the database: 16 MB. */
+const CHECKPOINT_PAGES = 4_000;
+/** What the log's file is cut back to after a checkpoint. */
+const LOG_BYTES = 64 * 1024 * 1024;
+/** Connections of the admin's lists. */
+const LIST_CONNECTIONS = 2;
+
+export interface SqliteOptions {
+  /** The database file, made with its directory when absent; `:memory:` for a temporary one. */
+  filename: string;
+  /**
+   * `sqlite3` works on threads of its own; `better-sqlite3` (to be installed beside) on the event
+   * loop. Default `sqlite3`.
+   */
+  driver?: SqliteDriver | SqliteModule;
+  /** Connections for reads, 1 to 16. Default 4. */
+  readers?: number;
+  /**
+   * `full` (the default) survives a power loss; with `normal` the last writes before one may be
+   * gone.
+   */
+  synchronous?: 'full' | 'normal';
+  /** Milliseconds that a write waits for another process's lock. Default 2,000. */
+  lockTimeoutMs?: number;
+  /** Writes that share one transaction at most. Default 64. */
+  groupSize?: number;
+}
+
+/** SQLite as the stores of storage-knex see it: one writer, some readers, and Knex for lists. */
+export class SqliteDatabase implements Database {
+  readonly name = 'sqlite';
+  readonly dialect = sqliteDialect;
+  private readonly options: SqliteOptions;
+  private readonly skew = new IdSkewKeeper();
+  private opened: Opened | null = null;
+  private isClosed = false;
+
+  constructor(options: SqliteOptions) {
+    this.options = options;
+  }
+
+  async init({ log }: StorageOptions): Promise<void> {
+    if (this.opened !== null || this.isClosed) {
+      throw new MemoryError('INTERNAL', 'A storage is opened once.');
+    }
+    const { driver = 'sqlite3' } = this.options;
+    const native = typeof driver === 'string' ? await loadSqliteModule(driver) : driver;
+    const place = await findPlace(this.options.filename);
+    try {
+      this.opened = await this.open(native, place, log);
+    } catch (error) {
+      await place.remove();
+      throw sqliteDialect.translateError(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    const { opened } = this;
+    if (opened === null) return;
+    try {
+      await opened.readers.close();
+      await opened.knex?.destroy();
+      // Last, so that SQLite brings the log into the database and removes it.
+      await opened.writer.close();
+      await opened.place.remove();
+    } catch (error) {
+      throw sqliteDialect.translateError(error);
+    }
+  }
+
+  async describe(): Promise<StorageDescription> {
+    const { native, version, synchronous, readers } = this.live();
+    return await Promise.resolve({
+      name: this.name,
+      driver: native.name,
+      version,
+      schemaVersion: SCHEMA_VERSION,
+      settings: {
+        journalMode: 'wal',
+        synchronous,
+        readers: readers.size,
+        lockTimeoutMs: this.options.lockTimeoutMs ?? 2_000,
+      },
+    });
+  }
+
+  async read<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
+    try {
+      return await this.live().readers.use(run);
+    } catch (error) {
+      throw sqliteDialect.translateError(error);
+    }
+  }
+
+  async snapshot<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
+    return await this.read(async (executor) => {
+      await executor.run('begin', []);
+      try {
+        return await run(executor);
+      } finally {
+        await executor.run('rollback', []);
+      }
+    });
+  }
+
+  async write<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
+    return await this.live().writer.write(run);
+  }
+
+  async mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R> {
+    checkMutateRequest(request);
+    return (await this.live().writer.mutate({ request, decide })) as R;
+  }
+
+  async list<T>(run: (knex: Knex) => Promise<T>): Promise<T> {
+    const opened = this.live();
+    opened.knex ??= await connectKnex(opened.native, opened.place.filename, LIST_CONNECTIONS);
+    try {
+      return await run(opened.knex);
+    } catch (error) {
+      throw sqliteDialect.translateError(error);
+    }
+  }
+
+  private live(): Opened {
+    if (this.isClosed) throw new MemoryError('SHUTTING_DOWN');
+    if (this.opened === null) throw new MemoryError('STORAGE_UNAVAILABLE', 'Not opened yet.');
+    return this.opened;
+  }
+
+  private async open(
+    native: SqliteModule,
+    place: Place,
+    log: StorageOptions['log'],
+  ): Promise<Opened> {
+    const { lockTimeoutMs = 2_000, groupSize = 64, readers: readerCount = 4 } = this.options;
+    const synchronous = place.isTemporary ? 'off' : (this.options.synchronous ?? 'full');
+    const openWriter = () => openWriterConnection(native, place.filename, synchronous);
+
+    const first = await untilUnlocked(openWriter);
+    let version: string;
+    try {
+      version = String((await first.get('select sqlite_version() as version', []))?.['version']);
+      assertSafeSqlite(version);
+      const schemaVersion = await untilUnlocked(() => readSchemaVersion(first));
+      assertKnownSchema(schemaVersion);
+      if (schemaVersion < SCHEMA_VERSION) {
+        if (schemaVersion > 0) await backUp(first, place.filename, schemaVersion, log);
+        await migrateFile(native, place.filename);
+      }
+    } catch (error) {
+      await first.close();
+      throw error;
+    }
+
+    let isFirst = true;
+    const connections: SqliteConnection[] = [];
+    for (let index = 0; index < Math.min(Math.max(readerCount, 1), 16); index += 1) {
+      connections.push(await openReaderConnection(native, place.filename, lockTimeoutMs));
+    }
+    return {
+      native,
+      place,
+      version,
+      synchronous,
+      readers: new Readers(connections),
+      writer: new Writer({
+        open: async () => {
+          if (!isFirst) return await openWriter();
+          isFirst = false;
+          return first;
+        },
+        apply: (executor, mutations) =>
+          applyMutations(executor, sqliteDialect, this.skew, mutations),
+        groupSize,
+        lockTimeoutMs,
+      }),
+      knex: null,
+    };
+  }
+}
+
+interface Opened {
+  native: SqliteModule;
+  place: Place;
+  version: string;
+  synchronous: string;
+  readers: Readers;
+  writer: Writer;
+  knex: Knex | null;
+}
+
+interface Place {
+  filename: string;
+  isTemporary: boolean;
+  remove: () => Promise<void>;
+}
+
+async function findPlace(filename: string): Promise<Place> {
+  try {
+    if (filename === ':memory:') {
+      // Several connections to `:memory:` would be several databases.
+      const directory = await mkdtemp(join(tmpdir(), 'memory-service-'));
+      return {
+        filename: join(directory, 'memory.db'),
+        isTemporary: true,
+        remove: () => rm(directory, { recursive: true, force: true }),
+      };
+    }
+    const path = resolve(filename);
+    await mkdir(dirname(path), { recursive: true });
+    return { filename: path, isTemporary: false, remove: () => Promise.resolve() };
+  } catch (error) {
+    throw new MemoryError(
+      'STORAGE_UNAVAILABLE',
+      'The directory of the database can not be made or written.',
+      { cause: error },
+    );
+  }
+}
+
+async function openWriterConnection(
+  native: SqliteModule,
+  filename: string,
+  synchronous: string,
+): Promise<SqliteConnection> {
+  // Busy at once: the writer waits with timers, and keeps no thread meanwhile.
+  const connection = await native.open(filename, { busyTimeoutMs: 0 });
+  try {
+    await connection.all('pragma journal_mode = wal', []);
+    await connection.exec(
+      `pragma synchronous = ${synchronous}; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};` +
+        ` pragma journal_size_limit = ${LOG_BYTES}; pragma cache_size = -16000;` +
+        ' pragma temp_store = memory',
+    );
+    return connection;
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+async function openReaderConnection(
+  native: SqliteModule,
+  filename: string,
+  busyTimeoutMs: number,
+): Promise<SqliteConnection> {
+  // A reader waits for nobody in WAL mode, but for the recovery after a crash.
+  const connection = await native.open(filename, { busyTimeoutMs });
+  await connection.exec(
+    'pragma query_only = on; pragma cache_size = -8000; pragma temp_store = memory',
+  );
+  return connection;
+}
+
+async function readSchemaVersion(connection: SqliteConnection): Promise<number> {
+  const table = await connection.get("select 1 from sqlite_master where name = 'svc_meta'", []);
+  if (table === null) return 0;
+  const row = await connection.get('select value from svc_meta where key = ?', [
+    SCHEMA_VERSION_KEY,
+  ]);
+  return row === null ? 0 : Number(row['value']);
+}
+
+async function migrateFile(native: SqliteModule, filename: string): Promise<void> {
+  const knex = await connectKnex(native, filename, 1, 'read-write');
+  try {
+    // Knex would begin without the lock, and fail where it first writes.
+    await untilUnlocked(() => knex.raw('begin immediate'));
+    try {
+      const from = await readSchemaVersion(oneConnection(knex));
+      assertKnownSchema(from);
+      await migrate(knex, sqliteDialect, from);
+      await knex.raw('commit');
+    } catch (error) {
+      await knex.raw('rollback').catch(() => undefined);
+      throw error;
+    }
+  } finally {
+    await knex.destroy();
+  }
+}
+
+/** Knex with a pool of one, as a connection. */
+function oneConnection(knex: Knex): SqliteConnection {
+  const all = async (sql: string, parameters: readonly unknown[]) =>
+    (await knex.raw(sql, parameters as Knex.RawBinding[])) as unknown as Record<string, unknown>[];
+  return {
+    all,
+    get: async (sql, parameters) => (await all(sql, parameters))[0] ?? null,
+    run: () => Promise.reject(new Error('Not used.')),
+    exec: async (sql) => void (await knex.raw(sql)),
+    close: () => Promise.resolve(),
+  };
+}
+
+async function connectKnex(
+  native: SqliteModule,
+  filename: string,
+  connections: number,
+  mode: 'read-only' | 'read-write' = 'read-only',
+): Promise<Knex> {
+  const { default: knex } = await import('knex');
+  return knex({
+    client: native.knexClient,
+    connection: { filename },
+    useNullAsDefault: true,
+    pool: {
+      min: 0,
+      max: connections,
+      afterCreate(connection: unknown, done: (error: Error | null) => void) {
+        prepareKnexConnection(native, connection, mode).then(
+          () => done(null),
+          (error: unknown) => done(error as Error),
+        );
+      },
+    },
+  });
+}
+
+async function prepareKnexConnection(
+  native: SqliteModule,
+  connection: unknown,
+  mode: 'read-only' | 'read-write',
+): Promise<void> {
+  const sql =
+    mode === 'read-only'
+      ? 'pragma busy_timeout = 2000; pragma query_only = on;'
+      : 'pragma busy_timeout = 0;';
+  if (native.knexClient === 'better-sqlite3') {
+    (connection as { exec: (sql: string) => unknown }).exec(sql);
+    return;
+  }
+  await new Promise<void>((done, reject) => {
+    (connection as { exec: (sql: string, done: (error: Error | null) => void) => unknown }).exec(
+      sql,
+      (error) => (error === null ? done() : reject(error)),
+    );
+  });
+}
+
+/** Keeps a copy beside the database, whole or not at all, before its schema changes. */
+async function backUp(
+  connection: SqliteConnection,
+  filename: string,
+  schemaVersion: number,
+  log: StorageOptions['log'],
+): Promise<void> {
+  const target = `${filename}.schema-${schemaVersion}.backup`;
+  const partial = `${target}.partial`;
+  log.info({ schemaVersion }, 'backing up the database before its schema changes');
+  await rm(partial, { force: true });
+  await untilUnlocked(() => connection.all('vacuum into ?', [partial]));
+  const file = await open(partial, 'r');
+  await file.sync();
+  await file.close();
+  await rename(partial, target);
+  log.info({ bytes: (await stat(target)).size }, 'the database is backed up');
+}
+
+async function untilUnlocked<T>(attempt: () => Promise<T>): Promise<T> {
+  const end = performance.now() + START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isSqliteBusy(error) || performance.now() > end) throw error;
+    }
+    await sleep(10);
+  }
+}
