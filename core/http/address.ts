@@ -1,0 +1,39 @@
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+
+/**
+ * The client's address. Behind a trusted proxy it is the last one of `X-Forwarded-For`: the one
+ * that the proxy itself saw and wrote. Those before it are what the client claims, and a limit by
+ * address would be no limit with them.
+ */
+export function clientAddress(request: IncomingMessage, trustProxy: boolean): string {
+  const peer = plain(request.socket.remoteAddress ?? '');
+  if (!trustProxy) return peer;
+  const forwarded = request.headers['x-forwarded-for'];
+  if (forwarded === undefined) return peer;
+  const list = Array.isArray(forwarded) ? forwarded.join(',') : forwarded;
+  const last = plain(list.slice(list.lastIndexOf(',') + 1).trim());
+  return isIP(last) === 0 ? peer : last;
+}
+
+/**
+ * What a limit counts by: an IPv4 address, or the /64 of an IPv6 address, since one subscriber has
+ * all of a /64.
+ */
+export function addressKey(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = '', tail] = address.toLowerCase().split('%')[0]?.split('::') ?? [];
+  const front = head === '' ? [] : head.split(':');
+  const back = tail === undefined || tail === '' ? [] : tail.split(':');
+  const gap = Array.from({ length: Math.max(0, 8 - front.length - back.length) }, () => '0');
+  const groups = tail === undefined ? front : [...front, ...gap, ...back];
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':')}::/64`;
+}
+
+/** A dual-stack socket shows an IPv4 client as `::ffff:192.0.2.1`. */
+function plain(address: string): string {
+  return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
+}

@@ -1,0 +1,164 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { MemoryError } from '../errors.ts';
+
+/** What a JSON body may be, beside its bytes. */
+export const BODY_LIMITS = { depth: 32, keys: 1_000, timeoutMs: 30_000 } as const;
+
+/** How one body is read. */
+export interface BodyOptions {
+  /** Bytes, both as sent and unpacked. */
+  maxBytes: number;
+  /** How long it may take to arrive. */
+  timeoutMs: number;
+  /** What a host app's parser made of it already; `undefined` when nothing did. */
+  parsed: unknown;
+}
+
+/**
+ * Reads a JSON body, gunzipped when it says so; `undefined` when the request has none.
+ *
+ * Throws `UNSUPPORTED_MEDIA_TYPE` for what is not JSON, `PAYLOAD_TOO_LARGE`, `REQUEST_TIMEOUT`, and
+ * `INVALID_REQUEST` for broken JSON, bytes that are not UTF-8, more than 32 levels or 1,000 keys,
+ * and for keys that reach into prototypes.
+ */
+export async function readJsonBody(
+  request: IncomingMessage,
+  options: BodyOptions,
+): Promise<unknown> {
+  const { headers } = request;
+  const declared = headers['content-length'];
+  if (headers['transfer-encoding'] === undefined && (declared === undefined || declared === '0')) {
+    return undefined;
+  }
+  assertJson(headers['content-type']);
+  if (Number(declared) > options.maxBytes) throw tooLarge(options.maxBytes);
+  if (options.parsed !== undefined) return checkShape(options.parsed);
+  const packed = await readBytes(request, options);
+  return checkShape(parseJson(await unpack(packed, headers['content-encoding'], options.maxBytes)));
+}
+
+function assertJson(contentType: string | undefined): void {
+  // The two forms that nearly every client sends, before anything is taken apart.
+  if (contentType === 'application/json' || contentType === 'application/json; charset=utf-8') {
+    return;
+  }
+  const [type, ...parameters] = (contentType ?? '').toLowerCase().split(';');
+  const charset = parameters
+    .map((parameter) => parameter.trim())
+    .find((parameter) => parameter.startsWith('charset='))
+    ?.slice('charset='.length)
+    .replaceAll('"', '');
+  if (type?.trim() === 'application/json' && (charset === undefined || charset === 'utf-8')) return;
+  throw new MemoryError('UNSUPPORTED_MEDIA_TYPE');
+}
+
+function readBytes(request: IncomingMessage, options: BodyOptions): Buffer | Promise<Buffer> {
+  // A small body mostly arrives with the headers, and is there as a whole by now.
+  if (request.complete) {
+    const all: unknown = request.read();
+    const bytes = all instanceof Buffer ? all : Buffer.alloc(0);
+    if (bytes.length > options.maxBytes) throw tooLarge(options.maxBytes);
+    return bytes;
+  }
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(() => fail(new MemoryError('REQUEST_TIMEOUT')), options.timeoutMs);
+    const stop = (): void => {
+      clearTimeout(timer);
+      request.off('data', take).off('end', finish).off('close', cut).off('error', cut);
+    };
+    const fail = (error: MemoryError): void => {
+      stop();
+      reject(error);
+    };
+    const take = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size > options.maxBytes) fail(tooLarge(options.maxBytes));
+      else chunks.push(chunk);
+    };
+    const finish = (): void => {
+      stop();
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+    };
+    const cut = (): void => fail(invalid('The body ended before its end.'));
+    request.on('data', take).on('end', finish).on('close', cut).on('error', cut);
+  });
+}
+
+const gunzipAsync = promisify(gunzip);
+
+async function unpack(
+  bytes: Buffer,
+  encoding: string | undefined,
+  maxBytes: number,
+): Promise<Buffer> {
+  if (encoding === undefined || encoding === 'identity') return bytes;
+  if (encoding !== 'gzip') {
+    throw new MemoryError('UNSUPPORTED_MEDIA_TYPE', 'A body is plain or packed with gzip.');
+  }
+  try {
+    return await gunzipAsync(bytes, { maxOutputLength: maxBytes });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
+    throw invalid('The body is not gzip.', cause);
+  }
+}
+
+function parseJson(bytes: Buffer): unknown {
+  // Decoding would put a replacement character where a byte is wrong, and it would be kept.
+  if (!isUtf8(bytes)) throw invalid('The body is not UTF-8.');
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch (cause) {
+    throw invalid('The body is not JSON.', cause);
+  }
+}
+
+function checkShape(body: unknown): unknown {
+  if (typeof body === 'object' && body !== null) countKeys(body, 1, 0);
+  return body;
+}
+
+function countKeys(value: object, depth: number, before: number): number {
+  if (depth > BODY_LIMITS.depth) {
+    throw invalid(`A body has at most ${BODY_LIMITS.depth} levels.`);
+  }
+  let count = before;
+  if (Array.isArray(value)) {
+    for (const item of value as unknown[]) {
+      if (typeof item === 'object' && item !== null) count = countKeys(item, depth + 1, count);
+    }
+    return count;
+  }
+  for (const [key, member] of Object.entries(value)) {
+    if (++count > BODY_LIMITS.keys) {
+      throw invalid(`A body has at most ${BODY_LIMITS.keys} keys.`);
+    }
+    if (key === '__proto__' || key === 'constructor' || key === 'prototype') {
+      const issues = [{ path: `/${key}`, message: 'is not allowed as a key' }];
+      throw new MemoryError('INVALID_REQUEST', `${key} is not allowed as a key.`, {
+        details: { issues },
+      });
+    }
+    if (typeof member === 'object' && member !== null) {
+      count = countKeys(member as object, depth + 1, count);
+    }
+  }
+  return count;
+}
+
+function tooLarge(maxBytes: number): MemoryError {
+  return new MemoryError('PAYLOAD_TOO_LARGE', `A body has at most ${maxBytes} bytes.`, {
+    details: { limit: 'maxBodyBytes', max: maxBytes },
+  });
+}
+
+/** `cause` stays inside: what JSON.parse says quotes the body. */
+function invalid(message: string, cause?: unknown): MemoryError {
+  const issues = [{ path: '', message: message.slice(0, -1) }];
+  return new MemoryError('INVALID_REQUEST', message, { details: { issues }, cause });
+}

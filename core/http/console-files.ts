@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { extname } from 'node:path';
+import { readFileIndex } from './file-index.ts';
+
+/** One answer of the console. */
+export interface ConsoleFile {
+  content: Buffer | string;
+  contentType: string;
+  cacheControl: string;
+  etag: string | null;
+  /** For the page's `<style>` elements; `null` where the file is no page. */
+  styleNonce: string | null;
+}
+
+/** The built console, as it was when the service started. */
+export interface ConsoleFiles {
+  readonly isBuilt: boolean;
+  /**
+   * The file at a path below `/admin/`, compared byte for byte. A path without an extension is a
+   * view of the console and gives its page. `null` for a file that is not there.
+   */
+  find(path: string): ConsoleFile | null;
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.map': 'application/json; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+  '.wasm': 'application/wasm',
+  '.webmanifest': 'application/manifest+json',
+  '.woff2': 'font/woff2',
+};
+
+const PAGE = 'index.html';
+const NOT_BUILT =
+  '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>memory-service</title></head>' +
+  '<body><h1>The console is not built</h1><p>This installation has no console files. The admin API ' +
+  'below <code>/v1/admin</code> works all the same; its description is at ' +
+  '<code>/v1/openapi.json</code>.</p></body></html>';
+
+/** What the build writes where a nonce goes (`html.cspNonce` of the bundler). */
+const NONCE_MARK = '__CSP_NONCE__';
+
+/**
+ * Reads the built console. Its page refers to its files by `./…`, which becomes `<base>/admin/…`
+ * here: a view may stand several folders deep, and the policy allows no `<base>` element.
+ */
+export function readConsoleFiles(directory: string, basePath: string): ConsoleFiles {
+  const files = readFileIndex(directory, { extensions: null });
+  const page = files
+    .get(PAGE)
+    ?.content.toString('utf8')
+    .replaceAll(/(\s(?:src|href)=")\.\//g, `$1${basePath}/admin/`);
+
+  const toPage = (): ConsoleFile => {
+    const styleNonce = randomBytes(16).toString('base64');
+    return {
+      content: (page ?? NOT_BUILT).replaceAll(NONCE_MARK, styleNonce),
+      contentType: 'text/html; charset=utf-8',
+      cacheControl: 'no-store',
+      etag: null,
+      styleNonce,
+    };
+  };
+
+  return {
+    isBuilt: page !== undefined,
+    find(path) {
+      const extension = extname(path.slice(path.lastIndexOf('/') + 1)).toLowerCase();
+      if (extension === '' || path === PAGE) return toPage();
+      const file = files.get(path);
+      if (file === undefined) return null;
+      // The bundler puts a hash of the content into the name of everything below assets/.
+      const isHashed = path.startsWith('assets/');
+      return {
+        content: file.content,
+        contentType: CONTENT_TYPES[extension] ?? 'application/octet-stream',
+        cacheControl: isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
+        etag: file.etag,
+        styleNonce: null,
+      };
+    },
+  };
+}

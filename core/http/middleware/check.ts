@@ -1,0 +1,12 @@
+/** What a check sees of a request: nothing of it is read or answered yet. */
+export interface RequestHead {
+  /** Lower-case name. */
+  header(name: string): string | null;
+  /** The client's address. */
+  readonly address: string;
+  /** The request target as it came: `/v1/tools`, or with scheme and host in absolute form. */
+  readonly target: string;
+}
+
+/** Lets a request pass, or throws the `MemoryError` that answers it. */
+export type Check = (head: RequestHead) => void;

@@ -1,0 +1,29 @@
+import { MemoryError } from '../../errors.ts';
+import type { Check } from './check.ts';
+import { createSecretCheck } from './secret.ts';
+
+/**
+ * Lets requests with an API key pass, as `Authorization: Bearer <key>` or `x-api-key: <key>`.
+ * Throws `UNAUTHORIZED`, the same for a missing and a wrong key, or `TOOLS_DISABLED` when no key
+ * is set.
+ */
+export function toolsAuth(apiKeys: readonly string[]): Check {
+  const isKey = createSecretCheck(apiKeys);
+  if (isKey === null) {
+    return () => {
+      throw new MemoryError('TOOLS_DISABLED');
+    };
+  }
+  return (head) => {
+    const bearer = bearerOf(head.header('authorization'));
+    if (bearer !== null && isKey(bearer)) return;
+    const key = head.header('x-api-key');
+    if (key !== null && isKey(key)) return;
+    throw new MemoryError('UNAUTHORIZED');
+  };
+}
+
+function bearerOf(authorization: string | null): string | null {
+  if (authorization === null) return null;
+  return /^bearer /i.test(authorization) ? authorization.slice(7).trim() : null;
+}

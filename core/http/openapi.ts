@@ -1,0 +1,226 @@
+import type { RouteDefinition } from '../contracts/route.ts';
+import type { JsonSchema, ToolDefinition } from '../contracts/tool.ts';
+import { ERROR_CODES, type ErrorCode } from '../errors.ts';
+
+/** Where the description comes from. Routes and tools may grow until the service has started. */
+export interface OpenApiSource {
+  version: string;
+  basePath: string;
+  routes: () => readonly RouteDefinition[];
+  tools: () => readonly ToolDefinition[];
+}
+
+type Json = Record<string, unknown>;
+
+/** Codes that any route can answer, by what it takes. */
+const ALWAYS: readonly ErrorCode[] = ['INVALID_REQUEST', 'HOST_NOT_ALLOWED', 'INTERNAL'];
+const WITH_BODY: readonly ErrorCode[] = [
+  'REQUEST_TIMEOUT',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+];
+const WITH_STORAGE: readonly ErrorCode[] = ['STORAGE_UNAVAILABLE', 'SHUTTING_DOWN'];
+const WITH_AUTH: Record<RouteDefinition['auth'], readonly ErrorCode[]> = {
+  none: [],
+  tools: ['UNAUTHORIZED', 'TOOLS_DISABLED', ...WITH_STORAGE],
+  admin: ['UNAUTHORIZED', 'RATE_LIMITED', 'ADMIN_DISABLED', ...WITH_STORAGE],
+};
+
+/**
+ * Makes the OpenAPI 3.1 description of the routes from their definitions. Each tool has a path of
+ * its own with its exact schemas, beside the one for any name. Built when it is first asked for.
+ */
+export function createOpenApi(source: OpenApiSource): () => object {
+  let built: { document: object; size: number } | null = null;
+  return () => {
+    const routes = source.routes();
+    const tools = source.tools();
+    const size = routes.length + tools.length;
+    if (built?.size !== size) built = { document: describe(source, routes, tools), size };
+    return built.document;
+  };
+}
+
+function describe(
+  { version, basePath }: OpenApiSource,
+  routes: readonly RouteDefinition[],
+  tools: readonly ToolDefinition[],
+): object {
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    // A path with a slash at its end is the same page twice, for people.
+    if (route.path.length > 1 && route.path.endsWith('/')) continue;
+    const path = toTemplate(route.path);
+    (paths[path] ??= {})[route.method.toLowerCase()] = toOperation(route);
+    if (route.path !== EXECUTE_PATH) continue;
+    for (const tool of tools) {
+      paths[path.replace('{name}', tool.name)] = { post: toToolOperation(route, tool) };
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    info: {
+      title: 'memory-service',
+      version,
+      description: 'Agent memory that you can read, diff, blame and undo.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: basePath === '' ? '/' : basePath }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: { Error: ERROR_SCHEMA },
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'SERVICE_API_KEY' },
+        apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+        adminSecret: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-admin-secret',
+          description: 'SERVICE_ADMIN_SECRET',
+        },
+      },
+    },
+  };
+}
+
+const EXECUTE_PATH = '/v1/tools/:name/execute';
+
+const SECURITY: Record<RouteDefinition['auth'], readonly Json[]> = {
+  none: [],
+  tools: [{ apiKey: [] }, { apiKeyHeader: [] }],
+  admin: [{ adminSecret: [] }],
+};
+
+const ERROR_SCHEMA: JsonSchema = {
+  type: 'object',
+  required: ['error'],
+  additionalProperties: false,
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message', 'retryable'],
+      additionalProperties: false,
+      properties: {
+        code: { type: 'string', enum: Object.keys(ERROR_CODES) },
+        message: { type: 'string' },
+        details: { type: 'object' },
+        retryable: { type: 'boolean' },
+        traceId: { type: 'string' },
+        toolCallId: { type: 'string' },
+      },
+    },
+  },
+};
+
+function toOperation(route: RouteDefinition): Json {
+  const { method, path, tag, summary, description, resultSchema, contentType } = route;
+  const status = String(route.status ?? 200);
+  const media = contentType ?? 'application/json';
+  const content = { [media]: { schema: resultSchema ?? { type: 'string' } } };
+  return {
+    operationId: toOperationId(method, path),
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: SECURITY[route.auth],
+    parameters: [...toPathParameters(path), ...toQueryParameters(route.querySchema)],
+    ...(route.bodySchema === undefined ? {} : { requestBody: toBody(route.bodySchema) }),
+    responses: { [status]: { description: summary, content }, ...toErrors(codesOf(route)) },
+  };
+}
+
+function toToolOperation(route: RouteDefinition, tool: ToolDefinition): Json {
+  const body = route.bodySchema as { properties: Json };
+  const result = route.resultSchema as { properties: Json };
+  const { name, title, description } = tool;
+  const operation = toOperation({
+    ...route,
+    path: route.path.replace(':name', name),
+    summary: title,
+    description,
+    bodySchema: {
+      ...body,
+      properties: { ...body.properties, arguments: tool.inputSchema },
+    },
+    resultSchema: { ...result, properties: { ...result.properties, result: tool.outputSchema } },
+    errorCodes: [...route.errorCodes, ...tool.errorCodes],
+  });
+  const { example } = tool;
+  const requestBody = operation['requestBody'] as { content: Record<string, Json> };
+  const json = requestBody.content['application/json'];
+  if (json !== undefined) {
+    json['example'] = { context: { userId: 'alice' }, arguments: example.arguments };
+  }
+  return { ...operation, operationId: name };
+}
+
+function toBody(schema: JsonSchema): Json {
+  return { required: true, content: { 'application/json': { schema } } };
+}
+
+function codesOf(route: RouteDefinition): readonly ErrorCode[] {
+  return [
+    ...ALWAYS,
+    ...WITH_AUTH[route.auth],
+    ...(route.bodySchema === undefined ? [] : WITH_BODY),
+    ...route.errorCodes,
+  ];
+}
+
+function toErrors(codes: readonly ErrorCode[]): Json {
+  const byStatus = new Map<number, Set<ErrorCode>>();
+  for (const code of codes) {
+    const { status } = ERROR_CODES[code];
+    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
+    // With If-Match the same conflict is a failed precondition.
+    if (code === 'VERSION_CONFLICT') byStatus.set(412, new Set([code]));
+  }
+  const responses: Json = {};
+  for (const [status, of] of [...byStatus].sort(([a], [b]) => a - b)) {
+    responses[String(status)] = {
+      description: [...of].sort().join(', '),
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    };
+  }
+  return responses;
+}
+
+/** `/v1/admin/files/*path` → `/v1/admin/files/{path}`. */
+function toTemplate(path: string): string {
+  return path.replaceAll(/[:*](\w+)/g, '{$1}');
+}
+
+function toPathParameters(path: string): Json[] {
+  return [...path.matchAll(/([:*])(\w+)/g)].map(([, kind, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+    ...(kind === '*' ? { description: 'The rest of the path, slashes included.' } : {}),
+  }));
+}
+
+function toQueryParameters(schema: JsonSchema | undefined): Json[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, Json>;
+    required?: readonly string[];
+  };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = property;
+    return {
+      name,
+      in: 'query',
+      required: required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+/** `GET /v1/admin/files/*path` → `get_admin_files_path`. */
+function toOperationId(method: string, path: string): string {
+  const words = path.replace(/^\/v1\//, '').match(/\w+/g) ?? [];
+  return [method.toLowerCase(), ...words].join('_');
+}

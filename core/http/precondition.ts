@@ -1,0 +1,70 @@
+import type { RouteRequest } from '../contracts/route.ts';
+import { MemoryError } from '../errors.ts';
+
+/** A version as an entity tag: `"7"`. */
+export function toVersionTag(version: number): string {
+  return `"${version}"`;
+}
+
+/** Whether `If-None-Match` names this entity tag; the answer is then a 304 without a body. */
+export function matchesTag(request: RouteRequest, tag: string): boolean {
+  const header = request.header('if-none-match');
+  if (header === null) return false;
+  const tags = header.split(',').map((one) => one.trim().replace(/^W\//, ''));
+  if (!tags.includes(tag) && !tags.includes('*')) return false;
+  request.setStatus(304);
+  return true;
+}
+
+/**
+ * The version that a write expects: from `If-Match: "<version>"`, 0 from `If-None-Match: *`, or
+ * `undefined` without either. Throws `INVALID_REQUEST` for any other form: a precondition that is
+ * not understood must not be skipped.
+ */
+export function ifVersionOf(request: RouteRequest): number | undefined {
+  const ifMatch = request.header('if-match');
+  const ifNoneMatch = request.header('if-none-match');
+  if (ifMatch === null && ifNoneMatch === null) return undefined;
+  if (ifMatch !== null && ifNoneMatch !== null) {
+    throw refuse('If-None-Match', 'must not come with If-Match');
+  }
+  if (ifNoneMatch !== null) {
+    if (ifNoneMatch.trim() === '*') return 0;
+    throw refuse('If-None-Match', 'must be *');
+  }
+  const version = /^"(\d{1,15})"$/.exec((ifMatch ?? '').trim())?.[1];
+  if (version === undefined || Number(version) === 0) {
+    throw refuse('If-Match', 'must be one version in quotes, as the ETag gave it');
+  }
+  return Number(version);
+}
+
+/** Runs a write; a conflict with a precondition of the header is a 412, not a 409. */
+export async function withPrecondition<T>(
+  ifVersion: number | undefined,
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (
+      ifVersion !== undefined &&
+      error instanceof MemoryError &&
+      error.code === 'VERSION_CONFLICT'
+    ) {
+      const { message, details } = error;
+      throw new MemoryError('VERSION_CONFLICT', message, {
+        status: 412,
+        cause: error,
+        ...(details === undefined ? {} : { details }),
+      });
+    }
+    throw error;
+  }
+}
+
+function refuse(header: string, message: string): MemoryError {
+  return new MemoryError('INVALID_REQUEST', `${header} ${message}.`, {
+    details: { issues: [{ path: `/${header.toLowerCase()}`, message }] },
+  });
+}

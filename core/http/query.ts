@@ -1,0 +1,83 @@
+import type { JsonSchema } from '../contracts/tool.ts';
+import { MemoryError } from '../errors.ts';
+import { compileSchema, type SchemaIssue } from '../schema.ts';
+
+type Query = Record<string, unknown>;
+
+const NO_QUERY: Query = Object.freeze({});
+
+/**
+ * Makes the parser of a route's query string: each parameter once, decoded once, numbers and
+ * booleans taken from text where the schema declares them so. It throws `INVALID_REQUEST` and names
+ * what is unknown, repeated, malformed or off.
+ */
+export function compileQuery(schema: JsonSchema | undefined): (querystring: string) => Query {
+  if (schema === undefined) {
+    return (querystring) => {
+      if (querystring === '') return NO_QUERY;
+      const issues: SchemaIssue[] = [];
+      for (const key of Object.keys(parse(querystring))) {
+        issues.push({ path: `/${key.slice(0, 100)}`, message: 'is not known' });
+      }
+      if (issues.length > 0) throw refuse(issues);
+      return NO_QUERY;
+    };
+  }
+  const check = compileSchema<Query>(schema);
+  const types = typesOf(schema);
+  return (querystring) => {
+    const query = querystring === '' ? {} : parse(querystring);
+    for (const key of Object.keys(query)) {
+      query[key] = toDeclared(query[key] as string, types.get(key));
+    }
+    return check(query);
+  };
+}
+
+function typesOf(schema: JsonSchema): Map<string, unknown> {
+  const { properties = {} } = schema as { properties?: Record<string, { type?: unknown }> };
+  return new Map(Object.entries(properties).map(([key, property]) => [key, property.type]));
+}
+
+const DECIMAL = /^-?\d{1,15}(?:\.\d{1,15})?$/;
+
+/** What is not plainly a number or boolean stays text, so that the schema refuses it by name. */
+function toDeclared(text: string, type: unknown): unknown {
+  if (type === 'integer' || type === 'number') return DECIMAL.test(text) ? Number(text) : text;
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}
+
+function parse(querystring: string): Query {
+  // Without a prototype `__proto__` is a name like any other, and unknown.
+  const query = Object.create(null) as Query;
+  for (const pair of querystring.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const key = decode(equals < 0 ? pair : pair.slice(0, equals), null);
+    if (key in query) {
+      throw refuse([{ path: `/${key.slice(0, 100)}`, message: 'is given more than once' }]);
+    }
+    query[key] = equals < 0 ? '' : decode(pair.slice(equals + 1), key);
+  }
+  return query;
+}
+
+function decode(text: string, key: string | null): string {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  if (!spaced.includes('%')) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    const path = key === null ? '' : `/${key.slice(0, 100)}`;
+    throw refuse([{ path, message: 'has a malformed escape' }]);
+  }
+}
+
+function refuse(issues: SchemaIssue[]): MemoryError {
+  const first = issues[0];
+  const where = first?.path === '' ? 'The query string' : first?.path;
+  return new MemoryError('INVALID_REQUEST', `${where} ${first?.message}.`, {
+    details: { issues: issues.slice(0, 20) },
+  });
+}

@@ -1,0 +1,383 @@
+import type { IncomingMessage } from 'node:http';
+import { Router, type RouterMiddleware } from '@koa/router';
+import type { Context, Middleware, Next } from 'koa';
+import type { Logger } from '../contracts/plugin.ts';
+import type { RouteDefinition, RouteRequest } from '../contracts/route.ts';
+import { MemoryError, toErrorBody, toMemoryError } from '../errors.ts';
+import { newTraceId } from '../memory/ids.ts';
+import { compileSchema } from '../schema.ts';
+import { parseTraceparent } from '../tracing/trace-context.ts';
+import { clientAddress } from './address.ts';
+import { readJsonBody } from './body.ts';
+import { describeError } from './describe-error.ts';
+import type { Check, RequestHead } from './middleware/check.ts';
+import { CONSOLE_HEADERS, DATA_HEADERS, type HeaderList } from './middleware/security-headers.ts';
+import { compileQuery } from './query.ts';
+
+/** What all routes share. */
+export interface MountOptions {
+  /** Prefix of every route: empty, or `/memory`. */
+  basePath: string;
+  trustProxy: boolean;
+  maxBodyBytes: number;
+  /** How long a body may take to arrive. */
+  bodyTimeoutMs: number;
+  log: Logger;
+  /** Before anything else, on every route. */
+  checkHost: Check;
+  /** Runs on the router of its kind, before each of that router's routes. */
+  auth: Record<RouteDefinition['auth'], Check>;
+  /** `false` until the service has started and once it shuts down: then `open` is called. */
+  isOpen(): boolean;
+  /** Waits for the start, or throws what keeps the service from working. */
+  open(): Promise<void>;
+  /** Serves a request again after the start, when plugins may have brought routes. */
+  redispatch: Middleware;
+}
+
+/** The routes as Koa middleware. */
+export interface MountedRoutes {
+  /** Answers the service's own routes; all else goes to `next()` untouched. */
+  middleware: Middleware;
+  /** Answers what is left in an app that has nothing but the service: a 404. */
+  notFound: Middleware;
+}
+
+type AuthKind = RouteDefinition['auth'];
+
+// Whatever stands below these belongs to the service, also what does not exist: it is answered
+// after authentication, so that no one learns which routes there are.
+const AREAS: readonly { kind: AuthKind; prefix: string | null }[] = [
+  { kind: 'tools', prefix: '/v1/tools' },
+  { kind: 'admin', prefix: '/v1/admin' },
+  { kind: 'none', prefix: null },
+];
+
+/**
+ * Mounts routes on one router for each kind of authentication. The check runs on the router that
+ * owns the routes, so a route cannot be added without it; paths count with their case and their
+ * trailing slash. Throws for two routes of one method and path, and for one that stands in an area
+ * of another kind.
+ */
+export function mountRoutes(
+  routes: readonly RouteDefinition[],
+  options: MountOptions,
+): MountedRoutes {
+  assertDistinct(routes);
+  const areas = AREAS.map(({ kind, prefix }) =>
+    createArea(
+      kind,
+      prefix === null ? null : options.basePath + prefix,
+      routes.filter((route) => route.auth === kind),
+      options,
+    ),
+  );
+  return {
+    middleware: (ctx, next) => {
+      const { path } = ctx;
+      for (const area of areas) if (area.owns(path)) return area.dispatch(ctx, next);
+      return next();
+    },
+    notFound: (ctx) =>
+      answerFailures(ctx, 'none', options, (exchange) => {
+        options.checkHost(exchange);
+        throw new MemoryError('NOT_FOUND');
+      }),
+  };
+}
+
+interface Area {
+  owns(path: string): boolean;
+  dispatch: Middleware;
+}
+
+function createArea(
+  kind: AuthKind,
+  prefix: string | null,
+  routes: readonly RouteDefinition[],
+  options: MountOptions,
+): Area {
+  const router = new Router({ sensitive: true, strict: true });
+  router.use(((ctx: Context, next: Next) =>
+    answerFailures(ctx, kind, options, (exchange) => {
+      options.checkHost(exchange);
+      options.auth[kind](exchange);
+      // Docs and health answer from first to last.
+      if (kind === 'none' || options.isOpen()) return next();
+      return options.open().then(() => options.redispatch(ctx, next));
+    })) as RouterMiddleware);
+
+  for (const route of bySpecificity(routes)) {
+    const serve = compileRoute(route, options) as RouterMiddleware;
+    router.register(toPattern(options.basePath, route.path), [route.method], serve);
+  }
+  const layers = router.stack.filter((layer) => layer.methods.length > 0);
+  const outside = layers.filter(
+    ({ path }) => prefix === null || !`${String(path)}/`.startsWith(`${prefix}/`),
+  );
+
+  // One more layer below them all: the path is there and the method is not, or neither is.
+  const unmatched = ((ctx: Context) => {
+    const methods = new Set(
+      layers.filter((layer) => layer.match(ctx.path)).flatMap((layer) => layer.methods),
+    );
+    if (methods.size === 0) throw new MemoryError('NOT_FOUND');
+    ctx.set('Allow', [...methods, 'OPTIONS'].sort().join(', '));
+    if (ctx.method !== 'OPTIONS') throw new MemoryError('METHOD_NOT_ALLOWED');
+    setHeaders(ctx, DATA_HEADERS);
+    ctx.status = 204;
+  }) as RouterMiddleware;
+  if (prefix !== null) router.all(new RegExp(`^${escapeRegExp(prefix)}(?:/|$)`), unmatched);
+  for (const path of new Set(outside.map((layer) => layer.path))) router.all(path, unmatched);
+
+  return {
+    owns: (path) =>
+      (prefix !== null &&
+        path.startsWith(prefix) &&
+        (path.length === prefix.length || path[prefix.length] === '/')) ||
+      outside.some((layer) => layer.match(path)),
+    dispatch: router.routes() as Middleware,
+  };
+}
+
+/** What stands in the path as text comes before what stands as a name, and `*rest` comes last. */
+function bySpecificity(routes: readonly RouteDefinition[]): RouteDefinition[] {
+  const rank = (path: string): number => (path.includes('*') ? 2 : path.includes(':') ? 1 : 0);
+  return [...routes].sort((a, b) => rank(a.path) - rank(b.path));
+}
+
+function assertDistinct(routes: readonly RouteDefinition[]): void {
+  const seen = new Set<string>();
+  for (const { method, path, auth } of routes) {
+    const key = `${method} ${path.replaceAll(/([:*])\w+/g, '$1')}`;
+    if (seen.has(key)) throw new Error(`Two routes are called ${method} ${path}.`);
+    seen.add(key);
+    const area = AREAS.find(({ prefix }) => prefix !== null && `${path}/`.startsWith(`${prefix}/`));
+    if (area !== undefined && area.kind !== auth) {
+      throw new Error(`${method} ${path} needs auth: '${area.kind}'.`);
+    }
+  }
+}
+
+/** The base path is text: none of its characters is a pattern. */
+function toPattern(basePath: string, path: string): string {
+  return basePath.replaceAll(/[{}()[\]+?!:*\\]/g, '\\$&') + path;
+}
+
+function escapeRegExp(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const CHALLENGES: Record<AuthKind, string> = {
+  tools: 'Bearer',
+  admin: 'X-Admin-Secret',
+  none: 'Bearer',
+};
+const EXCHANGE = Symbol('memory-service exchange');
+
+type OwnContext = Context & { [EXCHANGE]: Exchange; captures?: string[] };
+
+/** Makes the handler of one route: parse, run, answer. */
+function compileRoute(route: RouteDefinition, options: MountOptions): Middleware {
+  const names = [...route.path.matchAll(/([:*])(\w+)/g)].map(([, kind, name]) => ({
+    name: name as string,
+    isPath: kind === '*',
+  }));
+  const parseQuery = compileQuery(route.querySchema);
+  const checkBody = route.bodySchema === undefined ? null : compileSchema(route.bodySchema);
+  const contentType = route.contentType ?? JSON_TYPE;
+  const isJson = contentType.startsWith('application/json');
+  const headers: HeaderList = [
+    ...(contentType.startsWith('text/html') ? CONSOLE_HEADERS : DATA_HEADERS),
+    ['Content-Type', contentType],
+  ];
+
+  return async (context) => {
+    const ctx = context as OwnContext;
+    const exchange = ctx[EXCHANGE];
+    exchange.route = route;
+    if (names.length > 0) {
+      exchange.params = decodeParams(names, ctx.captures ?? [], exchange);
+    }
+    exchange.query = parseQuery(ctx.querystring);
+    if (checkBody !== null) {
+      const body = await readJsonBody(ctx.req, {
+        maxBytes: options.maxBodyBytes,
+        timeoutMs: options.bodyTimeoutMs,
+        parsed: (ctx.request as { body?: unknown }).body,
+      });
+      exchange.body = checkBody(body === undefined ? {} : body);
+    }
+    const value = await route.handle(exchange);
+
+    ctx.status = exchange.status ?? route.status ?? 200;
+    setHeaders(ctx, headers);
+    if (exchange.headers !== null) setHeaders(ctx, exchange.headers);
+    if (value === undefined || value === null) ctx.body = null;
+    else ctx.body = isJson ? JSON.stringify(value) : value;
+  };
+}
+
+/** Decodes each captured piece of the path once. */
+function decodeParams(
+  names: readonly { name: string; isPath: boolean }[],
+  captures: readonly string[],
+  { target, kind }: Exchange,
+): Record<string, string> {
+  // Bytes above ASCII reach us as Latin-1, one character each, and a URL parser turns a backslash
+  // into a slash: either would name another path than was meant.
+  const isPlain = /^[\x21-\x5b\x5d-\x7e]*$/.test(target);
+  const params: Record<string, string> = {};
+  names.forEach(({ name, isPath }, index) => {
+    const raw = captures[index] ?? '';
+    try {
+      if (!isPlain) throw new URIError();
+      params[name] = raw.includes('%') ? decodeURIComponent(raw) : raw;
+    } catch {
+      if (kind === 'none') throw new MemoryError('NOT_FOUND');
+      const message = 'is not well-formed: percent-encode it as UTF-8, once';
+      if (isPath) throw new MemoryError('INVALID_PATH', `The path ${message}.`);
+      throw new MemoryError('INVALID_REQUEST', `/${name} ${message}.`, {
+        details: { issues: [{ path: `/${name}`, message }] },
+      });
+    }
+  });
+  return params;
+}
+
+/** Runs a request's work and answers what it throws. */
+async function answerFailures(
+  ctx: Context,
+  kind: AuthKind,
+  options: MountOptions,
+  work: (exchange: Exchange) => unknown,
+): Promise<void> {
+  const exchange = new Exchange(ctx, kind, options.trustProxy);
+  (ctx as OwnContext)[EXCHANGE] = exchange;
+  try {
+    await work(exchange);
+  } catch (thrown) {
+    const error = toMemoryError(thrown);
+    logFailure(error, exchange, options.log);
+    answerError(ctx, error, exchange);
+  }
+  const { req } = ctx;
+  if (!req.complete && hasBody(req)) cutUnreadBody(ctx, options);
+}
+
+function answerError(ctx: Context, error: MemoryError, exchange: Exchange): void {
+  ctx.status = error.status;
+  setHeaders(ctx, DATA_HEADERS);
+  const retryAfter =
+    error.retryAfterSeconds ?? (error.status === 503 && error.retryable ? 1 : null);
+  if (retryAfter !== null) ctx.set('Retry-After', String(retryAfter));
+  if (error.code === 'UNAUTHORIZED') ctx.set('WWW-Authenticate', CHALLENGES[exchange.kind]);
+  if (error.code === 'SHUTTING_DOWN' || error.code === 'REQUEST_TIMEOUT') {
+    ctx.set('Connection', 'close');
+  }
+  ctx.res.setHeader('Content-Type', JSON_TYPE);
+  ctx.body = JSON.stringify(toErrorBody(error, exchange.traceId));
+}
+
+function logFailure(error: MemoryError, exchange: Exchange, log: Logger): void {
+  if (error.status < 500 || error.cause === undefined) return;
+  const { route } = exchange;
+  const fields = {
+    code: error.code,
+    traceId: error.traceId ?? exchange.traceId,
+    // The route's own text, never the request's.
+    route: route === null ? null : `${route.method} ${route.path}`,
+    error: describeError(error.cause),
+  };
+  if (error.code === 'INTERNAL') log.error(fields, 'a request failed unexpectedly');
+  else log.warn(fields, 'a request failed');
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+const UNREAD_BODY_MS = 5_000;
+
+/**
+ * Lets a client that still sends see the answer before the connection goes: closing at once would
+ * reset it, and the answer with it. Who goes on sending is cut off.
+ */
+function cutUnreadBody({ req }: Context, { maxBodyBytes }: MountOptions): void {
+  let left = 16 * maxBodyBytes;
+  const cut = (): void => void req.socket.destroy();
+  const timer = setTimeout(cut, UNREAD_BODY_MS).unref();
+  req.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) cut();
+  });
+  req.once('close', () => clearTimeout(timer)).resume();
+}
+
+function setHeaders({ res }: Context, headers: HeaderList): void {
+  for (const [name, value] of headers) res.setHeader(name, value);
+}
+
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
+
+/** One request and its answer, as checks and handlers see it. What costs is made when asked for. */
+class Exchange implements RouteRequest, RequestHead {
+  route: RouteDefinition | null = null;
+  params = NO_PARAMS;
+  query: unknown = undefined;
+  body: unknown = undefined;
+  status: number | null = null;
+  headers: [string, string][] | null = null;
+  readonly kind: AuthKind;
+  readonly #ctx: Context;
+  readonly #trustProxy: boolean;
+  #traceId: string | null = null;
+  #signal: AbortSignal | null = null;
+
+  constructor(ctx: Context, kind: AuthKind, trustProxy: boolean) {
+    this.kind = kind;
+    this.#ctx = ctx;
+    this.#trustProxy = trustProxy;
+  }
+
+  header(name: string): string | null {
+    const value = this.#ctx.req.headers[name];
+    if (value === undefined) return null;
+    return typeof value === 'string' ? value : value.join(', ');
+  }
+
+  get target(): string {
+    return this.#ctx.originalUrl;
+  }
+
+  get address(): string {
+    return clientAddress(this.#ctx.req, this.#trustProxy);
+  }
+
+  get traceId(): string {
+    this.#traceId ??= parseTraceparent(this.header('traceparent'))?.traceId ?? newTraceId();
+    return this.#traceId;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#signal === null) {
+      const controller = new AbortController();
+      const { res } = this.#ctx;
+      res.once('close', () => {
+        if (!res.writableFinished) controller.abort();
+      });
+      this.#signal = controller.signal;
+    }
+    return this.#signal;
+  }
+
+  setStatus(status: number): void {
+    this.status = status;
+  }
+
+  /** Kept until the answer is there, so that a failure goes out without them. */
+  setHeader(name: string, value: string): void {
+    (this.headers ??= []).push([name, value]);
+  }
+}

@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import type { RouteDefinition } from '../contracts/route.ts';
+import type { Core } from '../core.ts';
+import { readConsoleFiles } from './console-files.ts';
+import { readDocs } from './docs.ts';
+import { createOpenApi } from './openapi.ts';
+import { findPackageRoot } from './package-root.ts';
+import { accessLogsRoutes } from './routes/access-logs.ts';
+import { auditRoutes } from './routes/audit.ts';
+import { consoleRoutes } from './routes/console.ts';
+import { docsRoutes } from './routes/docs.ts';
+import { filesRoutes } from './routes/files.ts';
+import { healthRoutes } from './routes/health.ts';
+import { playgroundRoutes } from './routes/playground.ts';
+import { revisionsRoutes } from './routes/revisions.ts';
+import { statusRoutes } from './routes/status.ts';
+import { toolsRoutes } from './routes/tools.ts';
+import { tracesRoutes } from './routes/traces.ts';
+import { usersRoutes } from './routes/users.ts';
+
+/**
+ * Every route of the service itself. The docs and the console are read here, once: what changes on
+ * disk later is seen after a restart.
+ */
+export function serviceRoutes(core: Core): RouteDefinition[] {
+  const { settings } = core;
+  const root = findPackageRoot();
+  const docs = readDocs(settings.docsPath ?? join(root.directory, 'docs'), settings.basePath);
+  const consoleFiles = readConsoleFiles(join(root.directory, 'dist/console'), settings.basePath);
+  const openApi = createOpenApi({
+    version: root.version,
+    basePath: settings.basePath,
+    routes: () => [...routes, ...core.pluginRoutes],
+    tools: () => core.tools.definitions,
+  });
+  const routes: RouteDefinition[] = [
+    ...toolsRoutes(core),
+    ...statusRoutes(core, root.version),
+    ...usersRoutes(core),
+    ...filesRoutes(core),
+    ...revisionsRoutes(core),
+    ...accessLogsRoutes(core),
+    ...auditRoutes(core),
+    ...tracesRoutes(core),
+    ...playgroundRoutes(core),
+    ...docsRoutes(docs, openApi),
+    ...healthRoutes(core),
+    ...consoleRoutes(consoleFiles),
+  ];
+  return routes;
+}

@@ -1,0 +1,38 @@
+import type { RouteDefinition, RouteRequest } from '../../contracts/route.ts';
+import { MemoryError } from '../../errors.ts';
+import type { ConsoleFiles } from '../console-files.ts';
+import { consolePolicy } from '../middleware/security-headers.ts';
+import { matchesTag } from '../precondition.ts';
+
+/** The console's page and files: open to all, since the data needs the admin secret. */
+export function consoleRoutes(files: ConsoleFiles): RouteDefinition[] {
+  const handle = (request: RouteRequest): Buffer | string | null => {
+    const file = files.find(request.params['path'] ?? '');
+    if (file === null) throw new MemoryError('NOT_FOUND');
+    request.setHeader('Content-Type', file.contentType);
+    request.setHeader('Cache-Control', file.cacheControl);
+    if (file.styleNonce !== null) {
+      request.setHeader('Content-Security-Policy', consolePolicy(file.styleNonce));
+    }
+    if (file.etag !== null) {
+      request.setHeader('ETag', file.etag);
+      if (matchesTag(request, file.etag)) return null;
+    }
+    return file.content;
+  };
+  const route = {
+    method: 'GET',
+    auth: 'none',
+    tag: 'Console',
+    resultSchema: null,
+    contentType: 'text/html; charset=utf-8',
+    errorCodes: [],
+    handle,
+  } as const;
+  return [
+    { ...route, path: '/admin', summary: 'The console' },
+    // The same with a slash: a bookmark that has one works too.
+    { ...route, path: '/admin/', summary: 'The console' },
+    { ...route, path: '/admin/*path', summary: 'A view or a file of the console' },
+  ];
+}

@@ -1,0 +1,77 @@
+import Type from 'typebox';
+import type { RouteDefinition } from '../../contracts/route.ts';
+import { MemoryError } from '../../errors.ts';
+import type { Docs } from '../docs.ts';
+import { matchesTag } from '../precondition.ts';
+import { strict } from './shapes.ts';
+
+const docsSchema = Type.Object(
+  {
+    docs: Type.Array(
+      Type.Object(
+        {
+          path: Type.String({ description: 'concepts/files' }),
+          title: Type.String(),
+          url: Type.String({ description: 'Of its markdown.' }),
+        },
+        strict,
+      ),
+    ),
+  },
+  strict,
+);
+
+/** The documentation, open to all. `openApi` gives the description of the routes there are. */
+export function docsRoutes(docs: Docs, openApi: () => object): RouteDefinition[] {
+  return [
+    {
+      method: 'GET',
+      path: '/v1/docs',
+      auth: 'none',
+      tag: 'Docs',
+      summary: 'List the docs',
+      resultSchema: docsSchema,
+      errorCodes: [],
+      handle: () => ({ docs: docs.pages }),
+    },
+    {
+      method: 'GET',
+      path: '/v1/docs/*path',
+      auth: 'none',
+      tag: 'Docs',
+      summary: 'Read a page of the docs',
+      description: 'Its markdown, by the url of the list.',
+      resultSchema: null,
+      contentType: 'text/markdown; charset=utf-8',
+      errorCodes: ['DOC_NOT_FOUND'],
+      handle(request) {
+        const page = docs.find(request.params['path'] ?? '');
+        if (page === null) throw new MemoryError('DOC_NOT_FOUND');
+        request.setHeader('Cache-Control', 'no-cache');
+        request.setHeader('ETag', page.etag);
+        return matchesTag(request, page.etag) ? null : page.content;
+      },
+    },
+    {
+      method: 'GET',
+      path: '/llms.txt',
+      auth: 'none',
+      tag: 'Docs',
+      summary: 'The index of the docs for agents',
+      resultSchema: null,
+      contentType: 'text/plain; charset=utf-8',
+      errorCodes: [],
+      handle: () => docs.llmsText,
+    },
+    {
+      method: 'GET',
+      path: '/v1/openapi.json',
+      auth: 'none',
+      tag: 'Docs',
+      summary: 'The OpenAPI 3.1 description of these routes',
+      resultSchema: Type.Object({ openapi: Type.String() }),
+      errorCodes: [],
+      handle: () => openApi(),
+    },
+  ];
+}

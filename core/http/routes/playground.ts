@@ -1,0 +1,66 @@
+import Type from 'typebox';
+import type { RouteDefinition } from '../../contracts/route.ts';
+import type { ToolRequest } from '../../contracts/tool.ts';
+import type { Core } from '../../core.ts';
+import { createSecretCheck } from '../middleware/secret.ts';
+import { strict } from './shapes.ts';
+import { argumentsSchema, contextSchema, executeResult } from './tools.ts';
+
+type PlaygroundBody = { checkKey: string } | Pick<ToolRequest, 'context' | 'arguments'>;
+
+const bodySchema = {
+  type: 'object',
+  // One of two bodies, chosen by the member that only one of them has, so that a fault is named
+  // for the body that was meant.
+  if: { type: 'object', required: ['checkKey'], properties: { checkKey: {} } },
+  then: Type.Object(
+    { checkKey: Type.String({ description: 'Says whether this is a valid API key.' }) },
+    strict,
+  ),
+  else: Type.Object({ context: contextSchema, arguments: Type.Optional(argumentsSchema) }, strict),
+};
+
+const resultSchema = Type.Union([executeResult, Type.Object({ valid: Type.Boolean() }, strict)]);
+
+/** Tool calls of the Playground: the API key stays on the server. */
+export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteDefinition[] {
+  const isKey = createSecretCheck(core.settings.apiKeys);
+  const run: RouteDefinition<unknown, PlaygroundBody> = {
+    method: 'POST',
+    path: '/v1/admin/playground/:name',
+    auth: 'admin',
+    tag: 'Playground',
+    summary: 'Run a tool from the Playground',
+    description:
+      'The body of a tool call, run with the actor playground; or { checkKey }, which says whether another API key is valid.',
+    bodySchema,
+    resultSchema,
+    errorCodes: ['INVALID_USER_ID', 'TOOL_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'RATE_LIMITED'],
+    async handle(request) {
+      const { body } = request;
+      if ('checkKey' in body) return { valid: isKey !== null && isKey(toLatin1(body.checkKey)) };
+      const call: ToolRequest = {
+        context: body.context,
+        arguments: body.arguments ?? {},
+        signal: request.signal,
+      };
+      const idempotencyKey = request.header('idempotency-key');
+      if (idempotencyKey !== null) call.idempotencyKey = idempotencyKey;
+      const traceparent = request.header('traceparent');
+      if (traceparent !== null) call.traceparent = traceparent;
+      const { result, traceId, toolCallId, durationMs, replayed } = await core.tools.executeAs(
+        request.params['name'] ?? '',
+        call,
+        'playground',
+      );
+      if (replayed === true) request.setHeader('Idempotency-Replayed', 'true');
+      return { result, traceId, toolCallId, durationMs };
+    },
+  };
+  return [run as RouteDefinition];
+}
+
+/** As a header would have brought it: bytes as Latin-1. */
+function toLatin1(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}

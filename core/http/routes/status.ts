@@ -1,0 +1,136 @@
+import Type from 'typebox';
+import type { RouteDefinition } from '../../contracts/route.ts';
+import type { Core } from '../../core.ts';
+import { toTime } from '../../memory/time.ts';
+import { countSchema, nullable, strict, timeSchema } from './shapes.ts';
+
+const partSchema = Type.Object(
+  {
+    configured: Type.Boolean(),
+    name: nullable(Type.String()),
+    /** Present where nothing is configured. */
+    hint: nullable(Type.String({ description: 'How to configure it.' })),
+  },
+  strict,
+);
+
+const statusSchema = Type.Object(
+  {
+    version: Type.String(),
+    node: Type.String(),
+    state: Type.String(),
+    startedAt: timeSchema,
+    uptimeMs: Type.Number({ minimum: 0 }),
+    storage: Type.Object(
+      {
+        name: Type.String(),
+        driver: Type.String(),
+        version: Type.String(),
+        schemaVersion: countSchema,
+        settings: Type.Record(
+          Type.String(),
+          Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
+        ),
+      },
+      strict,
+    ),
+    model: partSchema,
+    embedder: partSchema,
+    exporters: Type.Object(
+      {
+        configured: Type.Boolean(),
+        names: Type.Array(Type.String()),
+        hint: nullable(Type.String()),
+      },
+      strict,
+    ),
+    scheduler: Type.Object({ configured: Type.Boolean(), hint: nullable(Type.String()) }, strict),
+    toolsApi: Type.Object({ configured: Type.Boolean(), hint: nullable(Type.String()) }, strict),
+    tools: Type.Array(Type.Object({ name: Type.String(), available: Type.Boolean() }, strict)),
+    limits: Type.Object(
+      { maxFileBytes: countSchema, maxBodyBytes: countSchema, maxFilesPerUser: countSchema },
+      strict,
+    ),
+    sharedWrites: Type.Boolean(),
+    rateLimit: countSchema,
+    index: Type.Object(
+      { filesBehind: Type.Integer({ minimum: 0, description: 'Files to be indexed again.' }) },
+      strict,
+    ),
+    queues: Type.Object(
+      {
+        accessQueued: countSchema,
+        eventsQueued: countSchema,
+        eventsDropped: Type.Integer({ minimum: 0, description: 'Since the start.' }),
+      },
+      strict,
+    ),
+  },
+  strict,
+);
+
+type StatusCore = Pick<
+  Core,
+  'settings' | 'storage' | 'startedAt' | 'parts' | 'tools' | 'queue' | 'now' | 'state'
+>;
+
+/** What runs, what is configured, and how to configure what is not. */
+export function statusRoutes(core: StatusCore, version: string): RouteDefinition[] {
+  const { settings, parts, storage } = core;
+  return [
+    {
+      method: 'GET',
+      path: '/v1/admin/status',
+      auth: 'admin',
+      tag: 'Status',
+      summary: 'Read the status of the service',
+      description: 'Versions, what is configured and how to configure what is not, and backlogs.',
+      resultSchema: statusSchema,
+      errorCodes: [],
+      async handle() {
+        const [described, filesBehind, tools] = await Promise.all([
+          storage.describe(),
+          storage.files.countBehind(),
+          core.tools.listTools(),
+        ]);
+        return {
+          version,
+          node: process.versions.node,
+          state: core.state(),
+          startedAt: toTime(core.startedAt),
+          uptimeMs: Math.max(0, core.now() - core.startedAt),
+          storage: described,
+          model: toPart(parts.model, 'Set SERVICE_MODEL_PROVIDER and its settings.'),
+          embedder: toPart(parts.embedder, 'Set SERVICE_EMBEDDING_PROVIDER and its settings.'),
+          exporters: {
+            configured: parts.exporters.length > 0,
+            names: [...parts.exporters],
+            hint: hintUnless(parts.exporters.length > 0, 'Set OTEL_EXPORTER_OTLP_ENDPOINT.'),
+          },
+          scheduler: {
+            configured: settings.dream.enabled,
+            hint: hintUnless(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
+          },
+          toolsApi: {
+            configured: settings.apiKeys.length > 0,
+            hint: hintUnless(settings.apiKeys.length > 0, 'Set SERVICE_API_KEY.'),
+          },
+          tools: tools.map(({ name, available }) => ({ name, available })),
+          limits: settings.limits,
+          sharedWrites: settings.sharedWrites,
+          rateLimit: settings.rateLimit,
+          index: { filesBehind },
+          queues: core.queue.counters(),
+        };
+      },
+    },
+  ];
+}
+
+function toPart(name: string | null, hint: string) {
+  return { configured: name !== null, name, hint: hintUnless(name !== null, hint) };
+}
+
+function hintUnless(isConfigured: boolean, hint: string): string | null {
+  return isConfigured ? null : hint;
+}

@@ -1,0 +1,127 @@
+import { createServer, type RequestListener, STATUS_CODES } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { MemoryError, toErrorBody } from '../errors.ts';
+import { newTraceId } from '../memory/ids.ts';
+
+/** How long close waits for what is under way. */
+export const CLOSE_GRACE_MS = 25_000;
+
+export interface ListenOptions {
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** How long the header of a request may take to arrive; default 15,000. */
+  headersTimeoutMs?: number;
+  /** How long a connection may stay open between two requests; default 65,000. */
+  keepAliveTimeoutMs?: number;
+  /** How long a connection may be silent in the middle of a request; default 300,000. */
+  idleTimeoutMs?: number;
+}
+
+export interface ListeningServer {
+  readonly address: AddressInfo;
+  /**
+   * Stops accepting, lets requests under way finish, then closes what is left after `graceMs`
+   * (default and most: 25,000). `isClean` is `false` when something had to be cut off.
+   */
+  close(options?: { graceMs?: number }): Promise<{ isClean: boolean }>;
+}
+
+const MAX_HEADERS = 100;
+const IDLE_SWEEP_MS = 50;
+
+/**
+ * Serves an app over HTTP/1.1. Rejects with the system's error, `EADDRINUSE` say, when it cannot
+ * listen. There is no limit on the time of a whole request, since an import has none: headers and
+ * JSON bodies each have their own.
+ */
+export async function listen(
+  app: { callback(): RequestListener },
+  options: ListenOptions,
+): Promise<ListeningServer> {
+  const headersTimeout = options.headersTimeoutMs ?? 15_000;
+  const serve = app.callback();
+  let closing: Promise<{ isClean: boolean }> | null = null;
+  const server = createServer(
+    {
+      headersTimeout,
+      requestTimeout: 0,
+      keepAliveTimeout: options.keepAliveTimeoutMs ?? 65_000,
+      connectionsCheckingInterval: Math.min(1_000, headersTimeout),
+      noDelay: true,
+    },
+    (request, response) => {
+      // A request that was on its way when the end began is served, and is the last of its connection.
+      if (closing !== null) response.setHeader('Connection', 'close');
+      serve(request, response);
+    },
+  );
+  server.maxHeadersCount = MAX_HEADERS;
+  server.setTimeout(options.idleTimeoutMs ?? 300_000);
+  server.on('clientError', answerClientError);
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: options.host, port: options.port }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  // Running out of descriptors is an error of the server: it must not end the process.
+  server.on('error', () => undefined);
+
+  return {
+    address: server.address() as AddressInfo,
+    close({ graceMs = CLOSE_GRACE_MS } = {}) {
+      closing ??= new Promise((resolve) => {
+        let isClean = true;
+        // Node closes the connections that are idle now; one that becomes so later would stay open
+        // for as long as keep-alive lasts.
+        const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
+        const cut = setTimeout(
+          () => {
+            isClean = false;
+            server.closeAllConnections();
+          },
+          Math.min(graceMs, CLOSE_GRACE_MS),
+        );
+        server.close(() => {
+          clearInterval(sweep);
+          clearTimeout(cut);
+          resolve({ isClean });
+        });
+        server.closeIdleConnections();
+      });
+      return closing;
+    },
+  };
+}
+
+/** Answers what Node's parser refused, in the form of every other error. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const refusal = toRefusal(error.code);
+  const body = JSON.stringify(toErrorBody(refusal, newTraceId()));
+  socket.end(
+    [
+      `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}`,
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'X-Content-Type-Options: nosniff',
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}
+
+function toRefusal(code: string | undefined): MemoryError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new MemoryError('REQUEST_TIMEOUT');
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new MemoryError('INVALID_REQUEST', 'The headers are too large.', { status: 431 });
+  }
+  return new MemoryError('INVALID_REQUEST', 'This is not HTTP that the service understands.');
+}

@@ -1,0 +1,273 @@
+import { gzipSync } from 'node:zlib';
+import Type from 'typebox';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BODY_LIMITS } from '../../../core/http/body.ts';
+import { rawExchange, route, serve, type TestServer } from './serve.ts';
+
+const MAX_BYTES = 4096;
+let service: TestServer;
+
+beforeAll(async () => {
+  service = await serve(
+    [
+      route({
+        method: 'POST',
+        path: '/strict',
+        bodySchema: Type.Object(
+          {
+            name: Type.String(),
+            count: Type.Optional(Type.Integer()),
+            flag: Type.Optional(Type.Boolean()),
+            nested: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+          },
+          { additionalProperties: false },
+        ),
+        handle: ({ body }) => body,
+      }),
+      route({ method: 'POST', path: '/any', bodySchema: {}, handle: ({ body }) => ({ body }) }),
+    ],
+    { limits: { maxBodyBytes: MAX_BYTES, maxFileBytes: 1, maxFilesPerUser: 1 } },
+    { bodyTimeoutMs: 300 },
+  );
+});
+
+afterAll(async () => {
+  service.close();
+  await service.server.close({ graceMs: 0 });
+});
+
+const post = (path: string, body?: string | Buffer, headers: Record<string, string> = {}) =>
+  service.request('POST', path, { body, headers });
+
+const nest = (depth: number): string => '{"a":'.repeat(depth - 1) + '{}' + '}'.repeat(depth - 1);
+const nestArray = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+const keys = (count: number): string =>
+  `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join(',')}}`;
+
+describe('a body', () => {
+  it('is JSON, as plain text or gzip', async () => {
+    const body = JSON.stringify({ name: 'é', count: 1 });
+    expect((await post('/strict', body)).json).toEqual({ name: 'é', count: 1 });
+    for (const type of [
+      'application/json; charset=utf-8',
+      'application/json;charset="UTF-8"',
+      'Application/JSON ; charset=utf-8',
+    ]) {
+      expect((await post('/strict', body, { 'content-type': type })).status, type).toBe(200);
+    }
+    const packed = await post('/strict', gzipSync(body), { 'content-encoding': 'gzip' });
+    expect(packed.json).toEqual({ name: 'é', count: 1 });
+    expect((await post('/strict', body, { 'content-encoding': 'identity' })).status).toBe(200);
+  });
+
+  it('may come in pieces', async () => {
+    const body = '{"name":"pieces"}';
+    const chunks = [...body].map((character) => `1\r\n${character}\r\n`).join('');
+    const answer = await rawExchange(
+      service.port,
+      `POST /strict HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`,
+    );
+    expect(answer).toContain('200 OK');
+    expect(answer).toContain('{"name":"pieces"}');
+  });
+
+  it('that is missing counts as an empty object', async () => {
+    const answer = await post('/strict');
+    expect(answer.status).toBe(400);
+    expect(answer.json.error.details.issues[0].message).toMatch(/name/);
+    expect((await post('/any')).json).toEqual({ body: {} });
+  });
+
+  it.each([
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'text/plain',
+    'text/json',
+    'application/jsonp',
+    'application/json; charset=utf-16',
+    'application/json; charset=latin1',
+    'application/merge-patch+json',
+    '',
+  ])('of type "%s" is a 415', async (type) => {
+    const answer = await post('/strict', '{"name":"a"}', { 'content-type': type });
+    expect(answer.status).toBe(415);
+    expect(answer.json.error.code).toBe('UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  it('packed in another way than gzip is a 415', async () => {
+    for (const encoding of ['br', 'deflate', 'zstd', 'gzip, gzip']) {
+      const answer = await post('/strict', '{"name":"a"}', { 'content-encoding': encoding });
+      expect(answer.status, encoding).toBe(415);
+    }
+  });
+
+  it('is bounded at exactly the limit, declared or not, and the client sees the answer', async () => {
+    const fill = (bytes: number): string => JSON.stringify('x'.repeat(bytes - 2));
+    expect((await post('/any', fill(MAX_BYTES))).status).toBe(200);
+    for (const size of [MAX_BYTES + 1, 3 * MAX_BYTES]) {
+      const answer = await post('/any', fill(size));
+      expect(answer.status).toBe(413);
+      expect(answer.json.error).toMatchObject({
+        code: 'PAYLOAD_TOO_LARGE',
+        details: { max: MAX_BYTES },
+      });
+    }
+    const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`;
+    const streamed = await rawExchange(
+      service.port,
+      `POST /any HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(4)}0\r\n\r\n`,
+    );
+    expect(streamed).toContain('413 Payload Too Large');
+  });
+
+  it('is cut off when it never ends, though it was refused', async () => {
+    const head =
+      'POST /any HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n';
+    // 16 times the limit is drained, and no more.
+    const answer = await rawExchange(
+      service.port,
+      Buffer.concat([Buffer.from(head), Buffer.alloc(32 * MAX_BYTES, 'x')]),
+    ).catch((error: NodeJS.ErrnoException) => error.code ?? '');
+    expect(answer).toMatch(/413|ECONNRESET|EPIPE/);
+  });
+
+  it('unpacks to no more than the limit', async () => {
+    const bomb = gzipSync(Buffer.alloc(MAX_BYTES * 200, ' '));
+    expect(bomb.length).toBeLessThan(MAX_BYTES);
+    const answer = await post('/any', bomb, { 'content-encoding': 'gzip' });
+    expect(answer.status).toBe(413);
+    for (const broken of [bomb.subarray(0, 50), Buffer.from('{}'), Buffer.concat([bomb, bomb])]) {
+      const refused = await post('/any', broken, { 'content-encoding': 'gzip' });
+      expect(refused.status).toBeGreaterThanOrEqual(400);
+      expect(refused.status).toBeLessThan(500);
+    }
+  });
+
+  it('that stops half way is a 408', async () => {
+    const answer = await rawExchange(
+      service.port,
+      'POST /any HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a":',
+    );
+    expect(answer).toContain('408 Request Timeout');
+    expect(answer).toContain('"REQUEST_TIMEOUT"');
+    expect(answer).toContain('Connection: close');
+  });
+
+  it('has at most 32 levels and 1,000 keys', async () => {
+    const { depth } = BODY_LIMITS;
+    expect((await post('/any', nest(depth))).status).toBe(200);
+    expect((await post('/any', nest(depth + 1))).status).toBe(400);
+    expect((await post('/any', nestArray(depth))).status).toBe(200);
+    expect((await post('/any', nestArray(depth + 1))).status).toBe(400);
+    expect((await post('/any', keys(300))).status).toBe(200);
+  });
+
+  it('echoes nothing of broken JSON', async () => {
+    const answer = await post('/strict', '{"name":"my secret diary"');
+    expect(answer.status).toBe(400);
+    expect(answer.text).not.toContain('diary');
+  });
+});
+
+describe('the corpus of hostile bodies', () => {
+  const broken = ['', ' ', '{', '}', '[', '"', "{'a':1}", '{a:1}', '{"a":1,}', '[1,]', 'NaN'];
+  const wrong = ['null', 'true', '0', '"text"', '[]', '[{"name":"a"}]', '{}', '{"name":null}'];
+  const values = [
+    '1',
+    '1.5',
+    'true',
+    'null',
+    '[]',
+    '{}',
+    '["a"]',
+    '{"toString":"a"}',
+    '{"length":1}',
+  ];
+  const numbers = ['"1"', '"0"', '1.5', '1e400', '-1.1', 'true', 'null', '[]', '[1]', '{}', '" 1"'];
+  const prototypes = ['__proto__', 'constructor', 'prototype'];
+  const unknown = [
+    'Name',
+    'NAME',
+    'name ',
+    ' name',
+    'n\\u0061me2',
+    'toString',
+    'hasOwnProperty',
+    '',
+  ];
+  const bodies: string[] = [
+    ...broken,
+    ...wrong,
+    ...values.map((value) => `{"name":${value}}`),
+    ...numbers.map((value) => `{"name":"a","count":${value}}`),
+    ...['1', '0', '"true"', '"false"', '""', 'null'].map((value) => `{"name":"a","flag":${value}}`),
+    ...unknown.map((key) => `{"name":"a","${key}":1}`),
+    ...prototypes.flatMap((key) => [
+      `{"name":"a","${key}":{"polluted":true}}`,
+      `{"name":"a","nested":{"${key}":{"polluted":true}}}`,
+      `{"name":"a","nested":{"x":[{"${key}":1}]}}`,
+      `{"${key}":{"name":"a"}}`,
+      `{"name":"a","nested":{"${[...key].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}":1}}`,
+    ]),
+    ...Array.from({ length: 60 }, (_, index) => `{"name":"a","nested":${nest(32 + index)}}`),
+    ...Array.from(
+      { length: 60 },
+      (_, index) => `{"name":"a","nested":{"x":${nestArray(31 + index)}}}`,
+    ),
+    ...Array.from({ length: 40 }, (_, index) => '['.repeat(100 * (index + 1))),
+    ...Array.from({ length: 40 }, (_, index) => `{"name":"a"${','.repeat(index + 1)}}`),
+    ...Array.from({ length: 32 }, (_, code) => `{"name":"a${String.fromCharCode(code)}"}`),
+    ...Array.from(
+      { length: 100 },
+      (_, index) => `{"name":"a"}${String.fromCharCode(0x21 + (index % 90))}`,
+    ),
+    ...Array.from({ length: 110 }, (_, index) =>
+      JSON.stringify({ name: 'a', [`k${index}`]: index }),
+    ),
+  ];
+
+  it('of at least 500 is refused with 4xx, each and every one, and pollutes nothing', async () => {
+    expect(bodies.length).toBeGreaterThanOrEqual(500);
+    const passed: string[] = [];
+    for (const body of bodies) {
+      const answer = await post('/strict', body);
+      if (answer.status < 400 || answer.status >= 500) passed.push(`${answer.status} ${body}`);
+    }
+    // The one empty text is a missing body, and a missing name: also a 400.
+    expect(passed).toEqual([]);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+    expect(service.core.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  it('of bytes that are not UTF-8 is refused, not repaired', async () => {
+    const wrap = (bytes: number[]): Buffer =>
+      Buffer.concat([Buffer.from('{"name":"'), Buffer.from(bytes), Buffer.from('"}')]);
+    for (const bytes of [
+      [0xff],
+      [0xc0, 0xae],
+      [0xed, 0xa0, 0x80],
+      [0xf5, 0x80, 0x80, 0x80],
+      [0xe4, 0xbd],
+    ]) {
+      expect((await post('/strict', wrap(bytes))).status).toBe(400);
+    }
+    expect((await post('/strict', wrap([0xc3, 0xa9]))).json).toEqual({ name: 'é' });
+    expect((await post('/strict', Buffer.from('\ufeff{"name":"a"}'))).status).toBe(400);
+    expect((await post('/strict', Buffer.from('{"name":"a"}', 'utf16le'))).status).toBe(400);
+  });
+
+  it('of a million levels costs no stack', async () => {
+    const deep = await serve(
+      [route({ method: 'POST', path: '/any', bodySchema: {}, handle: () => ({}) })],
+      { limits: { maxBodyBytes: 1_048_576, maxFileBytes: 1, maxFilesPerUser: 1 } },
+    );
+    for (const body of [nestArray(400_000), nest(100_000), `{"a":${keys(1_000)}}`]) {
+      const answer = await deep.request('POST', '/any', { body });
+      expect(answer.status).toBe(400);
+      expect(answer.json.error.code).toBe('INVALID_REQUEST');
+    }
+    expect((await deep.request('POST', '/any', { body: keys(1_000) })).status).toBe(200);
+    deep.close();
+    await deep.server.close({ graceMs: 0 });
+  });
+});

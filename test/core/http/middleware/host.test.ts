@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { checkHost } from '../../../../core/http/middleware/host.ts';
+import { rawExchange, route, serve } from '../serve.ts';
+
+const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
+
+function verdict(
+  allowed: readonly string[] | null,
+  headers: Record<string, string>,
+  target = '/',
+): 'passed' | 'refused' {
+  const check = checkHost(allowed);
+  try {
+    check({ header: (name) => headers[name] ?? null, address: '127.0.0.1', target });
+    return 'passed';
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'HOST_NOT_ALLOWED', status: 403 });
+    return 'refused';
+  }
+}
+
+describe('the host check', () => {
+  it.each([
+    { host: 'localhost:8787' },
+    { host: 'LOCALHOST' },
+    { host: '127.0.0.1:1' },
+    { host: '[::1]:8787' },
+    { host: '[::1]' },
+    { host: 'localhost', origin: 'http://localhost:5173' },
+    { host: 'localhost', origin: 'http://[::1]:8787' },
+    { host: 'localhost', origin: 'https://127.0.0.1' },
+  ])('lets %o pass', (headers) => {
+    expect(verdict(LOOPBACK, headers)).toBe('passed');
+  });
+
+  it.each<Record<string, string>>([
+    {},
+    { host: '' },
+    { host: 'evil.example' },
+    { host: 'evil.example:8787' },
+    { host: 'localhost.evil.example' },
+    { host: 'evil.example:127.0.0.1' },
+    { host: 'localhost:8787@evil.example' },
+    { host: 'localhost, evil.example' },
+    { host: '127.0.0.1.nip.example' },
+    { host: '[::1].evil.example' },
+    { host: 'localhost', origin: 'http://evil.example' },
+    { host: 'localhost', origin: 'null' },
+    { host: 'localhost', origin: 'http://localhost.evil.example' },
+    { host: 'localhost', origin: 'http://evil.example#localhost' },
+    { host: 'localhost', origin: 'http://localhost@evil.example' },
+    { host: 'localhost', origin: 'file://localhost' },
+    { host: 'localhost', origin: 'chrome-extension://localhost' },
+  ])('refuses %o', (headers) => {
+    expect(verdict(LOOPBACK, headers)).toBe('refused');
+  });
+
+  it('regards the authority of an absolute target', () => {
+    const headers = { host: 'localhost' };
+    expect(verdict(LOOPBACK, headers, 'http://localhost:8787/v1/tools')).toBe('passed');
+    expect(verdict(LOOPBACK, headers, 'http://evil.example/v1/tools')).toBe('refused');
+  });
+
+  it('takes an entry with a port for that port alone', () => {
+    const allowed = ['memory.example:8443', '[2001:db8::1]'];
+    expect(verdict(allowed, { host: 'memory.example:8443' })).toBe('passed');
+    expect(verdict(allowed, { host: 'memory.example' })).toBe('refused');
+    expect(verdict(allowed, { host: '[2001:db8::1]:80' })).toBe('passed');
+  });
+
+  it('is off where the host app decides', () => {
+    expect(verdict(null, { host: 'anything.example', origin: 'http://other.example' })).toBe(
+      'passed',
+    );
+  });
+
+  it('forgets no refusal after a good host', () => {
+    const check = checkHost(LOOPBACK);
+    const head = (host: string) => ({
+      header: (name: string) => (name === 'host' ? host : null),
+      address: '',
+      target: '/',
+    });
+    check(head('localhost'));
+    expect(() => check(head('evil.example'))).toThrow();
+    expect(() => check(head('localhost'))).not.toThrow();
+    expect(() => check(head('evil.example'))).toThrow();
+  });
+});
+
+describe('over HTTP', () => {
+  it('twelve combinations of foreign Host and Origin get 403, on every kind of route', async () => {
+    const handle = () => ({ ok: true });
+    const service = await serve(
+      [
+        route({ path: '/healthz', handle }),
+        route({ path: '/v1/tools', auth: 'tools', handle }),
+        route({ path: '/v1/admin/status', auth: 'admin', handle }),
+      ],
+      { allowedHosts: LOOPBACK },
+    );
+    const foreign = [
+      { host: 'evil.example' },
+      { origin: 'https://evil.example' },
+      { host: 'evil.example', origin: 'http://evil.example' },
+    ];
+    let refused = 0;
+    for (const path of ['/healthz', '/v1/tools', '/v1/admin/status', '/nothing']) {
+      for (const headers of foreign) {
+        const answer = await service.request('GET', path, { headers });
+        expect(answer.status, `${path} ${JSON.stringify(headers)}`).toBe(403);
+        expect(answer.json.error.code).toBe('HOST_NOT_ALLOWED');
+        expect(answer.text).not.toContain('evil');
+        refused += 1;
+      }
+    }
+    expect(refused).toBe(12);
+    const absolute = await rawExchange(
+      service.port,
+      'GET http://evil.example/healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    );
+    expect(absolute).toContain('403 Forbidden');
+    expect((await service.request('GET', '/healthz')).status).toBe(200);
+    service.close();
+    await service.server.close({ graceMs: 0 });
+  });
+});

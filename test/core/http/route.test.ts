@@ -1,0 +1,464 @@
+import { Readable } from 'node:stream';
+import Type from 'typebox';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Settings } from '../../../core/contracts/config.ts';
+import type { RouteDefinition } from '../../../core/contracts/route.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import { createApp } from '../../../core/http/app.ts';
+import { asAdmin, asAgent, route, serve, testCore, type TestServer } from './serve.ts';
+
+const running: TestServer[] = [];
+
+async function start(
+  routes: RouteDefinition[],
+  settings: Partial<Settings> = {},
+): Promise<TestServer> {
+  const service = await serve(routes, settings);
+  running.push(service);
+  return service;
+}
+
+afterEach(async () => {
+  for (const service of running.splice(0)) {
+    service.close();
+    await service.server.close({ graceMs: 0 });
+  }
+});
+
+const ok = () => ({ ok: true });
+
+describe('matching', () => {
+  it('counts case, trailing slashes and repeated slashes', async () => {
+    const { request } = await start([route({ path: '/healthz', handle: ok })]);
+    expect((await request('GET', '/healthz')).status).toBe(200);
+    for (const path of ['/Healthz', '/healthz/', '//healthz', '/%68ealthz', '/./healthz']) {
+      expect((await request('GET', path)).status, path).toBe(404);
+    }
+  });
+
+  it('prefers a path as text over one with names, whatever their order', async () => {
+    const { request } = await start([
+      route({ path: '/things/*rest', handle: () => ({ matched: 'rest' }) }),
+      route({ path: '/things/:id', handle: () => ({ matched: 'id' }) }),
+      route({ path: '/things/first', handle: () => ({ matched: 'text' }) }),
+    ]);
+    const match = async (path: string) => (await request('GET', path)).json.matched;
+    expect(await match('/things/first')).toBe('text');
+    expect(await match('/things/second')).toBe('id');
+    expect(await match('/things/second/third')).toBe('rest');
+  });
+
+  it('refuses two routes of one method and path, however their names differ', () => {
+    const routes = [route({ path: '/a/:x', handle: ok }), route({ path: '/a/:y', handle: ok })];
+    expect(() => createApp(testCore(), routes)).toThrow(/Two routes/);
+  });
+
+  it('refuses a route in the area of another kind of authentication', () => {
+    for (const [path, auth] of [
+      ['/v1/admin/open', 'none'],
+      ['/v1/admin', 'tools'],
+      ['/v1/tools/secret', 'admin'],
+    ] as const) {
+      expect(() => createApp(testCore(), [route({ path, auth, handle: ok })])).toThrow(
+        /needs auth/,
+      );
+    }
+    expect(() =>
+      createApp(testCore(), [route({ path: '/v1/administration', handle: ok })]),
+    ).not.toThrow();
+  });
+
+  it('answers 405 with what is allowed, after authentication', async () => {
+    const { request } = await start([
+      route({ path: '/v1/admin/things', auth: 'admin', handle: ok }),
+      route({ path: '/v1/admin/things', method: 'POST', auth: 'admin', handle: ok }),
+      route({ path: '/healthz', handle: ok }),
+    ]);
+    expect((await request('DELETE', '/v1/admin/things')).status).toBe(401);
+    const refused = await request('DELETE', '/v1/admin/things', { headers: asAdmin });
+    expect(refused.status).toBe(405);
+    expect(refused.headers.allow).toBe('GET, HEAD, OPTIONS, POST');
+    expect(refused.json.error.code).toBe('METHOD_NOT_ALLOWED');
+    const open = await request('POST', '/healthz');
+    expect(open.status).toBe(405);
+    expect(open.headers.allow).toBe('GET, HEAD, OPTIONS');
+  });
+
+  it('answers OPTIONS with what is allowed and no CORS header, after authentication', async () => {
+    const { request } = await start([
+      route({ path: '/v1/admin/things', auth: 'admin', handle: ok }),
+      route({ path: '/healthz', handle: ok }),
+    ]);
+    const preflight = { origin: 'https://evil.example', 'access-control-request-method': 'GET' };
+    expect((await request('OPTIONS', '/v1/admin/things', { headers: preflight })).status).toBe(401);
+    for (const [path, headers] of [
+      ['/healthz', preflight],
+      ['/v1/admin/things', { ...preflight, ...asAdmin }],
+    ] as const) {
+      const answer = await request('OPTIONS', path, { headers });
+      expect(answer.status).toBe(204);
+      expect(answer.headers.allow).toBe('GET, HEAD, OPTIONS');
+      expect(
+        Object.keys(answer.headers).filter((name) => name.startsWith('access-control')),
+      ).toEqual([]);
+    }
+  });
+
+  it('answers HEAD as GET without the body', async () => {
+    const { request } = await start([route({ path: '/healthz', handle: ok })]);
+    const get = await request('GET', '/healthz');
+    const head = await request('HEAD', '/healthz');
+    expect(head.status).toBe(200);
+    expect(head.text).toBe('');
+    expect(head.headers['content-length']).toBe(get.headers['content-length']);
+  });
+
+  it('tells no one without the secret which routes there are', async () => {
+    const { request } = await start([
+      route({ path: '/v1/admin/things', auth: 'admin', handle: ok }),
+      route({ path: '/v1/tools', auth: 'tools', handle: ok }),
+    ]);
+    for (const path of ['/v1/admin', '/v1/admin/', '/v1/admin/things', '/v1/admin/nothing']) {
+      expect((await request('GET', path)).status, path).toBe(401);
+    }
+    for (const path of ['/v1/tools', '/v1/tools/', '/v1/tools/nothing']) {
+      expect((await request('GET', path)).status, path).toBe(401);
+    }
+    expect((await request('GET', '/v1/admin/nothing', { headers: asAdmin })).status).toBe(404);
+    expect((await request('GET', '/v1/tools/nothing', { headers: asAgent })).status).toBe(404);
+  });
+});
+
+describe('path parameters', () => {
+  const echo = route({
+    path: '/v1/admin/files/*path',
+    auth: 'admin',
+    handle: ({ params }) => ({ path: params['path'] }),
+  });
+
+  it('are decoded once', async () => {
+    const { request } = await start([echo]);
+    const read = async (path: string) => {
+      const { json } = await request('GET', `/v1/admin/files/${path}`, { headers: asAdmin });
+      return json.path;
+    };
+    expect(await read('users/a/%C3%A9.md')).toBe('users/a/é.md');
+    expect(await read('users/a/%252e')).toBe('users/a/%2e');
+    expect(await read('users/a/b+c.md')).toBe('users/a/b+c.md');
+    expect(await read('..')).toBe('..');
+    expect(await read('__proto__')).toBe('__proto__');
+  });
+
+  it('are refused when they are malformed, raw bytes or backslashes', async () => {
+    const { request } = await start([echo]);
+    for (const path of ['%zz', 'a%', '%E4%BD', '%c0%ae', '%ff', 'a\\b', '%u0041']) {
+      const answer = await request('GET', `/v1/admin/files/${path}`, { headers: asAdmin });
+      expect(answer.status, path).toBe(400);
+      expect(answer.json.error.code, path).toBe('INVALID_PATH');
+    }
+    // Node's parser refuses raw bytes above ASCII before a route is looked for.
+    const raw = await request('GET', '/v1/admin/files/caf\u00c3\u00a9', { headers: asAdmin });
+    expect([raw.status, raw.json.error.code]).toEqual([400, 'INVALID_REQUEST']);
+  });
+
+  it('name themselves when they are malformed and no path', async () => {
+    const { request } = await start([
+      route({ path: '/v1/admin/users/:userId', auth: 'admin', handle: ok }),
+    ]);
+    const answer = await request('GET', '/v1/admin/users/%zz', { headers: asAdmin });
+    expect(answer.json.error.code).toBe('INVALID_REQUEST');
+    expect(answer.json.error.details.issues[0].path).toBe('/userId');
+  });
+});
+
+describe('query', () => {
+  const querySchema = Type.Object(
+    {
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
+      deep: Type.Optional(Type.Boolean()),
+      q: Type.Optional(Type.String()),
+    },
+    { additionalProperties: false },
+  );
+  const echo = route({ path: '/list', querySchema, handle: ({ query }) => query });
+
+  it('takes numbers and booleans where they are declared, and text as it is', async () => {
+    const { request } = await start([echo]);
+    const { json } = await request('GET', '/list?limit=5&deep=true&q=5+%26+true');
+    expect(json).toEqual({ limit: 5, deep: true, q: '5 & true' });
+  });
+
+  it.each([
+    ['limit=0', '/limit'],
+    ['limit=501', '/limit'],
+    ['limit=', '/limit'],
+    ['limit=1e2', '/limit'],
+    ['limit=0x10', '/limit'],
+    ['limit=%205', '/limit'],
+    ['limit=1.5', '/limit'],
+    ['limit=NaN', '/limit'],
+    ['deep=1', '/deep'],
+    ['deep', '/deep'],
+    ['limit=1&limit=2', '/limit'],
+    ['nothing=1', '/nothing'],
+    ['__proto__=1', '/__proto__'],
+    ['constructor=1', '/constructor'],
+    ['q=%zz', '/q'],
+    ['q[]=1', '/q[]'],
+  ])('names what is off in ?%s', async (querystring, path) => {
+    const { request } = await start([echo]);
+    const answer = await request('GET', `/list?${querystring}`);
+    expect(answer.status).toBe(400);
+    expect(answer.json.error.code).toBe('INVALID_REQUEST');
+    expect(answer.json.error.details.issues.map((issue: { path: string }) => issue.path)).toContain(
+      path,
+    );
+  });
+
+  it('is refused by a route that takes none', async () => {
+    const { request } = await start([route({ path: '/plain', handle: ok })]);
+    const answer = await request('GET', '/plain?a=1&b=2');
+    expect(answer.status).toBe(400);
+    expect(answer.json.error.details.issues).toEqual([
+      { path: '/a', message: 'is not known' },
+      { path: '/b', message: 'is not known' },
+    ]);
+  });
+});
+
+describe('answers', () => {
+  it('carry security headers and are never cached', async () => {
+    const { request } = await start([route({ path: '/healthz', handle: ok })]);
+    for (const answer of [await request('GET', '/healthz'), await request('GET', '/nothing')]) {
+      expect(answer.headers).toMatchObject({
+        'cache-control': 'no-store',
+        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+        'content-type': 'application/json; charset=utf-8',
+        'cross-origin-resource-policy': 'same-origin',
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+      });
+      expect(answer.headers['x-powered-by']).toBeUndefined();
+    }
+  });
+
+  it('take the status, headers and type that the route gives', async () => {
+    const { request } = await start([
+      route({
+        path: '/made',
+        status: 202,
+        handle(request) {
+          request.setHeader('ETag', '"7"');
+          return { made: true };
+        },
+      }),
+      route({ path: '/text', contentType: 'text/plain; charset=utf-8', handle: () => 'plain é' }),
+      route({
+        path: '/stream',
+        contentType: 'application/x-ndjson',
+        handle: () => Readable.from(['1\n', '2\n']),
+      }),
+      route({ path: '/empty', status: 204, resultSchema: null, handle: () => null }),
+    ]);
+    const made = await request('GET', '/made');
+    expect([made.status, made.headers.etag, made.json]).toEqual([202, '"7"', { made: true }]);
+    const text = await request('GET', '/text');
+    expect([text.headers['content-type'], text.text]).toEqual([
+      'text/plain; charset=utf-8',
+      'plain é',
+    ]);
+    expect((await request('GET', '/stream')).text).toBe('1\n2\n');
+    const empty = await request('GET', '/empty');
+    expect([empty.status, empty.text, empty.headers['content-type']]).toEqual([204, '', undefined]);
+  });
+
+  it('join the caller’s trace, and make one where the header is missing or bad', async () => {
+    const { request } = await start([
+      route({ path: '/trace', handle: ({ traceId }) => ({ traceId }) }),
+    ]);
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const joined = await request('GET', '/trace', {
+      headers: { traceparent: `00-${traceId}-00f067aa0ba902b7-01` },
+    });
+    expect(joined.json.traceId).toBe(traceId);
+    for (const traceparent of ['', 'x', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`]) {
+      const { json } = await request('GET', '/trace', { headers: { traceparent } });
+      expect(json.traceId).toMatch(/^[0-9a-f]{32}$/);
+      expect(json.traceId).not.toBe('0'.repeat(32));
+    }
+  });
+});
+
+describe('errors', () => {
+  it('have one body, with the trace and without what the handler set before', async () => {
+    const { request } = await start([
+      route({
+        path: '/fails',
+        handle(request) {
+          request.setHeader('ETag', '"7"');
+          request.setStatus(201);
+          throw new MemoryError('STORAGE_UNAVAILABLE', undefined, { retryAfterSeconds: 2 });
+        },
+      }),
+    ]);
+    const answer = await request('GET', '/fails');
+    expect(answer.status).toBe(503);
+    expect(answer.headers['retry-after']).toBe('2');
+    expect(answer.headers.etag).toBeUndefined();
+    expect(answer.json).toEqual({
+      error: {
+        code: 'STORAGE_UNAVAILABLE',
+        message: 'The database does not answer.',
+        retryable: true,
+        traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      },
+    });
+  });
+
+  it('name the tool call that they come from', async () => {
+    const { request } = await start([
+      route({
+        path: '/fails',
+        handle() {
+          const error = new MemoryError('FILE_NOT_FOUND');
+          error.traceId = 'a'.repeat(32);
+          error.toolCallId = 'call';
+          throw error;
+        },
+      }),
+    ]);
+    const { error } = (await request('GET', '/fails')).json;
+    expect([error.traceId, error.toolCallId]).toEqual(['a'.repeat(32), 'call']);
+  });
+
+  it('show nothing of what failed unexpectedly, and log it with its cause', async () => {
+    const secretive = new Error('SELECT * FROM svc_file at /srv/data/memory.db', {
+      cause: new Error('deeper'),
+    });
+    const { request, core } = await start([
+      route({
+        path: '/v1/admin/fails/:id',
+        auth: 'admin',
+        handle() {
+          throw secretive;
+        },
+      }),
+    ]);
+    const answer = await request('GET', '/v1/admin/fails/1', { headers: asAdmin });
+    expect(answer.status).toBe(500);
+    expect(answer.text).not.toMatch(/SELECT|srv|deeper|\bat \b|\.ts/);
+    expect(answer.json.error.code).toBe('INTERNAL');
+    expect(core.log.lines).toHaveLength(1);
+    const [line] = core.log.lines;
+    expect(line?.level).toBe('error');
+    expect(line?.fields).toMatchObject({
+      code: 'INTERNAL',
+      route: 'GET /v1/admin/fails/:id',
+      traceId: answer.json.error.traceId,
+      error: { message: secretive.message, cause: { message: 'deeper' } },
+    });
+  });
+
+  it('quote no statement of the database in the log', async () => {
+    const { request, core } = await start([
+      route({
+        path: '/fails',
+        handle() {
+          throw Object.assign(new Error("insert into t values ('my diary') - SQLITE_FULL"), {
+            code: 'SQLITE_FULL',
+            sql: 'insert',
+          });
+        },
+      }),
+    ]);
+    await request('GET', '/fails');
+    const text = JSON.stringify(core.log.lines);
+    expect(text).toContain('SQLITE_FULL');
+    expect(text).not.toContain('diary');
+  });
+
+  it('answer what is thrown and is no error', async () => {
+    const { request } = await start([
+      route({
+        path: '/fails',
+        handle: () => Promise.reject('just text' as unknown as Error),
+      }),
+      route({
+        path: '/circle',
+        handle: () => {
+          const circle: Record<string, unknown> = {};
+          circle['self'] = circle;
+          return circle;
+        },
+      }),
+    ]);
+    expect((await request('GET', '/fails')).json.error.code).toBe('INTERNAL');
+    expect((await request('GET', '/circle')).json.error.code).toBe('INTERNAL');
+  });
+});
+
+describe('the log', () => {
+  it('holds nothing of a request’s own text', async () => {
+    const { request, core } = await start([
+      route({
+        path: '/v1/admin/files/*path',
+        auth: 'admin',
+        handle() {
+          throw new Error('broken');
+        },
+      }),
+    ]);
+    const canary = 'canary\r\nlevel=error forged';
+    for (let index = 0; index < 50; index++) {
+      const forged = encodeURIComponent(`${canary}${String.fromCharCode(index)}`);
+      await request('GET', `/v1/admin/files/${forged}`, {
+        headers: { ...asAdmin, 'user-agent': 'canary', traceparent: 'canary', referer: 'canary' },
+      });
+    }
+    expect(core.log.lines).toHaveLength(50);
+    expect(JSON.stringify(core.log.lines)).not.toMatch(/canary|forged/);
+  });
+});
+
+describe('the life of the service', () => {
+  it('opens it with the first request, and brings the routes of plugins along', async () => {
+    const { request, core } = await start([route({ path: '/healthz', handle: ok })]);
+    core.life.state = 'created';
+    const ready = core.ready.bind(core);
+    core.ready = async () => {
+      await ready();
+      core.pluginRoutes.push(
+        route({ path: '/v1/admin/late', auth: 'admin', handle: () => ({ late: true }) }),
+      );
+    };
+    expect((await request('GET', '/healthz')).status).toBe(200);
+    expect(core.state()).toBe('created');
+    expect((await request('GET', '/v1/admin/late')).status).toBe(401);
+    expect((await request('GET', '/v1/admin/late', { headers: asAdmin })).json).toEqual({
+      late: true,
+    });
+  });
+
+  it('refuses work while it closes, and answers what needs none', async () => {
+    const { request, core } = await start([
+      route({ path: '/healthz', handle: ok }),
+      route({ path: '/v1/tools', auth: 'tools', handle: ok }),
+    ]);
+    core.life.state = 'closing';
+    const refused = await request('GET', '/v1/tools', { headers: asAgent });
+    expect(refused.status).toBe(503);
+    expect(refused.json.error.code).toBe('SHUTTING_DOWN');
+    expect(refused.headers['retry-after']).toBe('5');
+    expect(refused.headers.connection).toBe('close');
+    expect((await request('GET', '/healthz')).status).toBe(200);
+  });
+
+  it('keeps serving when the routes of plugins clash', async () => {
+    const { request, core } = await start([route({ path: '/healthz', handle: ok })]);
+    core.pluginRoutes.push(route({ path: '/healthz', handle: ok }));
+    expect((await request('GET', '/healthz')).status).toBe(200);
+    expect(core.log.lines.map(({ message }) => message)).toEqual([
+      'the routes of the plugins could not be mounted',
+    ]);
+  });
+});

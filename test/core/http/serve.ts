@@ -1,0 +1,178 @@
+import http, { type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
+import net from 'node:net';
+import type { Settings } from '../../../core/contracts/config.ts';
+import type { Logger } from '../../../core/contracts/plugin.ts';
+import type { RouteDefinition } from '../../../core/contracts/route.ts';
+import { type AppCore, type AppOptions, createApp, type HttpApp } from '../../../core/http/app.ts';
+import { type ListenOptions, type ListeningServer, listen } from '../../../core/http/server.ts';
+import { DEFAULT_SETTINGS } from '../../../core/settings.ts';
+
+export const API_KEY = 'tools-key-0123456789abcdef0123456789abcdef';
+export const ADMIN_SECRET = 'admin-secret-0123456789abcdef0123456789';
+
+/** One line of the log, as it was given. */
+export interface LogLine {
+  level: 'debug' | 'info' | 'warn' | 'error';
+  fields: Record<string, unknown>;
+  message: string;
+}
+
+export function recordingLog(): Logger & { readonly lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const at =
+    (level: LogLine['level']) =>
+    (fields: Record<string, unknown>, message: string): void => {
+      lines.push({ level, fields, message });
+    };
+  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+export interface TestCore extends AppCore {
+  readonly log: Logger & { readonly lines: LogLine[] };
+  readonly pluginRoutes: RouteDefinition[];
+  clock: { now: number };
+  life: { state: ReturnType<AppCore['state']>; readyError: Error | null };
+}
+
+/** What HTTP needs of the service when the routes are the test's own. */
+export function testCore(settings: Partial<Settings> = {}): TestCore {
+  const clock = { now: Date.UTC(2026, 0, 1) };
+  const life: TestCore['life'] = { state: 'ready', readyError: null };
+  return {
+    settings: {
+      ...DEFAULT_SETTINGS,
+      apiKeys: [API_KEY],
+      adminSecret: ADMIN_SECRET,
+      ...settings,
+    },
+    log: recordingLog(),
+    clock,
+    life,
+    pluginRoutes: [],
+    now: () => clock.now,
+    state: () => life.state,
+    async ready() {
+      if (life.readyError !== null) throw life.readyError;
+      life.state = 'ready';
+    },
+  };
+}
+
+export interface TestServer extends Requester {
+  readonly app: HttpApp;
+  readonly core: TestCore;
+  readonly server: ListeningServer;
+}
+
+/** Serves routes of the test on a free loopback port. */
+export async function serve(
+  routes: readonly RouteDefinition[],
+  settings: Partial<Settings> = {},
+  options: AppOptions & Partial<ListenOptions> = {},
+): Promise<TestServer> {
+  const core = testCore(settings);
+  const app = createApp(core, routes, options);
+  const server = await listen(app, { host: '127.0.0.1', port: 0, ...options });
+  return { app, core, server, ...requester(server.address.port) };
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+  /** The parsed body; `undefined` when it is not JSON. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- whatever the service said
+  json: any;
+}
+
+export interface RequestInput {
+  headers?: OutgoingHttpHeaders;
+  /** Sent as it is when it is text or bytes, else as JSON. */
+  body?: unknown;
+}
+
+export interface Requester {
+  readonly port: number;
+  /** Sends the path as it is: nothing is normalised on the way. */
+  request(method: string, path: string, input?: RequestInput): Promise<Answer>;
+  close(): void;
+}
+
+export function requester(port: number): Requester {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 16 });
+  return {
+    port,
+    close: () => agent.destroy(),
+    request: (method, path, { headers = {}, body } = {}) =>
+      new Promise((resolve, reject) => {
+        const payload =
+          body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
+            ? (body as string | Buffer | undefined)
+            : JSON.stringify(body);
+        const request = http.request(
+          {
+            host: '127.0.0.1',
+            port,
+            method,
+            path,
+            agent,
+            headers: {
+              ...(payload === undefined
+                ? {}
+                : {
+                    'content-type': 'application/json',
+                    'content-length': Buffer.byteLength(payload),
+                  }),
+              ...headers,
+            },
+          },
+          (response) => {
+            const chunks: Buffer[] = [];
+            response.on('data', (chunk: Buffer) => chunks.push(chunk));
+            response.on('error', reject);
+            response.on('end', () => {
+              const text = Buffer.concat(chunks).toString('utf8');
+              let json: unknown;
+              try {
+                json = JSON.parse(text);
+              } catch {
+                json = undefined;
+              }
+              resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json });
+            });
+          },
+        );
+        request.on('error', reject);
+        request.end(payload);
+      }),
+  };
+}
+
+export const asAdmin = { 'x-admin-secret': ADMIN_SECRET };
+export const asAgent = { authorization: `Bearer ${API_KEY}` };
+
+/** Writes bytes to the server as they are and gives all that comes back until it closes. */
+export function rawExchange(port: number, bytes: string | Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const socket = net.connect(port, '127.0.0.1', () => socket.write(bytes));
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    socket.on('error', reject);
+    socket.on('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
+  });
+}
+
+/** A route with the least that it needs. */
+export function route(
+  definition: Pick<RouteDefinition, 'path' | 'handle'> & Partial<RouteDefinition>,
+): RouteDefinition {
+  return {
+    method: 'GET',
+    auth: 'none',
+    tag: 'Test',
+    summary: 'A route of the test',
+    resultSchema: {},
+    errorCodes: [],
+    ...definition,
+  };
+}
