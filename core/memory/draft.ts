@@ -14,7 +14,7 @@ import { MemoryError } from '../errors.ts';
 import { type ContentFacts, NO_CONTENT } from './content.ts';
 import { diffTexts, encodeDelta } from './delta.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
-import { createScopeIds } from './ids.ts';
+import { createScopeIds, type InstanceIds } from './ids.ts';
 import { toPhysicalPath } from './paths.ts';
 
 /** A keyframe stands at least every so many revisions, so that no read walks further. */
@@ -60,6 +60,7 @@ export interface Written {
 export class Draft {
   readonly #current: Current;
   readonly #now: number;
+  readonly #ids: InstanceIds;
   readonly #caller: DraftCaller;
   readonly #maxFilesPerUser: number;
   readonly #scopes = new Map<ScopeKey, ScopeDraft>();
@@ -69,10 +70,11 @@ export class Draft {
 
   constructor(
     current: Current,
-    options: { now: number; caller: DraftCaller; maxFilesPerUser: number },
+    options: { now: number; ids: InstanceIds; caller: DraftCaller; maxFilesPerUser: number },
   ) {
     this.#current = current;
     this.#now = options.now;
+    this.#ids = options.ids;
     this.#caller = options.caller;
     this.#maxFilesPerUser = options.maxFilesPerUser;
   }
@@ -80,7 +82,9 @@ export class Draft {
   /** The file as it is under the lock, when it exists. */
   existing(key: FileKey): (FileState & { content: string }) | null {
     const file = this.#file(key);
-    return file === null || file.content === null ? null : (file as FileState & { content: string });
+    return file === null || file.content === null
+      ? null
+      : (file as FileState & { content: string });
   }
 
   /** Throws `VERSION_CONFLICT` unless the file is at that version; 0 is a file that does not exist. */
@@ -210,7 +214,7 @@ export class Draft {
     let draft = this.#scopes.get(key);
     if (draft === undefined) {
       const state = { ...this.#current.scope(key) };
-      draft = { state, ids: createScopeIds(state, this.#now) };
+      draft = { state, ids: createScopeIds(state, this.#now, this.#ids) };
       this.#scopes.set(key, draft);
     }
     return draft;
@@ -264,7 +268,13 @@ function stepBack(before: FileState | null, change: FileChange): StepBack {
   const older = before?.content ?? null;
   const reset = { chainRows: 0, chainBytes: 0 };
   if (older === null) {
-    return { delta: null, keyframe: null, addedLines: change.facts.lines, removedLines: 0, ...reset };
+    return {
+      delta: null,
+      keyframe: null,
+      addedLines: change.facts.lines,
+      removedLines: 0,
+      ...reset,
+    };
   }
   if (change.content === null) {
     const removedLines = before?.lines ?? 0;

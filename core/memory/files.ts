@@ -4,6 +4,7 @@ import type {
   FileKey,
   IdempotencyRecord,
   ScopeKey,
+  ScopeState,
 } from '../contracts/records.ts';
 import type { Limits } from '../contracts/config.ts';
 import type { HostWrite, HostWriteOptions } from '../contracts/plugin.ts';
@@ -20,7 +21,7 @@ import { MemoryError } from '../errors.ts';
 import { noTrace } from '../tracing/tracer.ts';
 import { checkContent, checkReason, sliceLines } from './content.ts';
 import { deletion, Draft, type DraftCaller, type FileChange, type Written } from './draft.ts';
-import type { IdSource } from './ids.ts';
+import type { InstanceIds } from './ids.ts';
 import { parsePage, toCursor } from './page.ts';
 import { applyPatch } from './patch.ts';
 import {
@@ -87,7 +88,7 @@ export interface FilesDependencies {
   /** May tools write `shared/`? */
   sharedWrites: boolean;
   now: () => number;
-  ids: IdSource;
+  ids: InstanceIds;
   log: WriteBehind;
 }
 
@@ -117,6 +118,7 @@ export function createFiles(deps: FilesDependencies): Files {
     let read: Span = trace.start('db.read', 'lock and read');
     let apply: Span | null = null;
     let replayed: IdempotencyRecord | null = null;
+    let clocks: readonly ScopeState[] = [];
     try {
       const result = await storage.mutate<R>(
         {
@@ -135,6 +137,7 @@ export function createFiles(deps: FilesDependencies): Files {
           const building = trace.start('revision.write', 'revision');
           const draft = new Draft(current, {
             now,
+            ids: deps.ids,
             caller,
             maxFilesPerUser: limits.maxFilesPerUser,
           });
@@ -156,6 +159,7 @@ export function createFiles(deps: FilesDependencies): Files {
             ...(write.audit === undefined ? {} : { audit: write.audit(planned) }),
           });
           rows.end({ rows: changes.access?.length ?? 0 });
+          clocks = changes.scopes ?? [];
           apply = trace.start('db.write', 'apply and commit');
           // A replay of the transaction reads again.
           read = trace.start('db.read', 'lock and read again');
@@ -164,6 +168,7 @@ export function createFiles(deps: FilesDependencies): Files {
       );
       (apply as Span | null)?.end({ files: write.keys.length });
       if (replayed !== null) write.call?.onReplay?.(replayed);
+      clocks.forEach((clock) => deps.ids.follow(clock));
       return result;
     } catch (error) {
       (apply ?? read).fail(error);

@@ -9,6 +9,18 @@ export interface IdSource {
   readonly lastMs: number;
 }
 
+/** Where a clock of ids stands: its last millisecond, and how many ids were made of it. */
+type IdClock = Pick<ScopeState, 'lastMs' | 'idCounter'>;
+
+/** The ids of one process, in order with those of the scopes that it writes. */
+export interface InstanceIds extends IdSource, Readonly<IdClock> {
+  /**
+   * Makes the ids from here on later than those that a write took from its scope's clock. A scope
+   * whose clock is ahead (another instance's was) is left alone: its time is no one else's.
+   */
+  follow(scope: IdClock): void;
+}
+
 // RFC 9562, method 1: the 12 bits of rand_a count the ids of one millisecond.
 const COUNTER_LIMIT = 0x1000;
 
@@ -16,23 +28,30 @@ const COUNTER_LIMIT = 0x1000;
  * Ids for the rows of one process that belong to no transaction: access rows of reads, tool calls,
  * events. A clock that jumps back changes no order.
  */
-export function createIdSource(now: () => number): IdSource {
+export function createIdSource(now: () => number): InstanceIds {
   let lastMs = 0;
-  let counter = 0;
+  let idCounter = 0;
   return {
     next() {
       const ms = now();
       if (ms > lastMs) {
         lastMs = ms;
-        counter = 0;
-      } else if (++counter === COUNTER_LIMIT) {
+        idCounter = 0;
+      } else if (idCounter === COUNTER_LIMIT) {
         lastMs += 1;
-        counter = 0;
+        idCounter = 0;
       }
-      return toUuid7(lastMs, counter);
+      return toUuid7(lastMs, idCounter++);
+    },
+    follow(scope) {
+      if (scope.lastMs > lastMs && scope.lastMs <= now()) ({ lastMs, idCounter } = scope);
+      else if (scope.lastMs === lastMs) idCounter = Math.max(idCounter, scope.idCounter);
     },
     get lastMs() {
       return lastMs;
+    },
+    get idCounter() {
+      return idCounter;
     },
   };
 }
@@ -40,15 +59,20 @@ export function createIdSource(now: () => number): IdSource {
 /**
  * Ids for the rows of one mutation, from the scope's own clock and counter: order inside a scope
  * survives instances whose clocks differ. `state` carries the clock on to the next mutation.
+ *
+ * @param instance ids of its last millisecond stand before those made here.
  */
-export function createScopeIds(state: ScopeState, now: number): IdSource & {
-  readonly idCounter: number;
-} {
+export function createScopeIds(
+  state: ScopeState,
+  now: number,
+  instance: Readonly<IdClock>,
+): IdSource & Readonly<IdClock> {
   let { lastMs, idCounter } = state;
   if (now > lastMs) {
     lastMs = now;
     idCounter = 0;
   }
+  if (lastMs === instance.lastMs) idCounter = Math.max(idCounter, instance.idCounter);
   return {
     next() {
       if (idCounter === COUNTER_LIMIT) {

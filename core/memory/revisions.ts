@@ -117,11 +117,15 @@ export function createRevisions(deps: {
     return chain === null ? null : walkBack(chain, version);
   }
 
-  /** Content before and after a revision, from one walk. */
+  /** Content before and after a revision. */
   async function textsOf(revision: RevisionRecord) {
-    const before = await textAt(revision, revision.version - 1);
+    const before = revision.existedBefore ? await textAt(revision, revision.version - 1) : null;
     const after = revision.existsAfter ? await textAt(revision, revision.version) : null;
-    return { before: revision.existedBefore ? before : null, after };
+    // Pruned since it was found. To take its contents for absent would let a revert delete the file.
+    if (revision.existedBefore !== (before !== null) || revision.existsAfter !== (after !== null)) {
+      throw revisionNotFound(revision.id);
+    }
+    return { before, after };
   }
 
   return {
@@ -169,18 +173,26 @@ export function createRevisions(deps: {
       if (at !== undefined) {
         const revision = await storage.revisions.at(key, parseTime(at, 'at'));
         if (revision === null || !revision.existsAfter) {
-          throw new MemoryError('FILE_NOT_FOUND', `${path} did not exist then, or that is pruned.`, {
-            details: { path, at },
-          });
+          throw new MemoryError(
+            'FILE_NOT_FOUND',
+            `${path} did not exist then, or that is pruned.`,
+            {
+              details: { path, at },
+            },
+          );
         }
         wanted = revision.version;
         updatedAt = toTime(revision.at);
       }
       const content = wanted === undefined ? null : await textAt(key, wanted);
       if (content === null || wanted === undefined) {
-        throw new MemoryError('REVISION_NOT_FOUND', `${path} has no content at version ${wanted}.`, {
-          details: { path, version: wanted },
-        });
+        throw new MemoryError(
+          'REVISION_NOT_FOUND',
+          `${path} has no content at version ${wanted}.`,
+          {
+            details: { path, version: wanted },
+          },
+        );
       }
       return {
         content,
@@ -228,6 +240,12 @@ export function createRevisions(deps: {
         const message = 'needs olderThan, keepLast or both';
         throw new MemoryError('INVALID_REQUEST', `A prune ${message}.`, {
           details: { issues: [{ path: '', message }] },
+        });
+      }
+      if (keepLast !== undefined && !(Number.isSafeInteger(keepLast) && keepLast >= 1)) {
+        const message = 'must be a whole number from 1: the newest revision stays';
+        throw new MemoryError('INVALID_REQUEST', `keepLast ${message}.`, {
+          details: { issues: [{ path: '/keepLast', message }] },
         });
       }
       const filter: PruneFilter = {
@@ -288,7 +306,8 @@ function toOutcome(written: AdminWritten | undefined): {
   version: number | null;
   revisionId: string | null;
 } {
-  if (written === undefined || written.revisionId === '') return { version: null, revisionId: null };
+  if (written === undefined || written.revisionId === '')
+    return { version: null, revisionId: null };
   return { version: written.version, revisionId: written.revisionId };
 }
 
