@@ -156,6 +156,8 @@ export function createCore(config: MemoryServiceConfig): Core {
     const wasOpen = opening !== null;
     state = 'closing';
     await opening?.catch(() => undefined);
+    // New calls are refused by now. Those under way leave their rows in the queue.
+    await tools.settle(CLOSE_LIMIT_MS);
     await retention.stop();
     for (const host of [...hooks].reverse()) await host.close();
     await queue.close();
@@ -199,5 +201,8 @@ export function createCore(config: MemoryServiceConfig): Core {
     state: () => state,
   };
 }
+
+/** What calls under way may take once the service is closed. */
+const CLOSE_LIMIT_MS = 25_000;
 
 const READY = Promise.resolve();

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { AccessRecord, EventRecord } from '../contracts/records.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type { LogStore } from '../contracts/storage.ts';
@@ -44,7 +45,7 @@ export function createWriteBehind(deps: {
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<boolean> | null = null;
   let isClosed = false;
-  let waiters: (() => void)[] = [];
+  const waiters = new Set<() => void>();
 
   function schedule(delay: number): void {
     if (timer !== null || isClosed) return;
@@ -69,13 +70,16 @@ export function createWriteBehind(deps: {
         await deps.store.append(batch);
       } catch (thrown) {
         const error = toMemoryError(thrown);
-        deps.log.warn({ code: error.code, err: thrown }, 'log rows wait: storage refused the batch');
+        deps.log.warn(
+          { code: error.code, err: thrown },
+          'log rows wait: storage refused the batch',
+        );
         schedule(RETRY_MS);
         return false;
       }
       access = access.slice(batch.access.length);
       events = events.slice(batch.events.length);
-      for (const resolve of waiters.splice(0)) resolve();
+      for (const wake of [...waiters]) wake();
       exportEvents(batch.events);
     }
     return true;
@@ -84,38 +88,51 @@ export function createWriteBehind(deps: {
   function exportEvents(batch: readonly EventRecord[]): void {
     if (batch.length === 0) return;
     for (const exporter of deps.exporters) {
-      exporter.export(batch).catch((error: unknown) => {
-        deps.log.warn({ exporter: exporter.name, err: error }, 'the exporter failed');
-      });
+      void guarded(exporter, () => exporter.export(batch));
+    }
+  }
+
+  /** Foreign code: what it throws, at once or later, is logged and ends nothing. */
+  async function guarded(exporter: TraceExporter, work: () => Promise<void> | undefined) {
+    try {
+      await work();
+    } catch (error) {
+      deps.log.warn({ exporter: exporter.name, err: error }, 'the exporter failed');
     }
   }
 
   async function waitForRoom(rows: readonly AccessRecord[]): Promise<void> {
-    const deadline = Date.now() + WAIT_MS;
+    const begin = performance.now();
     while (access.length >= ACCESS_LIMIT) {
-      const left = deadline - Date.now();
+      const left = WAIT_MS - (performance.now() - begin);
       if (left <= 0) {
         throw new MemoryError('STORAGE_UNAVAILABLE', 'The access log cannot be written.', {
           retryAfterSeconds: 5,
         });
       }
       await new Promise<void>((resolve) => {
-        const limit = setTimeout(resolve, left);
-        waiters.push(() => {
+        const wake = () => {
           clearTimeout(limit);
+          waiters.delete(wake);
           resolve();
-        });
+        };
+        const limit = setTimeout(wake, left);
+        waiters.add(wake);
       });
     }
-    access.push(...rows);
+    enqueue(rows);
+  }
+
+  function enqueue(rows: readonly AccessRecord[]): void {
+    for (const row of rows) access.push(row);
+    if (access.length >= BATCH_ROWS) void drain();
+    else schedule(FLUSH_MS);
   }
 
   return {
     access(rows) {
       if (access.length >= ACCESS_LIMIT) return waitForRoom(rows);
-      for (const row of rows) access.push(row);
-      if (access.length >= BATCH_ROWS) void drain();
-      else schedule(FLUSH_MS);
+      enqueue(rows);
       return undefined;
     },
     event(event) {
@@ -142,7 +159,7 @@ export function createWriteBehind(deps: {
         const lost = { access: access.length, events: events.length };
         deps.log.error(lost, 'log rows could not be written before the end');
       }
-      for (const exporter of deps.exporters) await exporter.close?.();
+      for (const exporter of deps.exporters) await guarded(exporter, () => exporter.close?.());
     },
     counters: () => ({
       accessQueued: access.length,

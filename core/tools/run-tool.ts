@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Logger } from '../contracts/plugin.ts';
 import type {
@@ -26,6 +27,8 @@ export interface Tools extends ToolRunner {
   add(definition: ToolDefinition): void;
   /** Runs a tool under a name that callers may not give themselves. */
   executeAs(name: string, request: ToolRequest, actor: 'playground' | null): Promise<ToolResponse>;
+  /** Resolves when no call is under way, or after `limitMs`. */
+  settle(limitMs: number): Promise<void>;
 }
 
 export interface ToolsDependencies {
@@ -53,6 +56,7 @@ export function createTools(deps: ToolsDependencies): Tools {
     string,
     { definition: ToolDefinition; check: (args: unknown) => unknown }
   >();
+  const underWay = new Set<Promise<ToolResponse>>();
   const limiter =
     deps.rateLimit > 0 ? new RateLimiterMemory({ points: deps.rateLimit, duration: 60 }) : null;
 
@@ -127,6 +131,13 @@ export function createTools(deps: ToolsDependencies): Tools {
     }
   }
 
+  function track(running: Promise<ToolResponse>): Promise<ToolResponse> {
+    underWay.add(running);
+    const forget = () => underWay.delete(running);
+    running.then(forget, forget);
+    return running;
+  }
+
   return {
     definitions,
     add(definition) {
@@ -140,8 +151,17 @@ export function createTools(deps: ToolsDependencies): Tools {
     async listTools() {
       return definitions.map((definition) => describe(definition, deps.services));
     },
-    execute: (name, request) => executeAs(name, request, null),
-    executeAs,
+    execute: (name, request) => track(executeAs(name, request, null)),
+    executeAs: (name, request, actor) => track(executeAs(name, request, actor)),
+    async settle(limitMs) {
+      const limit = new AbortController();
+      const { signal } = limit;
+      await Promise.race([
+        Promise.allSettled(underWay),
+        sleep(limitMs, undefined, { signal }).catch(() => undefined),
+      ]);
+      limit.abort();
+    },
   };
 }
 

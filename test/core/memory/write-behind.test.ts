@@ -1,0 +1,235 @@
+import { describe, expect, it } from 'vitest';
+import type { AccessRecord, EventRecord } from '../../../core/contracts/records.ts';
+import type { LogBatch, LogStore } from '../../../core/contracts/storage.ts';
+import type { TraceExporter } from '../../../core/contracts/trace-exporter.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import { createIdSource } from '../../../core/memory/ids.ts';
+import { createWriteBehind } from '../../../core/memory/write-behind.ts';
+import { rejection } from '../../support/rejection.ts';
+import { call, openCore } from '../../support/service.ts';
+
+const ACCESS_LIMIT = 20_000;
+const EVENT_LIMIT = 8_192;
+const ids = createIdSource(() => 1);
+
+const row = (path = 'a.md'): AccessRecord => ({
+  id: ids.next(),
+  at: ids.lastMs,
+  scope: 'u:alice',
+  fileNo: null,
+  path,
+  actor: 'agent',
+  tool: 'memory_read',
+  action: 'read',
+  toolCallId: null,
+  traceId: null,
+  revisionId: null,
+  rank: null,
+  outcome: 'ok',
+});
+const rows = (count: number) => Array.from({ length: count }, () => row());
+const event = (): EventRecord => ({ id: ids.next() }) as EventRecord;
+
+/** A log whose batches are let through, or refused, by hand. */
+function gatedStore() {
+  const written: AccessRecord[] = [];
+  const events: EventRecord[] = [];
+  const state = { isRefusing: false, attempts: 0, largest: 0, gate: Promise.resolve() };
+  const append = async (batch: LogBatch) => {
+    state.attempts += 1;
+    await state.gate;
+    if (state.isRefusing) throw new MemoryError('STORAGE_FULL');
+    state.largest = Math.max(state.largest, batch.access.length, batch.events.length);
+    written.push(...batch.access);
+    events.push(...batch.events);
+  };
+  return { store: { append } as unknown as LogStore, state, written, events };
+}
+
+function open(exporters: TraceExporter[] = []) {
+  const logged: string[] = [];
+  const note = (_fields: object, message: string) => void logged.push(message);
+  const log = { debug: note, info: note, warn: note, error: note };
+  const gated = gatedStore();
+  const queue = createWriteBehind({ store: gated.store, exporters, log });
+  return { ...gated, queue, logged };
+}
+
+describe('the queue of access rows and events', () => {
+  it('answers at once, and writes all of it in order and in bounded batches', async () => {
+    const { queue, written, events, state } = open();
+    const all = rows(2_000);
+    for (const one of all) expect(queue.access([one])).toBeUndefined();
+    for (let n = 0; n < 1_500; n += 1) queue.event(event());
+    await queue.flush();
+    expect(written).toEqual(all);
+    expect(events).toHaveLength(1_500);
+    expect(state.largest).toBeLessThanOrEqual(512);
+    expect(queue.counters()).toEqual({ accessQueued: 0, eventsQueued: 0, eventsDropped: 0 });
+  });
+
+  it('writes by itself, with nobody asking', async () => {
+    const { queue, written } = open();
+    void queue.access([row()]);
+    await expect.poll(() => written.length).toBe(1);
+  });
+
+  it('flushes what was queued while a batch was under way', async () => {
+    const { queue, written, state } = open();
+    let release = () => undefined as void;
+    state.gate = new Promise((resolve) => (release = resolve));
+    void queue.access(rows(600));
+    void queue.access([row('last.md')]);
+    const flushed = queue.flush();
+    release();
+    await flushed;
+    expect(written).toHaveLength(601);
+    expect(written.at(-1)?.path).toBe('last.md');
+  });
+
+  it('keeps every access row while storage refuses, and writes them once it can', async () => {
+    const { queue, written, state, logged } = open();
+    state.isRefusing = true;
+    const all = rows(1_000);
+    void queue.access(all);
+    await queue.flush();
+    expect(written).toEqual([]);
+    expect(queue.counters().accessQueued).toBe(1_000);
+    expect(logged).toContain('log rows wait: storage refused the batch');
+    state.isRefusing = false;
+    await expect.poll(() => written.length).toBe(1_000);
+    expect(written).toEqual(all);
+  });
+
+  it('makes calls wait when it is full, drops none of them, and lets them go in turn', async () => {
+    const { queue, written, state } = open();
+    let release = () => undefined as void;
+    state.gate = new Promise((resolve) => (release = resolve));
+    void queue.access(rows(ACCESS_LIMIT));
+    const waiting = Array.from({ length: 50 }, (_, n) => queue.access([row(`waiting-${n}.md`)]));
+    let released = 0;
+    for (const one of waiting) {
+      expect(one).toBeInstanceOf(Promise);
+      void one?.then(() => (released += 1));
+    }
+    await new Promise(setImmediate);
+    expect(released).toBe(0);
+    expect(queue.counters().accessQueued).toBe(ACCESS_LIMIT);
+    release();
+    await Promise.all(waiting);
+    await queue.flush();
+    expect(written).toHaveLength(ACCESS_LIMIT + 50);
+    const late = written.filter(({ path }) => path.startsWith('waiting-'));
+    expect(late.map(({ path }) => path)).toEqual(waiting.map((_, n) => `waiting-${n}.md`));
+  });
+
+  it('refuses a call when it stays full, as a storage that does not answer', async () => {
+    const { queue, state } = open();
+    state.isRefusing = true;
+    void queue.access(rows(ACCESS_LIMIT));
+    const refused = await rejection(queue.access([row()]) as Promise<void>);
+    expect(refused).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+    expect(refused.retryAfterSeconds).toBeGreaterThan(0);
+    expect(queue.counters().accessQueued).toBe(ACCESS_LIMIT);
+  });
+
+  it('drops events beyond its limit and counts them, and no access row with them', async () => {
+    const { queue, events, written, state } = open();
+    state.isRefusing = true;
+    for (let n = 0; n < EVENT_LIMIT + 100; n += 1) queue.event(event());
+    void queue.access([row()]);
+    expect(queue.counters()).toEqual({
+      accessQueued: 1,
+      eventsQueued: EVENT_LIMIT,
+      eventsDropped: 100,
+    });
+    state.isRefusing = false;
+    await expect.poll(() => events.length).toBe(EVENT_LIMIT);
+    expect(written).toHaveLength(1);
+  });
+
+  it('writes what it holds when it is closed, and says what it could not', async () => {
+    const first = open();
+    void first.queue.access(rows(700));
+    await first.queue.close();
+    expect(first.written).toHaveLength(700);
+
+    const second = open();
+    second.state.isRefusing = true;
+    void second.queue.access([row()]);
+    await second.queue.close();
+    expect(second.logged).toContain('log rows could not be written before the end');
+  });
+});
+
+describe('an exporter', () => {
+  it('gets each event once it is written, and costs nothing when it throws or rejects', async () => {
+    const exported: string[] = [];
+    const { queue, events, logged } = open([
+      {
+        name: 'throws',
+        export: () => {
+          throw new Error('no');
+        },
+        close: () => {
+          throw new Error('no');
+        },
+      },
+      { name: 'rejects', export: async () => Promise.reject(new Error('no')) },
+      {
+        name: 'works',
+        async export(batch) {
+          exported.push(...batch.map(({ id }) => id));
+        },
+        async close() {
+          exported.push('closed');
+        },
+      },
+    ]);
+    for (let n = 0; n < 600; n += 1) queue.event(event());
+    await queue.flush();
+    queue.event(event());
+    await queue.close();
+    expect(exported).toEqual([...events.map(({ id }) => id), 'closed']);
+    expect(logged.filter((message) => message === 'the exporter failed').length).toBeGreaterThan(2);
+  });
+});
+
+describe('the end of a service', () => {
+  it('waits for the calls under way: what they answered is in the log', async () => {
+    const core = await openCore();
+    await call(core, 'alice', 'memory_write', { path: 'user/a.md', content: 'x' });
+    const { append } = core.storage.log;
+    const written: AccessRecord[] = [];
+    const recorded: EventRecord[] = [];
+    core.storage.log.append = async (batch) => {
+      await append.call(core.storage.log, batch);
+      written.push(...batch.access);
+      recorded.push(...batch.events);
+    };
+    const { files } = core.storage;
+    const get = files.get.bind(files);
+    let release = () => undefined as void;
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    files.get = async (key) => {
+      await gate;
+      return get(key);
+    };
+    const calls = Array.from({ length: 30 }, () =>
+      call(core, 'alice', 'memory_read', { path: 'user/a.md' }),
+    );
+    await new Promise(setImmediate);
+    const closed = core.close();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    release();
+    const [answers] = await Promise.all([Promise.allSettled(calls), closed]);
+    const ids = answers.flatMap((one) => (one.status === 'fulfilled' ? one.value.toolCallId : []));
+    expect(ids).toHaveLength(30);
+    const reads = written.filter(({ action }) => action === 'read');
+    expect(new Set(reads.map(({ toolCallId }) => toolCallId))).toEqual(new Set(ids));
+    expect(recorded.map(({ toolCallId }) => toolCallId)).toEqual(expect.arrayContaining(ids));
+    const late = call(core, 'alice', 'memory_read', { path: 'user/a.md' });
+    expect((await rejection(late)).code).toBe('SHUTTING_DOWN');
+    expect(core.state()).toBe('closed');
+  });
+});
