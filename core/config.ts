@@ -145,6 +145,8 @@ export interface Database {
   name: string;
   /** Absolute; `null` for a database that is no file, or not known to be one. */
   filename: string | null;
+  /** The native SQLite module, where a factory by name chooses one. */
+  driver?: unknown;
 }
 
 /** A configuration with its plugins imported: what `createMemoryService` takes, but for the log. */
@@ -209,7 +211,7 @@ export function describeDatabase(loaded: LoadedConfig): Database {
   const { plugin, name, options, filename } = given as {
     plugin?: unknown;
     name?: unknown;
-    options?: { filename?: unknown };
+    options?: { filename?: unknown; driver?: unknown };
     filename?: unknown;
   };
   const named = typeof plugin === 'string' ? plugin.replace(/^.*storage-/, '') : name;
@@ -217,6 +219,7 @@ export function describeDatabase(loaded: LoadedConfig): Database {
   return {
     name: typeof named === 'string' ? named : 'unknown',
     filename: typeof path === 'string' && path !== ':memory:' ? resolve(loaded.cwd, path) : null,
+    ...(typeof plugin === 'string' ? { driver: options?.driver } : {}),
   };
 }
 

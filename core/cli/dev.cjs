@@ -21,7 +21,8 @@ orExplain(async () => {
     [compiler, ...watch],
     [...service, ...process.argv.slice(2)],
   ].map((args) => spawn(process.execPath, args, { cwd: root, stdio: 'inherit' }));
-  const stop = (/** @type {NodeJS.Signals} */ signal) => children.forEach((child) => child.kill(signal));
+  const stop = (/** @type {NodeJS.Signals} */ signal) =>
+    children.forEach((child) => child.kill(signal));
   process.on('SIGINT', () => stop('SIGINT'));
   process.on('SIGTERM', () => stop('SIGTERM'));
   for (const child of children) {

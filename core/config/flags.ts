@@ -14,7 +14,10 @@ export interface Flags {
 }
 
 const SWITCHES = ['print-config', 'help', 'version'];
-const SHORT: Record<string, string> = { '-h': '--help', '-v': '--version' };
+const SHORT = new Map([
+  ['-h', '--help'],
+  ['-v', '--version'],
+]);
 
 /**
  * Reads `--port 9000`, `--port=9000`, `--trust-proxy`, `--no-trust-proxy`. Throws a `ConfigError`
@@ -26,7 +29,7 @@ export function readFlags(argv: readonly string[]): Flags {
   const words: string[] = [];
   let config: string | null = null;
 
-  const queue = argv.map((argument) => SHORT[argument] ?? argument);
+  const queue = argv.map((argument) => SHORT.get(argument) ?? argument);
   for (let argument = queue.shift(); argument !== undefined; argument = queue.shift()) {
     if (argument === '--') {
       words.push(...queue);

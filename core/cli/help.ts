@@ -1,0 +1,31 @@
+import { printFlags } from '../config/print.ts';
+import { SETTING_KEYS, settingOf } from '../config/settings.ts';
+import type { Command } from './main.ts';
+import { readVersion } from './version.ts';
+
+/** What `memory-service --help` prints. */
+export function printHelp(commands: Readonly<Record<string, Command>>): string {
+  const secrets = SETTING_KEYS.filter((key) => settingOf(key).isSecret === true);
+  return [
+    `memory-service ${readVersion()}: agent memory that you can read, diff, blame and undo.`,
+    '',
+    'Usage: memory-service [command] [flags]',
+    '',
+    'Commands',
+    ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(16)}${summary}`),
+    '',
+    'Flags',
+    '  -h, --help      Show this text.',
+    '  -v, --version   Show the version.',
+    '  --print-config  Show every setting, its value and where it came from; secrets are masked.',
+    '  --config=<file> Read this file instead of memory.config.{ts,mjs,js,json}.',
+    '',
+    'Settings',
+    ...printFlags(),
+    '',
+    'Each setting is an environment variable, too: --port is SERVICE_PORT. A flag overrides the',
+    'environment, which overrides .env, which overrides the config file.',
+    'Secrets are no flags, since every user of the machine can read a command line. Set:',
+    ...secrets.map((key) => `  ${settingOf(key).env}`),
+  ].join('\n');
+}

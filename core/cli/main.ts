@@ -1,0 +1,74 @@
+import { loadConfig } from '../config.ts';
+import { ConfigError } from '../config/error.ts';
+import { readFlags } from '../config/flags.ts';
+import { nearest } from '../config/nearest.ts';
+import { printConfig } from '../config/print.ts';
+import { EXIT_CONFIG, EXIT_FAILED, explainFailure } from './failure.ts';
+import { printHelp } from './help.ts';
+import { readVersion } from './version.ts';
+
+/** A sub-command: a file of its name beside this one, imported when it runs. */
+export interface Command {
+  summary: string;
+  load(): Promise<(context: CommandContext) => Promise<void>>;
+}
+
+/** What a sub-command gets: the command line without its own name, and the surroundings. */
+export interface CommandContext {
+  argv: readonly string[];
+  env: Readonly<Record<string, string | undefined>>;
+  cwd: string;
+}
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  start: {
+    summary: 'Serve the tools API, the admin API and the console. The default.',
+    load: async () => (await import('./start.ts')).start,
+  },
+};
+
+/**
+ * Runs the `memory-service` command on this process: its arguments, environment, streams and
+ * signals. A failure is one line on standard error: exit code 78 when the configuration is at
+ * fault, else 1.
+ */
+export async function runCommand(): Promise<void> {
+  try {
+    await dispatch({ argv: process.argv.slice(2), env: process.env, cwd: process.cwd() });
+  } catch (error) {
+    process.stderr.write(`memory-service: ${explainFailure(error)}\n`);
+    // At once: what was opened before the failure would keep the process alive.
+    process.exit(error instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILED);
+  }
+}
+
+async function dispatch(context: CommandContext): Promise<void> {
+  const { switches, words } = readFlags(context.argv);
+  if (switches.has('help')) return print(printHelp(COMMANDS));
+  if (switches.has('version')) return print(readVersion());
+
+  const [name = 'start', ...rest] = words;
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) {
+    const meant = nearest(name, Object.keys(COMMANDS));
+    const hint =
+      meant === null ? 'memory-service --help lists the commands.' : `Did you mean ${meant}?`;
+    throw new ConfigError(null, `${name} is no command. ${hint}`);
+  }
+  if (rest[0] !== undefined) throw new ConfigError(null, `${name} takes no argument ${rest[0]}.`);
+
+  const argv = withoutFirst(context.argv, words[0]);
+  if (switches.has('print-config'))
+    return print(printConfig(await loadConfig({ ...context, argv })));
+  const run = await command.load();
+  await run({ ...context, argv });
+}
+
+function withoutFirst(argv: readonly string[], word: string | undefined): readonly string[] {
+  const index = word === undefined ? -1 : argv.indexOf(word);
+  return index < 0 ? argv : argv.toSpliced(index, 1);
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,43 @@
+import type { Database } from '../config.ts';
+import { importPlugin } from '../config/factories.ts';
+import { MemoryError } from '../errors.ts';
+import { StartError } from './failure.ts';
+
+/** The right to serve one database file: one server at a time has it. */
+export interface Claim {
+  /** Says where the server is, to command-line tools that find the file claimed. */
+  announce(address: string): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** What storage-sqlite exports beside its factory; found by name, as every plugin is. */
+interface OwnerModule {
+  claimOwner(filename: string, options: { address: string; driver?: unknown }): Promise<Claim>;
+}
+
+/**
+ * Claims the database file for this process; a database that is no file needs no claim. Throws a
+ * `StartError` that names the other server's address when there is one.
+ */
+export async function claimDatabase({ name, filename, driver }: Database): Promise<Claim> {
+  if (name !== 'sqlite' || filename === null) return NO_CLAIM;
+  const lookup = { directory: process.cwd(), origin: 'SERVICE_DATABASE_URL' };
+  const { claimOwner } = (await importPlugin('storage-sqlite', lookup)) as unknown as OwnerModule;
+  const options = { address: 'starting', ...(driver === undefined ? {} : { driver }) };
+  try {
+    return await claimOwner(filename, options);
+  } catch (error) {
+    if (!(error instanceof MemoryError) || error.details?.['address'] === undefined) throw error;
+    const { address } = error.details;
+    const where = address === 'starting' ? 'which is starting' : `at ${String(address)}`;
+    throw new StartError(
+      `Another server has ${filename} open, ${where}: stop it, or choose another file with SERVICE_DATABASE_URL.`,
+      { cause: error },
+    );
+  }
+}
+
+const NO_CLAIM: Claim = {
+  announce: () => Promise.resolve(),
+  release: () => Promise.resolve(),
+};

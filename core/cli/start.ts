@@ -1,0 +1,199 @@
+import { constants } from 'node:fs';
+import { access, mkdir } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import {
+  describeDatabase,
+  loadConfig,
+  openConfig,
+  type Database,
+  type LoadedConfig,
+} from '../config.ts';
+import type { Logger } from '../contracts/plugin.ts';
+import { describeError } from '../http/describe-error.ts';
+import { listen, type ListeningServer } from '../http/server.ts';
+import { createMemoryService, type MemoryService } from '../index.ts';
+import { EXIT_FAILED, StartError } from './failure.ts';
+import { createLog } from './log.ts';
+import type { CommandContext } from './main.ts';
+import { claimDatabase, type Claim } from './owner.ts';
+import { decideSecrets, isLoopback } from './secrets.ts';
+
+/** How long a shutdown may take in all, and how much of it requests under way may have. */
+const SHUTDOWN_MS = 25_000;
+const REQUESTS_MS = 20_000;
+
+/**
+ * `memory-service start`: serves until SIGTERM or SIGINT. Resolves once it is ready; from then on
+ * the signals decide.
+ */
+export async function start(context: CommandContext): Promise<void> {
+  const loaded = await loadConfig(context);
+  const { values } = loaded;
+  const log = createLog(values.logLevel);
+  for (const warning of loaded.warnings) log.warn({}, warning);
+  surviveStrayErrors(log);
+
+  const database = describeDatabase(loaded);
+  const secretsFile = placeOfSecrets(database, loaded.cwd);
+  const decide = () =>
+    decideSecrets(values, { host: values.host, database: database.name, file: secretsFile });
+  // What is refused is refused before anything is written; what is written, under the claim.
+  const isLocal = database.name === 'sqlite' && isLoopback(values.host);
+  const given = isLocal ? null : await decide();
+  if (isLocal || database.filename !== null) await makeDirectory(dirname(secretsFile), loaded);
+  const claim = await claimDatabase(database);
+  const secrets = given ?? (await decide());
+  for (const warning of secrets.warnings) log.warn({}, warning);
+
+  const { service: config, warnings } = await openConfig(loaded);
+  for (const warning of warnings) log.warn({}, warning);
+  warnOfHosts(loaded, log);
+  const service = createMemoryService({
+    ...config,
+    apiKey: secrets.apiKeys,
+    adminSecret: secrets.adminSecret,
+    log,
+  });
+  await service.start();
+  const server = await listenOrExplain(service, loaded);
+  const url = toUrl(server, loaded);
+  await claim.announce(url);
+  stopOnSignals({ service, server, claim, log });
+
+  const lines = [`memory-service is ready: ${url}/admin`];
+  if (secrets.file !== null) lines.push(`The API key and the admin secret are in ${secrets.file}`);
+  process.stdout.write(`${lines.join('\n')}\n`);
+  log.info({ url, database: database.name }, 'ready');
+}
+
+/** Beside the database; where the default one would be, when it is no file. */
+function placeOfSecrets({ filename }: Database, cwd: string): string {
+  return filename === null
+    ? resolve(cwd, 'data', 'secrets.json')
+    : join(dirname(filename), 'secrets.json');
+}
+
+async function makeDirectory(directory: string, { origins }: LoadedConfig): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await access(directory, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const setting = origins.databaseUrl.name || 'SERVICE_DATABASE_URL';
+    throw new StartError(
+      `${directory} cannot be written (${String(code)}): give this user the right to, or choose another place with ${setting}.`,
+      { cause: error },
+    );
+  }
+}
+
+async function listenOrExplain(
+  service: MemoryService,
+  { values, origins }: LoadedConfig,
+): Promise<ListeningServer> {
+  const { host, port } = values;
+  try {
+    return await listen(service, { host, port });
+  } catch (error) {
+    await service.close().catch(() => undefined);
+    const { code } = error as NodeJS.ErrnoException;
+    const reason = LISTEN_FAILURES[code ?? '']?.(host, port, origins.host.name || 'SERVICE_HOST');
+    if (reason === undefined) throw error;
+    throw new StartError(reason, { cause: error });
+  }
+}
+
+const LISTEN_FAILURES: Readonly<
+  Record<string, (host: string, port: number, setting: string) => string>
+> = {
+  EADDRINUSE: (host, port) =>
+    `Port ${port} on ${host} is in use: choose another with SERVICE_PORT or --port, or stop what listens there.`,
+  EACCES: (_host, port) =>
+    `This user may not listen on port ${port}: choose one above 1023 with SERVICE_PORT or --port.`,
+  EADDRNOTAVAIL: (host, _port, setting) =>
+    `${host} is no address of this machine: mend ${setting}.`,
+  ENOTFOUND: (host, _port, setting) => `${host} is no host name that resolves: mend ${setting}.`,
+  EAI_AGAIN: (host, _port, setting) => `${host} is no host name that resolves: mend ${setting}.`,
+};
+
+function toUrl({ address }: ListeningServer, { values }: LoadedConfig): string {
+  const isEveryAddress = address.address === '0.0.0.0' || address.address === '::';
+  const host = isEveryAddress ? '127.0.0.1' : values.host.replace(/^\[|\]$/g, '');
+  const name = host.includes(':') ? `[${host}]` : host;
+  return `http://${name}:${address.port}${values.basePath}`;
+}
+
+function warnOfHosts({ values }: LoadedConfig, log: Logger): void {
+  const isEveryAddress = ['0.0.0.0', '::', '[::]'].includes(values.host);
+  if (isEveryAddress && values.allowedHosts === null) {
+    log.warn(
+      { host: values.host },
+      'only loopback names are accepted as Host: set SERVICE_ALLOWED_HOSTS to the names that clients use',
+    );
+  }
+}
+
+interface Running {
+  service: MemoryService;
+  server: ListeningServer;
+  claim: Claim;
+  log: Logger;
+}
+
+/** The first signal stops accepting and finishes what is under way; the second one ends it. */
+function stopOnSignals(running: Running): void {
+  const { log } = running;
+  let firstAt: number | null = null;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (firstAt === null) {
+      firstAt = performance.now();
+      log.info({ signal }, 'stopping: requests under way may finish; a second signal ends them');
+      void stop(running);
+      return;
+    }
+    if (isEchoOfNpm(performance.now() - firstAt)) return;
+    log.warn({ signal }, 'ended by a second signal');
+    process.exit(EXIT_FAILED);
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}
+
+// A terminal sends Ctrl-C to npm and to us, and npm passes its own on: one key, two signals.
+function isEchoOfNpm(elapsedMs: number): boolean {
+  return process.env['npm_lifecycle_event'] !== undefined && elapsedMs < 500;
+}
+
+async function stop({ service, server, claim, log }: Running): Promise<void> {
+  const overdue = setTimeout(() => {
+    log.error({}, 'stopping took too long');
+    process.exit(EXIT_FAILED);
+  }, SHUTDOWN_MS);
+  try {
+    const { isClean } = await server.close({ graceMs: REQUESTS_MS });
+    if (!isClean) log.warn({}, 'requests that did not finish in time were cut off');
+    await service.close();
+    await claim.release();
+    clearTimeout(overdue);
+    log.info({}, 'stopped');
+    process.exit(0);
+  } catch (error) {
+    log.error({ error: describeError(error) }, 'stopping failed');
+    process.exit(EXIT_FAILED);
+  }
+}
+
+/**
+ * A promise that nobody awaited belongs to one request or plugin: it is logged, and the service
+ * lives. After an exception that nobody caught the state is unknown: what is committed is safe, and
+ * a new process is better than this one.
+ */
+function surviveStrayErrors(log: Logger): void {
+  process.on('unhandledRejection', (reason) => {
+    log.error({ error: describeError(reason) }, 'a rejection that nobody handled');
+  });
+  process.on('uncaughtException', (error) => {
+    log.error({ error: describeError(error) }, 'an exception that nobody caught: ending');
+    process.exit(EXIT_FAILED);
+  });
+}

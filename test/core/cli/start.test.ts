@@ -1,0 +1,378 @@
+import { randomBytes } from 'node:crypto';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  runCommand,
+  startCommand,
+  type CommandOptions,
+  type RunningCommand,
+} from '../../support/command.ts';
+
+const strong = () => randomBytes(32).toString('base64url');
+
+let cwd: string;
+let running: RunningCommand[];
+
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'memory-service-start-'));
+  running = [];
+});
+
+afterEach(async () => {
+  await Promise.all(running.map((command) => command.stop('SIGKILL')));
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+async function start(options: Partial<CommandOptions> = {}): Promise<RunningCommand> {
+  const command = await startCommand({ cwd, ...options });
+  running.push(command);
+  return command;
+}
+
+function call(
+  { url, apiKey }: RunningCommand,
+  tool: string,
+  args: unknown,
+  init: RequestInit = {},
+): Promise<Response> {
+  return fetch(`${url}/v1/tools/${tool}/execute`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ context: { userId: 'alice' }, arguments: args }),
+    ...init,
+  });
+}
+
+describe('a first start', () => {
+  it('makes the database and the secrets, serves, and says where on standard output', async () => {
+    const command = await start();
+    expect(command.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
+    expect(command.stdout().split('\n')).toEqual([
+      `memory-service is ready: ${command.url}/admin`,
+      `The API key and the admin secret are in ${join(cwd, 'data/secrets.json')}`,
+      '',
+    ]);
+    expect(statSync(join(cwd, 'data')).mode & 0o777).toBe(0o700);
+    expect(statSync(join(cwd, 'data/secrets.json')).mode & 0o777).toBe(0o600);
+    expect(existsSync(join(cwd, 'data/memory.db'))).toBe(true);
+
+    const written = await call(command, 'memory_write', { path: 'user/a.md', content: 'tea' });
+    expect(written.status).toBe(200);
+    const files = await fetch(`${command.url}/v1/admin/files`, {
+      headers: { 'x-admin-secret': command.adminSecret },
+    });
+    expect(await files.json()).toMatchObject({ items: [{ path: 'users/alice/a.md' }] });
+  });
+
+  it('never prints a secret, and logs a JSON object a line on standard error', async () => {
+    const command = await start({ env: { SERVICE_LOG_LEVEL: 'debug' } });
+    await call(command, 'memory_read', { path: 'user/none.md' });
+    const { stdout, stderr } = await command.stop();
+    const lines = stderr.trimEnd().split('\n');
+    for (const line of lines) expect(JSON.parse(line)).toHaveProperty('msg');
+    expect(lines.length).toBeGreaterThan(2);
+    for (const secret of [command.apiKey, command.adminSecret]) {
+      expect(secret.length).toBeGreaterThanOrEqual(32);
+      expect(stdout + stderr).not.toContain(secret);
+    }
+  });
+
+  it('gives SQLite a thread for each of its readers', async () => {
+    const command = await start();
+    const pid = command.process.pid;
+    const threads = /^Threads:\s+(\d+)$/m.exec(
+      readFileSync(`/proc/${String(pid)}/status`, 'utf8'),
+    )?.[1];
+    expect(Number(threads)).toBeGreaterThanOrEqual(16);
+  });
+
+  it('serves below its base path', async () => {
+    const command = await start({ args: ['--base-path=/memory'] });
+    expect(command.url).toMatch(/\/memory$/);
+    expect((await fetch(`${command.url}/readyz`)).status).toBe(200);
+    expect((await fetch(`${command.url.replace('/memory', '')}/readyz`)).status).toBe(404);
+  });
+
+  it('works on a database in memory, with its secrets where the default database would be', async () => {
+    const command = await start({ env: { SERVICE_DATABASE_URL: 'sqlite::memory:' } });
+    expect((await call(command, 'memory_list', {})).status).toBe(200);
+    expect(readdirSync(join(cwd, 'data'))).toEqual(['secrets.json']);
+  });
+});
+
+describe('a second start', () => {
+  it('finds the memory and the secrets of the first', async () => {
+    const first = await start();
+    await call(first, 'memory_write', { path: 'user/a.md', content: 'tea' });
+    expect((await first.stop()).code).toBe(0);
+    const second = await start();
+    expect([second.apiKey, second.adminSecret]).toEqual([first.apiKey, first.adminSecret]);
+    const read = (await (await call(second, 'memory_read', { path: 'user/a.md' })).json()) as {
+      result: { content: string };
+    };
+    expect(read.result.content).toBe('tea');
+  });
+
+  it('is refused while the first one runs on the same file, by its address', async () => {
+    const first = await start();
+    const { code, stdout, stderr } = await runCommand({ cwd, args: ['--port=0'] });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toBe(
+      `memory-service: Another server has ${join(cwd, 'data/memory.db')} open, at ${first.url}: stop it, or choose another file with SERVICE_DATABASE_URL.\n`,
+    );
+    expect((await call(first, 'memory_list', {})).status).toBe(200);
+  });
+
+  it('works at once after the first was killed', async () => {
+    const first = await start();
+    await first.stop('SIGKILL');
+    const second = await start();
+    expect((await call(second, 'memory_list', {})).status).toBe(200);
+  });
+});
+
+describe('secrets', () => {
+  it.each([
+    ['0.0.0.0', {}, 'SERVICE_API_KEY is not set'],
+    ['::', {}, 'SERVICE_API_KEY is not set'],
+    ['::ffff:0.0.0.0', { SERVICE_API_KEY: strong() }, 'SERVICE_ADMIN_SECRET is not set'],
+    [
+      'memory.internal',
+      { SERVICE_API_KEY: strong(), SERVICE_ADMIN_SECRET: 'short' },
+      'SERVICE_ADMIN_SECRET has 5 characters',
+    ],
+    [
+      '127.0.0.1',
+      { SERVICE_DATABASE_URL: 'mysql://root@127.0.0.1/m' },
+      'SERVICE_API_KEY is not set',
+    ],
+  ])('on %s with %o: exit code 78, and nothing is written', async (host, env, message) => {
+    const { code, stdout, stderr } = await runCommand({ cwd, args: [`--host=${host}`], env });
+    expect([code, stdout]).toEqual([78, '']);
+    expect(stderr).toContain(message);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  it('that are good let it listen on every address', async () => {
+    const command = await start({
+      args: ['--host=0.0.0.0'],
+      env: { SERVICE_API_KEY: strong(), SERVICE_ADMIN_SECRET: strong() },
+    });
+    expect(command.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+    expect((await call(command, 'memory_list', {})).status).toBe(200);
+    expect(readdirSync(join(cwd, 'data'))).not.toContain('secrets.json');
+    expect(command.stderr()).toContain('set SERVICE_ALLOWED_HOSTS');
+  });
+});
+
+describe('what cannot be', () => {
+  it('a port in use: one line that says what to do', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    const { port } = other.address() as AddressInfo;
+    const { code, stdout, stderr } = await runCommand({ cwd, args: [`--port=${port}`] });
+    other.close();
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toBe(
+      `memory-service: Port ${port} on 127.0.0.1 is in use: choose another with SERVICE_PORT or --port, or stop what listens there.\n`,
+    );
+  });
+
+  it('a directory that cannot be made', async () => {
+    writeFileSync(join(cwd, 'data'), 'a file in its place');
+    const { code, stderr } = await runCommand({ cwd, args: ['--port=0'] });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^memory-service: \S+\/data cannot be written \(EEXIST\): .*SERVICE_DATABASE_URL\.\n$/,
+    );
+  });
+
+  it('an address of another machine', async () => {
+    const env = { SERVICE_API_KEY: strong(), SERVICE_ADMIN_SECRET: strong() };
+    const { code, stderr } = await runCommand({ cwd, args: ['--host=192.0.2.1', '--port=0'], env });
+    expect(code).toBe(1);
+    expect(stderr).toContain('192.0.2.1 is no address of this machine: mend --host.');
+  });
+
+  it('a file that is no database', async () => {
+    writeFileSync(join(cwd, 'notes.txt'), 'not a database, but long enough to look at '.repeat(50));
+    const { code, stdout, stderr } = await runCommand({
+      cwd,
+      args: ['--port=0', '--database-url=sqlite:notes.txt'],
+    });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(readFileSync(join(cwd, 'notes.txt'), 'utf8')).toMatch(/^not a database/);
+  });
+
+  it('a plugin that fails in setup', async () => {
+    writeFileSync(
+      join(cwd, 'memory.config.mjs'),
+      'export default { plugins: [{ name: "bad", apiVersion: 1, setup() { throw new Error("no luck"); } }] };',
+    );
+    const { code, stderr } = await runCommand({ cwd, args: ['--port=0'] });
+    expect(code).toBe(1);
+    expect(stderr).toBe('memory-service: The plugin bad failed in setup. (no luck)\n');
+  });
+});
+
+describe('signals', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('%s ends it with exit code 0', async (signal) => {
+    const command = await start();
+    await call(command, 'memory_write', { path: 'user/a.md', content: 'tea' });
+    expect(await command.stop(signal)).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('finishes the request under way, and takes no new one', async () => {
+    const command = await start();
+    const body = JSON.stringify({
+      context: { userId: 'alice' },
+      arguments: { path: 'user/late.md', content: 'late' },
+    });
+    const request = await openRequest(command, body.length);
+    command.process.kill('SIGTERM');
+    await until(() => command.stderr().includes('"stopping'));
+    await until(() =>
+      fetch(`${command.url}/healthz`).then(
+        () => false,
+        () => true,
+      ),
+    );
+    request.write(body);
+    expect(await request.answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect((await command.ended).code).toBe(0);
+
+    const again = await start();
+    expect((await call(again, 'memory_read', { path: 'user/late.md' })).status).toBe(200);
+  });
+
+  it('a second one ends it at once, with exit code 1', async () => {
+    const command = await start();
+    const request = await openRequest(command, 100);
+    command.process.kill('SIGTERM');
+    await until(() => command.stderr().includes('"stopping'));
+    command.process.kill('SIGTERM');
+    expect(await command.ended).toMatchObject({ code: 1, signal: null });
+    request.end();
+  });
+
+  it('under load, five times: exit code 0, and every acknowledged write is there', async () => {
+    const acknowledged: string[] = [];
+    for (let round = 0; round < 5; round++) {
+      const command = await start();
+      let isOver = false;
+      const writers = Array.from({ length: 8 }, async (_, writer) => {
+        for (let n = 0; !isOver; n++) {
+          const path = `user/${round}/${writer}/${n}.md`;
+          const response = await call(command, 'memory_write', { path, content: path }).catch(
+            () => null,
+          );
+          if (response === null) return;
+          if (response.status === 200) acknowledged.push(path);
+          await response.arrayBuffer().catch(() => undefined);
+        }
+      });
+      const before = acknowledged.length;
+      await until(() => acknowledged.length >= before + 40);
+      expect(await command.stop()).toMatchObject({ code: 0, signal: null });
+      isOver = true;
+      await Promise.all(writers);
+    }
+    const command = await start();
+    const paths = new Set<string>();
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page = await call(command, 'memory_list', {
+        limit: 500,
+        ...(cursor === '' ? {} : { cursor }),
+      });
+      const { result } = (await page.json()) as {
+        result: { files: { path: string }[]; nextCursor: string | null };
+      };
+      for (const { path } of result.files) paths.add(path);
+      cursor = result.nextCursor;
+    }
+    expect(acknowledged.length).toBeGreaterThanOrEqual(200);
+    expect(acknowledged.filter((path) => !paths.has(path))).toEqual([]);
+  });
+});
+
+describe('a hostile plugin', () => {
+  it('fails its own calls; the service lives through 20 rejections that nobody handles', async () => {
+    writeFileSync(
+      join(cwd, 'memory.config.mjs'),
+      `const tool = (name, run) => ({
+        name, title: name, description: name, readOnly: true, requiresModel: false,
+        inputSchema: { type: 'object' }, outputSchema: { type: 'object' }, errorCodes: [],
+        example: { arguments: {}, result: {} }, run,
+      });
+      export default { plugins: [{ name: 'hostile', apiVersion: 1, setup(host) {
+        host.onStart(() => { throw new Error('onStart'); });
+        host.onClose(() => Promise.reject(new Error('onClose')));
+        host.addTool(tool('stray', async () => { Promise.reject(new Error('stray')); return {}; }));
+        host.addTool(tool('thrower', () => { throw new Error('thrower'); }));
+        host.addTool({ ...tool('shy', async () => ({})), unavailable() { throw new Error('shy'); } });
+      } }] };`,
+    );
+    const command = await start();
+    for (let n = 0; n < 20; n++) expect((await call(command, 'stray', {})).status).toBe(200);
+    const thrown = await call(command, 'thrower', {});
+    expect(thrown.status).toBe(500);
+    expect(await thrown.json()).toMatchObject({ error: { code: 'INTERNAL' } });
+    expect((await call(command, 'memory_write', { path: 'user/a.md', content: 'x' })).status).toBe(
+      200,
+    );
+    const tools = await fetch(`${command.url}/v1/tools`, {
+      headers: { authorization: `Bearer ${command.apiKey}` },
+    });
+    const listed = (await tools.json()) as { tools: { name: string; available: boolean }[] };
+    expect(listed.tools.find(({ name }) => name === 'shy')?.available).toBe(false);
+    const { code, stderr } = await command.stop();
+    expect(code).toBe(0);
+    expect(stderr.match(/a rejection that nobody handled/g)).toHaveLength(20);
+    expect(stderr.match(/a plugin hook failed/g)).toHaveLength(2);
+  });
+});
+
+/** A request whose header has arrived, and whose body is still to come. */
+async function openRequest({ url, apiKey }: RunningCommand, length: number) {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  let text = '';
+  socket.setEncoding('utf8').on('data', (data: string) => (text += data));
+  socket.on('error', () => undefined);
+  const answer = new Promise<string>((resolve) => socket.once('close', () => resolve(text)));
+  await new Promise<void>((resolve) => socket.once('connect', resolve));
+  await new Promise<void>((resolve) => {
+    const lines = [
+      'POST /v1/tools/memory_write/execute HTTP/1.1',
+      `Host: ${hostname}:${port}`,
+      `Authorization: Bearer ${apiKey}`,
+      'Content-Type: application/json',
+      `Content-Length: ${length}`,
+      'Expect: 100-continue',
+      '',
+      '',
+    ];
+    // Node answers 100 once it has taken the request in.
+    socket.once('data', () => resolve());
+    socket.write(lines.join('\r\n'));
+  });
+  text = '';
+  return { answer, write: (body: string) => socket.write(body), end: () => socket.destroy() };
+}
+
+async function until(check: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await check())) await new Promise((resolve) => setTimeout(resolve, 10));
+}
