@@ -7,15 +7,21 @@ import type { TraceExporter } from './contracts/trace-exporter.ts';
 import { MemoryError } from './errors.ts';
 import { createPluginHost, type PluginHooks } from './host.ts';
 import { type AccessLog, createAccessLog } from './memory/access-log.ts';
+import { createContext } from './memory/context.ts';
 import { createFileLists, type FileLists } from './memory/file-lists.ts';
 import { createFiles, type Files } from './memory/files.ts';
+import { createFind } from './memory/find.ts';
 import { createIdSource } from './memory/ids.ts';
+import { createIndexer, type Indexer } from './memory/indexer.ts';
 import { createRetention } from './memory/retention.ts';
 import { createRevisions, type Revisions } from './memory/revisions.ts';
+import { createSearch } from './memory/search.ts';
 import { createTraces, type Traces } from './memory/traces.ts';
 import { createWriteBehind, type WriteBehind } from './memory/write-behind.ts';
 import { toSettings } from './settings.ts';
+import { memoryContext } from './tools/memory_context.ts';
 import { memoryDelete } from './tools/memory_delete.ts';
+import { memoryFind } from './tools/memory_find.ts';
 import { memoryList } from './tools/memory_list.ts';
 import { memoryMove } from './tools/memory_move.ts';
 import { memoryPatch } from './tools/memory_patch.ts';
@@ -40,6 +46,7 @@ export interface Core {
   readonly accessLog: AccessLog;
   readonly traces: Traces;
   readonly queue: WriteBehind;
+  readonly indexer: Indexer;
   /** What is configured beside storage, for the status page. */
   readonly parts: { model: string | null; embedder: string | null; exporters: readonly string[] };
   /** Routes of plugins; complete once `ready` has resolved. */
@@ -59,6 +66,8 @@ const BUILT_IN: readonly ToolDefinition[] = [
   memoryRead,
   memoryWrite,
   memoryPatch,
+  memoryFind,
+  memoryContext,
   memoryRemember,
   memoryDelete,
   memoryMove,
@@ -81,6 +90,7 @@ export function createCore(config: MemoryServiceConfig): Core {
   const exporters: TraceExporter[] = [...(config.exporters ?? [])];
   const pluginRoutes: RouteDefinition[] = [];
   const queue = createWriteBehind({ store: storage.log, exporters, log });
+  const indexer = createIndexer({ store: storage.index, log });
   const files: Files = createFiles({
     storage,
     limits: settings.limits,
@@ -88,9 +98,16 @@ export function createCore(config: MemoryServiceConfig): Core {
     now,
     ids,
     log: queue,
+    indexer,
   });
   const revisions = createRevisions({ storage, files: () => files, ids });
-  const services: MemoryServices = { files, remember: null };
+  const search = { search: createSearch({ index: storage.index, indexer }), ids, log: queue };
+  const services: MemoryServices = {
+    files,
+    find: createFind(search),
+    context: createContext(search),
+    remember: null,
+  };
   const retention = createRetention({ storage, settings: settings.retention, now, ids, log });
 
   let state: CoreState = 'created';
@@ -116,7 +133,9 @@ export function createCore(config: MemoryServiceConfig): Core {
     state = 'starting';
     await storage.init({ log, now });
     for (const plugin of (config.plugins ?? []).slice(hooks.length)) await setUp(plugin);
-    if (closing === null) state = 'ready';
+    if (closing !== null) return;
+    state = 'ready';
+    indexer.refresh();
   }
 
   async function setUp(plugin: Plugin): Promise<void> {
@@ -159,6 +178,7 @@ export function createCore(config: MemoryServiceConfig): Core {
     // New calls are refused by now. Those under way leave their rows in the queue.
     await tools.settle(CLOSE_LIMIT_MS);
     await retention.stop();
+    await indexer.stop();
     for (const host of [...hooks].reverse()) await host.close();
     await queue.close();
     if (wasOpen) await storage.close();
@@ -177,6 +197,7 @@ export function createCore(config: MemoryServiceConfig): Core {
     accessLog: createAccessLog(storage, queue),
     traces: createTraces(storage, queue, revisions),
     queue,
+    indexer,
     parts: {
       model: config.model?.model ?? null,
       embedder: config.embedder?.model ?? null,

@@ -54,8 +54,7 @@ export interface Storage {
   readonly audit: AuditStore;
   readonly config: ConfigStore;
   readonly leases: LeaseStore;
-  // Optional until the search issue brings it to the drivers.
-  readonly index?: IndexStore;
+  readonly index: IndexStore;
 }
 
 export interface StorageOptions {
@@ -309,7 +308,7 @@ export interface IndexDocument {
 export interface IndexState {
   /** +1 with every update of the scope's index. */
   generation: number;
-  /** The tokeniser that made all of it; `null` for a mixed one. 0 for an empty one. */
+  /** The tokeniser that made all of it, 0 when several did; `null` when nothing is indexed. */
   tokeniserVersion: number | null;
 }
 
@@ -332,26 +331,54 @@ export interface IndexStore {
    * `update` is synchronous and pure, as `decide` is.
    */
   update(scope: ScopeKey, tasks: readonly IndexTask[], update: IndexUpdate): Promise<void>;
-  /** Marks every file of a scope (or of all) as behind; at most `limit` at a time. How many. */
-  markBehind(scope: ScopeKey | null, tokeniserVersion: number, limit: number): Promise<number>;
+  /**
+   * Marks files as behind, at most `limit`, that another tokeniser than `tokeniserVersion`
+   * indexed. Those that are behind already don't count. How many.
+   */
+  markBehind(tokeniserVersion: number, limit: number): Promise<number>;
+  /** Forgets all that is indexed of a scope, and marks its files as behind. How many. */
+  forget(scope: ScopeKey): Promise<number>;
+  /** Admin: scopes that have files, ascending, after `after`. */
+  scopes(after: ScopeKey | null, limit: number): Promise<readonly ScopeKey[]>;
 }
 
 /** Reads of one snapshot. */
 export interface IndexView {
-  state(scope: ScopeKey): Promise<IndexState>;
-  /** Files whose index is behind, deleted ones too, at most `limit`. */
-  behind(scope: ScopeKey, limit: number): Promise<readonly FileState[]>;
-  /** The rows of these terms, every bucket, any order. */
-  postings(scope: ScopeKey, terms: readonly string[]): Promise<readonly PostingRow[]>;
-  /** Every term of the scope that starts so, at most `limit`: for the fuzzy search. */
-  terms(scope: ScopeKey, prefix: string, limit: number): Promise<readonly string[]>;
-  /** Files by number, without and with content; deleted ones are left out. */
-  records(scope: ScopeKey, fileNos: readonly number[]): Promise<readonly FileRecord[]>;
-  contents(scope: ScopeKey, fileNos: readonly number[]): Promise<readonly FileState[]>;
+  /**
+   * What a search begins with, in as few round trips as the database allows: for each scope, in
+   * order, its state, its files whose index is behind, and the rows of `terms` in every bucket.
+   */
+  open(scopes: readonly ScopeKey[], terms: readonly string[]): Promise<readonly IndexedScope[]>;
+  /** Files by scope and number, in any order; numbers without a file are left out. */
+  files(keys: readonly IndexFileKey[]): Promise<readonly FileRecord[]>;
+  /** The same with content; deleted ones with `null`. */
+  contents(keys: readonly IndexFileKey[]): Promise<readonly FileState[]>;
   /** Numbers of the files that exist and whose path starts so. */
   fileNos(scope: ScopeKey, prefix: string): Promise<readonly number[]>;
-  /** Every file of the scope that exists, with content: for a scope whose index can't be used. */
-  all(scope: ScopeKey): Promise<readonly FileState[]>;
+  /** Terms of the scope's index that start so, ascending, at most `limit`. */
+  terms(scope: ScopeKey, prefix: string, limit: number): Promise<readonly string[]>;
+}
+
+export interface IndexFileKey {
+  scope: ScopeKey;
+  fileNo: number;
+}
+
+/** What a search reads of one scope. */
+export interface IndexedScope {
+  state: IndexState;
+  behind: readonly BehindFile[];
+  rows: readonly PostingRow[];
+}
+
+/** A file whose index is behind: as it is now. */
+export interface BehindFile {
+  fileNo: number;
+  version: number;
+  updatedAt: number;
+  /** Bytes. */
+  size: number;
+  isDeleted: boolean;
 }
 
 /** How an update is made up: which rows it needs, then what becomes of them. */

@@ -109,6 +109,8 @@ export interface ToolRunner {
 /** What a tool works with. Every path is virtual and parsed by the service. */
 export interface MemoryServices {
   files: FileService;
+  find: FindService;
+  context: ContextService;
   /** `null` when no model is configured. */
   remember: RememberService | null;
 }
@@ -180,6 +182,47 @@ export interface FileService {
     args: { from: string; to: string; reason?: string; ifVersion?: number },
     call: ToolCall,
   ): Promise<{ from: string; to: string; version: number; revisionId: string }>;
+}
+
+export interface FindArguments {
+  query: string;
+  path?: string;
+  limit?: number;
+  group?: 'file' | 'passage';
+  mode?: 'auto' | 'text' | 'hybrid';
+  explain?: boolean;
+}
+
+export interface FoundPassage {
+  path: string;
+  score: number;
+  startLine: number;
+  endLine: number;
+  /** The headings above it, outermost first, joined by ` > `. */
+  heading: string | null;
+  snippet: string;
+  version: number;
+  updatedAt: string;
+  /** What the score is made of, by name. */
+  signals?: Record<string, number>;
+}
+
+export interface FindService {
+  find(
+    args: FindArguments,
+    call: ToolCall,
+  ): Promise<{ mode: 'text' | 'hybrid'; degraded?: string; results: FoundPassage[] }>;
+}
+
+export interface ContextService {
+  context(
+    args: { query: string; maxChars?: number },
+    call: ToolCall,
+  ): Promise<{
+    context: string;
+    sources: { path: string; startLine: number; endLine: number; version: number }[];
+    mode: 'model' | 'find';
+  }>;
 }
 
 export interface RememberService {

@@ -1,4 +1,9 @@
-import type { AccessAction, AccessOutcome, AccessRecord, AuditRecord } from '../contracts/records.ts';
+import type {
+  AccessAction,
+  AccessOutcome,
+  AccessRecord,
+  AuditRecord,
+} from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import type { ListAnswer } from './file-lists.ts';
 import { type PageQuery, parsePage, toCursor } from './page.ts';

@@ -19,6 +19,7 @@ import type {
 } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { noTrace } from '../tracing/tracer.ts';
+import { logAccess } from './access-rows.ts';
 import { checkContent, checkReason, sliceLines } from './content.ts';
 import { deletion, Draft, type DraftCaller, type FileChange, type Written } from './draft.ts';
 import type { InstanceIds } from './ids.ts';
@@ -90,6 +91,8 @@ export interface FilesDependencies {
   now: () => number;
   ids: InstanceIds;
   log: WriteBehind;
+  /** Told of every write. */
+  indexer: { wake(): void };
 }
 
 /** THE write path, and the reads that leave an access row. */
@@ -167,6 +170,7 @@ export function createFiles(deps: FilesDependencies): Files {
         },
       );
       (apply as Span | null)?.end({ files: write.keys.length });
+      deps.indexer.wake();
       if (replayed !== null) write.call?.onReplay?.(replayed);
       clocks.forEach((clock) => deps.ids.follow(clock));
       return result;
@@ -179,33 +183,6 @@ export function createFiles(deps: FilesDependencies): Files {
   function checkWritable(key: FileKey): void {
     if (key.scope !== 's' || deps.sharedWrites) return;
     throw new MemoryError('READ_ONLY_SCOPE', undefined, { details: { path: toVirtualPath(key) } });
-  }
-
-  function accessRow(
-    call: ToolCall,
-    row: Pick<AccessRecord, 'scope' | 'path' | 'action'> & Partial<AccessRecord>,
-  ): AccessRecord {
-    const id = deps.ids.next();
-    return {
-      id,
-      at: deps.ids.lastMs,
-      fileNo: null,
-      actor: call.actor,
-      tool: call.tool,
-      toolCallId: call.toolCallId,
-      traceId: call.trace.traceId,
-      revisionId: null,
-      rank: null,
-      outcome: 'ok',
-      ...row,
-    };
-  }
-
-  function logAccess(rows: readonly AccessRecord[], call: ToolCall): Promise<void> | undefined {
-    const span = call.trace.start('access_log.write', 'queue access rows');
-    const waiting = deps.log.access(rows);
-    span.end({ queued: true, rows: rows.length });
-    return waiting;
   }
 
   /** Runs one attempt on its files; a refused one leaves an access row, of the file that refused. */
@@ -224,7 +201,7 @@ export function createFiles(deps: FilesDependencies): Files {
       const named = error instanceof MemoryError ? error.details?.['path'] : undefined;
       const key = keys.find((one) => toVirtualPath(one) === named) ?? keys[0];
       if (key !== undefined) {
-        await logAccess([accessRow(call, { ...key, action, outcome: toOutcome(error) })], call);
+        await logAccess(deps, [{ ...key, action, outcome: toOutcome(error) }], call);
       }
       throw error;
     }
@@ -251,12 +228,13 @@ export function createFiles(deps: FilesDependencies): Files {
         filters: { userId, path: args.path },
       };
       const page = parsePage(args, identity);
+      if (page.after !== null && !isRootKey(page.after)) throw new MemoryError('INVALID_CURSOR');
       const span = call.trace.start('db.read', 'list files');
       const { files, next } = await listRoots(storage, roots, page.limit, page.after);
       span.end({ files: files.length });
       const [root] = args.path === undefined || args.path === '' ? [roots.at(-1)] : roots;
       const { scope, prefix } = root as PathPrefix;
-      await logAccess([accessRow(call, { scope, path: prefix, action: 'list' })], call);
+      await logAccess(deps, [{ scope, path: prefix, action: 'list' }], call);
       return { files, nextCursor: toCursor(next, args, identity) };
     },
 
@@ -272,17 +250,8 @@ export function createFiles(deps: FilesDependencies): Files {
         const file = await storage.files.get(key);
         span.end({ bytes: file?.size ?? 0 });
         if (file === null || file.content === null) throw fileNotFound(key);
-        const waiting = logAccess(
-          [
-            accessRow(call, {
-              ...key,
-              action: 'read',
-              fileNo: file.fileNo,
-              revisionId: file.latestRevisionId,
-            }),
-          ],
-          call,
-        );
+        const { fileNo, latestRevisionId: revisionId } = file;
+        const waiting = logAccess(deps, [{ ...key, action: 'read', fileNo, revisionId }], call);
         if (waiting !== undefined) await waiting;
         const isWhole = args.startLine === undefined && args.endLine === undefined;
         return {
@@ -488,6 +457,11 @@ function restoreOne(draft: Draft, key: FileKey, change: FileChange): AdminWritte
     return { key, version: 0, revisionId: '', created: false, unchanged: true };
   }
   return { key, ...draft.put(key, change) };
+}
+
+/** The key of a list of roots: scope and path. */
+function isRootKey(key: readonly (string | number)[]): boolean {
+  return key.length === 2 && key.every((part) => typeof part === 'string');
 }
 
 /** Files of one or two roots in path order, as one list. */

@@ -5,6 +5,9 @@ import { hashText } from './content.ts';
 /** Limits of a page. */
 export const PAGE_LIMITS = { default: 50, max: 500 } as const;
 
+/** Room for the longest key, a scope and a path, several times over. */
+const CURSOR_LENGTH = 4096;
+
 type PageKey = readonly (string | number)[];
 
 /** The part of a list request that pages it. */
@@ -43,12 +46,15 @@ export function toCursor(
   identity: ListIdentity,
 ): string | null {
   if (next === null) return null;
-  const tag = tagOf(identity, query.order ?? identity.defaultOrder);
-  return Buffer.from(JSON.stringify([tag, ...next])).toString('base64url');
+  return encodeCursor(tagOf(identity, query.order ?? identity.defaultOrder), next);
+}
+
+function encodeCursor(tag: string, key: PageKey): string {
+  return Buffer.from(JSON.stringify([tag, ...key])).toString('base64url');
 }
 
 function decodeCursor(cursor: string, tag: string): PageKey {
-  if (cursor.length > 4096) throw new MemoryError('INVALID_CURSOR');
+  if (cursor.length > CURSOR_LENGTH) throw new MemoryError('INVALID_CURSOR');
   let decoded: unknown;
   try {
     decoded = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
@@ -59,10 +65,16 @@ function decodeCursor(cursor: string, tag: string): PageKey {
     throw new MemoryError('INVALID_CURSOR');
   }
   const key: unknown[] = decoded.slice(1);
-  if (!key.every((part) => typeof part === 'string' || Number.isFinite(part))) {
+  // Both decoders are lenient: what they pass over, a list would not have written.
+  if (!key.every(isKeyPart) || encodeCursor(tag, key) !== cursor) {
     throw new MemoryError('INVALID_CURSOR');
   }
-  return key as PageKey;
+  return key;
+}
+
+/** Keys are text, and sizes, counts and times: whole numbers. */
+function isKeyPart(part: unknown): part is string | number {
+  return typeof part === 'string' ? part.isWellFormed() : Number.isSafeInteger(part);
 }
 
 function tagOf({ list, sort, filters }: ListIdentity, order: string): string {

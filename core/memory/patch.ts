@@ -1,5 +1,6 @@
-import type { PatchArguments } from '../contracts/tool.ts';
+import type { PatchArguments, PatchEdit } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
+import { findOccurrences } from './occurrences.ts';
 
 /** Line numbers that an ambiguous edit names, at most. */
 const NAMED_LINES = 20;
@@ -13,7 +14,10 @@ export interface Patched {
 /**
  * Applies edits one after the other, each to what the one before it left, then the appended text.
  * All of it applies, or it throws: `PATCH_NOT_FOUND`, or `PATCH_AMBIGUOUS` with the number of
- * matches and their lines, or `PAYLOAD_TOO_LARGE` before a text is built that no file can hold.
+ * matches and their lines (the first 20), or `PAYLOAD_TOO_LARGE` before an edit builds a text that
+ * no file can hold, or `INVALID_REQUEST` for an empty `oldText`. Line ends count as they are.
+ *
+ * @param maxBytes of a file. What is returned may still pass it in bytes: `checkContent` says so.
  */
 export function applyPatch(
   content: string,
@@ -23,22 +27,15 @@ export function applyPatch(
   let text = content;
   let replacements = 0;
   for (const [index, edit] of (patch.edits ?? []).entries()) {
-    const starts = findAll(text, edit.oldText);
-    if (starts.length === 0) {
-      throw new MemoryError('PATCH_NOT_FOUND', `Edit ${index}: oldText is not in the file.`, {
-        details: { edit: index },
-      });
-    }
-    if (starts.length > 1 && edit.replaceAll !== true) {
-      throw ambiguous(`Edit ${index}: oldText occurs ${starts.length} times.`, text, starts, {
-        edit: index,
-      });
-    }
+    const starts = findEdited(text, edit, index);
     const length = text.length + starts.length * (edit.newText.length - edit.oldText.length);
+    // A text has no fewer bytes than UTF-16 units.
     if (length > maxBytes) {
-      throw new MemoryError('PAYLOAD_TOO_LARGE', `Edit ${index}: a file has at most ${maxBytes} bytes.`, {
-        details: { edit: index, limit: maxBytes },
-      });
+      throw new MemoryError(
+        'PAYLOAD_TOO_LARGE',
+        `Edit ${index}: a file has at most ${maxBytes} bytes.`,
+        { details: { edit: index, limit: maxBytes } },
+      );
     }
     text = replaceAt(text, starts, edit.oldText.length, edit.newText);
     replacements += starts.length;
@@ -47,10 +44,26 @@ export function applyPatch(
   return { content: text, replacements };
 }
 
-function findAll(text: string, wanted: string): number[] {
-  const starts: number[] = [];
-  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length)) {
-    starts.push(at);
+/** Where an edit applies: at one place, or with `replaceAll` at each. */
+function findEdited(text: string, { oldText, replaceAll }: PatchEdit, index: number): number[] {
+  if (oldText === '') {
+    const message = 'must not be empty';
+    throw new MemoryError('INVALID_REQUEST', `Edit ${index}: oldText ${message}.`, {
+      details: { issues: [{ path: `/edits/${index}/oldText`, message }] },
+    });
+  }
+  // Places that share characters are two: to replace the first is as arbitrary as the second.
+  const overlapping = replaceAll !== true;
+  // Half of a surrogate pair is in no text, though its code unit is.
+  const starts = oldText.isWellFormed() ? findOccurrences(text, oldText, { overlapping }) : [];
+  if (starts.length === 0) {
+    throw new MemoryError('PATCH_NOT_FOUND', `Edit ${index}: oldText is not in the file.`, {
+      details: { edit: index },
+    });
+  }
+  if (starts.length > 1 && replaceAll !== true) {
+    const message = `Edit ${index}: oldText occurs ${starts.length} times.`;
+    throw ambiguous(message, text, starts, { edit: index });
   }
   return starts;
 }
@@ -66,8 +79,14 @@ function replaceAt(text: string, starts: readonly number[], length: number, by: 
   return parts.join('');
 }
 
-/** Appends whole lines: at the end, or at the end of a heading's section. */
-function append(text: string, { text: added, afterHeading }: { text: string; afterHeading?: string }): string {
+/**
+ * Appends whole lines: at the end, or at the end of a heading's section. A line end that is missing
+ * is the file's own; those of the added text stay.
+ */
+function append(
+  text: string,
+  { text: added, afterHeading }: { text: string; afterHeading?: string },
+): string {
   const lineEnd = /\r?\n/.exec(text)?.[0] ?? '\n';
   const block = added.endsWith('\n') ? added : added + lineEnd;
   if (afterHeading === undefined) return endLine(text, lineEnd) + block;
@@ -80,7 +99,6 @@ function endLine(text: string, lineEnd: string): string {
 }
 
 interface Heading {
-  start: number;
   level: number;
   title: string;
 }
@@ -88,15 +106,17 @@ interface Heading {
 /** Where a section's own lines end: behind its last line that is not blank. */
 function findSectionEnd(text: string, wanted: string): number {
   const headings = findHeadings(text);
-  const title = wanted.replace(/^#+/, '').trim();
-  const level = /^#+/.exec(wanted)?.[0].length;
+  // `## Title` names a level, `Title` alone any.
+  const asked = parseHeading(wanted.trim()) ?? { level: null, title: wanted.trim() };
   const matches = headings.filter(
-    (heading) => heading.title === title && (level === undefined || heading.level === level),
+    ({ level, title }) => title === asked.title && (asked.level ?? level) === level,
   );
   const [match] = matches;
   if (match === undefined) {
     throw new MemoryError('PATCH_NOT_FOUND', 'append.afterHeading: there is no such heading.', {
-      details: { headings: headings.slice(0, NAMED_LINES).map((heading) => heading.title.slice(0, 100)) },
+      details: {
+        headings: headings.slice(0, NAMED_LINES).map((heading) => heading.title.slice(0, 100)),
+      },
     });
   }
   if (matches.length > 1) {
@@ -121,27 +141,42 @@ function findSectionEnd(text: string, wanted: string): number {
   return end;
 }
 
-/** ATX headings outside fenced code. */
-function findHeadings(text: string): Heading[] {
-  const headings: Heading[] = [];
+/** ATX headings outside fenced code, as CommonMark has them, with their offsets. */
+function findHeadings(text: string): (Heading & { start: number })[] {
+  const headings: (Heading & { start: number })[] = [];
   let fence: string | null = null;
   let start = 0;
   for (const line of text.split('\n')) {
-    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
     if (fence !== null) {
-      if (mark !== undefined && mark[0] === fence[0] && mark.length >= fence.length) fence = null;
-    } else if (mark !== undefined) {
-      fence = mark;
+      if (closesFence(line, fence)) fence = null;
     } else {
-      const hashes = /^ {0,3}(#{1,6})(?=[ \t\r]|$)/.exec(line);
-      if (hashes?.[1] !== undefined) {
-        const title = line.slice(hashes[0].length).trim();
-        headings.push({ start, level: hashes[1].length, title: withoutClosingHashes(title) });
-      }
+      fence = opensFence(line);
+      const heading = fence === null ? parseHeading(line) : null;
+      if (heading !== null) headings.push({ start, ...heading });
     }
     start += line.length + 1;
   }
   return headings;
+}
+
+/** The marks of an opening fence. Backticks with more of them behind are code in one line. */
+function opensFence(line: string): string | null {
+  const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line);
+  if (mark?.[1] === undefined) return null;
+  return mark[1].startsWith('`') && line.includes('`', mark[0].length) ? null : mark[1];
+}
+
+/** A fence is closed by as many of its marks or more, and nothing but space behind them. */
+function closesFence(line: string, fence: string): boolean {
+  const mark = /^ {0,3}(`{3,}|~{3,})[ \t\r]*$/.exec(line)?.[1];
+  return mark !== undefined && mark[0] === fence[0] && mark.length >= fence.length;
+}
+
+function parseHeading(line: string): Heading | null {
+  const hashes = /^ {0,3}(#{1,6})(?=[ \t\r]|$)/.exec(line);
+  if (hashes?.[1] === undefined) return null;
+  const title = withoutClosingHashes(line.slice(hashes[0].length).trim());
+  return { level: hashes[1].length, title };
 }
 
 /** `Title ##` is `Title`. Walked by hand: the obvious expression backtracks. */
@@ -160,7 +195,11 @@ function ambiguous(
   details: Record<string, unknown>,
 ): MemoryError {
   return new MemoryError('PATCH_AMBIGUOUS', message, {
-    details: { ...details, matches: starts.length, lines: toLines(text, starts.slice(0, NAMED_LINES)) },
+    details: {
+      ...details,
+      matches: starts.length,
+      lines: toLines(text, starts.slice(0, NAMED_LINES)),
+    },
   });
 }
 
@@ -169,7 +208,11 @@ function toLines(text: string, offsets: readonly number[]): number[] {
   let line = 1;
   let from = 0;
   return offsets.map((offset) => {
-    for (let at = text.indexOf('\n', from); at !== -1 && at < offset; at = text.indexOf('\n', from)) {
+    for (
+      let at = text.indexOf('\n', from);
+      at !== -1 && at < offset;
+      at = text.indexOf('\n', from)
+    ) {
       line += 1;
       from = at + 1;
     }

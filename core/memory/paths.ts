@@ -16,6 +16,8 @@ const FORBIDDEN = /[\\:*?"<>|%]/;
 // depends on the Unicode version of the runtime, and a path must not.
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 const EDGE_SPACE = /^\p{White_Space}|\p{White_Space}$/u;
+/** What no segment ends with, so that a prefix which does is cut short there. */
+const OPEN_END = /[./]$|\p{White_Space}$/u;
 
 /**
  * Takes a user id as it is, or throws `INVALID_USER_ID`: 1 to 128 of `A-Z a-z 0-9 . _ @ | : + = ~ -`,
@@ -54,7 +56,7 @@ export function parsePhysicalPath(value: unknown): FileKey {
   if (text.startsWith('users/')) {
     const slash = text.indexOf('/', 6);
     if (slash > 0) {
-      const scope = toScope(parseUserId(text.slice(6, slash)));
+      const scope = toScope(checkOwner(text.slice(6, slash)));
       return { scope, path: checkPath(text.slice(slash + 1)) };
     }
   }
@@ -69,7 +71,8 @@ export interface PathPrefix {
 
 /**
  * Takes the start of a virtual path: nothing for both roots, `user/`, `user/pro`, `shared/x/`.
- * A prefix is text: `user/pro` matches `user/profile.md` and `user/projects/a.md`.
+ * A prefix is text: `user/pro` matches `user/profile.md` and `user/projects/a.md`. Throws
+ * `INVALID_PATH` for what no path starts with, and for a dot segment at its end.
  */
 export function parseVirtualPrefix(value: unknown, userId: UserId): PathPrefix[] {
   const text = value === undefined || value === null ? '' : asText(value);
@@ -90,7 +93,8 @@ export function parseVirtualPrefix(value: unknown, userId: UserId): PathPrefix[]
 
 /**
  * Takes the start of a physical path: any text that a physical path can start with (`use`,
- * `users/al`, `users/alice/pro`). Throws `INVALID_PATH` for what no path starts with.
+ * `users/al`, `users/alice/pro`). Throws `INVALID_PATH` for what no path starts with, and for a
+ * dot segment at its end.
  */
 export function parsePhysicalPrefix(value: unknown): string {
   const text = asText(value);
@@ -101,7 +105,7 @@ export function parsePhysicalPrefix(value: unknown): string {
   }
   if (text.startsWith('users/')) {
     const slash = text.indexOf('/', 6);
-    parseUserId(slash < 0 ? text.slice(6) : text.slice(6, slash));
+    checkOwner(slash < 0 ? text.slice(6) : text.slice(6, slash));
     if (slash > 0) checkPrefix(text.slice(slash + 1));
     return text;
   }
@@ -118,17 +122,21 @@ export function toVirtualPath({ scope, path }: FileKey): string {
   return scope === 's' ? `shared/${path}` : `user/${path}`;
 }
 
-/** The last check before the database: throws unless scope and path are what the parsers let through. */
+/**
+ * The last check before the database, also of callers without types: throws `INVALID_USER_ID` or
+ * `INVALID_PATH` unless scope and path are what the parsers let through.
+ */
 export function assertFileKey({ scope, path }: FileKey): void {
   assertScope(scope);
-  checkPath(path);
+  checkPath(asText(path));
 }
 
-/** Throws unless the scope is `s` or `u:` and a user id. */
+/** Throws `INVALID_USER_ID` unless the scope is `s` or `u:` and a user id. */
 export function assertScope(scope: ScopeKey): void {
   if (scope === 's') return;
-  if (typeof scope !== 'string' || !scope.startsWith('u:'))
+  if (typeof scope !== 'string' || !scope.startsWith('u:')) {
     throw new MemoryError('INVALID_USER_ID');
+  }
   parseUserId(scope.slice(2));
 }
 
@@ -137,6 +145,7 @@ function asText(value: unknown): string {
   throw invalidPath('A path is text.');
 }
 
+/** Takes the path below a root. */
 function checkPath(path: string): string {
   // Bounded before anything is split or normalised: a path of 15 KB costs one comparison.
   if (path.length === 0) throw invalidPath('The path names no file.');
@@ -155,33 +164,40 @@ function checkPath(path: string): string {
   return path;
 }
 
-/** A prefix is a path whose last segment may be cut short or empty. */
+/**
+ * A prefix is a path, or becomes one with one more letter. `.` and `..` are refused although `..a`
+ * is a name: nobody asks for those, and a way up gets one answer everywhere.
+ */
 function checkPrefix(prefix: string): string {
   if (prefix === '') return prefix;
   if (prefix.length > PATH_LIMITS.bytes) throw tooLong();
-  const cut = prefix.lastIndexOf('/');
-  if (cut >= 0) checkPath(prefix.slice(0, cut));
-  const last = prefix.slice(cut + 1);
-  if (last !== '' && last !== '.' && last !== '..') {
-    if (FORBIDDEN.test(last) || INVISIBLE.test(last) || !last.isWellFormed()) {
-      throw invalidPath('The prefix has a character that no path has.');
-    }
-    if (last.normalize('NFC') !== last) throw invalidPath('A path is in Unicode form NFC.');
-  }
-  if (last === '.' || last === '..') throw invalidPath('A segment is not . or ..');
+  const last = prefix.slice(prefix.lastIndexOf('/') + 1);
+  if (isDotSegment(last.normalize('NFKC'))) throw invalidPath('A segment is not . or ..');
+  checkPath(OPEN_END.test(prefix) ? `${prefix}x` : prefix);
   return prefix;
+}
+
+/** The user of a physical path: what is wrong with it is wrong with the path. */
+function checkOwner(text: string): UserId {
+  if (USER_ID.test(text)) return text as UserId;
+  throw invalidPath('In a physical path users/ is followed by a user id.');
+}
+
+function isDotSegment(segment: string): boolean {
+  return segment === '.' || segment === '..';
 }
 
 function checkSegment(segment: string): void {
   if (segment === '') throw invalidPath('A path has no empty segment.');
-  if (segment === '.' || segment === '..') throw invalidPath('A segment is not . or ..');
+  if (isDotSegment(segment)) throw invalidPath('A segment is not . or ..');
   if (!segment.isWellFormed()) throw invalidPath('A path is well-formed Unicode.');
   if (Buffer.byteLength(segment) > PATH_LIMITS.segmentBytes) {
     throw invalidPath(`A segment has at most ${PATH_LIMITS.segmentBytes} bytes.`);
   }
   if (FORBIDDEN.test(segment)) throw invalidPath('A segment has none of \\ : * ? " < > | %');
-  if (INVISIBLE.test(segment))
+  if (INVISIBLE.test(segment)) {
     throw invalidPath('A segment has no control or invisible character.');
+  }
   if (EDGE_SPACE.test(segment)) throw invalidPath('A segment has no leading or trailing space.');
   if (segment.endsWith('.')) throw invalidPath('A segment has no trailing dot.');
 }
@@ -195,7 +211,7 @@ function checkUnicode(path: string): void {
   if (
     segments.length !== path.split('/').length ||
     compatible.includes('\\') ||
-    segments.some((segment) => segment === '.' || segment === '..')
+    segments.some(isDotSegment)
   ) {
     throw invalidPath('A path brings in no separator or dot segment under NFKC.');
   }

@@ -85,7 +85,10 @@ export function createRetention(deps: RetentionDependencies): Retention {
     timer = setTimeout(() => {
       running = round()
         .catch((error: unknown) => {
-          deps.log.warn({ code: toMemoryError(error).code, err: error }, 'the retention round failed');
+          deps.log.warn(
+            { code: toMemoryError(error).code, err: error },
+            'the retention round failed',
+          );
         })
         .finally(() => {
           if (!stopping.signal.aborted) schedule(PERIOD_MS);

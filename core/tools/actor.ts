@@ -5,12 +5,13 @@ const RESERVED = new Set(['admin', 'dream-agent', 'import', 'playground']);
 
 const DEFAULT_ACTOR = 'agent';
 const MAX_LENGTH = 64;
+const DASH = /[\p{Dash_Punctuation}\u2043\u2212]/gu;
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 /**
  * Takes the actor that a caller names, `agent` when it names none. Throws `INVALID_REQUEST` for a
- * reserved one (in any case or look-alike form), one over 64 characters, or one with invisible
- * characters or outer space.
+ * reserved one (in any case, in wide or styled letters, with any dash), one over 64 characters
+ * (Unicode code points), or one with invisible characters or outer space.
  */
 export function parseActor(value: string | undefined): string {
   if (value === undefined) return DEFAULT_ACTOR;
@@ -22,13 +23,15 @@ export function parseActor(value: string | undefined): string {
 }
 
 function findFault(value: string): string | null {
-  if (typeof value !== 'string' || value === '' || value.length > MAX_LENGTH) {
+  // No character has more than two UTF-16 units: an endless one is not taken apart.
+  const isBounded = typeof value === 'string' && value.length <= 2 * MAX_LENGTH;
+  if (!isBounded || value === '' || [...value].length > MAX_LENGTH) {
     return `must have 1 to ${MAX_LENGTH} characters`;
   }
   if (!value.isWellFormed() || INVISIBLE.test(value) || value.trim() !== value) {
     return 'must have no invisible characters and no outer space';
   }
-  if (RESERVED.has(value.normalize('NFKC').toLowerCase())) {
+  if (RESERVED.has(value.normalize('NFKC').replace(DASH, '-').toLowerCase())) {
     return `must not be one of ${[...RESERVED].join(', ')}: those are the service's own`;
   }
   return null;

@@ -24,30 +24,32 @@ const outputSchema = Type.Object({
   revisionId: revisionIdSchema,
 });
 
-export const memoryDelete: ToolDefinition<Static<typeof inputSchema>, Static<typeof outputSchema>> =
-  {
-    name: 'memory_delete',
-    title: 'Delete a memory file',
-    description: 'Deletes a memory file. Its history stays, and an operator can bring it back.',
-    inputSchema,
-    outputSchema,
-    readOnly: false,
-    requiresModel: false,
-    optional: true,
-    errorCodes: [
-      'INVALID_PATH',
-      'READ_ONLY_SCOPE',
-      'FILE_NOT_FOUND',
-      'VERSION_CONFLICT',
-      'IDEMPOTENCY_KEY_REUSED',
-    ],
-    example: {
-      arguments: { path: 'user/old-plan.md', reason: 'The plan was dropped.' },
-      result: {
-        path: 'user/old-plan.md',
-        version: 4,
-        revisionId: '019c1350-2d80-7002-b7d4-91e0c5a3d672',
-      },
+export const memoryDelete: ToolDefinition<
+  Static<typeof inputSchema>,
+  Static<typeof outputSchema>
+> = {
+  name: 'memory_delete',
+  title: 'Delete a memory file',
+  description: 'Deletes a memory file. Its history stays, and an operator can bring it back.',
+  inputSchema,
+  outputSchema,
+  readOnly: false,
+  requiresModel: false,
+  optional: true,
+  errorCodes: [
+    'INVALID_PATH',
+    'READ_ONLY_SCOPE',
+    'FILE_NOT_FOUND',
+    'VERSION_CONFLICT',
+    'IDEMPOTENCY_KEY_REUSED',
+  ],
+  example: {
+    arguments: { path: 'user/old-plan.md', reason: 'The plan was dropped.' },
+    result: {
+      path: 'user/old-plan.md',
+      version: 4,
+      revisionId: '019c1350-2d80-7002-b7d4-91e0c5a3d672',
     },
-    run: (services, args, call) => services.files.remove(args, call),
-  };
+  },
+  run: (services, args, call) => services.files.remove(args, call),
+};

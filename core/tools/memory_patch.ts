@@ -18,14 +18,19 @@ const inputSchema = Type.Object(
           {
             oldText: Type.String({
               minLength: 1,
-              description: 'Text of the file, exactly; it must occur once unless replaceAll is set.',
+              description:
+                'Text of the file, exactly; it must occur once unless replaceAll is set.',
             }),
             newText: Type.String({ description: 'What takes its place; empty removes it.' }),
             replaceAll: Type.Optional(Type.Boolean({ description: 'Replace every occurrence.' })),
           },
           strict,
         ),
-        { minItems: 1, maxItems: 100, description: 'Applied in order, each to what the one before left.' },
+        {
+          minItems: 1,
+          maxItems: 100,
+          description: 'Applied in order, each to what the one before left.',
+        },
       ),
     ),
     append: Type.Optional(
@@ -58,40 +63,42 @@ const outputSchema = Type.Object({
   unchanged: Type.Boolean({ description: 'The content is what it was: no revision was made.' }),
 });
 
-export const memoryPatch: ToolDefinition<Static<typeof inputSchema>, Static<typeof outputSchema>> =
-  {
-    name: 'memory_patch',
-    title: 'Patch a memory file',
-    description:
-      'Changes parts of a memory file: replaces exact texts, appends lines, or both. All of it applies, or nothing does.',
-    inputSchema,
-    outputSchema,
-    readOnly: false,
-    requiresModel: false,
-    errorCodes: [
-      'INVALID_PATH',
-      'INVALID_CONTENT',
-      'READ_ONLY_SCOPE',
-      'FILE_NOT_FOUND',
-      'VERSION_CONFLICT',
-      'PATCH_NOT_FOUND',
-      'PATCH_AMBIGUOUS',
-      'PAYLOAD_TOO_LARGE',
-      'IDEMPOTENCY_KEY_REUSED',
-    ],
-    example: {
-      arguments: {
-        path: 'user/profile.md',
-        edits: [{ oldText: 'Prefers tea.', newText: 'Prefers coffee.' }],
-        reason: 'The user changed their mind.',
-      },
-      result: {
-        path: 'user/profile.md',
-        version: 2,
-        revisionId: '019c1350-2d80-7001-9c12-0b7de1a45f3e',
-        replacements: 1,
-        unchanged: false,
-      },
+export const memoryPatch: ToolDefinition<
+  Static<typeof inputSchema>,
+  Static<typeof outputSchema>
+> = {
+  name: 'memory_patch',
+  title: 'Patch a memory file',
+  description:
+    'Changes parts of a memory file: replaces exact texts, appends lines, or both. All of it applies, or nothing does.',
+  inputSchema,
+  outputSchema,
+  readOnly: false,
+  requiresModel: false,
+  errorCodes: [
+    'INVALID_PATH',
+    'INVALID_CONTENT',
+    'READ_ONLY_SCOPE',
+    'FILE_NOT_FOUND',
+    'VERSION_CONFLICT',
+    'PATCH_NOT_FOUND',
+    'PATCH_AMBIGUOUS',
+    'PAYLOAD_TOO_LARGE',
+    'IDEMPOTENCY_KEY_REUSED',
+  ],
+  example: {
+    arguments: {
+      path: 'user/profile.md',
+      edits: [{ oldText: 'Prefers tea.', newText: 'Prefers coffee.' }],
+      reason: 'The user changed their mind.',
     },
-    run: (services, args, call) => services.files.patch(args, call),
-  };
+    result: {
+      path: 'user/profile.md',
+      version: 2,
+      revisionId: '019c1350-2d80-7001-9c12-0b7de1a45f3e',
+      replacements: 1,
+      unchanged: false,
+    },
+  },
+  run: (services, args, call) => services.files.patch(args, call),
+};

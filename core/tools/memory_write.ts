@@ -27,38 +27,40 @@ const outputSchema = Type.Object({
   unchanged: Type.Boolean({ description: 'It had that content already: no revision was made.' }),
 });
 
-export const memoryWrite: ToolDefinition<Static<typeof inputSchema>, Static<typeof outputSchema>> =
-  {
-    name: 'memory_write',
-    title: 'Write a memory file',
-    description:
-      'Creates a memory file or replaces its whole content. To change a part of a file, use memory_patch.',
-    inputSchema,
-    outputSchema,
-    readOnly: false,
-    requiresModel: false,
-    errorCodes: [
-      'INVALID_PATH',
-      'INVALID_CONTENT',
-      'READ_ONLY_SCOPE',
-      'VERSION_CONFLICT',
-      'PAYLOAD_TOO_LARGE',
-      'QUOTA_EXCEEDED',
-      'IDEMPOTENCY_KEY_REUSED',
-    ],
-    example: {
-      arguments: {
-        path: 'user/profile.md',
-        content: '# Profile\n\n- Prefers tea.\n',
-        reason: 'The user said so.',
-      },
-      result: {
-        path: 'user/profile.md',
-        version: 1,
-        revisionId: '019c1350-2d80-7000-8a31-6f4f1c2b9d10',
-        created: true,
-        unchanged: false,
-      },
+export const memoryWrite: ToolDefinition<
+  Static<typeof inputSchema>,
+  Static<typeof outputSchema>
+> = {
+  name: 'memory_write',
+  title: 'Write a memory file',
+  description:
+    'Creates a memory file or replaces its whole content. To change a part of a file, use memory_patch.',
+  inputSchema,
+  outputSchema,
+  readOnly: false,
+  requiresModel: false,
+  errorCodes: [
+    'INVALID_PATH',
+    'INVALID_CONTENT',
+    'READ_ONLY_SCOPE',
+    'VERSION_CONFLICT',
+    'PAYLOAD_TOO_LARGE',
+    'QUOTA_EXCEEDED',
+    'IDEMPOTENCY_KEY_REUSED',
+  ],
+  example: {
+    arguments: {
+      path: 'user/profile.md',
+      content: '# Profile\n\n- Prefers tea.\n',
+      reason: 'The user said so.',
     },
-    run: (services, args, call) => services.files.write(args, call),
-  };
+    result: {
+      path: 'user/profile.md',
+      version: 1,
+      revisionId: '019c1350-2d80-7000-8a31-6f4f1c2b9d10',
+      created: true,
+      unchanged: false,
+    },
+  },
+  run: (services, args, call) => services.files.write(args, call),
+};

@@ -68,8 +68,10 @@ export function createTools(deps: ToolsDependencies): Tools {
     const startedAt = deps.now();
     const toolCallId = deps.ids.next();
     const tool = tools.get(name);
-    const user = attemptParse(() => parseUserId(request.context?.userId));
-    const actor = attemptParse(() => reservedActor ?? parseActor(request.context.actor));
+    // From JavaScript anything may come; it is traced and refused like any other bad call.
+    const context: Partial<ToolRequest['context']> = request?.context ?? {};
+    const user = attemptParse(() => parseUserId(context.userId));
+    const actor = attemptParse(() => reservedActor ?? parseActor(context.actor));
     const trace = new RootTrace({
       id: deps.ids.next(),
       kind: 'tool',
@@ -79,8 +81,8 @@ export function createTools(deps: ToolsDependencies): Tools {
       tool: tool?.definition.name ?? null,
       actor: actor.value ?? 'agent',
       toolCallId,
-      callerToolCallId: parseCallerCallId(request.context?.toolCallId),
-      parent: parseTraceparent(request.traceparent),
+      callerToolCallId: parseCallerCallId(context.toolCallId),
+      parent: parseTraceparent(request?.traceparent),
       startedAt,
     });
     try {
@@ -119,7 +121,7 @@ export function createTools(deps: ToolsDependencies): Tools {
         ...(first === null ? {} : { replayed: true as const }),
       };
     } catch (thrown) {
-      const error = toMemoryError(thrown);
+      const error = toOwnError(thrown);
       error.traceId = trace.traceId;
       error.toolCallId = toolCallId;
       deps.queue.event(trace.finish(error));
@@ -179,6 +181,19 @@ function describe(definition: ToolDefinition, services: MemoryServices): ToolDes
     readOnly,
     available,
   };
+}
+
+/** An error that names another call already is copied: a driver may reject a group with one. */
+function toOwnError(thrown: unknown): MemoryError {
+  const error = toMemoryError(thrown);
+  if (error.toolCallId === undefined) return error;
+  const { code, message, status, details, retryAfterSeconds } = error;
+  return new MemoryError(code, message, {
+    cause: error.cause ?? error,
+    status,
+    ...(details === undefined ? {} : { details }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
 }
 
 type Parsed<T> = { value: T; error: null } | { value: null; error: unknown };

@@ -4,22 +4,18 @@ import type { SpanAttributes } from '../contracts/records.ts';
  * The attributes that an event may carry, in the one place where they are let through: counts,
  * sizes, versions, model names and token counts. What is not named here is not recorded.
  */
-const ALLOWED = new Set([
+const COUNTS = new Set([
   'bytes',
   'candidates',
   'created',
-  'degraded',
   'dimensions',
   'edits',
   'files',
   'hits',
   'inputTokens',
   'lines',
-  'mode',
-  'model',
   'outputTokens',
   'passages',
-  'provider',
   'queued',
   'replacements',
   'replayed',
@@ -34,17 +30,38 @@ const ALLOWED = new Set([
   'writes',
 ]);
 
+/** Those that may be text, too: names that the service or its configuration gives, no one's words. */
+const NAMES = new Set(['degraded', 'mode', 'model', 'provider']);
+
+/** In UTF-16 units. */
 const TEXT_LIMIT = 100;
 
-/** Keeps allowed attributes with short, finite values. Never throws. */
+/**
+ * Keeps allowed attributes: finite numbers, booleans, and under the names of names texts of at most
+ * 100 characters. Never throws.
+ */
 export function sanitiseAttributes(attributes: SpanAttributes | undefined): SpanAttributes {
   const kept: SpanAttributes = {};
-  if (attributes === undefined) return kept;
   for (const key in attributes) {
-    if (!ALLOWED.has(key)) continue;
-    const value = attributes[key];
-    if (typeof value === 'string') kept[key] = value.slice(0, TEXT_LIMIT);
-    else if (typeof value === 'boolean' || Number.isFinite(value)) kept[key] = value as number;
+    const isName = NAMES.has(key);
+    if (!isName && !COUNTS.has(key)) continue;
+    const value = read(attributes, key);
+    if (typeof value === 'boolean') kept[key] = value;
+    else if (typeof value === 'number' && Number.isFinite(value)) kept[key] = value;
+    else if (isName && typeof value === 'string') kept[key] = cut(value);
   }
   return kept;
+}
+
+/** A plugin's object may compute what it shows; a trace is worth no failed call. */
+function read(attributes: SpanAttributes, key: string): unknown {
+  try {
+    return attributes[key];
+  } catch {
+    return null;
+  }
+}
+
+function cut(text: string): string {
+  return text.slice(0, TEXT_LIMIT).toWellFormed();
 }

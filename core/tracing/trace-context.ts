@@ -9,12 +9,15 @@ export interface TraceContext {
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 const ALL_ZERO = /^0+$/;
 
+/** A later version may be longer than this one's 55 characters, but not without end. */
+const MAX_LENGTH = 512;
+
 /**
  * Takes a `traceparent` header as W3C Trace Context level 1 says; `null` for one that is absent or
- * not valid, which starts a new trace.
+ * not valid, or has more than 512 characters, which starts a new trace.
  */
 export function parseTraceparent(header: string | null | undefined): TraceContext | null {
-  if (header === null || header === undefined || header.length > 512) return null;
+  if (typeof header !== 'string' || header.length > MAX_LENGTH) return null;
   const match = TRACEPARENT.exec(header.trim());
   if (match === null) return null;
   const [, version, traceId, spanId, more] = match;

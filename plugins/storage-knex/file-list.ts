@@ -19,9 +19,9 @@ import { compareText, successorOf } from './text-range.ts';
 /** How each sort is walked. `path` goes scope by scope, and is written out below. */
 const SORTS = {
   updatedAt: { column: 'updated_at', index: 'svc_file_updated' },
-  size: { column: 'size', index: 'svc_file_size' },
-  writes: { column: 'writes', index: 'svc_file_writes' },
-} as const satisfies Partial<Record<FileSort, { column: string; index: string }>>;
+  size: { column: 'size', index: null },
+  writes: { column: 'writes', index: null },
+} as const satisfies Partial<Record<FileSort, { column: string; index: string | null }>>;
 
 /** The files of all scopes that exist, by one of the sorts. */
 export async function listAllFiles(
@@ -161,7 +161,7 @@ function byColumn(
   range: PrefixRange,
   filters: Filters,
   page: PageRequest,
-  { column, index }: { column: string; index: string },
+  { column, index }: { column: string; index: string | null },
 ): KeysetQuery<FileListing> {
   const after = parsePageKey(page.after, ['number', 'number', 'string']);
   return {

@@ -4,6 +4,7 @@ import { createConfigStore } from './config.ts';
 import type { Database } from './database.ts';
 import { createFileStore } from './files.ts';
 import { IdSkewKeeper } from './id-skew.ts';
+import { createIndexStore } from './index-store.ts';
 import { createLeaseStore } from './leases.ts';
 import { createLogStore } from './log.ts';
 import { createRevisionStore } from './revisions.ts';
@@ -27,5 +28,6 @@ export function createStorage(database: Database): Storage {
     audit: createAuditStore(database),
     config: createConfigStore(database, skew),
     leases: createLeaseStore(database),
+    index: createIndexStore(database),
   };
 }

@@ -8,92 +8,107 @@ import { successorOf } from '../text-range.ts';
 /** Bytes of content that one statement takes at most; a single row may be longer. */
 const PACK_BYTES = 4 * 1024 * 1024;
 
+/** The dialect of one SQLite. */
+export interface SqliteDialect extends Dialect {
+  /** Takes the SQLite's version; until then the newest is meant. */
+  adaptTo(version: string): void;
+}
+
 const NOW_MS = "cast(unixepoch('subsec') * 1000 as integer)";
 
 /**
- * Rows cross to SQLite as one JSON text, read with `json_each`, and their contents and binary
+ * Rows cross to SQLite as one JSON text, read with `jsonb_each`, and their contents and binary
  * columns beside it as one blob that the statement cuts up: so any number of rows is one prepared
  * statement. Binding each value of a row instead takes the same time in all, but six times as much
  * of it on the event loop (16 µs against 3 µs for a revision).
  */
-export const sqliteDialect: Dialect = {
-  name: 'sqlite',
+export function createSqliteDialect(): SqliteDialect {
+  // Three times as fast (7 µs for a revision against 22 µs), but SQLite has it since 3.51 alone.
+  let each = 'jsonb_each';
+  return {
+    name: 'sqlite',
 
-  columnType(kind) {
-    return COLUMN_TYPES[kind];
-  },
+    adaptTo(version) {
+      const [major = 0, minor = 0] = version.split('.').map(Number);
+      each = major > 3 || minor >= 51 ? 'jsonb_each' : 'json_each';
+    },
 
-  tableSuffix(table) {
-    return table.clustered ? ' without rowid, strict' : ' strict';
-  },
+    columnType(kind) {
+      return COLUMN_TYPES[kind];
+    },
 
-  createIndex(knex, index) {
-    const bindings = [index.name, index.table, ...index.columns];
-    const columns = index.columns.map(() => '??').join(', ');
-    const unique = index.unique === true ? 'unique ' : '';
-    const where = index.where === undefined ? '' : ` where ${index.where}`;
-    return knex
-      .raw(`create ${unique}index if not exists ?? on ?? (${columns})${where}`, bindings)
-      .toQuery();
-  },
+    tableSuffix(table) {
+      return table.clustered ? ' without rowid, strict' : ' strict';
+    },
 
-  async hasIndex(knex, index) {
-    const rows = await knex('sqlite_master').where({ type: 'index', name: index.name }).limit(1);
-    return rows.length > 0;
-  },
+    createIndex(knex, index) {
+      const bindings = [index.name, index.table, ...index.columns];
+      const columns = index.columns.map(() => '??').join(', ');
+      const unique = index.unique === true ? 'unique ' : '';
+      const where = index.where === undefined ? '' : ` where ${index.where}`;
+      return knex
+        .raw(`create ${unique}index if not exists ?? on ?? (${columns})${where}`, bindings)
+        .toQuery();
+    },
 
-  async insertRows(executor, set) {
-    const statement = insertStatement(set);
-    for (const { cells, pack } of packRows(set)) {
-      await executor.run(statement, pack === null ? [cells] : [cells, pack]);
-    }
-  },
+    async hasIndex(knex, index) {
+      const rows = await knex('sqlite_master').where({ type: 'index', name: index.name }).limit(1);
+      return rows.length > 0;
+    },
 
-  keySet(columns, rows): KeySet {
-    const sql = columns.map(({ name, kind }, index) => {
-      const value = `value->>${index}`;
-      return `${kind === 'id' || kind === 'hash' ? `unhex(${value})` : value} as ${name}`;
-    });
-    const cells = rows.map((row) =>
-      row.map((value, index) => toCell(columns[index]?.kind ?? 'text', value)),
-    );
-    return {
-      sql: `(select ${sql.join(', ')} from json_each(?))`,
-      parameters: [JSON.stringify(cells)],
-    };
-  },
+    async insertRows(executor, set) {
+      const statement = insertStatement(set, each);
+      for (const { cells, pack } of packRows(set)) {
+        await executor.run(statement, pack === null ? [cells] : [pack, cells]);
+      }
+    },
 
-  // The one writer holds the database's write lock.
-  forUpdate: '',
+    keySet(columns, rows): KeySet {
+      const sql = columns.map(({ name, kind }, index) => {
+        const value = `value->>${index}`;
+        return `${kind === 'id' || kind === 'hash' ? `unhex(${value})` : value} as ${name}`;
+      });
+      const cells = rows.map((row) =>
+        row.map((value, index) => toCell(columns[index]?.kind ?? 'text', value)),
+      );
+      return {
+        sql: `(select ${sql.join(', ')} from ${each}(?))`,
+        parameters: [JSON.stringify(cells)],
+      };
+    },
 
-  nowMs: NOW_MS,
+    // The one writer holds the database's write lock.
+    forUpdate: '',
 
-  claimLease:
-    'insert into svc_lease (name, holder, fence, expires_at)' +
-    ` values (?, ?, 1, ${NOW_MS} + ?) on conflict (name) do update` +
-    ' set holder = excluded.holder, fence = svc_lease.fence + 1, expires_at = excluded.expires_at' +
-    ` where svc_lease.expires_at <= ${NOW_MS} or svc_lease.holder = excluded.holder`,
+    nowMs: NOW_MS,
 
-  byteLength(column) {
-    return `octet_length(${column})`;
-  },
+    claimLease:
+      'insert into svc_lease (name, holder, fence, expires_at)' +
+      ` values (?, ?, 1, ${NOW_MS} + ?) on conflict (name) do update` +
+      ' set holder = excluded.holder, fence = svc_lease.fence + 1, expires_at = excluded.expires_at' +
+      ` where svc_lease.expires_at <= ${NOW_MS} or svc_lease.holder = excluded.holder`,
 
-  containsText(text) {
-    return `instr(lower(${text}), ?) > 0`;
-  },
+    byteLength(column) {
+      return `octet_length(${column})`;
+    },
 
-  concat(...parts) {
-    return parts.join(' || ');
-  },
+    containsText(text) {
+      return `instr(lower(${text}), ?) > 0`;
+    },
 
-  byIndex(table, alias, index) {
-    return index === null ? `${table} as ${alias}` : `${table} as ${alias} indexed by ${index}`;
-  },
+    concat(...parts) {
+      return parts.join(' || ');
+    },
 
-  folderEntries,
+    byIndex(table, alias, index) {
+      return index === null ? `${table} as ${alias}` : `${table} as ${alias} indexed by ${index}`;
+    },
 
-  translateError: translateSqliteError,
-};
+    folderEntries,
+
+    translateError: translateSqliteError,
+  };
+}
 
 const COLUMN_TYPES: Record<ColumnKind, string> = {
   integer: 'integer',
@@ -109,17 +124,18 @@ const COLUMN_TYPES: Record<ColumnKind, string> = {
 /** Statements by table, columns and conflict: the stores' literals, so a small fixed set. */
 const insertStatements = new Map<string, string>();
 
-function insertStatement({ table, columns, conflict }: RowSet): string {
-  const cacheKey = JSON.stringify([table.name, columns, conflict]);
+function insertStatement(set: RowSet, each: string): string {
+  const { table, columns, conflict } = set;
+  const cacheKey = JSON.stringify([table.name, columns, conflict, each]);
   const known = insertStatements.get(cacheKey);
   if (known !== undefined) return known;
   let place = 0;
   const values = columns.map((column) => {
     switch (kindOf(table, column)) {
       case 'content':
-        return `cast(substr(?2, value->>${place++}, value->>${place++}) as text)`;
+        return `cast(substr(p.pack, value->>${place++}, value->>${place++}) as text)`;
       case 'bytes':
-        return `substr(?2, value->>${place++}, value->>${place++})`;
+        return `substr(p.pack, value->>${place++}, value->>${place++})`;
       case 'id':
       case 'hash':
         return `unhex(value->>${place++})`;
@@ -130,7 +146,8 @@ function insertStatement({ table, columns, conflict }: RowSet): string {
   const names = columns.map((column) => `\`${column}\``).join(', ');
   const statement =
     // Without the WHERE, ON CONFLICT would be read as a join's condition.
-    `insert into ${table.name} (${names}) select ${values.join(', ')} from json_each(?1) where true` +
+    `insert into ${table.name} (${names}) select ${values.join(', ')}` +
+    ` from ${hasPack(set) ? '(select ? as pack) p cross join ' : ''}${each}(?) where true` +
     conflictClause(table.name, conflict);
   insertStatements.set(cacheKey, statement);
   return statement;
@@ -161,7 +178,6 @@ function* packRows({
   rows,
 }: RowSet): Generator<{ cells: string; pack: Buffer | null }> {
   const kinds = columns.map((column) => kindOf(table, column));
-  const hasPack = kinds.includes('content') || kinds.includes('bytes');
   let cells: CellValue[][] = [];
   let parts: Uint8Array[] = [];
   let size = 0;
@@ -190,8 +206,15 @@ function* packRows({
     }
   }
   if (cells.length > 0) {
-    yield { cells: JSON.stringify(cells), pack: hasPack ? Buffer.concat(parts, size) : null };
+    yield {
+      cells: JSON.stringify(cells),
+      pack: hasPack({ table, columns }) ? Buffer.concat(parts, size) : null,
+    };
   }
+}
+
+function hasPack({ table, columns }: Pick<RowSet, 'table' | 'columns'>): boolean {
+  return columns.some((column) => ['content', 'bytes'].includes(kindOf(table, column)));
 }
 
 function toCell(kind: ColumnKind, value: CellValue): CellValue {
@@ -304,7 +327,8 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-function translateSqliteError(error: unknown): MemoryError {
+/** The one place where SQLite's own errors become the service's. */
+export function translateSqliteError(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
   const code = codeOf(error);
   if (/^SQLITE_(?:FULL|IOERR|READONLY)/.test(code)) {

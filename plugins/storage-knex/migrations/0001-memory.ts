@@ -58,16 +58,8 @@ export const memory: Migration = {
       integer('chain_bytes'),
     ]),
     index('svc_file_no', 'svc_file', ['scope_id', 'file_no'], { unique: true }),
+    // The other sorts walk all files: two more indexes would cost each write a fifth.
     index('svc_file_updated', 'svc_file', ['updated_at', 'scope_id', 'path'], {
-      where: 'deleted_at is null',
-    }),
-    index('svc_file_size', 'svc_file', ['size', 'scope_id', 'path'], {
-      where: 'deleted_at is null',
-    }),
-    index('svc_file_writes', 'svc_file', ['writes', 'scope_id', 'path'], {
-      where: 'deleted_at is null',
-    }),
-    index('svc_file_scope_updated', 'svc_file', ['scope_id', 'updated_at'], {
       where: 'deleted_at is null',
     }),
 
@@ -116,6 +108,9 @@ export const memory: Migration = {
     index('svc_revision_tool_call', 'svc_revision', ['tool_call_id', 'id'], {
       where: 'tool_call_id is not null',
     }),
+    index('svc_revision_trace', 'svc_revision', ['trace_id', 'id'], {
+      where: 'trace_id is not null',
+    }),
     index('svc_revision_run', 'svc_revision', ['run_id', 'id'], { where: 'run_id is not null' }),
     // Nearly every row is an agent's: those are found by walking all.
     index('svc_revision_actor', 'svc_revision', ['actor', 'id'], { where: "actor <> 'agent'" }),
@@ -139,6 +134,9 @@ export const memory: Migration = {
     index('svc_access_log_file', 'svc_access_log', ['scope_id', 'file_no', 'id']),
     index('svc_access_log_tool_call', 'svc_access_log', ['tool_call_id', 'id'], {
       where: 'tool_call_id is not null',
+    }),
+    index('svc_access_log_trace', 'svc_access_log', ['trace_id', 'id'], {
+      where: 'trace_id is not null',
     }),
     index('svc_access_log_revision', 'svc_access_log', ['revision_id', 'id'], {
       where: 'revision_id is not null',

@@ -1,0 +1,246 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Logger } from '../contracts/plugin.ts';
+import type { ScopeKey } from '../contracts/records.ts';
+import type {
+  IndexChanges,
+  IndexDocument,
+  IndexStore,
+  IndexTask,
+  IndexUpdate,
+  PostingNeed,
+  PostingRow,
+} from '../contracts/storage.ts';
+import { toMemoryError } from '../errors.ts';
+import { packTerms, unpackTerms } from '../search/document-terms.ts';
+import { indexFile } from '../search/index-file.ts';
+import { bucketOf, encodeFile, isIndexDamage, replaceFile } from '../search/postings.ts';
+import { TOKENISER_VERSION } from '../search/tokenise.ts';
+
+/** Files in one update: enough for files of one user to share their rows, not more than a moment. */
+const BATCH_FILES = 64;
+/** Writes that come close together are indexed together. */
+const DELAY_MS = 25;
+/** Files of another tokeniser that are marked at a time. */
+const REFRESH_FILES = 500;
+const RETRY_MS = 1_000;
+/** Tokenising pauses this often, so that requests go on. */
+const SLICE_MS = 5;
+
+/** Brings the search index up to date behind the writes. */
+export interface Indexer {
+  /** Something was written, or found to be behind. Cheap. */
+  wake(): void;
+  /** Marks what another tokeniser indexed, in the background. */
+  refresh(): void;
+  /** Makes a scope's index anew, in the background: it was found to be damaged. */
+  rebuild(scope: ScopeKey): void;
+  /** Works until nothing is behind: for `memory-service reindex`. `progress` gets the files done. */
+  drain(progress?: (done: number) => void): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Makes the indexer; it sleeps until it is woken. */
+export function createIndexer(deps: { store: IndexStore; log: Logger }): Indexer {
+  const { store, log } = deps;
+  let timer: NodeJS.Timeout | null = null;
+  let working: Promise<void> | null = null;
+  let isStopped = false;
+  let isStale = false;
+  const damaged = new Set<ScopeKey>();
+
+  function schedule(delay: number): void {
+    if (timer !== null || isStopped) return;
+    timer = setTimeout(() => {
+      timer = null;
+      working ??= round().finally(() => {
+        working = null;
+      });
+    }, delay);
+    timer.unref();
+  }
+
+  async function round(): Promise<void> {
+    try {
+      if (isStale) {
+        const marked = await store.markBehind(TOKENISER_VERSION, REFRESH_FILES);
+        isStale = marked > 0;
+        if (marked > 0) log.info({ files: marked }, 'files of another tokeniser are indexed anew');
+      }
+      for (const scope of damaged) {
+        const files = await store.forget(scope);
+        damaged.delete(scope);
+        log.warn({ files }, 'a damaged search index is made anew');
+      }
+      const done = await step();
+      if (done > 0 || isStale) schedule(0);
+    } catch (error) {
+      log.warn(
+        { code: toMemoryError(error).code, err: error },
+        'the search index could not be updated',
+      );
+      schedule(RETRY_MS);
+    }
+  }
+
+  /** Brings one batch up to date; how many files it tried. */
+  async function step(): Promise<number> {
+    const tasks = await store.tasks(BATCH_FILES);
+    for (const [scope, own] of groupByScope(tasks)) {
+      if (isStopped) break;
+      try {
+        await updateScope(store, scope, own);
+      } catch (error) {
+        if (!isIndexDamage(error)) throw error;
+        damaged.add(scope);
+      }
+    }
+    return tasks.length;
+  }
+
+  return {
+    wake: () => schedule(DELAY_MS),
+    refresh() {
+      isStale = true;
+      schedule(DELAY_MS);
+    },
+    rebuild(scope) {
+      damaged.add(scope);
+      schedule(DELAY_MS);
+    },
+    async drain(progress) {
+      await working;
+      let done = 0;
+      for (let count = await step(); count > 0 && !isStopped; count = await step()) {
+        done += count;
+        progress?.(done);
+      }
+    },
+    async stop() {
+      isStopped = true;
+      if (timer !== null) clearTimeout(timer);
+      await working;
+    },
+  };
+}
+
+function groupByScope(tasks: readonly IndexTask[]): Map<ScopeKey, IndexTask[]> {
+  const groups = new Map<ScopeKey, IndexTask[]>();
+  for (const task of tasks) {
+    const group = groups.get(task.scope);
+    if (group === undefined) groups.set(task.scope, [task]);
+    else group.push(task);
+  }
+  return groups;
+}
+
+/** A file as it is to be in the index; `null` for one that is gone. */
+interface Prepared {
+  version: number;
+  indexed: {
+    payloads: ReadonlyMap<string, Uint8Array>;
+    /** Packed for its document, and with each term's hash. */
+    terms: Uint8Array;
+    hashes: ReadonlyMap<string, bigint>;
+  } | null;
+}
+
+/** Reads and tokenises outside the transaction; what changed meanwhile is left for the next round. */
+async function updateScope(
+  store: IndexStore,
+  scope: ScopeKey,
+  tasks: readonly IndexTask[],
+): Promise<void> {
+  const files = await store.snapshot((view) => view.contents(tasks));
+  const prepared = new Map<number, Prepared>();
+  let sliceEnd = performance.now() + SLICE_MS;
+  for (const { fileNo, version, path, content } of files) {
+    prepared.set(fileNo, { version, indexed: content === null ? null : prepare(content, path) });
+    if (performance.now() < sliceEnd) continue;
+    await nextTurn();
+    sliceEnd = performance.now() + SLICE_MS;
+  }
+  const current = tasks.filter((task) => prepared.get(task.fileNo)?.version === task.version);
+  if (current.length > 0) await store.update(scope, current, planUpdate(prepared));
+}
+
+function prepare(content: string, path: string): NonNullable<Prepared['indexed']> {
+  const payloads = encodeFile(indexFile(content, path));
+  const terms = packTerms(payloads);
+  return { payloads, terms, hashes: unpackTerms(terms) };
+}
+
+/**
+ * The pure part of an update: only rows of terms whose postings in the file changed are read and
+ * written.
+ */
+function planUpdate(prepared: ReadonlyMap<number, Prepared>): IndexUpdate {
+  let changes: { fileNo: number; version: number; touched: Map<string, Uint8Array | null> }[] = [];
+  return {
+    needs(documents, due) {
+      const known = new Map(documents.map((document) => [document.fileNo, document]));
+      changes = due.flatMap(({ fileNo, version }) => {
+        const file = prepared.get(fileNo);
+        if (file === undefined || file.version !== version) return [];
+        return [{ fileNo, version, touched: findTouched(known.get(fileNo), file) }];
+      });
+      return listNeeds(changes);
+    },
+    apply: (rows) => applyChanges(rows, changes, prepared),
+  };
+}
+
+function findTouched(
+  document: IndexDocument | undefined,
+  { indexed }: Prepared,
+): Map<string, Uint8Array | null> {
+  const touched = new Map<string, Uint8Array | null>();
+  const old = document === undefined ? new Map<string, bigint>() : unpackTerms(document.terms);
+  for (const term of old.keys()) if (indexed?.payloads.has(term) !== true) touched.set(term, null);
+  for (const [term, payload] of indexed?.payloads ?? []) {
+    if (old.get(term) !== indexed?.hashes.get(term)) touched.set(term, payload);
+  }
+  return touched;
+}
+
+function listNeeds(
+  changes: readonly { fileNo: number; touched: ReadonlyMap<string, unknown> }[],
+): PostingNeed {
+  const needs = new Map<string, { term: string; bucket: number }>();
+  for (const { fileNo, touched } of changes) {
+    const bucket = bucketOf(fileNo);
+    for (const term of touched.keys()) needs.set(`${bucket} ${term}`, { term, bucket });
+  }
+  return [...needs.values()];
+}
+
+function applyChanges(
+  rows: readonly PostingRow[],
+  changes: readonly {
+    fileNo: number;
+    version: number;
+    touched: ReadonlyMap<string, Uint8Array | null>;
+  }[],
+  prepared: ReadonlyMap<number, Prepared>,
+): IndexChanges {
+  const blobs = new Map<string, Uint8Array | null>();
+  for (const { term, bucket, blob } of rows) blobs.set(`${bucket} ${term}`, blob);
+  const postings = new Map<string, { term: string; bucket: number; blob: Uint8Array | null }>();
+  const documents: IndexDocument[] = [];
+  const removed: number[] = [];
+  for (const { fileNo, version, touched } of changes) {
+    const bucket = bucketOf(fileNo);
+    for (const [term, payload] of touched) {
+      const key = `${bucket} ${term}`;
+      const blob = replaceFile(blobs.get(key) ?? null, fileNo, payload);
+      blobs.set(key, blob);
+      postings.set(key, { term, bucket, blob });
+    }
+    const indexed = prepared.get(fileNo)?.indexed ?? null;
+    if (indexed === null) removed.push(fileNo);
+    else {
+      const { terms } = indexed;
+      documents.push({ fileNo, version, tokeniserVersion: TOKENISER_VERSION, terms });
+    }
+  }
+  return { postings: [...postings.values()], documents, removed };
+}

@@ -1,0 +1,461 @@
+import type { ScopeKey } from '../../core/contracts/records.ts';
+import type {
+  BehindFile,
+  IndexChanges,
+  IndexDocument,
+  IndexedScope,
+  IndexFileKey,
+  IndexStore,
+  IndexTask,
+  IndexUpdate,
+  IndexView,
+  PostingNeed,
+  PostingRow,
+} from '../../core/contracts/storage.ts';
+import { assertScope } from '../../core/memory/paths.ts';
+import type { Database } from './database.ts';
+import type { Dialect, Executor, Row } from './dialect.ts';
+import {
+  FILE_COLUMNS,
+  toFileRecord,
+  toFileState,
+  toInteger,
+  toIntegerOrNull,
+  toText,
+} from './rows.ts';
+import { toScopeId } from './scope-id.ts';
+import { tableOf } from './tables.ts';
+import { successorOf } from './text-range.ts';
+
+/** The search index. Its rows are core's: here they are only kept. */
+export function createIndexStore(database: Database): IndexStore {
+  const { dialect } = database;
+  // Where the last look at the queue ended, so that no scope waits behind busier ones for ever.
+  let lastScopeId = -1;
+  return {
+    snapshot: (read) => database.snapshot((executor) => read(createView(executor, dialect))),
+
+    tasks: (limit) =>
+      database.read(async (executor) => {
+        const tasks = await readTasks(executor, lastScopeId, limit);
+        if (tasks.length < limit && lastScopeId >= 0) {
+          const seen = new Set(tasks.map(({ scope, fileNo }) => `${scope} ${fileNo}`));
+          for (const task of await readTasks(executor, -1, limit - tasks.length)) {
+            if (!seen.has(`${task.scope} ${task.fileNo}`)) tasks.push(task);
+          }
+        }
+        const last = tasks.at(-1);
+        lastScopeId = last === undefined ? -1 : toScopeId(last.scope);
+        return tasks;
+      }),
+
+    async update(scope, tasks, update) {
+      assertScope(scope);
+      await database.write((executor) => updateScope(executor, dialect, scope, tasks, update));
+    },
+
+    markBehind: (tokeniserVersion, limit) =>
+      database.write((executor) => markBehind(executor, tokeniserVersion, limit)),
+
+    async forget(scope) {
+      assertScope(scope);
+      return await database.write(async (executor) => {
+        const scopeId = toScopeId(scope);
+        for (const table of [
+          'svc_posting',
+          'svc_index_doc',
+          'svc_index_state',
+          'svc_index_queue',
+        ]) {
+          await executor.run(`delete from ${table} where scope_id = ?`, [scopeId]);
+        }
+        return await executor.run(
+          'insert into svc_index_queue (scope_id, file_no, version)' +
+            ' select scope_id, file_no, version from svc_file' +
+            ' where scope_id = ? and deleted_at is null',
+          [scopeId],
+        );
+      });
+    },
+
+    scopes: (after, limit) =>
+      database.read(async (executor) => {
+        const rows = await executor.all(
+          'select scope from svc_scope where files > 0 and scope > ? order by scope limit ?',
+          [after ?? '', limit],
+        );
+        return rows.map((row) => toText(row['scope']) as ScopeKey);
+      }),
+  };
+}
+
+async function readTasks(
+  executor: Executor,
+  afterScopeId: number,
+  limit: number,
+): Promise<IndexTask[]> {
+  const rows = await executor.all(
+    'select s.scope, q.file_no, q.version from svc_index_queue q' +
+      ' cross join svc_scope s on s.scope_id = q.scope_id' +
+      ' where q.scope_id > ? order by q.scope_id, q.file_no limit ?',
+    [afterScopeId, limit],
+  );
+  return rows.map((row) => ({
+    scope: toText(row['scope']) as ScopeKey,
+    fileNo: toInteger(row['file_no']),
+    version: toInteger(row['version']),
+  }));
+}
+
+// Scopes come as keys, numbers with their texts: the number alone is a hash.
+const SCOPE_KEY = [
+  { name: 'scope_id', kind: 'integer' },
+  { name: 'scope', kind: 'key' },
+] as const;
+
+function createView(executor: Executor, dialect: Dialect): IndexView {
+  const scopeKeys = (scopes: readonly ScopeKey[]) =>
+    dialect.keySet(
+      SCOPE_KEY,
+      scopes.map((scope) => [toScopeId(scope), scope]),
+    );
+  const fileKeys = (keys: readonly IndexFileKey[]) =>
+    dialect.keySet(
+      [...SCOPE_KEY, { name: 'file_no', kind: 'integer' }],
+      keys.map(({ scope, fileNo }) => [toScopeId(scope), scope, fileNo]),
+    );
+
+  return {
+    async open(scopes, terms) {
+      scopes.forEach(assertScope);
+      const found = new Map(
+        scopes.map((scope): [ScopeKey, MutableScope] => [
+          scope,
+          { state: { generation: 0, tokeniserVersion: null }, behind: [], rows: [] },
+        ]),
+      );
+      await readStates(executor, scopeKeys(scopes), found);
+      await readBehind(executor, scopeKeys(scopes), found);
+      await readPostings(executor, dialect, scopes, terms, found);
+      return scopes.map((scope) => found.get(scope) as IndexedScope);
+    },
+
+    async files(keys) {
+      if (keys.length === 0) return [];
+      const rows = await selectFiles(executor, fileKeys(keys), false);
+      return rows.map((row) => toFileRecord(toText(row['scope']) as ScopeKey, row));
+    },
+
+    async contents(keys) {
+      if (keys.length === 0) return [];
+      const rows = await selectFiles(executor, fileKeys(keys), true);
+      return rows.map((row) => toFileState(toText(row['scope']) as ScopeKey, row));
+    },
+
+    async fileNos(scope, prefix) {
+      assertScope(scope);
+      const end = successorOf(prefix);
+      const rows = await executor.all(
+        'select f.file_no from svc_scope s cross join svc_file f on f.scope_id = s.scope_id' +
+          ' where s.scope_id = ? and s.scope = ? and f.deleted_at is null and f.path >= ?' +
+          (end === null ? '' : ' and f.path < ?'),
+        [toScopeId(scope), scope, prefix, ...(end === null ? [] : [end])],
+      );
+      return rows.map((row) => toInteger(row['file_no']));
+    },
+
+    async terms(scope, prefix, limit) {
+      assertScope(scope);
+      const end = successorOf(prefix);
+      const rows = await executor.all(
+        'select distinct p.term from svc_scope s cross join svc_posting p on p.scope_id = s.scope_id' +
+          ' where s.scope_id = ? and s.scope = ? and p.term >= ?' +
+          `${end === null ? '' : ' and p.term < ?'} order by p.term limit ?`,
+        [toScopeId(scope), scope, prefix, ...(end === null ? [] : [end]), limit],
+      );
+      return rows.map((row) => toText(row['term']));
+    },
+  };
+}
+
+interface MutableScope extends IndexedScope {
+  behind: BehindFile[];
+  rows: PostingRow[];
+}
+
+type Keys = ReturnType<Dialect['keySet']>;
+
+// One order of the join for all: from the few keys to their rows.
+const FROM_SCOPES = (keys: Keys) =>
+  `from ${keys.sql} k cross join svc_scope s on s.scope_id = k.scope_id and s.scope = k.scope`;
+
+async function readStates(
+  executor: Executor,
+  keys: Keys,
+  found: ReadonlyMap<ScopeKey, MutableScope>,
+): Promise<void> {
+  const rows = await executor.all(
+    `select k.scope, i.generation, i.tokeniser_version ${FROM_SCOPES(keys)}` +
+      ' cross join svc_index_state i on i.scope_id = s.scope_id',
+    keys.parameters,
+  );
+  for (const row of rows) {
+    const scope = found.get(toText(row['scope']) as ScopeKey);
+    if (scope === undefined) continue;
+    scope.state = {
+      generation: toInteger(row['generation']),
+      tokeniserVersion: toIntegerOrNull(row['tokeniser_version']),
+    };
+  }
+}
+
+async function readBehind(
+  executor: Executor,
+  keys: Keys,
+  found: ReadonlyMap<ScopeKey, MutableScope>,
+): Promise<void> {
+  const rows = await executor.all(
+    `select k.scope, f.file_no, f.version, f.updated_at, f.size, f.deleted_at ${FROM_SCOPES(keys)}` +
+      ' cross join svc_index_queue q on q.scope_id = s.scope_id' +
+      ' cross join svc_file f on f.scope_id = q.scope_id and f.file_no = q.file_no',
+    keys.parameters,
+  );
+  for (const row of rows) {
+    found.get(toText(row['scope']) as ScopeKey)?.behind.push({
+      fileNo: toInteger(row['file_no']),
+      version: toInteger(row['version']),
+      updatedAt: toInteger(row['updated_at']),
+      size: toInteger(row['size']),
+      isDeleted: row['deleted_at'] !== null,
+    });
+  }
+}
+
+async function readPostings(
+  executor: Executor,
+  dialect: Dialect,
+  scopes: readonly ScopeKey[],
+  terms: readonly string[],
+  found: ReadonlyMap<ScopeKey, MutableScope>,
+): Promise<void> {
+  const keys = dialect.keySet(
+    [...SCOPE_KEY, { name: 'term', kind: 'key' }],
+    scopes.flatMap((scope) => terms.map((term) => [toScopeId(scope), scope, term])),
+  );
+  const rows = await executor.all(
+    `select k.scope, p.term, p.bucket, p.postings ${FROM_SCOPES(keys)}` +
+      ' cross join svc_posting p on p.scope_id = s.scope_id and p.term = k.term',
+    keys.parameters,
+  );
+  for (const row of rows) {
+    found.get(toText(row['scope']) as ScopeKey)?.rows.push(toPostingRow(row));
+  }
+}
+
+function toPostingRow(row: Row): PostingRow {
+  return {
+    term: toText(row['term']),
+    bucket: toInteger(row['bucket']),
+    blob: row['postings'] as Uint8Array,
+  };
+}
+
+async function selectFiles(executor: Executor, keys: Keys, withContent: boolean): Promise<Row[]> {
+  return await executor.all(
+    `select k.scope, ${FILE_COLUMNS.join(', ')}${withContent ? ', c.content' : ''} ${FROM_SCOPES(keys)}` +
+      ' cross join svc_file f on f.scope_id = s.scope_id and f.file_no = k.file_no' +
+      (withContent
+        ? ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no'
+        : ' where f.deleted_at is null'),
+    keys.parameters,
+  );
+}
+
+async function updateScope(
+  executor: Executor,
+  dialect: Dialect,
+  scope: ScopeKey,
+  tasks: readonly IndexTask[],
+  update: IndexUpdate,
+): Promise<void> {
+  const scopeId = toScopeId(scope);
+  // The state's row is the lock that every update of this scope's index stands behind.
+  await dialect.insertRows(executor, {
+    table: tableOf('svc_index_state'),
+    columns: ['scope_id', 'generation', 'tokeniser_version'],
+    rows: [[scopeId, 0, null]],
+    conflict: { keys: ['scope_id'] },
+  });
+  await executor.all(
+    `select generation from svc_index_state where scope_id = ?${dialect.forUpdate}`,
+    [scopeId],
+  );
+  const due = await readDue(executor, dialect, scopeId, tasks);
+  if (due.length === 0) return;
+  const documents = await readDocuments(executor, dialect, scopeId, due);
+  const needs = update.needs(documents, due);
+  const rows = await readNeeded(executor, dialect, scopeId, needs);
+  await writeChanges(executor, dialect, scopeId, due, update.apply(rows));
+}
+
+/** The tasks that nobody has done and no newer write has overtaken. */
+async function readDue(
+  executor: Executor,
+  dialect: Dialect,
+  scopeId: number,
+  tasks: readonly IndexTask[],
+): Promise<IndexTask[]> {
+  const keys = dialect.keySet(
+    [{ name: 'file_no', kind: 'integer' }],
+    tasks.map(({ fileNo }) => [fileNo]),
+  );
+  const rows = await executor.all(
+    `select q.file_no, q.version from ${keys.sql} k` +
+      ' cross join svc_index_queue q on q.scope_id = ? and q.file_no = k.file_no',
+    [...keys.parameters, scopeId],
+  );
+  const versions = new Map(
+    rows.map((row) => [toInteger(row['file_no']), toInteger(row['version'])]),
+  );
+  return tasks.filter(({ fileNo, version }) => versions.get(fileNo) === version);
+}
+
+async function readDocuments(
+  executor: Executor,
+  dialect: Dialect,
+  scopeId: number,
+  due: readonly IndexTask[],
+): Promise<IndexDocument[]> {
+  const keys = dialect.keySet(
+    [{ name: 'file_no', kind: 'integer' }],
+    due.map(({ fileNo }) => [fileNo]),
+  );
+  const rows = await executor.all(
+    `select d.file_no, d.version, d.tokeniser_version, d.terms from ${keys.sql} k` +
+      ' cross join svc_index_doc d on d.scope_id = ? and d.file_no = k.file_no',
+    [...keys.parameters, scopeId],
+  );
+  return rows.map((row) => ({
+    fileNo: toInteger(row['file_no']),
+    version: toInteger(row['version']),
+    tokeniserVersion: toInteger(row['tokeniser_version']),
+    terms: row['terms'] as Uint8Array,
+  }));
+}
+
+async function readNeeded(
+  executor: Executor,
+  dialect: Dialect,
+  scopeId: number,
+  needs: PostingNeed,
+): Promise<PostingRow[]> {
+  if (needs.length === 0) return [];
+  const keys = dialect.keySet(
+    POSTING_KEY,
+    needs.map(({ term, bucket }) => [term, bucket]),
+  );
+  const rows = await executor.all(
+    `select p.term, p.bucket, p.postings from ${keys.sql} k` +
+      ' cross join svc_posting p on p.scope_id = ? and p.term = k.term and p.bucket = k.bucket',
+    [...keys.parameters, scopeId],
+  );
+  return rows.map(toPostingRow);
+}
+
+const POSTING_KEY = [
+  { name: 'term', kind: 'key' },
+  { name: 'bucket', kind: 'integer' },
+] as const;
+
+async function writeChanges(
+  executor: Executor,
+  dialect: Dialect,
+  scopeId: number,
+  due: readonly IndexTask[],
+  { postings, documents, removed }: IndexChanges,
+): Promise<void> {
+  const kept = postings.filter(({ blob }) => blob !== null);
+  const gone = postings.filter(({ blob }) => blob === null);
+  if (kept.length > 0) {
+    await dialect.insertRows(executor, {
+      table: tableOf('svc_posting'),
+      columns: ['scope_id', 'term', 'bucket', 'postings'],
+      rows: kept.map(({ term, bucket, blob }) => [scopeId, term, bucket, blob]),
+      conflict: { keys: ['scope_id', 'term', 'bucket'], update: ['postings'] },
+    });
+  }
+  if (gone.length > 0) {
+    const keys = dialect.keySet(
+      POSTING_KEY,
+      gone.map(({ term, bucket }) => [term, bucket]),
+    );
+    await executor.run(
+      'delete from svc_posting where scope_id = ?' +
+        ` and (term, bucket) in (select k.term, k.bucket from ${keys.sql} k)`,
+      [scopeId, ...keys.parameters],
+    );
+  }
+  if (documents.length > 0) {
+    await dialect.insertRows(executor, {
+      table: tableOf('svc_index_doc'),
+      columns: ['scope_id', 'file_no', 'version', 'tokeniser_version', 'terms'],
+      rows: documents.map(({ fileNo, version, tokeniserVersion, terms }) => [
+        scopeId,
+        fileNo,
+        version,
+        tokeniserVersion,
+        terms,
+      ]),
+      conflict: {
+        keys: ['scope_id', 'file_no'],
+        update: ['version', 'tokeniser_version', 'terms'],
+      },
+    });
+  }
+  await deleteFiles(executor, dialect, 'svc_index_doc', scopeId, removed);
+  const done = due.map(({ fileNo }) => fileNo);
+  await deleteFiles(executor, dialect, 'svc_index_queue', scopeId, done);
+  await executor.run(
+    'update svc_index_state set generation = generation + 1, tokeniser_version =' +
+      // Each of the two is one seek in the index; both in one query would count all documents.
+      ' (select case when a.low is null then null when a.low = a.high then a.low else 0 end from' +
+      ' (select (select min(tokeniser_version) from svc_index_doc where scope_id = ?) as low,' +
+      ' (select max(tokeniser_version) from svc_index_doc where scope_id = ?) as high) a)' +
+      ' where scope_id = ?',
+    [scopeId, scopeId, scopeId],
+  );
+}
+
+async function deleteFiles(
+  executor: Executor,
+  dialect: Dialect,
+  table: 'svc_index_doc' | 'svc_index_queue',
+  scopeId: number,
+  fileNos: readonly number[],
+): Promise<void> {
+  if (fileNos.length === 0) return;
+  const keys = dialect.keySet(
+    [{ name: 'file_no', kind: 'integer' }],
+    fileNos.map((fileNo) => [fileNo]),
+  );
+  await executor.run(
+    `delete from ${table} where scope_id = ? and file_no in (select k.file_no from ${keys.sql} k)`,
+    [scopeId, ...keys.parameters],
+  );
+}
+
+async function markBehind(
+  executor: Executor,
+  tokeniserVersion: number,
+  limit: number,
+): Promise<number> {
+  return await executor.run(
+    'insert into svc_index_queue (scope_id, file_no, version)' +
+      ' select d.scope_id, d.file_no, f.version from svc_index_state i' +
+      ' cross join svc_index_doc d on d.scope_id = i.scope_id and d.tokeniser_version <> ?' +
+      ' cross join svc_file f on f.scope_id = d.scope_id and f.file_no = d.file_no' +
+      ' left join svc_index_queue q on q.scope_id = d.scope_id and q.file_no = d.file_no' +
+      ' where i.tokeniser_version <> ? and q.file_no is null limit ?',
+    [tokeniserVersion, tokeniserVersion, limit],
+  );
+}
