@@ -57,6 +57,7 @@ type Hook = () => void | Promise<void>;
 
 const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,63}$/;
 const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 // Settings of the service itself; a plugin's own begin with another word.
 const RESERVED_CONFIG_PREFIX = 'service_';
 
@@ -86,7 +87,12 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       execute: (name, request) => deps.tools.execute(name, request),
     } satisfies ToolRunner),
     config: pluginConfig(plugin, deps),
-    write: (change, options) => deps.files.hostWrite(change, options),
+    async write(change, options) {
+      if (options.runId !== undefined && !UUID.test(options.runId)) {
+        throw invalid(plugin, 'a runId is a UUID in lower case');
+      }
+      return deps.files.hostWrite(change, options);
+    },
     lease: (name, options) => claimLease(deps.storage, plugin, name, options.ttlMs),
     addTool(tool) {
       duringSetUp('addTool');
