@@ -6,7 +6,8 @@ export async function rejection(promise: Promise<unknown>): Promise<MemoryError>
     () => null,
     (thrown: unknown) => thrown,
   );
-  if (error === null) throw new Error('The call went through.');
-  if (!(error instanceof MemoryError)) throw error;
-  return error;
+  if (error instanceof MemoryError) return error;
+  throw new Error(error === null ? 'The call went through.' : 'It was no MemoryError.', {
+    cause: error,
+  });
 }

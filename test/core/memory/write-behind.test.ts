@@ -116,7 +116,7 @@ describe('the queue of access rows and events', () => {
     expect(released).toBe(0);
     expect(queue.counters().accessQueued).toBe(ACCESS_LIMIT);
     release();
-    await Promise.all(waiting);
+    for (const one of waiting) await one;
     await queue.flush();
     expect(written).toHaveLength(ACCESS_LIMIT + 50);
     const late = written.filter(({ path }) => path.startsWith('waiting-'));

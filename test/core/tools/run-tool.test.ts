@@ -1,0 +1,397 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ToolRequest } from '../../../core/contracts/tool.ts';
+import type { Core } from '../../../core/core.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import { compileSchema } from '../../../core/schema.ts';
+import { rejection } from '../../support/rejection.ts';
+import { call, openCore } from '../../support/service.ts';
+
+const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
+const everyTool = { delete: true, move: true };
+
+/** A call of each tool that works, in an order in which they all do. */
+const WORKING: [string, object][] = [
+  ['memory_write', { path: 'user/a.md', content: '# A\n\ntea\n', reason: 'r', ifVersion: 0 }],
+  ['memory_write', { path: 'user/a.md', content: '# A\n\ntea\n' }],
+  ['memory_patch', { path: 'user/a.md', edits: [{ oldText: 'tea', newText: 'coffee' }] }],
+  ['memory_patch', { path: 'user/a.md', append: { text: 'milk', afterHeading: '# A' } }],
+  ['memory_read', { path: 'user/a.md' }],
+  ['memory_read', { path: 'user/a.md', startLine: 2, endLine: 3 }],
+  ['memory_list', {}],
+  ['memory_list', { path: 'user/', limit: 1 }],
+  ['memory_find', { query: 'coffee', explain: true }],
+  ['memory_context', { query: 'coffee' }],
+  ['memory_move', { from: 'user/a.md', to: 'user/b.md', reason: 'r' }],
+  ['memory_delete', { path: 'user/b.md', ifVersion: 1 }],
+];
+
+const definitionOf = (core: Core, name: string) => {
+  const found = core.tools.definitions.find((definition) => definition.name === name);
+  if (found === undefined) throw new Error(`There is no tool ${name}.`);
+  return found;
+};
+
+describe('the tools', () => {
+  it('answer what their output schema says, no more and no less', async () => {
+    const core = await openCore({ tools: everyTool });
+    const used = new Set<string>();
+    const names = new Set(core.tools.definitions.map(({ name }) => name));
+    for (const [name, args] of WORKING.filter(([tool]) => names.has(tool))) {
+      const { outputSchema } = definitionOf(core, name);
+      const { result } = await call(core, 'alice', name, args);
+      expect(() => compileSchema(outputSchema)(result)).not.toThrow();
+      const known = (outputSchema as { properties: object }).properties;
+      expect(Object.keys(known)).toEqual(expect.arrayContaining(Object.keys(result)));
+      used.add(name);
+    }
+    const others = core.tools.definitions.filter(({ name }) => !used.has(name));
+    expect(others.filter(({ requiresModel }) => !requiresModel).map(({ name }) => name)).toEqual(
+      [],
+    );
+  });
+
+  it('have examples that their own schemas let through', async () => {
+    const core = await openCore({ tools: everyTool });
+    for (const { inputSchema, outputSchema, example } of core.tools.definitions) {
+      expect(compileSchema(inputSchema)(example.arguments)).toEqual(example.arguments);
+      expect(compileSchema(outputSchema)(example.result)).toEqual(example.result);
+    }
+  });
+
+  it('never show a user id in a schema, and refuse every argument that they do not know', async () => {
+    const core = await openCore({ tools: everyTool });
+    for (const { name, inputSchema, example } of core.tools.definitions) {
+      expect(JSON.stringify(inputSchema)).not.toMatch(/user_?id/i);
+      for (const key of ['userId', 'constructor', '__proto__', 'x']) {
+        const args: unknown = JSON.parse(
+          `{ ${JSON.stringify(key)}: 1, ${JSON.stringify(example.arguments).slice(1)}`,
+        );
+        const error = await rejection(call(core, 'alice', name, args as object));
+        expect(error.code).toBe('INVALID_REQUEST');
+        expect(JSON.stringify(error.details)).toContain(`/${key}`);
+      }
+    }
+  });
+
+  it('are listed with what is available; delete and move are off unless switched on', async () => {
+    const core = await openCore();
+    const listed = await core.tools.listTools();
+    const names = listed.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['memory_list', 'memory_read', 'memory_write']));
+    expect(names).not.toContain('memory_delete');
+    expect(names).not.toContain('memory_move');
+    expect(listed.find(({ name }) => name === 'memory_remember')).toMatchObject({
+      requiresModel: true,
+      available: false,
+    });
+    const off = call(core, 'alice', 'memory_delete', { path: 'user/a.md' });
+    expect(await rejection(off)).toMatchObject({ code: 'TOOL_NOT_FOUND', status: 404 });
+    const remember = call(core, 'alice', 'memory_remember', { text: 'x' });
+    expect(await rejection(remember)).toMatchObject({ code: 'MODEL_NOT_CONFIGURED', status: 503 });
+  });
+
+  it('name every field that is not right', async () => {
+    const core = await openCore();
+    const issues = async (args: object) => {
+      const error = await rejection(call(core, 'alice', 'memory_write', args));
+      expect(error).toMatchObject({ code: 'INVALID_REQUEST', status: 400 });
+      return (error.details?.['issues'] as { path: string }[]).map(({ path }) => path);
+    };
+    expect(await issues({ path: 5, content: null })).toEqual(
+      expect.arrayContaining(['/path', '/content']),
+    );
+    for (const ifVersion of [-1, 1.5, '1', Number.MAX_SAFE_INTEGER + 1, null]) {
+      expect(await issues({ path: 'user/a.md', content: '', ifVersion })).toEqual(['/ifVersion']);
+    }
+    for (const args of [null, [], 'x', 5]) {
+      const request = { context: { userId: 'alice' }, arguments: args };
+      const attempt = core.tools.execute('memory_write', request);
+      expect((await rejection(attempt)).code).toBe('INVALID_REQUEST');
+    }
+  });
+});
+
+describe('a caller', () => {
+  it('cannot pass itself off as one of the service’s own actors', async () => {
+    const core = await openCore();
+    for (const actor of ['admin', 'ADMIN', 'dream-agent', 'import', 'playground', 'ａdmin']) {
+      const error = await rejection(call(core, 'alice', 'memory_list', {}, { actor }));
+      expect(error.code).toBe('INVALID_REQUEST');
+    }
+    for (const actor of ['', 'x'.repeat(65), ' x', 'a\u200bdmin', 'a\n', '\ud800']) {
+      const error = await rejection(call(core, 'alice', 'memory_list', {}, { actor }));
+      expect(error.code).toBe('INVALID_REQUEST');
+    }
+    for (const actor of ['x'.repeat(64), 'é'.repeat(64), '😀'.repeat(32), 'my agent (v2)']) {
+      await call(core, 'alice', 'memory_list', {}, { actor });
+    }
+    const playground = await core.tools.executeAs(
+      'memory_list',
+      { context: { userId: 'alice' }, arguments: {} },
+      'playground',
+    );
+    const { root } = await core.traces.toolCall(playground.toolCallId);
+    expect(root.actor).toBe('playground');
+  });
+
+  it('gives a key of printable characters on a write; on a read it does not matter', async () => {
+    const core = await openCore();
+    const args = { path: 'user/a.md', content: 'x' };
+    for (const idempotencyKey of ['', ' ', 'a b', 'é', 'x'.repeat(256), 'a\nb']) {
+      const attempt = call(core, 'alice', 'memory_write', args, { idempotencyKey });
+      expect((await rejection(attempt)).code).toBe('INVALID_REQUEST');
+      await call(core, 'alice', 'memory_list', {}, { idempotencyKey });
+    }
+    await call(core, 'alice', 'memory_write', args, { idempotencyKey: '!~'.repeat(127) });
+  });
+
+  it('is told to wait once its calls of a minute are spent, and no one else is', async () => {
+    const core = await openCore({ rateLimit: 3 });
+    for (let n = 0; n < 3; n += 1) await call(core, 'alice', 'memory_list', {});
+    const error = await rejection(call(core, 'alice', 'memory_list', {}));
+    expect(error).toMatchObject({ code: 'RATE_LIMITED', status: 429, retryable: true });
+    expect(error.retryAfterSeconds).toBeGreaterThan(0);
+    await call(core, 'bob', 'memory_list', {});
+  });
+
+  it('that sends what is no request at all gets a MemoryError all the same', async () => {
+    const core = await openCore();
+    const odd = [undefined, null, 5, {}, { context: null }, { context: {} }, { arguments: {} }];
+    for (const request of odd) {
+      const attempt = core.tools.execute('memory_list', request as unknown as ToolRequest);
+      expect((await rejection(attempt)).code).toBe('INVALID_USER_ID');
+    }
+    const traceparent = 5 as unknown as string;
+    await core.tools.execute('memory_list', {
+      context: { userId: 'alice' },
+      arguments: {},
+      traceparent,
+    });
+  });
+});
+
+describe('an error', () => {
+  it('names the trace and the call that it ended, also when several calls share it', async () => {
+    const core = await openCore();
+    const shared = new MemoryError('STORAGE_UNAVAILABLE', undefined, { retryAfterSeconds: 2 });
+    core.storage.files.get = () => Promise.reject(shared);
+    const errors = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        rejection(call(core, 'alice', 'memory_read', { path: 'user/a.md' })),
+      ),
+    );
+    expect(new Set(errors.map(({ toolCallId }) => toolCallId)).size).toBe(10);
+    expect(new Set(errors.map(({ traceId }) => traceId)).size).toBe(10);
+    for (const error of errors) {
+      expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryAfterSeconds: 2 });
+    }
+  });
+
+  it('that nobody expected says nothing of what it was', async () => {
+    const core = await openCore();
+    core.storage.files.get = () => Promise.reject(new Error('select secret from svc_file'));
+    const error = await rejection(call(core, 'alice', 'memory_read', { path: 'user/a.md' }));
+    expect(error).toMatchObject({ code: 'INTERNAL', status: 500, details: undefined });
+    expect(error.message).not.toContain('secret');
+    expect(error.cause).toBeInstanceOf(Error);
+  });
+});
+
+/** 200 user ids that the grammar does not let through, of each kind that T2 names. */
+const ODD_IDS: unknown[] = [
+  ...[undefined, null, true, false, 0, 1, -1, 1.5, Number.NaN, Infinity, 10n, Symbol('x')],
+  ...[[], ['alice'], ['alice', 'bob'], {}, { userId: 'alice' }, { toString: () => 'alice' }],
+  ...[() => 'alice', new String('alice'), new Date(0), /alice/],
+  ...['', ' ', 'alice ', ' alice', 'alice\n', '\talice', 'al ice', '%', '_', '%%', '_lice', 'a%'],
+  ...['alice/../bob', '../bob', 'alice/', '/alice', 'a/b', 'alice\\bob', '..', '.', '.alice'],
+  ...['%61lice', 'alice%00', 'alice\0', 'a\0b', 'al*ce', 'alic?', '"alice"', "'alice'", '`id`'],
+  ...['__proto__', '-alice', '+alice', '~alice', '@alice', ':alice', '=alice', '|alice', '$alice'],
+  ...['álice', 'alicé', 'ａlice', 'аlice', 'alice\u200b', 'alice\u202e', '\ufeffalice', '😀', '愛'],
+  ...['x'.repeat(129), 'x'.repeat(10_000), 'alice\ud800', 'alice,bob', 'alice;bob', 'alice&bob'],
+  ...["alice' or '1'='1", 'alice"; drop table svc_file; --', '${alice}', '{{alice}}', 'alice#1'],
+  ...['alice!', 'alice(1)', 'alice[0]', 'alice{}', 'alice<b>', 'alice>', 'alice^', 'alice§'],
+];
+while (ODD_IDS.length < 200) {
+  const code = ODD_IDS.length;
+  ODD_IDS.push(`alice${String.fromCodePoint(code < 128 ? code % 32 : 0x80 + code)}${code}`);
+}
+
+describe('a user id (T2)', () => {
+  it('that the grammar does not let through reaches nothing, in any tool', async () => {
+    const core = await openCore({ tools: everyTool, sharedWrites: true });
+    await call(core, 'alice', 'memory_write', { path: 'user/a.md', content: 'alice' });
+    const mutations: unknown[] = [];
+    const { mutate } = core.storage;
+    core.storage.mutate = (request, decide) => {
+      mutations.push(request);
+      return mutate.call(core.storage, request, decide) as never;
+    };
+    expect(ODD_IDS).toHaveLength(200);
+    for (const userId of ODD_IDS) {
+      for (const { name, example } of core.tools.definitions) {
+        const request = { context: { userId: userId as string }, arguments: example.arguments };
+        const error = await rejection(core.tools.execute(name, request));
+        expect([error.code, userId]).toEqual(['INVALID_USER_ID', userId]);
+      }
+    }
+    expect(mutations).toEqual([]);
+    const { items } = await core.accessLog.list({ limit: 500 });
+    expect(items).toHaveLength(1);
+    expect((await core.fileLists.users({})).items).toMatchObject([{ userId: 'alice' }]);
+  });
+
+  it('of another case, or with a character that LIKE or a collation takes for another, is another user', async () => {
+    const core = await openCore({ sharedWrites: true });
+    const ids = ['user_1', 'userX1', 'user-1', 'alice', 'ALICE', 'Alice', 'a.b', 'aXb', 'a~', 'a'];
+    ids.push('shared', 's', 'u:alice', 'users', 'constructor', 'toString', '0', '1e3', '0x10');
+    for (const id of ids) {
+      await call(core, id, 'memory_write', {
+        path: 'user/a.md',
+        content: `of ${id}`,
+        ifVersion: 0,
+      });
+    }
+    await call(core, 'alice', 'memory_write', { path: 'shared/a.md', content: 'of all' });
+    for (const id of ids) {
+      const { result } = await call(core, id, 'memory_read', { path: 'user/a.md' });
+      expect(result).toMatchObject({ content: `of ${id}`, version: 1 });
+      const own = await call(core, id, 'memory_list', { path: 'user/' });
+      expect(own.result['files']).toHaveLength(1);
+      expect((await core.revisions.list({ userId: id })).items).toHaveLength(1);
+      expect((await core.fileLists.files({ userId: id })).items).toHaveLength(1);
+    }
+    expect((await core.fileLists.users({ limit: 500 })).items).toHaveLength(ids.length);
+  });
+});
+
+describe('another user’s memory (T3)', () => {
+  const forge = (parts: unknown[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
+
+  it('is not reached by a cursor, theirs or a forged one', async () => {
+    const core = await openCore();
+    for (const userId of ['alice', 'bob']) {
+      for (const name of ['a', 'b', 'c']) {
+        const args = { path: `user/${name}.md`, content: `of ${userId}` };
+        await call(core, userId, 'memory_write', args);
+      }
+    }
+    const page = await call(core, 'alice', 'memory_list', { limit: 1 });
+    const cursor = page.result['nextCursor'] as string;
+    const foreign = call(core, 'bob', 'memory_list', { limit: 1, cursor });
+    expect(await rejection(foreign)).toMatchObject({ code: 'INVALID_CURSOR', status: 400 });
+    const own = await call(core, 'bob', 'memory_list', { limit: 1 });
+    const [tag] = JSON.parse(
+      Buffer.from(own.result['nextCursor'] as string, 'base64url').toString(),
+    ) as [string];
+    const keys = [
+      ...[
+        ['u:alice', 'a.md'],
+        ['u:alice', ''],
+        ['s', ''],
+        ['', ''],
+        ['u:zzz', 'a.md'],
+      ],
+      ...[['u:bob'], ['u:bob', 5], [5, 5], ['u:bob', 'a.md', 'x'], ['u:bob', "' or 1=1 --"], []],
+    ];
+    for (const key of keys) {
+      const attempt = await call(core, 'bob', 'memory_list', { cursor: forge([tag, ...key]) }).then(
+        ({ result }) => result['files'] as { path: string; size: number }[],
+        (error: MemoryError) => error.code,
+      );
+      if (typeof attempt === 'string') expect(attempt).toBe('INVALID_CURSOR');
+      else expect(attempt.every(({ size }) => size === 'of bob'.length)).toBe(true);
+    }
+  });
+
+  it('is not in any answer, error or event of 600 random calls of a neighbour', async () => {
+    const exported: string[] = [];
+    const core = await openCore({
+      tools: everyTool,
+      exporters: [
+        {
+          name: 'collector',
+          async export(events) {
+            exported.push(JSON.stringify(events.filter(({ userId }) => userId === 'mallory')));
+          },
+        },
+      ],
+    });
+    const secretOf = (userId: string) =>
+      createHash('sha256').update(`secret of ${userId}`).digest('hex').slice(0, 16);
+    const others = Array.from({ length: 12 }, (_, n) => `mallory${n}`);
+    const foreignIds: string[] = [];
+    for (const userId of others) {
+      for (const name of ['profile.md', `notes/${secretOf(userId)}.md`]) {
+        const args = { path: `user/${name}`, content: `${secretOf(userId)}\n`, reason: 'r' };
+        const { result, toolCallId, traceId } = await call(core, userId, 'memory_write', args);
+        foreignIds.push(result['revisionId'] as string, toolCallId, traceId);
+      }
+    }
+    const name = fc.constantFrom(
+      ...['user/profile.md', 'user/', 'user', 'shared/', 'user/a.md', 'user/notes/', 'shared/a.md'],
+      ...others.map((id) => `users/${id}/profile.md`),
+      ...others.map((id) => `user/../${id}/profile.md`),
+      ...others.map((id) => `user/${secretOf(id).slice(0, 3)}`),
+      ...foreignIds.slice(0, 6),
+    );
+    const text = fc.oneof(name, fc.constantFrom('a', '%', '_', "'", 'mallory1', ''));
+    const request = fc.record(
+      {
+        path: name,
+        from: name,
+        to: name,
+        content: text,
+        cursor: text,
+        limit: fc.constantFrom(1, 2, 500),
+        ifVersion: fc.constantFrom(0, 1, 2),
+        append: fc.record({ text }),
+        edits: fc.array(fc.record({ oldText: text, newText: text }), { maxLength: 2 }),
+      },
+      { requiredKeys: [] },
+    );
+    const needed: Record<string, string[]> = {
+      memory_list: ['path', 'limit', 'cursor'],
+      memory_read: ['path'],
+      memory_write: ['path', 'content', 'ifVersion'],
+      memory_patch: ['path', 'append', 'edits', 'ifVersion'],
+      memory_delete: ['path', 'ifVersion'],
+      memory_move: ['from', 'to'],
+    };
+    const answers: string[] = [];
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...Object.keys(needed)), request, async (tool, all) => {
+        const known = needed[tool] as string[];
+        const args = Object.fromEntries(Object.entries(all).filter(([key]) => known.includes(key)));
+        const answer: unknown = await call(core, 'mallory', tool, args).catch(
+          (error: MemoryError) => {
+            expect(error.status).toBeLessThan(500);
+            return { code: error.code, message: error.message, details: error.details };
+          },
+        );
+        answers.push(JSON.stringify(answer));
+      }),
+      { numRuns: 600 },
+    );
+    await core.queue.flush();
+    const seen = answers.join('\n') + exported.join('\n');
+    const asked = new Set(
+      others.map((id) => secretOf(id)).filter((secret) => seen.includes(secret)),
+    );
+    expect([...asked]).toEqual([]);
+    for (const id of foreignIds.slice(6)) expect(seen).not.toContain(id);
+    // What the others hold is as they left it.
+    for (const userId of others) {
+      const { result } = await call(core, userId, 'memory_read', { path: 'user/profile.md' });
+      expect(result).toMatchObject({ content: `${secretOf(userId)}\n`, version: 1 });
+    }
+  });
+
+  it('leaves the admin’s write of one user alone', async () => {
+    const core = await openCore();
+    await core.files.put('users/alice/a.md', { content: 'x' }, operator);
+    const read = call(core, 'bob', 'memory_read', { path: 'user/a.md' });
+    expect((await rejection(read)).code).toBe('FILE_NOT_FOUND');
+  });
+});
