@@ -27,7 +27,8 @@ export interface ListeningServer {
   close(options?: { graceMs?: number }): Promise<{ isClean: boolean }>;
 }
 
-const MAX_HEADERS = 100;
+/** All headers of a request together; Node answers more with what `answerClientError` says. */
+const MAX_HEADER_BYTES = 16_384;
 const IDLE_SWEEP_MS = 50;
 
 /**
@@ -45,6 +46,7 @@ export async function listen(
   const server = createServer(
     {
       headersTimeout,
+      maxHeaderSize: MAX_HEADER_BYTES,
       requestTimeout: 0,
       keepAliveTimeout: options.keepAliveTimeoutMs ?? 65_000,
       connectionsCheckingInterval: Math.min(1_000, headersTimeout),
@@ -56,7 +58,6 @@ export async function listen(
       serve(request, response);
     },
   );
-  server.maxHeadersCount = MAX_HEADERS;
   server.setTimeout(options.idleTimeoutMs ?? 300_000);
   server.on('clientError', answerClientError);
 

@@ -74,7 +74,7 @@ describe('a body', () => {
   it('that is missing counts as an empty object', async () => {
     const answer = await post('/strict');
     expect(answer.status).toBe(400);
-    expect(answer.json.error.details.issues[0].message).toMatch(/name/);
+    expect(answer.json.error.details.issues[0].path).toBe('/name');
     expect((await post('/any')).json).toEqual({ body: {} });
   });
 

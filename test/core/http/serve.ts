@@ -1,11 +1,16 @@
 import http, { type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import net from 'node:net';
-import type { Settings } from '../../../core/contracts/config.ts';
+import { onTestFinished } from 'vitest';
+import type { MemoryServiceConfig, Settings } from '../../../core/contracts/config.ts';
 import type { Logger } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
+import type { Core } from '../../../core/core.ts';
 import { type AppCore, type AppOptions, createApp, type HttpApp } from '../../../core/http/app.ts';
+import { serviceRoutes } from '../../../core/http/routes.ts';
 import { type ListenOptions, type ListeningServer, listen } from '../../../core/http/server.ts';
+import { compileSchema } from '../../../core/schema.ts';
 import { DEFAULT_SETTINGS } from '../../../core/settings.ts';
+import { openCore } from '../../support/service.ts';
 
 export const API_KEY = 'tools-key-0123456789abcdef0123456789abcdef';
 export const ADMIN_SECRET = 'admin-secret-0123456789abcdef0123456789';
@@ -174,5 +179,50 @@ export function route(
     resultSchema: {},
     errorCodes: [],
     ...definition,
+  };
+}
+
+export interface LiveServer extends Requester {
+  readonly core: Core;
+  readonly routes: readonly RouteDefinition[];
+  readonly server: ListeningServer;
+  readonly log: Logger & { readonly lines: LogLine[] };
+  /** Routes that gave an answer, which then fitted their result schema. */
+  readonly answered: ReadonlySet<string>;
+}
+
+/** The whole service on a real SQLite file, over loopback. Closed when the test ends. */
+export async function serveCore(config: Partial<MemoryServiceConfig> = {}): Promise<LiveServer> {
+  const log = recordingLog();
+  const core = await openCore({ apiKey: API_KEY, adminSecret: ADMIN_SECRET, log, ...config });
+  const answered = new Set<string>();
+  const routes = serviceRoutes(core).map((definition) => checkingAnswers(definition, answered));
+  const server = await listen(createApp(core, routes), { host: '127.0.0.1', port: 0 });
+  const client = requester(server.address.port);
+  onTestFinished(async () => {
+    client.close();
+    await server.close({ graceMs: 0 });
+  });
+  return { core, routes, server, log, answered, ...client };
+}
+
+/** The same route, failing with `INTERNAL` when an answer does not fit the schema that describes it. */
+function checkingAnswers(definition: RouteDefinition, answered: Set<string>): RouteDefinition {
+  const { resultSchema, handle, method, path } = definition;
+  const check = resultSchema === null ? null : compileSchema(resultSchema);
+  return {
+    ...definition,
+    async handle(request) {
+      const answer = await handle(request);
+      if (check !== null && answer !== null) {
+        try {
+          check(JSON.parse(JSON.stringify(answer)));
+        } catch (error) {
+          throw new Error(`${method} ${path}: ${(error as Error).message}`, { cause: error });
+        }
+      }
+      answered.add(`${method} ${path}`);
+      return answer;
+    },
   };
 }
