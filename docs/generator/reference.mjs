@@ -1,0 +1,41 @@
+import { renderConfiguration } from './configuration.mjs';
+import { renderErrors } from './errors.mjs';
+import { renderEvents } from './events.mjs';
+import { renderHttpApi } from './http-api.mjs';
+import { renderTools } from './tools.mjs';
+
+/**
+ * Where the definitions come from: the sources in the tests, the build in `npm run docs`.
+ *
+ * @typedef {object} Modules
+ * @property {typeof import('../../core/core.ts')} core
+ * @property {typeof import('../../core/errors.ts')} errors
+ * @property {typeof import('../../core/config/settings.ts')} settings
+ * @property {typeof import('../../core/config/parse.ts')} parse
+ * @property {typeof import('../../core/http/routes.ts')} routes
+ * @property {typeof import('../../core/http/routes/traces.ts')} traces
+ * @property {typeof import('../../plugins/storage-sqlite/index.ts')} sqlite
+ */
+
+/**
+ * The pages below docs/reference/, by path.
+ *
+ * @param {Modules} modules
+ * @returns {Map<string, string>}
+ */
+export function renderReference({ core, errors, settings, parse, routes, traces, sqlite }) {
+  // Never opened: it is there to be asked for its definitions.
+  const service = core.createCore({
+    storage: sqlite.sqlite({ filename: ':memory:' }),
+    tools: { delete: true, move: true },
+  });
+  const tools = service.tools.definitions;
+  const definitions = routes.serviceRoutes(service);
+  return new Map([
+    ['docs/reference/configuration.md', renderConfiguration(settings, parse)],
+    ['docs/reference/errors.md', renderErrors(errors.ERROR_CODES)],
+    ['docs/reference/events.md', renderEvents(traces.eventSchema)],
+    ['docs/reference/http-api.md', renderHttpApi(definitions, errors.ERROR_CODES)],
+    ['docs/reference/tools.md', renderTools(tools)],
+  ]);
+}

@@ -1,0 +1,110 @@
+// A plugin with a tool and a route: an agent notes a line on the page of the day, and the operator
+// sees which days a user has pages for.
+
+// #region imports
+import { MemoryError } from 'memory-service/plugin';
+
+/** @import { Host, Plugin, RouteDefinition, ToolDefinition } from 'memory-service/plugin' */
+// #endregion
+
+// #region plugin
+/**
+ * Keeps one page a day below `user/<folder>/`.
+ *
+ * @param {{ folder?: string }} [options]
+ * @returns {Plugin}
+ */
+export function dailyNotes(options = {}) {
+  const folder = options.folder ?? 'notes';
+  return {
+    name: 'daily-notes',
+    apiVersion: 1,
+    options,
+    optionsSchema: {
+      type: 'object',
+      properties: { folder: { type: 'string', pattern: '^[a-z-]{1,32}$' } },
+      additionalProperties: false,
+    },
+    setup(host) {
+      host.addTool(noteTool(folder, host));
+      host.addRoute(daysRoute(folder, host));
+      host.onStart(() => host.log.info({ folder }, 'daily notes are kept'));
+    },
+  };
+}
+// #endregion
+
+// #region tool
+/**
+ * @param {string} folder
+ * @param {Host} host
+ * @returns {ToolDefinition<any, any>}
+ */
+function noteTool(folder, host) {
+  return {
+    name: 'memory_note',
+    title: 'Note a line for today',
+    description: `Adds a line to the page of the day, user/${folder}/<date>.md.`,
+    inputSchema: {
+      type: 'object',
+      properties: { text: { type: 'string', minLength: 1, maxLength: 1000 } },
+      required: ['text'],
+      additionalProperties: false,
+    },
+    outputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' }, version: { type: 'integer' } },
+      required: ['path', 'version'],
+    },
+    readOnly: false,
+    requiresModel: false,
+    errorCodes: ['PAYLOAD_TOO_LARGE', 'QUOTA_EXCEEDED'],
+    example: {
+      arguments: { text: 'Called the supplier.' },
+      result: { path: `user/${folder}/2026-01-31.md`, version: 3 },
+    },
+    async run({ files }, { text }, call) {
+      const day = new Date(host.now()).toISOString().slice(0, 10);
+      const path = `user/${folder}/${day}.md`;
+      const line = `- ${text}\n`;
+      try {
+        const { version } = await files.patch({ path, append: { text: line } }, call);
+        return { path, version };
+      } catch (error) {
+        if (!(error instanceof MemoryError) || error.code !== 'FILE_NOT_FOUND') throw error;
+      }
+      const { version } = await files.write({ path, content: `# ${day}\n\n${line}` }, call);
+      return { path, version };
+    },
+  };
+}
+// #endregion
+
+// #region route
+/**
+ * @param {string} folder
+ * @param {Host} host
+ * @returns {RouteDefinition<any, any>}
+ */
+function daysRoute(folder, host) {
+  return {
+    method: 'GET',
+    path: '/v1/admin/daily-notes/:userId',
+    auth: 'admin',
+    tag: 'Daily notes',
+    summary: 'List the days that a user has notes for',
+    resultSchema: {
+      type: 'object',
+      properties: { days: { type: 'array', items: { type: 'string' } } },
+      required: ['days'],
+    },
+    errorCodes: ['INVALID_USER_ID'],
+    async handle({ params }) {
+      const prefix = `${folder}/`;
+      const page = { prefix, after: null, limit: 500 };
+      const pages = await host.memory.list(`u:${params.userId}`, page);
+      return { days: pages.map(({ path }) => path.slice(prefix.length, -'.md'.length)) };
+    },
+  };
+}
+// #endregion

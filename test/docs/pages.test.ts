@@ -1,0 +1,94 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { ERROR_CODES } from '../../core/errors.ts';
+import { SETTING_KEYS, settingOf } from '../../core/config/settings.ts';
+import { toAnchor } from '../../docs/generator/http-api.mjs';
+import { fillSnippets, listPages } from '../../docs/generator/pages.mjs';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const pages = listPages(root);
+const isMade = (page: string) => page.startsWith('docs/reference/');
+const prose = pages.filter((page) => !isMade(page));
+const read = (page: string) => readFileSync(join(root, page), 'utf8');
+
+/** A page's text without its code blocks. */
+const wordsOf = (page: string) => read(page).replaceAll(/^```[\s\S]*?^```$/gm, '');
+
+const linksOf = (page: string) =>
+  [...wordsOf(page).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target));
+
+const anchorsOf = (page: string) =>
+  [...wordsOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => toAnchor(heading));
+
+describe.each(pages)('%s', (page) => {
+  it('has one title, and it comes first', () => {
+    const titles = wordsOf(page).match(/^# .+$/gm) ?? [];
+    expect(titles).toHaveLength(1);
+    expect(read(page).startsWith(`${titles[0] ?? ''}\n`)).toBe(true);
+  });
+
+  it('links to pages and headings that are there', () => {
+    for (const link of linksOf(page)) {
+      const [path = '', anchor] = link.split('#');
+      const target = path === '' ? page : posix.join(dirname(page), path);
+      expect(existsSync(join(root, target)), `${link}: no such file`).toBe(true);
+      if (anchor === undefined || statSync(join(root, target)).isDirectory()) continue;
+      expect(anchorsOf(target), `${link}: no such heading`).toContain(anchor);
+    }
+  });
+
+  it('names error codes and settings that exist', () => {
+    const settings = SETTING_KEYS.map((key) => settingOf(key).env as string);
+    const known = new Set([...Object.keys(ERROR_CODES), ...settings, 'SERVICE_CONFIG']);
+    const named = wordsOf(page).match(/\b[A-Z]+(?:_[A-Z0-9]+)+\b/g) ?? [];
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
+  });
+});
+
+describe.each(prose)('%s', (page) => {
+  it('shows code that is a file below examples/, as it is there now', () => {
+    expect(fillSnippets(root, page), 'npm run docs makes it anew').toBe(read(page));
+    const lines = read(page)
+      .split('\n')
+      .filter((line) => line !== '');
+    const fences = lines.flatMap((line, index) => (line.startsWith('```') ? [index] : []));
+    for (const opening of fences.filter((_, index) => index % 2 === 0)) {
+      // Commands to type stand on their own; code does not.
+      if (lines[opening] === '```sh') continue;
+      expect(lines[opening - 1], 'a code block without a marker').toMatch(/^<!-- snippet: /);
+    }
+  });
+
+  it('names files of the repository that are there', () => {
+    const named = wordsOf(page).matchAll(
+      /`((?:core|plugins|adapters|console|docs|examples|test)\/[\w./-]*)`/g,
+    );
+    const missing = [...named].map(([, path = '']) => path).filter((path) => !isThere(path));
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('docs', () => {
+  it('are all in the index', () => {
+    const listed = linksOf('docs/index.md').map((link) => `docs/${link}`);
+    const others = pages.filter((page) => page.startsWith('docs/') && page !== 'docs/index.md');
+    expect(listed.toSorted()).toEqual(others.toSorted());
+  });
+
+  it('link to docs alone, since /v1/docs serves nothing else', () => {
+    const outside = pages
+      .filter((page) => page.startsWith('docs/'))
+      .flatMap((page) => linksOf(page).map((link) => posix.join(dirname(page), link)))
+      .filter((target) => !target.startsWith('docs/') && !target.startsWith('#'));
+    expect(outside).toEqual([]);
+  });
+});
+
+/** Folders that later issues fill may still be empty, and git keeps no empty folder. */
+function isThere(path: string): boolean {
+  return existsSync(join(root, path)) || path === 'adapters/' || path === 'console/';
+}

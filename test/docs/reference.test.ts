@@ -1,0 +1,28 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import * as parse from '../../core/config/parse.ts';
+import * as settings from '../../core/config/settings.ts';
+import * as core from '../../core/core.ts';
+import * as errors from '../../core/errors.ts';
+import * as routes from '../../core/http/routes.ts';
+import * as traces from '../../core/http/routes/traces.ts';
+import { renderReference } from '../../docs/generator/reference.mjs';
+import * as sqlite from '../../plugins/storage-sqlite/index.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const made = renderReference({ core, errors, settings, parse, routes, traces, sqlite });
+
+describe('the reference', () => {
+  it.each([...made.keys()])('%s says what the code says now', (path) => {
+    expect(readFileSync(join(root, path), 'utf8'), 'npm run docs makes it anew').toBe(
+      made.get(path),
+    );
+  });
+
+  it('has no page that nothing makes', () => {
+    const found = readdirSync(join(root, 'docs/reference')).map((name) => `docs/reference/${name}`);
+    expect(found.toSorted()).toEqual([...made.keys()].toSorted());
+  });
+});
