@@ -112,7 +112,7 @@ module.exports = {
       from: { path: '^(core|plugins|adapters)/' },
       to: {
         dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
-        dependencyTypesNot: ['type-only'],
+        dependencyTypesNot: ['type-only', 'npm-peer'],
       },
     },
   ],

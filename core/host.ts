@@ -20,7 +20,7 @@ import { describeError } from './http/describe-error.ts';
 import { compileSchema } from './schema.ts';
 
 /** What a plugin's code may take: `setup`, a hook or a batch of an exporter; a tool or a route. */
-export const PLUGIN_TIME_LIMITS = { hookMs: 10_000, callMs: 120_000 } as const;
+const PLUGIN_TIME_LIMITS = { hookMs: 10_000, callMs: 120_000 } as const;
 
 /** A plugin's place in the service: set up once, then started and closed with it. */
 export interface PluginHooks {
@@ -49,7 +49,7 @@ export interface PluginHostDependencies {
   addTool(tool: ToolDefinition): void;
   addRoute(route: RouteDefinition): void;
   addExporter(exporter: TraceExporter): void;
-  /** For tests; default {@link PLUGIN_TIME_LIMITS}. */
+  /** For tests; default 10 s for a hook and 120 s for a call. */
   timeLimits?: { hookMs: number; callMs: number };
 }
 

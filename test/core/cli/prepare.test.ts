@@ -1,0 +1,182 @@
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const PROJECT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
+
+let root: string;
+
+/** A clone in small: the real preparation, the real compiler, one source file. */
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'memory-service-prepare-'));
+  mkdirSync(join(root, 'core/cli'), { recursive: true });
+  mkdirSync(join(root, 'node_modules/sqlite3/build/Release'), { recursive: true });
+  for (const name of ['prepare.cjs', 'bootstrap.cjs']) {
+    cpSync(join(PROJECT, 'core/cli', name), join(root, 'core/cli', name));
+  }
+  for (const name of ['tsconfig.base.json', 'tsconfig.build.json']) {
+    cpSync(join(PROJECT, name), join(root, name));
+  }
+  for (const name of ['typescript', '@types', 'undici-types']) {
+    symlinkSync(join(PROJECT, 'node_modules', name), join(root, 'node_modules', name));
+  }
+  write('node_modules/sqlite3/build/Release/node_sqlite3.node', '');
+  write('package.json', '{ "type": "module", "engines": { "node": ">=20.19" } }');
+  lock({});
+  write('node_modules/.package-lock.json', '{ "packages": {} }');
+  write(
+    'core/cli/main.ts',
+    "export const runCommand = (): void => { console.log('ran', process.env['UV_THREADPOOL_SIZE'], process.argv.slice(2)); };\n",
+  );
+});
+
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const write = (name: string, content: string) => writeFileSync(join(root, name), content);
+const lock = (packages: object) =>
+  write('package-lock.json', JSON.stringify({ lockfileVersion: 3, packages }));
+
+function prepare(script = 'prepare.cjs', args: string[] = [], env: Record<string, string> = {}) {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(root, 'core/cli', script), ...args],
+    { cwd: root, encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: root, ...env } },
+  );
+  return { status, stdout, stderr };
+}
+
+describe('the build', () => {
+  it('runs when a source is newer in content, and only then', () => {
+    expect(prepare().stderr).toMatch(/^Building the service\.\n(?: .*\n)*Built in .* s\.\n$/);
+    expect(prepare()).toEqual({ status: 0, stdout: '', stderr: '' });
+    // Touched, but the same.
+    write('core/cli/main.ts', readFileSync(join(root, 'core/cli/main.ts'), 'utf8'));
+    expect(prepare().stderr).toBe('');
+    write('core/cli/main.ts', 'export const runCommand = (): void => undefined;\n');
+    expect(prepare().stderr).toContain('Building');
+    expect(readFileSync(join(root, 'dist/core/cli/main.js'), 'utf8')).toContain('undefined');
+  });
+
+  it('leaves nothing of a source that is gone', () => {
+    write('core/old.ts', 'export const old = 1;\n');
+    prepare();
+    expect(existsSync(join(root, 'dist/core/old.js'))).toBe(true);
+    rmSync(join(root, 'core/old.ts'));
+    prepare();
+    expect(existsSync(join(root, 'dist/core/old.js'))).toBe(false);
+  });
+
+  it('that fails shows why, and keeps the last good one', () => {
+    prepare();
+    const before = readFileSync(join(root, 'dist/core/cli/main.js'), 'utf8');
+    write('core/cli/main.ts', 'export const runCommand: number = "x";\n');
+    const { status, stderr } = prepare();
+    expect(status).toBe(1);
+    expect(stderr).toContain("core/cli/main.ts(1,14): error TS2322: Type 'string'");
+    expect(stderr.trimEnd().split('\n').at(-1)).toBe(
+      'The build failed: mend the errors above, then try again.',
+    );
+    expect(readFileSync(join(root, 'dist/core/cli/main.js'), 'utf8')).toBe(before);
+    expect(readdirSync(root).filter((name) => name.startsWith('.dist'))).toEqual([]);
+  });
+});
+
+describe('the bootstrap', () => {
+  it('becomes the command, in its own process, with its arguments and more threads', () => {
+    const { status, stdout } = prepare('bootstrap.cjs', ['start', '--port=0']);
+    expect([status, stdout]).toEqual([0, "ran 16 [ 'start', '--port=0' ]\n"]);
+    expect(prepare('bootstrap.cjs', [], { UV_THREADPOOL_SIZE: '7' }).stdout).toBe('ran 7 []\n');
+  });
+
+  it('refuses an old Node with one line', () => {
+    write('package.json', '{ "type": "module", "engines": { "node": ">=99.1" } }');
+    expect(prepare('bootstrap.cjs')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `memory-service needs Node 99.1 or newer; this is ${process.version}.\n`,
+    });
+  });
+});
+
+describe('the install', () => {
+  const missing = { 'node_modules/left-out': { version: '1.0.0', resolved: '' } };
+  const offline = {
+    npm_config_registry: 'http://127.0.0.1:9',
+    npm_config_fetch_retries: '0',
+    npm_config_cache: '',
+  };
+
+  it('is left out when everything in the lock file is there, whoever installed it', () => {
+    prepare();
+    lock({
+      '': {},
+      'node_modules/left-out': { version: '1.0.0' },
+      'node_modules/maybe': { version: '1.0.0', optional: true },
+    });
+    write(
+      'node_modules/.package-lock.json',
+      JSON.stringify({ packages: { 'node_modules/left-out': { version: '1.0.0' } } }),
+    );
+    expect(prepare().stderr).toBe('');
+  });
+
+  it('without a network ends with one line that says so', () => {
+    lock({ '': { dependencies: { 'left-out': '1.0.0' } }, ...missing });
+    write(
+      'package.json',
+      '{ "type": "module", "engines": { "node": ">=20.19" }, "dependencies": { "left-out": "1.0.0" } }',
+    );
+    lock({
+      '': { dependencies: { 'left-out': '1.0.0' } },
+      'node_modules/left-out': { version: '1.0.0', integrity: 'sha512-AAAA' },
+    });
+    const { status, stderr } = prepare('prepare.cjs', [], {
+      ...offline,
+      npm_config_cache: join(root, 'cache'),
+    });
+    expect(status).toBe(1);
+    expect(stderr.split('\n')[0]).toMatch(/^Installing 1 packages from package-lock\.json/);
+    expect(stderr.trimEnd().split('\n').at(-1)).toBe(
+      'npm cannot reach its registry: check the network or npm config get registry, then start again.',
+    );
+  });
+
+  it('goes on without the SQLite driver where no compiler is, and says what to install', () => {
+    prepare();
+    rmSync(join(root, 'node_modules/sqlite3'), { recursive: true });
+    const { status, stderr } = prepare('prepare.cjs', [], { PATH: join(root, 'nothing') });
+    expect(status).toBe(0);
+    expect(stderr).toBe(
+      'The SQLite driver is not there: it is compiled, and python3, make, g++ is missing. ' +
+        'On Debian or Ubuntu: apt-get install -y python3 make g++, then start again. ' +
+        'A mysql:// database works without it.\n',
+    );
+  });
+
+  it('says that the directory cannot be written', (test) => {
+    // root writes everywhere but to a file system that is read-only.
+    if (process.getuid?.() === 0)
+      test.skip('as another user than root: npx vitest run test/core/cli/prepare');
+    lock({ '': {}, ...missing });
+    const mode = statSync(root).mode;
+    spawnSync('chmod', ['a-w', root]);
+    const { status, stderr } = prepare();
+    spawnSync('chmod', [mode.toString(8).slice(-3), root]);
+    expect(status).toBe(1);
+    expect(stderr).toContain(`${root} cannot be written by this user`);
+  });
+});

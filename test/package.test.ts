@@ -1,0 +1,69 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+interface LockedPackage {
+  version?: string;
+  resolved?: string;
+  optional?: boolean;
+  hasInstallScript?: boolean;
+  optionalDependencies?: Record<string, string>;
+}
+
+const read = (name: string): unknown => JSON.parse(readFileSync(join(ROOT, name), 'utf8'));
+const manifest = read('package.json') as {
+  exports: Record<string, string | Record<string, string>>;
+  allowScripts: Record<string, boolean>;
+};
+const locked = (read('package-lock.json') as { packages: Record<string, LockedPackage> }).packages;
+
+it('the lock file names no registry', () => {
+  for (const [name, { resolved }] of Object.entries(locked))
+    expect([name, resolved]).toEqual([name, undefined]);
+});
+
+it('the lock file holds the optional packages of every platform, so that npm ci takes it anywhere', () => {
+  const names = new Set(Object.keys(locked).map((path) => path.split('node_modules/').at(-1)));
+  for (const { optionalDependencies = {} } of Object.values(locked)) {
+    for (const name of Object.keys(optionalDependencies)) expect(names).toContain(name);
+  }
+});
+
+it('install scripts run for the SQLite drivers alone', () => {
+  const scripted = Object.entries(locked)
+    .filter(([, { hasInstallScript }]) => hasInstallScript === true)
+    .map(([path]) => path.split('node_modules/').at(-1));
+  // fsevents exists on macOS alone, and its script does nothing.
+  const allowed = [...Object.keys(manifest.allowScripts), 'fsevents'];
+  expect(allowed).toEqual(expect.arrayContaining(scripted));
+  expect(Object.keys(manifest.allowScripts).sort()).toEqual(['better-sqlite3', 'sqlite3']);
+});
+
+it.each([
+  ['koa', '3.1.2'],
+  ['path-to-regexp', '8.4.0'],
+  ['mysql2', '3.9.8'],
+])('%s is at least %s, the first without its known holes', (name, least) => {
+  const [major = 0, minor = 0, patch = 0] = versionOf(name).split('.').map(Number);
+  const [leastMajor = 0, leastMinor = 0, leastPatch = 0] = least.split('.').map(Number);
+  const distance = (major - leastMajor) * 1e6 + (minor - leastMinor) * 1e3 + (patch - leastPatch);
+  expect(distance).toBeGreaterThanOrEqual(0);
+});
+
+it('every entry of exports is built, with its types, and can be imported by name', async () => {
+  for (const [entry, target] of Object.entries(manifest.exports)) {
+    const files = typeof target === 'string' ? [target] : Object.values(target);
+    for (const file of files) expect([entry, existsSync(join(ROOT, file))]).toEqual([entry, true]);
+    if (typeof target === 'string') continue;
+    const module = (await import(/* @vite-ignore */ `memory-service${entry.slice(1)}`)) as object;
+    expect(Object.keys(module).length).toBeGreaterThan(0);
+    expect(Object.keys(module)).not.toContain('default');
+  }
+});
+
+function versionOf(name: string): string {
+  return locked[`node_modules/${name}`]?.version ?? '0.0.0';
+}
