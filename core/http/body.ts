@@ -63,6 +63,7 @@ function readBytes(request: IncomingMessage, options: BodyOptions): Buffer | Pro
     if (bytes.length > options.maxBytes) throw tooLarge(options.maxBytes);
     return bytes;
   }
+  if (request.destroyed) throw invalid('The body ended before its end.');
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

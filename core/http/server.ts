@@ -4,7 +4,7 @@ import { MemoryError, toErrorBody } from '../errors.ts';
 import { newTraceId } from '../memory/ids.ts';
 
 /** How long close waits for what is under way. */
-export const CLOSE_GRACE_MS = 25_000;
+const CLOSE_GRACE_MS = 25_000;
 
 export interface ListenOptions {
   host: string;

@@ -5,7 +5,7 @@ import { createRateLimit } from './rate-limit.ts';
 import { createSecretCheck } from './secret.ts';
 
 /** How many wrong secrets an address may try in a minute. */
-export const ADMIN_FAILURES_A_MINUTE = 10;
+const ADMIN_FAILURES_A_MINUTE = 10;
 
 /**
  * Lets requests with the admin secret pass: `x-admin-secret: <secret>`. Throws `UNAUTHORIZED`, the

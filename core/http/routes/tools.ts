@@ -63,7 +63,7 @@ export const argumentsSchema = Type.Record(Type.String(), Type.Unknown(), {
 });
 
 /** The body of a tool call. */
-export const executeBody = Type.Object(
+const executeBody = Type.Object(
   { context: contextSchema, arguments: Type.Optional(argumentsSchema) },
   strict,
 );

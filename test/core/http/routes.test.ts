@@ -104,8 +104,9 @@ describe('the live route table', () => {
     }
   });
 
-  it('gives each guarded route to the right secret', async () => {
-    const { routes, request } = await serveCore();
+  it('gives each guarded route to the right secret, and the secret to no one', async () => {
+    const { routes, request, log } = await serveCore();
+    const said: string[] = [];
     for (const { auth, method, path } of routes) {
       if (auth === 'none') continue;
       const headers =
@@ -115,7 +116,13 @@ describe('the live route table', () => {
       const answer = await request(method, concrete(path), { headers });
       expect([401, 403, 429], `${method} ${path}`).not.toContain(answer.status);
       expect(answer.json.error?.code, `${method} ${path}`).not.toBe('NOT_FOUND');
+      said.push(JSON.stringify(answer.headers), answer.text);
     }
+    // Neither secret is in any answer or log.
+    said.push(JSON.stringify(log.lines));
+    expect(said.filter((text) => text.includes(API_KEY) || text.includes(ADMIN_SECRET))).toEqual(
+      [],
+    );
   });
 
   it('has a summary, a tag and a schema for each route', async () => {

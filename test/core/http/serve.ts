@@ -22,7 +22,7 @@ export interface LogLine {
   message: string;
 }
 
-export function recordingLog(): Logger & { readonly lines: LogLine[] } {
+function recordingLog(): Logger & { readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
   const at =
     (level: LogLine['level']) =>
