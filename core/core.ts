@@ -113,6 +113,7 @@ export function createCore(config: MemoryServiceConfig): Core {
   let state: CoreState = 'created';
   let opening: Promise<void> | null = null;
   let closing: Promise<void> | null = null;
+  let isStorageOpen = false;
   let isStarted = false;
   const hooks: PluginHooks[] = [];
 
@@ -131,7 +132,8 @@ export function createCore(config: MemoryServiceConfig): Core {
 
   async function open(): Promise<void> {
     state = 'starting';
-    await storage.init({ log, now });
+    if (!isStorageOpen) await storage.init({ log, now });
+    isStorageOpen = true;
     for (const plugin of (config.plugins ?? []).slice(hooks.length)) await setUp(plugin);
     if (closing !== null) return;
     state = 'ready';
@@ -139,6 +141,8 @@ export function createCore(config: MemoryServiceConfig): Core {
   }
 
   async function setUp(plugin: Plugin): Promise<void> {
+    const added: string[] = [];
+    const [routes, sinks] = [pluginRoutes.length, exporters.length];
     const host = createPluginHost(plugin, {
       storage,
       files,
@@ -148,11 +152,22 @@ export function createCore(config: MemoryServiceConfig): Core {
       ids,
       model: config.model ?? null,
       embedder: config.embedder ?? null,
-      addTool: (tool) => tools.add(tool),
+      addTool(tool) {
+        tools.add(tool);
+        added.push(tool.name);
+      },
       addRoute: (route) => pluginRoutes.push(route),
       addExporter: (exporter) => exporters.push(exporter),
     });
-    await host.setUp();
+    try {
+      await host.setUp();
+    } catch (error) {
+      // The next attempt sets it up anew: what this one added would stand in its way.
+      added.forEach((name) => tools.remove(name));
+      pluginRoutes.length = routes;
+      exporters.length = sinks;
+      throw error;
+    }
     hooks.push(host);
   }
 
@@ -172,7 +187,6 @@ export function createCore(config: MemoryServiceConfig): Core {
   }
 
   async function shutDown(): Promise<void> {
-    const wasOpen = opening !== null;
     state = 'closing';
     await opening?.catch(() => undefined);
     // New calls are refused by now. Those under way leave their rows in the queue.
@@ -181,7 +195,7 @@ export function createCore(config: MemoryServiceConfig): Core {
     await indexer.stop();
     for (const host of [...hooks].reverse()) await host.close();
     await queue.close();
-    if (wasOpen) await storage.close();
+    if (isStorageOpen) await storage.close();
     state = 'closed';
   }
 

@@ -25,6 +25,8 @@ export interface Tools extends ToolRunner {
   readonly definitions: readonly ToolDefinition[];
   /** Adds a plugin's tool, before anything is served. Throws when the name is taken. */
   add(definition: ToolDefinition): void;
+  /** Takes back a tool of a plugin whose setup failed. */
+  remove(name: string): void;
   /** Runs a tool under a name that callers may not give themselves. */
   executeAs(name: string, request: ToolRequest, actor: 'playground' | null): Promise<ToolResponse>;
   /** Resolves when no call is under way, or after `limitMs`. */
@@ -149,6 +151,11 @@ export function createTools(deps: ToolsDependencies): Tools {
       const check = compileSchema<unknown>(definition.inputSchema);
       tools.set(definition.name, { definition, check });
       definitions.push(definition);
+    },
+    remove(name) {
+      tools.delete(name);
+      const index = definitions.findIndex((definition) => definition.name === name);
+      if (index >= 0) definitions.splice(index, 1);
     },
     async listTools() {
       return definitions.map((definition) => describe(definition, deps.services));
