@@ -6,6 +6,7 @@ import type { Database } from './database.ts';
 import { readIdSkew } from './id-skew.ts';
 import { withinTimes } from './id-walk.ts';
 import { parseIdBytes, toUuid } from './ids.ts';
+import type { Filter } from './page.ts';
 import { checkLimit, parseIdPageKey, readPage } from './page.ts';
 import type { PrefixRange } from './physical-prefix.ts';
 import { toScopedRange } from './physical-prefix.ts';
@@ -35,7 +36,7 @@ export async function listAccess(
   if (range.kind === 'none') return EMPTY;
   if (range.kind === 'scope' && !(await hasScope(knex, range.scope))) return EMPTY;
 
-  const filters: ((query: Knex.QueryBuilder) => void)[] = [];
+  const filters: Filter[] = [];
   const test = (column: string, value: string | Buffer) =>
     filters.push((query) => void query.where(column, value));
   const ids = new Map<IdColumn, Buffer>();
@@ -60,11 +61,13 @@ export async function listAccess(
   if (typeof filter.outcome === 'string' && by !== 'outcome') test('a.outcome', filter.outcome);
   if (range.kind !== 'all') filters.push((query) => inRange(query, range));
 
-  const walkOf = (narrow: (query: Knex.QueryBuilder) => void, more: typeof filters) =>
+  const walkOf = (narrow: Filter, more: readonly Filter[]) =>
     readPage(knex, {
       limit: page.limit,
       order: page.order,
-      key: ['a.id'],
+      pick: { scope_id: 'a.scope_id', id: 'a.id' },
+      key: ['id'],
+      isOrdered: true,
       after: after === null ? null : [after],
       walk: () => {
         const query = knex.from(knex.raw(dialect.byIndex('svc_access_log', 'a', INDEXES[by])));
@@ -72,9 +75,14 @@ export async function listAccess(
         narrow(query);
         return query;
       },
+      join: (query) => {
+        if (range.kind !== 'all')
+          query.joinRaw('cross join svc_scope s on s.scope_id = a.scope_id');
+      },
       complete: (query) => {
         query
-          .joinRaw('cross join svc_scope s on s.scope_id = a.scope_id')
+          .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
+          .joinRaw('cross join svc_access_log a on a.scope_id = k.scope_id and a.id = k.id')
           .select('s.scope', ...ACCESS_ROW.columns.map((column) => `a.${column}`));
       },
       filters: [...filters, ...more],

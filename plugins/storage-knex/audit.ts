@@ -18,7 +18,9 @@ export function createAuditStore(database: Database): AuditStore {
         return await readPage(knex, {
           limit: checkLimit(page.limit),
           order: page.order,
-          key: ['u.id'],
+          pick: { id: 'u.id' },
+          key: ['id'],
+          isOrdered: true,
           after: after === null ? null : [after],
           walk: () => {
             const query =
@@ -32,7 +34,11 @@ export function createAuditStore(database: Database): AuditStore {
             times.walk(query);
             return query;
           },
-          complete: (query) => void query.select(AUDIT_ROW.columns.map((column) => `u.${column}`)),
+          complete: (query) => {
+            query
+              .joinRaw('cross join svc_admin_audit u on u.id = k.id')
+              .select(AUDIT_ROW.columns.map((column) => `u.${column}`));
+          },
           filters: times.filters,
           toItem: toAuditRecord,
           toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],

@@ -7,8 +7,8 @@ import type {
   PageResult,
 } from '../../core/contracts/storage.ts';
 import type { Database } from './database.ts';
-import type { Dialect, Row } from './dialect.ts';
-import type { KeysetQuery } from './page.ts';
+import type { Dialect } from './dialect.ts';
+import type { Filter, KeysetQuery } from './page.ts';
 import { checkLimit, parsePageKey, readPage } from './page.ts';
 import type { PrefixRange } from './physical-prefix.ts';
 import { toScopedRange } from './physical-prefix.ts';
@@ -48,7 +48,7 @@ export async function listAllFiles(
   }
 }
 
-type Filters = KeysetQuery<FileListing>['filters'];
+type ScopeRange = Extract<PrefixRange, { kind: 'scope' }>;
 
 /**
  * By scope, then path: what is left of the scope where the last page ended, and then the scopes
@@ -58,7 +58,7 @@ async function listByPath(
   knex: Knex,
   dialect: Dialect,
   range: PrefixRange,
-  filters: Filters,
+  filters: readonly Filter[],
   page: PageRequest,
 ): Promise<PageResult<FileListing>> {
   const after = parsePageKey(page.after, ['string', 'string']);
@@ -102,25 +102,18 @@ function isAhead(scope: string, after: string, order: 'asc' | 'desc'): boolean {
 
 function byPathIn(
   knex: Knex,
-  range: Extract<PrefixRange, { kind: 'scope' }>,
-  filters: Filters,
+  range: ScopeRange,
+  filters: readonly Filter[],
   page: PageRequest,
   pathAfter: string | null,
 ): KeysetQuery<FileListing> {
   return {
-    ...pageOf(page),
-    key: ['f.path'],
+    ...filesOf(page, range, filters),
+    pick: { scope_id: 'f.scope_id', path: 'f.path' },
+    key: ['path'],
     after: pathAfter === null ? null : [pathAfter],
-    walk: () => {
-      const query = knex('svc_file as f').where('f.scope_id', toScopeId(range.scope));
-      return inPathRange(query, range.pathPrefix).whereNull('f.deleted_at');
-    },
-    complete: (query) => {
-      joinScope(query).where('s.scope', range.scope);
-      joinStat(query);
-    },
-    filters,
-    toItem: toListing,
+    isOrdered: true,
+    walk: () => walkScope(knex, range),
     toPageKey: (row) => [range.scope, toText(row['path'])],
   };
 }
@@ -129,14 +122,16 @@ function byPathAcross(
   knex: Knex,
   dialect: Dialect,
   range: PrefixRange,
-  filters: Filters,
+  filters: readonly Filter[],
   page: PageRequest,
   scopeAfter: string | null,
 ): KeysetQuery<FileListing> {
   return {
-    ...pageOf(page),
-    key: ['s.scope', 'f.path'],
+    ...filesOf(page, range, filters),
+    pick: { scope: 's.scope', scope_id: 'f.scope_id', path: 'f.path' },
+    key: ['scope', 'path'],
     after: null,
+    isOrdered: true,
     walk: () => {
       const query = knex
         .from(knex.raw(dialect.byIndex('svc_scope', 's', 'svc_scope_scope')))
@@ -145,12 +140,8 @@ function byPathAcross(
       if (scopeAfter !== null) query.where('s.scope', page.order === 'asc' ? '>' : '<', scopeAfter);
       return inScopeRange(query, range);
     },
-    complete: (query) => {
-      query.select('s.scope', ...FILE_COLUMNS);
-      joinStat(query);
-    },
-    filters,
-    toItem: toListing,
+    // The walk has the scope already.
+    join: () => undefined,
     toPageKey: (row) => [toText(row['scope']), toText(row['path'])],
   };
 }
@@ -159,30 +150,20 @@ function byColumn(
   knex: Knex,
   dialect: Dialect,
   range: PrefixRange,
-  filters: Filters,
+  filters: readonly Filter[],
   page: PageRequest,
   { column, index }: { column: string; index: string | null },
 ): KeysetQuery<FileListing> {
-  const after = parsePageKey(page.after, ['number', 'number', 'string']);
   return {
-    ...pageOf(page),
-    key: [`f.${column}`, 'f.scope_id', 'f.path'],
-    after,
-    walk: () => {
-      // One scope's files are few, or stand in that scope's own order already.
-      const query =
-        range.kind === 'scope'
-          ? knex('svc_file as f').where('f.scope_id', toScopeId(range.scope))
-          : knex.from(knex.raw(dialect.byIndex('svc_file', 'f', index)));
-      if (range.kind === 'scope') inPathRange(query, range.pathPrefix);
-      return query.whereNull('f.deleted_at');
-    },
-    complete: (query) => {
-      inScopeRange(joinScope(query), range);
-      joinStat(query);
-    },
-    filters: withScopeFilter(range, filters),
-    toItem: toListing,
+    ...filesOf(page, range, filters),
+    pick: { [column]: `f.${column}`, scope_id: 'f.scope_id', path: 'f.path' },
+    key: [column, 'scope_id', 'path'],
+    after: parsePageKey(page.after, ['number', 'number', 'string']),
+    isOrdered: index !== null && range.kind !== 'scope',
+    walk: () =>
+      range.kind === 'scope'
+        ? walkScope(knex, range)
+        : knex.from(knex.raw(dialect.byIndex('svc_file', 'f', index))).whereNull('f.deleted_at'),
     toPageKey: (row) => [toInteger(row[column]), toInteger(row['scope_id']), toText(row['path'])],
   };
 }
@@ -191,30 +172,31 @@ function byReads(
   knex: Knex,
   dialect: Dialect,
   range: PrefixRange,
-  filters: Filters,
+  filters: readonly Filter[],
   page: PageRequest,
 ): KeysetQuery<FileListing> {
   return {
-    ...pageOf(page),
-    key: ['t.reads', 't.scope_id', 't.file_no'],
+    ...filesOf(page, range, filters),
+    pick: {
+      reads: 't.reads',
+      scope_id: 't.scope_id',
+      file_no: 't.file_no',
+      path: 'f.path',
+    },
+    key: ['reads', 'scope_id', 'file_no'],
     after: parsePageKey(page.after, ['number', 'number', 'number']),
+    isOrdered: range.kind !== 'scope',
     walk: () => {
       const query =
         range.kind === 'scope'
           ? knex('svc_file_stat as t').where('t.scope_id', toScopeId(range.scope))
           : knex.from(knex.raw(dialect.byIndex('svc_file_stat', 't', 'svc_file_stat_reads')));
-      return query.where('t.file_no', '>', 0);
-    },
-    complete: (query) => {
       query
+        .where('t.file_no', '>', 0)
         .joinRaw('cross join svc_file f on f.scope_id = t.scope_id and f.file_no = t.file_no')
-        .whereNull('f.deleted_at')
-        .select('t.reads', 't.last_read_at', 't.file_no');
-      inScopeRange(joinScope(query), range);
-      if (range.kind === 'scope') inPathRange(query, range.pathPrefix);
+        .whereNull('f.deleted_at');
+      return range.kind === 'scope' ? inPathRange(query, range.pathPrefix) : query;
     },
-    filters: withScopeFilter(range, filters),
-    toItem: toListing,
     toPageKey: (row) => [
       toInteger(row['reads']),
       toInteger(row['scope_id']),
@@ -223,29 +205,33 @@ function byReads(
   };
 }
 
-/** A range of users is tested row by row when another order is walked, so the walk is bounded. */
-function withScopeFilter(range: PrefixRange, filters: Filters): Filters {
-  return range.kind === 'users'
-    ? [...filters, (query) => void inScopeRange(query, range)]
-    : filters;
+/** What all sorts have in common: whole files, and the scope's text compared. */
+function filesOf(
+  { limit, order }: PageRequest,
+  range: PrefixRange,
+  filters: readonly Filter[],
+): Pick<KeysetQuery<FileListing>, 'limit' | 'order' | 'filters' | 'join' | 'complete' | 'toItem'> {
+  return {
+    limit,
+    order,
+    filters:
+      range.kind === 'users' ? [...filters, (query) => void inScopeRange(query, range)] : filters,
+    join: (query) => void query.joinRaw('cross join svc_scope s on s.scope_id = f.scope_id'),
+    complete: (query) => {
+      query
+        .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
+        .joinRaw('cross join svc_file f on f.scope_id = k.scope_id and f.path = k.path')
+        .joinRaw('left join svc_file_stat t on t.scope_id = f.scope_id and t.file_no = f.file_no')
+        .select('s.scope', ...FILE_COLUMNS, 't.reads', 't.last_read_at');
+      if (range.kind === 'scope') query.where('s.scope', range.scope);
+    },
+    toItem: (row) => toFileListing(toText(row['scope']) as ScopeKey, row),
+  };
 }
 
-function pageOf({ limit, order }: PageRequest): Pick<PageRequest, 'limit' | 'order'> {
-  return { limit, order };
-}
-
-function joinScope(query: Knex.QueryBuilder): Knex.QueryBuilder {
-  return query
-    .joinRaw('cross join svc_scope s on s.scope_id = f.scope_id')
-    .select('s.scope', 'f.scope_id', ...FILE_COLUMNS);
-}
-
-function joinStat(query: Knex.QueryBuilder): void {
-  query
-    .leftJoin('svc_file_stat as t', (join) =>
-      join.on('t.scope_id', 'f.scope_id').andOn('t.file_no', 'f.file_no'),
-    )
-    .select('t.reads', 't.last_read_at');
+function walkScope(knex: Knex, range: ScopeRange): Knex.QueryBuilder {
+  const query = knex('svc_file as f').where('f.scope_id', toScopeId(range.scope));
+  return inPathRange(query, range.pathPrefix).whereNull('f.deleted_at');
 }
 
 function inScopeRange(query: Knex.QueryBuilder, range: PrefixRange): Knex.QueryBuilder {
@@ -278,8 +264,4 @@ function containsPath(
 /** Lower case as the databases make it: ASCII alone. */
 export function lowerAscii(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-}
-
-function toListing(row: Row): FileListing {
-  return toFileListing(toText(row['scope']) as ScopeKey, row);
 }

@@ -1,5 +1,5 @@
-import type { Knex } from 'knex';
 import type { IdSkew } from './id-skew.ts';
+import type { Filter } from './page.ts';
 import { leastIdBeyond, leastIdSince } from './id-skew.ts';
 
 /** Narrows a walk by id to the ids that rows of a range of times can have, and the rows to it. */
@@ -7,8 +7,8 @@ export function withinTimes(
   alias: string,
   skew: IdSkew,
   { since, until }: { since?: number | null; until?: number | null },
-): { walk: (query: Knex.QueryBuilder) => void; filters: ((query: Knex.QueryBuilder) => void)[] } {
-  const filters: ((query: Knex.QueryBuilder) => void)[] = [];
+): { walk: Filter; filters: Filter[] } {
+  const filters: Filter[] = [];
   if (typeof since === 'number')
     filters.push((query) => void query.where(`${alias}.at`, '>=', since));
   if (typeof until === 'number')

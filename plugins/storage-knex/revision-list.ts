@@ -7,6 +7,7 @@ import type { Dialect, Executor, Row, SqlValue } from './dialect.ts';
 import { readIdSkew } from './id-skew.ts';
 import { withinTimes } from './id-walk.ts';
 import { parseIdBytes, toUuid } from './ids.ts';
+import type { Filter } from './page.ts';
 import { checkLimit, parseIdPageKey, readPage } from './page.ts';
 import { REVISION_COLUMNS, toInteger, toRevisionRecord } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
@@ -25,7 +26,7 @@ export async function listRevisions(
 ): Promise<PageResult<RevisionRecord>> {
   checkLimit(page.limit);
   const after = parseIdPageKey(page.after);
-  const filters: ((query: Knex.QueryBuilder) => void)[] = [];
+  const filters: Filter[] = [];
   const test = (column: string, value: string | number | Buffer) =>
     filters.push((query) => void query.where(column, value));
 
@@ -70,8 +71,9 @@ export async function listRevisions(
   return await readPage(knex, {
     limit: page.limit,
     order: page.order,
-    key: byVersion ? ['r.version'] : ['r.id'],
-    carry: byVersion ? ['r.id'] : [],
+    pick: { scope_id: 'r.scope_id', file_no: 'r.file_no', version: 'r.version', id: 'r.id' },
+    key: byVersion ? ['version'] : ['id'],
+    isOrdered: true,
     after: byVersion ? versionAfter : after === null ? null : [after],
     walk: () => {
       const query = knex.from(knex.raw(walk.source));
@@ -96,6 +98,9 @@ export async function listRevisions(
     },
     complete: (query) => {
       query
+        .joinRaw(
+          'cross join svc_revision r on r.scope_id = k.scope_id and r.file_no = k.file_no and r.version = k.version',
+        )
         .joinRaw('cross join svc_scope s on s.scope_id = r.scope_id')
         .joinRaw('cross join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no')
         .select('s.scope', 'f.path', ...REVISION_COLUMNS);

@@ -19,8 +19,10 @@ export async function listUsers(
   return await readPage(knex, {
     limit: checkLimit(page.limit),
     order: page.order,
-    key: ['s.scope'],
+    pick: { scope: 's.scope', scope_id: 's.scope_id' },
+    key: ['scope'],
     after: after === null ? null : [`u:${after[0]}`],
+    isOrdered: true,
     walk: () =>
       knex
         .from(knex.raw(dialect.byIndex('svc_scope', 's', 'svc_scope_scope')))
@@ -28,28 +30,18 @@ export async function listUsers(
         .where('s.scope', '<', 'u;'),
     complete: (query) => {
       query
-        .where('s.files', '>', 0)
-        .leftJoin('svc_file_stat as t', (join) =>
-          join.on('t.scope_id', 's.scope_id').andOn('t.file_no', knex.raw('0')),
-        )
-        .select(
-          's.scope',
-          's.files',
-          's.bytes',
-          's.revisions',
-          's.last_write_at',
-          't.last_read_at',
-        );
+        .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
+        .joinRaw('left join svc_file_stat t on t.scope_id = k.scope_id and t.file_no = 0')
+        .select('s.files', 's.bytes', 's.revisions', 's.last_write_at', 't.last_read_at');
     },
-    filters:
-      contains === ''
-        ? []
-        : [
-            (query) =>
-              void query.where(
-                knex.raw(dialect.containsText('substr(s.scope, 3)'), [lowerAscii(contains)]),
-              ),
-          ],
+    filters: [
+      (query) => void query.where('s.files', '>', 0),
+      (query) => {
+        if (contains === '') return;
+        const condition = dialect.containsText('substr(s.scope, 3)');
+        query.where(knex.raw(condition, [lowerAscii(contains)]));
+      },
+    ],
     toItem: (row) => ({
       userId: toUserId(row['scope']),
       files: toInteger(row['files']),

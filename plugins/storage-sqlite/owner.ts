@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
-import { isSqliteBusy, sqliteDialect } from '../storage-knex/dialects/sqlite.ts';
+import { isSqliteBusy, translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './connection.ts';
 
@@ -65,7 +65,7 @@ export async function claimOwner(filename: string, options: OwnerOptions): Promi
 async function refuse(connection: SqliteConnection, error: unknown): Promise<MemoryError> {
   const info = await readInfo(connection).catch(() => null);
   await connection.close();
-  if (!isSqliteBusy(error)) return sqliteDialect.translateError(error);
+  if (!isSqliteBusy(error)) return translateSqliteError(error);
   const where = info === null ? '' : ` at ${info.address}`;
   return new MemoryError(
     'STORAGE_UNAVAILABLE',
@@ -86,7 +86,7 @@ export async function readOwner(
     await connection.exec('rollback');
     return null;
   } catch (error) {
-    if (!isSqliteBusy(error)) throw sqliteDialect.translateError(error);
+    if (!isSqliteBusy(error)) throw translateSqliteError(error);
     return await readInfo(connection);
   } finally {
     await connection.close();

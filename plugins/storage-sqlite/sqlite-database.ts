@@ -12,8 +12,13 @@ import type {
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import type { Database } from '../storage-knex/database.ts';
-import type { Executor } from '../storage-knex/dialect.ts';
-import { assertSafeSqlite, isSqliteBusy, sqliteDialect } from '../storage-knex/dialects/sqlite.ts';
+import type { Dialect, Executor } from '../storage-knex/dialect.ts';
+import {
+  assertSafeSqlite,
+  createSqliteDialect,
+  isSqliteBusy,
+  translateSqliteError,
+} from '../storage-knex/dialects/sqlite.ts';
 import { IdSkewKeeper } from '../storage-knex/id-skew.ts';
 import {
   SCHEMA_VERSION,
@@ -60,7 +65,7 @@ export interface SqliteOptions {
 /** SQLite as the stores of storage-knex see it: one writer, some readers, and Knex for lists. */
 export class SqliteDatabase implements Database {
   readonly name = 'sqlite';
-  readonly dialect = sqliteDialect;
+  readonly dialect = createSqliteDialect();
   private readonly options: SqliteOptions;
   private readonly skew = new IdSkewKeeper();
   private opened: Opened | null = null;
@@ -81,7 +86,7 @@ export class SqliteDatabase implements Database {
       this.opened = await this.open(native, place, log);
     } catch (error) {
       await place.remove();
-      throw sqliteDialect.translateError(error);
+      throw translateSqliteError(error);
     }
   }
 
@@ -97,7 +102,7 @@ export class SqliteDatabase implements Database {
       await opened.writer.close();
       await opened.place.remove();
     } catch (error) {
-      throw sqliteDialect.translateError(error);
+      throw translateSqliteError(error);
     }
   }
 
@@ -121,7 +126,7 @@ export class SqliteDatabase implements Database {
     try {
       return await this.live().readers.use(run);
     } catch (error) {
-      throw sqliteDialect.translateError(error);
+      throw translateSqliteError(error);
     }
   }
 
@@ -151,7 +156,7 @@ export class SqliteDatabase implements Database {
     try {
       return await run(opened.knex);
     } catch (error) {
-      throw sqliteDialect.translateError(error);
+      throw translateSqliteError(error);
     }
   }
 
@@ -175,11 +180,12 @@ export class SqliteDatabase implements Database {
     try {
       version = String((await first.get('select sqlite_version() as version', []))?.['version']);
       assertSafeSqlite(version);
+      this.dialect.adaptTo(version);
       const schemaVersion = await untilUnlocked(() => readSchemaVersion(first));
       assertKnownSchema(schemaVersion);
       if (schemaVersion < SCHEMA_VERSION) {
         if (schemaVersion > 0) await backUp(first, place.filename, schemaVersion, log);
-        await migrateFile(native, place.filename);
+        await migrateFile(native, place.filename, this.dialect);
       }
     } catch (error) {
       await first.close();
@@ -204,7 +210,7 @@ export class SqliteDatabase implements Database {
           return first;
         },
         apply: (executor, mutations) =>
-          applyMutations(executor, sqliteDialect, this.skew, mutations),
+          applyMutations(executor, this.dialect, this.skew, mutations),
         groupSize,
         lockTimeoutMs,
       }),
@@ -295,7 +301,11 @@ async function readSchemaVersion(connection: SqliteConnection): Promise<number> 
   return row === null ? 0 : Number(row['value']);
 }
 
-async function migrateFile(native: SqliteModule, filename: string): Promise<void> {
+async function migrateFile(
+  native: SqliteModule,
+  filename: string,
+  dialect: Dialect,
+): Promise<void> {
   const knex = await connectKnex(native, filename, 1, 'read-write');
   try {
     // Knex would begin without the lock, and fail where it first writes.
@@ -303,7 +313,7 @@ async function migrateFile(native: SqliteModule, filename: string): Promise<void
     try {
       const from = await readSchemaVersion(oneConnection(knex));
       assertKnownSchema(from);
-      await migrate(knex, sqliteDialect, from);
+      await migrate(knex, dialect, from);
       await knex.raw('commit');
     } catch (error) {
       await knex.raw('rollback').catch(() => undefined);
@@ -358,7 +368,7 @@ async function prepareKnexConnection(
 ): Promise<void> {
   const sql =
     mode === 'read-only'
-      ? 'pragma busy_timeout = 2000; pragma query_only = on;'
+      ? 'pragma busy_timeout = 2000; pragma query_only = on; pragma cache_size = -32000;'
       : 'pragma busy_timeout = 0;';
   if (native.knexClient === 'better-sqlite3') {
     (connection as { exec: (sql: string) => unknown }).exec(sql);

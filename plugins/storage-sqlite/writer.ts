@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
 import type { Executor } from '../storage-knex/dialect.ts';
-import { isSqliteBusy, sqliteDialect } from '../storage-knex/dialects/sqlite.ts';
+import { isSqliteBusy, translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import type { Mutation, MutationOutcome } from '../storage-knex/mutation.ts';
 import type { SqliteConnection } from './connection.ts';
 
@@ -128,7 +128,7 @@ export class Writer {
       await connection.run('commit', []);
     } catch (error) {
       await this.rollBack(connection);
-      return sqliteDialect.translateError(error);
+      return translateSqliteError(error);
     }
     for (const [index, outcome] of outcomes.entries()) {
       const pending = group[index] as PendingMutation;
@@ -148,7 +148,7 @@ export class Writer {
       await connection.run('commit', []);
     } catch (error) {
       await this.rollBack(connection);
-      task.reject(sqliteDialect.translateError(error));
+      task.reject(translateSqliteError(error));
       return;
     }
     task.resolve(result);
@@ -169,7 +169,7 @@ export class Writer {
         failure = error;
       }
       if (!isSqliteBusy(failure)) {
-        const error = sqliteDialect.translateError(failure);
+        const error = translateSqliteError(failure);
         for (const { reject } of line.splice(0)) reject(error);
         await this.forget();
         return null;
@@ -183,7 +183,7 @@ export class Writer {
   private rejectOverdue(line: Pending[], failure: unknown): void {
     const overdue = performance.now() - this.options.lockTimeoutMs;
     while (line[0] !== undefined && line[0].since <= overdue) {
-      line.shift()?.reject(sqliteDialect.translateError(failure));
+      line.shift()?.reject(translateSqliteError(failure));
     }
   }
 

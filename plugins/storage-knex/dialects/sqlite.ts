@@ -101,7 +101,7 @@ export function createSqliteDialect(): SqliteDialect {
     },
 
     byIndex(table, alias, index) {
-      return index === null ? `${table} as ${alias}` : `${table} as ${alias} indexed by ${index}`;
+      return `${table} as ${alias} indexed by ${index ?? `sqlite_autoindex_${table}_1`}`;
     },
 
     folderEntries,
@@ -238,51 +238,49 @@ function kindOf(table: TableDefinition, column: string): ColumnKind {
 function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
   const { scopeId, folder, after, order, limit } = query;
   const end = successorOf(folder);
-  const isDescending = order === 'desc';
-  // The paths still to come, from one side, and the other side that never moves.
-  const next = (previous: string) =>
-    `(select f.path from svc_file f where f.scope_id = :scopeId and f.deleted_at is null` +
-    (isDescending
-      ? ` and f.path >= :folder and f.path < ${previous} order by f.path desc limit 1)`
-      : ` and f.path >= ${previous}${end === null ? '' : ' and f.path < :end'}` +
-        ` order by f.path limit 1)`);
-  const rest = 'substr(path, :restAt)';
+  // An entry's text, and where the next one starts: 0 follows /, and no path has a control character.
+  const rest = 'substr(w.path, :restAt)';
   const slash = `instr(${rest}, '/')`;
-  const entryOf = `(case ${slash} when 0 then ${rest} else substr(${rest}, 1, ${slash}) end)`;
-  // What comes after an entry: for a folder `a/` all of `a/…` is past at `a0`, as 0 follows /.
-  const beyond =
-    `(:folder || case when substr(entry, -1) = '/' then substr(entry, 1, length(entry) - 1) || '0'` +
-    ` else entry || char(1) end)`;
-  const previous = isDescending ? '(:folder || entry)' : beyond;
-  const start = after === null ? (isDescending ? ':top' : ':folder') : ':start';
+  const folderPath = `substr(w.path, 1, :restAt + ${slash} - 1)`;
+  const pastFolder = `substr(w.path, 1, :restAt + ${slash} - 2) || '0'`;
+  const entry = `case ${slash} when 0 then ${rest} else substr(${rest}, 1, ${slash}) end`;
+  const from = `case ${slash} when 0 then w.path else ${folderPath} end`;
+  const past = `case ${slash} when 0 then w.path || char(1) else ${pastFolder} end`;
+  const seek =
+    order === 'asc'
+      ? (start: string) =>
+          `(select f.path from svc_file f where f.scope_id = :scopeId and f.deleted_at is null` +
+          ` and f.path >= ${start}${end === null ? '' : ' and f.path < :end'} order by f.path limit 1)`
+      : (start: string) =>
+          `(select f.path from svc_file f where f.scope_id = :scopeId and f.deleted_at is null` +
+          ` and f.path < ${start} and f.path >= :folder order by f.path desc limit 1)`;
   const sql =
-    `with recursive` +
-    ` walk(path, n) as (` +
-    `  select ${next(start)}, 1` +
-    `  union all` +
-    `  select ${next(previous)}, n + 1 from (select ${entryOf} as entry, n from walk` +
-    `   where path is not null and n < :limit)` +
-    ` ),` +
-    ` entries(entry) as (select ${entryOf} from walk where path is not null)` +
-    ` select e.entry, count(*) as files, sum(f.size) as bytes, max(f.updated_at) as updated_at` +
-    ` from entries e cross join svc_file f on f.scope_id = :scopeId and f.deleted_at is null` +
-    ` and f.path >= :folder || e.entry and f.path < case when substr(e.entry, -1) = '/'` +
-    `  then :folder || substr(e.entry, 1, length(e.entry) - 1) || '0'` +
-    `  else :folder || e.entry || char(1) end` +
-    ` group by e.entry`;
+    'with recursive walk(path, n) as (' +
+    ` select ${seek(':start')}, 1` +
+    ` union all select ${seek(order === 'asc' ? past : from)}, w.n + 1 from walk w` +
+    ' where w.path is not null and w.n < :limit),' +
+    ` entries(entry, low, high) as (select ${entry}, ${from}, ${past} from walk w` +
+    ' where w.path is not null)' +
+    ' select e.entry, count(*) as files, sum(f.size) as bytes, max(f.updated_at) as updated_at' +
+    ' from entries e cross join svc_file f on f.scope_id = :scopeId and f.path >= e.low' +
+    ' and f.path < e.high and f.deleted_at is null group by e.entry';
   return knex.raw(sql, {
     scopeId,
     folder,
     limit,
     restAt: [...folder].length + 1,
+    start: after === null ? firstStart(folder, end, order) : startAfter(folder, after, order),
     ...(end === null ? {} : { end }),
-    ...(after === null ? {} : { start: startAfter(folder, after, isDescending) }),
-    ...(isDescending && after === null ? { top: end ?? '\u{10ffff}'.repeat(129) } : {}),
   });
 }
 
-function startAfter(folder: string, after: string, isDescending: boolean): string {
-  if (isDescending) return folder + after;
+function firstStart(folder: string, end: string | null, order: 'asc' | 'desc'): string {
+  // No path is as long as that, so it comes after them all.
+  return order === 'asc' ? folder : (end ?? '\u{10ffff}'.repeat(129));
+}
+
+function startAfter(folder: string, after: string, order: 'asc' | 'desc'): string {
+  if (order === 'desc') return folder + after;
   return after.endsWith('/') ? `${folder}${after.slice(0, -1)}0` : `${folder}${after}\u0001`;
 }
 

@@ -115,7 +115,8 @@ export const memory: Migration = {
     // Nearly every row is an agent's: those are found by walking all.
     index('svc_revision_actor', 'svc_revision', ['actor', 'id'], { where: "actor <> 'agent'" }),
 
-    table('svc_access_log', ['scope_id', 'id'], { clustered: true }, [
+    // Not clustered by scope: rows arrive in the order of ids, and lists walk them in it.
+    table('svc_access_log', ['scope_id', 'id'], { clustered: false }, [
       scopeId,
       id,
       at,
