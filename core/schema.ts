@@ -1,9 +1,9 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formatsModule from 'ajv-formats';
 import type { JsonSchema } from './contracts/tool.ts';
 import { MemoryError } from './errors.ts';
 
-/** What is wrong with one value: where it stands (`/edits/0/oldText`), and why. */
+/** What is wrong with one value: where it stands, as a JSON pointer (`/edits/0/oldText`), and why. */
 export interface SchemaIssue {
   path: string;
   message: string;
@@ -11,50 +11,82 @@ export interface SchemaIssue {
 
 const addFormats = formatsModule.default;
 const ISSUE_LIMIT = 20;
+/** All faults of a value are looked for when it has no more members and items than this. */
+const THOROUGH_LIMIT = 1_000;
+const NAME_LIMIT = 100;
 
-const strict = addFormats(new Ajv2020({ allErrors: true, strict: true }));
-// Query strings arrive as text: numbers and booleans are taken from it, and nothing else is.
-const coercing = addFormats(new Ajv2020({ allErrors: true, strict: true, coerceTypes: true }));
+// Two services with one plugin bring the same $id twice: schemas are not kept by it.
+const options = { strict: true, allowUnionTypes: true, addUsedSchema: false } as const;
+const quick = addFormats(new Ajv2020(options));
+// It makes an object of each fault of a value, before any limit of ours.
+const thorough = addFormats(new Ajv2020({ ...options, allErrors: true }));
 
 /**
- * Compiles a schema into a check that returns the value typed, or throws `INVALID_REQUEST` with
- * `details.issues`, at most 20. Unknown members are named when the schema forbids them.
- *
- * @param options.coerce takes numbers and booleans from text, in place: for query strings alone.
+ * Compiles a schema (JSON Schema 2020-12) into a check that returns the value typed, or throws
+ * `INVALID_REQUEST` with `details.issues`: at most 20, and the first one alone for a value of more
+ * than 1,000 members and items. Missing members are named, unknown ones when the schema forbids
+ * them. Nothing is coerced. Throws an `Error` for a schema with an unknown keyword, type or format.
  */
-export function compileSchema<T>(
-  schema: JsonSchema,
-  options: { coerce?: boolean } = {},
-): (value: unknown) => T {
-  const validate = (options.coerce ? coercing : strict).compile(schema);
+export function compileSchema<T>(schema: JsonSchema): (value: unknown) => T {
+  const validate = quick.compile(schema);
+  let validateAll: ValidateFunction | null = null;
   return (value) => {
     if (validate(value)) return value as T;
-    const issues = toIssues(validate);
-    const first = issues[0];
-    throw new MemoryError(
-      'INVALID_REQUEST',
-      first === undefined ? undefined : `${first.path === '' ? 'The value' : first.path} ${first.message}.`,
-      { details: { issues } },
-    );
+    let errors = validate.errors ?? [];
+    if (hasAtMost(THOROUGH_LIMIT, value)) {
+      validateAll ??= thorough.compile(schema);
+      validateAll(value);
+      errors = validateAll.errors ?? errors;
+    }
+    throw invalidRequest(errors.slice(0, ISSUE_LIMIT).map(toIssue));
   };
 }
 
-function toIssues(validate: ValidateFunction): SchemaIssue[] {
-  return (validate.errors ?? []).slice(0, ISSUE_LIMIT).map((error) => {
-    if (error.keyword === 'additionalProperties' || error.keyword === 'unevaluatedProperties') {
-      const key = String(error.params['additionalProperty'] ?? error.params['unevaluatedProperty']);
-      return { path: `${error.instancePath}/${key.slice(0, 100)}`, message: 'is not known' };
+/** Whether a value has no more members and items, at any depth. */
+function hasAtMost(limit: number, value: unknown): boolean {
+  const seen: unknown[] = [value];
+  // Grows while it is walked.
+  for (const one of seen) {
+    if (typeof one !== 'object' || one === null) continue;
+    const members = Object.values(one);
+    if (seen.length + members.length > limit) return false;
+    seen.push(...members);
+  }
+  return true;
+}
+
+function toIssue({ keyword, instancePath, message, params }: ErrorObject): SchemaIssue {
+  const { missingProperty, additionalProperty, unevaluatedProperty, allowedValues, allowedValue } =
+    params as Record<string, unknown>;
+  switch (keyword) {
+    case 'required':
+      return { path: toPointer(instancePath, missingProperty), message: 'is required' };
+    case 'additionalProperties':
+      return { path: toPointer(instancePath, additionalProperty), message: 'is not known' };
+    case 'unevaluatedProperties':
+      return { path: toPointer(instancePath, unevaluatedProperty), message: 'is not known' };
+    case 'enum': {
+      const allowed = (allowedValues as unknown[]).map((value) => JSON.stringify(value));
+      return { path: instancePath, message: `must be one of ${allowed.join(', ')}` };
     }
-    if (error.keyword === 'enum') {
-      const allowed = (error.params['allowedValues'] as unknown[]).map((value) => JSON.stringify(value));
-      return { path: error.instancePath, message: `must be one of ${allowed.join(', ')}` };
-    }
-    if (error.keyword === 'const') {
-      return {
-        path: error.instancePath,
-        message: `must be ${JSON.stringify(error.params['allowedValue'])}`,
-      };
-    }
-    return { path: error.instancePath, message: error.message ?? 'is not valid' };
-  });
+    case 'const':
+      return { path: instancePath, message: `must be ${JSON.stringify(allowedValue)}` };
+    default:
+      return { path: instancePath, message: message ?? 'is not valid' };
+  }
+}
+
+/** RFC 6901, with the name of a member cut where the caller chose an endless one. */
+function toPointer(parent: string, name: unknown): string {
+  const cut = String(name).slice(0, NAME_LIMIT).toWellFormed();
+  return `${parent}/${cut.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+function invalidRequest(issues: readonly SchemaIssue[]): MemoryError {
+  const [first] = issues;
+  const message =
+    first === undefined
+      ? undefined
+      : `${first.path === '' ? 'The value' : first.path} ${first.message}.`;
+  return new MemoryError('INVALID_REQUEST', message, { details: { issues } });
 }

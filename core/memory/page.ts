@@ -61,12 +61,10 @@ function decodeCursor(cursor: string, tag: string): PageKey {
   } catch (cause) {
     throw new MemoryError('INVALID_CURSOR', undefined, { cause });
   }
-  if (!Array.isArray(decoded) || decoded.length < 2 || decoded[0] !== tag) {
-    throw new MemoryError('INVALID_CURSOR');
-  }
-  const key: unknown[] = decoded.slice(1);
-  // Both decoders are lenient: what they pass over, a list would not have written.
-  if (!key.every(isKeyPart) || encodeCursor(tag, key) !== cursor) {
+  const key: unknown[] = Array.isArray(decoded) ? decoded.slice(1) : [];
+  // Written again it must be the same: that holds for this list's tag alone, and both decoders are
+  // lenient with what no list writes.
+  if (key.length === 0 || !key.every(isKeyPart) || encodeCursor(tag, key) !== cursor) {
     throw new MemoryError('INVALID_CURSOR');
   }
   return key;

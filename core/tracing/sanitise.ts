@@ -4,7 +4,7 @@ import type { SpanAttributes } from '../contracts/records.ts';
  * The attributes that an event may carry, in the one place where they are let through: counts,
  * sizes, versions, model names and token counts. What is not named here is not recorded.
  */
-const COUNTS = new Set([
+const COUNTS_AND_FLAGS = new Set([
   'bytes',
   'candidates',
   'created',
@@ -44,7 +44,7 @@ export function sanitiseAttributes(attributes: SpanAttributes | undefined): Span
   const kept: SpanAttributes = {};
   for (const key in attributes) {
     const isName = NAMES.has(key);
-    if (!isName && !COUNTS.has(key)) continue;
+    if (!isName && !COUNTS_AND_FLAGS.has(key)) continue;
     const value = read(attributes, key);
     if (typeof value === 'boolean') kept[key] = value;
     else if (typeof value === 'number' && Number.isFinite(value)) kept[key] = value;

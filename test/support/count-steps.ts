@@ -1,0 +1,36 @@
+type Search = (this: string, wanted: string, position?: number) => number;
+
+/**
+ * Counts the characters that a run may look at: one for each `charCodeAt`, and for each `indexOf`
+ * the text it walked times what it looked for, which is what that costs at worst. So a test bounds
+ * work without a clock.
+ */
+export function countSteps(run: () => unknown): number {
+  const prototype = String.prototype as unknown as {
+    charCodeAt: (this: string, index: number) => number;
+    indexOf: Search;
+    lastIndexOf: Search;
+  };
+  const { charCodeAt, indexOf, lastIndexOf } = prototype;
+  let steps = 0;
+  prototype.charCodeAt = function (index) {
+    steps += 1;
+    return charCodeAt.call(this, index);
+  };
+  prototype.indexOf = function (wanted, position = 0) {
+    const at = indexOf.call(this, wanted, position);
+    steps += ((at === -1 ? this.length : at) - position + 1) * String(wanted).length;
+    return at;
+  };
+  prototype.lastIndexOf = function (wanted, position = Infinity) {
+    const at = lastIndexOf.call(this, wanted, position);
+    steps += (Math.min(position, this.length) - Math.max(at, 0) + 1) * String(wanted).length;
+    return at;
+  };
+  try {
+    run();
+  } finally {
+    Object.assign(prototype, { charCodeAt, indexOf, lastIndexOf });
+  }
+  return steps;
+}
