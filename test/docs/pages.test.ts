@@ -63,6 +63,12 @@ describe.each(prose)('%s', (page) => {
     }
   });
 
+  it('names routes that there are', () => {
+    const named = wordsOf(page).matchAll(/`(GET|PUT|POST|DELETE) (\/[^\s`?]+)/g);
+    const unknown = [...named].filter(([, method = '', path = '']) => !isRoute(method, path));
+    expect(unknown.map(([match]) => match)).toEqual([]);
+  });
+
   it('names files of the repository that are there', () => {
     const named = wordsOf(page).matchAll(
       /`((?:core|plugins|adapters|console|docs|examples|test)\/[\w./-]*)`/g,
@@ -91,4 +97,16 @@ describe('docs', () => {
 /** Folders that later issues fill may still be empty, and git keeps no empty folder. */
 function isThere(path: string): boolean {
   return existsSync(join(root, path)) || path === 'adapters/' || path === 'console/';
+}
+
+/** Whether the reference has that route; `<id>` stands for a parameter, as any text does. */
+function isRoute(method: string, path: string): boolean {
+  const headings = wordsOf('docs/reference/http-api.md').matchAll(/^### ([A-Z]+) (\S+)$/gm);
+  return [...headings].some(([, routeMethod, template = '']) => {
+    // {path} is the rest of a path, any other parameter one segment of it.
+    const pattern = template.replaceAll(/\{(\w+)\}/g, (_, name) =>
+      name === 'path' ? '.+' : '[^/]+',
+    );
+    return routeMethod === method && new RegExp(`^${pattern}$`).test(path);
+  });
 }
