@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Storage } from '../../../core/contracts/storage.ts';
 import type { WriteResult } from '../../../core/contracts/tool.ts';
 import type { Core } from '../../../core/core.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -166,58 +167,6 @@ describe('ifVersion', () => {
   });
 });
 
-describe('a patch', () => {
-  it('keeps all of 100 concurrent appends to one file', async () => {
-    const core = await openCore();
-    await write(core, 'alice', 'user/a.md', '');
-    const lines = Array.from({ length: 100 }, (_, n) => `line ${n}`);
-    const answers = await Promise.all(
-      lines.map((text) =>
-        call(core, 'alice', 'memory_patch', { path: 'user/a.md', append: { text } }),
-      ),
-    );
-    const { content, version } = await read(core, 'alice', 'user/a.md');
-    expect(version).toBe(101);
-    expect(content.trimEnd().split('\n').sort()).toEqual([...lines].sort());
-    const versions = answers.map(({ result }) => result['version'] as number);
-    expect(versions.sort((a, b) => a - b)).toEqual(lines.map((_, n) => n + 2));
-  });
-
-  it('applies as a whole or not at all', async () => {
-    const core = await openCore();
-    await write(core, 'alice', 'user/a.md', 'tea\nmilk\ntea\n');
-    const refused = async (patch: object) =>
-      rejection(call(core, 'alice', 'memory_patch', { path: 'user/a.md', ...patch }));
-    const missing = await refused({
-      edits: [
-        { oldText: 'milk', newText: 'oats' },
-        { oldText: 'coffee', newText: 'x' },
-      ],
-    });
-    expect(missing).toMatchObject({ code: 'PATCH_NOT_FOUND', status: 422, details: { edit: 1 } });
-    const twice = await refused({ edits: [{ oldText: 'tea', newText: 'x' }] });
-    expect(twice).toMatchObject({
-      code: 'PATCH_AMBIGUOUS',
-      details: { matches: 2, lines: [1, 3] },
-    });
-    expect((await refused({})).code).toBe('INVALID_REQUEST');
-    expect(await read(core, 'alice', 'user/a.md')).toMatchObject({
-      content: 'tea\nmilk\ntea\n',
-      version: 1,
-    });
-  });
-
-  it('of a file that does not exist is a 404 and creates nothing', async () => {
-    const core = await openCore();
-    const attempt = call(core, 'alice', 'memory_patch', {
-      path: 'user/a.md',
-      append: { text: 'x' },
-    });
-    expect(await rejection(attempt)).toMatchObject({ code: 'FILE_NOT_FOUND', status: 404 });
-    expect((await call(core, 'alice', 'memory_list', {})).result['files']).toEqual([]);
-  });
-});
-
 describe('the quota of files', () => {
   it('holds at one below, at, and one above the limit', async () => {
     const core = await openCore({ limits: { maxFilesPerUser: 3 }, tools: everyTool });
@@ -301,89 +250,6 @@ describe('shared memory', () => {
     for (const name of ['a', 'b', 'c']) await write(core, 'alice', `shared/${name}.md`, 'x');
     const { result } = await call(core, 'alice', 'memory_list', { path: 'shared/' });
     expect(result['files']).toHaveLength(3);
-  });
-});
-
-describe('a move', () => {
-  it('is one write with a revision and an access row for each of its two paths', async () => {
-    const core = await openCore({ tools: everyTool });
-    const first = await write(core, 'alice', 'user/a.md', 'text\n');
-    const moved = await call(core, 'alice', 'memory_move', {
-      from: 'user/a.md',
-      to: 'user/notes/b.md',
-      reason: 'tidy',
-    });
-    expect(moved.result).toMatchObject({ from: 'user/a.md', to: 'user/notes/b.md', version: 1 });
-    const { items } = await core.revisions.list({ userId: 'alice', action: 'move', order: 'asc' });
-    const [left, arrived] = items;
-    expect([left?.path, arrived?.path]).toEqual(['users/alice/a.md', 'users/alice/notes/b.md']);
-    expect([left?.peerId, arrived?.peerId]).toEqual([arrived?.id, left?.id]);
-    expect(arrived?.id).toBe(moved.result['revisionId']);
-    for (const row of items) {
-      expect(row).toMatchObject({ reason: 'tidy', toolCallId: moved.toolCallId });
-    }
-    expect(await core.revisions.get(left?.id ?? '')).toMatchObject({
-      version: 2,
-      contentBefore: 'text\n',
-      contentAfter: null,
-    });
-    expect(await core.revisions.get(arrived?.id ?? '')).toMatchObject({
-      version: 1,
-      contentBefore: null,
-      contentAfter: 'text\n',
-    });
-    const rows = await listAccess(core, { toolCallId: moved.toolCallId });
-    expect(rows.map(({ path, action, revisionId }) => [path, action, revisionId])).toEqual([
-      ['users/alice/a.md', 'write', left?.id],
-      ['users/alice/notes/b.md', 'write', arrived?.id],
-    ]);
-    expect(first.version).toBe(1);
-  });
-
-  it('goes from one scope to the other with the counts of both', async () => {
-    const core = await openCore({ tools: everyTool, sharedWrites: true });
-    await write(core, 'alice', 'user/a.md', 'text\n');
-    await call(core, 'alice', 'memory_move', { from: 'user/a.md', to: 'shared/a.md' });
-    expect((await read(core, 'bob', 'shared/a.md')).content).toBe('text\n');
-    expect((await core.fileLists.users({})).items).toEqual([]);
-    await call(core, 'bob', 'memory_move', { from: 'shared/a.md', to: 'user/mine.md' });
-    expect((await core.fileLists.users({})).items).toMatchObject([
-      { userId: 'bob', files: 1, bytes: 5, revisions: 1 },
-    ]);
-    expect((await rejection(read(core, 'alice', 'shared/a.md'))).code).toBe('FILE_NOT_FOUND');
-  });
-
-  it('onto a file that exists, from none, onto itself, or at another version changes nothing', async () => {
-    const core = await openCore({ tools: everyTool });
-    await write(core, 'alice', 'user/a.md', 'a');
-    await write(core, 'alice', 'user/b.md', 'b');
-    const refused = (args: object) => rejection(call(core, 'alice', 'memory_move', args));
-    expect(await refused({ from: 'user/a.md', to: 'user/b.md' })).toMatchObject({
-      code: 'VERSION_CONFLICT',
-      details: { path: 'user/b.md', expected: 0, actual: 1 },
-    });
-    expect((await refused({ from: 'user/c.md', to: 'user/d.md' })).code).toBe('FILE_NOT_FOUND');
-    expect((await refused({ from: 'user/a.md', to: 'user/a.md' })).code).toBe('INVALID_REQUEST');
-    expect((await refused({ from: 'user/a.md', to: 'user/../b' })).code).toBe('INVALID_PATH');
-    const stale = await refused({ from: 'user/a.md', to: 'user/c.md', ifVersion: 2 });
-    expect(stale.details).toEqual({ path: 'user/a.md', expected: 2, actual: 1 });
-    expect((await core.revisions.list({ userId: 'alice' })).items).toHaveLength(2);
-  });
-
-  it('onto the path of a deleted file goes on counting there', async () => {
-    const core = await openCore({ tools: everyTool });
-    await write(core, 'alice', 'user/a.md', 'a');
-    await write(core, 'alice', 'user/b.md', 'b');
-    await call(core, 'alice', 'memory_delete', { path: 'user/b.md' });
-    const moved = await call(core, 'alice', 'memory_move', { from: 'user/a.md', to: 'user/b.md' });
-    expect(moved.result['version']).toBe(3);
-    const { version } = (
-      await call(core, 'alice', 'memory_move', {
-        from: 'user/b.md',
-        to: 'user/a.md',
-      })
-    ).result;
-    expect(version).toBe(3);
   });
 });
 
@@ -501,69 +367,6 @@ describe('an idempotency key', () => {
   });
 });
 
-describe('a read', () => {
-  it('gives a range of lines, and says how many there are', async () => {
-    const core = await openCore();
-    await write(core, 'alice', 'user/a.md', 'one\ntwo\nthree');
-    const lines = async (range: object) =>
-      (await call(core, 'alice', 'memory_read', { path: 'user/a.md', ...range })).result;
-    expect(await lines({})).toMatchObject({ content: 'one\ntwo\nthree', totalLines: 3 });
-    expect(await lines({ startLine: 2, endLine: 2 })).toMatchObject({ content: 'two\n' });
-    expect(await lines({ startLine: 3 })).toMatchObject({ content: 'three', totalLines: 3 });
-    expect(await lines({ startLine: 4 })).toMatchObject({ content: '' });
-    expect(await lines({ endLine: 99 })).toMatchObject({ content: 'one\ntwo\nthree' });
-    expect((await rejection(lines({ startLine: 3, endLine: 2 }))).code).toBe('INVALID_REQUEST');
-  });
-});
-
-describe('a list', () => {
-  it('pages both roots by path without a file twice or left out', async () => {
-    const core = await openCore({ sharedWrites: true });
-    const paths = [
-      ...['a.md', 'a/b.md', 'ab.md', 'é.md', 'z.md'].map((name) => `shared/${name}`),
-      ...['A.md', 'a.md', 'a-b.md', 'a/b.md', 'b/c/d.md', '😀.md'].map((name) => `user/${name}`),
-    ];
-    for (const path of [...paths].reverse()) await write(core, 'alice', path, path);
-    await write(core, 'bob', 'user/not-hers.md', 'x');
-    for (const limit of [1, 2, 3, 5, 6, 11, 500]) {
-      const seen: string[] = [];
-      let cursor: string | null = null;
-      do {
-        const { result }: { result: { files: { path: string }[]; nextCursor: string | null } } =
-          await call(core, 'alice', 'memory_list', {
-            limit,
-            ...(cursor === null ? {} : { cursor }),
-          });
-        expect(result.files.length).toBeLessThanOrEqual(limit);
-        seen.push(...result.files.map(({ path }) => path));
-        cursor = result.nextCursor;
-      } while (cursor !== null);
-      expect(seen).toEqual(
-        [...paths].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
-      );
-    }
-    const { result } = await call(core, 'alice', 'memory_list', { path: 'user/a' });
-    expect((result['files'] as { path: string }[]).map(({ path }) => path)).toEqual([
-      'user/a-b.md',
-      'user/a.md',
-      'user/a/b.md',
-    ]);
-  });
-
-  it('leaves out deleted files', async () => {
-    const core = await openCore({ tools: everyTool });
-    await write(core, 'alice', 'user/a.md', 'x');
-    await call(core, 'alice', 'memory_delete', { path: 'user/a.md' });
-    expect((await call(core, 'alice', 'memory_list', {})).result['files']).toEqual([]);
-    expect((await core.fileLists.files({})).items).toEqual([]);
-    expect((await rejection(core.fileLists.file('users/alice/a.md', {}))).code).toBe(
-      'FILE_NOT_FOUND',
-    );
-    const earlier = await core.fileLists.file('users/alice/a.md', { version: 1 });
-    expect(earlier.file).toMatchObject({ content: 'x', version: 1, size: 1 });
-  });
-});
-
 describe('the admin', () => {
   it('changes memory with an audit row in the same transaction', async () => {
     const core = await openCore();
@@ -584,6 +387,30 @@ describe('the admin', () => {
     expect(JSON.stringify(items)).not.toContain('one');
     expect((await core.revisions.list({ userId: 'alice', actor: 'admin' })).items).toHaveLength(2);
     expect((await rejection(core.files.delete(path, {}, operator))).details).toEqual({ path });
+  });
+
+  it('changes nothing when the change cannot be audited', async () => {
+    const core = await openCore();
+    const path = 'users/alice/a.md';
+    const { revisionId } = await core.files.put(path, { content: 'one' }, operator);
+    const [row] = (await core.accessLog.audit({})).items;
+    // The insert fails: the row's id is taken.
+    const mutate = core.storage.mutate.bind(core.storage) as Storage['mutate'];
+    core.storage.mutate = (request, decide) =>
+      mutate(request, (current) => {
+        const { changes, ...rest } = decide(current);
+        const audit = changes.audit?.map((one) => ({ ...one, id: row?.id ?? '' })) ?? [];
+        return { ...rest, changes: { ...changes, audit } };
+      });
+    await rejection(core.files.put(path, { content: 'two' }, operator));
+    await rejection(core.files.delete(path, {}, operator));
+    await rejection(core.revisions.revert(revisionId, {}, operator));
+    core.storage.mutate = mutate;
+    const { file } = await core.fileLists.file(path, {});
+    expect(file).toMatchObject({ content: 'one', version: 1, revisions: 1 });
+    expect((await core.revisions.list({})).items).toHaveLength(1);
+    expect((await core.accessLog.audit({})).items).toEqual([row]);
+    expect(await listAccess(core, {})).toHaveLength(1);
   });
 
   it('leaves no audit row behind a change that was refused', async () => {

@@ -186,6 +186,20 @@ describe('a trace', () => {
     expect(JSON.stringify(recorded)).not.toContain(canary);
   });
 
+  it('has durations that no jump of the clock touches', async () => {
+    let ms = Date.UTC(2026, 0, 1);
+    // Each look at the clock finds it an hour earlier.
+    const core = await openCore({ now: () => (ms -= 3_600_000) });
+    const begin = performance.now();
+    const answer = await call(core, 'alice', 'memory_write', { path: 'user/a.md', content: 'x' });
+    const elapsed = performance.now() - begin;
+    const { root, spans } = await core.traces.toolCall(answer.toolCallId);
+    for (const { durationMs } of [root, ...spans]) {
+      expect(durationMs).toBeGreaterThanOrEqual(0);
+      expect(durationMs).toBeLessThanOrEqual(elapsed);
+    }
+  });
+
   it('is bounded: of a call with very many phases the first 128 are kept', () => {
     const trace = new RootTrace({
       id: 'id',
