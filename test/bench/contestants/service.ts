@@ -1,0 +1,80 @@
+// The service in process, with all that it records: revisions, access log and traces.
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OpenContestant } from '../support/contestant.ts';
+import { listPlaces, type NoteSet, pickPlace, pickQuery, toNote } from '../support/notes.ts';
+import { ADMIN_SECRET, fetchFilesBehind, importService } from '../support/service.ts';
+
+const FILLERS = 64;
+
+/** Notes as memory files of their users, on a SQLite file with the defaults. */
+export const open: OpenContestant<{ set: NoteSet }> = async ({ set, directory }) => {
+  const { createMemoryService, sqlite } = await importService();
+  const service = createMemoryService({
+    storage: sqlite({ filename: path.join(directory, 'memory.db') }),
+    adminSecret: ADMIN_SECRET,
+    limits: { maxFilesPerUser: 1_000_000 },
+  });
+  await service.start();
+
+  async function execute<Result>(tool: string, userId: string, args: object): Promise<Result> {
+    const answer = await service.tools.execute(tool, { context: { userId }, arguments: args });
+    return answer.result as Result;
+  }
+  const write = (userId: string, file: string, content: string): Promise<{ revisionId: string }> =>
+    execute('memory_write', userId, { path: `user/${file}`, content });
+
+  const places = [...listPlaces(set).entries()];
+  await Promise.all(
+    Array.from({ length: FILLERS }, async () => {
+      for (let next = places.pop(); next !== undefined; next = places.pop()) {
+        const [seed, { userId, path: file }] = next;
+        await write(userId, file, toNote(seed));
+      }
+    }),
+  );
+  await waitForIndex(service);
+  const tools = await service.tools.listTools();
+  const canFind = tools.some(({ name, available }) => name === 'memory_find' && available);
+  return {
+    operations: {
+      async read(n) {
+        const { userId, path: file } = pickPlace(set, n);
+        const args = { path: `user/${file}` };
+        const { content } = await execute<{ content: string }>('memory_read', userId, args);
+        if (content === '') throw new Error('The file is empty.');
+      },
+      /** Every second call makes a new file, the others write an old one anew. */
+      write: (n) => {
+        const { userId, path: file } = pickPlace(set, n);
+        return write(userId, n % 2 === 0 ? `notes/new-${n}.md` : file, toNote(1_000_000 + n));
+      },
+      ...(canFind && {
+        search: (n: number) =>
+          execute('memory_find', pickPlace(set, n).userId, { query: pickQuery(n), limit: 10 }),
+      }),
+    },
+    close: () => service.close(),
+  };
+};
+
+const INDEX_POLL_MS = 250;
+const INDEX_POLLS = 400;
+
+/** What was filled in is to be indexed before anything is measured, not while. */
+async function waitForIndex(service: {
+  callback(): Parameters<typeof createServer>[1];
+}): Promise<void> {
+  const server = createServer(service.callback());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  for (let poll = 0; poll < INDEX_POLLS; poll += 1) {
+    if ((await fetchFilesBehind(port)) === 0) break;
+    await sleep(INDEX_POLL_MS);
+  }
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}

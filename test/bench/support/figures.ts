@@ -1,0 +1,53 @@
+/**
+ * The figures that the service is to reach, each against what is measured beside it in the same
+ * run. They are printed with each row and never asserted: what a shared machine measures is no test.
+ */
+export interface Figure {
+  operation: string;
+  /** What is compared with what, in words. */
+  claim: string;
+  is: 'at least' | 'at most';
+  value: number;
+  unit: '×' | '/s' | 'ms' | 'MB' | '%' | 's';
+}
+
+export const FIGURES = {
+  'http-read-limit': atLeast(0.4, '×', 'read over HTTP, 32 callers', 'of the same read, bare'),
+  'http-read-peer': atLeast(100, '×', 'read over HTTP, 32 callers', 'server-memory at 10k'),
+  'http-write-burst': atLeast(2_000, '/s', 'write over HTTP, 32 callers', 'in a burst of 10 s'),
+  'http-write-sustained': atLeast(
+    800,
+    '/s',
+    'write over HTTP, 32 callers',
+    'with the index kept up',
+  ),
+  'http-write-peer': atLeast(50, '×', 'write over HTTP, 32 callers', 'server-memory at 10k'),
+  'process-read-limit': atLeast(0.5, '×', 'read in process', 'of prepared statements, bare'),
+  'process-read-mastra': atLeast(1, '×', 'read in process', 'Mastra'),
+  'process-write-files': atLeast(1, '×', 'write in process', 'a file with fsync'),
+  'process-write-mastra': atLeast(0.4, '×', 'write in process', 'of Mastra'),
+  'search-sqlite': atMost(1, 'ms', 'text search in process', 'median on SQLite, 1,000 of 10k'),
+  'search-mysql': atMost(3, 'ms', 'text search in process', 'median on MariaDB, 1,000 of 10k'),
+  'search-mem0': atLeast(100, '×', 'text search in process', 'mem0'),
+  'search-grep': atLeast(100, '×', 'text search in process', 'grep'),
+  'growth-search': atMost(1.5, '×', 'search, 500k documents', 'of the time with 10k'),
+  'growth-read': atMost(1.5, '×', 'read, 500k documents', 'of the time with 10k'),
+  'growth-write': atMost(1.5, '×', 'write, 500k documents', 'of the time with 10k'),
+  'search-hybrid': atMost(3, 'ms', 'hybrid search, 1,000 × 384', 'beside the embedder'),
+  'loop-delay': atMost(10, 'ms', 'event loop delay under load', 'p99'),
+  'memory-resident': atMost(300, 'MB', '500k documents, 1,000 active users', 'resident'),
+  'store-size': atMost(10, '%', '1,000 small patches of a 64 KB file', 'of 1,000 copies'),
+  'console-list': atMost(100, 'ms', 'console, 100k files, 1M log rows', 'every list at the API'),
+  'console-screen': atMost(2, 's', 'console, 100k files, 1M log rows', 'first screen'),
+  'start-cold': atMost(2, 's', 'cold start, migrated database', 'until it names its address'),
+} as const satisfies Record<string, Figure>;
+
+export type FigureId = keyof typeof FIGURES;
+
+function atLeast(value: number, unit: Figure['unit'], operation: string, claim: string): Figure {
+  return { operation, claim, is: 'at least', value, unit };
+}
+
+function atMost(value: number, unit: Figure['unit'], operation: string, claim: string): Figure {
+  return { operation, claim, is: 'at most', value, unit };
+}

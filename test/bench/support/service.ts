@@ -1,0 +1,110 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type * as Core from '../../../core/index.ts';
+import type * as Sqlite from '../../../plugins/storage-sqlite/index.ts';
+import type { Bench, Opened, Request } from './bench.ts';
+import { listPlaces, type NoteSet, placeAt, toNote } from './notes.ts';
+
+const DIST = path.resolve(import.meta.dirname, '../../../dist');
+const API_KEY = 'the-key-of-the-bench-that-guards-nothing';
+/** Of the admin API of every service that the bench starts. */
+export const ADMIN_SECRET = 'the-secret-of-the-bench-that-guards-nothing';
+
+/** The service as it is built: what is measured is what ships. */
+export async function importService(): Promise<{
+  createMemoryService: typeof Core.createMemoryService;
+  sqlite: typeof Sqlite.sqlite;
+}> {
+  const load = <Module>(file: string): Promise<Module> =>
+    import(pathToFileURL(path.join(DIST, file)).href) as Promise<Module>;
+  const { createMemoryService } = await load<typeof Core>('core/index.js');
+  const { sqlite } = await load<typeof Sqlite>('plugins/storage-sqlite/index.js');
+  return { createMemoryService, sqlite };
+}
+
+/** Starts the service's own command on a SQLite file of `directory`, with its defaults. */
+export async function startService(
+  bench: Bench,
+  name: string,
+  directory: string,
+): Promise<Opened & { startedMs: number }> {
+  return bench.start(name, path.join(DIST, 'core', 'cli', 'bin.cjs'), ['start'], {
+    directory,
+    environment: {
+      SERVICE_PORT: '0',
+      SERVICE_DATABASE_URL: `sqlite:${path.join(directory, 'memory.db')}`,
+      SERVICE_API_KEY: API_KEY,
+      SERVICE_ADMIN_SECRET: ADMIN_SECRET,
+    },
+  });
+}
+
+/** Tool calls over HTTP: `bodies` are those of section 5 of the API. */
+export function toolRequest(tool: string, bodies: readonly string[], expect: string): Request {
+  return {
+    method: 'POST',
+    path: `/v1/tools/${tool}/execute`,
+    headers: { Authorization: `Bearer ${API_KEY}` },
+    bodies,
+    expect,
+  };
+}
+
+/** Reads of every note of a set. */
+export function readRequest(set: NoteSet): Request {
+  return toolRequest(
+    'memory_read',
+    listPlaces(set).map(({ userId, path: file }) =>
+      JSON.stringify({ context: { userId }, arguments: { path: `user/${file}` } }),
+    ),
+    '"content"',
+  );
+}
+
+/** First writes of every note of a set, or of those from `start` to before `end`. */
+export function fillRequest(
+  set: NoteSet,
+  { start = 0, end = set.users * set.notes }: { start?: number; end?: number } = {},
+): Request {
+  const bodies = Array.from({ length: end - start }, (_, offset) => {
+    const seed = start + offset;
+    const { userId, path: file } = placeAt(set, seed);
+    const args = { path: `user/${file}`, content: toNote(seed) };
+    return JSON.stringify({ context: { userId }, arguments: args });
+  });
+  return toolRequest('memory_write', bodies, '"revisionId"');
+}
+
+/** Writes that go on for ever: every second one makes a new file, the others change a note. */
+export function writeRequest(set: NoteSet): Request {
+  return toolRequest(
+    'memory_write',
+    listPlaces(set).map(({ userId, path: file }, seed) =>
+      JSON.stringify({
+        context: { userId },
+        arguments: {
+          path: seed % 2 === 0 ? `user/notes/new-{n}.md` : `user/${file}`,
+          // The end differs and the rest stays, as when an agent adds a line to what it knows.
+          content: `${toNote(seed)}- Seen again, as number {n}.\n`,
+        },
+      }),
+    ),
+    '"revisionId"',
+  );
+}
+
+/** The files whose search index is behind, as the operator's status page says. */
+export async function readFilesBehind({ party }: Opened): Promise<number> {
+  const port = party?.port ?? null;
+  return party === null || port === null ? 0 : party.use(() => fetchFilesBehind(port));
+}
+
+/** The same of a service in any process. */
+export async function fetchFilesBehind(port: number): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/admin/status`, {
+    headers: { 'x-admin-secret': ADMIN_SECRET },
+  });
+  if (!answer.ok) throw new Error(`The status page answered ${answer.status}.`);
+  const status = (await answer.json()) as { index: { filesBehind: number } };
+  return status.index.filesBehind;
+}
