@@ -199,7 +199,7 @@ function* packRows({
     }
     cells.push(packed);
     if (size >= PACK_BYTES) {
-      yield { cells: JSON.stringify(cells), pack: Buffer.concat(parts, size) };
+      yield { cells: JSON.stringify(cells), pack: toPack(parts, size) };
       cells = [];
       parts = [];
       size = 0;
@@ -208,9 +208,14 @@ function* packRows({
   if (cells.length > 0) {
     yield {
       cells: JSON.stringify(cells),
-      pack: hasPack({ table, columns }) ? Buffer.concat(parts, size) : null,
+      pack: hasPack({ table, columns }) ? toPack(parts, size) : null,
     };
   }
+}
+
+/** The sqlite3 module binds an empty buffer as NULL, and empty content would become none. */
+function toPack(parts: readonly Uint8Array[], size: number): Buffer {
+  return size === 0 ? Buffer.alloc(1) : Buffer.concat(parts, size);
 }
 
 function hasPack({ table, columns }: Pick<RowSet, 'table' | 'columns'>): boolean {
