@@ -1,0 +1,158 @@
+import type { IndexedFile } from './index-file.ts';
+import {
+  damaged,
+  encodeLengths,
+  encodePostings,
+  LENGTHS_TERM,
+  LengthsTable,
+  PostingsList,
+  readFrames,
+} from './postings.ts';
+
+/** What was read of one scope's index. */
+export interface ScopeIndex {
+  /** The rows of the terms that the query asks for, and all rows of `LENGTHS_TERM`; any order. */
+  rows: Iterable<PostingRow>;
+  /**
+   * Files whose index is behind, read anew: they take the place of what the rows say of them.
+   * `null` for a file that is gone.
+   */
+  replaced: ReadonlyMap<number, IndexedFile | null>;
+}
+
+export interface PostingRow {
+  term: string;
+  bucket: number;
+  blob: Uint8Array;
+}
+
+/** A file of the collection: the number of its scope in the list that was opened, and its own. */
+export interface CollectionFile {
+  scope: number;
+  file: number;
+}
+
+/**
+ * The texts of several scopes as one collection. Its numbers of files and of slots (passages, all
+ * files' one after the other) are its own, and no result depends on their order.
+ */
+export interface Collection {
+  files: readonly CollectionFile[];
+  lengths: LengthsTable;
+  /**
+   * The postings of a term.
+   *
+   * @throws MemoryError as `openCollection` does.
+   */
+  read(term: string): PostingsList;
+}
+
+/**
+ * Opens what was read of the searched scopes as one collection.
+ *
+ * @throws MemoryError `INTERNAL` with `details.reason: 'index_damaged'` when the rows don't fit
+ * together; the scope's index is to be made anew.
+ */
+export function openCollection(scopes: readonly ScopeIndex[]): Collection {
+  const readers = scopes.map((scope) => new ScopeReader(scope));
+  const lengths = new LengthsTable(readers.reduce((sum, reader) => sum + reader.lengthBytes, 0));
+  const files: CollectionFile[] = [];
+  readers.forEach((reader, scope) => {
+    for (const file of reader.addLengths(lengths)) files.push({ scope, file });
+  });
+  const read = (term: string): PostingsList => {
+    let bytes = 0;
+    for (const reader of readers) bytes += reader.countBytes(term);
+    const list = new PostingsList(bytes);
+    for (const reader of readers) reader.addPostings(term, list, lengths);
+    return list;
+  };
+  return { files, lengths, read };
+}
+
+/** A file that was read anew goes the way of the stored ones, so that both rank alike. */
+interface FreshFile {
+  file: number;
+  indexed: IndexedFile;
+  lengths: Uint8Array;
+}
+
+class ScopeReader {
+  readonly #replaced: ReadonlyMap<number, IndexedFile | null>;
+  readonly #lengthRows: PostingRow[] = [];
+  readonly #rows = new Map<string, PostingRow[]>();
+  readonly #fresh: FreshFile[] = [];
+  /** By the scope's file number: the collection's. */
+  readonly #numbers: number[] = [];
+  lengthBytes = 0;
+
+  constructor({ rows, replaced }: ScopeIndex) {
+    this.#replaced = replaced;
+    for (const row of rows) {
+      if (row.term === LENGTHS_TERM) {
+        this.#lengthRows.push(row);
+        this.lengthBytes += row.blob.length;
+        continue;
+      }
+      const known = this.#rows.get(row.term);
+      if (known === undefined) this.#rows.set(row.term, [row]);
+      else known.push(row);
+    }
+    for (const [file, indexed] of replaced) {
+      if (indexed === null) continue;
+      const lengths = encodeLengths(indexed);
+      this.#fresh.push({ file, indexed, lengths });
+      this.lengthBytes += lengths.length;
+    }
+  }
+
+  /** Adds the lengths of all files; the scope's numbers of those, in the order of the table. */
+  addLengths(table: LengthsTable): number[] {
+    const added: number[] = [];
+    const add = (file: number, blob: Uint8Array, start: number, end: number): void => {
+      if (this.#numbers[file] !== undefined) throw damaged();
+      this.#numbers[file] = table.add(blob, start, end);
+      added.push(file);
+    };
+    for (const { blob, bucket } of this.#lengthRows) {
+      for (const { file, start, end } of readFrames(blob, bucket)) {
+        if (!this.#replaced.has(file)) add(file, blob, start, end);
+      }
+    }
+    for (const { file, lengths } of this.#fresh) add(file, lengths, 0, lengths.length);
+    return added;
+  }
+
+  /** At least what `addPostings` adds. */
+  countBytes(term: string): number {
+    let bytes = 0;
+    for (const { blob } of this.#rows.get(term) ?? []) bytes += blob.length;
+    for (const { indexed } of this.#fresh) bytes += measurePostings(indexed, term);
+    return bytes;
+  }
+
+  addPostings(term: string, list: PostingsList, { firstSlots }: LengthsTable): void {
+    const add = (file: number, blob: Uint8Array, start: number, end: number): void => {
+      const number = this.#numbers[file];
+      if (number === undefined) throw damaged();
+      list.add(blob, start, end, firstSlots[number] ?? 0, firstSlots[number + 1] ?? 0);
+    };
+    for (const { blob, bucket } of this.#rows.get(term) ?? []) {
+      for (const { file, start, end } of readFrames(blob, bucket)) {
+        if (!this.#replaced.has(file)) add(file, blob, start, end);
+      }
+    }
+    for (const { file, indexed } of this.#fresh) {
+      const postings = indexed.terms.get(term);
+      if (postings === undefined) continue;
+      const blob = encodePostings(postings);
+      add(file, blob, 0, blob.length);
+    }
+  }
+}
+
+/** At least two bytes for each row that a list needs. */
+function measurePostings(indexed: IndexedFile, term: string): number {
+  const postings = indexed.terms.get(term);
+  return postings === undefined ? 0 : 2 * (postings.entries.length + postings.contexts.length);
+}

@@ -1,0 +1,110 @@
+import type { QueryUnit, SearchQuery } from './query.ts';
+
+/**
+ * How each term of the index must begin that `expandQuery` could use: what to read of the
+ * dictionary. A slip in the first letter is rare, and a dictionary is read by its beginnings.
+ */
+export function listPrefixes(query: SearchQuery): string[] {
+  const prefixes = wordsOf(query).flatMap(({ terms }) => terms.map(firstCharacter));
+  return [...new Set(prefixes)];
+}
+
+/**
+ * The question with each word replaced by the terms that look like it: beginnings, longer forms and
+ * slips of the pen. `null` when no term does.
+ *
+ * Only for a question that found nothing as it is: used always, it costs 5 to 6 points of nDCG on
+ * the development conversations. `dictionary` holds terms of the index in any order.
+ */
+export function expandQuery(query: SearchQuery, dictionary: Iterable<string>): SearchQuery | null {
+  const words = wordsOf(query).map((unit) => ({ unit, found: [] as Match[] }));
+  for (const term of new Set(dictionary)) {
+    for (const { unit, found } of words) {
+      const distance = Math.min(...unit.terms.map((word) => measureDistance(word, term)));
+      if (distance !== Infinity) found.push({ term, distance });
+    }
+  }
+  const units: QueryUnit[] = [];
+  for (const { unit, found } of words) {
+    if (found.length === 0) continue;
+    const terms = found.sort(compareMatches).slice(0, MAX_EXPANSIONS);
+    units.push({
+      ...unit,
+      terms: terms.map(({ term }) => term),
+      kind: 'word',
+      group: 0,
+      covers: 1,
+    });
+  }
+  return units.length === 0 ? null : { ...query, units };
+}
+
+interface Match {
+  term: string;
+  distance: number;
+}
+
+/** Terms for one word of the question: each is a look-up. */
+const MAX_EXPANSIONS = 8;
+
+/** A shorter word looks like too many others. */
+const MIN_LENGTH = 3;
+
+/** Words of this length may have two slips, shorter ones one. */
+const TWO_SLIPS_LENGTH = 8;
+
+function wordsOf(query: SearchQuery): QueryUnit[] {
+  return query.units.filter(({ kind, terms }) => kind === 'word' && isLong(terms[0] ?? ''));
+}
+
+function isLong(word: string): boolean {
+  return word.length >= MIN_LENGTH;
+}
+
+function firstCharacter(word: string): string {
+  return String.fromCodePoint(word.codePointAt(0) ?? 0);
+}
+
+function compareMatches(left: Match, right: Match): number {
+  if (left.distance !== right.distance) return left.distance - right.distance;
+  if (left.term.length !== right.term.length) return left.term.length - right.term.length;
+  return left.term < right.term ? -1 : 1;
+}
+
+/** 1 or 2 for slips, above that for a beginning, `Infinity` for another word. */
+function measureDistance(word: string, term: string): number {
+  if (!isLong(term) || firstCharacter(word) !== firstCharacter(term)) return Infinity;
+  const most = word.length >= TWO_SLIPS_LENGTH ? 2 : 1;
+  const slips =
+    word.length > MIN_LENGTH && Math.abs(word.length - term.length) <= most
+      ? countSlips(word, term)
+      : Infinity;
+  if (slips <= most) return slips;
+  const isBeginning = term.startsWith(word) || (word.startsWith(term) && term.length > MIN_LENGTH);
+  return isBeginning ? 2 + Math.abs(word.length - term.length) : Infinity;
+}
+
+/** Letters put in, left out, exchanged for another or swapped with the next (Damerau, 1964). */
+function countSlips(left: string, right: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= left.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= right.length; column++) {
+      const isSame = left[row - 1] === right[column - 1];
+      let cost = Math.min(
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + (isSame ? 0 : 1),
+      );
+      const isSwapped = left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+      if (row > 1 && column > 1 && isSwapped) {
+        cost = Math.min(cost, (beforeLast[column - 2] ?? 0) + 1);
+      }
+      current.push(cost);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return last[right.length] ?? 0;
+}

@@ -1,0 +1,314 @@
+/** A part of a file that a find can answer with. */
+export interface Passage {
+  /** The first and the last line, counted from 1. */
+  startLine: number;
+  endLine: number;
+  /** Its text is `text.slice(start, end)`, without the last line's end. */
+  start: number;
+  end: number;
+  /** The headings above it, outermost first, joined by ` > `; `null` without any. */
+  heading: string | null;
+  /** What is counted with its words: each heading, and a table's first row in its later parts. */
+  context: readonly string[];
+}
+
+/**
+ * Splits markdown into passages: blocks under a heading, parted at blank lines and list items.
+ *
+ * A list item keeps its continuation lines and, while there is room, the items nested in it. A code
+ * fence, a table and the front matter are a block each. A block longer than `MAX_PASSAGE_LENGTH` is
+ * parted between lines, a longer line between sentences or words; the parts of one line have the
+ * same line number. A heading belongs to the blocks below it, and is a passage of its own only when
+ * there are none. Passages come in order and don't overlap; blank text gives none.
+ */
+export function splitPassages(text: string): Passage[] {
+  const splitter = new Splitter(text, startsWithFrontMatter(text));
+  let start = 0;
+  for (let number = 1; start <= text.length; number++) {
+    const newline = text.indexOf('\n', start);
+    const next = newline === -1 ? text.length + 1 : newline + 1;
+    const end = newline > start && text[newline - 1] === '\r' ? newline - 1 : next - 1;
+    splitter.addLine({ number, start, end });
+    start = next;
+  }
+  return splitter.finish();
+}
+
+/**
+ * The longest passage, in UTF-16 units (about 160 English words): a paragraph of an article fits,
+ * and a term's positions in a passage fit into a byte each.
+ */
+export const MAX_PASSAGE_LENGTH = 1000;
+
+/** How far the end of front matter is looked for, in UTF-16 units. */
+const MAX_FRONT_MATTER = 10_000;
+
+function startsWithFrontMatter(text: string): boolean {
+  if (!text.startsWith('---\n') && !text.startsWith('---\r\n')) return false;
+  return text.slice(0, MAX_FRONT_MATTER).includes('\n---', 3);
+}
+
+interface Line {
+  number: number;
+  start: number;
+  end: number;
+}
+
+/** Front matter is grown as code: blank lines don't part it. */
+type BlockKind = 'paragraph' | 'item' | 'table' | 'code';
+
+interface Block {
+  kind: BlockKind;
+  first: Line;
+  last: Line;
+  /** Of a list item's marker. */
+  indent: number;
+  context: string;
+}
+
+/** Reads a file line by line; what it holds is the block that is still growing. */
+class Splitter {
+  readonly #text: string;
+  readonly #passages: Passage[] = [];
+  /** By level, 1 to 6. */
+  #headings: (string | undefined)[] = [];
+  #titles: readonly string[] = [];
+  /** A heading that nothing stands below yet. */
+  #bareHeading: { line: Line; level: number } | null = null;
+  #block: Block | null = null;
+  /** What closes the code fence or front matter that is open. */
+  #closing: { mark: string; length: number } | null = null;
+
+  constructor(text: string, hasFrontMatter: boolean) {
+    this.#text = text;
+    if (hasFrontMatter) this.#closing = { mark: '-', length: 3 };
+  }
+
+  addLine(line: Line): void {
+    const content = this.#text.slice(line.start, line.end);
+    const trimmed = content.trim();
+    if (this.#closing !== null) this.#addFenced(line, trimmed);
+    else if (trimmed === '') this.#flush();
+    else this.#addContent(line, content, trimmed);
+  }
+
+  finish(): Passage[] {
+    this.#flush();
+    this.#flushBareHeading(0);
+    return this.#passages;
+  }
+
+  #addFenced(line: Line, trimmed: string): void {
+    this.#grow(line, 'code', 0);
+    const { mark, length } = this.#closing ?? { mark: '', length: 0 };
+    // Front matter opens with the mark that closes it.
+    if (line.number === 1 && mark === '-') return;
+    if (trimmed.length < length || countLeading(trimmed, mark) !== trimmed.length) return;
+    this.#closing = null;
+    this.#flush();
+  }
+
+  #addContent(line: Line, content: string, trimmed: string): void {
+    const fence = findFence(trimmed);
+    if (fence !== null) {
+      this.#flush();
+      this.#closing = fence;
+      this.#grow(line, 'code', 0);
+      return;
+    }
+    const heading = findHeading(trimmed);
+    if (heading !== null && heading.title.length <= MAX_TITLE_LENGTH) {
+      this.#flush();
+      this.#setHeading(line, heading.level, heading.title);
+      return;
+    }
+    if (isRule(trimmed)) {
+      this.#addRule(trimmed);
+      return;
+    }
+    if (trimmed.startsWith('|')) {
+      this.#grow(line, 'table', 0);
+      return;
+    }
+    const indent = findItemIndent(content);
+    if (indent !== null) this.#addItem(line, indent);
+    else this.#grow(line, this.#block?.kind === 'item' ? 'item' : 'paragraph', 0);
+  }
+
+  /** A line of `=` or `-` makes the one line above it a heading; a line of `-` alone is a rule. */
+  #addRule(trimmed: string): void {
+    const block = this.#block;
+    const isOneLine = block?.kind === 'paragraph' && block.first === block.last;
+    const title = isOneLine ? this.#text.slice(block.first.start, block.first.end).trim() : '';
+    if (isOneLine && isUnderline(trimmed) && title.length <= MAX_TITLE_LENGTH) {
+      this.#block = null;
+      this.#setHeading(block.first, trimmed.startsWith('=') ? 1 : 2, title);
+    } else if (trimmed.startsWith('=')) {
+      return;
+    } else {
+      this.#flush();
+    }
+  }
+
+  #addItem(line: Line, indent: number): void {
+    const block = this.#block;
+    const isNested = block?.kind === 'item' && indent > block.indent;
+    if (!isNested) this.#flush();
+    this.#grow(line, 'item', indent);
+  }
+
+  #setHeading(line: Line, level: number, title: string): void {
+    this.#flushBareHeading(level);
+    this.#headings = this.#headings.slice(0, level);
+    this.#headings[level] = title;
+    this.#titles = this.#headings.filter((other) => other !== undefined).filter(Boolean);
+    this.#bareHeading = { line, level };
+  }
+
+  /** Adds a line to the block when it is of that kind and has room, else to a new block. */
+  #grow(line: Line, kind: BlockKind, indent: number): void {
+    const block = this.#block;
+    const isSame = block?.kind === kind;
+    if (isSame && line.end - block.first.start <= MAX_PASSAGE_LENGTH) {
+      block.last = line;
+      return;
+    }
+    let context = '';
+    if (isSame && kind === 'table') {
+      context = block.context || this.#text.slice(block.first.start, block.first.end);
+      context = context.slice(0, MAX_TABLE_HEAD_LENGTH);
+    }
+    this.#flush();
+    this.#block = { kind, first: line, last: line, indent, context };
+  }
+
+  #flush(): void {
+    const block = this.#block;
+    if (block === null) return;
+    this.#block = null;
+    this.#bareHeading = null;
+    const { first, last } = block;
+    for (const [start, end] of splitLong(this.#text, first.start, last.end)) {
+      this.#push(first.number, last.number, start, end, block.context);
+    }
+  }
+
+  /** A heading without text below is a passage, unless a heading of a lower level follows. */
+  #flushBareHeading(nextLevel: number): void {
+    const bare = this.#bareHeading;
+    this.#bareHeading = null;
+    if (bare === null || nextLevel > bare.level) return;
+    const { number, start, end } = bare.line;
+    this.#push(number, number, start, Math.min(end, start + MAX_PASSAGE_LENGTH), '');
+  }
+
+  #push(startLine: number, endLine: number, start: number, end: number, extra: string): void {
+    const heading = this.#titles.length === 0 ? null : this.#titles.join(' > ');
+    const context = extra === '' ? this.#titles : [...this.#titles, extra];
+    this.#passages.push({ startLine, endLine, start, end, heading, context });
+  }
+}
+
+/** A longer line is no heading but text, whatever it begins with. In UTF-16 units. */
+const MAX_TITLE_LENGTH = 200;
+
+/** Of a table's first row, in UTF-16 units. */
+const MAX_TABLE_HEAD_LENGTH = 200;
+
+/** A code fence that opens here: three or more backticks or tildes. */
+function findFence(trimmed: string): { mark: string; length: number } | null {
+  const mark = trimmed[0];
+  if (mark !== '`' && mark !== '~') return null;
+  const length = countLeading(trimmed, mark);
+  if (length < 3 || (mark === '`' && trimmed.includes('`', length))) return null;
+  return { mark, length };
+}
+
+function findHeading(trimmed: string): { level: number; title: string } | null {
+  const level = countLeading(trimmed, '#');
+  const after = trimmed[level];
+  if (level === 0 || level > 6 || (after !== ' ' && after !== '\t' && after !== undefined)) {
+    return null;
+  }
+  let end = trimmed.length;
+  while (end > level && trimmed[end - 1] === '#') end--;
+  const isClosed = end === level || trimmed[end - 1] === ' ';
+  return { level, title: trimmed.slice(level, isClosed ? end : trimmed.length).trim() };
+}
+
+/** A line of nothing but `-`, `*`, `_` (three or more, spaces between allowed) or `=`. */
+function isRule(trimmed: string): boolean {
+  const mark = trimmed.charAt(0);
+  if (!'-*_='.includes(mark)) return false;
+  let count = 0;
+  for (const character of trimmed) {
+    if (character === mark) count++;
+    else if (character !== ' ' && character !== '\t') return false;
+  }
+  return count >= 3 || (count === trimmed.length && count === 2 && mark !== '*' && mark !== '_');
+}
+
+function isUnderline(trimmed: string): boolean {
+  return (
+    countLeading(trimmed, trimmed.charAt(0)) === trimmed.length && '-='.includes(trimmed[0] ?? ' ')
+  );
+}
+
+/** How far a list item's marker (`-`, `*`, `+`, `1.`, `1)`) is indented; `null` for other lines. */
+function findItemIndent(content: string): number | null {
+  let at = 0;
+  let indent = 0;
+  for (; content[at] === ' ' || content[at] === '\t'; at++) indent += content[at] === '\t' ? 4 : 1;
+  const start = at;
+  if ('-*+'.includes(content[at] ?? ' ')) {
+    at++;
+  } else {
+    while (at - start < 9 && isAsciiDigit(content.charCodeAt(at))) at++;
+    if (at === start || (content[at] !== '.' && content[at] !== ')')) return null;
+    at++;
+  }
+  const after = content[at];
+  return after === ' ' || after === '\t' || after === undefined ? indent : null;
+}
+
+function isAsciiDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+function countLeading(text: string, mark: string): number {
+  let count = 0;
+  while (count < text.length && text[count] === mark) count++;
+  return count;
+}
+
+/** Parts of a block that is one long line: at a sentence's end, else at a space, else anywhere. */
+function* splitLong(
+  text: string,
+  from: number,
+  to: number,
+): Generator<[start: number, end: number]> {
+  let start = from;
+  while (to - start > MAX_PASSAGE_LENGTH) {
+    const end = findBreak(text, start);
+    yield [start, end];
+    start = end;
+    while (start < to && (text[start] === ' ' || text[start] === '\t')) start++;
+  }
+  if (start < to) yield [start, to];
+}
+
+function findBreak(text: string, start: number): number {
+  const limit = start + MAX_PASSAGE_LENGTH;
+  let space = -1;
+  // Not before the half, so that parts don't get small.
+  for (let at = limit; at > start + MAX_PASSAGE_LENGTH / 2; at--) {
+    const before = text[at - 1] ?? '';
+    if ('。！？'.includes(before)) return at;
+    if (text[at] !== ' ' && text[at] !== '\t') continue;
+    if (before === '.' || before === '!' || before === '?') return at;
+    if (space === -1) space = at;
+  }
+  if (space !== -1) return space;
+  const last = text.charCodeAt(limit - 1);
+  return last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit;
+}

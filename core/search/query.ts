@@ -1,0 +1,168 @@
+import { isStopWord, toEnglishTerm } from './english.ts';
+import { isEnglish } from './language.ts';
+import { readLanguageHints } from './tokenise.ts';
+import { readWords, type Word } from './words.ts';
+
+/** What a question asks for, in terms of the index. */
+export interface SearchQuery {
+  /** In the order of the question; a score is always summed in this order. */
+  units: readonly QueryUnit[];
+  /** How many units count for coordination: the words asked for. */
+  size: number;
+  /** Whether words were left out because there were more than `MAX_QUERY_UNITS`. */
+  truncated: boolean;
+}
+
+/** One word of the question, or one form of it. */
+export interface QueryUnit {
+  /** The terms that all mean this word: its stem, and the word as texts in other languages have it. */
+  terms: readonly string[];
+  /** How much a match counts: how often the word was asked for, less for a mere hint. */
+  weight: number;
+  /**
+   * `word`: counts for coordination and makes pairs with its neighbours. `whole`: an identifier as
+   * one; a match covers the words that it is made of. `hint`: adds to the score, covers nothing.
+   */
+  kind: 'word' | 'whole' | 'hint';
+  /** Which identifier it belongs to, as whole or as part, from 1; 0 for none. */
+  group: number;
+  /** For a `whole`, how many words it covers; else 1. */
+  covers: number;
+}
+
+/** Text of a query beyond this many UTF-16 units is not read. */
+export const MAX_QUERY_LENGTH = 10_000;
+
+/** Units beyond these are left out: each is a look-up, and no question has as many words. */
+export const MAX_QUERY_UNITS = 64;
+
+/**
+ * Reads a question. Any string works, in linear time; one without words gives no units.
+ *
+ * Stop words fall out of an English question unless nothing else remains. Each word is looked up by
+ * its stem and as it is, since texts in other languages are not stemmed. A run of Chinese, Japanese
+ * or Korean is looked up by its pairs of characters, a single character by itself.
+ */
+export function parseQuery(text: string): SearchQuery {
+  const read = text.trim().slice(0, MAX_QUERY_LENGTH);
+  const words = readWords(read);
+  const english = isEnglish(readLanguageHints(words, read));
+  const builder = new Builder(text.trim().length > MAX_QUERY_LENGTH);
+  addWords(builder, words, english);
+  if (builder.size === 0) addWords(builder, words, false);
+  const isShort = builder.size <= MAX_WORDS_TO_JOIN;
+  if (isShort) addJoined(builder, words);
+  return builder.finish();
+}
+
+/** The terms to look up: each once. */
+export function listTerms(query: SearchQuery): string[] {
+  return [...new Set(query.units.flatMap(({ terms }) => terms))];
+}
+
+/**
+ * Single Chinese characters of a longer word count this much: they find a word within another
+ * compound, and weigh little beside the pairs. Not measured (no such collection was at hand);
+ * pairs alone miss `猫` in a question about `猫が好き`.
+ */
+const CHARACTER_WEIGHT = 0.3;
+
+/** Neighbouring words of short questions are tried as one (`smart watch` finds `smartwatch`). */
+const MAX_WORDS_TO_JOIN = 6;
+
+function addWords(builder: Builder, words: readonly Word[], dropsStopWords: boolean): void {
+  let group = 0;
+  for (const { kind, parts, whole } of words) {
+    if (kind === 'run') {
+      addRun(builder, parts);
+      continue;
+    }
+    const kept = parts.filter((part) => !dropsStopWords || !isStopWord(part));
+    if (whole !== null) {
+      group++;
+      const distinct = new Set(kept).size;
+      // A whole whose parts say nothing (`to-do`) is the word itself.
+      if (distinct === 0) builder.add(toTerms(whole), 1, 'word', 0, 1);
+      else builder.add(toTerms(whole), 1, 'whole', group, distinct);
+    }
+    for (const part of kept) builder.add(toTerms(part), 1, 'word', whole === null ? 0 : group, 1);
+  }
+}
+
+function addRun(builder: Builder, characters: readonly string[]): void {
+  const [only] = characters;
+  if (characters.length === 1 && only !== undefined) {
+    builder.add([only], 1, 'word', 0, 1);
+    return;
+  }
+  characters.forEach((character, index) => {
+    const next = characters[index + 1];
+    if (next !== undefined) builder.add([character + next], 1, 'word', 0, 1);
+  });
+  for (const character of characters) {
+    if (HAN.test(character)) builder.add([character], CHARACTER_WEIGHT, 'hint', 0, 1);
+  }
+}
+
+const HAN = /\p{sc=Han}/u;
+
+function addJoined(builder: Builder, words: readonly Word[]): void {
+  words.forEach((word, index) => {
+    const next = words[index + 1];
+    if (next === undefined || !isPlain(word) || !isPlain(next)) return;
+    const joined = `${word.parts.join('')}${next.parts.join('')}`;
+    builder.add(toTerms(joined), 1, 'hint', 0, 1);
+  });
+}
+
+function isPlain({ kind, parts, whole }: Word): boolean {
+  const [part = ''] = parts;
+  return kind === 'word' && whole === null && part.length > 2 && !isStopWord(part);
+}
+
+function toTerms(word: string): string[] {
+  const term = toEnglishTerm(word);
+  return term === word ? [word] : [term, word];
+}
+
+class Builder {
+  size = 0;
+  #truncated: boolean;
+  readonly #units = new Map<string, { -readonly [K in keyof QueryUnit]: QueryUnit[K] }>();
+
+  constructor(truncated: boolean) {
+    this.#truncated = truncated;
+  }
+
+  /** A word asked for again weighs more: measured on long questions, see `rank.ts`. */
+  add(
+    terms: readonly string[],
+    weight: number,
+    kind: QueryUnit['kind'],
+    group: number,
+    covers: number,
+  ): void {
+    const [key = ''] = terms;
+    const known = this.#units.get(key);
+    if (known !== undefined) {
+      if (kind === 'hint') return;
+      if (known.kind === 'hint') {
+        this.#units.set(key, { ...known, weight, kind, group, covers });
+        if (kind === 'word') this.size++;
+      } else {
+        known.weight += weight;
+      }
+      return;
+    }
+    if (this.#units.size >= MAX_QUERY_UNITS) {
+      this.#truncated = true;
+      return;
+    }
+    this.#units.set(key, { terms, weight, kind, group, covers });
+    if (kind === 'word') this.size++;
+  }
+
+  finish(): SearchQuery {
+    return { units: [...this.#units.values()], size: this.size, truncated: this.#truncated };
+  }
+}

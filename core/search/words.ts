@@ -1,0 +1,347 @@
+/** A word of a text, in the form in which it is compared: lower case, no accents. */
+export interface Word {
+  /**
+   * `word`: a word or identifier. `run`: characters of a script that is written without spaces.
+   * `symbol`: one emoji.
+   */
+  kind: 'word' | 'run' | 'symbol';
+  /** A plain word alone; the parts of an identifier; the characters of a run. Never empty. */
+  parts: readonly string[];
+  /** The word that the parts make together; `null` for a plain word and for a run. */
+  whole: string | null;
+  /** Where the first part stands, counted in parts from 0. */
+  position: number;
+}
+
+/** The longest term, in UTF-16 units: a longer word is cut, in texts and in queries alike. */
+export const MAX_TERM_LENGTH = 64;
+
+/**
+ * The words of a text, in order; any string works, in linear time.
+ *
+ * `multi-agent`, `snake_case`, `camelCase`, `node.js`, `jane@example.com`, `1.2.3` and `gpt4` come
+ * as a whole and in parts; the whole drops `-` and `_`, so that `multi-agent`, `multi_agent`,
+ * `multiAgent` and `multiagent` are one; beside a digit it stays (`20-04` isn't 2004).
+ * `'s` and the endings of English contractions are dropped (`he'll`), `didn't` becomes `didnt`.
+ * Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese come as runs of characters.
+ */
+export function readWords(text: string): Word[] {
+  const folded = foldText(text);
+  const words: Word[] = [];
+  let position = 0;
+  let index = 0;
+  while (index < folded.length) {
+    const kind = classAt(folded, index);
+    if (kind === SEPARATOR) {
+      index += widthAt(folded, index);
+      continue;
+    }
+    const plainEnd = endOfPlainWord(folded, index, kind);
+    const end =
+      plainEnd > 0
+        ? plainEnd
+        : kind === RUN
+          ? endOfRun(folded, index)
+          : endOfChunk(folded, index, kind);
+    const word = toWord(folded.slice(index, end), plainEnd > 0 ? PLAIN : kind, position);
+    index = end;
+    if (word === null) continue;
+    words.push(word);
+    position += word.parts.length;
+  }
+  return words;
+}
+
+/** How many letters of a text carry a Latin accent. */
+export function countAccentedLetters(text: string): number {
+  if (!NOT_ASCII.test(text)) return 0;
+  return text.normalize('NFC').match(ACCENTED_LATIN)?.length ?? 0;
+}
+
+/**
+ * Text with compatibility forms made plain and accents taken off, its case kept.
+ *
+ * Vowel signs of the scripts that need them stay; Hangul is composed again.
+ */
+function foldText(text: string): string {
+  if (!NOT_ASCII.test(text)) return text;
+  return text.normalize('NFKD').replace(IGNORED, '').normalize('NFC');
+}
+
+const NOT_ASCII = /[^\u0000-\u007f]/;
+const ACCENTED_LATIN = /[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]/g;
+
+/**
+ * Combining accents of Latin, Greek and Cyrillic, Hebrew points, Arabic vowel marks and the tatweel,
+ * soft hyphens, joiners, variation selectors.
+ */
+const IGNORED =
+  // eslint-disable-next-line no-misleading-character-class -- marks by themselves are meant
+  /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0640\u00ad\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff]/g;
+
+/** Letters that have no decomposition, as they are commonly written without them. */
+const LETTERS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ł: 'l',
+  ħ: 'h',
+  ı: 'i',
+  ς: 'σ',
+};
+const LETTER = /[ßæœøđðþłħıς]/g;
+
+const SEPARATOR = 0;
+const LOWER = 1;
+const UPPER = 2;
+const DIGIT = 3;
+const RUN = 4;
+const SYMBOL = 5;
+/** Not of a character: a whole word of letters in one case, but for the first. */
+const PLAIN = 6;
+const UNKNOWN = 255;
+
+const WORD_CHARACTER = /[\p{L}\p{M}\p{N}]/u;
+const UPPER_CASE = /[\p{Lu}\p{Lt}]/u;
+const DECIMAL = /\p{Nd}/u;
+const UNSPACED =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Bopomofo}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u30fc]/u;
+const PICTOGRAPH = /\p{Extended_Pictographic}/u;
+
+/** Classes of the characters met so far, below U+10000: a regular expression each time is slow. */
+const CLASSES = new Uint8Array(0x10000).fill(UNKNOWN);
+
+function classAt(text: string, index: number): number {
+  const code = text.charCodeAt(index);
+  const known = CLASSES[code] ?? UNKNOWN;
+  if (known !== UNKNOWN) return known;
+  const point = text.codePointAt(index) ?? code;
+  const kind = classOf(String.fromCodePoint(point));
+  // A surrogate's class is that of its pair, so it is asked again each time.
+  if (point < 0x10000 && (point < 0xd800 || point > 0xdfff)) CLASSES[point] = kind;
+  return kind;
+}
+
+function classOf(character: string): number {
+  if (!WORD_CHARACTER.test(character)) {
+    return character > '\u00ff' && PICTOGRAPH.test(character) ? SYMBOL : SEPARATOR;
+  }
+  if (UNSPACED.test(character)) return RUN;
+  if (DECIMAL.test(character)) return DIGIT;
+  return UPPER_CASE.test(character) ? UPPER : LOWER;
+}
+
+function widthAt(text: string, index: number): number {
+  return (text.codePointAt(index) ?? 0) > 0xffff ? 2 : 1;
+}
+
+function isWordClass(kind: number): boolean {
+  return kind === LOWER || kind === UPPER || kind === DIGIT;
+}
+
+/**
+ * The end of a word that is nothing but letters, all lower case but for the first; 0 for others.
+ * Most words are such, and need none of the care that an identifier does.
+ */
+function endOfPlainWord(text: string, start: number, kind: number): number {
+  if (kind !== LOWER && kind !== UPPER) return 0;
+  let end = start + widthAt(text, start);
+  while (end < text.length && classAt(text, end) === LOWER) end += widthAt(text, end);
+  if (end - start > MAX_TERM_LENGTH) return 0;
+  if (end === text.length) return end;
+  const next = text.charCodeAt(end);
+  if (next === SPACE || next === LINE_END) return end;
+  if (isSign(next) || classAt(text, end) !== SEPARATOR) return 0;
+  const connects =
+    isConnector(next) && end + 1 < text.length && isWordClass(classAt(text, end + 1));
+  return connects ? 0 : end;
+}
+
+const SPACE = 0x20;
+const LINE_END = 0x0a;
+
+function isSign(code: number): boolean {
+  return code === 0x2b || code === 0x23;
+}
+
+function endOfRun(text: string, start: number): number {
+  let end = start;
+  while (end < text.length && classAt(text, end) === RUN) end += widthAt(text, end);
+  return end;
+}
+
+/** An identifier ends at the first connector from here on; what follows is the next one. */
+const MAX_CHUNK_LENGTH = 128;
+
+/** The end of a word with all that is connected to it: `jane.doe@example.com`, `C++`, `didn’t`. */
+function endOfChunk(text: string, start: number, kind: number): number {
+  let end = start + widthAt(text, start);
+  if (kind === SYMBOL) return end;
+  while (end < text.length) {
+    if (isWordClass(classAt(text, end))) {
+      end += widthAt(text, end);
+    } else if (
+      isConnector(text.charCodeAt(end)) &&
+      end - start < MAX_CHUNK_LENGTH &&
+      end + 1 < text.length &&
+      isWordClass(classAt(text, end + 1))
+    ) {
+      end++;
+    } else break;
+  }
+  return end + lengthOfSign(text, start, end);
+}
+
+/** `-`, U+2010, `_`, `.`, `@`, `&`, `'`, U+2019. */
+function isConnector(code: number): boolean {
+  return (
+    code === 0x2d ||
+    code === 0x2010 ||
+    code === 0x5f ||
+    code === 0x2e ||
+    code === 0x40 ||
+    code === 0x26 ||
+    isApostrophe(code)
+  );
+}
+
+function isApostrophe(code: number): boolean {
+  return code === 0x27 || code === 0x2019;
+}
+
+/** The `++` of C++ and the `#` of C#: after one or two letters, before no further letter. */
+function lengthOfSign(text: string, start: number, end: number): number {
+  if (end - start > 2) return 0;
+  const length = text.startsWith('++', end) ? 2 : text[end] === '#' ? 1 : 0;
+  const next = end + length;
+  return length > 0 && (next >= text.length || !isWordClass(classAt(text, next))) ? length : 0;
+}
+
+function toWord(chunk: string, kind: number, position: number): Word | null {
+  if (kind === PLAIN) return { kind: 'word', parts: [toLower(chunk)], whole: null, position };
+  if (kind === RUN) return { kind: 'run', parts: [...chunk], whole: null, position };
+  if (kind === SYMBOL) return { kind: 'symbol', parts: [chunk], whole: null, position };
+  const sign = chunk.endsWith('++') ? 2 : chunk.endsWith('#') ? 1 : 0;
+  if (sign > 0) {
+    const lower = toLower(chunk);
+    return { kind: 'word', parts: [lower.slice(0, -sign)], whole: lower, position };
+  }
+  const body = dropContraction(chunk);
+  if (body === '') return null;
+  const pieces = splitPieces(body);
+  const parts = pieces.map((piece) => cut(toLower(piece)));
+  if (parts.length === 0) return null;
+  return { kind: 'word', parts, whole: parts.length === 1 ? null : joinWhole(body), position };
+}
+
+/** `Ann's` → `Ann`, `he'll` → `he`, `didn't` → `didnt`; other apostrophes stay. */
+function dropContraction(chunk: string): string {
+  const at = chunk.length - 1;
+  for (let index = at; index >= 0 && index >= at - 2; index--) {
+    if (!isApostrophe(chunk.charCodeAt(index))) continue;
+    const ending = chunk.slice(index + 1).toLowerCase();
+    if (CONTRACTIONS.has(ending)) return chunk.slice(0, index);
+    const isNegation = ending === 't' && (chunk[index - 1] === 'n' || chunk[index - 1] === 'N');
+    return isNegation ? chunk.slice(0, index) + chunk.slice(index + 1) : chunk;
+  }
+  return chunk;
+}
+
+const CONTRACTIONS: ReadonlySet<string> = new Set(['s', 'll', 're', 've', 'd', 'm']);
+
+/** The parts of an identifier: at connectors, then where case or digits change. */
+function splitPieces(body: string): string[] {
+  const pieces: string[] = [];
+  let start = 0;
+  for (let index = 0; index <= body.length; index++) {
+    if (index < body.length && !isConnector(body.charCodeAt(index))) continue;
+    if (index > start) pushPieces(pieces, body.slice(start, index));
+    start = index + 1;
+  }
+  return pieces;
+}
+
+function pushPieces(pieces: string[], piece: string): void {
+  if (piece.length === 1 || piece.length > MAX_TERM_LENGTH) {
+    pieces.push(piece);
+    return;
+  }
+  const bounds = findBounds(piece);
+  let start = 0;
+  for (const bound of bounds) {
+    pieces.push(piece.slice(start, bound));
+    start = bound;
+  }
+  pieces.push(piece.slice(start));
+}
+
+/**
+ * Where a word without connectors falls apart: `camel|Case`, `HTTP|Server`, `gpt|4`, `20|mg`.
+ * A mixture of several letter and digit groups stays whole (`a1b2c3`: a hash, not a name), as does
+ * a plural (`APIs`).
+ */
+function findBounds(piece: string): number[] {
+  const bounds: number[] = [];
+  let digitBounds = 0;
+  let before = classAt(piece, 0);
+  for (let index = widthAt(piece, 0); index < piece.length; index += widthAt(piece, index)) {
+    const here = classAt(piece, index);
+    if ((before === DIGIT) !== (here === DIGIT)) {
+      digitBounds++;
+      bounds.push(index);
+    } else if (before === LOWER && here === UPPER) {
+      bounds.push(index);
+    } else if (before === UPPER && here === UPPER && startsName(piece, index)) {
+      bounds.push(index);
+    }
+    before = here;
+  }
+  return digitBounds > 1 ? [] : bounds;
+}
+
+/** Whether a capital after another begins a word: a small letter follows that is no plural's `s`. */
+function startsName(piece: string, index: number): boolean {
+  const next = index + widthAt(piece, index);
+  if (next >= piece.length || classAt(piece, next) !== LOWER) return false;
+  return next + 1 < piece.length || piece[next] !== 's';
+}
+
+/** Lower case without `-`, `_` and apostrophes, except beside a digit. */
+function joinWhole(body: string): string {
+  const lower = toLower(body);
+  let joined = '';
+  let start = 0;
+  for (let index = 0; index <= lower.length; index++) {
+    const code = index < lower.length ? lower.charCodeAt(index) : 0x2d;
+    if (!isConnector(code)) continue;
+    joined += lower.slice(start, index);
+    start = index + 1;
+    if (index === lower.length) break;
+    const isKept = code === 0x2e || code === 0x40 || code === 0x26;
+    if (isKept) joined += lower.charAt(index);
+    else if (isDigit(lower, index - 1) || isDigit(lower, index + 1)) joined += '-';
+  }
+  return cut(joined);
+}
+
+function isDigit(text: string, index: number): boolean {
+  return classAt(text, index) === DIGIT;
+}
+
+function toLower(text: string): string {
+  const lower = text.toLowerCase();
+  return NOT_ASCII.test(lower)
+    ? lower.replace(LETTER, (letter) => LETTERS[letter] ?? letter)
+    : lower;
+}
+
+function cut(term: string): string {
+  if (term.length <= MAX_TERM_LENGTH) return term;
+  const last = term.charCodeAt(MAX_TERM_LENGTH - 1);
+  const splitsPair = last >= 0xd800 && last <= 0xdbff;
+  return term.slice(0, splitsPair ? MAX_TERM_LENGTH - 1 : MAX_TERM_LENGTH);
+}

@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MemoryError } from '../../../core/errors.ts';
+import {
+  indexFile,
+  MAX_FREQUENCY,
+  MAX_POSITION,
+  type FilePostings,
+} from '../../../core/search/index-file.ts';
+import {
+  bucketOf,
+  decodePostings,
+  encodeFile,
+  encodePostings,
+  FILES_PER_BUCKET,
+  LENGTHS_TERM,
+  readFrames,
+  replaceFile,
+} from '../../../core/search/postings.ts';
+
+const positions = fc
+  .array(fc.integer({ min: 0, max: MAX_POSITION }), { minLength: 1, maxLength: MAX_FREQUENCY })
+  .map((list) => list.sort((left, right) => left - right));
+
+const postings: fc.Arbitrary<FilePostings> = fc
+  .record({
+    contexts: fc.uniqueArray(fc.integer({ min: 0, max: 5_000 }), { maxLength: 8 }),
+    entries: fc.uniqueArray(fc.tuple(fc.integer({ min: 0, max: 20_000 }), positions), {
+      maxLength: 12,
+      selector: ([passage]) => passage,
+    }),
+  })
+  .map(({ contexts, entries }) => ({
+    // Runs of 3 that begin at multiples of 4 are apart.
+    contexts: contexts
+      .sort((left, right) => left - right)
+      .map((start) => ({ passage: start * 4, count: 3 })),
+    entries: entries
+      .sort(([left], [right]) => left - right)
+      .map(([passage, list]) => ({ passage, positions: list })),
+  }));
+
+describe('encodePostings', () => {
+  it('gives back what was encoded', () => {
+    fc.assert(
+      fc.property(postings, (given) => {
+        const payload = encodePostings(given);
+        expect(decodePostings(payload, 0, payload.length)).toEqual(given);
+      }),
+    );
+  });
+
+  it('takes two bytes for a passage that has a term once', () => {
+    const entries = Array.from({ length: 50 }, (_, passage) => ({ passage, positions: [7] }));
+    expect(encodePostings({ contexts: [], entries }).length).toBe(1 + 2 * 50);
+  });
+
+  it('takes the same few bytes for a heading of one passage and of a thousand', () => {
+    const sizes = [1, 1000].map(
+      (count) => encodePostings({ contexts: [{ passage: 0, count }], entries: [] }).length,
+    );
+    expect(sizes).toEqual([4, 5]);
+  });
+});
+
+describe('replaceFile', () => {
+  const payload = fc.uint8Array({ minLength: 1, maxLength: 300 });
+  const steps = fc.array(
+    fc.tuple(fc.integer({ min: 0, max: FILES_PER_BUCKET - 1 }), fc.option(payload)),
+    { maxLength: 60 },
+  );
+
+  it('holds after any changes what the last change of each file said', () => {
+    fc.assert(
+      fc.property(steps, fc.integer({ min: 0, max: 1_000 }), (changes, bucket) => {
+        const expected = new Map<number, number[]>();
+        let blob: Uint8Array | null = null;
+        for (const [place, bytes] of changes) {
+          const file = bucket * FILES_PER_BUCKET + place;
+          const before: number[] | null = blob === null ? null : [...blob];
+          const next = replaceFile(blob, file, bytes);
+          // What was given stays as it is: it may be a row of the database's cache.
+          expect(blob === null ? null : [...blob]).toEqual(before);
+          blob = next;
+          if (bytes === null) expected.delete(file);
+          else expected.set(file, [...bytes]);
+        }
+        if (blob === null) {
+          expect(expected.size).toBe(0);
+          return;
+        }
+        const held = blob;
+        const frames = readFrames(held, bucket);
+        expect(frames.map(({ file }) => file)).toEqual(
+          [...expected.keys()].sort((left, right) => left - right),
+        );
+        for (const { file, start, end } of frames) {
+          expect(bucketOf(file)).toBe(bucket);
+          expect([...held.subarray(start, end)]).toEqual(expected.get(file));
+        }
+      }),
+    );
+  });
+
+  it('gives the same bytes whatever the order of the changes', () => {
+    const bytes = (file: number) => Uint8Array.of(file, 1, 2);
+    const build = (order: readonly number[]) =>
+      order.reduce<Uint8Array | null>((blob, file) => replaceFile(blob, file, bytes(file)), null);
+    expect(build([5, 1, 63, 0])).toEqual(build([0, 1, 5, 63]));
+  });
+});
+
+describe('encodeFile', () => {
+  it('gives every term of the file, and its lengths', () => {
+    const indexed = indexFile('# Tea\n\nGreen tea.\n\nBlack tea, green cups.', 'food.md');
+    const payloads = encodeFile(indexed);
+    expect([...payloads.keys()]).toEqual([LENGTHS_TERM, ...indexed.terms.keys()]);
+    for (const [term, payload] of payloads) {
+      if (term === LENGTHS_TERM) continue;
+      expect(decodePostings(payload, 0, payload.length)).toEqual(indexed.terms.get(term));
+    }
+  });
+});
+
+describe('a damaged blob', () => {
+  it('is told as such, or read as something else, but never throws another error or hangs', () => {
+    const attempt = (run: () => unknown): void => {
+      try {
+        run();
+      } catch (error) {
+        expect(error).toBeInstanceOf(MemoryError);
+        expect((error as MemoryError).details).toEqual({ reason: 'index_damaged' });
+      }
+    };
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (blob) => {
+        attempt(() => decodePostings(blob, 0, blob.length));
+        attempt(() => readFrames(blob, 0));
+        attempt(() => replaceFile(blob, 3, Uint8Array.of(1)));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is found when it ends early', () => {
+    const payload = encodePostings({ contexts: [], entries: [{ passage: 3, positions: [1, 5] }] });
+    expect(() => decodePostings(payload, 0, payload.length - 1)).toThrow(MemoryError);
+    const blob = replaceFile(null, 3, payload);
+    expect(() => readFrames((blob ?? payload).slice(0, -1), 0)).toThrow(MemoryError);
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { toTokens } from '../../../core/search/tokenise.ts';
+import { readWords } from '../../../core/search/words.ts';
+
+function terms(text: string, english = true): string[] {
+  return toTokens(readWords(text), english).map(({ term }) => term);
+}
+
+describe('toTokens', () => {
+  it('stems English words and drops the stop words, but counts their places', () => {
+    expect(toTokens(readWords('She was running to the stations'), true)).toEqual([
+      { term: 'run', position: 2 },
+      { term: 'station', position: 5 },
+    ]);
+  });
+
+  it('brings irregular and everyday forms together', () => {
+    expect(terms('went children bought mice kids mum')).toEqual(
+      terms('go child buy mouse child mother'),
+    );
+  });
+
+  it('keeps the words that a note is about, though they look like function words', () => {
+    expect(terms('May will like what she wants')).toEqual(['mai', 'will', 'like', 'want']);
+  });
+
+  it('leaves words of other languages as they are, stop words too', () => {
+    expect(terms('Die Kinder was running', false)).toEqual(['die', 'kinder', 'was', 'running']);
+  });
+
+  it('indexes an identifier whole and in parts, at one place', () => {
+    expect(toTokens(readWords('the multi-agent'), true)).toEqual([
+      { term: 'multiag', position: 1 },
+      { term: 'multi', position: 1 },
+      { term: 'agent', position: 2 },
+    ]);
+  });
+
+  it('indexes each character of a run and each pair of neighbours', () => {
+    expect(terms('日本語')).toEqual(['日', '日本', '本', '本語', '語']);
+  });
+});
