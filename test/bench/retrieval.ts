@@ -31,7 +31,7 @@ export const suite: Suite = {
       await bench.makeDirectory('service'),
     );
     await bench.fill(service, fillRequest(collection.docs));
-    const ask = createAsker(bench, service);
+    const ask = createAsker(service);
     bench.report.note(
       `${collection.docs.length} files, ${queries.length} questions (without ${skip}), ` +
         `${passages.size} of them with labelled passages.`,
@@ -133,7 +133,7 @@ function fillRequest(docs: readonly Doc[]) {
   );
 }
 
-function createAsker(bench: Bench, { party }: Opened): Ask {
+function createAsker({ party }: Opened): Ask {
   const port = party?.port ?? null;
   if (party === null || port === null) throw new Error('The service could not be opened.');
   const { path, headers } = toolRequest('memory_find', [], '');
