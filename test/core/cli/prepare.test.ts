@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -109,6 +109,46 @@ describe('the bootstrap', () => {
       stdout: '',
       stderr: `memory-service needs Node 99.1 or newer; this is ${process.version}.\n`,
     });
+  });
+});
+
+describe('npm start', () => {
+  it('hands a signal to the service, and waits for its end', async () => {
+    const { scripts } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    write(
+      'package.json',
+      JSON.stringify({
+        type: 'module',
+        engines: { node: '>=20.19' },
+        scripts: { start: scripts['start'] },
+      }),
+    );
+    write(
+      'core/cli/main.ts',
+      `export function runCommand(): void {
+        // Not for ever, when the signal never comes.
+        const alive = setTimeout(() => undefined, 30_000);
+        process.on('SIGTERM', () => {
+          clearTimeout(alive);
+          setTimeout(() => console.log('finished'), 100);
+        });
+        console.log('ready');
+      }`,
+    );
+    prepare();
+    const npm = spawn('npm', ['start', '--silent'], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let stdout = '';
+    npm.stdout.setEncoding('utf8').on('data', (data: string) => {
+      if (!stdout.includes('ready') && data.includes('ready')) npm.kill('SIGTERM');
+      stdout += data;
+    });
+    const code = await new Promise((resolve) => npm.on('exit', resolve));
+    expect([code, stdout]).toEqual([0, 'ready\nfinished\n']);
   });
 });
 
