@@ -48,6 +48,11 @@ async function host(
   });
   app.use(bodyParser({ enableTypes: ['json', 'form', 'text'] }));
   app.use(mount(service));
+  const passedOn: { path: string; isTouched: boolean }[] = [];
+  app.use((ctx, next) => {
+    passedOn.push({ path: ctx.path, isTouched: 'router' in ctx || 'matched' in ctx });
+    return next();
+  });
   const router = new Router();
   router.get('/hello/:name', (ctx) => {
     ctx.body = { hello: ctx.params['name'], session: ctx.state['session'] };
@@ -71,7 +76,7 @@ async function host(
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  return { core, app, seen, failures, ...client };
+  return { core, app, seen, failures, passedOn, ...client };
 }
 
 /** What koa-mount does: the prefix is taken off the path on the way in and put back on the way out. */
@@ -110,7 +115,7 @@ const ways: [string, string, (service: Middleware) => Middleware, Partial<Memory
     ],
   ];
 
-describe.each(ways)('mounted %s', (_name, prefix, mount, config) => {
+describe.each(ways)('mounted %s', (name, prefix, mount, config) => {
   it('serves its own routes, with a body that the host has parsed', async () => {
     const { request, core, seen } = await host(mount, config);
     const written = await request('POST', `${prefix}/v1/tools/memory_write/execute`, {
@@ -151,7 +156,7 @@ describe.each(ways)('mounted %s', (_name, prefix, mount, config) => {
   });
 
   it('leaves all else as it was: routes, bodies, errors and headers', async () => {
-    const { request, seen } = await host(mount, config);
+    const { request, seen, passedOn } = await host(mount, config);
     const plain = await host((_service) => (_ctx, next) => next());
     for (const [method, path, input] of [
       ['GET', '/hello/alice', {}],
@@ -176,12 +181,17 @@ describe.each(ways)('mounted %s', (_name, prefix, mount, config) => {
     ] as const) {
       const answer = await request(method, path, input);
       const alone = await plain.request(method, path, input);
-      const name = `${method} ${path}`;
-      expect([answer.status, answer.text], name).toEqual([alone.status, alone.text]);
+      const what = `${method} ${path}`;
+      expect([answer.status, answer.text], what).toEqual([alone.status, alone.text]);
       const names = (headers: object): string[] => Object.keys(headers).sort();
-      expect(names(answer.headers), name).toEqual(names(alone.headers));
+      expect(names(answer.headers), what).toEqual(names(alone.headers));
     }
     expect(seen).toEqual(plain.seen);
+    // The context comes through without a trace of the service; a router of the host leaves its own.
+    if (name !== 'under the host’s router') {
+      expect(passedOn.filter(({ isTouched }) => isTouched)).toEqual([]);
+      expect(passedOn.length).toBeGreaterThanOrEqual(14);
+    }
   });
 });
 
