@@ -343,6 +343,7 @@ describe('another user’s memory (T3)', () => {
         from: name,
         to: name,
         content: text,
+        query: fc.oneof(text, fc.constantFrom(...others.map((id) => secretOf(id).slice(0, 8)))),
         cursor: text,
         limit: fc.constantFrom(1, 2, 500),
         ifVersion: fc.constantFrom(0, 1, 2),
@@ -354,6 +355,8 @@ describe('another user’s memory (T3)', () => {
     const needed: Record<string, string[]> = {
       memory_list: ['path', 'limit', 'cursor'],
       memory_read: ['path'],
+      memory_find: ['query', 'path', 'limit'],
+      memory_context: ['query'],
       memory_write: ['path', 'content', 'ifVersion'],
       memory_patch: ['path', 'append', 'edits', 'ifVersion'],
       memory_delete: ['path', 'ifVersion'],
