@@ -86,7 +86,7 @@ async function runSuites(
     });
   }
   const startedAt = performance.now();
-  const report = createReport();
+  const report = createReport({ isQuick: settings.isQuick });
   if (settings.isQuick) report.warn('A quick run: too small and too short to judge anything by.');
   for (const [name, suite] of suites) {
     report.section(`${name}: ${suite.about}`);

@@ -21,7 +21,8 @@ export interface FigureResult {
   /** The row that it comes from. */
   row: string;
   spread: Spread;
-  isReached: boolean;
+  /** `null` where the run is too small to say. */
+  isReached: boolean | null;
   /** What failed while it was measured: then it is not reached. */
   failed: number;
 }
@@ -44,8 +45,11 @@ export interface Report {
   toJson(): object;
 }
 
-/** Prints to standard output, and keeps all of it for `--json`. */
-export function createReport(): Report {
+/**
+ * Prints to standard output, and keeps all of it for `--json`. A quick run is too small and too short
+ * to hold against a figure.
+ */
+export function createReport({ isQuick }: { isQuick: boolean }): Report {
   const figures: FigureResult[] = [];
   const problems: string[] = [];
   let lastRow = '';
@@ -68,7 +72,13 @@ export function createReport(): Report {
   function addFigure(id: FigureId, spread: Spread, failed: number): void {
     const { is, value } = FIGURES[id] as Figure;
     const isWithin = is === 'at least' ? spread.median >= value : spread.median <= value;
-    figures.push({ id, row: lastRow, spread, isReached: isWithin && failed === 0, failed });
+    figures.push({
+      id,
+      row: lastRow,
+      spread,
+      isReached: isQuick ? null : isWithin && failed === 0,
+      failed,
+    });
   }
 
   return {
@@ -118,8 +128,8 @@ export function createReport(): Report {
         for (const figure of figures) {
           print(`  ${figure.row}: ${toFigureLine(figure)}`);
         }
-        const reached = figures.filter(({ isReached }) => isReached).length;
-        print(`  ${reached} of ${figures.length} reached in this run.`);
+        const reached = figures.filter(({ isReached }) => isReached === true).length;
+        if (!isQuick) print(`  ${reached} of ${figures.length} reached in this run.`);
       }
       for (const problem of problems) print(`  not measured: ${problem.split('\n')[0]}`);
     },
@@ -207,6 +217,7 @@ function toVerdict(result: FigureResult | undefined): string {
   if (result === undefined) return '';
   const { is, value, unit } = FIGURES[result.id] as Figure;
   const wanted = `${is === 'at least' ? '≥' : '≤'} ${formatValue(value, unit)}`;
+  if (result.isReached === null) return `${wanted}: not judged`;
   if (result.failed > 0) return `${wanted}: not reached, ${result.failed} operations failed`;
   return `${wanted}: ${result.isReached ? 'reached' : 'NOT REACHED'}`;
 }
