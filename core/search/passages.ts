@@ -36,7 +36,7 @@ export function splitPassages(text: string): Passage[] {
 
 /**
  * The longest passage, in UTF-16 units (about 160 English words): a paragraph of an article fits,
- * and a term's positions in a passage fit into a byte each.
+ * and a term's positions in a passage fit into a byte each. 600 and 2,000 rank alike (`rank.ts`).
  */
 export const MAX_PASSAGE_LENGTH = 1000;
 

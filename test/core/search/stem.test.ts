@@ -22,7 +22,7 @@ const PAPER = `
 const VOCABULARY = `
   abilities abil, yearly yearli, dying dy, saying sai, sayings sai, being be, toy toi, news new,
   possibly possibl, humbly humbl, wing wing, playing plai, agreement agreement, skies ski,
-  onion onion, decision decis, abatements abat, yes ye, controlling control, travelled travel`;
+  onion onion, decision decis, abatements abat, yes ye, apology apolog, controlling control, travelled travel`;
 
 function toPairs(list: string): [word: string, stem: string][] {
   return list.split(',').map((pair) => {
