@@ -44,6 +44,9 @@ export async function start(context: CommandContext): Promise<void> {
   const claim = await claimDatabase(database);
   const secrets = given ?? (await decide());
   for (const warning of secrets.warnings) log.warn({}, warning);
+  if (database.name === 'sqlite' && database.filename === null && !isInMemory(loaded)) {
+    log.warn({}, 'this storage does not say its file: a second server on it will not be refused');
+  }
 
   const { service: config, warnings } = await openConfig(loaded);
   for (const warning of warnings) log.warn({}, warning);
@@ -64,6 +67,10 @@ export async function start(context: CommandContext): Promise<void> {
   if (secrets.file !== null) lines.push(`The API key and the admin secret are in ${secrets.file}`);
   process.stdout.write(`${lines.join('\n')}\n`);
   log.info({ url, database: database.name }, 'ready');
+}
+
+function isInMemory({ values, file }: LoadedConfig): boolean {
+  return file?.parts.storage === undefined && values.databaseUrl === 'sqlite::memory:';
 }
 
 /** Beside the database; where the default one would be, when it is no file. */

@@ -1,9 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig, openConfig } from '../../core/config.ts';
+import { ConfigError, describeDatabase, loadConfig, openConfig } from '../../core/config.ts';
+import { hasOwnPlugin } from '../../core/config/factories.ts';
 import { describeAllowed } from '../../core/config/parse.ts';
 import { printConfig, printFlags } from '../../core/config/print.ts';
 import { SETTING_KEYS, SETTINGS, flagOf, settingOf } from '../../core/config/settings.ts';
@@ -459,6 +460,49 @@ describe('factories by name', () => {
       'SERVICE_MODEL_PROVIDER names the plugin no-such-provider',
     );
   });
+});
+
+describe('where memory is kept', () => {
+  it.each([
+    ['sqlite:a/b.db', 'a/b.db'],
+    ['sqlite:./a.db', 'a.db'],
+    ['sqlite://a.db', 'a.db'],
+    ['sqlite:/var/a.db', '/var/a.db'],
+    ['sqlite:///var/a.db', '/var/a.db'],
+    ['sqlite::memory:', null],
+    ['mysql://u:p@h/d', null],
+  ])('%s: %s', async (url, expected) => {
+    const database = describeDatabase(await load([], { SERVICE_DATABASE_URL: url }));
+    expect(database.name).toBe(url.slice(0, url.indexOf(':')));
+    expect(database.filename).toBe(expected === null ? null : resolve(cwd, expected));
+  });
+
+  it('is known of a factory by name, and of a storage that says its file', async () => {
+    const options = { filename: 'x.db', driver: 'better-sqlite3' };
+    write('a.json', JSON.stringify({ storage: { plugin: 'storage-sqlite', options } }));
+    expect(describeDatabase(await load(['--config=a.json']))).toEqual({
+      name: 'sqlite',
+      filename: join(cwd, 'x.db'),
+      driver: 'better-sqlite3',
+    });
+    write(
+      'b.mjs',
+      'export default { storage: { name: "sqlite", filename: "/y.db", mutate() {} } };',
+    );
+    expect(describeDatabase(await load(['--config=b.mjs'])).filename).toBe('/y.db');
+    write('c.mjs', 'export default { storage: { name: "sqlite", mutate() {} } };');
+    expect(describeDatabase(await load(['--config=c.mjs'])).filename).toBeNull();
+  });
+
+  it.runIf(!hasOwnPlugin('storage-mysql'))(
+    'says that a driver which is not there yet comes later',
+    async () => {
+      const loaded = await load([], { SERVICE_DATABASE_URL: 'mysql://u:p@h/d' });
+      expect(await refusal(openConfig(loaded))).toMatch(
+        /^SERVICE_DATABASE_URL names a mysql:\/\/ database, and its driver comes with a later version/,
+      );
+    },
+  );
 });
 
 describe('what the service gets', () => {
