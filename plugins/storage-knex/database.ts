@@ -10,6 +10,8 @@ import type { Dialect, Executor } from './dialect.ts';
 export interface Database {
   readonly name: string;
   readonly dialect: Dialect;
+  /** Reads of contents under way at once, before those that come are grouped. */
+  readonly groupedReads: number;
 
   init(options: StorageOptions): Promise<void>;
   close(): Promise<void>;

@@ -1,6 +1,7 @@
 import type { FileKey, FileRecord, FileState, ScopeKey } from '../../core/contracts/records.ts';
 import type { FileStore } from '../../core/contracts/storage.ts';
 import { assertFileKey, assertScope } from '../../core/memory/paths.ts';
+import { ContentReader } from './content-reader.ts';
 import type { Database } from './database.ts';
 import type { Executor, SqlValue } from './dialect.ts';
 import { listAllFiles } from './file-list.ts';
@@ -11,7 +12,12 @@ import { compareText, successorOf } from './text-range.ts';
 import { listUsers } from './user-list.ts';
 
 export function createFileStore(database: Database): FileStore {
+  const contents = new ContentReader(database);
   return {
+    async read(key) {
+      assertFileKey(key);
+      return await contents.read(key);
+    },
     async get(key) {
       assertFileKey(key);
       return await database.read((executor) => readFile(executor, key));

@@ -84,9 +84,12 @@ async function appendBatch(
   batch: LogBatch,
 ): Promise<void> {
   await ensureScopes(executor, dialect, batch);
-  // A batch is sent again when its commit was not answered: what stands already is not counted twice.
-  const access = await withoutKnown(executor, dialect, 'svc_access_log', batch.access);
-  const events = await withoutKnown(executor, dialect, 'svc_event', batch.events);
+  let { access, events } = batch;
+  if (batch.isRepeated === true) {
+    // Its commit may have gone unanswered: what stands already is not counted twice.
+    access = await withoutKnown(executor, dialect, 'svc_access_log', access);
+    events = await withoutKnown(executor, dialect, 'svc_event', events);
+  }
   await insertRecords(executor, dialect, ACCESS_ROW, access);
   await insertRecords(executor, dialect, EVENT_ROW, events);
   await insertRecords(executor, dialect, STAT_ROW, countReads(access), {

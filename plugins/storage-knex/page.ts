@@ -113,7 +113,6 @@ function compareKey(
 ): void {
   const columns = key.map(() => '??').join(', ');
   const places = key.map(() => '?').join(', ');
-  builder.where(
-    knex.raw(`(${columns}) ${operator} (${places})`, [...key, ...values] as Knex.RawBinding[]),
-  );
+  const condition = `(${columns}) ${operator} (${places})`;
+  builder.where(knex.raw(condition, [...key, ...values] as Knex.RawBinding[]));
 }

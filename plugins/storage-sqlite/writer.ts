@@ -9,6 +9,9 @@ import type { SqliteConnection } from './connection.ts';
 const WAITS_MS = [1, 1, 2, 3, 5, 8, 12, 20];
 
 export interface WriterOptions {
+  /** The first connection, open already. */
+  connection: SqliteConnection;
+  /** Opens another one, after an error that the last did not survive. */
   open: () => Promise<SqliteConnection>;
   /** Carries out mutations inside an open transaction. */
   apply: (executor: Executor, mutations: readonly Mutation[]) => Promise<MutationOutcome[]>;
@@ -40,7 +43,7 @@ interface PendingTask extends Pending {
  */
 export class Writer {
   private readonly options: WriterOptions;
-  private connection: SqliteConnection | null = null;
+  private connection: SqliteConnection | null;
   private readonly mutations: PendingMutation[] = [];
   private readonly tasks: PendingTask[] = [];
   private running: Promise<void> | null = null;
@@ -49,6 +52,7 @@ export class Writer {
 
   constructor(options: WriterOptions) {
     this.options = options;
+    this.connection = options.connection;
   }
 
   mutate(mutation: Mutation): Promise<unknown> {

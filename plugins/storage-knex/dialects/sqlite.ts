@@ -46,9 +46,8 @@ export function createSqliteDialect(): SqliteDialect {
       const columns = index.columns.map(() => '??').join(', ');
       const unique = index.unique === true ? 'unique ' : '';
       const where = index.where === undefined ? '' : ` where ${index.where}`;
-      return knex
-        .raw(`create ${unique}index if not exists ?? on ?? (${columns})${where}`, bindings)
-        .toQuery();
+      const sql = `create ${unique}index if not exists ?? on ?? (${columns})${where}`;
+      return knex.raw(sql, bindings).toQuery();
     },
 
     async hasIndex(knex, index) {

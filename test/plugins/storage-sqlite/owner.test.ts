@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { claimOwner, readOwner, sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { quiet } from '../../support/quiet-log.ts';
+import { rejection } from '../../support/rejection.ts';
+import { temporaryDirectory } from '../../support/service.ts';
+import { write } from '../../support/storage-writes.ts';
+
+const PLUGIN = fileURLToPath(
+  new URL('../../../dist/plugins/storage-sqlite/index.js', import.meta.url),
+);
+const address = 'http://127.0.0.1:8787';
+
+async function databaseFile(): Promise<string> {
+  return join(await temporaryDirectory(), 'memory.db');
+}
+
+describe.each(['sqlite3', 'better-sqlite3'] as const)('the owner of a file (%s)', (driver) => {
+  it('is the one server that claimed it, until it lets go', async () => {
+    const filename = await databaseFile();
+    expect(await readOwner(filename, { driver })).toBeNull();
+    const owner = await claimOwner(filename, { address, driver });
+    expect(await readOwner(filename, { driver })).toEqual({ address, pid: process.pid });
+    const error = await rejection(claimOwner(filename, { address: 'http://127.0.0.1:1', driver }));
+    expect(error.code).toBe('STORAGE_UNAVAILABLE');
+    expect(error.message).toContain(address);
+    expect(error.details).toEqual({ address });
+    // The refused one has left no trace.
+    expect(await readOwner(filename, { driver })).toEqual({ address, pid: process.pid });
+    await owner.release();
+    expect(await readOwner(filename, { driver })).toBeNull();
+    const next = await claimOwner(filename, { address: 'http://127.0.0.1:2', driver });
+    expect(await readOwner(filename, { driver })).toMatchObject({ address: 'http://127.0.0.1:2' });
+    await next.release();
+  });
+
+  it('can announce another address without letting go for others', async () => {
+    const filename = await databaseFile();
+    const owner = await claimOwner(filename, { address: 'http://127.0.0.1:0', driver });
+    await owner.announce(address);
+    expect(await readOwner(filename, { driver })).toMatchObject({ address });
+    expect((await rejection(claimOwner(filename, { address: 'x', driver }))).details).toEqual({
+      address,
+    });
+    await owner.release();
+  });
+
+  it('is one of several that claim it at once, and its address is the one that is read', async () => {
+    const filename = await databaseFile();
+    const claims = await Promise.allSettled(
+      Array.from({ length: 6 }, (_, index) =>
+        claimOwner(filename, { address: `http://server-${index}`, driver }),
+      ),
+    );
+    const winners = claims.flatMap((claim, index) =>
+      claim.status === 'fulfilled' ? [{ index, owner: claim.value }] : [],
+    );
+    expect(winners).toHaveLength(1);
+    const [winner] = winners;
+    expect(await readOwner(filename, { driver })).toMatchObject({
+      address: `http://server-${winner?.index}`,
+    });
+    await winner?.owner.release();
+  });
+
+  it('keeps nobody in process from using the file', async () => {
+    const filename = await databaseFile();
+    const owner = await claimOwner(filename, { address, driver });
+    const storage = sqlite({ filename, driver });
+    onTestFinished(() => storage.close());
+    await storage.init({ log: quiet, now: Date.now });
+    await write(storage, { scope: 's', path: 'f' }, 'text');
+    expect((await storage.files.get({ scope: 's', path: 'f' }))?.content).toBe('text');
+    await owner.release();
+  });
+});
+
+it('frees the file of a server that was killed', async () => {
+  if (!existsSync(PLUGIN)) throw new Error('The plugin is not built: npm run build');
+  const filename = await databaseFile();
+  const program =
+    `const { claimOwner } = await import(${JSON.stringify(pathToFileURL(PLUGIN).href)});` +
+    `await claimOwner(${JSON.stringify(filename)}, { address: 'http://killed' });` +
+    `process.stdout.write('claimed'); setInterval(() => undefined, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+  expect(await readOwner(filename)).toEqual({ address: 'http://killed', pid: child.pid });
+  expect((await rejection(claimOwner(filename, { address }))).message).toContain('http://killed');
+  child.kill('SIGKILL');
+  await new Promise((resolve) => child.once('close', resolve));
+  expect(await readOwner(filename)).toBeNull();
+  const owner = await claimOwner(filename, { address });
+  await owner.release();
+});

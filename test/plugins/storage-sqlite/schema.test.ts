@@ -1,0 +1,229 @@
+import { existsSync } from 'node:fs';
+import { copyFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import knexOf from 'knex';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Storage } from '../../../core/contracts/storage.ts';
+import { createSqliteDialect } from '../../../plugins/storage-knex/dialects/sqlite.ts';
+import { SCHEMA_VERSION, migrate } from '../../../plugins/storage-knex/migrate.ts';
+import { MIGRATIONS } from '../../../plugins/storage-knex/migrations/list.ts';
+import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
+import { loadSqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import type { SqliteOptions } from '../../../plugins/storage-sqlite/sqlite-database.ts';
+import { quiet } from '../../support/quiet-log.ts';
+import { rejection } from '../../support/rejection.ts';
+import { temporaryDirectory } from '../../support/service.ts';
+import { write } from '../../support/storage-writes.ts';
+
+const alice = { scope: 'u:alice', path: 'notes.md' } as const;
+
+async function open(options: SqliteOptions): Promise<Storage> {
+  const storage = sqlite(options);
+  onTestFinished(() => storage.close());
+  await storage.init({ log: quiet, now: Date.now });
+  return storage;
+}
+
+function withDatabase<T>(filename: string, run: (database: BetterSqlite3.Database) => T): T {
+  const database = new BetterSqlite3(filename);
+  try {
+    return run(database);
+  } finally {
+    database.close();
+  }
+}
+
+function schemaOf(filename: string): unknown {
+  return withDatabase(filename, (database) =>
+    database.prepare('select type, name, sql from sqlite_master order by type, name').all(),
+  );
+}
+
+describe('the version of SQLite', () => {
+  const answering = async (version: string): Promise<SqliteModule> => {
+    const real = await loadSqliteModule('better-sqlite3');
+    return {
+      ...real,
+      async open(filename, options) {
+        const connection = await real.open(filename, options);
+        return {
+          ...connection,
+          get: async (sql, parameters) =>
+            sql.includes('sqlite_version()') ? { version } : await connection.get(sql, parameters),
+        };
+      },
+    };
+  };
+
+  it.each([
+    '3.7.0',
+    '3.43.2',
+    '3.44.5',
+    '3.45.3',
+    '3.49.2',
+    '3.50.6',
+    '3.51.0',
+    '3.51.2',
+    'nonsense',
+  ])('refuses %s, which can lose acknowledged writes', async (version) => {
+    const storage = sqlite({ filename: ':memory:', driver: await answering(version) });
+    const error = await rejection(storage.init({ log: quiet, now: Date.now }));
+    expect(error.code).toBe('STORAGE_UNAVAILABLE');
+    expect(error.message).toContain(version);
+  });
+
+  it.each(['3.44.6', '3.44.9', '3.50.7', '3.51.3', '3.52.0', '4.0.0'])(
+    'takes %s',
+    async (version) => {
+      const storage = await open({ filename: ':memory:', driver: await answering(version) });
+      // The older ones read rows from JSON in another way.
+      await write(storage, alice, 'text');
+      expect((await storage.files.get(alice))?.content).toBe('text');
+      expect((await storage.describe()).version).toBe(version);
+    },
+  );
+});
+
+describe('the schema', () => {
+  it('is opened again as it was left, with all that was written', async () => {
+    const filename = join(await temporaryDirectory(), 'deep', 'er', 'memory.db');
+    const first = await open({ filename });
+    await write(first, alice, 'kept');
+    await first.close();
+    // Closed cleanly, it is one file.
+    expect(await readdir(join(filename, '..'))).toEqual(['memory.db']);
+    const before = schemaOf(filename);
+    const second = await open({ filename, driver: 'better-sqlite3' });
+    expect((await second.files.get(alice))?.content).toBe('kept');
+    expect(schemaOf(filename)).toEqual(before);
+    expect((await second.describe()).schemaVersion).toBe(SCHEMA_VERSION);
+  });
+
+  it('is refused when a later version of the service made it, and left as it is', async () => {
+    const filename = join(await temporaryDirectory(), 'memory.db');
+    await (await open({ filename })).close();
+    withDatabase(filename, (database) => {
+      database.exec(
+        `update svc_meta set value = '${SCHEMA_VERSION + 1}' where key = 'schema_version'`,
+      );
+    });
+    const error = await rejection(sqlite({ filename }).init({ log: quiet, now: Date.now }));
+    expect(error.code).toBe('STORAGE_UNAVAILABLE');
+    expect(error.message).toContain(`schema ${SCHEMA_VERSION + 1}`);
+    expect(await readdir(join(filename, '..'))).toEqual(['memory.db']);
+  });
+
+  it.each(['sqlite3', 'better-sqlite3'] as const)(
+    'is made by several that open a new file at once (%s)',
+    async (driver) => {
+      const filename = join(await temporaryDirectory(), 'memory.db');
+      const storages = await Promise.all(
+        Array.from({ length: 5 }, (_, index) => open({ filename, driver, readers: 1 + index })),
+      );
+      await Promise.all(
+        storages.map((storage) => write(storage, alice, (before) => `${before ?? ''}line\n`)),
+      );
+      expect((await storages[0]?.files.get(alice))?.version).toBe(5);
+    },
+  );
+
+  const steps = MIGRATIONS.flatMap((migration) =>
+    migration.steps.map((step, place) => ({
+      migration,
+      place,
+      name: 'createTable' in step ? step.createTable.name : step.createIndex.name,
+    })),
+  );
+
+  it.each(steps)(
+    'is finished when its migration was cut off before $name',
+    async ({ migration, place }) => {
+      const directory = await temporaryDirectory();
+      const whole = join(directory, 'whole.db');
+      await (await open({ filename: whole, driver: 'better-sqlite3' })).close();
+      const filename = join(directory, 'memory.db');
+      const knex = knexOf({
+        client: 'better-sqlite3',
+        connection: { filename },
+        useNullAsDefault: true,
+      });
+      const done = MIGRATIONS.filter(({ version }) => version < migration.version);
+      await migrate(knex, createSqliteDialect(), 0, done);
+      await migrate(knex, createSqliteDialect(), 0, [
+        // What a process leaves that was killed there: steps, and no version yet.
+        { ...migration, version: migration.version - 1, steps: migration.steps.slice(0, place) },
+      ]).catch(() => undefined);
+      await knex.destroy();
+      const storage = await open({ filename, driver: 'better-sqlite3' });
+      await write(storage, alice, 'text');
+      await storage.close();
+      expect(schemaOf(filename)).toEqual(schemaOf(whole));
+    },
+  );
+
+  it('is changed only after a backup that can be opened', async () => {
+    const filename = join(await temporaryDirectory(), 'memory.db');
+    const storage = await open({ filename });
+    await write(storage, alice, 'from before');
+    await storage.close();
+    // A database of an older schema: what this version adds is not there yet.
+    withDatabase(filename, (database) => {
+      database.exec("update svc_meta set value = '0.5' where key = 'schema_version'");
+      database.exec('drop index svc_admin_audit_action');
+    });
+    await (await open({ filename })).close();
+    const backup = `${filename}.schema-0.5.backup`;
+    expect((await stat(backup)).size).toBeGreaterThan(10_000);
+    expect(existsSync(`${backup}.partial`)).toBe(false);
+    const copy = join(filename, '..', 'copy.db');
+    await copyFile(backup, copy);
+    expect(withDatabase(copy, (database) => database.pragma('integrity_check'))).toEqual([
+      { integrity_check: 'ok' },
+    ]);
+    const restored = await open({ filename: copy });
+    expect((await restored.files.get(alice))?.content).toBe('from before');
+    const migrated = await open({ filename });
+    expect((await migrated.files.get(alice))?.content).toBe('from before');
+  });
+});
+
+describe('the place', () => {
+  it('is a temporary file for :memory:, gone at the close', async () => {
+    const directory = await temporaryDirectory();
+    vi.stubEnv('TMPDIR', directory);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const storage = sqlite({ filename: ':memory:' });
+    await storage.init({ log: quiet, now: Date.now });
+    expect(await readdir(directory)).toHaveLength(1);
+    await write(storage, alice, 'text');
+    expect((await storage.files.get(alice))?.content).toBe('text');
+    const page = { limit: 5, order: 'asc', after: null, sort: 'path' } as const;
+    expect((await storage.files.listAll({}, page)).items).toHaveLength(1);
+    await storage.close();
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  it('is refused clearly when its directory can not be made', async () => {
+    const file = join(await temporaryDirectory(), 'a-file');
+    await (await open({ filename: file })).close();
+    const error = await rejection(
+      sqlite({ filename: join(file, 'memory.db') }).init({ log: quiet, now: Date.now }),
+    );
+    expect(error.code).toBe('STORAGE_UNAVAILABLE');
+    expect(error.message).toContain('directory');
+    expect(error.message).not.toContain(file);
+  });
+
+  it('is refused clearly when it is no database', async () => {
+    const filename = join(await temporaryDirectory(), 'memory.db');
+    await writeFile(
+      filename,
+      'this is no database, but a text that is long enough to be one'.repeat(99),
+    );
+    const error = await rejection(sqlite({ filename }).init({ log: quiet, now: Date.now }));
+    expect(error.code).toBe('STORAGE_UNAVAILABLE');
+    expect(error.message).toContain('damaged');
+  });
+});
