@@ -65,6 +65,18 @@ export interface FileState extends FileRecord {
   content: string | null;
 }
 
+/** What an agent reads of a memory file that exists. */
+export interface FileContent {
+  fileNo: number;
+  version: number;
+  /** Bytes and lines of the content. */
+  size: number;
+  lines: number;
+  updatedAt: number;
+  latestRevisionId: string;
+  content: string;
+}
+
 /** A memory file as the admin lists it: with the reads, which are counted apart. */
 export interface FileListing extends FileRecord {
   reads: number;

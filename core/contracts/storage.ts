@@ -4,6 +4,7 @@ import type {
   AccessRecord,
   AuditRecord,
   EventRecord,
+  FileContent,
   FileKey,
   FileListing,
   FileRecord,
@@ -140,6 +141,8 @@ export interface FileFilter {
 }
 
 export interface FileStore {
+  /** THE read: a file that exists. Calls that come together may be answered together. */
+  read(key: FileKey): Promise<FileContent | null>;
   /** A file with its content, a deleted one too. */
   get(key: FileKey): Promise<FileState | null>;
   /** Files that exist, by path ascending, from the first path after `after` that starts with `prefix`. */
@@ -255,6 +258,8 @@ export interface LogStore {
 }
 
 export interface LogBatch {
+  /** The batch, or a part of it, was sent before and may be there: rows that are there stay once. */
+  isRepeated?: boolean;
   access: readonly AccessRecord[];
   events: readonly EventRecord[];
 }

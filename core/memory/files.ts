@@ -247,9 +247,9 @@ export function createFiles(deps: FilesDependencies): Files {
           });
         }
         const span = call.trace.start('db.read', 'read file');
-        const file = await storage.files.get(key);
+        const file = await storage.files.read(key);
         span.end({ bytes: file?.size ?? 0 });
-        if (file === null || file.content === null) throw fileNotFound(key);
+        if (file === null) throw fileNotFound(key);
         const { fileNo, latestRevisionId: revisionId } = file;
         const waiting = logAccess(deps, [{ ...key, action: 'read', fileNo, revisionId }], call);
         if (waiting !== undefined) await waiting;

@@ -42,6 +42,7 @@ export function createWriteBehind(deps: {
   let access: AccessRecord[] = [];
   let events: EventRecord[] = [];
   let eventsDropped = 0;
+  let isRepeated = false;
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<boolean> | null = null;
   let isClosed = false;
@@ -65,7 +66,11 @@ export function createWriteBehind(deps: {
 
   async function writeAll(): Promise<boolean> {
     while (access.length > 0 || events.length > 0) {
-      const batch = { access: access.slice(0, BATCH_ROWS), events: events.slice(0, BATCH_ROWS) };
+      const batch = {
+        access: access.slice(0, BATCH_ROWS),
+        events: events.slice(0, BATCH_ROWS),
+        isRepeated,
+      };
       try {
         await deps.store.append(batch);
       } catch (thrown) {
@@ -74,9 +79,11 @@ export function createWriteBehind(deps: {
           { code: error.code, err: thrown },
           'log rows wait: storage refused the batch',
         );
+        isRepeated = true;
         schedule(RETRY_MS);
         return false;
       }
+      isRepeated = false;
       access = access.slice(batch.access.length);
       events = events.slice(batch.events.length);
       for (const wake of [...waiters]) wake();

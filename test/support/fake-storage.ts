@@ -3,6 +3,7 @@ import type {
   AccessRecord,
   AuditRecord,
   EventRecord,
+  FileContent,
   FileKey,
   FileListing,
   FileRecord,
@@ -148,6 +149,12 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
       }),
 
     files: {
+      async read(key) {
+        assertFileKey(key);
+        await pause();
+        const file = files.get(toPhysicalPath(key)) ?? null;
+        return file === null || file.content === null ? null : (file as FileContent);
+      },
       async get(key) {
         assertFileKey(key);
         await pause();
@@ -536,5 +543,7 @@ function isWithin(
   at: number,
   { since, until }: { since?: number | null | undefined; until?: number | null | undefined },
 ): boolean {
-  return (since == null || at >= since) && (until == null || at < until);
+  const isLate = typeof since !== 'number' || at >= since;
+  const isEarly = typeof until !== 'number' || at < until;
+  return isLate && isEarly;
 }
