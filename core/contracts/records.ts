@@ -145,6 +145,8 @@ export interface AccessRecord {
   id: string;
   at: number;
   scope: ScopeKey;
+  /** Who it was done for: the scope's own user, or the one who used shared memory. */
+  userId: string | null;
   /** `null` where no file was found, and for a listing. */
   fileNo: number | null;
   /** Path inside the scope; the prefix for a listing. */

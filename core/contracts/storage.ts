@@ -230,6 +230,8 @@ export interface RevisionStore {
 
 export interface AccessFilter {
   scope?: ScopeKey | null;
+  /** What was done for a user: in that user's scope, and in shared memory. */
+  userId?: string | null;
   path?: FileKey | null;
   /** Physical prefix. */
   prefix?: string | null;

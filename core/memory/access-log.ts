@@ -7,14 +7,7 @@ import type {
 import type { Storage } from '../contracts/storage.ts';
 import type { ListAnswer } from './file-lists.ts';
 import { type PageQuery, parsePage, toCursor } from './page.ts';
-import {
-  parsePhysicalPath,
-  parsePhysicalPrefix,
-  parseUserId,
-  toPhysicalPath,
-  toScope,
-  toUserId,
-} from './paths.ts';
+import { parsePhysicalPath, parsePhysicalPrefix, parseUserId, toPhysicalPath } from './paths.ts';
 import { parseTimeOrNull, toTime } from './time.ts';
 import type { WriteBehind } from './write-behind.ts';
 
@@ -72,7 +65,7 @@ export function createAccessLog(storage: Storage, queue: WriteBehind): AccessLog
       const { cursor: _cursor, limit: _limit, order: _order, ...filters } = query;
       const identity = { list: 'access', sort: 'id', defaultOrder: 'desc' as const, filters };
       const filter = {
-        scope: query.userId === undefined ? null : toScope(parseUserId(query.userId)),
+        userId: query.userId === undefined ? null : parseUserId(query.userId),
         path: query.path === undefined ? null : parsePhysicalPath(query.path),
         prefix: query.prefix === undefined ? null : parsePhysicalPrefix(query.prefix),
         actor: query.actor ?? null,
@@ -117,7 +110,7 @@ export function toAdminAccess(row: AccessRecord): AdminAccess {
   return {
     id,
     at: toTime(row.at),
-    userId: toUserId(row.scope),
+    userId: row.userId,
     path: toPhysicalPath(row),
     actor,
     tool,

@@ -27,6 +27,7 @@ function toAccessRow(ids: IdSource, facts: AccessFacts, call: ToolCall): AccessR
   return {
     id,
     at: ids.lastMs,
+    userId: call.userId,
     fileNo: null,
     actor: call.actor,
     tool: call.tool,

@@ -15,7 +15,7 @@ import { type ContentFacts, NO_CONTENT } from './content.ts';
 import { diffTexts, encodeDelta } from './delta.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
 import { createScopeIds, type InstanceIds } from './ids.ts';
-import { toPhysicalPath } from './paths.ts';
+import { toPhysicalPath, toUserId } from './paths.ts';
 
 /** A keyframe stands at least every so many revisions, so that no read walks further. */
 const KEYFRAME_ROWS = 64;
@@ -26,6 +26,8 @@ const DELTA_SLACK_BYTES = 256;
 
 /** Who writes, and under which ids: what each row of the write carries. */
 export interface DraftCaller {
+  /** `null` for the admin. */
+  userId: string | null;
   actor: string;
   tool: string | null;
   toolCallId: string | null;
@@ -235,6 +237,7 @@ export class Draft {
       id,
       at: scope.ids.lastMs,
       scope: key.scope,
+      userId: toUserId(key.scope) ?? this.#caller.userId,
       fileNo,
       path: key.path,
       actor: this.#caller.actor,

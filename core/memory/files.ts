@@ -393,6 +393,7 @@ export function createFiles(deps: FilesDependencies): Files {
       const facts = checkContent(change.content, limits.maxFileBytes);
       const trace = noTrace();
       const caller: DraftCaller = {
+        userId: change.userId,
         actor: options.actor,
         tool: null,
         toolCallId: null,
@@ -425,6 +426,7 @@ export function createFiles(deps: FilesDependencies): Files {
     target: string,
   ) {
     const caller: DraftCaller = {
+      userId: null,
       actor: 'admin',
       tool: null,
       toolCallId: null,
@@ -528,6 +530,7 @@ function replayOf(
 
 function toDraftCaller(call: ToolCall): DraftCaller {
   return {
+    userId: call.userId,
     actor: call.actor,
     tool: call.tool,
     toolCallId: call.toolCallId,

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { AccessRecord } from '../../core/contracts/records.ts';
+import type { AccessRecord, ScopeKey } from '../../core/contracts/records.ts';
 import type { AccessFilter, PageRequest, PageResult } from '../../core/contracts/storage.ts';
 import { assertFileKey } from '../../core/memory/paths.ts';
 import type { Database } from './database.ts';
@@ -56,12 +56,15 @@ export async function listAccess(
   if (typeof filter.tool === 'string') test('a.tool', filter.tool);
   if (typeof filter.action === 'string') test('a.action', filter.action);
 
+  const userId = filter.userId ?? null;
+  if (userId !== null) filters.push((query) => isFor(query, userId));
+
   const by = chooseWalk(filter, ids, range);
   for (const [column, bytes] of ids) if (column !== by) test(`a.${column}`, bytes);
   if (typeof filter.outcome === 'string' && by !== 'outcome') test('a.outcome', filter.outcome);
   if (range.kind !== 'all') filters.push((query) => inRange(query, range));
 
-  const walkOf = (narrow: Filter, more: readonly Filter[]) =>
+  const walkOf = (narrow: Filter, more: readonly Filter[], index: keyof typeof INDEXES = by) =>
     readPage(knex, {
       limit: page.limit,
       order: page.order,
@@ -70,13 +73,13 @@ export async function listAccess(
       isOrdered: true,
       after: after === null ? null : [after],
       walk: () => {
-        const query = knex.from(knex.raw(dialect.byIndex('svc_access_log', 'a', INDEXES[by])));
+        const query = knex.from(knex.raw(dialect.byIndex('svc_access_log', 'a', INDEXES[index])));
         times.walk(query);
         narrow(query);
         return query;
       },
       join: (query) => {
-        if (range.kind !== 'all')
+        if (range.kind !== 'all' || userId !== null)
           query.joinRaw('cross join svc_scope s on s.scope_id = a.scope_id');
       },
       complete: (query) => {
@@ -107,6 +110,18 @@ export async function listAccess(
       );
       return mergePages(of, without, page);
     }
+    case 'user': {
+      const own = await walkOf(
+        (query) => void query.where('a.scope_id', toScopeId(toUserScope(userId ?? ''))),
+        [],
+      );
+      const shared = await walkOf(
+        (query) => void query.where('a.user_id', userId ?? ''),
+        [],
+        'shared',
+      );
+      return mergePages(own, shared, page);
+    }
     case 'scope':
       return await walkOf((query) => void query.where('a.scope_id', scopeIdOf(range)), []);
     case 'outcome':
@@ -132,6 +147,8 @@ const INDEXES = {
   path: 'svc_access_log_file',
   // The table's own order.
   scope: null,
+  user: null,
+  shared: 'svc_access_log_user',
   outcome: 'svc_access_log_outcome',
   id: 'svc_access_log_id',
 } as const;
@@ -140,14 +157,27 @@ function chooseWalk(
   filter: AccessFilter,
   ids: ReadonlyMap<IdColumn, Buffer>,
   range: PrefixRange,
-): keyof typeof INDEXES {
+): Exclude<keyof typeof INDEXES, 'shared'> {
   if (ids.has('tool_call_id')) return 'tool_call_id';
   if (ids.has('trace_id')) return 'trace_id';
   if (filter.path !== null && filter.path !== undefined && !ids.has('revision_id')) return 'path';
   if (ids.has('revision_id')) return 'revision_id';
   if (range.kind === 'scope') return 'scope';
+  if (range.kind === 'all' && typeof filter.userId === 'string') return 'user';
   if (typeof filter.outcome === 'string' && filter.outcome !== 'ok') return 'outcome';
   return 'id';
+}
+
+function toUserScope(userId: string): ScopeKey {
+  return `u:${userId}`;
+}
+
+/** What was done for a user: in the user's own memory, and in the shared one. */
+function isFor(query: Knex.QueryBuilder, userId: string): void {
+  const scope = toUserScope(userId);
+  query.where((either) =>
+    either.where({ 'a.scope_id': toScopeId(scope), 's.scope': scope }).orWhere('a.user_id', userId),
+  );
 }
 
 function scopeIdOf(range: PrefixRange): number {

@@ -291,6 +291,7 @@ export const ACCESS_ROW: RowWriter<AccessRecord> = {
     'scope_id',
     'id',
     'at',
+    'user_id',
     'file_no',
     'path',
     'actor',
@@ -306,6 +307,8 @@ export const ACCESS_ROW: RowWriter<AccessRecord> = {
     toScopeId(access.scope),
     access.id,
     access.at,
+    // The scope says it for all but shared memory, and its index is spared all those rows.
+    access.scope === 's' ? access.userId : null,
     access.fileNo,
     access.path,
     access.actor,
@@ -321,10 +324,12 @@ export const ACCESS_ROW: RowWriter<AccessRecord> = {
 
 /** A row of `svc_access_log` with the column `scope`. */
 export function toAccessRecord(row: Row): AccessRecord {
+  const scope = toText(row['scope']) as ScopeKey;
   return {
     id: toUuid(row['id'] as Uint8Array),
     at: toInteger(row['at']),
-    scope: toText(row['scope']) as ScopeKey,
+    scope,
+    userId: scope === 's' ? toTextOrNull(row['user_id']) : scope.slice(2),
     fileNo: toIntegerOrNull(row['file_no']),
     path: toText(row['path']),
     actor: toText(row['actor']),
@@ -378,7 +383,7 @@ export const EVENT_ROW: RowWriter<EventRecord> = {
     event.tool,
     event.actor,
     JSON.stringify(event.attributes),
-    JSON.stringify(event.spans),
+    packSpans(event.spans),
   ],
 };
 
@@ -402,8 +407,52 @@ export function toEventRecord(row: Row): EventRecord {
     tool: toTextOrNull(row['tool']),
     actor: toText(row['actor']),
     attributes: JSON.parse(toText(row['attributes'])) as SpanAttributes,
-    spans: JSON.parse(toText(row['spans'])) as SpanRecord[],
+    spans: unpackSpans(toText(row['spans'])),
   };
+}
+
+type PackedSpan = [
+  spanId: string,
+  parentSpanId: string | null,
+  kind: string,
+  name: string,
+  /** `null` for a span that went well, empty for a failure without a code. */
+  errorCode: string | null,
+  startedAt: number,
+  durationMs: number,
+  attributes: SpanAttributes,
+];
+
+/** Without the names of the members: they are half of what a call's spans weigh. */
+function packSpans(spans: readonly SpanRecord[]): string {
+  return JSON.stringify(
+    spans.map((span): PackedSpan => [
+      span.spanId,
+      span.parentSpanId,
+      span.kind,
+      span.name,
+      span.status === 'ok' ? null : (span.errorCode ?? ''),
+      span.startedAt,
+      span.durationMs,
+      span.attributes,
+    ]),
+  );
+}
+
+function unpackSpans(text: string): SpanRecord[] {
+  return (JSON.parse(text) as PackedSpan[]).map(
+    ([spanId, parentSpanId, kind, name, errorCode, startedAt, durationMs, attributes]) => ({
+      spanId,
+      parentSpanId,
+      kind: kind as SpanRecord['kind'],
+      name,
+      status: errorCode === null ? 'ok' : 'error',
+      errorCode: errorCode === '' ? null : errorCode,
+      startedAt,
+      durationMs,
+      attributes,
+    }),
+  );
 }
 
 export const IDEMPOTENCY_ROW: RowWriter<IdempotencyRecord> = {

@@ -3,7 +3,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 
-const [plugin, filename, driver, label, count] = process.argv.slice(2);
+const [plugin = '', filename, driver, label, count] = process.argv.slice(2);
 const { sqlite } = await import(plugin);
 const storage = sqlite({ filename, driver });
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
@@ -25,7 +25,9 @@ await Promise.all(
 );
 await storage.close();
 
+/** @param {string} line */
 function append(line) {
+  /** @param {import('../../core/contracts/storage.ts').Current} current */
   return (current) => {
     const state = current.scope(scope);
     const file = current.file({ scope, path });

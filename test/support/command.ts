@@ -18,6 +18,8 @@ export interface CommandOptions {
   cwd: string;
   args?: readonly string[];
   env?: Readonly<Record<string, string>>;
+  /** What Node runs under, with its arguments: `['strace', '-D', …]`. */
+  under?: readonly string[];
 }
 
 /** A `memory-service` that has said that it is ready. */
@@ -68,10 +70,11 @@ export async function startCommand(options: CommandOptions): Promise<RunningComm
   };
 }
 
-function launch({ cwd, args = [], env = {} }: CommandOptions) {
+function launch({ cwd, args = [], env = {}, under = [] }: CommandOptions) {
   if (!existsSync(BIN)) throw new Error('Nothing is built: run npm test, or npm run build.');
   // Nothing of the surroundings but what a process needs: no SERVICE_*, no npm_*.
-  const process_ = spawn(process.execPath, [BIN, ...args], {
+  const [program, ...rest] = [...under, process.execPath, BIN, ...args] as [string, ...string[]];
+  const process_ = spawn(program, rest, {
     cwd,
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -304,6 +304,7 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
         const rows = access.filter(
           (row) =>
             (!filter.scope || row.scope === filter.scope) &&
+            (!filter.userId || row.userId === filter.userId) &&
             (!filter.path || ofKey(filter.path)(row)) &&
             toPhysicalPath(row).startsWith(filter.prefix ?? '') &&
             matches(row, filter, [

@@ -1,14 +1,22 @@
 // The real parts that the tests run against, beside Node and npm's packages. Each is found or
 // installed here before the first test, or the run ends with the command that would install it.
 //
-// Today every part comes from npm. A server or a browser joins as an entry of PARTS:
-// `{ name, find(): boolean, debian: ['package', …] }`.
+// A part that `isOptional` is one that a machine may not be able to have: where it is missing, the
+// tests that need it are `not run`, with the command that would install it.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** @type {{ name: string, find: () => boolean, debian: string[] }[]} */
-const PARTS = [];
+/** @type {{ name: string, find: () => boolean, debian: string[], isOptional?: boolean }[]} */
+const PARTS = [
+  {
+    name: 'strace',
+    // Linux alone has it, and a container may forbid it.
+    find: () => spawnSync('strace', ['-V'], { stdio: 'ignore' }).status === 0,
+    debian: ['strace'],
+    isOptional: true,
+  },
+];
 
 /** Finds or installs every part. Ends the process with the exact command where it cannot. */
 export async function prepareParts() {
@@ -27,6 +35,7 @@ export async function prepareParts() {
       if (PARTS.every((part) => part.find())) return;
     }
   }
+  if (PARTS.every((part) => part.isOptional || part.find())) return;
   process.stderr.write(`The tests need ${packages.join(', ')}. Run: ${install}\n`);
   process.exit(1);
 }

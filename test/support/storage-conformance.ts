@@ -1273,7 +1273,7 @@ function logCases(): StorageCase[] {
       assert.equal((await listing())?.lastReadAt, 7_000);
       // A batch is sent again when its commit was not answered.
       const late = accessRow('u:alice', { ...of, at: 6_000 });
-      await storage.log.append({ access: [...rows, late], events: [] });
+      await storage.log.append({ access: [...rows, late], events: [], isRepeated: true });
       assert.equal((await listing())?.reads, 3);
       assert.equal((await listing())?.lastReadAt, 7_000);
       assert.equal(
@@ -1423,7 +1423,7 @@ function logCases(): StorageCase[] {
         eventRow('u:alice', { status: 'error', errorCode: 'FILE_NOT_FOUND', tool: null }),
       ];
       await storage.log.append({ access: [], events });
-      await storage.log.append({ access: [], events });
+      await storage.log.append({ access: [], events, isRepeated: true });
       assert.deepEqual(await storage.log.eventsOfTrace(traceId), events.slice(0, 2));
       for (const event of events) {
         assert.deepEqual(await storage.log.eventOfToolCall(event.toolCallId), event);

@@ -14,6 +14,7 @@ import type {
   MutateRequest,
   Storage,
 } from '../../core/contracts/storage.ts';
+import { toUserId } from '../../core/memory/paths.ts';
 
 let lastMs = 0;
 let counter = 0;
@@ -138,7 +139,15 @@ export function decideWrite(
           },
         ],
         access: [
-          { ...common, id: makeId(), action: 'write', revisionId: id, rank: null, outcome: 'ok' },
+          {
+            ...common,
+            userId: toUserId(key.scope),
+            id: makeId(),
+            action: 'write',
+            revisionId: id,
+            rank: null,
+            outcome: 'ok',
+          },
         ],
       },
     };
@@ -168,6 +177,7 @@ export function accessRow(scope: ScopeKey, more: Partial<AccessRecord> = {}): Ac
     id: makeId(),
     at,
     scope,
+    userId: toUserId(scope),
     fileNo: null,
     path: 'notes.md',
     actor: 'agent',

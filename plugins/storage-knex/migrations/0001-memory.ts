@@ -116,10 +116,11 @@ export const memory: Migration = {
     index('svc_revision_actor', 'svc_revision', ['actor', 'id'], { where: "actor <> 'agent'" }),
 
     // Not clustered by scope: rows arrive in the order of ids, and lists walk them in it.
-    table('svc_access_log', ['scope_id', 'id'], { clustered: false }, [
+    table('svc_access_log', ['scope_id', 'id'], { clustered: true }, [
       scopeId,
       id,
       at,
+      { name: 'user_id', kind: 'key', length: 128, nullable: true },
       { name: 'file_no', kind: 'integer', nullable: true },
       { name: 'path', kind: 'key', length: PATH_BYTES },
       { name: 'actor', kind: 'key', length: 256 },
@@ -132,6 +133,9 @@ export const memory: Migration = {
       { name: 'outcome', kind: 'key', length: 16 },
     ]),
     index('svc_access_log_id', 'svc_access_log', ['id'], { unique: true }),
+    index('svc_access_log_user', 'svc_access_log', ['user_id', 'id'], {
+      where: 'user_id is not null',
+    }),
     index('svc_access_log_file', 'svc_access_log', ['scope_id', 'file_no', 'id']),
     index('svc_access_log_tool_call', 'svc_access_log', ['tool_call_id', 'id'], {
       where: 'tool_call_id is not null',
@@ -164,7 +168,7 @@ export const memory: Migration = {
       { name: 'tool', kind: 'key', length: 128, nullable: true },
       { name: 'actor', kind: 'key', length: 256 },
       { name: 'attributes', kind: 'text' },
-      { name: 'spans', kind: 'text' },
+      { name: 'spans', kind: 'content' },
     ]),
     index('svc_event_id', 'svc_event', ['id'], { unique: true }),
     index('svc_event_trace', 'svc_event', ['trace_id']),

@@ -170,6 +170,41 @@ describe('the access log', () => {
     ]);
   });
 
+  it('names the user who read or wrote shared memory, and lists that with the user’s own', async () => {
+    const core = await openCore({ sharedWrites: true });
+    await write(core, 'alice', 'user/a.md');
+    await write(core, 'alice', 'shared/team.md');
+    await call(core, 'bob', 'memory_read', { path: 'shared/team.md' });
+    await write(core, 'bob', 'user/b.md');
+    await call(core, 'alice', 'memory_read', { path: 'shared/team.md' });
+    const seen = (rows: AdminAccess[]) => rows.map((row) => [row.userId, row.action, row.path]);
+    const ofAlice = [
+      ['alice', 'write', 'users/alice/a.md'],
+      ['alice', 'write', 'shared/team.md'],
+      ['alice', 'read', 'shared/team.md'],
+    ];
+    expect(seen(await listed(core, { userId: 'alice' }))).toEqual(ofAlice);
+    expect(seen(await listed(core, { userId: 'bob' }))).toEqual([
+      ['bob', 'read', 'shared/team.md'],
+      ['bob', 'write', 'users/bob/b.md'],
+    ]);
+    // The same through every other way to walk the log, and page by page.
+    const narrow = { userId: 'alice', path: 'shared/team.md' };
+    expect(seen(await listed(core, narrow))).toEqual(ofAlice.slice(1));
+    expect(seen(await listed(core, { userId: 'alice', prefix: 'shared/' }))).toEqual(
+      ofAlice.slice(1),
+    );
+    const paged: AdminAccess[] = [];
+    let cursor: string | null | undefined;
+    do {
+      const query = { userId: 'alice', limit: 1, order: 'asc' as const };
+      const page = await core.accessLog.list(cursor ? { ...query, cursor } : query);
+      paged.push(...page.items);
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    expect(seen(paged)).toEqual(ofAlice);
+  });
+
   it('has no row for the admin’s reads, and one for each of the admin’s writes', async () => {
     const core = await openCore();
     await core.files.put('users/alice/a.md', { content: 'x' }, operator);

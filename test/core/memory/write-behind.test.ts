@@ -16,6 +16,7 @@ const row = (path = 'a.md'): AccessRecord => ({
   id: ids.next(),
   at: ids.lastMs,
   scope: 'u:alice',
+  userId: 'alice',
   fileNo: null,
   path,
   actor: 'agent',

@@ -1,0 +1,118 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';
+import { type KillReport, killRepeatedly, summarise } from '../support/kills.ts';
+import { startBareWriter } from '../support/targets.ts';
+import type { Answer, Operation } from '../support/workload.ts';
+
+const SAMPLE = process.env['MEMORY_TEST_RELEASE'] === undefined ? 300 : 10_000;
+/** By hand: node test/faults/kill.mjs --kills 500. */
+const KILLS = Number(process.env['MEMORY_TEST_KILLS'] ?? SAMPLE);
+const LONG = { timeout: KILLS * 10_000 };
+
+/** A transaction has fewer statements than this, whatever it does. */
+const MOST_STATEMENTS = 40;
+
+let directory: string;
+let filename: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'memory-kill-writer-'));
+  filename = path.join(directory, 'memory.db');
+});
+
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+describe('the bare write path, killed with kill -9 (F1)', () => {
+  it('loses nothing that it acknowledged, and leaves the rest whole or absent', LONG, async () => {
+    const report = await killRepeatedly({
+      kills: KILLS,
+      start: (cwd) => startBareWriter(path.join(cwd, 'memory.db')),
+      filename: 'memory.db',
+      checkEvery: 5,
+      seed: 2,
+      progress,
+    });
+    console.log(summarise(report));
+    expect(report.problems).toEqual([]);
+    expect(report.kills).toBe(KILLS);
+    expect(report.inFlight).toBeGreaterThanOrEqual(KILLS * 0.8);
+  });
+
+  it('is caught when it acknowledges before the commit', LONG, async () => {
+    const report = await killRepeatedly({
+      kills: 20,
+      start: (cwd) => startBareWriter(path.join(cwd, 'memory.db'), ['--acknowledge-early']),
+      filename: 'memory.db',
+      isProblemEnough: true,
+    });
+    expect(report.problems.join('\n')).toMatch(/is lost|are lost/);
+  });
+});
+
+/** What is killed, on a user's file a.md. */
+const VICTIMS: readonly [string, Omit<Operation, 'userId'>][] = [
+  ['creates', { tool: 'memory_write', args: { path: 'user/new.md', content: 'new\n' } }],
+  ['replaces', { tool: 'memory_write', args: { path: 'user/a.md', content: 'b\n' } }],
+  ['appends', { tool: 'memory_patch', args: { path: 'user/a.md', append: { text: 'more' } } }],
+  ['deletes', { tool: 'memory_delete', args: { path: 'user/a.md' } }],
+  ['moves', { tool: 'memory_move', args: { from: 'user/a.md', to: 'user/b.md' } }],
+];
+
+describe('a write that is killed before each statement of its transaction, and after its commit (F1)', () => {
+  it.each(VICTIMS)('%s all of it or nothing, and once when it is repeated', async (_, victim) => {
+    const acknowledged: AcknowledgedWrite[] = [];
+    const whole: boolean[] = [];
+    for (let point = 1; point <= MOST_STATEMENTS; point += 1) {
+      const writer = await startBareWriter(filename, [`--kill-at=${point}`]);
+      // What the one before left behind.
+      expect(toLines(await findViolations(filename, { acknowledged }))).toEqual([]);
+      if (point > 1) {
+        const repeat = await writer.execute({ ...victim, userId: `user-${point - 1}`, key: 'key' });
+        if (repeat.status !== 'acknowledged') throw new Error(JSON.stringify(repeat));
+        whole.push(repeat.isReplayed);
+        expect(toLines(await findViolations(filename, { acknowledged }))).toEqual([]);
+      }
+      const userId = `user-${point}`;
+      const args = { path: 'user/a.md', content: 'a\n' };
+      const first = await writer.execute({ userId, tool: 'memory_write', args, key: 'first' });
+      acknowledged.push(toAcknowledged(first, userId, 'a.md', 'a\n'));
+      const answer = await writer.victim({ ...victim, userId, key: 'key' });
+      const code = await writer.end('SIGTERM');
+      if (answer.status === 'acknowledged') break;
+      expect([answer.status, code]).toEqual(['lost', null]);
+    }
+    // Behind the last point alone the commit had been made.
+    expect(whole.length).toBeGreaterThan(8);
+    expect(whole.length).toBeLessThan(MOST_STATEMENTS - 1);
+    expect(whole).toEqual(whole.map((_, index) => index === whole.length - 1));
+  });
+
+  it('is lost when it was acknowledged before, and that is seen', async () => {
+    const writer = await startBareWriter(filename, ['--acknowledge-early', '--kill-at=8']);
+    const args = { path: 'user/new.md', content: 'new\n' };
+    const answer = await writer.victim({ userId: 'alice', tool: 'memory_write', args });
+    const acknowledged = [toAcknowledged(answer, 'alice', 'new.md', 'new\n')];
+    expect(await writer.end('SIGTERM')).toBe(null);
+    const violations = await findViolations(filename, { acknowledged });
+    expect(toLines(violations)).toEqual(['I1: u:alice new.md version 1 is lost']);
+  });
+});
+
+function toAcknowledged(
+  answer: Answer,
+  userId: string,
+  file: string,
+  content: string,
+): AcknowledgedWrite {
+  if (answer.status !== 'acknowledged') throw new Error(JSON.stringify(answer));
+  const { version, revisionId } = answer.result as { version: number; revisionId: string };
+  return { userId, path: file, version, revisionId, content };
+}
+
+function progress(report: KillReport): void {
+  if (report.kills % 100 === 0)
+    console.log(`${report.kills} kills, ${report.problems.length} lost`);
+}

@@ -1,0 +1,126 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findViolations, toLines } from './invariants.ts';
+import type { KillableTarget } from './targets.ts';
+import { seededRandom, Workload } from './workload.ts';
+
+/** A database is left behind after so many kills, so that each check stays short. */
+const KILLS_PER_DATABASE = 25;
+const WRITERS = 8;
+/** A kill comes after at most so many acknowledgements, and so many milliseconds more. */
+const MOST_WRITES = 40;
+const MOST_DELAY_MS = 8;
+
+export interface KillOptions {
+  kills: number;
+  /** Starts the target on the database of a directory. */
+  start(directory: string): Promise<KillableTarget>;
+  /** The database in that directory. */
+  filename: string;
+  signal?: NodeJS.Signals;
+  seed?: number;
+  /** Kills between two looks at the whole database; default 1. */
+  checkEvery?: number;
+  /** Stops at the first problem. */
+  isProblemEnough?: boolean;
+  progress?(report: KillReport): void;
+}
+
+/** What a row of kills came to. */
+export interface KillReport {
+  kills: number;
+  /** Kills at which a write was under way. */
+  inFlight: number;
+  acknowledged: number;
+  /** Writes without an answer, and how many of them were committed all the same. */
+  unanswered: number;
+  committed: number;
+  /** Acknowledged writes that were repeated, and gave the first answer. */
+  replayed: number;
+  /** Exit codes that the signal led to. */
+  codes: Set<number | null>;
+  /** All that was lost, or there in part, and each invariant that broke. */
+  problems: string[];
+}
+
+/** Starts, writes, kills, and looks at what is left: so many times. */
+export async function killRepeatedly(options: KillOptions): Promise<KillReport> {
+  const report: KillReport = {
+    kills: 0,
+    inFlight: 0,
+    acknowledged: 0,
+    unanswered: 0,
+    committed: 0,
+    replayed: 0,
+    codes: new Set(),
+    problems: [],
+  };
+  const random = seededRandom(options.seed ?? 1);
+  while (report.kills < options.kills && !isEnough(options, report)) {
+    const directory = await mkdtemp(path.join(tmpdir(), 'memory-kills-'));
+    try {
+      await killOneDatabase(options, directory, random, report);
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  }
+  return report;
+}
+
+/** One line that says what a report says. */
+export function summarise(report: KillReport): string {
+  const { kills, inFlight, acknowledged, unanswered, committed, problems } = report;
+  return (
+    `${kills} kills (${inFlight} with a write in flight), ${acknowledged} acknowledged, ` +
+    `${problems.length} lost or in part; ${committed} of ${unanswered} unanswered were committed`
+  );
+}
+
+async function killOneDatabase(
+  options: KillOptions,
+  directory: string,
+  random: () => number,
+  report: KillReport,
+): Promise<void> {
+  const { start, signal = 'SIGKILL', checkEvery = 1 } = options;
+  const filename = path.join(directory, options.filename);
+  const workload = new Workload(random);
+  const kills = Math.min(KILLS_PER_DATABASE, options.kills - report.kills);
+  const look = async (isDue: boolean) => {
+    const { acknowledged } = workload;
+    if (isDue) report.problems.push(...toLines(await findViolations(filename, { acknowledged })));
+    report.problems.push(...workload.problems.splice(0));
+  };
+  for (let kill = 0; kill <= kills; kill += 1) {
+    const target = await start(directory);
+    try {
+      if (kill === 0) await workload.prepare(target);
+      else await look(kill % checkEvery === 0 || kill === kills);
+      if (!isEnough(options, report)) await workload.settle(target);
+      if (kill === kills) await look(true);
+      if (kill === kills || isEnough(options, report)) break;
+
+      const enough = workload.acknowledged.length + 1 + Math.floor(random() * MOST_WRITES);
+      const writing = workload.write(target, WRITERS, () => false);
+      while (workload.acknowledged.length < enough) await sleep(1);
+      await sleep(random() * MOST_DELAY_MS);
+      report.kills += 1;
+      if (workload.inFlight > 0) report.inFlight += 1;
+      report.codes.add(await target.end(signal));
+      await writing;
+    } finally {
+      await target.end('SIGKILL');
+    }
+    options.progress?.(report);
+  }
+  report.acknowledged += workload.acknowledged.length;
+  report.unanswered += workload.unanswered;
+  report.committed += workload.committed;
+  report.replayed += workload.replayed;
+}
+
+function isEnough({ isProblemEnough = false }: KillOptions, { problems }: KillReport): boolean {
+  return isProblemEnough && problems.length > 0;
+}

@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { type CommandOptions, startCommand } from './command.ts';
+import type { Answer, Operation, Target } from './workload.ts';
+
+/** A target in a process of its own. */
+export interface KillableTarget extends Target {
+  /** Resolves when the process has ended; what is in flight is lost. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** The built command: tools over HTTP. */
+export async function startServer(options: CommandOptions): Promise<KillableTarget> {
+  const env = { SERVICE_TOOLS_DELETE: 'true', SERVICE_TOOLS_MOVE: 'true', ...options.env };
+  const command = await startCommand({ ...options, env });
+  return {
+    execute: (operation) => post(command, operation),
+    end: async (signal) => (await command.stop(signal)).code,
+  };
+}
+
+/** Calls a tool of a running command. */
+export async function post(
+  { url, apiKey }: { url: string; apiKey: string },
+  { userId, tool, args, key }: Operation,
+): Promise<Answer> {
+  try {
+    const response = await fetch(`${url}/v1/tools/${tool}/execute`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+      },
+      body: JSON.stringify({ context: { userId }, arguments: args }),
+    });
+    const body = (await response.json()) as {
+      result: Record<string, unknown>;
+      error: { code: string; details?: unknown };
+    };
+    if (!response.ok) {
+      const { code, details } = body.error;
+      return { status: 'refused', code, details };
+    }
+    const isReplayed = response.headers.get('idempotency-replayed') === 'true';
+    return { status: 'acknowledged', result: body.result, isReplayed };
+  } catch {
+    return { status: 'lost' };
+  }
+}
+
+const WRITER = fileURLToPath(new URL('../faults/bare-writer.mjs', import.meta.url));
+
+/** The write path on its storage, without HTTP. `flags`: those of bare-writer.mjs. */
+export async function startBareWriter(
+  filename: string,
+  flags: readonly string[] = [],
+): Promise<KillableTarget & { victim(operation: Operation): Promise<Answer> }> {
+  const child = spawn(process.execPath, [WRITER, filename, ...flags], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  const waiting = new Map<number, (answer: Answer) => void>();
+  let isEnded = false;
+  let count = 0;
+  // A write to a process that was killed is no error of ours: its answer is `lost`.
+  child.stdin.on('error', () => undefined);
+  await new Promise<void>((ready, fail) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line === 'ready') return ready();
+      const { number, answer } = JSON.parse(line) as { number: number; answer: Answer };
+      waiting.get(number)?.(answer);
+      waiting.delete(number);
+    });
+    void ended.then((code) => {
+      isEnded = true;
+      for (const answer of waiting.values()) answer({ status: 'lost' });
+      fail(new Error(`The writer ended with ${String(code)} before it was ready.`));
+    });
+  });
+  const send = (operation: object) =>
+    new Promise<Answer>((resolve) => {
+      if (isEnded) return resolve({ status: 'lost' });
+      count += 1;
+      waiting.set(count, resolve);
+      child.stdin.write(`${JSON.stringify({ ...operation, number: count })}\n`);
+    });
+  return {
+    execute: send,
+    victim: (operation) => send({ ...operation, isVictim: true }),
+    end(signal) {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
