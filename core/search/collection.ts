@@ -3,6 +3,7 @@ import {
   damaged,
   encodeLengths,
   encodePostings,
+  type Frame,
   LENGTHS_TERM,
   LengthsTable,
   PostingsList,
@@ -55,7 +56,11 @@ export interface Collection {
  */
 export function openCollection(scopes: readonly ScopeIndex[]): Collection {
   const readers = scopes.map((scope) => new ScopeReader(scope));
-  const lengths = new LengthsTable(readers.reduce((sum, reader) => sum + reader.lengthBytes, 0));
+  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+  const lengths = new LengthsTable(
+    sum(readers.map(({ fileCount }) => fileCount)),
+    sum(readers.map(({ lengthBytes }) => lengthBytes)),
+  );
   const files: CollectionFile[] = [];
   readers.forEach((reader, scope) => {
     for (const file of reader.addLengths(lengths)) files.push({ scope, file });
@@ -79,19 +84,24 @@ interface FreshFile {
 
 class ScopeReader {
   readonly #replaced: ReadonlyMap<number, IndexedFile | null>;
-  readonly #lengthRows: PostingRow[] = [];
+  readonly #lengthRows: { blob: Uint8Array; frames: readonly Frame[] }[] = [];
   readonly #rows = new Map<string, PostingRow[]>();
   readonly #fresh: FreshFile[] = [];
   /** By the scope's file number: the collection's. */
   readonly #numbers: number[] = [];
+  /** At least what `addLengths` adds. */
+  fileCount = 0;
   lengthBytes = 0;
 
   constructor({ rows, replaced }: ScopeIndex) {
     this.#replaced = replaced;
     for (const row of rows) {
       if (row.term === LENGTHS_TERM) {
-        this.#lengthRows.push(row);
-        this.lengthBytes += row.blob.length;
+        const { blob, bucket } = row;
+        const frames = readFrames(blob, bucket);
+        this.#lengthRows.push({ blob, frames });
+        this.fileCount += frames.length;
+        this.lengthBytes += blob.length;
         continue;
       }
       const known = this.#rows.get(row.term);
@@ -102,6 +112,7 @@ class ScopeReader {
       if (indexed === null) continue;
       const lengths = encodeLengths(indexed);
       this.#fresh.push({ file, indexed, lengths });
+      this.fileCount++;
       this.lengthBytes += lengths.length;
     }
   }
@@ -114,8 +125,8 @@ class ScopeReader {
       this.#numbers[file] = table.add(blob, start, end);
       added.push(file);
     };
-    for (const { blob, bucket } of this.#lengthRows) {
-      for (const { file, start, end } of readFrames(blob, bucket)) {
+    for (const { blob, frames } of this.#lengthRows) {
+      for (const { file, start, end } of frames) {
         if (!this.#replaced.has(file)) add(file, blob, start, end);
       }
     }
@@ -132,10 +143,11 @@ class ScopeReader {
   }
 
   addPostings(term: string, list: PostingsList, { firstSlots }: LengthsTable): void {
-    const add = (file: number, blob: Uint8Array, start: number, end: number): void => {
-      const number = this.#numbers[file];
-      if (number === undefined) throw damaged();
-      list.add(blob, start, end, firstSlots[number] ?? 0, firstSlots[number + 1] ?? 0);
+    const add = (number: number, blob: Uint8Array, start: number, end: number): void => {
+      const file = this.#numbers[number];
+      if (file === undefined) throw damaged();
+      const [first = 0, after = 0] = [firstSlots[file], firstSlots[file + 1]];
+      list.add(blob, start, end, { file, first, after });
     };
     for (const { blob, bucket } of this.#rows.get(term) ?? []) {
       for (const { file, start, end } of readFrames(blob, bucket)) {

@@ -105,19 +105,17 @@ export class LengthsTable {
   totalLength = 0;
   /** By slot. */
   readonly lengths: Int32Array;
-  readonly fileOfSlot: Int32Array;
   /** By file: its first slot (and one more at the end), its own text's length, its context's. */
   readonly firstSlots: Int32Array;
   readonly fileLengths: Int32Array;
   readonly contextLengths: Int32Array;
 
-  /** `bytes`: those of all payloads to be added together; each number takes at least one. */
-  constructor(bytes: number) {
+  /** `bytes`: those of all `files` payloads to be added together; each number takes at least one. */
+  constructor(files: number, bytes: number) {
     this.lengths = new Int32Array(bytes);
-    this.fileOfSlot = new Int32Array(bytes);
-    this.firstSlots = new Int32Array(bytes + 1);
-    this.fileLengths = new Int32Array(bytes);
-    this.contextLengths = new Int32Array(bytes);
+    this.firstSlots = new Int32Array(files + 1);
+    this.fileLengths = new Int32Array(files);
+    this.contextLengths = new Int32Array(files);
   }
 
   /**
@@ -129,17 +127,33 @@ export class LengthsTable {
     const reader = new VarintReader(blob, start, end);
     const file = this.fileCount++;
     this.contextLengths[file] = reader.read();
+    let { slotCount } = this;
     let sum = 0;
     while (reader.at < end) {
-      const length = reader.read();
-      this.lengths[this.slotCount] = length;
-      this.fileOfSlot[this.slotCount++] = file;
+      // Nearly every length takes one byte: a call for each would be most of what this costs.
+      const byte = blob[reader.at] ?? 0;
+      const length = byte < 0x80 ? byte : reader.read();
+      if (byte < 0x80) reader.at++;
+      this.lengths[slotCount++] = length;
       sum += length;
     }
+    this.slotCount = slotCount;
     this.fileLengths[file] = sum;
-    this.firstSlots[file + 1] = this.slotCount;
+    this.firstSlots[file + 1] = slotCount;
     this.totalLength += sum;
     return file;
+  }
+
+  /** The file that a slot is of. */
+  fileOf(slot: number): number {
+    let low = 0;
+    let high = this.fileCount - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if ((this.firstSlots[middle] ?? 0) <= slot) low = middle;
+      else high = middle - 1;
+    }
+    return low;
   }
 }
 
@@ -171,38 +185,48 @@ export function encodePostings({ contexts, entries }: FilePostings): Uint8Array 
 
 /** Passages that have a term, of one file or of many: a row in each array, no objects. */
 export class PostingsList {
-  /** Passages that have it in their own text: how many; each entry's slot and frequency. */
+  /** Passages that have it in their own text: how many; each entry's slot, file and frequency. */
   count = 0;
   readonly slots: Int32Array;
+  readonly files: Int32Array;
   readonly frequencies: Uint16Array;
   /** Where each entry's positions are: their number, a byte each, in the blob of that number. */
   readonly positionCounts: Uint8Array;
   readonly positionsAt: Int32Array;
   readonly blobOf: Int32Array;
   readonly blobs: Uint8Array[] = [];
-  /** Runs of passages that have it in their path or headings: first slots and lengths. */
+  /** Runs of passages that have it in their path or headings: first slots, files and lengths. */
   runCount = 0;
   readonly runSlots: Int32Array;
+  readonly runFiles: Int32Array;
   readonly runLengths: Int32Array;
 
   /** `bytes`: those of all payloads to be added together; no entry takes less than two. */
   constructor(bytes: number) {
     const capacity = Math.ceil(bytes / 2);
     this.slots = new Int32Array(capacity);
+    this.files = new Int32Array(capacity);
     this.frequencies = new Uint16Array(capacity);
     this.positionCounts = new Uint8Array(capacity);
     this.positionsAt = new Int32Array(capacity);
     this.blobOf = new Int32Array(capacity);
     this.runSlots = new Int32Array(capacity);
+    this.runFiles = new Int32Array(capacity);
     this.runLengths = new Int32Array(capacity);
   }
 
   /**
-   * Adds a payload: a file whose passages have the slots from `first` up to, not including, `after`.
+   * Adds the payload of the file of that number, whose passages have the slots from `first` up to,
+   * not including, `after`.
    *
    * @throws MemoryError as `readFrames` does, also when the payload tells of other passages.
    */
-  add(blob: Uint8Array, start: number, end: number, first: number, after: number): void {
+  add(
+    blob: Uint8Array,
+    start: number,
+    end: number,
+    { file, first, after }: { file: number; first: number; after: number },
+  ): void {
     const reader = new VarintReader(blob, start, end);
     const head = reader.read();
     const runs = head % 2 === 1 ? reader.read() : 0;
@@ -212,6 +236,7 @@ export class PostingsList {
       const length = reader.read();
       if (length === 0 || slot + length > after) throw damaged();
       this.runSlots[this.runCount] = slot;
+      this.runFiles[this.runCount] = file;
       this.runLengths[this.runCount++] = length;
       slot += length;
     }
@@ -224,6 +249,7 @@ export class PostingsList {
       const isValid = frequency > 0 && frequency <= MAX_FREQUENCY && frequency <= end - reader.at;
       if (slot >= after || !isValid) throw damaged();
       this.slots[this.count] = slot++;
+      this.files[this.count] = file;
       this.frequencies[this.count] = frequency;
       this.positionCounts[this.count] = frequency;
       this.positionsAt[this.count] = reader.at;
@@ -244,6 +270,7 @@ export class PostingsList {
   addCopy(list: PostingsList, entry: number): number {
     const blob = list.blobs[list.blobOf[entry] ?? 0] ?? NO_BYTES;
     this.slots[this.count] = list.slots[entry] ?? 0;
+    this.files[this.count] = list.files[entry] ?? 0;
     this.frequencies[this.count] = list.frequencies[entry] ?? 0;
     this.positionCounts[this.count] = list.positionCounts[entry] ?? 0;
     this.positionsAt[this.count] = list.positionsAt[entry] ?? 0;
@@ -251,8 +278,10 @@ export class PostingsList {
     return this.count++;
   }
 
-  /** Adds what a run has beside the slots of `known`, and puts it there. */
-  addRun(first: number, after: number, known: Set<number>): void {
+  /** Adds what another list's run has beside the slots of `known`, and puts it there. */
+  addRun(list: PostingsList, run: number, known: Set<number>): void {
+    const first = list.runSlots[run] ?? 0;
+    const after = first + (list.runLengths[run] ?? 0);
     let isOpen = false;
     for (let slot = first; slot < after; slot++) {
       const isNew = !known.has(slot);
@@ -261,6 +290,7 @@ export class PostingsList {
         this.runLengths[this.runCount - 1] = (this.runLengths[this.runCount - 1] ?? 0) + 1;
       } else if (isNew) {
         this.runSlots[this.runCount] = slot;
+        this.runFiles[this.runCount] = list.runFiles[run] ?? 0;
         this.runLengths[this.runCount++] = 1;
       }
       isOpen = isNew;
@@ -296,10 +326,7 @@ export function joinLists(lists: readonly PostingsList[]): PostingsList {
         joined.frequencies[known] =
           (joined.frequencies[known] ?? 0) + (list.frequencies[entry] ?? 0);
     }
-    for (let run = 0; run < list.runCount; run++) {
-      const first = list.runSlots[run] ?? 0;
-      joined.addRun(first, first + (list.runLengths[run] ?? 0), inRuns);
-    }
+    for (let run = 0; run < list.runCount; run++) joined.addRun(list, run, inRuns);
   }
   return joined;
 }
@@ -307,7 +334,7 @@ export function joinLists(lists: readonly PostingsList[]): PostingsList {
 /** @throws MemoryError as `readFrames` does. */
 export function decodePostings(blob: Uint8Array, start: number, end: number): FilePostings {
   const list = new PostingsList(end - start);
-  list.add(blob, start, end, 0, MAX_PASSAGES);
+  list.add(blob, start, end, { file: 0, first: 0, after: MAX_PASSAGES });
   const contexts: ContextRun[] = [];
   for (let run = 0; run < list.runCount; run++) {
     contexts.push({ passage: list.runSlots[run] ?? 0, count: list.runLengths[run] ?? 0 });

@@ -71,41 +71,19 @@ export function rankCollection(
   collection: Collection,
   options: RankOptions,
 ): Ranking {
-  const scores = scoreCollection(query, collection);
   const isPassage = options.group === 'passage';
-  const weight = isPassage ? FILE_WEIGHT_OF_PASSAGE : FILE_WEIGHT;
+  const fileWeight = isPassage ? FILE_WEIGHT_OF_PASSAGE : FILE_WEIGHT;
+  const scores = scoreCollection(query, collection);
   const { firstSlots } = collection.lengths;
-  const best = new BestCandidates(options.limit);
-  collection.files.forEach((key, file) => {
-    if (scores.matchedFiles[file] === 0 || options.includes?.(key) === false) return;
-    const first = firstSlots[file] ?? 0;
-    const end = firstSlots[file + 1] ?? 0;
-    const added = weight * fileScore(scores, file);
-    let topSlot = first;
-    let top = 0;
-    let next = 0;
-    for (let slot = first; slot < end; slot++) {
-      const score = passageScore(scores, slot, first, end);
-      if (isPassage) {
-        if (score > 0) best.add(score + added, file, slot);
-      } else if (score > top) {
-        next = top;
-        top = score;
-        topSlot = slot;
-      } else if (score > next) {
-        next = score;
-      }
-    }
-    if (!isPassage) best.add(top + NEXT_BEST_WEIGHT * next + added, file, topSlot);
-  });
+  const found = isPassage ? listPassages(scores, options) : listFiles(scores, options);
   return {
-    candidates: best.list().map(({ score, file, slot }) => ({
+    candidates: found.map(({ score, file, slot }) => ({
       ...(collection.files[file] ?? { scope: 0, file: 0 }),
       passage: slot - (firstSlots[file] ?? 0),
       score,
       slot,
     })),
-    explain: ({ slot }) => explainSlot(scores, slot, weight, isPassage),
+    explain: ({ slot }) => explainSlot(scores, slot, fileWeight, isPassage),
   };
 }
 
@@ -201,28 +179,37 @@ const FILE_WEIGHT = 4;
 /** How much of its second best passage a file result gets: 0 to 0.5 are even. */
 const NEXT_BEST_WEIGHT = 0.3;
 
+/**
+ * What each passage and file gets. A passage that has any word of the question has a number here,
+ * in the order in which they are met: what a search costs goes by those, not by all that is there.
+ */
 interface Scores {
   query: SearchQuery;
   collection: Collection;
-  /** By slot: BM25 of its own words, of its headings and path, and of pairs, unweighted. */
+  /** By slot: its number here, counted from 1; 0 for none. */
+  numbers: Int32Array;
+  count: number;
+  /** By number: the file that it is of. */
+  fileOf: Int32Array;
+  /** By number: BM25 of its own words, of its headings and path, and of pairs, unweighted. */
   own: Float64Array;
   context: Float64Array;
   pairs: Float64Array;
-  /** By slot: how many words of the question it has. */
+  /** By number: how many words of the question it has. */
   matched: Float64Array;
-  /** By slot: what the passage's own text, headings, path and pairs make together. */
+  /** By number: what the passage's own text, headings, path and pairs make together. */
   combined: Float64Array;
   /** By file. */
   files: Float64Array;
   filePairs: Float64Array;
-  matchedFiles: Uint8Array;
+  isMatched: Uint8Array;
 }
 
 /** What one unit's postings need while they are added; made once a query. */
 interface Scratch {
-  /** By slot: the entry, counted from 1, of the last word of the question that it has. */
+  /** By number: the entry, counted from 1, of the last word of the question that it has. */
   entryOf: Int32Array;
-  /** By slot: the identifier that it last had as a whole. */
+  /** By number: the identifier that it last had as a whole. */
   wholes: Int32Array;
   /** By file: how often it has the unit. All zero between units. */
   frequencies: Int32Array;
@@ -237,31 +224,40 @@ interface Found {
 }
 
 function scoreCollection(query: SearchQuery, collection: Collection): Scores {
-  const slots = collection.lengths.slotCount;
+  const { lengths } = collection;
+  const slots = lengths.slotCount;
   const files = collection.files.length;
+  const lists = query.units.map((unit) => readUnit(unit, collection));
+  const most = Math.min(
+    slots,
+    lists.reduce((sum, list) => sum + countPassages(list), 0),
+  );
   const scores: Scores = {
     query,
     collection,
-    own: new Float64Array(slots),
-    context: new Float64Array(slots),
-    pairs: new Float64Array(slots),
-    matched: new Float64Array(slots),
-    combined: new Float64Array(slots),
+    numbers: new Int32Array(slots),
+    count: 0,
+    fileOf: new Int32Array(most),
+    own: new Float64Array(most),
+    context: new Float64Array(most),
+    pairs: new Float64Array(most),
+    matched: new Float64Array(most),
+    combined: new Float64Array(most),
     files: new Float64Array(files),
     filePairs: new Float64Array(files),
-    matchedFiles: new Uint8Array(files),
+    isMatched: new Uint8Array(files),
   };
   let totalLength = 0;
-  for (let file = 0; file < files; file++) totalLength += lengthOfFile(collection.lengths, file);
+  for (let file = 0; file < files; file++) totalLength += lengthOfFile(lengths, file);
   const scratch: Scratch = {
-    entryOf: new Int32Array(slots),
-    wholes: new Int32Array(slots),
+    entryOf: new Int32Array(most),
+    wholes: new Int32Array(most),
     frequencies: new Int32Array(files),
     averageFileLength: files === 0 ? 0 : totalLength / files,
   };
   let previous: Found | null = null;
-  for (const unit of query.units) {
-    const list = readUnit(unit, collection);
+  for (const [index, unit] of query.units.entries()) {
+    const list = lists[index] as PostingsList;
     const found = { unit, list, rarity: rarityOf(slots, list.count) };
     addFiles(scores, scratch, found);
     addOwn(scores, scratch, found);
@@ -271,20 +267,37 @@ function scoreCollection(query: SearchQuery, collection: Collection): Scores {
     }
     if (previous !== null) addPairs(scores, scratch, previous, found);
     for (let entry = 0; entry < list.count; entry++) {
-      scratch.entryOf[list.slots[entry] ?? 0] = entry + 1;
+      scratch.entryOf[numberOf(scores, list.slots[entry] ?? 0)] = entry + 1;
     }
     addContexts(scores, scratch, found);
     previous = found;
   }
-  const { firstSlots } = collection.lengths;
-  for (let file = 0; file < files; file++) {
-    if (scores.matchedFiles[file] === 0) continue;
-    const end = firstSlots[file + 1] ?? 0;
-    for (let slot = firstSlots[file] ?? 0; slot < end; slot++) {
-      scores.combined[slot] = combine(scores, slot);
-    }
+  for (let number = 0; number < scores.count; number++) {
+    scores.combined[number] = combine(scores, number);
   }
   return scores;
+}
+
+/** In how many passages a list stands at most: one can have a word in its text and its headings. */
+function countPassages({ count, runCount, runLengths }: PostingsList): number {
+  let sum = count;
+  for (let run = 0; run < runCount; run++) sum += runLengths[run] ?? 0;
+  return sum;
+}
+
+/** The number of a slot in the scores; -1 for none. */
+function numberOf({ numbers }: Scores, slot: number): number {
+  return (numbers[slot] ?? 0) - 1;
+}
+
+/** The number of a slot that has one from now on. */
+function takeNumber(scores: Scores, slot: number, file: number): number {
+  const known = numberOf(scores, slot);
+  if (known >= 0) return known;
+  const number = scores.count++;
+  scores.numbers[slot] = number + 1;
+  scores.fileOf[number] = file;
+  return number;
 }
 
 /** A file's length, its path and headings counted as often as they count in its BM25. */
@@ -312,27 +325,25 @@ function saturate(frequency: number, k1: number, b: number, relativeLength: numb
 }
 
 function addFiles(scores: Scores, scratch: Scratch, { unit, list }: Found): void {
-  const { collection, files, matchedFiles } = scores;
-  const { fileOfSlot } = collection.lengths;
+  const { collection, files, isMatched } = scores;
   const { frequencies, averageFileLength } = scratch;
   const touched: number[] = [];
-  const add = (slot: number, count: number): void => {
-    const file = fileOfSlot[slot] ?? 0;
+  const add = (file: number, count: number): void => {
     const before = frequencies[file] ?? 0;
     if (before === 0) touched.push(file);
     frequencies[file] = before + count;
   };
   for (let entry = 0; entry < list.count; entry++) {
-    add(list.slots[entry] ?? 0, list.frequencies[entry] ?? 0);
+    add(list.files[entry] ?? 0, list.frequencies[entry] ?? 0);
   }
-  for (let run = 0; run < list.runCount; run++) add(list.runSlots[run] ?? 0, CONTEXT_FREQUENCY);
+  for (let run = 0; run < list.runCount; run++) add(list.runFiles[run] ?? 0, CONTEXT_FREQUENCY);
   const gain = unit.weight * rarityOf(collection.files.length, touched.length);
   for (const file of touched) {
     const relative =
       averageFileLength > 0 ? lengthOfFile(collection.lengths, file) / averageFileLength : 1;
     const frequency = frequencies[file] ?? 0;
     files[file] = (files[file] ?? 0) + gain * saturate(frequency, FILE_K1, FILE_B, relative);
-    matchedFiles[file] = 1;
+    isMatched[file] = 1;
     frequencies[file] = 0;
   }
 }
@@ -344,18 +355,19 @@ function addOwn(scores: Scores, { wholes }: Scratch, { unit, list, rarity }: Fou
   const gain = unit.weight * rarity;
   for (let entry = 0; entry < list.count; entry++) {
     const slot = list.slots[entry] ?? 0;
+    const number = takeNumber(scores, slot, list.files[entry] ?? 0);
     const relative = (lengths[slot] ?? 0) * perAverage;
     const frequency = list.frequencies[entry] ?? 0;
-    own[slot] = (own[slot] ?? 0) + gain * saturate(frequency, PASSAGE_K1, PASSAGE_B, relative);
-    matched[slot] = (matched[slot] ?? 0) + coverageOf(unit, slot, wholes);
-    if (unit.kind === 'whole') wholes[slot] = unit.group;
+    own[number] = (own[number] ?? 0) + gain * saturate(frequency, PASSAGE_K1, PASSAGE_B, relative);
+    matched[number] = (matched[number] ?? 0) + coverageOf(unit, number, wholes);
+    if (unit.kind === 'whole') wholes[number] = unit.group;
   }
 }
 
 /** A part of an identifier that the passage has as a whole was covered by it. */
-function coverageOf(unit: QueryUnit, slot: number, wholes: Int32Array): number {
+function coverageOf(unit: QueryUnit, number: number, wholes: Int32Array): number {
   if (unit.kind === 'hint') return 0;
-  if (unit.kind === 'word' && unit.group > 0 && wholes[slot] === unit.group) return 0;
+  if (unit.kind === 'word' && unit.group > 0 && wholes[number] === unit.group) return 0;
   return unit.covers;
 }
 
@@ -368,35 +380,37 @@ function addContexts(scores: Scores, scratch: Scratch, { unit, list }: Found): v
     const first = list.runSlots[run] ?? 0;
     const after = first + (list.runLengths[run] ?? 0);
     for (let slot = first; slot < after; slot++) {
-      context[slot] = (context[slot] ?? 0) + gain;
-      if (unit.kind !== 'word' || findEntry(scratch, list, slot) >= 0) continue;
-      const coverage = CONTEXT_COVERAGE * coverageOf(unit, slot, scratch.wholes);
-      matched[slot] = (matched[slot] ?? 0) + coverage;
+      const number = takeNumber(scores, slot, list.runFiles[run] ?? 0);
+      context[number] = (context[number] ?? 0) + gain;
+      if (unit.kind !== 'word' || findEntry(scratch, list, number, slot) >= 0) continue;
+      const coverage = CONTEXT_COVERAGE * coverageOf(unit, number, scratch.wholes);
+      matched[number] = (matched[number] ?? 0) + coverage;
     }
   }
 }
 
-/** The entry of a slot in the list that `entryOf` was last filled with; -1 for none. */
-function findEntry({ entryOf }: Scratch, list: PostingsList, slot: number): number {
-  const entry = (entryOf[slot] ?? 0) - 1;
+/** A passage's entry in the list that `entryOf` was last filled with; -1 for none. */
+function findEntry({ entryOf }: Scratch, list: PostingsList, number: number, slot: number): number {
+  const entry = (entryOf[number] ?? 0) - 1;
   // What another list left there is told by its slot.
   return entry >= 0 && entry < list.count && list.slots[entry] === slot ? entry : -1;
 }
 
 function addPairs(scores: Scores, scratch: Scratch, left: Found, right: Found): void {
   const { pairs, filePairs, collection } = scores;
-  const { lengths, slotCount, totalLength, fileOfSlot } = collection.lengths;
+  const { lengths, slotCount, totalLength } = collection.lengths;
   const rarity = Math.min(left.rarity, right.rarity);
   for (let entry = 0; entry < right.list.count; entry++) {
     const slot = right.list.slots[entry] ?? 0;
-    const leftEntry = findEntry(scratch, left.list, slot);
+    const number = numberOf(scores, slot);
+    const leftEntry = findEntry(scratch, left.list, number, slot);
     if (leftEntry < 0) continue;
     const count = countPairs(left.list.positions(leftEntry), right.list.positions(entry));
     if (count === 0) continue;
     const relative = ((lengths[slot] ?? 0) * slotCount) / totalLength;
     const gain = rarity * saturate(count, PASSAGE_K1, PASSAGE_B, relative);
-    const file = fileOfSlot[slot] ?? 0;
-    pairs[slot] = (pairs[slot] ?? 0) + gain;
+    const file = right.list.files[entry] ?? 0;
+    pairs[number] = (pairs[number] ?? 0) + gain;
     filePairs[file] = (filePairs[file] ?? 0) + gain;
   }
 }
@@ -414,33 +428,133 @@ function countPairs(left: Uint8Array, right: Uint8Array): number {
 }
 
 /** The share of the question that a passage holds, made milder for long questions. */
-function coordinationOf({ query, matched }: Scores, slot: number): number {
-  const share = Math.min(1, (matched[slot] ?? 0) / Math.max(1, query.size));
+function coordinationOf({ query, matched }: Scores, number: number): number {
+  const share = Math.min(1, (matched[number] ?? 0) / Math.max(1, query.size));
   const strength = COORDINATED_WORDS / query.size;
   return strength >= 1 ? share : share ** strength;
 }
 
-function combine(scores: Scores, slot: number): number {
-  const sum =
-    (scores.own[slot] ?? 0) + (scores.context[slot] ?? 0) + PAIR_WEIGHT * (scores.pairs[slot] ?? 0);
-  return sum === 0 ? 0 : sum * coordinationOf(scores, slot);
+function combine(scores: Scores, number: number): number {
+  const { own, context, pairs } = scores;
+  const sum = (own[number] ?? 0) + (context[number] ?? 0) + PAIR_WEIGHT * (pairs[number] ?? 0);
+  return sum === 0 ? 0 : sum * coordinationOf(scores, number);
 }
 
-function neighbourScore({ combined }: Scores, slot: number, first: number, end: number): number {
+/** Of a slot, whether it has a number or not. */
+function combinedAt({ numbers, combined }: Scores, slot: number): number {
+  const number = numbers[slot] ?? 0;
+  return number === 0 ? 0 : (combined[number - 1] ?? 0);
+}
+
+function neighbourScore(scores: Scores, slot: number, first: number, end: number): number {
   let score = 0;
-  if (slot > first) score += BEFORE[0] * (combined[slot - 1] ?? 0);
-  if (slot - 1 > first) score += BEFORE[1] * (combined[slot - 2] ?? 0);
-  if (slot + 1 < end) score += AFTER[0] * (combined[slot + 1] ?? 0);
-  if (slot + 2 < end) score += AFTER[1] * (combined[slot + 2] ?? 0);
+  if (slot > first) score += BEFORE[0] * combinedAt(scores, slot - 1);
+  if (slot - 1 > first) score += BEFORE[1] * combinedAt(scores, slot - 2);
+  if (slot + 1 < end) score += AFTER[0] * combinedAt(scores, slot + 1);
+  if (slot + 2 < end) score += AFTER[1] * combinedAt(scores, slot + 2);
   return score;
 }
 
 function passageScore(scores: Scores, slot: number, first: number, end: number): number {
-  return (scores.combined[slot] ?? 0) + neighbourScore(scores, slot, first, end);
+  return combinedAt(scores, slot) + neighbourScore(scores, slot, first, end);
 }
 
 function fileScore({ files, filePairs }: Scores, file: number): number {
   return (files[file] ?? 0) + PAIR_WEIGHT * (filePairs[file] ?? 0);
+}
+
+/** The files that can be results: those with a word of the question that are not left out. */
+function toIncluded({ collection, isMatched }: Scores, { includes }: RankOptions): Uint8Array {
+  if (includes === undefined) return isMatched;
+  const included = isMatched.slice();
+  collection.files.forEach((key, file) => {
+    if (included[file] === 1 && !includes(key)) included[file] = 0;
+  });
+  return included;
+}
+
+function listPassages(scores: Scores, options: RankOptions): readonly Placed[] {
+  const { fileOf, combined } = scores;
+  const included = toIncluded(scores, options);
+  const least = new Largest(options.limit);
+  for (let number = 0; number < scores.count; number++) {
+    const file = fileOf[number] ?? 0;
+    const score = combined[number] ?? 0;
+    if (included[file] === 0 || score === 0) continue;
+    least.add(score + FILE_WEIGHT_OF_PASSAGE * fileScore(scores, file));
+  }
+  const best = new BestCandidates(options.limit);
+  const tops = findTops(scores);
+  for (let file = 0; file < included.length; file++) {
+    const added = FILE_WEIGHT_OF_PASSAGE * fileScore(scores, file);
+    const most = (tops[file] ?? 0) * REACH + added;
+    if (included[file] === 0 || most * ROUNDING < least.value) continue;
+    visitPassages(scores, file, (slot, score) => {
+      if (score > 0) best.add(score + added, file, slot);
+    });
+  }
+  return best.list();
+}
+
+function listFiles(scores: Scores, options: RankOptions): readonly Placed[] {
+  const { firstSlots } = scores.collection.lengths;
+  const included = toIncluded(scores, options);
+  const tops = findTops(scores);
+  const least = new Largest(options.limit);
+  for (let file = 0; file < included.length; file++) {
+    if (included[file] === 0) continue;
+    least.add((tops[file] ?? 0) + FILE_WEIGHT * fileScore(scores, file));
+  }
+  const best = new BestCandidates(options.limit);
+  for (let file = 0; file < included.length; file++) {
+    const added = FILE_WEIGHT * fileScore(scores, file);
+    const most = (tops[file] ?? 0) * REACH * (1 + NEXT_BEST_WEIGHT) + added;
+    if (included[file] === 0 || most * ROUNDING < least.value) continue;
+    let topSlot = firstSlots[file] ?? 0;
+    let top = 0;
+    let next = 0;
+    visitPassages(scores, file, (slot, score) => {
+      if (score > top) {
+        next = top;
+        top = score;
+        topSlot = slot;
+      } else if (score > next) {
+        next = score;
+      }
+    });
+    best.add(top + NEXT_BEST_WEIGHT * next + added, file, topSlot);
+  }
+  return best.list();
+}
+
+/**
+ * Neighbours are added up for the few files alone that can still be among the best: a passage's
+ * score is at least its own part, and at most the best such part of its file times this.
+ */
+const REACH = [1, ...BEFORE, ...AFTER].reduce((sum, weight) => sum + weight, 0);
+/** More than all that rounding can take off a sum of a few terms. */
+const ROUNDING = 1 + 1e-9;
+
+/** By file: the most that a passage has without its neighbours. */
+function findTops({ count, fileOf, combined, files }: Scores): Float64Array {
+  const tops = new Float64Array(files.length);
+  for (let number = 0; number < count; number++) {
+    const file = fileOf[number] ?? 0;
+    const score = combined[number] ?? 0;
+    if (score > (tops[file] ?? 0)) tops[file] = score;
+  }
+  return tops;
+}
+
+function visitPassages(
+  scores: Scores,
+  file: number,
+  visit: (slot: number, score: number) => void,
+): void {
+  const { firstSlots } = scores.collection.lengths;
+  const first = firstSlots[file] ?? 0;
+  const end = firstSlots[file + 1] ?? 0;
+  for (let slot = first; slot < end; slot++) visit(slot, passageScore(scores, slot, first, end));
 }
 
 function explainSlot(
@@ -450,48 +564,74 @@ function explainSlot(
   isPassage: boolean,
 ): Signals {
   const { collection, query } = scores;
-  const { fileOfSlot, firstSlots } = collection.lengths;
-  const file = fileOfSlot[slot] ?? 0;
-  const first = firstSlots[file] ?? 0;
-  const end = firstSlots[file + 1] ?? 0;
+  const file = collection.lengths.fileOf(slot);
+  const first = collection.lengths.firstSlots[file] ?? 0;
+  const end = collection.lengths.firstSlots[file + 1] ?? 0;
+  const number = numberOf(scores, slot);
   let next = 0;
   for (let other = first; !isPassage && other < end; other++) {
     if (other !== slot) next = Math.max(next, passageScore(scores, other, first, end));
   }
   return {
-    passage: scores.own[slot] ?? 0,
-    context: scores.context[slot] ?? 0,
-    pairs: PAIR_WEIGHT * (scores.pairs[slot] ?? 0),
-    coordination: coordinationOf(scores, slot),
+    passage: scores.own[number] ?? 0,
+    context: scores.context[number] ?? 0,
+    pairs: PAIR_WEIGHT * (scores.pairs[number] ?? 0),
+    coordination: number < 0 ? 0 : coordinationOf(scores, number),
     neighbours: neighbourScore(scores, slot, first, end),
     nextBest: NEXT_BEST_WEIGHT * next,
     file: fileWeight * fileScore(scores, file),
-    matched: scores.matched[slot] ?? 0,
+    matched: scores.matched[number] ?? 0,
     words: query.size,
   };
 }
 
-/** Keeps the best `limit` passages and all that tie with the last of them. */
-class BestCandidates {
+/** A result in the collection's own numbers. */
+interface Placed {
+  score: number;
+  file: number;
+  slot: number;
+}
+
+/** The `limit`th largest of the numbers that were added. */
+class Largest {
   readonly #limit: number;
-  /** The best scores so far, descending. */
-  readonly #scores: number[] = [];
-  #kept: { score: number; file: number; slot: number }[] = [];
-  #dropAt = 64;
+  /** Descending. */
+  readonly #values: number[] = [];
 
   constructor(limit: number) {
     this.#limit = Math.max(1, limit);
   }
 
+  /** Below every number while there are fewer. */
+  get value(): number {
+    return this.#values[this.#limit - 1] ?? -Infinity;
+  }
+
+  /** Whether it is among the largest, or as large as the last of them. */
+  add(value: number): boolean {
+    const last = this.value;
+    if (value <= last) return value === last;
+    let place = this.#values.length;
+    while (place > 0 && (this.#values[place - 1] ?? 0) < value) place--;
+    this.#values.splice(place, 0, value);
+    if (this.#values.length > this.#limit) this.#values.pop();
+    return true;
+  }
+}
+
+/** Keeps the best `limit` passages and all that tie with the last of them. */
+class BestCandidates {
+  readonly #scores: Largest;
+  #kept: Placed[] = [];
+  #dropAt = 64;
+
+  constructor(limit: number) {
+    this.#scores = new Largest(limit);
+  }
+
   add(score: number, file: number, slot: number): void {
-    const last = this.#scores[this.#limit - 1];
-    if (last !== undefined && score < last) return;
+    if (!this.#scores.add(score)) return;
     this.#kept.push({ score, file, slot });
-    if (score === last) return;
-    let place = this.#scores.length;
-    while (place > 0 && (this.#scores[place - 1] ?? 0) < score) place--;
-    this.#scores.splice(place, 0, score);
-    if (this.#scores.length > this.#limit) this.#scores.pop();
     // Now and then, so that what fell out doesn't pile up.
     if (this.#kept.length > this.#dropAt) {
       this.#drop();
@@ -499,14 +639,13 @@ class BestCandidates {
     }
   }
 
-  list(): readonly { score: number; file: number; slot: number }[] {
+  list(): readonly Placed[] {
     this.#drop();
     return this.#kept;
   }
 
   #drop(): void {
-    const last = this.#scores[this.#limit - 1];
-    if (last === undefined) return;
-    this.#kept = this.#kept.filter(({ score }) => score >= last);
+    const { value } = this.#scores;
+    this.#kept = this.#kept.filter(({ score }) => score >= value);
   }
 }

@@ -204,6 +204,22 @@ describe('any collection', () => {
     );
   });
 
+  it('gives the first of all results when few are asked for', () => {
+    fc.assert(
+      fc.property(
+        documents,
+        question,
+        group,
+        fc.integer({ min: 1, max: 4 }),
+        (given, asked, by, limit) => {
+          const all = searchTexts(given, asked, { group: by, limit: 1_000 });
+          expect(searchTexts(given, asked, { group: by, limit })).toEqual(all.slice(0, limit));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
   it('is ranked alike to the last digit from stored postings, from texts, and from any mixture', () => {
     const stale = fc.array(fc.boolean(), { minLength: 10, maxLength: 10 });
     fc.assert(
