@@ -25,13 +25,19 @@ afterAll(async () => {
 
 describe('a database that another process has locked (F4)', () => {
   it.each([0.1, 1])('for %s s: writes wait, and go through', async (seconds) => {
-    const statuses = await duringLock(async (release) => {
-      const answers = writeMany(`short-${seconds}`);
-      await sleep(seconds * 1_000);
-      await release();
-      return answers;
-    });
-    expect(new Set(statuses)).toEqual(new Set([200]));
+    for (let round = 0; ; round += 1) {
+      const start = performance.now();
+      const { statuses, heldMs } = await duringLock(async (release) => {
+        const answers = writeMany(`short-${seconds}-${round}`);
+        await sleep(seconds * 1_000);
+        await release();
+        return { heldMs: performance.now() - start, statuses: await answers };
+      });
+      // On a busy machine the lock may be held for longer than it was to be: try again.
+      if (heldMs > 1_700 && round < 10) continue;
+      expect(new Set(statuses)).toEqual(new Set([200]));
+      break;
+    }
     expect(toLines(await findViolations(filename))).toEqual([]);
   });
 
