@@ -1,5 +1,11 @@
 import { performance } from 'node:perf_hooks';
-import type { EventRecord, ScopeKey, SpanAttributes, SpanKind, SpanRecord } from '../contracts/records.ts';
+import type {
+  EventRecord,
+  ScopeKey,
+  SpanAttributes,
+  SpanKind,
+  SpanRecord,
+} from '../contracts/records.ts';
 import type { Span, Trace } from '../contracts/tool.ts';
 import { toMemoryError } from '../errors.ts';
 import { newSpanId, newTraceId } from '../memory/ids.ts';
@@ -44,45 +50,80 @@ export class RootTrace implements Trace {
   }
 
   start(kind: SpanKind, name: string): Span {
-    const begin = performance.now();
-    let isOpen = true;
-    const close = (status: 'ok' | 'error', errorCode: string | null, attributes?: SpanAttributes) => {
-      if (!isOpen) return;
-      isOpen = false;
-      if (this.#spans.length >= SPAN_LIMIT || this.#event !== null) return;
-      this.#spans.push({
-        spanId: newSpanId(),
-        parentSpanId: this.spanId,
-        kind,
-        name,
-        status,
-        errorCode,
-        startedAt: this.#options.startedAt + Math.round(begin - this.#begin),
-        durationMs: elapsed(begin),
-        attributes: sanitiseAttributes(attributes),
-      });
-    };
-    return {
-      end: (attributes) => close('ok', null, attributes),
-      fail: (error, attributes) => close('error', toMemoryError(error).code, attributes),
-    };
+    return new OpenSpan(this, kind, name);
+  }
+
+  /** Takes a span that ended; those after the root's end, or beyond the limit, are left out. */
+  record(span: OpenSpan, errorCode: string | null, attributes: SpanAttributes | undefined): void {
+    if (this.#spans.length >= SPAN_LIMIT || this.#event !== null) return;
+    this.#spans.push({
+      spanId: newSpanId(),
+      parentSpanId: this.spanId,
+      kind: span.kind,
+      name: span.name,
+      status: errorCode === null ? 'ok' : 'error',
+      errorCode,
+      startedAt: this.#options.startedAt + Math.round(span.begin - this.#begin),
+      durationMs: elapsed(span.begin),
+      attributes: sanitiseAttributes(attributes),
+    });
   }
 
   /** Ends the root; `error` gives its code alone. The first call counts. */
   finish(error: unknown, attributes?: SpanAttributes): EventRecord {
-    this.#event ??= {
-      ...identity(this.#options),
-      traceId: this.traceId,
-      spanId: this.spanId,
-      parentSpanId: this.#options.parent?.spanId ?? null,
-      status: error === null ? 'ok' : 'error',
-      errorCode: error === null ? null : toMemoryError(error).code,
-      startedAt: this.#options.startedAt,
-      durationMs: elapsed(this.#begin),
-      attributes: sanitiseAttributes(attributes),
-      spans: this.#spans,
-    };
+    if (this.#event === null) {
+      const options = this.#options;
+      this.#event = {
+        id: options.id,
+        kind: options.kind,
+        name: options.name,
+        scope: options.scope,
+        userId: options.userId,
+        tool: options.tool,
+        actor: options.actor,
+        toolCallId: options.toolCallId,
+        callerToolCallId: options.callerToolCallId,
+        traceId: this.traceId,
+        spanId: this.spanId,
+        parentSpanId: options.parent?.spanId ?? null,
+        status: error === null ? 'ok' : 'error',
+        errorCode: error === null ? null : toMemoryError(error).code,
+        startedAt: options.startedAt,
+        durationMs: elapsed(this.#begin),
+        attributes: sanitiseAttributes(attributes),
+        spans: this.#spans,
+      };
+    }
     return this.#event;
+  }
+}
+
+/** A span under way. A class, not closures: every tool call makes several. */
+class OpenSpan implements Span {
+  readonly begin = performance.now();
+  readonly kind: SpanKind;
+  readonly name: string;
+  readonly #root: RootTrace;
+  #isOpen = true;
+
+  constructor(root: RootTrace, kind: SpanKind, name: string) {
+    this.#root = root;
+    this.kind = kind;
+    this.name = name;
+  }
+
+  end(attributes?: SpanAttributes): void {
+    this.#close(null, attributes);
+  }
+
+  fail(error: unknown, attributes?: SpanAttributes): void {
+    this.#close(toMemoryError(error).code, attributes);
+  }
+
+  #close(errorCode: string | null, attributes: SpanAttributes | undefined): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#root.record(this, errorCode, attributes);
   }
 }
 
@@ -92,10 +133,6 @@ export function noTrace(traceId: string = newTraceId()): Trace {
 }
 
 const NO_SPAN: Span = { end: () => undefined, fail: () => undefined };
-
-function identity({ parent: _parent, startedAt: _startedAt, ...rest }: RootOptions) {
-  return rest;
-}
 
 /** Milliseconds since `begin`, to the microsecond. */
 function elapsed(begin: number): number {

@@ -1,6 +1,6 @@
 import type { FileContent, FileKey } from '../../core/contracts/records.ts';
 import type { Database } from './database.ts';
-import type { Dialect, Executor, Row } from './dialect.ts';
+import type { Dialect, Executor, SqlValue } from './dialect.ts';
 import { toInteger, toText } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
 
@@ -56,28 +56,25 @@ export class ContentReader {
   }
 }
 
-// Text costs a driver less than bytes: each blob is a buffer of its own, to be collected again.
-const COLUMNS =
-  'f.file_no, f.version, f.size, f.line_count, f.updated_at,' +
-  ' hex(f.latest_revision_id) as revision, c.content';
-const OF_SCOPE = ' cross join svc_file f on f.scope_id = s.scope_id and f.path = ';
-const WITH_CONTENT =
-  ' cross join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no';
-
-const READ_ONE =
-  `select ${COLUMNS} from svc_scope s${OF_SCOPE}?${WITH_CONTENT}` +
-  ' where s.scope_id = ? and s.scope = ? and f.deleted_at is null';
+/** What is selected, in the order of `toFileContent`. Text is had for less than bytes. */
+const COLUMNS = [
+  'f.file_no',
+  'f.version',
+  'f.size',
+  'f.line_count',
+  'f.updated_at',
+  'hex(f.latest_revision_id)',
+  'c.content',
+];
+const FROM_SCOPE =
+  ' cross join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
+  ' where f.deleted_at is null';
 
 async function readContents(
   executor: Executor,
   dialect: Dialect,
   keys: readonly FileKey[],
 ): Promise<(FileContent | null)[]> {
-  const [first] = keys;
-  if (keys.length === 1 && first !== undefined) {
-    const rows = await executor.all(READ_ONE, [first.path, toScopeId(first.scope), first.scope]);
-    return [rows[0] === undefined ? null : toFileContent(rows[0])];
-  }
   const wanted = dialect.keySet(
     [
       { name: 'place', kind: 'integer' },
@@ -87,26 +84,44 @@ async function readContents(
     ],
     keys.map(({ scope, path }, place) => [place, toScopeId(scope), scope, path]),
   );
-  const rows = await executor.all(
-    `select k.place, ${COLUMNS} from ${wanted.sql} k` +
-      ' cross join svc_scope s on s.scope_id = k.scope_id and s.scope = k.scope' +
-      `${OF_SCOPE}k.path${WITH_CONTENT} where f.deleted_at is null`,
-    wanted.parameters,
-  );
+  const columns = ['k.place', ...COLUMNS];
+  const from =
+    `from ${wanted.sql} k` +
+    ' cross join svc_scope s on s.scope_id = k.scope_id and s.scope = k.scope' +
+    ` cross join svc_file f on f.scope_id = s.scope_id and f.path = k.path${FROM_SCOPE}`;
   const contents: (FileContent | null)[] = keys.map(() => null);
-  for (const row of rows) contents[toInteger(row['place'])] = toFileContent(row);
+  for (const [place, ...values] of await selectRows(executor, dialect, columns, from, wanted)) {
+    contents[toInteger(place)] = toFileContent(values);
+  }
   return contents;
 }
 
-function toFileContent(row: Row): FileContent {
+async function selectRows(
+  executor: Executor,
+  { rowsAsJson }: Dialect,
+  columns: readonly string[],
+  from: string,
+  { parameters }: { parameters: readonly SqlValue[] },
+): Promise<unknown[][]> {
+  if (rowsAsJson !== null) {
+    const [row] = await executor.all(`select ${rowsAsJson(columns)} as found ${from}`, parameters);
+    return JSON.parse(toText(row?.['found'])) as unknown[][];
+  }
+  const named = columns.map((column, index) => `${column} as c${index}`);
+  const rows = await executor.all(`select ${named.join(', ')} ${from}`, parameters);
+  return rows.map((row) => columns.map((_, index) => row[`c${index}`]));
+}
+
+function toFileContent(values: readonly unknown[]): FileContent {
+  const [fileNo, version, size, lines, updatedAt, revision, content] = values;
   return {
-    fileNo: toInteger(row['file_no']),
-    version: toInteger(row['version']),
-    size: toInteger(row['size']),
-    lines: toInteger(row['line_count']),
-    updatedAt: toInteger(row['updated_at']),
-    latestRevisionId: toUuidText(toText(row['revision'])),
-    content: toText(row['content']),
+    fileNo: toInteger(fileNo),
+    version: toInteger(version),
+    size: toInteger(size),
+    lines: toInteger(lines),
+    updatedAt: toInteger(updatedAt),
+    latestRevisionId: toUuidText(toText(revision)),
+    content: toText(content),
   };
 }
 

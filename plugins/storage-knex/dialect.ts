@@ -59,6 +59,11 @@ export interface Dialect {
   /** Writes rows; one file, scope or id stands in a set at most once. */
   insertRows(executor: Executor, set: RowSet): Promise<void>;
   keySet(columns: readonly { name: string; kind: ColumnKind }[], rows: CellValue[][]): KeySet;
+  /**
+   * Rows of these columns as one JSON text, an array for each: a row and a value less to be carried
+   * across to JavaScript one by one. `null` where the driver's own rows are as good.
+   */
+  rowsAsJson: ((columns: readonly string[]) => string) | null;
   /** What ends a query whose rows are to be locked. */
   readonly forUpdate: string;
   /** The database's clock in milliseconds, as an expression. */

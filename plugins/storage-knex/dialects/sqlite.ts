@@ -76,6 +76,8 @@ export function createSqliteDialect(): SqliteDialect {
       };
     },
 
+    rowsAsJson: (columns) => `json_group_array(json_array(${columns.join(', ')}))`,
+
     // The one writer holds the database's write lock.
     forUpdate: '',
 
