@@ -1,0 +1,160 @@
+import { createRequire } from 'node:module';
+import type { Database } from 'sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { asAdmin, asAgent, type LiveServer, serveCore } from './serve.ts';
+
+/** In each text of the corpus, and in nothing that the service would say by itself. */
+const CANARY = 'zq7x';
+
+/** What would change a statement that is put together from text, and what LIKE reads as more. */
+const HOSTILE = [
+  `${CANARY}' or '1'='1`,
+  `${CANARY}'; drop table svc_file; --`,
+  `${CANARY}") or ("1"="1`,
+  `${CANARY}\` union select content from svc_content --`,
+  `1 ${CANARY} or 1=1`,
+  `(select content from svc_content limit 1) ${CANARY}`,
+  `${CANARY}%`,
+  `_${CANARY}_`,
+  `${CANARY}\\' or 1=1 /*`,
+  `*/ ${CANARY} /*`,
+  `${CANARY}?`,
+  `:${CANARY} $1 ?1 ??`,
+  `path desc, ${CANARY}`,
+  `updatedAt; ${CANARY}`,
+  `asc nulls first ${CANARY}`,
+  `${CANARY}\n-- `,
+  `char(39) || ${CANARY}`,
+  `0x27${CANARY}`,
+  `{"$gt":"${CANARY}"}`,
+  `users/alice/${CANARY}' or path > '`,
+];
+
+/** Every statement that SQLite is given, by Knex and by the stores. */
+function recordStatements(): Set<string> {
+  const { Database: Native } = createRequire(import.meta.url)('sqlite3') as {
+    Database: { prototype: Database };
+  };
+  const texts = new Set<string>();
+  const prototype = Native.prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
+  for (const name of ['all', 'run', 'exec', 'get', 'each', 'prepare']) {
+    const original = prototype[name] as (...args: unknown[]) => unknown;
+    prototype[name] = function (this: unknown, ...args: unknown[]) {
+      texts.add(String(args[0]));
+      return original.apply(this, args);
+    };
+    onTestFinished(() => {
+      prototype[name] = original;
+    });
+  }
+  return texts;
+}
+
+/** The routes of the admin API that take parameters, with a real path where they need one. */
+function listParameters({ routes }: LiveServer): { path: string; parameter: string }[] {
+  return routes.flatMap(({ method, path, auth, querySchema }) => {
+    if (method !== 'GET' || auth !== 'admin' || querySchema === undefined) return [];
+    const { properties } = querySchema as { properties: Record<string, unknown> };
+    const real = path.replace('*path', 'users/alice/a.md');
+    return Object.keys(properties).map((parameter) => ({ path: real, parameter }));
+  });
+}
+
+async function serveFilled(): Promise<LiveServer> {
+  const service = await serveCore();
+  for (const userId of ['alice', 'bob']) {
+    for (const name of ['a.md', 'notes/b.md']) {
+      const body = {
+        context: { userId },
+        arguments: { path: `user/${name}`, content: `of ${userId}` },
+      };
+      await service.request('POST', '/v1/tools/memory_write/execute', { body, headers: asAgent });
+    }
+  }
+  return service;
+}
+
+const admin = (service: LiveServer, path: string) =>
+  service.request('GET', path, { headers: asAdmin });
+
+describe('SQL in a parameter (T6)', () => {
+  it('is text like any other: no statement holds it, and their number does not grow', async () => {
+    const statements = recordStatements();
+    const service = await serveFilled();
+    const parameters = listParameters(service);
+    expect(parameters.length).toBeGreaterThan(40);
+    const before = (await admin(service, '/v1/admin/files')).text;
+
+    async function sendAll(corpus: readonly string[]): Promise<void> {
+      for (const { path, parameter } of parameters) {
+        for (const text of corpus) {
+          const target = `${path}?${parameter}=${encodeURIComponent(text)}`;
+          const { status, json } = await admin(service, target);
+          expect([200, 400, 404], target).toContain(status);
+          // It fits nothing that there is.
+          if (status === 200 && json.items !== undefined) expect(json.items, target).toEqual([]);
+        }
+      }
+      for (const tool of ['memory_list', 'memory_find', 'memory_read', 'memory_context']) {
+        for (const text of corpus) {
+          for (const args of [
+            { path: text },
+            { cursor: text },
+            { query: text },
+            { path: `user/${text}` },
+          ]) {
+            const body = { context: { userId: 'alice' }, arguments: args };
+            const target = `/v1/tools/${tool}/execute`;
+            const { status } = await service.request('POST', target, { body, headers: asAgent });
+            expect([200, 400, 404], `${tool} ${JSON.stringify(args)}`).toContain(status);
+          }
+        }
+      }
+    }
+    const half = HOSTILE.length / 2;
+    // The first one is good as an id, so that each filter is used at least once.
+    await sendAll([CANARY, ...HOSTILE.slice(0, half)]);
+    const known = new Set(statements);
+    await sendAll(HOSTILE.slice(half));
+
+    expect([...statements].filter((sql) => !known.has(sql))).toEqual([]);
+    expect([...statements].filter((sql) => sql.includes(CANARY))).toEqual([]);
+    expect(statements.size).toBeLessThan(200);
+    expect(service.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+    expect((await admin(service, '/v1/admin/files')).text).toBe(before);
+  });
+
+  it('is refused as a name of a parameter, and as a sort or an order', async () => {
+    const service = await serveFilled();
+    const lists = new Set(listParameters(service).map(({ path }) => path));
+    for (const path of lists) {
+      for (const text of HOSTILE) {
+        const unknown = await admin(service, `${path}?${encodeURIComponent(text)}=1`);
+        expect(unknown.status).toBe(400);
+        expect(unknown.json.error.details.issues[0].message).toBe('is not known');
+        for (const parameter of ['sort', 'order']) {
+          const target = `${path}?${parameter}=${encodeURIComponent(text)}`;
+          expect((await admin(service, target)).status, target).toBe(400);
+        }
+      }
+    }
+  });
+
+  it.each(['%', '_', '%25', 'users/%', 'users/_lice/', '*', '?'])(
+    'and a pattern finds what holds it alone: %s',
+    async (pattern) => {
+      const service = await serveFilled();
+      for (const [path, parameter] of [
+        ['/v1/admin/files', 'q'],
+        ['/v1/admin/files', 'prefix'],
+        ['/v1/admin/users', 'q'],
+        ['/v1/admin/access-logs', 'prefix'],
+      ] as const) {
+        const answer = await admin(service, `${path}?${parameter}=${encodeURIComponent(pattern)}`);
+        if (answer.status === 200) expect(answer.json.items).toEqual([]);
+        else expect(answer.status).toBe(400);
+      }
+      expect((await admin(service, '/v1/admin/files?q=LICE/A')).json.items).toHaveLength(1);
+    },
+  );
+});
