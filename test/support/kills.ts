@@ -10,7 +10,7 @@ import { seededRandom, Workload } from './workload.ts';
 const KILLS_PER_DATABASE = 25;
 const WRITERS = 8;
 /** A kill comes after at most so many acknowledgements, and so many milliseconds more. */
-const MOST_WRITES = 40;
+const MOST_WRITES = 24;
 const MOST_DELAY_MS = 8;
 
 export interface KillOptions {
