@@ -16,7 +16,7 @@ import type { Storage } from './contracts/storage.ts';
 import type { ToolDefinition, ToolRunner, WriteResult } from './contracts/tool.ts';
 import type { TraceExporter } from './contracts/trace-exporter.ts';
 import { MemoryError } from './errors.ts';
-import { describeError } from './http/describe-error.ts';
+import { describeError } from './describe-error.ts';
 import { compileSchema } from './schema.ts';
 
 /** What a plugin's code may take: `setup`, a hook or a batch of an exporter; a tool or a route. */

@@ -9,7 +9,7 @@ import {
   type LoadedConfig,
 } from '../config.ts';
 import type { Logger } from '../contracts/plugin.ts';
-import { describeError } from '../http/describe-error.ts';
+import { describeError } from '../describe-error.ts';
 import { listen, type ListeningServer } from '../http/server.ts';
 import { createMemoryService, type MemoryService } from '../index.ts';
 import { EXIT_FAILED, StartError } from './failure.ts';

@@ -31,6 +31,8 @@ import type { Logger } from './plugin.ts';
 export interface Storage {
   /** `sqlite`, `mysql`, or a third party's name. */
   readonly name: string;
+  /** The file that it keeps everything in, as it was given; absent where there is none. */
+  readonly filename?: string;
   /** Opens the database, checks its version and runs its migrations. Called once. */
   init(options: StorageOptions): Promise<void>;
   /** Waits for what is under way, then frees every handle. Further calls reject. */
@@ -216,6 +218,8 @@ export interface RevisionStore {
   list(filter: RevisionFilter, page: PageRequest): Promise<PageResult<RevisionRecord>>;
   /** `null` when the file is absent. `steps` lacks pruned rows: core looks for gaps. */
   chain(key: FileKey, version: number): Promise<RevisionChain | null>;
+  /** The revision that made a version; `null` when it is not kept. */
+  ofVersion(key: FileKey, version: number): Promise<RevisionRecord | null>;
   /** The newest revision of a file at or before a time; `null` when none is kept. */
   at(key: FileKey, time: number): Promise<RevisionRecord | null>;
   /**

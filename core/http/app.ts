@@ -4,7 +4,7 @@ import type { RouteDefinition } from '../contracts/route.ts';
 import type { Core } from '../core.ts';
 import { MemoryError } from '../errors.ts';
 import { BODY_LIMITS } from './body.ts';
-import { describeError } from './describe-error.ts';
+import { describeError } from '../describe-error.ts';
 import { adminAuth } from './middleware/admin-auth.ts';
 import { checkHost } from './middleware/host.ts';
 import { toolsAuth } from './middleware/tools-auth.ts';

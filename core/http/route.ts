@@ -9,7 +9,7 @@ import { compileSchema } from '../schema.ts';
 import { parseTraceparent } from '../tracing/trace-context.ts';
 import { clientAddress } from './address.ts';
 import { readJsonBody } from './body.ts';
-import { describeError } from './describe-error.ts';
+import { describeError } from '../describe-error.ts';
 import type { Check, RequestHead } from './middleware/check.ts';
 import { CONSOLE_HEADERS, DATA_HEADERS, type HeaderList } from './middleware/security-headers.ts';
 import { compileQuery } from './query.ts';

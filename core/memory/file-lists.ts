@@ -11,7 +11,7 @@ import {
   toUserId,
   toVirtualPath,
 } from './paths.ts';
-import type { Revisions } from './revisions.ts';
+import type { EarlierContent, Revisions } from './revisions.ts';
 import { toTime, toTimeOrNull } from './time.ts';
 
 /** A page of a list over HTTP. */
@@ -74,7 +74,10 @@ export interface FileLists {
   file(
     physicalPath: unknown,
     query: { version?: number | undefined; at?: string | undefined },
-  ): Promise<{ file: AdminFile & { content: string } }>;
+  ): Promise<{
+    file:
+      (AdminFile & { content: string }) | (Omit<AdminFile, keyof EarlierContent> & EarlierContent);
+  }>;
 }
 
 /** Makes the admin's lists over a storage. */

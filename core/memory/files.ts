@@ -20,9 +20,10 @@ import type {
 import { MemoryError } from '../errors.ts';
 import { noTrace } from '../tracing/tracer.ts';
 import { logAccess } from './access-rows.ts';
+import { parseHostActor } from './actor.ts';
 import { checkContent, checkReason, sliceLines } from './content.ts';
 import { deletion, Draft, type DraftCaller, type FileChange, type Written } from './draft.ts';
-import type { InstanceIds } from './ids.ts';
+import { type InstanceIds, isUuid } from './ids.ts';
 import { parsePage, toCursor } from './page.ts';
 import { applyPatch } from './patch.ts';
 import {
@@ -391,19 +392,20 @@ export function createFiles(deps: FilesDependencies): Files {
       const key = parseVirtualPath(change.path, parseUserId(change.userId));
       checkWritable(key);
       const facts = checkContent(change.content, limits.maxFileBytes);
-      const trace = noTrace();
+      const actor = parseHostActor(options.actor);
       const caller: DraftCaller = {
         userId: change.userId,
-        actor: options.actor,
+        actor,
         tool: null,
         toolCallId: null,
-        traceId: trace.traceId,
-        runId: options.runId ?? null,
-        qualifies: options.actor !== 'dream-agent',
+        // No event is recorded of it: there is no trace to be found.
+        traceId: null,
+        runId: options.runId === undefined ? null : parseRunId(options.runId),
+        qualifies: actor !== 'dream-agent',
         toPath: toVirtualPath,
       };
       return commit(
-        { keys: [key], caller, trace, guards: options.guards },
+        { keys: [key], caller, trace: noTrace(), guards: options.guards },
         (draft): WriteResult => {
           draft.expectVersion(key, change.ifVersion);
           const action = draft.existing(key) === null ? 'create' : 'update';
@@ -459,6 +461,15 @@ function restoreOne(draft: Draft, key: FileKey, change: FileChange): AdminWritte
     return { key, version: 0, revisionId: '', created: false, unchanged: true };
   }
   return { key, ...draft.put(key, change) };
+}
+
+/** Throws `INVALID_REQUEST` for a run id that is no UUID: another one could not be stored. */
+function parseRunId(value: string): string {
+  if (isUuid(value)) return value;
+  const message = 'must be a UUID in lower case';
+  throw new MemoryError('INVALID_REQUEST', `runId ${message}.`, {
+    details: { issues: [{ path: '/runId', message }] },
+  });
 }
 
 /** The key of a list of roots: scope and path. */

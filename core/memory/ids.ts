@@ -90,6 +90,13 @@ export function createScopeIds(
   };
 }
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Whether a text has the form of the service's ids. */
+export function isUuid(text: string): boolean {
+  return typeof text === 'string' && UUID.test(text);
+}
+
 /** 32 lower-case hex digits, not all zero. */
 export function newTraceId(): string {
   return randomHex(16);

@@ -10,6 +10,7 @@ import type {
   PostingNeed,
   PostingRow,
 } from '../contracts/storage.ts';
+import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
 import { packTerms, unpackTerms } from '../search/document-terms.ts';
 import { indexFile } from '../search/index-file.ts';
@@ -75,7 +76,7 @@ export function createIndexer(deps: { store: IndexStore; log: Logger }): Indexer
       if (done > 0 || isStale) schedule(0);
     } catch (error) {
       log.warn(
-        { code: toMemoryError(error).code, err: error },
+        { code: toMemoryError(error).code, error: describeError(error) },
         'the search index could not be updated',
       );
       schedule(RETRY_MS);

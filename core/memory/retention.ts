@@ -1,6 +1,7 @@
 import type { RetentionSettings } from '../contracts/config.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
+import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
 import { IDEMPOTENCY_MS } from './files.ts';
 import type { IdSource } from './ids.ts';
@@ -86,7 +87,7 @@ export function createRetention(deps: RetentionDependencies): Retention {
       running = round()
         .catch((error: unknown) => {
           deps.log.warn(
-            { code: toMemoryError(error).code, err: error },
+            { code: toMemoryError(error).code, error: describeError(error) },
             'the retention round failed',
           );
         })

@@ -5,7 +5,7 @@ import { countLines } from './content.ts';
 import { applyDelta, decodeDelta, unifiedDiff } from './delta.ts';
 import type { ListAnswer } from './file-lists.ts';
 import type { AdminCaller, AdminWritten, Files, Restoration } from './files.ts';
-import type { IdSource } from './ids.ts';
+import { type IdSource, isUuid } from './ids.ts';
 import { type PageQuery, parsePage, toCursor } from './page.ts';
 import { parsePhysicalPath, parseUserId, toPhysicalPath, toScope, toUserId } from './paths.ts';
 import { parseTime, parseTimeOrNull, toTime } from './time.ts';
@@ -76,6 +76,17 @@ export interface RevertAnswer {
   }[];
 }
 
+/** A file as it was; `null` where the revision that made it so is pruned. */
+export interface EarlierContent {
+  content: string;
+  version: number;
+  size: number;
+  lines: number;
+  updatedAt: string | null;
+  latestActor: string | null;
+  latestRevisionId: string | null;
+}
+
 /** The history of memory files: reading it, going back in it, pruning it. */
 export interface Revisions {
   list(query: RevisionListQuery): Promise<ListAnswer<AdminRevision>>;
@@ -84,7 +95,7 @@ export interface Revisions {
   contentAt(
     key: FileKey,
     point: { version?: number | undefined; at?: string | undefined },
-  ): Promise<{ content: string; version: number; size: number; lines: number; updatedAt?: string }>;
+  ): Promise<EarlierContent>;
   /** Writes the content from before a revision as a new one; of a move, on both paths. */
   revert(
     id: string,
@@ -168,38 +179,32 @@ export function createRevisions(deps: {
 
     async contentAt(key, { version, at }) {
       const path = toPhysicalPath(key);
-      let wanted = version;
-      let updatedAt: string | undefined;
+      let made: RevisionRecord | null = null;
       if (at !== undefined) {
-        const revision = await storage.revisions.at(key, parseTime(at, 'at'));
-        if (revision === null || !revision.existsAfter) {
-          throw new MemoryError(
-            'FILE_NOT_FOUND',
-            `${path} did not exist then, or that is pruned.`,
-            {
-              details: { path, at },
-            },
-          );
+        made = await storage.revisions.at(key, parseTime(at, 'at'));
+        if (made === null || !made.existsAfter) {
+          const message = `${path} did not exist then, or that is pruned.`;
+          throw new MemoryError('FILE_NOT_FOUND', message, { details: { path, at } });
         }
-        wanted = revision.version;
-        updatedAt = toTime(revision.at);
+      } else if (version !== undefined) {
+        made = await storage.revisions.ofVersion(key, version);
       }
-      const content = wanted === undefined ? null : await textAt(key, wanted);
-      if (content === null || wanted === undefined) {
-        throw new MemoryError(
-          'REVISION_NOT_FOUND',
-          `${path} has no content at version ${wanted}.`,
-          {
-            details: { path, version: wanted },
-          },
-        );
+      const wanted = made?.version ?? version ?? 0;
+      const content = await textAt(key, wanted);
+      if (content === null) {
+        const message = `${path} has no content at version ${wanted}.`;
+        throw new MemoryError('REVISION_NOT_FOUND', message, {
+          details: { path, version: wanted },
+        });
       }
       return {
         content,
         version: wanted,
         size: Buffer.byteLength(content),
         lines: countLines(content),
-        ...(updatedAt === undefined ? {} : { updatedAt }),
+        updatedAt: made === null ? null : toTime(made.at),
+        latestActor: made?.actor ?? null,
+        latestRevisionId: made?.id ?? null,
       };
     },
 
@@ -271,11 +276,9 @@ export function createRevisions(deps: {
   };
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /** An id that no revision can have is as absent as one that none has. */
 function parseRevisionId(id: string): string {
-  if (UUID.test(id)) return id;
+  if (isUuid(id)) return id;
   throw revisionNotFound(id);
 }
 

@@ -3,6 +3,7 @@ import type { AccessRecord, EventRecord } from '../contracts/records.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type { LogStore } from '../contracts/storage.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
+import { describeError } from '../describe-error.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
 
 /** Rows wait no longer than this before they are written. */
@@ -76,7 +77,7 @@ export function createWriteBehind(deps: {
       } catch (thrown) {
         const error = toMemoryError(thrown);
         deps.log.warn(
-          { code: error.code, err: thrown },
+          { code: error.code, error: describeError(thrown) },
           'log rows wait: storage refused the batch',
         );
         isRepeated = true;
@@ -104,7 +105,10 @@ export function createWriteBehind(deps: {
     try {
       await work();
     } catch (error) {
-      deps.log.warn({ exporter: exporter.name, err: error }, 'the exporter failed');
+      deps.log.warn(
+        { exporter: exporter.name, error: describeError(error) },
+        'the exporter failed',
+      );
     }
   }
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Logger } from '../contracts/plugin.ts';
 import type {
   MemoryServices,
@@ -11,14 +10,16 @@ import type {
   ToolResponse,
   ToolRunner,
 } from '../contracts/tool.ts';
+import { describeError } from '../describe-error.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
 import type { IdSource } from '../memory/ids.ts';
 import { parseUserId, toScope } from '../memory/paths.ts';
 import type { WriteBehind } from '../memory/write-behind.ts';
+import { createRateLimit } from '../rate-limit.ts';
 import { compileSchema } from '../schema.ts';
 import { parseTraceparent } from '../tracing/trace-context.ts';
 import { RootTrace } from '../tracing/tracer.ts';
-import { parseActor } from './actor.ts';
+import { parseActor } from '../memory/actor.ts';
 
 /** The tools of a service, and the one way to run them. */
 export interface Tools extends ToolRunner {
@@ -59,8 +60,10 @@ export function createTools(deps: ToolsDependencies): Tools {
     { definition: ToolDefinition; check: (args: unknown) => unknown }
   >();
   const underWay = new Set<Promise<ToolResponse>>();
-  const limiter =
-    deps.rateLimit > 0 ? new RateLimiterMemory({ points: deps.rateLimit, duration: 60 }) : null;
+  const limit =
+    deps.rateLimit > 0
+      ? createRateLimit({ points: deps.rateLimit, windowMs: 60_000, now: deps.now })
+      : null;
 
   async function executeAs(
     name: string,
@@ -95,7 +98,8 @@ export function createTools(deps: ToolsDependencies): Tools {
       if (actor.value === null) throw actor.error;
       const args = tool.check(request.arguments ?? {});
       await deps.ready();
-      if (limiter !== null) await takePoint(limiter, user.value);
+      limit?.check(user.value);
+      limit?.take(user.value);
       let first: { toolCallId: string; traceId: string } | null = null;
       const call: ToolCall = {
         userId: user.value,
@@ -128,8 +132,9 @@ export function createTools(deps: ToolsDependencies): Tools {
       error.toolCallId = toolCallId;
       deps.queue.event(trace.finish(error));
       if (error.code === 'INTERNAL') {
-        const fields = { err: error.cause, tool: tool?.definition.name, traceId: trace.traceId };
-        deps.log.error(fields, 'a tool failed unexpectedly');
+        const fields = { tool: tool?.definition.name ?? null, traceId: trace.traceId };
+        const described = describeError(error.cause ?? error);
+        deps.log.error({ ...fields, error: described }, 'a tool failed unexpectedly');
       }
       throw error;
     }
@@ -250,14 +255,4 @@ function toCanonical(value: unknown): unknown {
 
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
-}
-
-async function takePoint(limiter: RateLimiterMemory, userId: string): Promise<void> {
-  try {
-    await limiter.consume(userId);
-  } catch (refused) {
-    if (!(refused instanceof RateLimiterRes)) throw refused;
-    const retryAfterSeconds = Math.max(1, Math.ceil(refused.msBeforeNext / 1000));
-    throw new MemoryError('RATE_LIMITED', undefined, { retryAfterSeconds });
-  }
 }

@@ -26,6 +26,14 @@ export function createRevisionStore(database: Database): RevisionStore {
       assertFileKey(key);
       return await database.snapshot((executor) => readChain(executor, key, version));
     },
+    async ofVersion(key, version) {
+      assertFileKey(key);
+      return await database.read(async (executor) => {
+        const place = [toScopeId(key.scope), key.scope, key.path];
+        const [row] = await executor.all(GET_REVISION_OF_VERSION, [...place, version]);
+        return row === undefined ? null : toRevisionRecord(row);
+      });
+    },
     async at(key, time) {
       assertFileKey(key);
       return await database.snapshot((executor) => readRevisionAt(executor, key, time));
@@ -61,12 +69,15 @@ async function readChain(
   return { file, steps: rows.map(toRevisionStep) };
 }
 
-const GET_REVISION_AT =
+const OF_FILE =
   `select s.scope, f.path, ${REVISION_COLUMNS.join(', ')} from svc_scope s` +
   ' cross join svc_file f on f.scope_id = s.scope_id' +
   ' cross join svc_revision r on r.scope_id = f.scope_id and r.file_no = f.file_no' +
-  ' where s.scope_id = ? and s.scope = ? and f.path = ? and r.at <= ? and r.id < ?' +
-  ' order by r.version desc limit 1';
+  ' where s.scope_id = ? and s.scope = ? and f.path = ?';
+
+const GET_REVISION_OF_VERSION = `${OF_FILE} and r.version = ?`;
+
+const GET_REVISION_AT = `${OF_FILE} and r.at <= ? and r.id < ? order by r.version desc limit 1`;
 
 async function readRevisionAt(
   executor: Executor,

@@ -16,5 +16,5 @@ export type { Owner, OwnerInfo, OwnerOptions } from './owner.ts';
  * createMemoryService({ storage: sqlite({ filename: './data/memory.db' }) });
  */
 export function sqlite(options: SqliteOptions): Storage {
-  return createStorage(new SqliteDatabase(options));
+  return { ...createStorage(new SqliteDatabase(options)), filename: options.filename };
 }

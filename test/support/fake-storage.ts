@@ -248,6 +248,8 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
         const keyframe = rows.findIndex((row) => row.keyframe !== null);
         return { file, steps: keyframe === -1 ? rows : rows.slice(0, keyframe + 1) };
       },
+      ofVersion: async (key, version) =>
+        revisions.filter(ofKey(key)).find((row) => row.version === version) ?? null,
       async at(key, time) {
         const rows = revisions.filter(ofKey(key)).filter((row) => row.at <= time);
         return rows.sort((a, b) => b.version - a.version)[0] ?? null;

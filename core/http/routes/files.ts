@@ -47,8 +47,21 @@ const folderSchema = Type.Object(
   strict,
 );
 
+const ofVersion = 'Of the version that is shown; null when its revision is pruned.';
+
 const contentSchema = Type.Object(
-  { file: Type.Object({ ...fileFields, content: Type.String() }, strict) },
+  {
+    file: Type.Object(
+      {
+        ...fileFields,
+        latestActor: Type.Union([Type.String(), Type.Null()], { description: ofVersion }),
+        latestRevisionId: Type.Union([Type.String(), Type.Null()], { description: ofVersion }),
+        updatedAt: Type.Union([timeSchema, Type.Null()], { description: ofVersion }),
+        content: Type.String(),
+      },
+      strict,
+    ),
+  },
   strict,
 );
 

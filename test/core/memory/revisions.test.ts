@@ -145,6 +145,41 @@ describe('an earlier content', () => {
   });
 });
 
+describe('an earlier version', () => {
+  it('says who made it and when, and that it does not know once its revision is pruned', async () => {
+    const clock = manualClock();
+    const core = await openCore({ now: clock.now });
+    const first = await call<WriteResult>(
+      core,
+      'alice',
+      'memory_write',
+      { path: 'user/a.md', content: 'one' },
+      { actor: 'planner' },
+    );
+    clock.advance(60_000);
+    await write(core, 'user/a.md', 'two');
+    clock.advance(60_000);
+    await write(core, 'user/a.md', 'three');
+    const { file } = await core.fileLists.file(PATH, { version: 1 });
+    const [oldest] = await history(core);
+    expect(file).toMatchObject({
+      content: 'one',
+      version: 1,
+      size: 3,
+      latestActor: 'planner',
+      latestRevisionId: first.result.revisionId,
+      updatedAt: oldest?.at,
+    });
+    await core.revisions.prune({ keepLast: 2 }, operator);
+    expect((await core.fileLists.file(PATH, { version: 1 })).file).toMatchObject({
+      content: 'one',
+      latestActor: null,
+      latestRevisionId: null,
+      updatedAt: null,
+    });
+  });
+});
+
 describe('a revert', () => {
   it('undoes a change, a creation, a deletion and a move, each as a new revision', async () => {
     const core = await openCore({ tools: everyTool });

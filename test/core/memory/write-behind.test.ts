@@ -209,12 +209,12 @@ describe('the end of a service', () => {
       recorded.push(...batch.events);
     };
     const { files } = core.storage;
-    const get = files.get.bind(files);
+    const read = files.read.bind(files);
     let release = () => undefined as void;
     const gate = new Promise<void>((resolve) => (release = resolve));
-    files.get = async (key) => {
+    files.read = async (key) => {
       await gate;
-      return get(key);
+      return read(key);
     };
     const calls = Array.from({ length: 30 }, () =>
       call(core, 'alice', 'memory_read', { path: 'user/a.md' }),

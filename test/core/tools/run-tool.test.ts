@@ -176,7 +176,7 @@ describe('an error', () => {
   it('names the trace and the call that it ended, also when several calls share it', async () => {
     const core = await openCore();
     const shared = new MemoryError('STORAGE_UNAVAILABLE', undefined, { retryAfterSeconds: 2 });
-    core.storage.files.get = () => Promise.reject(shared);
+    core.storage.files.read = () => Promise.reject(shared);
     const errors = await Promise.all(
       Array.from({ length: 10 }, () =>
         rejection(call(core, 'alice', 'memory_read', { path: 'user/a.md' })),
@@ -191,7 +191,7 @@ describe('an error', () => {
 
   it('that nobody expected says nothing of what it was', async () => {
     const core = await openCore();
-    core.storage.files.get = () => Promise.reject(new Error('select secret from svc_file'));
+    core.storage.files.read = () => Promise.reject(new Error('select secret from svc_file'));
     const error = await rejection(call(core, 'alice', 'memory_read', { path: 'user/a.md' }));
     expect(error).toMatchObject({ code: 'INTERNAL', status: 500, details: undefined });
     expect(error.message).not.toContain('secret');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { MemoryError } from '../../../core/errors.ts';
-import { parseActor } from '../../../core/tools/actor.ts';
+import { parseActor } from '../../../core/memory/actor.ts';
 
 describe('parseActor', () => {
   it('is agent unless the caller names one', () => {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { MemoryError } from '../../errors.ts';
+import { MemoryError } from './errors.ts';
 
 /** How often something may happen for one key. */
 export interface RateLimitOptions {

@@ -15,10 +15,19 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
  */
 export function parseActor(value: string | undefined): string {
   if (value === undefined) return DEFAULT_ACTOR;
-  const message = findFault(value);
+  const message = findFault(value) ?? findReserved(value);
   if (message === null) return value;
   throw new MemoryError('INVALID_REQUEST', `context.actor ${message}.`, {
     details: { issues: [{ path: '/context/actor', message }] },
+  });
+}
+
+/** The same for an actor that a plugin names: it may be one of the service's own. */
+export function parseHostActor(value: string): string {
+  const message = findFault(value);
+  if (message === null) return value;
+  throw new MemoryError('INVALID_REQUEST', `actor ${message}.`, {
+    details: { issues: [{ path: '/actor', message }] },
   });
 }
 
@@ -31,6 +40,10 @@ function findFault(value: string): string | null {
   if (!value.isWellFormed() || INVISIBLE.test(value) || value.trim() !== value) {
     return 'must have no invisible characters and no outer space';
   }
+  return null;
+}
+
+function findReserved(value: string): string | null {
   if (RESERVED.has(value.normalize('NFKC').replace(DASH, '-').toLowerCase())) {
     return `must not be one of ${[...RESERVED].join(', ')}: those are the service's own`;
   }
