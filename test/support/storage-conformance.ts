@@ -437,6 +437,18 @@ function mutateCases(): StorageCase[] {
       ];
       for (const attempt of attempts) assert.equal((await refusal(attempt())).code, 'INTERNAL');
       assert.equal((await storage.files.get(bob))?.content, 'of bob');
+      // Nor is a part of such a decision kept, like the count of the scope.
+      for (const [scope, version] of [
+        ['u:bob', 1],
+        ['u:alice', 0],
+      ] as const) {
+        const state = await storage.mutate({ scopes: [scope], files: [] }, (current) => ({
+          result: current.scope(scope),
+          writes: 0,
+          changes: {},
+        }));
+        assert.equal(state.version, version);
+      }
     }),
 
     on('looks an idempotency key up under the lock', async (storage) => {

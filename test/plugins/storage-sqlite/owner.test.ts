@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
+import { loadSqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
 import { claimOwner, readOwner, sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -64,6 +66,34 @@ describe.each(['sqlite3', 'better-sqlite3'] as const)('the owner of a file (%s)'
       address: `http://server-${winner?.index}`,
     });
     await winner?.owner.release();
+  });
+
+  it('is not taken for another that came between', async () => {
+    const filename = await databaseFile();
+    const real = await loadSqliteModule(driver);
+    let begun = 0;
+    const module: SqliteModule = {
+      ...real,
+      async open(file, options) {
+        const connection = await real.open(file, options);
+        return {
+          ...connection,
+          async exec(sql) {
+            // Our row is committed; before we hold the lock for good, another server claims and dies.
+            if (sql === 'begin immediate' && (begun += 1) === 2) {
+              const other = await real.open(file, options);
+              await other.run("update owner set token = 'other', address = 'http://other'", []);
+              await other.close();
+            }
+            await connection.exec(sql);
+          },
+        };
+      },
+    };
+    const owner = await claimOwner(filename, { address, driver: module });
+    expect(begun).toBeGreaterThan(2);
+    expect(await readOwner(filename, { driver })).toMatchObject({ address });
+    await owner.release();
   });
 
   it('keeps nobody in process from using the file', async () => {
