@@ -17,6 +17,7 @@ describe('the service, killed with kill -9 while it writes (F1)', () => {
       kills: KILLS,
       start: (cwd) => startServer({ cwd }),
       filename: DATABASE,
+      isSearchable: true,
       progress,
     });
     console.log(summarise(report));

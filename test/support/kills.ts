@@ -12,6 +12,8 @@ const WRITERS = 8;
 /** A kill comes after at most so many acknowledgements, and so many milliseconds more. */
 const MOST_WRITES = 24;
 const MOST_DELAY_MS = 8;
+/** What the index may take behind the last find; it takes some milliseconds. */
+const INDEX_LIMIT_MS = 60_000;
 
 export interface KillOptions {
   kills: number;
@@ -23,6 +25,8 @@ export interface KillOptions {
   seed?: number;
   /** Kills between two looks at the whole database; default 1. */
   checkEvery?: number;
+  /** Whether the target finds, and brings its index up to date behind that. */
+  isSearchable?: boolean;
   /** Stops at the first problem. */
   isProblemEnough?: boolean;
   progress?(report: KillReport): void;
@@ -99,7 +103,11 @@ async function killOneDatabase(
       if (kill === 0) await workload.prepare(target);
       else await look(kill % checkEvery === 0 || kill === kills);
       if (!isEnough(options, report)) await workload.settle(target);
-      if (kill === kills) await look(true);
+      if (kill === kills) {
+        await look(true);
+        if (options.isSearchable === true)
+          report.problems.push(...(await findAndLook(target, filename)));
+      }
       if (kill === kills || isEnough(options, report)) break;
 
       const enough = workload.acknowledged.length + 1 + Math.floor(random() * MOST_WRITES);
@@ -119,6 +127,21 @@ async function killOneDatabase(
   report.unanswered += workload.unanswered;
   report.committed += workload.committed;
   report.replayed += workload.replayed;
+}
+
+/** Finds for every writer; then no file is behind for long, and the postings are right (I4). */
+async function findAndLook(target: KillableTarget, filename: string): Promise<string[]> {
+  for (let writer = 0; writer < WRITERS; writer += 1) {
+    const args = { query: 'a fact of some length' };
+    const answer = await target.execute({ userId: `writer-${writer}`, tool: 'memory_find', args });
+    if (answer.status !== 'acknowledged') return [`a find: ${JSON.stringify(answer)}`];
+  }
+  const end = performance.now() + INDEX_LIMIT_MS;
+  for (;;) {
+    const lines = toLines(await findViolations(filename, { isIndexed: true }));
+    if (!lines.some((line) => line.endsWith('are behind')) || performance.now() > end) return lines;
+    await sleep(50);
+  }
 }
 
 function isEnough({ isProblemEnough = false }: KillOptions, { problems }: KillReport): boolean {
