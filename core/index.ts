@@ -8,12 +8,7 @@ import { createApp } from './http/app.ts';
 import { serviceRoutes } from './http/routes.ts';
 
 export type { MemoryServiceConfig } from './contracts/config.ts';
-export type {
-  ToolDescription,
-  ToolRequest,
-  ToolResponse,
-  ToolRunner,
-} from './contracts/tool.ts';
+export type { ToolDescription, ToolRequest, ToolResponse, ToolRunner } from './contracts/tool.ts';
 export { ERROR_CODES, MemoryError } from './errors.ts';
 export type { ErrorBody, ErrorCode } from './errors.ts';
 

@@ -153,7 +153,7 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
 }
 
 /** A file in the admin's form. */
-export function toAdminFile(file: FileListing): AdminFile {
+function toAdminFile(file: FileListing): AdminFile {
   return {
     path: toPhysicalPath(file),
     virtualPath: toVirtualPath(file),

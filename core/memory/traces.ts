@@ -93,7 +93,7 @@ export function createTraces(storage: Storage, queue: WriteBehind, revisions: Re
 }
 
 /** A recorded call as events: the root, and its spans in the order in which they ended. */
-export function toAdminEvents(event: EventRecord): { root: AdminEvent; spans: AdminEvent[] } {
+function toAdminEvents(event: EventRecord): { root: AdminEvent; spans: AdminEvent[] } {
   const shared = {
     traceId: event.traceId,
     toolCallId: event.toolCallId,

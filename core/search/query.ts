@@ -31,7 +31,7 @@ export interface QueryUnit {
 }
 
 /** Text of a query beyond this many UTF-16 units is not read. */
-export const MAX_QUERY_LENGTH = 10_000;
+const MAX_QUERY_LENGTH = 10_000;
 
 /** Units beyond these are left out: each is a look-up, and no question has as many words. */
 export const MAX_QUERY_UNITS = 64;

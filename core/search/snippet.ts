@@ -10,7 +10,7 @@ export interface Snippet {
 }
 
 /** About a screen's paragraph: what an agent reads before it decides to read the file. */
-export const MAX_SNIPPET_LENGTH = 600;
+const MAX_SNIPPET_LENGTH = 600;
 
 /**
  * The best passage of a file with as many whole neighbours under the same heading as there is room

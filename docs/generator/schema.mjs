@@ -80,7 +80,7 @@ function branchesOf(schema) {
  * @param {Schema} schema
  * @returns {string}
  */
-export function describeType(schema) {
+function describeType(schema) {
   if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(describeType))].join(' or ');
   if (schema.enum !== undefined) return schema.enum.map((one) => code(String(one))).join(', ');
   if (schema.const !== undefined) return code(String(schema.const));

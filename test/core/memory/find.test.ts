@@ -16,11 +16,15 @@ describe('memory_find', () => {
       path: 'user/work.md',
       content: '# Work\n\n- Ships the search index.\n- Drinks coffee at work.\n',
     });
-    const before = await call<Found>(core, 'alice', 'memory_find', { query: 'what tea does she like' });
+    const before = await call<Found>(core, 'alice', 'memory_find', {
+      query: 'what tea does she like',
+    });
     expect(before.result.results[0]).toMatchObject({ path: 'user/profile.md', startLine: 3 });
     await core.indexer.drain();
     expect(await core.storage.files.countBehind()).toBe(0);
-    const after = await call<Found>(core, 'alice', 'memory_find', { query: 'what tea does she like' });
+    const after = await call<Found>(core, 'alice', 'memory_find', {
+      query: 'what tea does she like',
+    });
     expect(after.result).toEqual(before.result);
   });
 });
