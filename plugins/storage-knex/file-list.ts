@@ -175,6 +175,9 @@ function byReads(
   filters: readonly Filter[],
   page: PageRequest,
 ): KeysetQuery<FileListing> {
+  // With a filter the files are walked in their own order, and what passes is counted and sorted:
+  // in the order of reads each of them would have to be looked up first.
+  const isOrdered = range.kind === 'all' && filters.length === 0;
   return {
     ...filesOf(page, range, filters),
     pick: {
@@ -185,18 +188,24 @@ function byReads(
     },
     key: ['reads', 'scope_id', 'file_no'],
     after: parsePageKey(page.after, ['number', 'number', 'number']),
-    isOrdered: range.kind !== 'scope',
+    isOrdered,
     walk: () => {
-      const query =
-        range.kind === 'scope'
-          ? knex('svc_file_stat as t').where('t.scope_id', toScopeId(range.scope))
-          : knex.from(knex.raw(dialect.byIndex('svc_file_stat', 't', 'svc_file_stat_reads')));
-      query
-        .where('t.file_no', '>', 0)
-        .joinRaw('cross join svc_file f on f.scope_id = t.scope_id and f.file_no = t.file_no')
+      if (isOrdered) {
+        return knex
+          .from(knex.raw(dialect.byIndex('svc_file_stat', 't', 'svc_file_stat_reads')))
+          .where('t.file_no', '>', 0)
+          .joinRaw('cross join svc_file f on f.scope_id = t.scope_id and f.file_no = t.file_no')
+          .whereNull('f.deleted_at');
+      }
+      const query = knex
+        .from(knex.raw(dialect.byIndex('svc_file', 'f', null)))
+        .joinRaw('cross join svc_scope s on s.scope_id = f.scope_id')
+        .joinRaw('cross join svc_file_stat t on t.scope_id = f.scope_id and t.file_no = f.file_no')
         .whereNull('f.deleted_at');
-      return range.kind === 'scope' ? inPathRange(query, range.pathPrefix) : query;
+      if (range.kind !== 'scope') return query;
+      return inPathRange(query.where('f.scope_id', toScopeId(range.scope)), range.pathPrefix);
     },
+    join: () => undefined,
     toPageKey: (row) => [
       toInteger(row['reads']),
       toInteger(row['scope_id']),
