@@ -20,6 +20,7 @@ const WITH_BODY: readonly ErrorCode[] = [
   'UNSUPPORTED_MEDIA_TYPE',
 ];
 const WITH_STORAGE: readonly ErrorCode[] = ['STORAGE_UNAVAILABLE', 'SHUTTING_DOWN'];
+const WITH_WRITE: readonly ErrorCode[] = ['STORAGE_FULL'];
 const WITH_AUTH: Record<RouteDefinition['auth'], readonly ErrorCode[]> = {
   none: [],
   tools: ['UNAUTHORIZED', 'TOOLS_DISABLED', ...WITH_STORAGE],
@@ -114,7 +115,7 @@ const ERROR_SCHEMA: JsonSchema = {
   },
 };
 
-function toOperation(route: RouteDefinition): Json {
+function toOperation(route: RouteDefinition, isWrite = route.method !== 'GET'): Json {
   const { method, path, tag, summary, description, resultSchema, contentType } = route;
   const status = String(route.status ?? 200);
   const media = contentType ?? 'application/json';
@@ -127,7 +128,10 @@ function toOperation(route: RouteDefinition): Json {
     security: SECURITY[route.auth],
     parameters: [...toPathParameters(path), ...toQueryParameters(route.querySchema)],
     ...(route.bodySchema === undefined ? {} : { requestBody: toBody(route.bodySchema) }),
-    responses: { [status]: { description: summary, content }, ...toErrors(codesOf(route)) },
+    responses: {
+      [status]: { description: summary, content },
+      ...toErrors(codesOf(route, isWrite)),
+    },
   };
 }
 
@@ -135,7 +139,7 @@ function toToolOperation(route: RouteDefinition, tool: ToolDefinition): Json {
   const body = route.bodySchema as { properties: Json };
   const result = route.resultSchema as { properties: Json };
   const { name, title, description } = tool;
-  const operation = toOperation({
+  const ofTool: RouteDefinition = {
     ...route,
     path: route.path.replace(':name', name),
     summary: title,
@@ -146,7 +150,8 @@ function toToolOperation(route: RouteDefinition, tool: ToolDefinition): Json {
     },
     resultSchema: { ...result, properties: { ...result.properties, result: tool.outputSchema } },
     errorCodes: [...route.errorCodes, ...tool.errorCodes],
-  });
+  };
+  const operation = toOperation(ofTool, !tool.readOnly);
   const { example } = tool;
   const requestBody = operation['requestBody'] as { content: Record<string, Json> };
   const json = requestBody.content['application/json'];
@@ -160,10 +165,11 @@ function toBody(schema: JsonSchema): Json {
   return { required: true, content: { 'application/json': { schema } } };
 }
 
-function codesOf(route: RouteDefinition): readonly ErrorCode[] {
+function codesOf(route: RouteDefinition, isWrite: boolean): readonly ErrorCode[] {
   return [
     ...ALWAYS,
     ...WITH_AUTH[route.auth],
+    ...(isWrite ? WITH_WRITE : []),
     ...(route.bodySchema === undefined ? [] : WITH_BODY),
     ...route.errorCodes,
   ];

@@ -43,7 +43,7 @@ export const memoryList: ToolDefinition<Static<typeof inputSchema>, Static<typeo
   outputSchema,
   readOnly: true,
   requiresModel: false,
-  errorCodes: ['INVALID_CURSOR'],
+  errorCodes: ['INVALID_PATH', 'INVALID_CURSOR'],
   example: {
     arguments: { path: 'user/' },
     result: {

@@ -148,7 +148,7 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
     description: 'Writes the content from before that revision as a new revision.',
     bodySchema: revertBody,
     resultSchema: revertResult,
-    errorCodes: ['REVISION_NOT_FOUND', 'VERSION_CONFLICT', 'QUOTA_EXCEEDED'],
+    errorCodes: ['REVISION_NOT_FOUND', 'QUOTA_EXCEEDED'],
     handle: (request) =>
       core.revisions.revert(request.params['id'] ?? '', request.body, toCaller(request)),
   };

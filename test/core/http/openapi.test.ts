@@ -68,6 +68,21 @@ describe('the OpenAPI description', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
+  it('tells of a full disk wherever something is written, and nowhere else', async () => {
+    const { request, core } = await serveCore();
+    const { json } = await request('GET', '/v1/openapi.json');
+    const reading = core.tools.definitions
+      .filter(({ readOnly }) => readOnly)
+      .map(({ name }) => `/v1/tools/${name}/execute`);
+    for (const [path, item] of Object.entries<Record<string, Operation>>(json.paths)) {
+      for (const [method, { responses }] of Object.entries(item)) {
+        const isWrite = method !== 'get' && !reading.includes(path);
+        const described = responses['507']?.description;
+        expect(described, `${method} ${path}`).toBe(isWrite ? 'STORAGE_FULL' : undefined);
+      }
+    }
+  });
+
   it('describes the error body that is sent', async () => {
     const { request } = await serveCore();
     const { json } = await request('GET', '/v1/openapi.json');

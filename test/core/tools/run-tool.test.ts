@@ -113,6 +113,54 @@ describe('the tools', () => {
   });
 });
 
+describe('each code that a tool answers', () => {
+  it('is one that its definition names, or one that any call may get', async () => {
+    const core = await openCore({ tools: everyTool, limits: { maxFilesPerUser: 2 } });
+    for (const path of ['user/a.md', 'user/b.md']) {
+      await call(core, 'alice', 'memory_write', { path, content: 'tea, tea\n' });
+    }
+    const text = { oldText: 'tea', newText: 'coffee' };
+    const refused: [string, object][] = [
+      ...['users/a.md', 'user/../a.md', 'user/%', 'shared/a.md', 'user/none.md'].flatMap(
+        (path): [string, object][] => [
+          ['memory_list', { path }],
+          ['memory_read', { path }],
+          ['memory_find', { query: 'tea', path }],
+          ['memory_write', { path, content: 'x' }],
+          ['memory_patch', { path, append: { text: 'x' } }],
+          ['memory_delete', { path }],
+          ['memory_move', { from: path, to: 'user/c.md' }],
+          ['memory_move', { from: 'user/a.md', to: path }],
+        ],
+      ),
+      ['memory_list', { cursor: 'x' }],
+      ['memory_read', { path: 'user/a.md', startLine: 2, endLine: 1 }],
+      ['memory_write', { path: 'user/a.md', content: '\0' }],
+      ['memory_write', { path: 'user/a.md', content: 'x'.repeat(262_145) }],
+      ['memory_write', { path: 'user/a.md', content: 'x', ifVersion: 7 }],
+      ['memory_patch', { path: 'user/a.md', edits: [text] }],
+      ['memory_patch', { path: 'user/a.md', edits: [{ ...text, oldText: 'milk' }] }],
+      ['memory_patch', { path: 'user/a.md', append: { text: '\0' } }],
+      ['memory_patch', { path: 'user/a.md', append: { text: 'x'.repeat(262_145) } }],
+      ['memory_patch', { path: 'user/a.md', append: { text: 'x' }, ifVersion: 7 }],
+      ['memory_delete', { path: 'user/a.md', ifVersion: 7 }],
+      ['memory_move', { from: 'user/a.md', to: 'user/b.md' }],
+      ['memory_remember', { text: 'x' }],
+    ];
+    const codes = new Set<string>();
+    for (const [name, args] of refused) {
+      const error = await call(core, 'alice', name, args).then(
+        () => null,
+        (thrown: unknown) => thrown as MemoryError,
+      );
+      if (error === null || error.code === 'INVALID_REQUEST') continue;
+      expect(definitionOf(core, name).errorCodes, `${name} ${error.message}`).toContain(error.code);
+      codes.add(error.code);
+    }
+    expect(codes.size).toBeGreaterThanOrEqual(9);
+  });
+});
+
 describe('a caller', () => {
   it('cannot pass itself off as one of the service’s own actors', async () => {
     const core = await openCore();
