@@ -321,6 +321,8 @@ export interface IndexState {
   generation: number;
   /** The tokeniser that made all of it, 0 when several did; `null` when nothing is indexed. */
   tokeniserVersion: number | null;
+  /** Files of the scope that exist: so many the index has, with those that are behind. */
+  files: number;
 }
 
 /** A file whose index is behind: it was written, and that version is not indexed yet. */
@@ -349,8 +351,11 @@ export interface IndexStore {
   markBehind(tokeniserVersion: number, limit: number): Promise<number>;
   /** Forgets all that is indexed of a scope, and marks its files as behind. How many. */
   forget(scope: ScopeKey): Promise<number>;
-  /** Admin: scopes that have files, ascending, after `after`. */
-  scopes(after: ScopeKey | null, limit: number): Promise<readonly ScopeKey[]>;
+  /** Admin: scopes that have files, and how many, ascending, after `after`. */
+  scopes(
+    after: ScopeKey | null,
+    limit: number,
+  ): Promise<readonly { scope: ScopeKey; files: number }[]>;
 }
 
 /** Reads of one snapshot. */
@@ -360,10 +365,10 @@ export interface IndexView {
    * order, its state, its files whose index is behind, and the rows of `terms` in every bucket.
    */
   open(scopes: readonly ScopeKey[], terms: readonly string[]): Promise<readonly IndexedScope[]>;
-  /** Files by scope and number, in any order; numbers without a file are left out. */
-  files(keys: readonly IndexFileKey[]): Promise<readonly FileRecord[]>;
-  /** The same with content; deleted ones with `null`. */
-  contents(keys: readonly IndexFileKey[]): Promise<readonly FileState[]>;
+  /** Paths by scope and number, in any order; numbers without a file are left out. */
+  paths(keys: readonly IndexFileKey[]): Promise<readonly (IndexFileKey & { path: string })[]>;
+  /** The files with their contents, in the same way; deleted ones with `null`. */
+  contents(keys: readonly IndexFileKey[]): Promise<readonly IndexText[]>;
   /** Numbers of the files that exist and whose path starts so. */
   fileNos(scope: ScopeKey, prefix: string): Promise<readonly number[]>;
   /** Terms of the scope's index that start so, ascending, at most `limit`. */
@@ -373,6 +378,20 @@ export interface IndexView {
 export interface IndexFileKey {
   scope: ScopeKey;
   fileNo: number;
+}
+
+/** What a search and the indexer read of a file. */
+export interface IndexText extends IndexFileKey {
+  path: string;
+  version: number;
+  updatedAt: number;
+  latestRevisionId: string;
+  /** SHA-256 of the content, 64 hex digits. */
+  hash: string;
+  /** `null` when deleted. */
+  content: string | null;
+  /** The version that is indexed; `null` for none. */
+  indexedVersion: number | null;
 }
 
 /** What a search reads of one scope. */
@@ -385,10 +404,9 @@ export interface IndexedScope {
 /** A file whose index is behind: as it is now. */
 export interface BehindFile {
   fileNo: number;
-  version: number;
-  updatedAt: number;
-  /** Bytes. */
-  size: number;
+  path: string;
+  /** SHA-256 of the content, 64 hex digits. */
+  hash: string;
   isDeleted: boolean;
 }
 

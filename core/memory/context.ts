@@ -1,18 +1,24 @@
+import type { FileKey } from '../contracts/records.ts';
 import type { ContextService, ToolCall } from '../contracts/tool.ts';
 import { type FindDependencies, logHits, runSearch, scopesOf } from './find.ts';
 import { findLinks } from './links.ts';
-import { toVirtualPath } from './paths.ts';
-import type { Hit } from './search.ts';
+import { parseUserId, parseVirtualPath, toVirtualPath } from './paths.ts';
+import type { FoundFile, Hit, SearchAnswer } from './search.ts';
 
 const DEFAULT_CHARS = 8_000;
 /** Passages that are gathered; what does not fit or falls off is left out. */
 const GATHERED = 60;
 /** A passage that scores below this share of the best one is likelier noise than help. */
 const WORTHWHILE = 0.2;
-/** Files that the gathered passages link to and that are looked into too. */
+/** The catalogs: their lines on the question name files, whatever those lines score. */
+const CATALOGS = ['user/index.md', 'shared/index.md'];
+const CATALOG_PASSAGES = 5;
+/** Files that are linked to and looked into too. */
 const FOLLOWED = 5;
 /** Passages of one linked file that answer the question, at most. */
 const LINKED_PASSAGES = 3;
+/** Characters of a passage that are worth a source of their own, when it has to be cut. */
+const LEAST_CUT = 40;
 
 /** `memory_context` without a model: what find gathers, as one text that names its sources. */
 export function createContext(deps: FindDependencies): ContextService {
@@ -20,7 +26,7 @@ export function createContext(deps: FindDependencies): ContextService {
     async context({ query, maxChars = DEFAULT_CHARS }, call) {
       const hits = await gather(deps, query, call);
       const { text, ranges } = assemble(hits, maxChars);
-      const used = hits.filter(({ file }) => ranges.some((range) => range.file === file));
+      const used = hits.filter(({ file }) => ranges.some((range) => isSameFile(range.file, file)));
       await logHits(deps, used, 'context', call);
       return {
         context: text,
@@ -36,19 +42,32 @@ export function createContext(deps: FindDependencies): ContextService {
   };
 }
 
-/** Passages that answer, best first, then those of the files that they link to. */
+/** Passages that answer, best first, then those of the files that they and the catalogs link to. */
 async function gather(deps: FindDependencies, query: string, call: ToolCall): Promise<Hit[]> {
-  const scopes = scopesOf(call);
-  const base = { text: query, scopes, group: 'passage' as const };
-  const { hits } = await runSearch(deps.search, { ...base, within: null, limit: GATHERED }, call);
+  const user = parseUserId(call.userId);
+  const search = (
+    within: readonly FileKey[] | null,
+    limit: number,
+    isFuzzy: boolean,
+  ): Promise<SearchAnswer> => {
+    const request = { text: query, scopes: scopesOf(call), within, limit, isFuzzy };
+    return runSearch(deps.search, { ...request, group: 'passage' }, call);
+  };
+  const toKeys = (paths: readonly string[]) => paths.map((path) => parseVirtualPath(path, user));
+
+  const { hits, stats } = await search(null, GATHERED, true);
+  if (hits.length === 0) return [];
+  // What the question's words found by their likeness, they are to find by it in the others too.
+  const isFuzzy = stats.fuzzy > 0;
   const least = (hits[0]?.score ?? 0) * WORTHWHILE;
   const gathered = hits.filter(({ score }) => score >= least);
+  const catalog = await search(toKeys(CATALOGS), CATALOG_PASSAGES, isFuzzy);
   const known = new Set(gathered.map(({ file }) => toVirtualPath(file)));
-  const linked = [...new Set(gathered.flatMap(linksOf))].filter((path) => !known.has(path));
-  for (const path of linked.slice(0, FOLLOWED)) {
-    gathered.push(...(await readLinked(deps, path, base, call)));
-  }
-  return gathered;
+  const links = [...new Set([...catalog.hits, ...gathered].flatMap(linksOf))];
+  const linked = links.filter((path) => !known.has(path)).slice(0, FOLLOWED);
+  if (linked.length === 0) return gathered;
+  const limit = linked.length * GATHERED;
+  return [...gathered, ...atMost((await search(toKeys(linked), limit, isFuzzy)).hits)];
 }
 
 /** The files that a passage links to, as virtual paths. */
@@ -58,26 +77,20 @@ function linksOf({ file, passages, passage }: Hit): string[] {
   return findLinks(file.content.slice(place.start, place.end), toVirtualPath(file));
 }
 
-/** A linked file's best passages for the question; one that says nothing to it is left alone. */
-async function readLinked(
-  deps: FindDependencies,
-  path: string,
-  base: { text: string; scopes: Hit['file']['scope'][]; group: 'passage' },
-  call: ToolCall,
-): Promise<Hit[]> {
-  const isUser = path.startsWith('user/');
-  const [own, shared] = base.scopes as [Hit['file']['scope'], Hit['file']['scope']];
-  const within = {
-    scope: isUser ? own : shared,
-    prefix: path.slice(path.indexOf('/') + 1),
-  };
-  const { hits } = await runSearch(deps.search, { ...base, within, limit: LINKED_PASSAGES }, call);
-  return hits.filter(({ file }) => toVirtualPath(file) === path);
+/** The best of each linked file, so that a long one leaves room for the others. */
+function atMost(hits: readonly Hit[]): Hit[] {
+  const counts = new Map<string, number>();
+  return hits.filter(({ file }) => {
+    const path = toVirtualPath(file);
+    const count = (counts.get(path) ?? 0) + 1;
+    counts.set(path, count);
+    return count <= LINKED_PASSAGES;
+  });
 }
 
 /** Lines of one file that stand in the context. */
 interface Range {
-  file: Hit['file'];
+  file: FoundFile;
   startLine: number;
   endLine: number;
   start: number;
@@ -87,10 +100,11 @@ interface Range {
 
 /**
  * Takes passages, best first, while the text that they make fits; passages of one file stand
- * together in the order of the file, and those that touch become one.
+ * together in the order of the file, and those that touch become one. A best passage that is too
+ * long by itself is cut, and is all.
  */
 function assemble(hits: readonly Hit[], maxChars: number): { text: string; ranges: Range[] } {
-  const files: { file: Hit['file']; chosen: Map<number, Hit> }[] = [];
+  const files: { file: FoundFile; chosen: Map<number, Hit> }[] = [];
   let best = { text: '', ranges: [] as Range[] };
   for (const hit of hits) {
     let entry = files.find(({ file }) => isSameFile(file, hit.file));
@@ -104,6 +118,10 @@ function assemble(hits: readonly Hit[], maxChars: number): { text: string; range
       best = { text, ranges };
       continue;
     }
+    if (best.ranges.length === 0) {
+      const cut = cutToFit(ranges, maxChars);
+      if (cut !== null) return { text: print([cut]), ranges: [cut] };
+    }
     // A shorter passage further down may still fit.
     entry.chosen.delete(hit.passage);
     if (isNew) files.pop();
@@ -111,7 +129,42 @@ function assemble(hits: readonly Hit[], maxChars: number): { text: string; range
   return best;
 }
 
-function isSameFile(a: Hit['file'], b: Hit['file']): boolean {
+/** As much of a passage as fits, to the end of a line or else of a word; `null` if next to none. */
+function cutToFit([range]: readonly Range[], maxChars: number): Range | null {
+  if (range === undefined) return null;
+  const { file, start, end } = range;
+  // Without its heading when that takes up the room.
+  for (const heading of new Set([range.heading, null])) {
+    const room = maxChars - print([{ ...range, heading, end: start }]).length;
+    const text = cutText(file.content.slice(start, end), room);
+    if (text.length < LEAST_CUT) continue;
+    const endLine = range.startLine + text.split('\n').length - 1;
+    return { ...range, heading, end: start + text.length, endLine };
+  }
+  return null;
+}
+
+function cutText(text: string, room: number): string {
+  if (text.length <= room) return text;
+  if (room <= 0) return '';
+  const head = text.slice(0, room);
+  const lineEnd = head.lastIndexOf('\n');
+  if (lineEnd >= room / 2) return head.slice(0, lineEnd).trimEnd();
+  if (isSpace(text.charAt(room))) return head.trimEnd();
+  let wordEnd = head.length;
+  while (wordEnd > 0 && !isSpace(head.charAt(wordEnd - 1))) wordEnd -= 1;
+  const words = head.slice(0, wordEnd).trimEnd();
+  // A script without spaces, or one endless word: between characters, whole ones.
+  if (words.length >= room / 2) return words;
+  const last = head.charCodeAt(head.length - 1);
+  return last >= 0xd800 && last <= 0xdbff ? head.slice(0, -1) : head;
+}
+
+function isSpace(character: string): boolean {
+  return /\s/.test(character);
+}
+
+function isSameFile(a: FoundFile, b: FoundFile): boolean {
   return a.scope === b.scope && a.fileNo === b.fileNo;
 }
 
@@ -119,7 +172,7 @@ function toRanges({
   file,
   chosen,
 }: {
-  file: Hit['file'];
+  file: FoundFile;
   chosen: ReadonlyMap<number, Hit>;
 }): Range[] {
   const ranges: Range[] = [];

@@ -23,7 +23,7 @@ export function createFind(deps: FindDependencies): FindService {
     async find(args, call) {
       const { query, path, limit = DEFAULT_LIMIT, group = 'file', mode = 'auto' } = args;
       const within = path === undefined || path === '' ? null : parsePrefix(path, call);
-      const request = { text: query, scopes: scopesOf(call), within, group, limit };
+      const request = { text: query, scopes: scopesOf(call), within, group, limit, isFuzzy: true };
       const { hits } = await runSearch(deps.search, request, call);
       await logHits(deps, hits, 'find', call);
       return {

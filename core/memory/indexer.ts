@@ -11,7 +11,7 @@ import type {
   PostingRow,
 } from '../contracts/storage.ts';
 import { describeError } from '../describe-error.ts';
-import { toMemoryError } from '../errors.ts';
+import { MemoryError, toMemoryError } from '../errors.ts';
 import { packTerms, unpackTerms } from '../search/document-terms.ts';
 import { indexFile } from '../search/index-file.ts';
 import { bucketOf, encodeFile, isIndexDamage, replaceFile } from '../search/postings.ts';
@@ -24,6 +24,7 @@ const DELAY_MS = 25;
 /** Files of another tokeniser that are marked at a time. */
 const REFRESH_FILES = 500;
 const RETRY_MS = 1_000;
+const SCOPES_READ = 500;
 /** Tokenising pauses this often, so that requests go on. */
 const SLICE_MS = 5;
 
@@ -35,8 +36,14 @@ export interface Indexer {
   refresh(): void;
   /** Makes a scope's index anew, in the background: it was found to be damaged. */
   rebuild(scope: ScopeKey): void;
-  /** Works until nothing is behind: for `memory-service reindex`. `progress` gets the files done. */
+  /** Works until nothing is behind. `progress` gets the files done. */
   drain(progress?: (done: number) => void): Promise<void>;
+  /**
+   * Makes the whole index anew, scope by scope, so that few files at a time are behind meanwhile.
+   * `progress` gets the files done, and how many there are.
+   */
+  reindex(progress?: (done: number, total: number) => void): Promise<void>;
+  /** Ends what is under way after its present step. */
   stop(): Promise<void>;
 }
 
@@ -44,36 +51,30 @@ export interface Indexer {
 export function createIndexer(deps: { store: IndexStore; log: Logger }): Indexer {
   const { store, log } = deps;
   let timer: NodeJS.Timeout | null = null;
-  let working: Promise<void> | null = null;
   let isStopped = false;
   let isStale = false;
   const damaged = new Set<ScopeKey>();
+  /** Rounds and whatever else writes: all that a stop waits for. */
+  const underWay = new Set<Promise<void>>();
+  let working: Promise<void> | null = null;
+  let isWoken = false;
 
   function schedule(delay: number): void {
     if (timer !== null || isStopped) return;
     timer = setTimeout(() => {
       timer = null;
-      working ??= round().finally(() => {
-        working = null;
-      });
+      // What came while a round was under way may have come after it looked.
+      if (working !== null) isWoken = true;
+      else working = track(round()).finally(() => (working = null));
     }, delay);
     timer.unref();
   }
 
   async function round(): Promise<void> {
     try {
-      if (isStale) {
-        const marked = await store.markBehind(TOKENISER_VERSION, REFRESH_FILES);
-        isStale = marked > 0;
-        if (marked > 0) log.info({ files: marked }, 'files of another tokeniser are indexed anew');
-      }
-      for (const scope of damaged) {
-        const files = await store.forget(scope);
-        damaged.delete(scope);
-        log.warn({ files }, 'a damaged search index is made anew');
-      }
+      isWoken = false;
       const done = await step();
-      if (done > 0 || isStale) schedule(0);
+      if (done > 0 || isWoken) schedule(0);
     } catch (error) {
       log.warn(
         { code: toMemoryError(error).code, error: describeError(error) },
@@ -83,8 +84,9 @@ export function createIndexer(deps: { store: IndexStore; log: Logger }): Indexer
     }
   }
 
-  /** Brings one batch up to date; how many files it tried. */
+  /** Brings one batch up to date; how many files it marked or tried. */
   async function step(): Promise<number> {
+    const marked = await markAgain();
     const tasks = await store.tasks(BATCH_FILES);
     for (const [scope, own] of groupByScope(tasks)) {
       if (isStopped) break;
@@ -95,7 +97,50 @@ export function createIndexer(deps: { store: IndexStore; log: Logger }): Indexer
         damaged.add(scope);
       }
     }
-    return tasks.length;
+    return marked + tasks.length;
+  }
+
+  async function markAgain(): Promise<number> {
+    let marked = 0;
+    if (isStale) {
+      marked = await store.markBehind(TOKENISER_VERSION, REFRESH_FILES);
+      isStale = marked > 0;
+      if (marked > 0) log.info({ files: marked }, 'files of another tokeniser are indexed anew');
+    }
+    for (const scope of damaged) {
+      const files = await store.forget(scope);
+      damaged.delete(scope);
+      marked += files;
+      log.warn({ files }, 'a damaged search index is made anew');
+    }
+    return marked;
+  }
+
+  async function reindex(progress?: (done: number, total: number) => void): Promise<void> {
+    let total = 0;
+    for await (const { files } of listScopes(store)) total += files;
+    let done = 0;
+    progress?.(done, total);
+    for await (const { scope } of listScopes(store)) {
+      if (isStopped) break;
+      let left = await store.forget(scope);
+      done += left;
+      // Not until all is done: where others write without end, that never comes.
+      for (left += BATCH_FILES; left > 0 && !isStopped; left -= BATCH_FILES) {
+        if ((await step()) === 0) break;
+      }
+      // Files that were written meanwhile are not among the total.
+      progress?.(Math.min(done, total), total);
+    }
+    schedule(0);
+    if (isStopped) throw new MemoryError('SHUTTING_DOWN');
+  }
+
+  function track(work: Promise<void>): Promise<void> {
+    underWay.add(work);
+    const forget = () => underWay.delete(work);
+    work.then(forget, forget);
+    return work;
   }
 
   return {
@@ -116,12 +161,29 @@ export function createIndexer(deps: { store: IndexStore; log: Logger }): Indexer
         progress?.(done);
       }
     },
+    reindex: (progress) => track(reindex(progress)),
     async stop() {
       isStopped = true;
       if (timer !== null) clearTimeout(timer);
-      await working;
+      await Promise.allSettled(underWay);
     },
   };
+}
+
+async function* listScopes(
+  store: IndexStore,
+): AsyncGenerator<{ scope: ScopeKey; files: number }, void> {
+  let after: ScopeKey | null = null;
+  for (;;) {
+    const page: readonly { scope: ScopeKey; files: number }[] = await store.scopes(
+      after,
+      SCOPES_READ,
+    );
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.scope;
+  }
 }
 
 function groupByScope(tasks: readonly IndexTask[]): Map<ScopeKey, IndexTask[]> {
@@ -170,19 +232,28 @@ function prepare(content: string, path: string): NonNullable<Prepared['indexed']
   return { payloads, terms, hashes: unpackTerms(terms) };
 }
 
+/** What becomes of one file: its terms before, and those of them that change. */
+interface FileChange {
+  fileNo: number;
+  version: number;
+  known: ReadonlyMap<string, bigint>;
+  /** `null` for a term that the file has no longer. */
+  touched: ReadonlyMap<string, Uint8Array | null>;
+}
+
 /**
  * The pure part of an update: only rows of terms whose postings in the file changed are read and
  * written.
  */
 function planUpdate(prepared: ReadonlyMap<number, Prepared>): IndexUpdate {
-  let changes: { fileNo: number; version: number; touched: Map<string, Uint8Array | null> }[] = [];
+  let changes: FileChange[] = [];
   return {
     needs(documents, due) {
       const known = new Map(documents.map((document) => [document.fileNo, document]));
       changes = due.flatMap(({ fileNo, version }) => {
         const file = prepared.get(fileNo);
         if (file === undefined || file.version !== version) return [];
-        return [{ fileNo, version, touched: findTouched(known.get(fileNo), file) }];
+        return [toChange({ fileNo, version }, known.get(fileNo), file)];
       });
       return listNeeds(changes);
     },
@@ -190,22 +261,23 @@ function planUpdate(prepared: ReadonlyMap<number, Prepared>): IndexUpdate {
   };
 }
 
-function findTouched(
+function toChange(
+  file: { fileNo: number; version: number },
   document: IndexDocument | undefined,
   { indexed }: Prepared,
-): Map<string, Uint8Array | null> {
+): FileChange {
   const touched = new Map<string, Uint8Array | null>();
-  const old = document === undefined ? new Map<string, bigint>() : unpackTerms(document.terms);
-  for (const term of old.keys()) if (indexed?.payloads.has(term) !== true) touched.set(term, null);
-  for (const [term, payload] of indexed?.payloads ?? []) {
-    if (old.get(term) !== indexed?.hashes.get(term)) touched.set(term, payload);
+  const known = document === undefined ? new Map<string, bigint>() : unpackTerms(document.terms);
+  for (const term of known.keys()) {
+    if (indexed?.payloads.has(term) !== true) touched.set(term, null);
   }
-  return touched;
+  for (const [term, payload] of indexed?.payloads ?? []) {
+    if (known.get(term) !== indexed?.hashes.get(term)) touched.set(term, payload);
+  }
+  return { ...file, known, touched };
 }
 
-function listNeeds(
-  changes: readonly { fileNo: number; touched: ReadonlyMap<string, unknown> }[],
-): PostingNeed {
+function listNeeds(changes: readonly FileChange[]): PostingNeed {
   const needs = new Map<string, { term: string; bucket: number }>();
   for (const { fileNo, touched } of changes) {
     const bucket = bucketOf(fileNo);
@@ -216,11 +288,7 @@ function listNeeds(
 
 function applyChanges(
   rows: readonly PostingRow[],
-  changes: readonly {
-    fileNo: number;
-    version: number;
-    touched: ReadonlyMap<string, Uint8Array | null>;
-  }[],
+  changes: readonly FileChange[],
   prepared: ReadonlyMap<number, Prepared>,
 ): IndexChanges {
   const blobs = new Map<string, Uint8Array | null>();
@@ -228,11 +296,12 @@ function applyChanges(
   const postings = new Map<string, { term: string; bucket: number; blob: Uint8Array | null }>();
   const documents: IndexDocument[] = [];
   const removed: number[] = [];
-  for (const { fileNo, version, touched } of changes) {
+  for (const { fileNo, version, known, touched } of changes) {
     const bucket = bucketOf(fileNo);
     for (const [term, payload] of touched) {
       const key = `${bucket} ${term}`;
-      const blob = replaceFile(blobs.get(key) ?? null, fileNo, payload);
+      // A row that the file must be in and is not, or the other way round, was spoilt.
+      const blob = replaceFile(blobs.get(key) ?? null, fileNo, payload, known.has(term));
       blobs.set(key, blob);
       postings.set(key, { term, bucket, blob });
     }

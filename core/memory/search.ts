@@ -1,12 +1,24 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { FileState, ScopeKey } from '../contracts/records.ts';
-import type { BehindFile, IndexStore, IndexView, PostingRow } from '../contracts/storage.ts';
-import { openCollection, type ScopeIndex } from '../search/collection.ts';
+import type { FileKey, ScopeKey } from '../contracts/records.ts';
+import type {
+  BehindFile,
+  IndexedScope,
+  IndexStore,
+  IndexText,
+  IndexView,
+  PostingRow,
+} from '../contracts/storage.ts';
+import {
+  type Collection,
+  type CollectionFile,
+  openCollection,
+  type ScopeIndex,
+} from '../search/collection.ts';
 import { expandQuery, listPrefixes } from '../search/fuzzy.ts';
 import { indexFile, type IndexedFile } from '../search/index-file.ts';
 import { type Passage, splitPassages } from '../search/passages.ts';
-import { isIndexDamage, LENGTHS_TERM } from '../search/postings.ts';
+import { damaged, damagedScope, isIndexDamage, LENGTHS_TERM } from '../search/postings.ts';
 import { listTerms, parseQuery, type SearchQuery } from '../search/query.ts';
 import {
   type Candidate,
@@ -21,7 +33,7 @@ import type { PathPrefix } from './paths.ts';
 
 /** A passage that was found. */
 export interface Hit {
-  file: FileState & { content: string };
+  file: FoundFile;
   passages: readonly Passage[];
   /** Of `passages`. */
   passage: number;
@@ -29,20 +41,25 @@ export interface Hit {
   explain(): Signals;
 }
 
+/** A file as it was when it was found. */
+export type FoundFile = IndexText & { content: string };
+
 export interface SearchRequest {
   text: string;
   /** Searched as one collection: the user's scope and the shared one. */
   scopes: readonly ScopeKey[];
-  /** Only files below it can be hits; `null` for all. The statistics are those of all files. */
-  within: PathPrefix | null;
+  /** Only files below a prefix, or these files, can be hits. The statistics are those of all. */
+  within: PathPrefix | readonly FileKey[] | null;
   group: 'file' | 'passage';
   limit: number;
+  /** Whether words that look alike are tried when nothing matches. */
+  isFuzzy: boolean;
 }
 
 export interface SearchAnswer {
   hits: Hit[];
   /** For the trace: counts alone. */
-  stats: { files: number; terms: number; behind: number };
+  stats: { files: number; terms: number; behind: number; fuzzy: number };
 }
 
 /** The search: a pure read. */
@@ -73,87 +90,134 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
   async function search(view: IndexView, request: SearchRequest): Promise<SearchAnswer> {
     const query = parseQuery(request.text);
     const terms = listTerms(query);
-    const stats = { files: 0, terms: terms.length, behind: 0 };
-    if (terms.length === 0) return { hits: [], stats };
-
-    const reading = new Reading(view, request.scopes, cache);
-    const includes = await toFilter(view, request);
-    let ranked = await rank(reading, query, terms, request, includes, stats);
-    if (ranked.candidates.length === 0) {
-      const expanded = expandQuery(query, await reading.dictionary(listPrefixes(query)));
-      if (expanded !== null) {
-        ranked = await rank(reading, expanded, listTerms(expanded), request, includes, stats);
-      }
+    if (terms.length === 0) {
+      return { hits: [], stats: { files: 0, terms: 0, behind: 0, fuzzy: 0 } };
     }
-    stats.behind = reading.behind;
-    if (reading.behind > 0) deps.indexer.wake();
-    return { hits: await toHits(view, request, ranked), stats };
-  }
-
-  async function rank(
-    reading: Reading,
-    query: SearchQuery,
-    terms: readonly string[],
-    { group, limit, scopes }: SearchRequest,
-    includes: ((file: { scope: number; file: number }) => boolean) | null,
-    stats: SearchAnswer['stats'],
-  ): Promise<Ranking> {
-    const run = async () => {
-      const collection = openCollection(await reading.read(terms));
-      stats.files = collection.files.length;
-      return rankCollection(query, collection, {
-        group,
-        limit,
-        ...(includes === null ? {} : { includes }),
-      });
-    };
-    try {
-      return await run();
-    } catch (error) {
-      if (!isIndexDamage(error)) throw error;
-      for (const scope of scopes) deps.indexer.rebuild(scope);
-      reading.distrust();
-      return run();
+    const includes = await toFilter(view, request);
+    const reading = new Reading(view, request.scopes, cache);
+    // Each scope can be found to be damaged once: then it is read without its index.
+    for (;;) {
+      try {
+        const answer = await answerFrom(reading, { query, terms, includes, request });
+        if (answer.stats.behind > 0) deps.indexer.wake();
+        for (const scope of reading.distrusted) deps.indexer.rebuild(scope);
+        return answer;
+      } catch (error) {
+        if (!isIndexDamage(error) || !reading.distrust(damagedScope(error))) throw error;
+      }
     }
   }
 
   return { search: (request) => deps.index.snapshot((view) => search(view, request)) };
 }
 
+/** Of a file: its scope's number among those that are searched, and its own. */
+type Filter = (file: CollectionFile) => boolean;
+
+interface Question {
+  query: SearchQuery;
+  terms: readonly string[];
+  includes: Filter | null;
+  request: SearchRequest;
+}
+
+/** @throws MemoryError with `details.reason: 'index_damaged'`. */
+async function answerFrom(reading: Reading, question: Question): Promise<SearchAnswer> {
+  const { query, request } = question;
+  let { terms } = question;
+  let collection = await reading.open(terms);
+  let ranking = rank(collection, query, question);
+  let fuzzy = 0;
+  if (ranking.candidates.length === 0 && request.isFuzzy) {
+    const expanded = expandQuery(query, await reading.dictionary(listPrefixes(query)));
+    if (expanded !== null) {
+      terms = listTerms(expanded);
+      collection = await reading.open(terms);
+      ranking = rank(collection, expanded, question);
+      fuzzy = 1;
+    }
+  }
+  return {
+    hits: await toHits(reading, request, ranking),
+    stats: {
+      files: collection.files.length,
+      terms: terms.length,
+      behind: reading.behind,
+      fuzzy,
+    },
+  };
+}
+
+function rank(
+  collection: Collection,
+  query: SearchQuery,
+  { includes, request: { group, limit } }: Question,
+): Ranking {
+  return rankCollection(query, collection, {
+    group,
+    limit,
+    ...(includes === null ? {} : { includes }),
+  });
+}
+
 /** What one search reads of its snapshot. */
 class Reading {
-  behind = 0;
-  readonly #view: IndexView;
+  readonly view: IndexView;
   readonly #scopes: readonly ScopeKey[];
   readonly #cache: LRUCache<string, IndexedFile>;
-  #replaced: Map<number, IndexedFile | null>[] | null = null;
-  #unusable = new Set<ScopeKey>();
+  /** By scope: files that were read anew; `null` before the scope was opened. */
+  #replaced: (Map<number, IndexedFile | null> | null)[];
+  /** Scopes whose rows are another tokeniser's. */
+  readonly #foreign = new Set<number>();
+  readonly #distrusted = new Set<number>();
+  /** Scopes that have another number of files than their row says. */
+  readonly #miscounted = new Set<number>();
 
   constructor(view: IndexView, scopes: readonly ScopeKey[], cache: LRUCache<string, IndexedFile>) {
-    this.#view = view;
+    this.view = view;
     this.#scopes = scopes;
     this.#cache = cache;
+    this.#replaced = scopes.map(() => null);
   }
 
-  /** The rows are damaged: every file is read instead. */
-  distrust(): void {
-    this.#unusable = new Set(this.#scopes);
-    this.#replaced = null;
+  /** How many files were read since the index is behind. */
+  get behind(): number {
+    return this.#replaced.reduce((sum, files) => sum + (files?.size ?? 0), 0);
   }
 
-  async read(terms: readonly string[]): Promise<ScopeIndex[]> {
-    const opened = await this.#view.open(this.#scopes, [LENGTHS_TERM, ...terms]);
-    for (const [index, { state }] of opened.entries()) {
-      const { tokeniserVersion } = state;
-      if (tokeniserVersion !== null && tokeniserVersion !== TOKENISER_VERSION) {
-        this.#unusable.add(this.#scopes[index] as ScopeKey);
-      }
+  /** Scopes whose index was found to be damaged. */
+  get distrusted(): ScopeKey[] {
+    return [...this.#distrusted]
+      .filter((index) => !this.#miscounted.has(index))
+      .map((index) => this.#scopes[index] as ScopeKey);
+  }
+
+  /**
+   * The rows of a scope, or of all, are damaged: every file is read instead. `false` when that was
+   * so before.
+   */
+  distrust(scope: number | null): boolean {
+    const before = this.#distrusted.size;
+    for (const [index] of this.#scopes.entries()) {
+      if (scope !== null && scope !== index) continue;
+      this.#distrusted.add(index);
+      this.#replaced[index] = null;
     }
-    this.#replaced ??= await this.#readBehind(opened.map(({ behind }) => behind));
-    return opened.map(({ rows }, index) => ({
-      rows: this.#isUsable(index) ? rows : NO_ROWS,
-      replaced: (this.#replaced as Map<number, IndexedFile | null>[])[index] ?? new Map(),
-    }));
+    return this.#distrusted.size > before;
+  }
+
+  /** @throws MemoryError with `details.reason: 'index_damaged'`. */
+  async open(terms: readonly string[]): Promise<Collection> {
+    const opened = await this.view.open(this.#scopes, [LENGTHS_TERM, ...terms]);
+    const scopes: ScopeIndex[] = [];
+    for (const [index, scope] of opened.entries()) {
+      this.#judge(index, scope);
+      const replaced = (this.#replaced[index] ??= await this.#readBehind(index, scope.behind));
+      scopes.push({ rows: this.#isUsable(index) ? scope.rows : NO_ROWS, replaced });
+    }
+    const collection = openCollection(scopes);
+    this.#checkCounts(collection, opened);
+    return collection;
   }
 
   /** Terms that begin so, of the index and of the files that are behind it. */
@@ -162,9 +226,9 @@ class Reading {
     for (const [index, scope] of this.#scopes.entries()) {
       for (const prefix of prefixes) {
         if (!this.#isUsable(index)) continue;
-        for (const term of await this.#view.terms(scope, prefix, DICTIONARY_LIMIT)) terms.add(term);
+        for (const term of await this.view.terms(scope, prefix, DICTIONARY_LIMIT)) terms.add(term);
       }
-      for (const file of this.#replaced?.[index]?.values() ?? []) {
+      for (const file of this.#replaced[index]?.values() ?? []) {
         for (const term of file?.terms.keys() ?? []) {
           if (prefixes.some((prefix) => term.startsWith(prefix))) terms.add(term);
         }
@@ -173,31 +237,62 @@ class Reading {
     return terms;
   }
 
+  /** Whether a file was read anew, so that what was found of it is of its present text. */
+  wasRead({ scope, file }: CollectionFile): boolean {
+    return this.#replaced[scope]?.has(file) === true;
+  }
+
+  toKey({ scope, file }: CollectionFile): { scope: ScopeKey; fileNo: number } {
+    return { scope: this.#scopes[scope] as ScopeKey, fileNo: file };
+  }
+
   #isUsable(index: number): boolean {
-    return !this.#unusable.has(this.#scopes[index] as ScopeKey);
+    return !this.#foreign.has(index) && !this.#distrusted.has(index);
+  }
+
+  #judge(index: number, { state, rows }: IndexedScope): void {
+    const { tokeniserVersion } = state;
+    if (tokeniserVersion === null) {
+      // Rows of nobody's: what they were made by is not known.
+      if (rows.length > 0 && this.#isUsable(index)) throw damaged(index);
+    } else if (tokeniserVersion !== TOKENISER_VERSION) {
+      this.#foreign.add(index);
+    }
+  }
+
+  /** A file whose lengths are lost is in no collection: that is seen by the number alone. */
+  #checkCounts({ files }: Collection, opened: readonly IndexedScope[]): void {
+    const counts = opened.map(() => 0);
+    for (const { scope } of files) counts[scope] = (counts[scope] ?? 0) + 1;
+    for (const [index, { state }] of opened.entries()) {
+      if (counts[index] === state.files) {
+        this.#miscounted.delete(index);
+      } else if (this.#isUsable(index)) {
+        this.#miscounted.add(index);
+        throw damaged(index);
+      }
+      // The files themselves are as many: then the number is wrong, and the index is not.
+    }
   }
 
   async #readBehind(
-    behind: readonly (readonly BehindFile[])[],
-  ): Promise<Map<number, IndexedFile | null>[]> {
-    const replaced: Map<number, IndexedFile | null>[] = [];
-    for (const [index, scope] of this.#scopes.entries()) {
-      const files = new Map<number, IndexedFile | null>();
-      const wanted: number[] = [];
-      if (this.#isUsable(index)) {
-        for (const file of behind[index] ?? []) {
-          const known = file.isDeleted ? null : this.#cache.get(toCacheKey(scope, file));
-          if (known === undefined) wanted.push(file.fileNo);
-          else files.set(file.fileNo, known);
-        }
-      } else {
-        wanted.push(...(await this.#view.fileNos(scope, '')));
+    index: number,
+    behind: readonly BehindFile[],
+  ): Promise<Map<number, IndexedFile | null>> {
+    const scope = this.#scopes[index] as ScopeKey;
+    const files = new Map<number, IndexedFile | null>();
+    const wanted: number[] = [];
+    if (this.#isUsable(index)) {
+      for (const file of behind) {
+        const known = file.isDeleted ? null : this.#cache.get(toCacheKey(file));
+        if (known === undefined) wanted.push(file.fileNo);
+        else files.set(file.fileNo, known);
       }
-      await this.#tokenise(scope, wanted, files);
-      this.behind += files.size;
-      replaced.push(files);
+    } else {
+      wanted.push(...(await this.view.fileNos(scope, '')));
     }
-    return replaced;
+    await this.#tokenise(scope, wanted, files);
+    return files;
   }
 
   async #tokenise(
@@ -208,77 +303,92 @@ class Reading {
     let sliceEnd = performance.now() + SLICE_MS;
     for (let at = 0; at < fileNos.length; at += CHUNK_FILES) {
       const chunk = fileNos.slice(at, at + CHUNK_FILES);
-      const files = await this.#view.contents(chunk.map((fileNo) => ({ scope, fileNo })));
+      const files = await this.view.contents(chunk.map((fileNo) => ({ scope, fileNo })));
       for (const file of files) {
-        const indexed = file.content === null ? null : indexFile(file.content, file.path);
-        into.set(file.fileNo, indexed);
-        if (indexed !== null) {
-          const size = Math.max(1, file.size * WEIGHT);
-          this.#cache.set(toCacheKey(scope, file), indexed, { size });
-        }
+        into.set(file.fileNo, file.content === null ? null : this.#index(file, file.content));
         if (performance.now() < sliceEnd) continue;
         await nextTurn();
         sliceEnd = performance.now() + SLICE_MS;
       }
     }
   }
+
+  #index(file: IndexText, content: string): IndexedFile {
+    const key = toCacheKey(file);
+    let indexed = this.#cache.get(key);
+    if (indexed === undefined) {
+      indexed = indexFile(content, file.path);
+      this.#cache.set(key, indexed, { size: Math.max(1, content.length * WEIGHT) });
+    }
+    return indexed;
+  }
 }
 
 const NO_ROWS: readonly PostingRow[] = [];
 
-/** The time sets a file apart from one of an erased user that had its number and version. */
-function toCacheKey(
-  scope: ScopeKey,
-  file: { fileNo: number; version: number; updatedAt: number },
-): string {
-  return `${scope} ${file.fileNo} ${file.version} ${file.updatedAt}`;
+/** All that the index of a file depends on: text and path. */
+function toCacheKey({ hash, path }: { hash: string; path: string }): string {
+  return `${hash} ${path}`;
 }
 
 async function toFilter(
   view: IndexView,
   { within, scopes }: SearchRequest,
-): Promise<((file: { scope: number; file: number }) => boolean) | null> {
+): Promise<Filter | null> {
   if (within === null) return null;
-  const wanted = scopes.indexOf(within.scope);
-  if (within.prefix === '') return ({ scope }) => scope === wanted;
-  const fileNos = new Set(await view.fileNos(within.scope, within.prefix));
-  return ({ scope, file }) => scope === wanted && fileNos.has(file);
+  if ('prefix' in within) {
+    const wanted = scopes.indexOf(within.scope);
+    if (within.prefix === '') return ({ scope }) => scope === wanted;
+    const fileNos = new Set(await view.fileNos(within.scope, within.prefix));
+    return ({ scope, file }) => scope === wanted && fileNos.has(file);
+  }
+  const wanted = new Set<string>();
+  for (const { scope, path } of within) {
+    const keys = (await view.fileNos(scope, path)).map((fileNo) => ({ scope, fileNo }));
+    for (const found of await view.paths(keys)) {
+      if (found.path === path) wanted.add(`${scopes.indexOf(scope)} ${found.fileNo}`);
+    }
+  }
+  return ({ scope, file }) => wanted.has(`${scope} ${file}`);
 }
 
-/** The best candidates with their files, ties by path. */
+/**
+ * The best candidates with their files, ties by path.
+ *
+ * @throws MemoryError with `details.reason: 'index_damaged'` when a file is not what was indexed.
+ */
 async function toHits(
-  view: IndexView,
+  reading: Reading,
   { scopes, limit }: SearchRequest,
   ranking: Ranking,
 ): Promise<Hit[]> {
-  const keyOf = ({ scope, file }: Pick<Candidate, 'scope' | 'file'>) => ({
-    scope: scopes[scope] as ScopeKey,
-    fileNo: file,
-  });
   let { candidates } = ranking;
   if (candidates.length > limit + TIES_READ_WHOLE) {
-    const records = await view.files(distinct(candidates).map(keyOf));
-    candidates = order(candidates, records, scopes, limit);
+    const keys = distinct(candidates).map((candidate) => reading.toKey(candidate));
+    candidates = order(candidates, await reading.view.paths(keys), scopes, limit);
   }
-  const files = await view.contents(distinct(candidates).map(keyOf));
-  const passagesOf = new Map<FileState, Passage[]>();
+  const keys = distinct(candidates).map((candidate) => reading.toKey(candidate));
+  const files = await reading.view.contents(keys);
   const byNumber = new Map(files.map((file) => [`${file.scope} ${file.fileNo}`, file]));
-  return order(candidates, files, scopes, limit).flatMap((candidate): Hit[] => {
-    const { scope, fileNo } = keyOf(candidate);
+  const passagesOf = new Map<IndexText, Passage[]>();
+  return order(candidates, files, scopes, limit).map((candidate): Hit => {
+    const { scope, fileNo } = reading.toKey(candidate);
     const file = byNumber.get(`${scope} ${fileNo}`);
-    if (file === undefined || file.content === null) return [];
+    if (file === undefined || !isFound(file)) throw damaged(candidate.scope);
     let passages = passagesOf.get(file);
     if (passages === undefined) passagesOf.set(file, (passages = splitPassages(file.content)));
-    return [
-      {
-        file: file as FileState & { content: string },
-        passages,
-        passage: candidate.passage,
-        score: candidate.score,
-        explain: () => ranking.explain(candidate),
-      },
-    ];
+    const isCurrent = reading.wasRead(candidate) || file.indexedVersion === file.version;
+    // An empty file has no passage, and is found by its path as if it had one.
+    if (!isCurrent || candidate.passage >= Math.max(1, passages.length)) {
+      throw damaged(candidate.scope);
+    }
+    const { passage, score } = candidate;
+    return { file, passages, passage, score, explain: () => ranking.explain(candidate) };
   });
+}
+
+function isFound(file: IndexText): file is FoundFile {
+  return file.content !== null;
 }
 
 function distinct(candidates: readonly Candidate[]): Candidate[] {

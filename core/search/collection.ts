@@ -4,6 +4,7 @@ import {
   encodeLengths,
   encodePostings,
   type Frame,
+  isIndexDamage,
   LENGTHS_TERM,
   LengthsTable,
   PostingsList,
@@ -52,10 +53,10 @@ export interface Collection {
  * Opens what was read of the searched scopes as one collection.
  *
  * @throws MemoryError `INTERNAL` with `details.reason: 'index_damaged'` when the rows don't fit
- * together; the scope's index is to be made anew.
+ * together; the scope's index is to be made anew: `details.scope` is its number in `scopes`.
  */
 export function openCollection(scopes: readonly ScopeIndex[]): Collection {
-  const readers = scopes.map((scope) => new ScopeReader(scope));
+  const readers = scopes.map((scope, number) => inScope(number, () => new ScopeReader(scope)));
   const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
   const lengths = new LengthsTable(
     sum(readers.map(({ fileCount }) => fileCount)),
@@ -63,16 +64,28 @@ export function openCollection(scopes: readonly ScopeIndex[]): Collection {
   );
   const files: CollectionFile[] = [];
   readers.forEach((reader, scope) => {
-    for (const file of reader.addLengths(lengths)) files.push({ scope, file });
+    const added = inScope(scope, () => reader.addLengths(lengths));
+    for (const file of added) files.push({ scope, file });
   });
   const read = (term: string): PostingsList => {
     let bytes = 0;
     for (const reader of readers) bytes += reader.countBytes(term);
     const list = new PostingsList(bytes);
-    for (const reader of readers) reader.addPostings(term, list, lengths);
+    readers.forEach((reader, scope) => {
+      inScope(scope, () => reader.addPostings(term, list, lengths));
+    });
     return list;
   };
   return { files, lengths, read };
+}
+
+/** What is damaged is a scope's: the others need not be made anew. */
+function inScope<T>(scope: number, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw isIndexDamage(error) ? damaged(scope) : error;
+  }
 }
 
 /** A file that was read anew goes the way of the stored ones, so that both rank alike. */

@@ -59,16 +59,22 @@ export function readFrames(blob: Uint8Array, bucket: number): Frame[] {
  * The blob with one file's payload set, or taken out with `null`; `null` when nothing remains, so
  * that the row is deleted. The blob that was given stays as it is.
  *
- * @throws MemoryError as `readFrames` does.
+ * `isKnown` says whether the file must have a payload already; without it either is right.
+ *
+ * @throws MemoryError as `readFrames` does, also when the file is not there as it must be.
  */
 export function replaceFile(
   blob: Uint8Array | null,
   file: number,
   payload: Uint8Array | null,
+  isKnown?: boolean,
 ): Uint8Array | null {
   const frames = blob === null ? [] : readFrames(blob, bucketOf(file));
   const parts = new ByteWriter((blob?.length ?? 0) + (payload?.length ?? 0) + 8);
   let isPlaced = payload === null;
+  if (isKnown !== undefined && frames.some((frame) => frame.file === file) !== isKnown) {
+    throw damaged();
+  }
   for (const frame of frames) {
     if (!isPlaced && frame.file >= file && payload !== null) {
       writeFrame(parts, file, payload);
@@ -349,10 +355,13 @@ export function decodePostings(blob: Uint8Array, start: number, end: number): Fi
 /** More than any file has, and a limit for numbers that four bytes hold twice. */
 const MAX_PASSAGES = 2 ** 26;
 
-/** What the decoders throw: the caller makes the scope's index anew. */
-export function damaged(): MemoryError {
+/**
+ * What the decoders throw: the caller makes the scope's index anew. `scope` is its number among
+ * those that were opened together, where that is known.
+ */
+export function damaged(scope: number | null = null): MemoryError {
   return new MemoryError('INTERNAL', 'The search index is damaged.', {
-    details: { reason: 'index_damaged' },
+    details: { reason: 'index_damaged', ...(scope === null ? {} : { scope }) },
   });
 }
 
@@ -389,6 +398,12 @@ class VarintReader {
 /** Whether an error is the one that `damaged` makes. */
 export function isIndexDamage(error: unknown): boolean {
   return error instanceof MemoryError && error.details?.['reason'] === 'index_damaged';
+}
+
+/** The scope that such an error names. */
+export function damagedScope(error: unknown): number | null {
+  const scope = error instanceof MemoryError ? error.details?.['scope'] : null;
+  return typeof scope === 'number' ? scope : null;
 }
 
 class ByteWriter {

@@ -7,6 +7,7 @@ import type {
   IndexFileKey,
   IndexStore,
   IndexTask,
+  IndexText,
   IndexUpdate,
   IndexView,
   PostingNeed,
@@ -15,14 +16,8 @@ import type {
 import { assertScope } from '../../core/memory/paths.ts';
 import type { Database } from './database.ts';
 import type { Dialect, Executor, Row } from './dialect.ts';
-import {
-  FILE_COLUMNS,
-  toFileRecord,
-  toFileState,
-  toInteger,
-  toIntegerOrNull,
-  toText,
-} from './rows.ts';
+import { toHex, toUuid } from './ids.ts';
+import { toInteger, toIntegerOrNull, toText, toTextOrNull } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
 import { tableOf } from './tables.ts';
 import { successorOf } from './text-range.ts';
@@ -61,6 +56,11 @@ export function createIndexStore(database: Database): IndexStore {
       assertScope(scope);
       return await database.write(async (executor) => {
         const scopeId = toScopeId(scope);
+        // As a write does, and before the index: so that no file becomes behind in between.
+        await executor.all(`select version from svc_scope where scope_id = ?${dialect.forUpdate}`, [
+          scopeId,
+        ]);
+        await lockIndex(executor, dialect, scopeId);
         for (const table of [
           'svc_posting',
           'svc_index_doc',
@@ -81,10 +81,13 @@ export function createIndexStore(database: Database): IndexStore {
     scopes: (after, limit) =>
       database.read(async (executor) => {
         const rows = await executor.all(
-          'select scope from svc_scope where files > 0 and scope > ? order by scope limit ?',
+          'select scope, files from svc_scope where files > 0 and scope > ? order by scope limit ?',
           [after ?? '', limit],
         );
-        return rows.map((row) => toText(row['scope']) as ScopeKey);
+        return rows.map((row) => ({
+          scope: toText(row['scope']) as ScopeKey,
+          files: toInteger(row['files']),
+        }));
       }),
   };
 }
@@ -116,8 +119,8 @@ const SCOPE_KEY = [
 function createView(executor: Executor, dialect: Dialect): IndexView {
   const scopeKeys = (scopes: readonly ScopeKey[]) =>
     dialect.keySet(
-      SCOPE_KEY,
-      scopes.map((scope) => [toScopeId(scope), scope]),
+      [...SCOPE_KEY, { name: 'place', kind: 'integer' }],
+      scopes.map((scope, place) => [toScopeId(scope), scope, place]),
     );
   const fileKeys = (keys: readonly IndexFileKey[]) =>
     dialect.keySet(
@@ -128,28 +131,54 @@ function createView(executor: Executor, dialect: Dialect): IndexView {
   return {
     async open(scopes, terms) {
       scopes.forEach(assertScope);
-      const found = new Map(
-        scopes.map((scope): [ScopeKey, MutableScope] => [
-          scope,
-          { state: { generation: 0, tokeniserVersion: null }, behind: [], rows: [] },
-        ]),
+      const found = scopes.map((): MutableScope => ({
+        state: { generation: 0, tokeniserVersion: null, files: 0 },
+        behind: [],
+        rows: [],
+      }));
+      const keys = scopeKeys(scopes);
+      const words = dialect.keySet(
+        [{ name: 'term', kind: 'key' }],
+        terms.map((term) => [term]),
       );
-      await readStates(executor, scopeKeys(scopes), found);
-      await readBehind(executor, scopeKeys(scopes), found);
-      await readPostings(executor, dialect, scopes, terms, found);
-      return scopes.map((scope) => found.get(scope) as IndexedScope);
+      const rows = await executor.all(openStatement(keys, words), [
+        ...keys.parameters,
+        ...keys.parameters,
+        ...keys.parameters,
+        ...words.parameters,
+      ]);
+      for (const row of rows) {
+        const scope = found[toInteger(row['place'])];
+        if (scope !== undefined) addOpenedRow(scope, row);
+      }
+      return found;
     },
 
-    async files(keys) {
+    async paths(keys) {
       if (keys.length === 0) return [];
-      const rows = await selectFiles(executor, fileKeys(keys), false);
-      return rows.map((row) => toFileRecord(toText(row['scope']) as ScopeKey, row));
+      const { sql, parameters } = fileKeys(keys);
+      const rows = await executor.all(
+        `select k.scope, f.file_no, f.path ${fromFiles(sql)} where f.deleted_at is null`,
+        parameters,
+      );
+      return rows.map((row) => ({
+        scope: toText(row['scope']) as ScopeKey,
+        fileNo: toInteger(row['file_no']),
+        path: toText(row['path']),
+      }));
     },
 
     async contents(keys) {
       if (keys.length === 0) return [];
-      const rows = await selectFiles(executor, fileKeys(keys), true);
-      return rows.map((row) => toFileState(toText(row['scope']) as ScopeKey, row));
+      const { sql, parameters } = fileKeys(keys);
+      const rows = await executor.all(
+        'select k.scope, f.file_no, f.path, f.version, f.updated_at, f.latest_revision_id, f.hash,' +
+          ` c.content, d.version as indexed_version ${fromFiles(sql)}` +
+          ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
+          ' left join svc_index_doc d on d.scope_id = f.scope_id and d.file_no = f.file_no',
+        parameters,
+      );
+      return rows.map(toIndexText);
     },
 
     async fileNos(scope, prefix) {
@@ -186,70 +215,72 @@ interface MutableScope extends IndexedScope {
 type Keys = ReturnType<Dialect['keySet']>;
 
 // One order of the join for all: from the few keys to their rows.
-const FROM_SCOPES = (keys: Keys) =>
-  `from ${keys.sql} k cross join svc_scope s on s.scope_id = k.scope_id and s.scope = k.scope`;
+const fromScopes = (sql: string) =>
+  `from ${sql} k cross join svc_scope s on s.scope_id = k.scope_id and s.scope = k.scope`;
+const fromFiles = (sql: string) =>
+  `${fromScopes(sql)} cross join svc_file f on f.scope_id = s.scope_id and f.file_no = k.file_no`;
 
-async function readStates(
-  executor: Executor,
-  keys: Keys,
-  found: ReadonlyMap<ScopeKey, MutableScope>,
-): Promise<void> {
-  const rows = await executor.all(
-    `select k.scope, i.generation, i.tokeniser_version ${FROM_SCOPES(keys)}` +
-      ' cross join svc_index_state i on i.scope_id = s.scope_id',
-    keys.parameters,
+const STATE = 0;
+const BEHIND = 1;
+const POSTINGS = 2;
+
+/**
+ * All that a search begins with in one statement, as each is a way to the database and back: what
+ * the row's `kind` is says what its other columns hold.
+ */
+function openStatement(scopes: Keys, words: Keys): string {
+  const from = fromScopes(scopes.sql);
+  return (
+    `select ${STATE} as kind, k.place, i.generation as first_number, i.tokeniser_version as second_number,` +
+    ` s.files as third_number, null as word, null as bytes ${from}` +
+    ' left join svc_index_state i on i.scope_id = s.scope_id' +
+    ` union all select ${BEHIND}, k.place, f.file_no, f.deleted_at, null, f.path, f.hash ${from}` +
+    ' cross join svc_index_queue q on q.scope_id = s.scope_id' +
+    ' cross join svc_file f on f.scope_id = q.scope_id and f.file_no = q.file_no' +
+    ` union all select ${POSTINGS}, k.place, p.bucket, null, null, p.term, p.postings ${from}` +
+    ` cross join ${words.sql} w` +
+    ' cross join svc_posting p on p.scope_id = s.scope_id and p.term = w.term'
   );
-  for (const row of rows) {
-    const scope = found.get(toText(row['scope']) as ScopeKey);
-    if (scope === undefined) continue;
-    scope.state = {
-      generation: toInteger(row['generation']),
-      tokeniserVersion: toIntegerOrNull(row['tokeniser_version']),
-    };
+}
+
+function addOpenedRow(scope: MutableScope, row: Row): void {
+  switch (toInteger(row['kind'])) {
+    case STATE:
+      scope.state = {
+        generation: toIntegerOrNull(row['first_number']) ?? 0,
+        tokeniserVersion: toIntegerOrNull(row['second_number']),
+        files: toInteger(row['third_number']),
+      };
+      return;
+    case BEHIND:
+      scope.behind.push({
+        fileNo: toInteger(row['first_number']),
+        path: toText(row['word']),
+        hash: toHex(row['bytes'] as Uint8Array),
+        isDeleted: row['second_number'] !== null,
+      });
+      return;
+    default:
+      scope.rows.push({
+        term: toText(row['word']),
+        bucket: toInteger(row['first_number']),
+        blob: row['bytes'] as Uint8Array,
+      });
   }
 }
 
-async function readBehind(
-  executor: Executor,
-  keys: Keys,
-  found: ReadonlyMap<ScopeKey, MutableScope>,
-): Promise<void> {
-  const rows = await executor.all(
-    `select k.scope, f.file_no, f.version, f.updated_at, f.size, f.deleted_at ${FROM_SCOPES(keys)}` +
-      ' cross join svc_index_queue q on q.scope_id = s.scope_id' +
-      ' cross join svc_file f on f.scope_id = q.scope_id and f.file_no = q.file_no',
-    keys.parameters,
-  );
-  for (const row of rows) {
-    found.get(toText(row['scope']) as ScopeKey)?.behind.push({
-      fileNo: toInteger(row['file_no']),
-      version: toInteger(row['version']),
-      updatedAt: toInteger(row['updated_at']),
-      size: toInteger(row['size']),
-      isDeleted: row['deleted_at'] !== null,
-    });
-  }
-}
-
-async function readPostings(
-  executor: Executor,
-  dialect: Dialect,
-  scopes: readonly ScopeKey[],
-  terms: readonly string[],
-  found: ReadonlyMap<ScopeKey, MutableScope>,
-): Promise<void> {
-  const keys = dialect.keySet(
-    [...SCOPE_KEY, { name: 'term', kind: 'key' }],
-    scopes.flatMap((scope) => terms.map((term) => [toScopeId(scope), scope, term])),
-  );
-  const rows = await executor.all(
-    `select k.scope, p.term, p.bucket, p.postings ${FROM_SCOPES(keys)}` +
-      ' cross join svc_posting p on p.scope_id = s.scope_id and p.term = k.term',
-    keys.parameters,
-  );
-  for (const row of rows) {
-    found.get(toText(row['scope']) as ScopeKey)?.rows.push(toPostingRow(row));
-  }
+function toIndexText(row: Row): IndexText {
+  return {
+    scope: toText(row['scope']) as ScopeKey,
+    fileNo: toInteger(row['file_no']),
+    path: toText(row['path']),
+    version: toInteger(row['version']),
+    updatedAt: toInteger(row['updated_at']),
+    latestRevisionId: toUuid(row['latest_revision_id'] as Uint8Array),
+    hash: toHex(row['hash'] as Uint8Array),
+    content: toTextOrNull(row['content'] ?? null),
+    indexedVersion: toIntegerOrNull(row['indexed_version']),
+  };
 }
 
 function toPostingRow(row: Row): PostingRow {
@@ -260,17 +291,6 @@ function toPostingRow(row: Row): PostingRow {
   };
 }
 
-async function selectFiles(executor: Executor, keys: Keys, withContent: boolean): Promise<Row[]> {
-  return await executor.all(
-    `select k.scope, ${FILE_COLUMNS.join(', ')}${withContent ? ', c.content' : ''} ${FROM_SCOPES(keys)}` +
-      ' cross join svc_file f on f.scope_id = s.scope_id and f.file_no = k.file_no' +
-      (withContent
-        ? ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no'
-        : ' where f.deleted_at is null'),
-    keys.parameters,
-  );
-}
-
 async function updateScope(
   executor: Executor,
   dialect: Dialect,
@@ -279,7 +299,17 @@ async function updateScope(
   update: IndexUpdate,
 ): Promise<void> {
   const scopeId = toScopeId(scope);
-  // The state's row is the lock that every update of this scope's index stands behind.
+  await lockIndex(executor, dialect, scopeId);
+  const due = await readDue(executor, dialect, scopeId, tasks);
+  if (due.length === 0) return;
+  const documents = await readDocuments(executor, dialect, scopeId, due);
+  const needs = update.needs(documents, due);
+  const rows = await readNeeded(executor, dialect, scopeId, needs);
+  await writeChanges(executor, dialect, scopeId, due, update.apply(rows));
+}
+
+/** The state's row is the lock that every change of a scope's index stands behind. */
+async function lockIndex(executor: Executor, dialect: Dialect, scopeId: number): Promise<void> {
   await dialect.insertRows(executor, {
     table: tableOf('svc_index_state'),
     columns: ['scope_id', 'generation', 'tokeniser_version'],
@@ -290,12 +320,6 @@ async function updateScope(
     `select generation from svc_index_state where scope_id = ?${dialect.forUpdate}`,
     [scopeId],
   );
-  const due = await readDue(executor, dialect, scopeId, tasks);
-  if (due.length === 0) return;
-  const documents = await readDocuments(executor, dialect, scopeId, due);
-  const needs = update.needs(documents, due);
-  const rows = await readNeeded(executor, dialect, scopeId, needs);
-  await writeChanges(executor, dialect, scopeId, due, update.apply(rows));
 }
 
 /** The tasks that nobody has done and no newer write has overtaken. */

@@ -133,14 +133,11 @@ export class SqliteDatabase implements Database {
   }
 
   async snapshot<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
-    return await this.read(async (executor) => {
-      await executor.run('begin', []);
-      try {
-        return await run(executor);
-      } finally {
-        await executor.run('rollback', []);
-      }
-    });
+    try {
+      return await this.live().readers.snapshot(run);
+    } catch (error) {
+      throw translateSqliteError(error);
+    }
   }
 
   async write<T>(run: (executor: Executor) => Promise<T>): Promise<T> {

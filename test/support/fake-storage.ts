@@ -414,6 +414,7 @@ function fakeIndex(
           state: {
             generation: generations.get(scope) ?? 0,
             tokeniserVersion: versions.size > 1 ? 0 : version,
+            files: ofScope(scope).filter(({ content }) => content !== null).length,
           },
           behind: ofScope(scope)
             .filter((file) => queue.has(toIndexKey(file)))
@@ -423,9 +424,14 @@ function fakeIndex(
           ),
         };
       }),
-    files: async (keys) =>
-      keys.map(find).filter((file) => file !== null && file.content !== null) as FileState[],
-    contents: async (keys) => keys.map(find).filter((file) => file !== null),
+    paths: async (keys) =>
+      keys.map(find).flatMap((file) => (file === null || file.content === null ? [] : [file])),
+    contents: async (keys) =>
+      keys.flatMap((key) => {
+        const file = find(key);
+        const indexedVersion = documents.get(toIndexKey(key))?.version ?? null;
+        return file === null ? [] : [{ ...file, indexedVersion }];
+      }),
     fileNos: async (scope, prefix) =>
       ofScope(scope)
         .filter(({ path, content }) => content !== null && path.startsWith(prefix))
@@ -487,6 +493,11 @@ function fakeIndex(
       [...new Set([...files.values()].map(({ scope }) => scope))]
         .sort()
         .filter((scope) => after === null || scope > after)
+        .map((scope) => ({
+          scope,
+          files: ofScope(scope).filter(({ content }) => content !== null).length,
+        }))
+        .filter((row) => row.files > 0)
         .slice(0, limit),
   };
   return { store, queue };
