@@ -1,18 +1,17 @@
-import { copyFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCore } from '../../core/core.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/connection.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import {
   type AcknowledgedWrite,
   findViolations,
   type Invariant,
   toLines,
 } from '../support/invariants.ts';
-import { call } from '../support/service.ts';
+import { call, temporaryDirectory } from '../support/service.ts';
 
 let directory: string;
 let healthy: string;
@@ -89,7 +88,10 @@ describe('a database that was spoilt', () => {
     ],
     ['I5', `delete from svc_file where path = 'new.md'`],
     ['I5', `delete from svc_scope where scope = 'u:bob'`],
-    ['I6', `delete from svc_access_log where rowid = (select max(rowid) from svc_access_log)`],
+    [
+      'I6',
+      `delete from svc_access_log where id = (select max(id) from svc_access_log where action = 'write')`,
+    ],
     ['I8', `update svc_revision set version = 99 where file_no = ${TEA} and version = 71`],
     ['I8', `update svc_revision set id = zeroblob(16) where file_no = ${TEA} and version = 30`],
     ['I8', `update svc_revision set at = at - 9999999 where file_no = ${TEA} and version = 30`],
@@ -100,13 +102,11 @@ describe('a database that was spoilt', () => {
     ['whole', `update svc_idempotency set result = '{"revisionId":"0"}'`],
     ['whole', `delete from svc_admin_audit`],
   ])('breaks %s by: %s', async (invariant, sql) => {
-    const spoilt = path.join(directory, 'spoilt.db');
+    const spoilt = path.join(await temporaryDirectory(), 'spoilt.db');
     await copyFile(healthy, spoilt);
-    const native = await loadSqliteModule('sqlite3');
-    const connection = await native.open(spoilt, { busyTimeoutMs: 1_000 });
-    expect(await connection.run(sql, [])).toBeGreaterThan(0);
-    await connection.close();
-    await rm(`${spoilt}-wal`, { force: true });
+    const connection = await (await loadSqliteModule('sqlite3')).open(spoilt, { busyTimeoutMs: 0 });
+    const changed = await connection.run(sql, []).finally(() => connection.close());
+    expect(changed).toBeGreaterThan(0);
     const violations = await findViolations(spoilt, { acknowledged, isIndexed: true });
     expect(violations.map((violation) => violation.invariant)).toContain(invariant);
   });
