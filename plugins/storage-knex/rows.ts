@@ -30,7 +30,7 @@ export function toText(value: unknown): string {
   return typeof value === 'string' ? value : Buffer.from(value as Uint8Array).toString('utf8');
 }
 
-function toTextOrNull(value: unknown): string | null {
+export function toTextOrNull(value: unknown): string | null {
   return value === null ? null : toText(value);
 }
 
