@@ -15,9 +15,10 @@ export interface Origin {
  * what it is.
  */
 export function parseSetting(key: SettingKey, given: unknown, origin: Origin): unknown {
-  const { schema, isSecret } = settingOf(key);
+  const { schema, check, isSecret } = settingOf(key);
   const value = origin.source === 'file' ? fromFile(key, given) : fromText(key, String(given));
-  if (value !== undefined && Check(schema, value)) return value;
+  const isAllowed = value !== undefined && Check(schema, value);
+  if (isAllowed && (check === undefined || check(value as string))) return value;
   const shown = isSecret === true ? 'what is set there' : show(given);
   throw new ConfigError(
     key,

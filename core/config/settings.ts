@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { DEFAULT_SETTINGS } from '../settings.ts';
+import { isAllowedBaseUrl } from './base-url.ts';
 
 /** One setting: the one place of its name, schema, default and words. */
 interface Setting {
@@ -11,6 +12,8 @@ interface Setting {
   description: string;
   /** What is allowed, where the schema itself does not say it to a person. */
   allowed?: string;
+  /** What the schema cannot say. */
+  check?: (value: string) => boolean;
   /** Never printed, and no flag: every user of the machine can read a command line. */
   isSecret?: true;
 }
@@ -23,7 +26,8 @@ const list = (pattern: string) => Type.Array(text(pattern), { minItems: 1, maxIt
 const ANY = '^[^\\u0000]+$';
 const PLUGIN = '^[^\\s\\u0000]+$';
 const HTTP_URL = '^https?://[^\\s]+$';
-const HTTP_URL_ALLOWED = 'an http:// or https:// address';
+const BASE_URL_ALLOWED =
+  'an https:// address, or an http:// one of this machine or a private network';
 const PLUGIN_ALLOWED = 'the name of a plugin, as in openai';
 
 /**
@@ -112,7 +116,8 @@ export const SETTINGS = {
     default: null,
     env: 'SERVICE_MODEL_BASE_URL',
     description: "Base URL of the model provider's API.",
-    allowed: HTTP_URL_ALLOWED,
+    allowed: BASE_URL_ALLOWED,
+    check: isAllowedBaseUrl,
   },
   'model.apiKey': {
     schema: text(ANY),
@@ -141,7 +146,8 @@ export const SETTINGS = {
     default: null,
     env: 'SERVICE_EMBEDDING_BASE_URL',
     description: "Base URL of the embedding provider's API.",
-    allowed: HTTP_URL_ALLOWED,
+    allowed: BASE_URL_ALLOWED,
+    check: isAllowedBaseUrl,
   },
   'embedder.apiKey': {
     schema: text(ANY),

@@ -151,6 +151,9 @@ describe('config files', () => {
   });
 });
 
+const BASE_URL_ALLOWED =
+  'an https:// address, or an http:// one of this machine or a private network';
+
 describe('bad values', () => {
   it.each([
     ['SERVICE_PORT', '65536', 'a whole number from 0 to 65,535'],
@@ -170,7 +173,9 @@ describe('bad values', () => {
       'postgres://x',
       'sqlite:<file>, sqlite::memory: or mysql://user:password@host:port/db',
     ],
-    ['SERVICE_MODEL_BASE_URL', 'file:///etc/passwd', 'an http:// or https:// address'],
+    ['SERVICE_MODEL_BASE_URL', 'file:///etc/passwd', BASE_URL_ALLOWED],
+    ['SERVICE_MODEL_BASE_URL', 'http://8.8.8.8/v1', BASE_URL_ALLOWED],
+    ['SERVICE_EMBEDDING_BASE_URL', 'https://169.254.169.254/latest', BASE_URL_ALLOWED],
   ])('says that %s=%s is bad, and what is allowed', async (name, value, allowed) => {
     expect(await refusal(load([], { [name]: value }))).toBe(
       `${name} must be ${allowed}, not ${JSON.stringify(value)} (in the environment).`,

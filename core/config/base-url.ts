@@ -1,0 +1,74 @@
+import { BlockList, isIP } from 'node:net';
+
+/**
+ * Whether a provider may be at this base URL: `https:`, or `http:` to this machine, to a private
+ * network (RFC 1918, RFC 4193), or to a name. Link-local addresses never are: the metadata services
+ * of clouds, with the machine's own credentials, are there. A name's addresses are not known here;
+ * whoever connects checks them again.
+ */
+export function isAllowedBaseUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password, hash } = new URL(text);
+  if (protocol !== 'https:' && protocol !== 'http:') return false;
+  // fetch refuses credentials in a URL, and they would be printed with it.
+  if (username !== '' || password !== '' || hash !== '') return false;
+  // The parser has made one form of hexadecimal, octal, short and wide ones.
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const family = isIP(host);
+  if (family === 0) return true;
+  const address = family === 6 ? (embeddedIpv4(host) ?? host) : host;
+  const kind = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  if (REFUSED.check(address, kind)) return false;
+  return protocol === 'https:' || PRIVATE.check(address, kind);
+}
+
+const PRIVATE = new BlockList();
+PRIVATE.addSubnet('127.0.0.0', 8);
+PRIVATE.addSubnet('10.0.0.0', 8);
+PRIVATE.addSubnet('172.16.0.0', 12);
+PRIVATE.addSubnet('192.168.0.0', 16);
+PRIVATE.addAddress('::1', 'ipv6');
+PRIVATE.addSubnet('fc00::', 7, 'ipv6');
+
+/** Link-local, and what is no address of one machine. */
+const REFUSED = new BlockList();
+REFUSED.addSubnet('169.254.0.0', 16);
+REFUSED.addSubnet('0.0.0.0', 8);
+REFUSED.addSubnet('224.0.0.0', 3);
+REFUSED.addSubnet('fe80::', 10, 'ipv6');
+REFUSED.addSubnet('ff00::', 8, 'ipv6');
+REFUSED.addAddress('::', 'ipv6');
+
+/**
+ * Prefixes whose addresses hold an IPv4 address, and the group at which it begins: translated
+ * (RFC 6052, RFC 8215), 6to4 (RFC 3056), and the old compatible form. Mapped ones (`::ffff:…`) a
+ * block list takes for IPv4 by itself.
+ */
+const EMBEDDING: readonly { prefix: string; bits: number; at: number }[] = [
+  { prefix: '64:ff9b::', bits: 96, at: 6 },
+  { prefix: '64:ff9b:1::', bits: 48, at: 6 },
+  { prefix: '2002::', bits: 16, at: 1 },
+  { prefix: '::', bits: 96, at: 6 },
+];
+
+function embeddedIpv4(address: string): string | null {
+  if (address === '::' || address === '::1') return null;
+  const found = EMBEDDING.find(({ prefix, bits }) => {
+    const list = new BlockList();
+    list.addSubnet(prefix, bits, 'ipv6');
+    return list.check(address, 'ipv6');
+  });
+  if (found === undefined) return null;
+  const groups = toGroups(address);
+  const [high = 0, low = 0] = groups.slice(found.at, found.at + 2);
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+}
+
+/** The eight numbers of an IPv6 address in the form that the URL parser gives. */
+function toGroups(address: string): number[] {
+  const [front = [], back = []] = address
+    .split('::')
+    .map((half) => half.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: 8 - front.length - back.length }, () => '0');
+  return [...front, ...zeros, ...back].map((group) => Number.parseInt(group, 16));
+}
