@@ -3,6 +3,7 @@ import { MemoryError } from '../errors.ts';
 
 /** `EX_CONFIG` of sysexits.h: something in the configuration is at fault. */
 export const EXIT_CONFIG = 78;
+/** Anything else that kept the command from working. */
 export const EXIT_FAILED = 1;
 
 /** A failure of the start that the operator can act on: its message is one line. */

@@ -39,6 +39,7 @@ export interface MemoryServiceConfig {
   now?: () => number;
 }
 
+/** Sizes and counts beyond which a call is refused. */
 export interface Limits {
   /** Bytes of one file. */
   maxFileBytes: number;
@@ -47,6 +48,7 @@ export interface Limits {
   maxFilesPerUser: number;
 }
 
+/** What the SLA watch allows, in milliseconds and as a share of the calls. */
 export interface SlaSettings {
   p95Ms: number;
   errorRate: number;

@@ -7,6 +7,7 @@ export interface ModelProvider {
   generate(request: GenerateRequest): Promise<GenerateResult>;
 }
 
+/** One question to a model: no conversation, no tools. */
 export interface GenerateRequest {
   system: string;
   prompt: string;
@@ -16,6 +17,7 @@ export interface GenerateRequest {
   signal?: AbortSignal;
 }
 
+/** The reply as it came, with the tokens that the provider counted. */
 export interface GenerateResult {
   text: string;
   inputTokens: number;

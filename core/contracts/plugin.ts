@@ -66,6 +66,10 @@ export interface Host {
   onClose(hook: () => void | Promise<void>): void;
 }
 
+/**
+ * The whole new content of one file of a user; shared memory is closed to plugins unless the tools
+ * may write it.
+ */
 export interface HostWrite {
   userId: string;
   /** Virtual. */
@@ -75,12 +79,14 @@ export interface HostWrite {
   ifVersion?: number;
 }
 
+/** Who writes, in which run, and what must hold at that moment. */
 export interface HostWriteOptions {
   actor: string;
   runId?: string;
   guards?: readonly Guard[];
 }
 
+/** A lease that was claimed: it lasts for its `ttlMs`, or until it is renewed or released. */
 export interface Lease {
   /** To be passed to `host.write` as a guard. */
   readonly guard: Guard;
@@ -89,6 +95,7 @@ export interface Lease {
   release(): Promise<void>;
 }
 
+/** Reads of all users’ memory. Paths are those inside a scope. */
 export interface ReadOnlyMemory {
   users(page: { after: string | null; limit: number }): Promise<readonly UserListing[]>;
   list(

@@ -14,8 +14,11 @@ export interface FileKey {
   path: string;
 }
 
+/** What a revision did; a move has one for each of its two paths. */
 export type RevisionAction = 'create' | 'update' | 'delete' | 'move' | 'revert';
+/** How a file was touched. Only `read` and `context` count as reads of it. */
 export type AccessAction = 'read' | 'write' | 'list' | 'find' | 'context';
+/** How an access ended: `denied` is a write of shared memory that is switched off. */
 export type AccessOutcome = 'ok' | 'denied' | 'not_found' | 'error';
 
 /** The state of a scope: what quota, ids and eligibility are decided on. */
@@ -91,6 +94,7 @@ export interface FolderListing {
   updatedAt: number;
 }
 
+/** A user with memory files, and what they come to. */
 export interface UserListing {
   userId: string;
   files: number;
@@ -166,9 +170,9 @@ export interface AccessRecord {
 /** The first answer to an idempotency key. */
 export interface IdempotencyRecord {
   scope: ScopeKey;
-  /** SHA-256 over tool and key, 64 hex digits. */
+  /** SHA-256 over user, tool and key, 64 hex digits. */
   keyHash: string;
-  /** SHA-256 over the request, 64 hex digits. */
+  /** SHA-256 over the arguments, 64 hex digits. */
   requestHash: string;
   /** The result as JSON: never with content. */
   result: string;
@@ -191,6 +195,7 @@ export interface AuditRecord {
   traceId: string | null;
 }
 
+/** Phases of a tool call; `tool` is the call itself. */
 export type SpanKind =
   | 'tool'
   | 'db.read'

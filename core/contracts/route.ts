@@ -28,6 +28,7 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
   handle(request: RouteRequest<Query, Body>): Promise<Result> | Result;
 }
 
+/** A request whose path, query and body are parsed and valid. */
 export interface RouteRequest<Query = unknown, Body = unknown> {
   /** Decoded once by the router, and nothing more: parsers reject what is off. */
   params: Readonly<Record<string, string>>;

@@ -60,12 +60,14 @@ export interface Storage {
   readonly index: IndexStore;
 }
 
+/** What a driver gets from the service. */
 export interface StorageOptions {
   log: Logger;
   /** The service's clock, milliseconds. Leases go by the database's clock instead. */
   now: () => number;
 }
 
+/** A storage as the status page shows it. */
 export interface StorageDescription {
   name: string;
   driver: string;
@@ -75,6 +77,7 @@ export interface StorageDescription {
   settings: Record<string, string | number | boolean>;
 }
 
+/** What a mutation locks and reads; `decide` can reach nothing else. */
 export interface MutateRequest {
   /** Locked in this order: a user's scope before the shared one. Created when absent. */
   scopes: readonly ScopeKey[];
@@ -99,6 +102,7 @@ export interface Current {
   readonly idempotency: IdempotencyRecord | null;
 }
 
+/** What `decide` made up its mind to. */
 export interface Decision<R> {
   result: R;
   /** How many writes a budget guard counts. */
@@ -125,12 +129,14 @@ export interface PageRequest {
   after: readonly (string | number)[] | null;
 }
 
+/** A page; it may come short of its limit before the end of the list. */
 export interface PageResult<T> {
   items: readonly T[];
   /** The key of the last row examined; `null` at the end of the list. */
   next: readonly (string | number)[] | null;
 }
 
+/** What the admin’s list of files can be ordered by. */
 export type FileSort = 'path' | 'updatedAt' | 'size' | 'reads' | 'writes';
 
 /** Filters combine with AND; `null` or absent means any. */
@@ -142,6 +148,7 @@ export interface FileFilter {
   contains?: string | null;
 }
 
+/** Memory files: the reads of agents, which name one scope, and the lists of the admin. */
 export interface FileStore {
   /** THE read: a file that exists. Calls that come together may be answered together. */
   read(key: FileKey): Promise<FileContent | null>;
@@ -176,6 +183,7 @@ export interface FileStore {
   countBehind(): Promise<number>;
 }
 
+/** Filters combine with AND; `null` or absent means any. */
 export interface RevisionFilter {
   scope?: ScopeKey | null;
   path?: FileKey | null;
@@ -197,6 +205,7 @@ export interface RevisionChain {
   steps: readonly RevisionStep[];
 }
 
+/** Which rows a prune removes: those that meet `olderThan` and `keepLast` both. */
 export interface PruneFilter {
   scope?: ScopeKey | null;
   path?: FileKey | null;
@@ -206,11 +215,13 @@ export interface PruneFilter {
   keepLast: number;
 }
 
+/** Rows removed, and the bytes of their deltas and keyframes. */
 export interface PruneCount {
   pruned: number;
   bytes: number;
 }
 
+/** The history of files. */
 export interface RevisionStore {
   /** Admin: by id. */
   get(id: string): Promise<RevisionRecord | null>;
@@ -232,6 +243,7 @@ export interface RevisionStore {
   ): Promise<PruneCount>;
 }
 
+/** Filters combine with AND; `null` or absent means any. */
 export interface AccessFilter {
   scope?: ScopeKey | null;
   /** What was done for a user: in that user's scope, and in shared memory. */
@@ -250,6 +262,7 @@ export interface AccessFilter {
   until?: number | null;
 }
 
+/** Access rows of reads, and events: written in batches behind the answers. */
 export interface LogStore {
   /** Writes a batch in one transaction, and counts its reads in the files' statistics. */
   append(batch: LogBatch): Promise<void>;
@@ -263,6 +276,7 @@ export interface LogStore {
   expire(what: 'events' | 'access' | 'idempotency', before: number, limit: number): Promise<number>;
 }
 
+/** Rows of one transaction. */
 export interface LogBatch {
   /** The batch, or a part of it, was sent before and may be there: rows that are there stay once. */
   isRepeated?: boolean;
@@ -270,6 +284,7 @@ export interface LogBatch {
   events: readonly EventRecord[];
 }
 
+/** What operators changed. Rows are written with the changes, never by themselves. */
 export interface AuditStore {
   /** Admin. The page key is `[id]`. */
   list(
@@ -375,6 +390,7 @@ export interface IndexView {
   terms(scope: ScopeKey, prefix: string, limit: number): Promise<readonly string[]>;
 }
 
+/** A file by its number, which is local to its scope. */
 export interface IndexFileKey {
   scope: ScopeKey;
   fileNo: number;
@@ -417,8 +433,10 @@ export interface IndexUpdate {
   apply(rows: readonly PostingRow[]): IndexChanges;
 }
 
+/** Rows of postings by term and bucket. */
 export type PostingNeed = readonly { term: string; bucket: number }[];
 
+/** What an update makes of a scope’s index: whole new rows, as a decision’s changes are. */
 export interface IndexChanges {
   /** A `null` blob removes the row. */
   postings: readonly { term: string; bucket: number; blob: Uint8Array | null }[];

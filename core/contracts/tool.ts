@@ -69,12 +69,14 @@ export interface Trace {
   start(kind: SpanKind, name: string): Span;
 }
 
+/** A phase under way. One that is never ended is not recorded. */
 export interface Span {
   end(attributes?: SpanAttributes): void;
   /** Ends it as failed; `error` gives the code alone. */
   fail(error: unknown, attributes?: SpanAttributes): void;
 }
 
+/** A call of a tool: who it is for, bound by the caller, and what the model chose. */
 export interface ToolRequest {
   context: {
     userId: string;
@@ -91,6 +93,7 @@ export interface ToolRequest {
   signal?: AbortSignal;
 }
 
+/** What a call gave, and the ids under which it is recorded. */
 export interface ToolResponse<Result = unknown> {
   result: Result;
   traceId: string;
@@ -115,6 +118,7 @@ export interface MemoryServices {
   remember: RememberService | null;
 }
 
+/** A memory file as tools list it. The path is virtual, the time RFC 3339 in UTC. */
 export interface ListedFile {
   path: string;
   size: number;
@@ -122,6 +126,7 @@ export interface ListedFile {
   updatedAt: string;
 }
 
+/** What a write came to. */
 export interface WriteResult {
   path: string;
   version: number;
@@ -131,12 +136,14 @@ export interface WriteResult {
   unchanged: boolean;
 }
 
+/** Exact text and what takes its place; it must occur once, unless `replaceAll` is set. */
 export interface PatchEdit {
   oldText: string;
   newText: string;
   replaceAll?: boolean;
 }
 
+/** Edits in order, then lines to append; all of it applies, or nothing. */
 export interface PatchArguments {
   path: string;
   edits?: readonly PatchEdit[];
@@ -145,6 +152,7 @@ export interface PatchArguments {
   ifVersion?: number;
 }
 
+/** The file tools. Refusals are `MemoryError`s, and leave an access row with their outcome. */
 export interface FileService {
   list(
     args: { path?: string; limit?: number; cursor?: string },
@@ -184,6 +192,7 @@ export interface FileService {
   ): Promise<{ from: string; to: string; version: number; revisionId: string }>;
 }
 
+/** What is looked for, and where: the user’s memory together with the shared one. */
 export interface FindArguments {
   query: string;
   path?: string;
@@ -193,6 +202,7 @@ export interface FindArguments {
   explain?: boolean;
 }
 
+/** A passage of a memory file, with lines from 1, both inclusive. */
 export interface FoundPassage {
   path: string;
   score: number;
@@ -207,6 +217,7 @@ export interface FoundPassage {
   signals?: Record<string, number>;
 }
 
+/** The search. */
 export interface FindService {
   find(
     args: FindArguments,
@@ -214,6 +225,7 @@ export interface FindService {
   ): Promise<{ mode: 'text' | 'hybrid'; degraded?: string; results: FoundPassage[] }>;
 }
 
+/** What memory holds on a question, as one text for a prompt. */
 export interface ContextService {
   context(
     args: { query: string; maxChars?: number },
@@ -225,6 +237,7 @@ export interface ContextService {
   }>;
 }
 
+/** Files a fact where it belongs, with a model. */
 export interface RememberService {
   remember(
     args: { text: string; reason?: string; maxWrites?: number; dryRun?: boolean },

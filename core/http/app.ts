@@ -26,6 +26,7 @@ export interface HttpApp {
   callback(): RequestListener;
 }
 
+/** Limits of the app that no setting has. */
 export interface AppOptions {
   /** How long a body may take to arrive; default 30,000. */
   bodyTimeoutMs?: number;

@@ -6,6 +6,7 @@ import { newTraceId } from '../memory/ids.ts';
 /** How long close waits for what is under way. */
 const CLOSE_GRACE_MS = 25_000;
 
+/** Where to listen, and how long a silent client is borne. Times are milliseconds. */
 export interface ListenOptions {
   host: string;
   /** 0 takes a free one. */
@@ -18,6 +19,7 @@ export interface ListenOptions {
   idleTimeoutMs?: number;
 }
 
+/** A server that accepts connections. */
 export interface ListeningServer {
   readonly address: AddressInfo;
   /**

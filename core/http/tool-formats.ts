@@ -3,6 +3,7 @@ import type { ToolDescription } from '../contracts/tool.ts';
 /** The forms in which `GET /v1/tools` gives the tools, beside its own. */
 export const TOOL_FORMATS = ['openai', 'openai-responses', 'anthropic', 'mcp'] as const;
 
+/** One of {@link TOOL_FORMATS}. */
 export type ToolFormat = (typeof TOOL_FORMATS)[number];
 
 /** A tool as OpenAI's Chat Completions and Responses APIs, Anthropic's Messages API or MCP take it. */

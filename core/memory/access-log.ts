@@ -31,6 +31,10 @@ export interface AdminAccess {
 /** An audit row as the admin API shows it. */
 export type AdminAudit = Omit<AuditRecord, 'at'> & { at: string };
 
+/**
+ * Filters combine with AND. `path` and `prefix` are physical; `since` is inclusive, `until`
+ * exclusive.
+ */
 export interface AccessListQuery extends PageQuery {
   path?: string | undefined;
   prefix?: string | undefined;
@@ -46,6 +50,7 @@ export interface AccessListQuery extends PageQuery {
   until?: string | undefined;
 }
 
+/** Filters combine with AND; `since` is inclusive, `until` exclusive. */
 export interface AuditListQuery extends PageQuery {
   action?: string | undefined;
   since?: string | undefined;

@@ -48,6 +48,7 @@ export interface AdminFolder {
   updatedAt: string;
 }
 
+/** A user scope as the admin API shows it. */
 export interface AdminUser {
   userId: string;
   files: number;
@@ -57,6 +58,7 @@ export interface AdminUser {
   lastWriteAt: string | null;
 }
 
+/** Filters combine with AND; `prefix` and `q` go by the physical path. */
 export interface FileListQuery extends PageQuery {
   prefix?: string | undefined;
   userId?: string | undefined;

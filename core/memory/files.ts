@@ -84,6 +84,7 @@ export interface Files extends FileService {
   hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
 }
 
+/** What the write path works with. */
 export interface FilesDependencies {
   storage: Storage;
   limits: Limits;

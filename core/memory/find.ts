@@ -11,6 +11,7 @@ import type { WriteBehind } from './write-behind.ts';
 /** Results of one find, unless it asks for another number. */
 const DEFAULT_LIMIT = 10;
 
+/** What a find works with. */
 export interface FindDependencies {
   search: Search;
   ids: IdSource;

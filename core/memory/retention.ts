@@ -23,6 +23,7 @@ export interface Retention {
   stop(): Promise<void>;
 }
 
+/** What the job works with. */
 export interface RetentionDependencies {
   storage: Storage;
   settings: RetentionSettings;

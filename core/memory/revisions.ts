@@ -40,6 +40,7 @@ export interface AdminRevisionDetail extends AdminRevision {
   diff: string;
 }
 
+/** Filters combine with AND. `path` is physical; `since` is inclusive, `until` exclusive. */
 export interface RevisionListQuery extends PageQuery {
   path?: string | undefined;
   userId?: string | undefined;
@@ -52,6 +53,7 @@ export interface RevisionListQuery extends PageQuery {
   until?: string | undefined;
 }
 
+/** Which revisions are to go: `olderThan`, `keepLast` or both are required. */
 export interface PruneRequest {
   olderThan?: string | undefined;
   keepLast?: number | undefined;

@@ -44,6 +44,7 @@ export interface Hit {
 /** A file as it was when it was found. */
 export type FoundFile = IndexText & { content: string };
 
+/** One search, for a caller who may see all of `scopes`. */
 export interface SearchRequest {
   text: string;
   /** Searched as one collection: the user's scope and the shared one. */
@@ -56,6 +57,7 @@ export interface SearchRequest {
   isFuzzy: boolean;
 }
 
+/** The best hits, the best one first. */
 export interface SearchAnswer {
   hits: Hit[];
   /** For the trace: counts alone. */

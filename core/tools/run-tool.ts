@@ -34,6 +34,7 @@ export interface Tools extends ToolRunner {
   settle(limitMs: number): Promise<void>;
 }
 
+/** What the runner works with. */
 export interface ToolsDependencies {
   services: MemoryServices;
   ids: IdSource;

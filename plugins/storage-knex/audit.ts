@@ -7,6 +7,7 @@ import { checkLimit, parseIdPageKey, readPage } from './page.ts';
 import { toExecutor } from './revision-list.ts';
 import { AUDIT_ROW, toAuditRecord } from './rows.ts';
 
+/** Makes the admin’s list of changes; their rows are written with the changes themselves. */
 export function createAuditStore(database: Database): AuditStore {
   const { dialect } = database;
   return {

@@ -20,6 +20,7 @@ const CONFIG_ROW: RowWriter<[string, unknown]> = {
 
 const GET_ONE = 'select `key`, value from svc_config where `key` = ?';
 
+/** Makes the store of `svc_config`. */
 export function createConfigStore(database: Database, skew: IdSkewKeeper): ConfigStore {
   const { dialect } = database;
   return {

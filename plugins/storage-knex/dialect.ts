@@ -4,6 +4,7 @@ import type { ColumnKind, IndexDefinition, TableDefinition } from './schema.ts';
 
 /** What a statement takes and gives. */
 export type SqlValue = string | number | null | Uint8Array;
+/** A row as a driver gives it: nothing of it is known until a `to…` has read it. */
 export type Row = Record<string, unknown>;
 
 /**

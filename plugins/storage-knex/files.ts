@@ -11,6 +11,7 @@ import { toScopeId } from './scope-id.ts';
 import { compareText, successorOf } from './text-range.ts';
 import { listUsers } from './user-list.ts';
 
+/** Makes the reads of memory files. */
 export function createFileStore(database: Database): FileStore {
   const contents = new ContentReader(database);
   return {

@@ -24,6 +24,7 @@ import { toScopeId } from './scope-id.ts';
 /** Root events of one trace that are read at most. */
 const EVENTS_OF_TRACE = 200;
 
+/** Makes the store of access rows and events. */
 export function createLogStore(database: Database, skew: IdSkewKeeper): LogStore {
   const { dialect } = database;
   return {

@@ -11,6 +11,7 @@ import { listRevisions } from './revision-list.ts';
 import { REVISION_COLUMNS, toRevisionRecord, toRevisionStep } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
 
+/** Makes the reads of the history, and its prune. */
 export function createRevisionStore(database: Database): RevisionStore {
   return {
     async get(id) {

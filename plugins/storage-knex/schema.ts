@@ -4,6 +4,7 @@
  */
 export type ColumnKind = 'integer' | 'real' | 'key' | 'text' | 'id' | 'hash' | 'content' | 'bytes';
 
+/** A column, in words that each dialect has a type for. */
 export interface ColumnDefinition {
   name: string;
   kind: ColumnKind;
@@ -12,6 +13,7 @@ export interface ColumnDefinition {
   nullable?: boolean;
 }
 
+/** A table of the schema. */
 export interface TableDefinition {
   name: string;
   columns: readonly ColumnDefinition[];
@@ -23,6 +25,7 @@ export interface TableDefinition {
   clustered: boolean;
 }
 
+/** An index, by the columns that it is walked along. */
 export interface IndexDefinition {
   name: string;
   table: string;

@@ -10,12 +10,14 @@ import { loadSqliteModule } from './connection.ts';
 /** How long a claim goes on when the lock is taken: someone may only be looking who has it. */
 const CLAIM_MS = 300;
 
+/** What the owner says of itself, and the native module to lock with. */
 export interface OwnerOptions {
   /** Where the server is reached, for tools that find the file and talk to its server. */
   address: string;
   driver?: SqliteDriver | SqliteModule;
 }
 
+/** The server that has the file. */
 export interface OwnerInfo {
   address: string;
   pid: number;

@@ -41,6 +41,7 @@ const LOG_BYTES = 64 * 1024 * 1024;
 /** Connections of the admin's lists. */
 const LIST_CONNECTIONS = 2;
 
+/** Where the database is and how it is opened. Only `filename` is required. */
 export interface SqliteOptions {
   /** The database file, made with its directory when absent; `:memory:` for a temporary one. */
   filename: string;

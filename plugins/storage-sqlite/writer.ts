@@ -8,6 +8,7 @@ import type { SqliteConnection } from './connection.ts';
 /** Steps of the wait for another process's lock, milliseconds; the last one is repeated. */
 const WAITS_MS = [1, 1, 2, 3, 5, 8, 12, 20];
 
+/** What the writer works with. */
 export interface WriterOptions {
   /** The first connection, open already. */
   connection: SqliteConnection;
