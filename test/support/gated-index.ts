@@ -1,0 +1,36 @@
+import type { IndexStore, Storage } from '../../core/contracts/storage.ts';
+import { MemoryError } from '../../core/errors.ts';
+
+/** A real storage whose search index is brought up to date only while a test says so. */
+export interface GatedIndex {
+  storage: Storage;
+  /** Whether tasks are handed out: closed at first. */
+  isOpen: boolean;
+  /**
+   * How the next updates of the index end, the first first: done, as a process that was killed
+   * before the commit leaves it, or as one that was killed after it. Done when there is none left.
+   */
+  fates: ('done' | 'lost' | 'unheard')[];
+}
+
+/** Puts a gate before the index of a storage; everything else is the storage's own. */
+export function gateIndex(real: Storage): GatedIndex {
+  const index: IndexStore = {
+    ...real.index,
+    tasks: async (limit) => (gate.isOpen ? await real.index.tasks(limit) : []),
+    async update(scope, tasks, update) {
+      const fate = gate.fates.shift() ?? 'done';
+      if (fate !== 'lost') await real.index.update(scope, tasks, update);
+      if (fate !== 'done') throw new MemoryError('STORAGE_UNAVAILABLE', 'Killed.');
+    },
+  };
+  const storage = new Proxy(real, {
+    get(target, name) {
+      if (name === 'index') return index;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+  const gate: GatedIndex = { storage, isOpen: false, fates: [] };
+  return gate;
+}
