@@ -27,8 +27,8 @@ export interface KillOptions {
   checkEvery?: number;
   /** Whether the target finds, and brings its index up to date behind that. */
   isSearchable?: boolean;
-  /** Stops at the first problem. */
-  isProblemEnough?: boolean;
+  /** Stops at a problem that says so. */
+  until?: RegExp;
   progress?(report: KillReport): void;
 }
 
@@ -102,7 +102,7 @@ async function killOneDatabase(
     try {
       if (kill === 0) await workload.prepare(target);
       else await look(kill % checkEvery === 0 || kill === kills);
-      if (!isEnough(options, report)) await workload.settle(target);
+      if (kill > 0 && !isEnough(options, report)) await workload.settle(target);
       if (kill === kills) {
         await look(true);
         if (options.isSearchable === true)
@@ -112,7 +112,7 @@ async function killOneDatabase(
 
       const enough = workload.acknowledged.length + 1 + Math.floor(random() * MOST_WRITES);
       const writing = workload.write(target, WRITERS, () => false);
-      while (workload.acknowledged.length < enough) await sleep(1);
+      while (workload.acknowledged.length < enough && workload.inFlight > 0) await sleep(1);
       await sleep(random() * MOST_DELAY_MS);
       report.kills += 1;
       if (workload.inFlight > 0) report.inFlight += 1;
@@ -144,6 +144,6 @@ async function findAndLook(target: KillableTarget, filename: string): Promise<st
   }
 }
 
-function isEnough({ isProblemEnough = false }: KillOptions, { problems }: KillReport): boolean {
-  return isProblemEnough && problems.length > 0;
+function isEnough({ until }: KillOptions, { problems }: KillReport): boolean {
+  return until !== undefined && problems.some((problem) => until.test(problem));
 }
