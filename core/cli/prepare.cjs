@@ -56,10 +56,9 @@ async function ensureInstalled() {
   say(
     missing.length === 0
       ? 'The SQLite driver is missing: installing again.'
-      : 'Installing ' +
+      : 'Installing the packages of package-lock.json (missing: ' +
           missing.length +
-          ' packages from package-lock.json. ' +
-          'The SQLite driver may have to be compiled, which takes a minute or two.',
+          '). The SQLite driver may have to be compiled, which takes a minute or two.',
   );
   let result = await runNpm(['ci', '--include=dev', '--include=optional']);
   if (result.code !== 0 && compiler.length > 0 && /gyp|prebuild|node-gyp/i.test(result.output)) {

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, mkdir } from 'node:fs/promises';
+import { access, mkdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import {
   describeDatabase,
@@ -10,9 +10,10 @@ import {
 } from '../config.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import { describeError } from '../describe-error.ts';
+import { MemoryError } from '../errors.ts';
 import { listen, type ListeningServer } from '../http/server.ts';
 import { createMemoryService, type MemoryService } from '../index.ts';
-import { EXIT_FAILED, StartError } from './failure.ts';
+import { EXIT_FAILED, explainFailure, StartError } from './failure.ts';
 import { createLog } from './log.ts';
 import type { CommandContext } from './main.ts';
 import { claimDatabase, type Claim } from './owner.ts';
@@ -32,6 +33,8 @@ export async function start(context: CommandContext): Promise<void> {
   const log = createLog(values.logLevel);
   for (const warning of loaded.warnings) log.warn({}, warning);
   surviveStrayErrors(log);
+  // What is remembered about people is for this user's eyes: database, -wal and secrets alike.
+  process.umask(0o077);
 
   const database = describeDatabase(loaded);
   const secretsFile = placeOfSecrets(database, loaded.cwd);
@@ -57,14 +60,14 @@ export async function start(context: CommandContext): Promise<void> {
     adminSecret: secrets.adminSecret,
     log,
   });
-  await service.start();
+  await startOrExplain(service, database, loaded);
   const server = await listenOrExplain(service, loaded);
   const url = toUrl(server, loaded);
   await claim.announce(url);
   stopOnSignals({ service, server, claim, log });
 
   const lines = [`memory-service is ready: ${url}/admin`];
-  if (secrets.file !== null) lines.push(`The API key and the admin secret are in ${secrets.file}`);
+  if (secrets.file !== null) lines.push(`${namesOfKept(values)} in ${secrets.file}`);
   process.stdout.write(`${lines.join('\n')}\n`);
   log.info({ url, database: database.name }, 'ready');
 }
@@ -80,15 +83,52 @@ function placeOfSecrets({ filename }: Database, cwd: string): string {
     : join(dirname(filename), 'secrets.json');
 }
 
+/** What is given elsewhere is not what the file of secrets holds. */
+function namesOfKept({ apiKey, adminSecret }: LoadedConfig['values']): string {
+  if (apiKey !== null) return 'The admin secret is';
+  return adminSecret === null ? 'The API key and the admin secret are' : 'The API key is';
+}
+
 async function makeDirectory(directory: string, { origins }: LoadedConfig): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeFolders(directory);
     await access(directory, constants.W_OK | constants.X_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const setting = origins.databaseUrl.name || 'SERVICE_DATABASE_URL';
     throw new StartError(
       `${directory} cannot be written (${String(code)}): give this user the right to, or choose another place with ${setting}.`,
+      { cause: error },
+    );
+  }
+}
+
+// Not `recursive: true`: Node 20 never returns from it below /proc and its like.
+async function makeFolders(directory: string, isSecondTry = false): Promise<void> {
+  try {
+    await mkdir(directory, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return;
+    if (code !== 'ENOENT' || isSecondTry) throw error;
+    await makeFolders(dirname(directory));
+    await makeFolders(directory, true);
+  }
+}
+
+async function startOrExplain(
+  service: MemoryService,
+  { filename }: Database,
+  { origins }: LoadedConfig,
+): Promise<void> {
+  try {
+    await service.start();
+  } catch (error) {
+    const isStorage = error instanceof MemoryError && error.code.startsWith('STORAGE_');
+    if (!isStorage || filename === null) throw error;
+    const setting = origins.databaseUrl.name || 'SERVICE_DATABASE_URL';
+    throw new StartError(
+      `${filename} cannot be opened: ${explainFailure(error)} Choose another with ${setting}.`,
       { cause: error },
     );
   }

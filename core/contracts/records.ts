@@ -160,6 +160,8 @@ export interface AccessRecord {
   action: AccessAction;
   toolCallId: string | null;
   traceId: string | null;
+  /** The dream run that it was done in. */
+  runId: string | null;
   /** The revision that was written, or whose content was read. */
   revisionId: string | null;
   /** Place in a search result, from 1. */

@@ -256,6 +256,7 @@ export interface AccessFilter {
   action?: AccessAction | null;
   outcome?: AccessOutcome | null;
   traceId?: string | null;
+  runId?: string | null;
   toolCallId?: string | null;
   revisionId?: string | null;
   since?: number | null;

@@ -23,6 +23,7 @@ export interface AdminAccess {
   action: AccessAction;
   toolCallId: string | null;
   traceId: string | null;
+  runId: string | null;
   revisionId: string | null;
   rank: number | null;
   outcome: AccessOutcome;
@@ -44,6 +45,7 @@ export interface AccessListQuery extends PageQuery {
   action?: AccessAction | undefined;
   outcome?: AccessOutcome | undefined;
   traceId?: string | undefined;
+  runId?: string | undefined;
   toolCallId?: string | undefined;
   revisionId?: string | undefined;
   since?: string | undefined;
@@ -78,6 +80,7 @@ export function createAccessLog(storage: Storage, queue: WriteBehind): AccessLog
         action: query.action ?? null,
         outcome: query.outcome ?? null,
         traceId: query.traceId ?? null,
+        runId: query.runId ?? null,
         toolCallId: query.toolCallId ?? null,
         revisionId: query.revisionId ?? null,
         since: parseTimeOrNull(query.since, 'since'),
@@ -111,7 +114,7 @@ export function createAccessLog(storage: Storage, queue: WriteBehind): AccessLog
 
 /** An access row in the admin's form. */
 export function toAdminAccess(row: AccessRecord): AdminAccess {
-  const { id, actor, tool, action, toolCallId, traceId, revisionId, rank, outcome } = row;
+  const { id, actor, tool, action, toolCallId, traceId, runId, revisionId, rank, outcome } = row;
   return {
     id,
     at: toTime(row.at),
@@ -122,6 +125,7 @@ export function toAdminAccess(row: AccessRecord): AdminAccess {
     action,
     toolCallId,
     traceId,
+    runId,
     revisionId,
     rank,
     outcome,

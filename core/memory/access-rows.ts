@@ -33,6 +33,7 @@ function toAccessRow(ids: IdSource, facts: AccessFacts, call: ToolCall): AccessR
     tool: call.tool,
     toolCallId: call.toolCallId,
     traceId: call.trace.traceId,
+    runId: call.runId ?? null,
     revisionId: null,
     rank: null,
     outcome: 'ok',

@@ -245,6 +245,7 @@ export class Draft {
       action: 'write',
       toolCallId: this.#caller.toolCallId,
       traceId: this.#caller.traceId,
+      runId: this.#caller.runId,
       revisionId,
       rank: null,
       outcome: 'ok',

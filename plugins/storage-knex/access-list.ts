@@ -17,7 +17,7 @@ import { successorOf } from './text-range.ts';
 
 const EMPTY: PageResult<AccessRecord> = { items: [], next: null };
 
-type IdColumn = 'tool_call_id' | 'revision_id' | 'trace_id';
+type IdColumn = 'tool_call_id' | 'revision_id' | 'trace_id' | 'run_id';
 
 /** Access rows by id, walked along the narrowest index that the filter has. */
 export async function listAccess(
@@ -44,6 +44,7 @@ export async function listAccess(
     ['tool_call_id', filter.toolCallId],
     ['revision_id', filter.revisionId],
     ['trace_id', filter.traceId],
+    ['run_id', filter.runId],
   ] as const) {
     if (id === null || id === undefined) continue;
     const bytes = parseIdBytes(id);
@@ -144,6 +145,7 @@ const INDEXES = {
   tool_call_id: 'svc_access_log_tool_call',
   revision_id: 'svc_access_log_revision',
   trace_id: 'svc_access_log_trace',
+  run_id: 'svc_access_log_run',
   path: 'svc_access_log_file',
   // The table's own order.
   scope: null,
@@ -160,6 +162,7 @@ function chooseWalk(
 ): Exclude<keyof typeof INDEXES, 'shared'> {
   if (ids.has('tool_call_id')) return 'tool_call_id';
   if (ids.has('trace_id')) return 'trace_id';
+  if (ids.has('run_id')) return 'run_id';
   if (filter.path !== null && filter.path !== undefined && !ids.has('revision_id')) return 'path';
   if (ids.has('revision_id')) return 'revision_id';
   if (range.kind === 'scope') return 'scope';

@@ -52,7 +52,7 @@ export async function startCommand(options: CommandOptions): Promise<RunningComm
       throw new Error(`The command ended with ${String(code)}: ${stderr}`);
     }),
   ]);
-  const file = /are in (.*)$/m.exec(await launched.settledOutput())?.[1];
+  const file = /(?:are|is) in (.*)$/m.exec(await launched.settledOutput())?.[1];
   const kept =
     file === undefined ? {} : (JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>);
   return {

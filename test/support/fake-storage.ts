@@ -315,6 +315,7 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
               'action',
               'outcome',
               'traceId',
+              'runId',
               'toolCallId',
               'revisionId',
             ]) &&

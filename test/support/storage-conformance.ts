@@ -1333,6 +1333,7 @@ function logCases(): StorageCase[] {
           for (const path of ['f0', 'f1'])
             await write(storage, { scope, path }, 'x', { at: 1_700_000_000_000 });
         }
+        const run = makeId();
         const rows = Array.from({ length: 150 }, (_, index) => {
           const scope = (['u:user0', 'u:user1', 's', 'u:ghost'] as const)[index % 4] ?? 's';
           const isAbsent = scope === 'u:ghost' || index % 10 === 0;
@@ -1347,6 +1348,7 @@ function logCases(): StorageCase[] {
             outcome: isAbsent ? 'not_found' : index % 17 === 0 ? 'denied' : 'ok',
             toolCallId: index % 5 === 0 ? (calls[index % 2] ?? null) : null,
             traceId: index % 6 === 0 ? (traces[(index / 6) % 2] ?? null) : null,
+            runId: index % 7 === 0 ? run : null,
             revisionId: index % 4 === 0 ? (revisions[(index / 4) % 2] ?? null) : null,
             rank: index % 4 === 1 ? index : null,
           });
@@ -1389,6 +1391,8 @@ function logCases(): StorageCase[] {
           { toolCallId: 'call_1' },
           { traceId: traces[0] ?? null },
           { traceId: traces[1] ?? null, path: { scope: 'u:user0', path: 'f0' } },
+          { runId: run },
+          { runId: run, path: { scope: 'u:user0', path: 'f0' } },
           { revisionId: revisions[1] ?? null },
           { revisionId: revisions[0] ?? null, action: 'read', since: 1_700_000_000_400 },
           { since: 1_700_000_000_700 },
@@ -1485,6 +1489,7 @@ function accessMatches(row: AccessRecord, filter: AccessFilter): boolean {
     is(filter.action, row.action) &&
     is(filter.outcome, row.outcome) &&
     is(filter.traceId, row.traceId) &&
+    is(filter.runId, row.runId) &&
     is(filter.toolCallId, row.toolCallId) &&
     is(filter.revisionId, row.revisionId) &&
     row.at >= (filter.since ?? -Infinity) &&

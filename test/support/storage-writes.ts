@@ -142,6 +142,7 @@ export function decideWrite(
           {
             ...common,
             userId: toUserId(key.scope),
+            runId: null,
             id: makeId(),
             action: 'write',
             revisionId: id,
@@ -185,6 +186,7 @@ export function accessRow(scope: ScopeKey, more: Partial<AccessRecord> = {}): Ac
     action: 'read',
     toolCallId: null,
     traceId: null,
+    runId: null,
     revisionId: null,
     rank: null,
     outcome: 'ok',

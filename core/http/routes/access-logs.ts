@@ -27,6 +27,7 @@ export const accessSchema = Type.Object(
     action: actionSchema,
     toolCallId: nullable(Type.String()),
     traceId: nullable(Type.String()),
+    runId: nullable(Type.String({ description: 'The dream run that it was done in.' })),
     revisionId: nullable(
       Type.String({ description: 'The revision written, or the one whose content was read.' }),
     ),
@@ -46,6 +47,7 @@ const querySchema = Type.Object(
     action: Type.Optional(actionSchema),
     outcome: Type.Optional(outcomeSchema),
     traceId: filterText('In this trace.'),
+    runId: filterText('Done in this dream run.'),
     toolCallId: filterText('By this tool call.'),
     revisionId: filterText('That wrote or read this revision.'),
     ...sinceQuery,

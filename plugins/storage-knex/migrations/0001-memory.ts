@@ -128,6 +128,7 @@ export const memory: Migration = {
       { name: 'action', kind: 'key', length: 16 },
       toolCallId,
       traceId,
+      { name: 'run_id', kind: 'id', nullable: true },
       { name: 'revision_id', kind: 'id', nullable: true },
       integer('rank', { nullable: true }),
       { name: 'outcome', kind: 'key', length: 16 },
@@ -142,6 +143,9 @@ export const memory: Migration = {
     }),
     index('svc_access_log_trace', 'svc_access_log', ['trace_id', 'id'], {
       where: 'trace_id is not null',
+    }),
+    index('svc_access_log_run', 'svc_access_log', ['run_id', 'id'], {
+      where: 'run_id is not null',
     }),
     index('svc_access_log_revision', 'svc_access_log', ['revision_id', 'id'], {
       where: 'revision_id is not null',

@@ -56,6 +56,7 @@ it('--print-config shows what holds and where it came from, secrets masked, and 
   expect(stdout).toContain(
     'SERVICE_HSOT is not known and has no effect; did you mean SERVICE_HOST?',
   );
+  expect(stdout.trimEnd()).toMatch(/\?$/);
   expect(stdout).not.toContain('canary');
 });
 

@@ -66,6 +66,10 @@ describe('a first start', () => {
     expect(statSync(join(cwd, 'data')).mode & 0o777).toBe(0o700);
     expect(statSync(join(cwd, 'data/secrets.json')).mode & 0o777).toBe(0o600);
     expect(existsSync(join(cwd, 'data/memory.db'))).toBe(true);
+    // Also where the directory is open to others.
+    for (const name of readdirSync(join(cwd, 'data'))) {
+      expect([name, statSync(join(cwd, 'data', name)).mode & 0o077]).toEqual([name, 0]);
+    }
 
     const written = await call(command, 'memory_write', { path: 'user/a.md', content: 'tea' });
     expect(written.status).toBe(200);
@@ -165,6 +169,15 @@ describe('secrets', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
+  it.each([
+    ['The admin secret is', { SERVICE_API_KEY: strong() }],
+    ['The API key is', { SERVICE_ADMIN_SECRET: strong() }],
+  ])('of which one is given: %s in the file', async (words, env) => {
+    const command = await start({ env });
+    expect(command.stdout()).toContain(`\n${words} in ${join(cwd, 'data/secrets.json')}\n`);
+    expect((await call(command, 'memory_list', {})).status).toBe(200);
+  });
+
   it('that are good let it listen on every address', async () => {
     const command = await start({
       args: ['--host=0.0.0.0'],
@@ -199,6 +212,27 @@ describe('what cannot be', () => {
     );
   });
 
+  it('a directory where no directory can be', async () => {
+    const { code, stderr } = await runCommand({
+      cwd,
+      args: ['--port=0', '--database-url=sqlite:/proc/none/memory.db'],
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^memory-service: \/proc\/none cannot be written \(ENOENT\): .*\n$/);
+  });
+
+  it('a database that is a directory', async () => {
+    const { code, stderr } = await runCommand({
+      cwd,
+      args: ['--port=0', `--database-url=sqlite:${cwd}`],
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^memory-service: \S+ cannot be opened: .*SQLITE_CANTOPEN.* Choose another with --database-url\.\n$/,
+    );
+    expect(stderr).toContain(cwd);
+  });
+
   it('an address of another machine', async () => {
     const env = { SERVICE_API_KEY: strong(), SERVICE_ADMIN_SECRET: strong() };
     const { code, stderr } = await runCommand({ cwd, args: ['--host=192.0.2.1', '--port=0'], env });
@@ -214,6 +248,7 @@ describe('what cannot be', () => {
     });
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(stderr).toContain(`${join(cwd, 'notes.txt')} cannot be opened: `);
     expect(readFileSync(join(cwd, 'notes.txt'), 'utf8')).toMatch(/^not a database/);
   });
 

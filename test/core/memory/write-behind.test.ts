@@ -24,6 +24,7 @@ const row = (path = 'a.md'): AccessRecord => ({
   action: 'read',
   toolCallId: null,
   traceId: null,
+    runId: null,
   revisionId: null,
   rank: null,
   outcome: 'ok',
