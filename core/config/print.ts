@@ -11,7 +11,9 @@ export function printConfig(loaded: LoadedConfig): string {
   }
   const lines = alignColumns([['key', 'value', 'origin'], ...rows]);
   const where = file === null ? 'No config file.' : `Config file: ${file.path}`;
-  const warnings = loaded.warnings.map((warning) => `Warning: ${warning}${warning.endsWith('?') ? '' : '.'}`);
+  const warnings = loaded.warnings.map(
+    (warning) => `Warning: ${warning}${warning.endsWith('?') ? '' : '.'}`,
+  );
   return [...lines, '', where, ...warnings].join('\n');
 }
 

@@ -199,7 +199,9 @@ describe('the install', () => {
       npm_config_cache: join(root, 'cache'),
     });
     expect(status).toBe(1);
-    expect(stderr.split('\n')[0]).toMatch(/^Installing the packages of package-lock\.json \(missing: 1\)\. /);
+    expect(stderr.split('\n')[0]).toMatch(
+      /^Installing the packages of package-lock\.json \(missing: 1\)\. /,
+    );
     expect(stderr.trimEnd().split('\n').at(-1)).toBe(
       'npm cannot reach its registry: check the network or npm config get registry, then start again.',
     );
