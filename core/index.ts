@@ -3,12 +3,14 @@ import type Koa from 'koa';
 import type { Middleware } from 'koa';
 import type { MemoryServiceConfig } from './contracts/config.ts';
 import type { ToolRunner } from './contracts/tool.ts';
+import { checkConfig } from './config/check.ts';
 import { createCore } from './core.ts';
 import { createApp } from './http/app.ts';
 import { serviceRoutes } from './http/routes.ts';
 
 export type { MemoryServiceConfig } from './contracts/config.ts';
 export type { ToolDescription, ToolRequest, ToolResponse, ToolRunner } from './contracts/tool.ts';
+export { ConfigError } from './config/error.ts';
 export { ERROR_CODES, MemoryError } from './errors.ts';
 export type { ErrorBody, ErrorCode } from './errors.ts';
 
@@ -35,7 +37,7 @@ export interface MemoryService {
 
 /**
  * Makes a memory service. It reads no environment, prints nothing, installs no signal handler, and
- * opens nothing before it is used.
+ * opens nothing before it is used. Throws a `ConfigError` for a value that is not allowed.
  *
  * @example
  * import { createMemoryService } from 'memory-service';
@@ -49,6 +51,7 @@ export interface MemoryService {
  * await service.close();
  */
 export function createMemoryService(config: MemoryServiceConfig): MemoryService {
+  checkConfig(config);
   const core = createCore(config);
   const http = createApp(core, serviceRoutes(core));
   return {
