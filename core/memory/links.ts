@@ -17,23 +17,34 @@ export function findLinks(text: string, from: string): string[] {
   return [...new Set(paths.filter((path) => path !== null))];
 }
 
-/** Walked by hand: brackets without their end would make an expression go over the text again. */
-function* listInlineTargets(text: string): Generator<string> {
-  for (let at = text.indexOf(']('); at !== -1; at = text.indexOf('](', at + 2)) {
-    const lineEnd = text.indexOf('\n', at);
-    const end = text.indexOf(')', at);
-    if (end === -1) return;
-    if (lineEnd === -1 || end < lineEnd) yield text.slice(at + 2, end);
-  }
+function listInlineTargets(text: string): string[] {
+  return listBetween(text, '](', ')');
 }
 
-function* listWikiTargets(text: string): Generator<string> {
-  for (let at = text.indexOf('[['); at !== -1; at = text.indexOf('[[', at + 2)) {
-    const end = text.indexOf(']]', at);
-    if (end === -1) return;
-    const target = text.slice(at + 2, end).split('|', 1)[0] ?? '';
-    if (!target.includes('\n')) yield target.endsWith('.md') ? target : `${target}.md`;
+function listWikiTargets(text: string): string[] {
+  return listBetween(text, '[[', ']]').map((inner) => {
+    const target = inner.split('|', 1)[0] ?? '';
+    return target.trim() === '' || target.endsWith('.md') ? target : `${target}.md`;
+  });
+}
+
+/**
+ * What stands between the two in a line, the innermost of nested ones. Walked by hand, and never
+ * over a text again: brackets without their end would make an expression do so.
+ */
+function listBetween(text: string, open: string, close: string): string[] {
+  const found: string[] = [];
+  for (const line of text.split('\n')) {
+    let from = 0;
+    for (;;) {
+      const first = line.indexOf(open, from);
+      const end = first === -1 ? -1 : line.indexOf(close, first + open.length);
+      if (end === -1) break;
+      found.push(line.slice(line.lastIndexOf(open, end - open.length) + open.length, end));
+      from = end + close.length;
+    }
   }
+  return found;
 }
 
 function resolve(target: string, from: string): string | null {

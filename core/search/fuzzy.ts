@@ -53,8 +53,12 @@ const MIN_LENGTH = 3;
 /** Words of this length may have two slips, shorter ones one. */
 const TWO_SLIPS_LENGTH = 8;
 
+/** A word whose stem is too short is looked for as it was written. */
 function wordsOf(query: SearchQuery): QueryUnit[] {
-  return query.units.filter(({ kind, terms }) => kind === 'word' && isLong(terms[0] ?? ''));
+  return query.units.flatMap((unit) => {
+    const terms = unit.terms.filter(isLong);
+    return unit.kind === 'word' && terms.length > 0 ? [{ ...unit, terms }] : [];
+  });
 }
 
 function isLong(word: string): boolean {

@@ -5,12 +5,14 @@ import type { SpanAttributes } from '../contracts/records.ts';
  * sizes, versions, model names and token counts. What is not named here is not recorded.
  */
 const COUNTS_AND_FLAGS = new Set([
+  'behind',
   'bytes',
   'candidates',
   'created',
   'dimensions',
   'edits',
   'files',
+  'fuzzy',
   'hits',
   'inputTokens',
   'lines',

@@ -1,0 +1,236 @@
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { Logger } from '../../../core/contracts/plugin.ts';
+import type { IndexStore } from '../../../core/contracts/storage.ts';
+import type { FoundPassage } from '../../../core/contracts/tool.ts';
+import type { Core } from '../../../core/core.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import { createIndexer } from '../../../core/memory/indexer.ts';
+import { TOKENISER_VERSION } from '../../../core/search/tokenise.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { gateIndex } from '../../support/gated-index.ts';
+import { quiet } from '../../support/quiet-log.ts';
+import { withRawSql } from '../../support/raw-sql.ts';
+import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+
+const write = (core: Core, userId: string, file: string, content: string) =>
+  call(core, userId, 'memory_write', { path: file, content });
+
+const find = async (core: Core, userId: string, query: string) =>
+  (await call<{ results: FoundPassage[] }>(core, userId, 'memory_find', { query, explain: true }))
+    .result.results;
+
+async function openFile(more: { log?: Logger } = {}) {
+  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const gate = gateIndex(sqlite({ filename }));
+  const core = await openCore({ storage: gate.storage, ...more });
+  const index = async () => {
+    gate.isOpen = true;
+    await core.indexer.drain();
+    gate.isOpen = false;
+  };
+  return {
+    core,
+    gate,
+    index,
+    raw: (sql: string) => withRawSql(filename, 'sqlite3', (c) => c.run(sql, [])),
+  };
+}
+
+const withoutTime = ({ updatedAt: _, ...found }: FoundPassage) => found;
+
+/** Until it is so: what runs in the background has no other way to be seen. */
+async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
+  for (let poll = 0; poll < 1_000; poll += 1) {
+    if (await isSo()) return;
+    await sleep(10);
+  }
+  throw new Error('It did not come to that.');
+}
+
+describe('the indexer', () => {
+  it('brings the index up to date behind the writes, by itself', async () => {
+    const core = await openCore();
+    for (let n = 0; n < 100; n += 1) await write(core, `u${n % 3}`, `user/${n}.md`, `tea ${n}`);
+    await until(async () => (await core.storage.files.countBehind()) === 0);
+    const [first] = await find(core, 'u1', 'tea 40');
+    expect(first?.path).toBe('user/40.md');
+  });
+
+  it('indexes anew in the background what another tokeniser indexed, and finds are right meanwhile', async () => {
+    const { core, gate, index, raw } = await openFile();
+    const texts = { 'user/a.md': '- green tea', 'user/b.md': '- black tea, green cup' };
+    for (const [file, content] of Object.entries(texts)) await write(core, 'twin', file, content);
+    const expected = (await find(core, 'twin', 'green tea')).map(withoutTime);
+    // What an older version left has other terms at other places: as of a text that is not there.
+    for (const file of Object.keys(texts))
+      await write(core, 'alice', file, '- tee, grün\n\n- Tasse');
+    await write(core, 'bob', 'user/b.md', '- black tea\n');
+    await index();
+    for (const [file, content] of Object.entries(texts)) {
+      await raw(
+        `update svc_content set content = '${content}' where (scope_id, file_no) in (select scope_id,` +
+          ` file_no from svc_file join svc_scope using (scope_id) where scope = 'u:alice'` +
+          ` and path = '${file.slice(5)}')`,
+      );
+    }
+    await raw(`update svc_file set hash = randomblob(32)`);
+    await raw(`update svc_index_doc set tokeniser_version = ${TOKENISER_VERSION + 1}`);
+    await raw(`update svc_index_state set tokeniser_version = ${TOKENISER_VERSION + 1}`);
+    const found = async () => (await find(core, 'alice', 'green tea')).map(withoutTime);
+    expect(await found()).toEqual(expected);
+    core.indexer.refresh();
+    await index();
+    expect(await found()).toEqual(expected);
+    expect(await core.storage.files.countBehind()).toBe(0);
+    // Now from the rows alone.
+    const versions = await gate.storage.index.snapshot((view) =>
+      view.open(['u:alice', 'u:bob'], []),
+    );
+    expect(versions.map(({ state }) => state.tokeniserVersion)).toEqual([
+      TOKENISER_VERSION,
+      TOKENISER_VERSION,
+    ]);
+  });
+
+  it('keeps finds right while only some files of a scope are of this tokeniser', async () => {
+    const { core, index, raw } = await openFile();
+    await write(core, 'alice', 'user/a.md', '- green tea\n');
+    await write(core, 'alice', 'user/b.md', '- green cup\n');
+    await index();
+    await raw(
+      `update svc_index_doc set tokeniser_version = ${TOKENISER_VERSION + 1} where file_no =` +
+        ` (select min(file_no) from svc_index_doc)`,
+    );
+    await write(core, 'alice', 'user/b.md', '- green cup of tea\n');
+    await index();
+    expect((await find(core, 'alice', 'green tea')).map((found) => found.path).toSorted()).toEqual([
+      'user/a.md',
+      'user/b.md',
+    ]);
+  });
+
+  it('tries again what storage refused, and says so', async () => {
+    const warnings: string[] = [];
+    const log: Logger = { ...quiet, warn: (_, message) => void warnings.push(message) };
+    const { core, gate } = await openFile({ log });
+    gate.fates = ['lost', 'unheard'];
+    gate.isOpen = true;
+    await write(core, 'alice', 'user/a.md', 'tea\n');
+    await write(core, 'bob', 'user/a.md', 'tea\n');
+    await until(async () => (await core.storage.files.countBehind()) === 0);
+    expect(warnings).toContain('the search index could not be updated');
+    expect(await find(core, 'alice', 'tea')).toHaveLength(1);
+  });
+
+  it('leaves what was written meanwhile for its next round', async () => {
+    const { core, gate, index } = await openFile();
+    await write(core, 'alice', 'user/a.md', 'tea\n');
+    const tasks = gate.storage.index.tasks.bind(gate.storage.index);
+    let isFirst = true;
+    gate.storage.index.tasks = async (limit) => {
+      const list = await tasks(limit);
+      if (isFirst && list.length > 0) {
+        isFirst = false;
+        await write(core, 'alice', 'user/a.md', 'coffee\n');
+      }
+      return list;
+    };
+    await index();
+    expect(await find(core, 'alice', 'tea')).toEqual([]);
+    expect(await find(core, 'alice', 'coffee')).toHaveLength(1);
+    expect(await core.storage.files.countBehind()).toBe(0);
+  });
+
+  it('is not missed by what is written while it looks', async () => {
+    const { index } = fakeStore();
+    // The first look takes longer than the delay of the wake that comes in the middle of it.
+    let finishLook: (() => void) | null = null;
+    let looks = 0;
+    const store = index({
+      tasks: () => {
+        looks += 1;
+        return looks > 1
+          ? Promise.resolve([])
+          : new Promise((done) => (finishLook = () => done([])));
+      },
+    });
+    const indexer = createIndexer({ store, log: quiet });
+    indexer.wake();
+    await until(() => finishLook !== null);
+    indexer.wake();
+    await sleep(60);
+    finishLook!();
+    await until(() => looks === 2);
+    await indexer.stop();
+  });
+
+  it('works off a scope that is damaged when it drains, too', async () => {
+    const { core, gate, index, raw } = await openFile();
+    await write(core, 'alice', 'user/a.md', 'green tea\n');
+    await write(core, 'alice', 'user/b.md', 'black tea\n');
+    await index();
+    await raw(`update svc_posting set postings = x'ff' where term = 'tea'`);
+    await write(core, 'alice', 'user/a.md', 'green cup\n');
+    await index();
+    expect(await core.storage.files.countBehind()).toBe(0);
+    expect((await find(core, 'alice', 'tea')).map((found) => found.path)).toEqual(['user/b.md']);
+    expect(gate.fates).toEqual([]);
+  });
+
+  it('makes everything anew, scope by scope, and tells how far it is', async () => {
+    const { core, gate, index, raw } = await openFile();
+    for (let n = 0; n < 12; n += 1) await write(core, `u${n % 4}`, `user/${n}.md`, `tea ${n}\n`);
+    await index();
+    await raw(`delete from svc_posting where term = 'tea'`);
+    expect(await find(core, 'u1', 'tea')).toEqual([]);
+    const told: [number, number][] = [];
+    gate.isOpen = true;
+    await core.indexer.reindex((done, total) => told.push([done, total]));
+    expect(told).toEqual([0, 3, 6, 9, 12].map((done) => [done, 12]));
+    expect(await core.storage.files.countBehind()).toBe(0);
+    expect(await find(core, 'u1', 'tea')).toHaveLength(3);
+  });
+
+  it('ends within its step when it is stopped, a reindex too', async () => {
+    const { index } = fakeStore();
+    let forgotten = 0;
+    const store = index({
+      scopes: (after) => {
+        const from = after === null ? 0 : Number(after.slice(2));
+        return Promise.resolve(
+          [{ scope: `u:${from + 1}` as const, files: 1 }].slice(from >= 900 ? 1 : 0),
+        );
+      },
+      forget: async () => {
+        forgotten += 1;
+        if (forgotten === 3) void indexer.stop();
+        return await Promise.resolve(1);
+      },
+    });
+    const indexer = createIndexer({ store, log: quiet });
+    await expect(indexer.reindex()).rejects.toBeInstanceOf(MemoryError);
+    await indexer.stop();
+    expect(forgotten).toBe(3);
+    // And nothing begins after it.
+    indexer.wake();
+    indexer.rebuild('s');
+    await sleep(50);
+    expect(forgotten).toBe(3);
+  });
+});
+
+/** An index of nothing, for what has to happen in a moment that no database can be kept in. */
+function fakeStore() {
+  const unused = () => Promise.reject(new Error('Not used.'));
+  const empty: IndexStore = {
+    snapshot: unused,
+    tasks: () => Promise.resolve([]),
+    update: unused,
+    markBehind: () => Promise.resolve(0),
+    forget: () => Promise.resolve(0),
+    scopes: () => Promise.resolve([]),
+  };
+  return { index: (part: Partial<IndexStore>): IndexStore => ({ ...empty, ...part }) };
+}
