@@ -38,7 +38,9 @@ export function compileSchema<T>(schema: JsonSchema): (value: unknown) => T {
       validateAll(value);
       errors = validateAll.errors ?? errors;
     }
-    throw invalidRequest(errors.slice(0, ISSUE_LIMIT).map(toIssue));
+    // `if` only says that its `then` or `else` failed, which says why by itself.
+    const faults = errors.filter(({ keyword }) => keyword !== 'if');
+    throw invalidRequest((faults.length > 0 ? faults : errors).slice(0, ISSUE_LIMIT).map(toIssue));
   };
 }
 
@@ -55,25 +57,57 @@ function hasAtMost(limit: number, value: unknown): boolean {
   return true;
 }
 
-function toIssue({ keyword, instancePath, message, params }: ErrorObject): SchemaIssue {
-  const { missingProperty, additionalProperty, unevaluatedProperty, allowedValues, allowedValue } =
-    params as Record<string, unknown>;
-  switch (keyword) {
+function toIssue(error: ErrorObject): SchemaIssue {
+  const { instancePath, params } = error;
+  const { missingProperty, additionalProperty, unevaluatedProperty } = params as Record<
+    string,
+    unknown
+  >;
+  switch (error.keyword) {
     case 'required':
       return { path: toPointer(instancePath, missingProperty), message: 'is required' };
     case 'additionalProperties':
       return { path: toPointer(instancePath, additionalProperty), message: 'is not known' };
     case 'unevaluatedProperties':
       return { path: toPointer(instancePath, unevaluatedProperty), message: 'is not known' };
-    case 'enum': {
-      const allowed = (allowedValues as unknown[]).map((value) => JSON.stringify(value));
-      return { path: instancePath, message: `must be one of ${allowed.join(', ')}` };
-    }
-    case 'const':
-      return { path: instancePath, message: `must be ${JSON.stringify(allowedValue)}` };
     default:
-      return { path: instancePath, message: message ?? 'is not valid' };
+      return { path: instancePath, message: describeFault(error) };
   }
+}
+
+function describeFault({ keyword, message, params }: ErrorObject): string {
+  const { allowedValues, allowedValue, limit, type, format } = params as Record<string, unknown>;
+  switch (keyword) {
+    case 'enum':
+      return `must be one of ${(allowedValues as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`;
+    case 'const':
+      return `must be ${JSON.stringify(allowedValue)}`;
+    case 'type':
+      return `must be ${nameTypes(type as string | readonly string[])}`;
+    case 'minLength':
+      return limit === 1 ? 'must not be empty' : `must have at least ${String(limit)} characters`;
+    case 'maxLength':
+      return `must have at most ${String(limit)} characters`;
+    case 'minItems':
+      return limit === 1 ? 'must not be empty' : `must have at least ${String(limit)} items`;
+    case 'maxItems':
+      return `must have at most ${String(limit)} items`;
+    case 'minimum':
+      return `must be at least ${String(limit)}`;
+    case 'maximum':
+      return `must be at most ${String(limit)}`;
+    case 'format':
+      if (format === 'date-time') return 'must be a time as in 2026-01-31T12:00:00Z';
+  }
+  return message ?? 'is not valid';
+}
+
+/** `a string`, `an integer or null`. */
+function nameTypes(types: string | readonly string[]): string {
+  const names = typeof types === 'string' ? [types] : types;
+  return names
+    .map((name) => (name === 'null' ? name : `${/^[aio]/.test(name) ? 'an' : 'a'} ${name}`))
+    .join(' or ');
 }
 
 /** RFC 6901, with the name of a member cut where the caller chose an endless one. */

@@ -48,20 +48,21 @@ describe('compileSchema', () => {
       { path: 'a', edits: [{ oldText: 'a', newText: 'b', all: true }] },
       [{ path: '/edits/0/all', message: 'is not known' }],
     ],
-    ['another type', { path: 7 }, [{ path: '/path', message: 'must be string' }]],
+    ['another type', { path: 7 }, [{ path: '/path', message: 'must be a string' }]],
     [
       'a number as text',
       { path: 'a', limit: '5' },
-      [{ path: '/limit', message: 'must be integer' }],
+      [{ path: '/limit', message: 'must be an integer' }],
     ],
-    ['a fraction', { path: 'a', limit: 1.5 }, [{ path: '/limit', message: 'must be integer' }]],
-    ['too little', { path: 'a', limit: 0 }, [{ path: '/limit', message: 'must be >= 1' }]],
-    ['too much', { path: 'a', limit: 501 }, [{ path: '/limit', message: 'must be <= 500' }]],
+    ['a fraction', { path: 'a', limit: 1.5 }, [{ path: '/limit', message: 'must be an integer' }]],
+    ['too little', { path: 'a', limit: 0 }, [{ path: '/limit', message: 'must be at least 1' }]],
+    ['too much', { path: 'a', limit: 501 }, [{ path: '/limit', message: 'must be at most 500' }]],
     [
       'a text that is too long',
       { path: 'a'.repeat(11) },
-      [{ path: '/path', message: 'must NOT have more than 10 characters' }],
+      [{ path: '/path', message: 'must have at most 10 characters' }],
     ],
+    ['a text that is empty', { path: '' }, [{ path: '/path', message: 'must not be empty' }]],
     [
       'a word that is not of the list',
       { path: 'a', order: 'up' },
@@ -75,11 +76,11 @@ describe('compileSchema', () => {
     [
       'a time that is none',
       { path: 'a', at: 'now' },
-      [{ path: '/at', message: 'must match format "date-time"' }],
+      [{ path: '/at', message: 'must be a time as in 2026-01-31T12:00:00Z' }],
     ],
-    ['an array', [], [{ path: '', message: 'must be object' }]],
-    ['null', null, [{ path: '', message: 'must be object' }]],
-    ['nothing', undefined, [{ path: '', message: 'must be object' }]],
+    ['an array', [], [{ path: '', message: 'must be an object' }]],
+    ['null', null, [{ path: '', message: 'must be an object' }]],
+    ['nothing', undefined, [{ path: '', message: 'must be an object' }]],
   ])('names where it stands and what is wrong: %s', (_, value, issues) => {
     const refused = refusal(value);
     expect(refused).toMatchObject({ code: 'INVALID_REQUEST', status: 400 });
@@ -88,9 +89,27 @@ describe('compileSchema', () => {
     expect(refused.message).toBe(`${path === '' ? 'The value' : path} ${message}.`);
   });
 
+  it('names each type of a union, and a fault of a branch without the branch', () => {
+    const schema: JsonSchema = {
+      type: 'object',
+      properties: { id: { type: ['integer', 'null'] }, name: {} },
+      if: { properties: { id: {} }, required: ['id'] },
+      else: { properties: { name: {} }, required: ['name'] },
+    };
+    const issues = (value: unknown) => {
+      try {
+        compileSchema(schema)(value);
+      } catch (error) {
+        return (error as MemoryError).details?.['issues'];
+      }
+    };
+    expect(issues({ id: 'x' })).toEqual([{ path: '/id', message: 'must be an integer or null' }]);
+    expect(issues({})).toEqual([{ path: '/name', message: 'is required' }]);
+  });
+
   it('writes paths as JSON pointers do, also for members that are not known', () => {
     expect(issuesOf({ path: 'a', 'a/b~c': 'x' })).toEqual([
-      { path: '/a~1b~0c', message: 'must be integer' },
+      { path: '/a~1b~0c', message: 'must be an integer' },
     ]);
     expect(issuesOf({ path: 'a', 'x/y~z': 1 })).toEqual([
       { path: '/x~1y~0z', message: 'is not known' },
@@ -131,7 +150,7 @@ describe('compileSchema', () => {
     const edits = Array.from({ length: 500_000 }, () => 0);
     const refused = refusal({ path: 'a', edits });
     expect(refused.details?.['issues']).toEqual([
-      { path: '/edits', message: 'must NOT have more than 100 items' },
+      { path: '/edits', message: 'must have at most 100 items' },
     ]);
   });
 
