@@ -138,10 +138,12 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       try {
         await withinLimit(() => plugin.setup(host), limits.hookMs, 'setup', log);
       } catch (error) {
-        if (error instanceof MemoryError) throw error;
-        throw new MemoryError('INTERNAL', `The plugin ${plugin.name} failed in setup.`, {
-          cause: error,
-        });
+        const named = `The plugin ${plugin.name}`;
+        if (!(error instanceof MemoryError)) {
+          throw new MemoryError('INTERNAL', `${named} failed in setup.`, { cause: error });
+        }
+        if (error.message.startsWith(named)) throw error;
+        throw new MemoryError(error.code, `${named}: ${error.message}`, { cause: error.cause });
       } finally {
         isSettingUp = false;
       }
@@ -272,6 +274,9 @@ function guardTool(
   log: Logger,
   limitMs: number,
 ): ToolDefinition {
+  if (typeof tool.run !== 'function') {
+    throw invalid(plugin, `the tool ${JSON.stringify(tool.name)} has no run function`);
+  }
   if (!TOOL_NAME.test(tool.name)) {
     throw invalid(
       plugin,

@@ -95,7 +95,7 @@ describe('what stops the start', () => {
     [
       'options of a wrong type',
       { options: { port: 'x' }, optionsSchema },
-      /toy: \/port must be integer/,
+      /toy: \/port must be an integer/,
     ],
     ['options that are missing', { optionsSchema }, /port/],
     ['an unknown option', { options: { port: 1, prot: 2 }, optionsSchema }, /\/prot is not known/],
@@ -127,11 +127,18 @@ describe('what stops the start', () => {
   });
 
   it('a tool whose name is taken, or is no name', async () => {
-    expect((await refusal(plugin((host) => host.addTool(tool('memory_read'))))).message).toContain(
-      'memory_read',
+    expect((await refusal(plugin((host) => host.addTool(tool('memory_read'))))).message).toBe(
+      'The plugin toy: There is a tool memory_read already.',
     );
     expect((await refusal(plugin((host) => host.addTool(tool('no name'))))).message).toContain(
       '"no name"',
+    );
+  });
+
+  it('a tool that cannot run', async () => {
+    const idle = tool('idle', { run: undefined as unknown as ToolDefinition['run'] });
+    expect((await refusal(plugin((host) => host.addTool(idle)))).message).toBe(
+      'The plugin toy: the tool "idle" has no run function.',
     );
   });
 });
@@ -331,7 +338,7 @@ describe('a plugin that hangs', () => {
   it('in setup stops the start', async () => {
     const { hooks } = await hanging(forever);
     const error = await failure(hooks.setUp());
-    expect(error.message).toBe("A plugin's setup took longer than 20 ms.");
+    expect(error.message).toBe("The plugin toy: A plugin's setup took longer than 20 ms.");
   });
 
   it('in a hook is left behind', async () => {
