@@ -154,7 +154,7 @@ function countKeys(value: object, depth: number, before: number): number {
 
 function tooLarge(maxBytes: number): MemoryError {
   return new MemoryError('PAYLOAD_TOO_LARGE', `A body has at most ${maxBytes} bytes.`, {
-    details: { limit: 'maxBodyBytes', max: maxBytes },
+    details: { limit: maxBytes },
   });
 }
 

@@ -44,8 +44,10 @@ function titleOf({ path, content }: IndexedFile): string {
 }
 
 function toLlmsText(pages: readonly DocsPage[], basePath: string): string {
-  // Brackets would end a link's text early.
-  const links = pages.map(({ title, url }) => `- [${title.replaceAll(/[[\]]/g, '')}](${url})`);
+  // Pages at the top lead to the others. Brackets would end a link's text early.
+  const isTop = ({ path }: DocsPage) => !path.includes('/');
+  const sorted = [...pages.filter(isTop), ...pages.filter((page) => !isTop(page))];
+  const links = sorted.map(({ title, url }) => `- [${title.replaceAll(/[[\]]/g, '')}](${url})`);
   return [
     '# memory-service',
     '',

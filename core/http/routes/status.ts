@@ -100,16 +100,25 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           startedAt: toTime(core.startedAt),
           uptimeMs: Math.max(0, core.now() - core.startedAt),
           storage: described,
-          model: toPart(parts.model, 'Set SERVICE_MODEL_PROVIDER and its settings.'),
-          embedder: toPart(parts.embedder, 'Set SERVICE_EMBEDDING_PROVIDER and its settings.'),
+          model: toPart(
+            parts.model,
+            'Set SERVICE_MODEL_PROVIDER to a plugin of yours; the service brings none yet.',
+          ),
+          embedder: toPart(
+            parts.embedder,
+            'Set SERVICE_EMBEDDING_PROVIDER to a plugin of yours; the service brings none yet.',
+          ),
           exporters: {
             configured: parts.exporters.length > 0,
             names: [...parts.exporters],
-            hint: hintUnless(parts.exporters.length > 0, 'Set OTEL_EXPORTER_OTLP_ENDPOINT.'),
+            hint: hintUnless(
+              parts.exporters.length > 0,
+              'Add one with a plugin (host.addExporter); the service brings none yet.',
+            ),
           },
           scheduler: {
             configured: settings.dream.enabled,
-            hint: hintUnless(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
+            hint: hintUnless(settings.dream.enabled, 'Dreaming comes with a later version.'),
           },
           toolsApi: {
             configured: settings.apiKeys.length > 0,

@@ -109,7 +109,7 @@ describe('a body', () => {
       expect(answer.status).toBe(413);
       expect(answer.json.error).toMatchObject({
         code: 'PAYLOAD_TOO_LARGE',
-        details: { max: MAX_BYTES },
+        details: { limit: MAX_BYTES },
       });
     }
     const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`;

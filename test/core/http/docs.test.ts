@@ -85,6 +85,9 @@ describe('the docs', () => {
     expect(headers['content-type']).toBe('text/plain; charset=utf-8');
     expect(text).toContain('- [Start here](/memory/v1/docs/start.md)');
     expect(text).toContain('/memory/v1/openapi.json');
+    // Where a reader begins comes first, whatever the alphabet says.
+    const links = text.split('\n').filter((line) => line.startsWith('- ['));
+    expect(links[0]).toContain('/start.md');
   });
 
   it('are read once: what appears later is not served', async () => {
