@@ -67,15 +67,28 @@ function noteTool(folder, host) {
       const day = new Date(host.now()).toISOString().slice(0, 10);
       const path = `user/${folder}/${day}.md`;
       const line = `- ${text}\n`;
-      try {
-        const { version } = await files.patch({ path, append: { text: line } }, call);
-        return { path, version };
-      } catch (error) {
-        if (!(error instanceof MemoryError) || error.code !== 'FILE_NOT_FOUND') throw error;
-      }
-      const { version } = await files.write({ path, content: `# ${day}\n\n${line}` }, call);
+      const append = () => files.patch({ path, append: { text: line } }, call);
+      // Version 0: only if nobody began the page in the meantime. Then its notes stay.
+      const begin = () => files.write({ path, content: `# ${day}\n\n${line}`, ifVersion: 0 }, call);
+      const { version } = await append()
+        .catch(upon('FILE_NOT_FOUND', begin))
+        .catch(upon('VERSION_CONFLICT', append));
       return { path, version };
     },
+  };
+}
+
+/**
+ * Goes on with `next` after an error of that code, and throws any other.
+ *
+ * @template T
+ * @param {string} code
+ * @param {() => Promise<T>} next
+ */
+function upon(code, next) {
+  return (/** @type {unknown} */ error) => {
+    if (error instanceof MemoryError && error.code === code) return next();
+    throw error;
   };
 }
 // #endregion
