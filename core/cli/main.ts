@@ -25,6 +25,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'Serve the tools API, the admin API and the console. The default.',
     load: async () => (await import('./start.ts')).start,
   },
+  reindex: {
+    summary: 'Make the search index anew, with progress; asks the server when one is running.',
+    load: async () => (await import('./reindex.ts')).reindex,
+  },
 };
 
 /**

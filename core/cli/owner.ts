@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Database } from '../config.ts';
 import { importPlugin } from '../config/factories.ts';
 import { MemoryError } from '../errors.ts';
@@ -13,6 +14,10 @@ export interface Claim {
 /** What storage-sqlite exports beside its factory; found by name, as every plugin is. */
 interface OwnerModule {
   claimOwner(filename: string, options: { address: string; driver?: unknown }): Promise<Claim>;
+  readOwner(
+    filename: string,
+    options: { driver?: unknown },
+  ): Promise<{ address: string; pid: number } | null>;
 }
 
 /**
@@ -21,8 +26,7 @@ interface OwnerModule {
  */
 export async function claimDatabase({ name, filename, driver }: Database): Promise<Claim> {
   if (name !== 'sqlite' || filename === null) return NO_CLAIM;
-  const lookup = { directory: process.cwd(), origin: 'SERVICE_DATABASE_URL' };
-  const { claimOwner } = (await importPlugin('storage-sqlite', lookup)) as unknown as OwnerModule;
+  const { claimOwner } = await importOwner();
   const options = { address: 'starting', ...(driver === undefined ? {} : { driver }) };
   try {
     return await claimOwner(filename, options);
@@ -35,6 +39,24 @@ export async function claimDatabase({ name, filename, driver }: Database): Promi
       { cause: error },
     );
   }
+}
+
+/**
+ * The address of the server that has the database file open; `null` when there is none, or no file.
+ * Throws a `StartError` while that server is still starting.
+ */
+export async function findServer({ name, filename, driver }: Database): Promise<string | null> {
+  if (name !== 'sqlite' || filename === null || !existsSync(filename)) return null;
+  const { readOwner } = await importOwner();
+  const owner = await readOwner(filename, driver === undefined ? {} : { driver });
+  if (owner === null) return null;
+  if (owner.address.startsWith('http')) return owner.address;
+  throw new StartError(`A server is starting on ${filename}: try again when it is ready.`);
+}
+
+async function importOwner(): Promise<OwnerModule> {
+  const lookup = { directory: process.cwd(), origin: 'SERVICE_DATABASE_URL' };
+  return (await importPlugin('storage-sqlite', lookup)) as unknown as OwnerModule;
 }
 
 const NO_CLAIM: Claim = {

@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmod, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { BlockList, isIP } from 'node:net';
-import { dirname } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { ConfigError } from '../config/error.ts';
 
 /** The secrets that the service starts with. */
@@ -56,6 +56,13 @@ export async function decideSecrets(
     file: null,
     warnings: [],
   };
+}
+
+/** Where generated secrets are kept: beside the database, or where the default one would be. */
+export function placeOfSecrets(filename: string | null, cwd: string): string {
+  return filename === null
+    ? resolve(cwd, 'data', 'secrets.json')
+    : join(dirname(filename), 'secrets.json');
 }
 
 /** Whether only this machine can reach the address. A name is one only when it is `localhost`. */

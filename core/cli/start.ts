@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import {
   describeDatabase,
   loadConfig,
@@ -17,7 +17,7 @@ import { EXIT_FAILED, explainFailure, StartError } from './failure.ts';
 import { createLog } from './log.ts';
 import type { CommandContext } from './main.ts';
 import { claimDatabase, type Claim } from './owner.ts';
-import { decideSecrets, isLoopback } from './secrets.ts';
+import { decideSecrets, isLoopback, placeOfSecrets } from './secrets.ts';
 
 /** How long a shutdown may take in all, and how much of it requests under way may have. */
 const SHUTDOWN_MS = 25_000;
@@ -37,7 +37,7 @@ export async function start(context: CommandContext): Promise<void> {
   process.umask(0o077);
 
   const database = describeDatabase(loaded);
-  const secretsFile = placeOfSecrets(database, loaded.cwd);
+  const secretsFile = placeOfSecrets(database.filename, loaded.cwd);
   const decide = () =>
     decideSecrets(values, { host: values.host, database: database.name, file: secretsFile });
   // What is refused is refused before anything is written; what is written, under the claim.
@@ -74,13 +74,6 @@ export async function start(context: CommandContext): Promise<void> {
 
 function isInMemory({ values, file }: LoadedConfig): boolean {
   return file?.parts.storage === undefined && values.databaseUrl === 'sqlite::memory:';
-}
-
-/** Beside the database; where the default one would be, when it is no file. */
-function placeOfSecrets({ filename }: Database, cwd: string): string {
-  return filename === null
-    ? resolve(cwd, 'data', 'secrets.json')
-    : join(dirname(filename), 'secrets.json');
 }
 
 /** What is given elsewhere is not what the file of secrets holds. */

@@ -1,7 +1,7 @@
 import type { MemoryServiceConfig } from '../contracts/config.ts';
 import { ConfigError } from './error.ts';
 import { parseSetting } from './parse.ts';
-import { SETTING_KEYS, type SettingKey } from './settings.ts';
+import { SETTING_KEYS, type SettingKey, settingOf } from './settings.ts';
 
 /** Settings of the process around a service: what `createMemoryService` takes none of. */
 const OF_THE_COMMAND = new Set<SettingKey>([
@@ -32,7 +32,8 @@ export function checkConfig(config: MemoryServiceConfig): void {
     if (OF_THE_COMMAND.has(key) || key.startsWith('model.') || key.startsWith('embedder.'))
       continue;
     const value = lookUp(config, key.split('.'));
-    if (value === undefined || value === null) continue;
+    // A default may be outside of what can be set: no base path is an empty one.
+    if (value === undefined || value === null || value === settingOf(key).default) continue;
     parseSetting(key, value, { source: 'file', name: key });
   }
 }

@@ -12,6 +12,7 @@ import { docsRoutes } from './routes/docs.ts';
 import { filesRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
 import { playgroundRoutes } from './routes/playground.ts';
+import { reindexRoutes } from './routes/reindex.ts';
 import { revisionsRoutes } from './routes/revisions.ts';
 import { statusRoutes } from './routes/status.ts';
 import { toolsRoutes } from './routes/tools.ts';
@@ -36,6 +37,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
   const routes: RouteDefinition[] = [
     ...toolsRoutes(core),
     ...statusRoutes(core, root.version),
+    ...reindexRoutes(core),
     ...usersRoutes(core),
     ...filesRoutes(core),
     ...revisionsRoutes(core),

@@ -40,5 +40,6 @@ describe('createMemoryService', () => {
     expect(
       make({ basePath: '/memory', allowedHosts: null, limits: {}, rateLimit: 0, docsPath: null }),
     ).not.toThrow();
+    expect(make({ basePath: '', trustProxy: false })).not.toThrow();
   });
 });

@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describeDatabase, loadConfig, openConfig, type Database } from '../config.ts';
+import type { LoadedConfig } from '../config.ts';
+import { createIndexer } from '../memory/indexer.ts';
+import { forgetIndex, type Reindexing } from '../memory/reindex.ts';
+import { StartError } from './failure.ts';
+import { createLog } from './log.ts';
+import type { CommandContext } from './main.ts';
+import { claimDatabase, findServer } from './owner.ts';
+import { placeOfSecrets } from './secrets.ts';
+
+const POLL_MS = 500;
+
+/**
+ * `memory-service reindex`: makes the search index anew, and shows how far it is. With a server on
+ * the database file it is the server that does it; without one, this process, under the claim that
+ * keeps a server out meanwhile.
+ */
+export async function reindex(context: CommandContext): Promise<void> {
+  const loaded = await loadConfig(context);
+  const database = describeDatabase(loaded);
+  const address = await findServer(database);
+  const done =
+    address === null
+      ? await reindexHere(loaded, database)
+      : await reindexThere(address, loaded, database);
+  process.stdout.write(`Indexed ${done.files} files of ${done.scopes} users and shared memory.\n`);
+}
+
+async function reindexHere(loaded: LoadedConfig, database: Database): Promise<Reindexing> {
+  const log = createLog(loaded.values.logLevel);
+  const claim = await claimDatabase(database);
+  try {
+    const { storage } = (await openConfig(loaded)).service;
+    await storage.init({ log, now: Date.now });
+    try {
+      const total = await forgetIndex(storage.index);
+      const indexer = createIndexer({ store: storage.index, log });
+      const show = createProgress(total.files);
+      await indexer.drain((done) => show(done));
+      await indexer.stop();
+      return total;
+    } finally {
+      await storage.close();
+    }
+  } finally {
+    await claim.release();
+  }
+}
+
+async function reindexThere(
+  address: string,
+  loaded: LoadedConfig,
+  database: Database,
+): Promise<Reindexing> {
+  const secret = await findAdminSecret(loaded, database);
+  const ask = async <T>(method: 'GET' | 'POST', path: string): Promise<T> => {
+    const answer = await fetch(`${address}/v1/admin/${path}`, {
+      method,
+      headers: { 'x-admin-secret': secret },
+    });
+    if (answer.ok) return (await answer.json()) as T;
+    throw new StartError(
+      `The server at ${address} answered ${answer.status} to ${method} /v1/admin/${path}: is SERVICE_ADMIN_SECRET the one that it was started with?`,
+    );
+  };
+  const total = await ask<Reindexing>('POST', 'reindex');
+  const show = createProgress(total.files);
+  for (;;) {
+    const { index } = await ask<{ index: { filesBehind: number } }>('GET', 'status');
+    show(Math.max(0, total.files - index.filesBehind));
+    if (index.filesBehind === 0) return total;
+    await sleep(POLL_MS);
+  }
+}
+
+async function findAdminSecret(loaded: LoadedConfig, database: Database): Promise<string> {
+  const given = loaded.values.adminSecret;
+  if (given !== null) return given;
+  const file = placeOfSecrets(database.filename, loaded.cwd);
+  try {
+    const { adminSecret } = JSON.parse(await readFile(file, 'utf8')) as { adminSecret?: unknown };
+    if (typeof adminSecret === 'string') return adminSecret;
+  } catch (cause) {
+    throw new StartError(
+      `A server has the database open, and ${file} cannot be read for its admin secret: set SERVICE_ADMIN_SECRET.`,
+      { cause },
+    );
+  }
+  throw new StartError(`${file} holds no adminSecret: set SERVICE_ADMIN_SECRET.`);
+}
+
+const STEP_MS = 1_000;
+
+/** Says on standard error how far it is, at most once a second. */
+function createProgress(total: number): (done: number) => void {
+  let last = performance.now();
+  return (done) => {
+    if (performance.now() - last < STEP_MS) return;
+    last = performance.now();
+    process.stderr.write(`  ${Math.min(done, total)} of ${total} files\n`);
+  };
+}

@@ -1,0 +1,69 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { runCommand, startCommand } from '../../support/command.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+
+const FILES = 30;
+
+/** A database whose index is up to date, and then spoilt behind the service's back. */
+async function spoiltDatabase(cwd: string): Promise<string> {
+  const filename = path.join(cwd, 'data', 'memory.db');
+  await mkdir(path.dirname(filename), { recursive: true });
+  const core = await openCore({ storage: sqlite({ filename }) });
+  for (let file = 0; file < FILES; file += 1) {
+    await call(core, `user${file % 3}`, 'memory_write', {
+      path: `user/notes/${file}.md`,
+      content: `- Saw a heron at pond ${file}.\n`,
+    });
+  }
+  await core.indexer.drain();
+  await core.close();
+  const { default: Database } = await import('better-sqlite3');
+  const database = new Database(filename);
+  database.exec("delete from svc_posting where term like 'heron%'");
+  database.close();
+  return filename;
+}
+
+async function countHerons(filename: string): Promise<number> {
+  const core = await openCore({ storage: sqlite({ filename }) });
+  const { result } = await call<{ results: unknown[] }>(core, 'user0', 'memory_find', {
+    query: 'heron',
+  });
+  await core.close();
+  return result.results.length;
+}
+
+it('makes a spoilt index anew where no server runs', async () => {
+  const cwd = await temporaryDirectory();
+  const filename = await spoiltDatabase(cwd);
+  const { code, stdout, stderr } = await runCommand({ cwd, args: ['reindex'] });
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toBe(`Indexed ${FILES} files of 3 users and shared memory.\n`);
+  expect(await countHerons(filename)).toBe(10);
+});
+
+it('asks the server that has the database open, with the secret beside it', async () => {
+  const cwd = await temporaryDirectory();
+  const filename = await spoiltDatabase(cwd);
+  const server = await startCommand({ cwd });
+  const { code, stdout } = await runCommand({ cwd, args: ['reindex'] });
+  expect(code).toBe(0);
+  expect(stdout).toBe(`Indexed ${FILES} files of 3 users and shared memory.\n`);
+  const audit = await fetch(`${server.url}/v1/admin/audit?action=index.reindex`, {
+    headers: { 'x-admin-secret': server.adminSecret },
+  });
+  expect(((await audit.json()) as { items: unknown[] }).items).toHaveLength(1);
+
+  const refused = await runCommand({
+    cwd,
+    args: ['reindex'],
+    env: { SERVICE_ADMIN_SECRET: 'another-secret-that-is-long-enough-to-be-one' },
+  });
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/answered 401 .* SERVICE_ADMIN_SECRET/);
+  await server.stop();
+  expect(await countHerons(filename)).toBe(10);
+});
