@@ -62,7 +62,8 @@ export const open: OpenContestant<{ set: NoteSet }> = async ({ set, directory })
 };
 
 const INDEX_POLL_MS = 250;
-const INDEX_POLLS = 400;
+// Half an hour: half a million files take a while to be indexed.
+const INDEX_POLLS = 7_200;
 
 /** What was filled in is to be indexed before anything is measured, not while. */
 async function waitForIndex(service: {
