@@ -9,11 +9,11 @@ import { createPluginHost, type PluginHooks } from './host.ts';
 import { type AccessLog, createAccessLog } from './memory/access-log.ts';
 import { createContext } from './memory/context.ts';
 import { createFileLists, type FileLists } from './memory/file-lists.ts';
-import { type AdminCaller, createFiles, type Files } from './memory/files.ts';
+import { createFiles, type Files } from './memory/files.ts';
 import { createFind } from './memory/find.ts';
 import { createIdSource } from './memory/ids.ts';
 import { createIndexer, type Indexer } from './memory/indexer.ts';
-import { forgetIndex, type Reindexing } from './memory/reindex.ts';
+import { createReindex, type Reindex } from './memory/reindex.ts';
 import { createRetention } from './memory/retention.ts';
 import { createRevisions, type Revisions } from './memory/revisions.ts';
 import { createSearch } from './memory/search.ts';
@@ -48,6 +48,7 @@ export interface Core {
   readonly traces: Traces;
   readonly queue: WriteBehind;
   readonly indexer: Indexer;
+  readonly reindex: Reindex;
   /** What is configured beside storage, for the status page. */
   readonly parts: { model: string | null; embedder: string | null; exporters: readonly string[] };
   /** Routes of plugins; complete once `ready` has resolved. */
@@ -59,8 +60,6 @@ export interface Core {
   start(): Promise<void>;
   /** Ends jobs and hooks, writes what is queued, closes storage. */
   close(): Promise<void>;
-  /** Makes the search index anew, in the background; audited. */
-  reindex(caller: AdminCaller): Promise<Reindexing>;
   state(): CoreState;
 }
 
@@ -215,6 +214,7 @@ export function createCore(config: MemoryServiceConfig): Core {
     traces: createTraces(storage, queue, revisions),
     queue,
     indexer,
+    reindex: createReindex({ storage, indexer, ids, log }),
     parts: {
       model: config.model?.model ?? null,
       embedder: config.embedder?.model ?? null,
@@ -235,22 +235,6 @@ export function createCore(config: MemoryServiceConfig): Core {
     close() {
       closing ??= shutDown();
       return closing;
-    },
-    async reindex({ address, traceId }) {
-      const audit = {
-        id: ids.next(),
-        at: ids.lastMs,
-        action: 'index.reindex',
-        target: 'all',
-        details: {},
-        address,
-        traceId,
-      };
-      const decision = { result: undefined, writes: 0, changes: { audit: [audit] } };
-      await storage.mutate({ scopes: [], files: [] }, () => decision);
-      const reindexing = await forgetIndex(storage.index);
-      indexer.wake();
-      return reindexing;
     },
     state: () => state,
   };

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describeDatabase, loadConfig, openConfig, type Database } from '../config.ts';
 import type { LoadedConfig } from '../config.ts';
 import { createIndexer } from '../memory/indexer.ts';
-import { forgetIndex, type Reindexing } from '../memory/reindex.ts';
+import type { Reindexing } from '../memory/reindex.ts';
 import { StartError } from './failure.ts';
 import { createLog } from './log.ts';
 import type { CommandContext } from './main.ts';
@@ -21,24 +21,30 @@ export async function reindex(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   const database = describeDatabase(loaded);
   const address = await findServer(database);
-  const done =
+  const files =
     address === null
       ? await reindexHere(loaded, database)
       : await reindexThere(address, loaded, database);
-  process.stdout.write(`Indexed ${done.files} files of ${done.scopes} users and shared memory.\n`);
+  process.stdout.write(`The search index was made anew: ${files} files.\n`);
 }
 
-async function reindexHere(loaded: LoadedConfig, database: Database): Promise<Reindexing> {
+/** How many files it was of. */
+async function reindexHere(loaded: LoadedConfig, database: Database): Promise<number> {
   const log = createLog(loaded.values.logLevel);
   const claim = await claimDatabase(database);
   try {
     const { storage } = (await openConfig(loaded)).service;
     await storage.init({ log, now: Date.now });
     try {
-      const total = await forgetIndex(storage.index);
       const indexer = createIndexer({ store: storage.index, log });
-      const show = createProgress(total.files);
-      await indexer.drain((done) => show(done));
+      const show = createProgress();
+      let total = 0;
+      await indexer.reindex((done, files) => {
+        total = files;
+        show(done, files);
+      });
+      // What a server left behind when it was stopped is not in the way of a command either.
+      await indexer.drain();
       await indexer.stop();
       return total;
     } finally {
@@ -53,7 +59,7 @@ async function reindexThere(
   address: string,
   loaded: LoadedConfig,
   database: Database,
-): Promise<Reindexing> {
+): Promise<number> {
   const secret = await findAdminSecret(loaded, database);
   const ask = async <T>(method: 'GET' | 'POST', path: string): Promise<T> => {
     const answer = await fetch(`${address}/v1/admin/${path}`, {
@@ -65,15 +71,22 @@ async function reindexThere(
       `The server at ${address} answered ${answer.status} to ${method} /v1/admin/${path}: is SERVICE_ADMIN_SECRET the one that it was started with?`,
     );
   };
-  const total = await ask<Reindexing>('POST', 'reindex');
-  const show = createProgress(total.files);
+  await ask<Reindexing>('POST', 'reindex');
+  const show = createProgress();
   for (;;) {
-    const { index } = await ask<{ index: { filesBehind: number } }>('GET', 'status');
-    show(Math.max(0, total.files - index.filesBehind));
-    if (index.filesBehind === 0) return total;
+    const { index } = await ask<{ index: { reindex: Reindexing | null } }>('GET', 'status');
+    const { state, done, files } = index.reindex ?? LOST;
+    if (state === 'completed') return files;
+    if (state === 'failed') {
+      throw new StartError(`The server at ${address} could not finish: its log says why.`);
+    }
+    show(done, files);
     await sleep(POLL_MS);
   }
 }
+
+/** What a server says that was restarted meanwhile. */
+const LOST: Reindexing = { state: 'failed', done: 0, files: 0 };
 
 async function findAdminSecret(loaded: LoadedConfig, database: Database): Promise<string> {
   const given = loaded.values.adminSecret;
@@ -94,11 +107,11 @@ async function findAdminSecret(loaded: LoadedConfig, database: Database): Promis
 const STEP_MS = 1_000;
 
 /** Says on standard error how far it is, at most once a second. */
-function createProgress(total: number): (done: number) => void {
+function createProgress(): (done: number, files: number) => void {
   let last = performance.now();
-  return (done) => {
+  return (done, files) => {
     if (performance.now() - last < STEP_MS) return;
     last = performance.now();
-    process.stderr.write(`  ${Math.min(done, total)} of ${total} files\n`);
+    process.stderr.write(`  ${done} of ${files} files\n`);
   };
 }

@@ -1,31 +1,76 @@
-import type { ScopeKey } from '../contracts/records.ts';
-import type { IndexStore } from '../contracts/storage.ts';
+import type { Logger } from '../contracts/plugin.ts';
+import type { Storage } from '../contracts/storage.ts';
+import { describeError } from '../describe-error.ts';
+import type { AdminCaller } from './files.ts';
+import type { IdSource } from './ids.ts';
+import type { Indexer } from './indexer.ts';
 
-/** Scopes that are looked up at a time. */
-const PAGE = 100;
-
-/** What a re-index is about. */
+/** How far the last reindex of this process is. */
 export interface Reindexing {
-  scopes: number;
-  /** Files that are to be indexed anew. */
+  state: 'running' | 'completed' | 'failed';
+  /** Files that are done, of how many. */
+  done: number;
   files: number;
 }
 
-/**
- * Forgets the search index of every scope, a transaction each, and marks its files as behind. Finds
- * stay right meanwhile: they read what is not indexed. The indexer does the rest.
- */
-export async function forgetIndex(store: IndexStore): Promise<Reindexing> {
-  const total: Reindexing = { scopes: 0, files: 0 };
-  let after: ScopeKey | null = null;
-  for (;;) {
-    const scopes = await store.scopes(after, PAGE);
-    for (const { scope } of scopes) {
-      total.files += await store.forget(scope);
-      total.scopes += 1;
-    }
-    const last = scopes.at(-1);
-    if (last === undefined || scopes.length < PAGE) return total;
-    after = last.scope;
+/** Making the whole search index anew, in the background. */
+export interface Reindex {
+  /** Begins one, audited, unless one is under way; resolves once it is known how many files it is of. */
+  start(caller: AdminCaller): Promise<Reindexing>;
+  /** `null` before the first. */
+  state(): Reindexing | null;
+}
+
+/** Makes the reindex of a service. */
+export function createReindex(deps: {
+  storage: Storage;
+  indexer: Indexer;
+  ids: IdSource;
+  log: Logger;
+}): Reindex {
+  const { storage, indexer, ids, log } = deps;
+  let last: Reindexing | null = null;
+
+  async function audit({ address, traceId }: AdminCaller): Promise<void> {
+    const row = { id: ids.next(), at: ids.lastMs, target: 'all', details: {}, address, traceId };
+    const changes = { audit: [{ ...row, action: 'index.reindex' }] };
+    await storage.mutate({ scopes: [], files: [] }, () => ({
+      result: undefined,
+      writes: 0,
+      changes,
+    }));
   }
+
+  return {
+    state: () => last,
+    async start(caller) {
+      if (last?.state === 'running') return last;
+      const before = last;
+      const begun: Reindexing = { state: 'running', done: 0, files: 0 };
+      last = begun;
+      try {
+        await audit(caller);
+      } catch (error) {
+        last = before;
+        throw error;
+      }
+      return await new Promise((resolve, reject) => {
+        const work = indexer.reindex((done, files) => {
+          Object.assign(begun, { done, files });
+          resolve({ ...begun });
+        });
+        work.then(
+          () => {
+            begun.state = 'completed';
+            log.info({ files: begun.files }, 'the search index was made anew');
+          },
+          (error: unknown) => {
+            begun.state = 'failed';
+            log.error({ error: describeError(error) }, 'the search index could not be made anew');
+            reject(error as Error);
+          },
+        );
+      });
+    },
+  };
 }

@@ -2,12 +2,14 @@ import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../core.ts';
 import { toCaller } from '../caller.ts';
-import { countSchema, strict } from './shapes.ts';
+import { strict } from './shapes.ts';
 
-const resultSchema = Type.Object(
+/** How far the last reindex of the process that answers is. */
+export const reindexSchema = Type.Object(
   {
-    scopes: countSchema,
-    files: Type.Integer({ minimum: 0, description: 'Files that are to be indexed anew.' }),
+    state: Type.Enum(['running', 'completed', 'failed']),
+    done: Type.Integer({ minimum: 0, description: 'Files that are indexed anew.' }),
+    files: Type.Integer({ minimum: 0, description: 'Files that there were at its begin.' }),
   },
   strict,
 );
@@ -22,11 +24,11 @@ export function reindexRoutes(core: Pick<Core, 'reindex'>): RouteDefinition[] {
       tag: 'Status',
       summary: 'Make the search index anew',
       description:
-        'Marks every file as behind and answers; the index is made in the background. Finds stay right meanwhile. GET /v1/admin/status shows how many files are left.',
-      resultSchema,
+        'Begins, and answers: the index is made in the background, one user after the other, and finds stay right meanwhile. GET /v1/admin/status shows how far it is. One that is under way is not begun again.',
+      resultSchema: reindexSchema,
       status: 202,
       errorCodes: ['STORAGE_FULL'],
-      handle: (request) => core.reindex(toCaller(request)),
+      handle: (request) => core.reindex.start(toCaller(request)),
     },
   ];
 }

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../core.ts';
 import { toTime } from '../../memory/time.ts';
+import { reindexSchema } from './reindex.ts';
 import { countSchema, nullable, strict, timeSchema } from './shapes.ts';
 
 const partSchema = Type.Object(
@@ -54,7 +55,10 @@ const statusSchema = Type.Object(
     sharedWrites: Type.Boolean(),
     rateLimit: countSchema,
     index: Type.Object(
-      { filesBehind: Type.Integer({ minimum: 0, description: 'Files to be indexed again.' }) },
+      {
+        filesBehind: Type.Integer({ minimum: 0, description: 'Files to be indexed again.' }),
+        reindex: nullable(reindexSchema),
+      },
       strict,
     ),
     queues: Type.Object(
@@ -71,7 +75,7 @@ const statusSchema = Type.Object(
 
 type StatusCore = Pick<
   Core,
-  'settings' | 'storage' | 'startedAt' | 'parts' | 'tools' | 'queue' | 'now' | 'state'
+  'settings' | 'storage' | 'startedAt' | 'parts' | 'tools' | 'queue' | 'reindex' | 'now' | 'state'
 >;
 
 /** What runs, what is configured, and how to configure what is not. */
@@ -128,7 +132,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           limits: settings.limits,
           sharedWrites: settings.sharedWrites,
           rateLimit: settings.rateLimit,
-          index: { filesBehind },
+          index: { filesBehind, reindex: core.reindex.state() },
           queues: core.queue.counters(),
         };
       },

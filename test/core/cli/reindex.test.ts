@@ -41,7 +41,7 @@ it('makes a spoilt index anew where no server runs', async () => {
   const filename = await spoiltDatabase(cwd);
   const { code, stdout, stderr } = await runCommand({ cwd, args: ['reindex'] });
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toBe(`Indexed ${FILES} files of 3 users and shared memory.\n`);
+  expect(stdout).toBe(`The search index was made anew: ${FILES} files.\n`);
   expect(await countHerons(filename)).toBe(10);
 });
 
@@ -51,7 +51,7 @@ it('asks the server that has the database open, with the secret beside it', asyn
   const server = await startCommand({ cwd });
   const { code, stdout } = await runCommand({ cwd, args: ['reindex'] });
   expect(code).toBe(0);
-  expect(stdout).toBe(`Indexed ${FILES} files of 3 users and shared memory.\n`);
+  expect(stdout).toBe(`The search index was made anew: ${FILES} files.\n`);
   const audit = await fetch(`${server.url}/v1/admin/audit?action=index.reindex`, {
     headers: { 'x-admin-secret': server.adminSecret },
   });
