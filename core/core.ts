@@ -82,8 +82,14 @@ const SILENT: Logger = {
   error: () => undefined,
 };
 
+/** What the surroundings of a core have a say in. */
+export interface CoreOptions {
+  /** Throws when routes of plugins can't be served: that stops the start, as a bad tool does. */
+  checkRoutes?: (routes: readonly RouteDefinition[]) => void;
+}
+
 /** Puts the parts of a service together. Nothing is opened before `ready`. */
-export function createCore(config: MemoryServiceConfig): Core {
+export function createCore(config: MemoryServiceConfig, options: CoreOptions = {}): Core {
   const settings = toSettings(config);
   const { storage } = config;
   const log = config.log ?? SILENT;
@@ -163,6 +169,7 @@ export function createCore(config: MemoryServiceConfig): Core {
     });
     try {
       await host.setUp();
+      if (pluginRoutes.length > routes) checkPluginRoutes(plugin);
     } catch (error) {
       // The next attempt sets it up anew: what this one added would stand in its way.
       added.forEach((name) => tools.remove(name));
@@ -171,6 +178,19 @@ export function createCore(config: MemoryServiceConfig): Core {
       throw error;
     }
     hooks.push(host);
+  }
+
+  function checkPluginRoutes({ name }: Plugin): void {
+    try {
+      options.checkRoutes?.(pluginRoutes);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new MemoryError(
+        'INVALID_REQUEST',
+        `The routes of the plugin ${name} cannot be served. ${reason}`,
+        { cause: error },
+      );
+    }
   }
 
   const tools = createTools({

@@ -52,7 +52,7 @@ export interface MemoryService {
  */
 export function createMemoryService(config: MemoryServiceConfig): MemoryService {
   checkConfig(config);
-  const core = createCore(config);
+  const core = createCore(config, { checkRoutes: (routes) => http.checkRoutes(routes) });
   const http = createApp(core, serviceRoutes(core));
   return {
     app: http.app,

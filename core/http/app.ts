@@ -24,6 +24,8 @@ export interface HttpApp {
   middleware(): Middleware;
   /** A request listener for `node:http`. */
   callback(): RequestListener;
+  /** Throws when these routes of plugins clash with others, or stand where they may not. */
+  checkRoutes(extra: readonly RouteDefinition[]): void;
 }
 
 /** Limits of the app that no setting has. */
@@ -89,6 +91,7 @@ export function createApp(
     app,
     middleware: () => middleware,
     callback: () => app.callback() as RequestListener,
+    checkRoutes: (extra) => void mount(extra),
   };
 }
 

@@ -7,6 +7,8 @@ export const PATH_LIMITS = { bytes: 512, segments: 16, segmentBytes: 128 } as co
 /** A user id that {@link parseUserId} let through. */
 export type UserId = string & { readonly brand: 'UserId' };
 
+const USER_ID_RULE =
+  'A user id has 1 to 128 of A-Z a-z 0-9 . _ @ | : + = ~ -, the first a letter or digit.';
 const USER_ID = /^[A-Za-z0-9][A-Za-z0-9._@|:+=~-]{0,127}$/;
 // Most paths are plain ASCII: one linear test spares them the Unicode checks.
 const PLAIN_SEGMENT = /^[A-Za-z0-9_-](?:[A-Za-z0-9_. -]*[A-Za-z0-9_-])?$/;
@@ -25,7 +27,7 @@ const OPEN_END = /[./]$|\p{White_Space}$/u;
  */
 export function parseUserId(value: unknown): UserId {
   if (typeof value === 'string' && USER_ID.test(value)) return value as UserId;
-  throw new MemoryError('INVALID_USER_ID');
+  throw new MemoryError('INVALID_USER_ID', USER_ID_RULE);
 }
 
 /** The scope of a user's memory. */

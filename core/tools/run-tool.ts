@@ -73,7 +73,12 @@ export function createTools(deps: ToolsDependencies): Tools {
   ): Promise<ToolResponse> {
     const startedAt = deps.now();
     const toolCallId = deps.ids.next();
-    const tool = tools.get(name);
+    let tool = tools.get(name);
+    if (tool === undefined) {
+      // A plugin's tool is known once its plugin is set up; what fails there is told below.
+      await deps.ready().catch(() => undefined);
+      tool = tools.get(name);
+    }
     // From JavaScript anything may come; it is traced and refused like any other bad call.
     const context: Partial<ToolRequest['context']> = request?.context ?? {};
     const user = attemptParse(() => parseUserId(context.userId));
