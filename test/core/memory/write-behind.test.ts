@@ -24,7 +24,7 @@ const row = (path = 'a.md'): AccessRecord => ({
   action: 'read',
   toolCallId: null,
   traceId: null,
-    runId: null,
+  runId: null,
   revisionId: null,
   rank: null,
   outcome: 'ok',
