@@ -24,6 +24,12 @@ const DELAY_MS = 25;
 /** Files of another tokeniser that are marked at a time. */
 const REFRESH_FILES = 500;
 const RETRY_MS = 1_000;
+/** Writes are going on when the last one came within this time. */
+const WRITING_MS = 100;
+/** While they are, the indexer works a fifth of the time: each of its transactions holds them up. */
+const PAUSE_SHARE = 4;
+/** But not for longer than this: writes that go on for ever are indexed as fast as they come. */
+const PATIENCE_MS = 10_000;
 const SCOPES_READ = 500;
 /** Tokenising pauses this often, so that requests go on. */
 const SLICE_MS = 5;
@@ -58,6 +64,8 @@ export function createIndexer(deps: { store: IndexStore; log: Logger }): Indexer
   const underWay = new Set<Promise<void>>();
   let working: Promise<void> | null = null;
   let isWoken = false;
+  let wokenAt = Number.NEGATIVE_INFINITY;
+  let writingSince = Number.NEGATIVE_INFINITY;
 
   function schedule(delay: number): void {
     if (timer !== null || isStopped) return;
@@ -73,8 +81,9 @@ export function createIndexer(deps: { store: IndexStore; log: Logger }): Indexer
   async function round(): Promise<void> {
     try {
       isWoken = false;
+      const begin = performance.now();
       const done = await step();
-      if (done > 0 || isWoken) schedule(0);
+      if (done > 0 || isWoken) schedule(pauseAfter(performance.now() - begin));
     } catch (error) {
       log.warn(
         { code: toMemoryError(error).code, error: describeError(error) },
@@ -82,6 +91,13 @@ export function createIndexer(deps: { store: IndexStore; log: Logger }): Indexer
       );
       schedule(RETRY_MS);
     }
+  }
+
+  /** How long a round waits for the next, so that a burst of writes is not held up by the index. */
+  function pauseAfter(tookMs: number): number {
+    const now = performance.now();
+    const isBurst = now - wokenAt < WRITING_MS && now - writingSince < PATIENCE_MS;
+    return isBurst ? tookMs * PAUSE_SHARE : 0;
   }
 
   /** Brings one batch up to date; how many files it marked or tried. */
@@ -144,7 +160,12 @@ export function createIndexer(deps: { store: IndexStore; log: Logger }): Indexer
   }
 
   return {
-    wake: () => schedule(DELAY_MS),
+    wake() {
+      const now = performance.now();
+      if (now - wokenAt >= WRITING_MS) writingSince = now;
+      wokenAt = now;
+      schedule(DELAY_MS);
+    },
     refresh() {
       isStale = true;
       schedule(DELAY_MS);
