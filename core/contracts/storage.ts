@@ -333,7 +333,7 @@ export interface IndexDocument {
 
 /** The state of one scope's index. */
 export interface IndexState {
-  /** +1 with every update of the scope's index. */
+  /** Another one after every update of the scope's index, and never one that it had before. */
   generation: number;
   /** The tokeniser that made all of it, 0 when several did; `null` when nothing is indexed. */
   tokeniserVersion: number | null;
@@ -379,8 +379,15 @@ export interface IndexView {
   /**
    * What a search begins with, in as few round trips as the database allows: for each scope, in
    * order, its state, its files whose index is behind, and the rows of `terms` in every bucket.
+   *
+   * The rows of `known.term` may be left out for a scope whose generation is the one that is given
+   * for it: the caller has them.
    */
-  open(scopes: readonly ScopeKey[], terms: readonly string[]): Promise<readonly IndexedScope[]>;
+  open(
+    scopes: readonly ScopeKey[],
+    terms: readonly string[],
+    known?: { term: string; generations: readonly (number | null)[] },
+  ): Promise<readonly IndexedScope[]>;
   /** Paths by scope and number, in any order; numbers without a file are left out. */
   paths(keys: readonly IndexFileKey[]): Promise<readonly (IndexFileKey & { path: string })[]>;
   /** The files with their contents, in the same way; deleted ones with `null`. */

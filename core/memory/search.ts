@@ -17,6 +17,7 @@ import {
 } from '../search/collection.ts';
 import { expandQuery, listPrefixes } from '../search/fuzzy.ts';
 import { indexFile, type IndexedFile } from '../search/index-file.ts';
+import { ScopeLengths } from '../search/lengths.ts';
 import { type Passage, splitPassages } from '../search/passages.ts';
 import { damaged, damagedScope, isIndexDamage, LENGTHS_TERM } from '../search/postings.ts';
 import { listTerms, parseQuery, type SearchQuery } from '../search/query.ts';
@@ -73,6 +74,8 @@ export interface Search {
 const CACHE_BYTES = 32 * 1024 * 1024;
 /** A tokenised file weighs about so many times its text. */
 const WEIGHT = 6;
+/** Lengths of passages are kept by scope for as long as its index stays the same: so many bytes. */
+const LENGTHS_BYTES = 16 * 1024 * 1024;
 /** Texts that are read at a time. */
 const CHUNK_FILES = 64;
 const SLICE_MS = 5;
@@ -87,7 +90,10 @@ const TIES_READ_WHOLE = 32;
  * woken to spare the next one that.
  */
 export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Search {
-  const cache = new LRUCache<string, IndexedFile>({ maxSize: CACHE_BYTES });
+  const caches: Caches = {
+    files: new LRUCache({ maxSize: CACHE_BYTES }),
+    lengths: new LRUCache({ maxSize: LENGTHS_BYTES }),
+  };
 
   async function search(view: IndexView, request: SearchRequest): Promise<SearchAnswer> {
     const query = parseQuery(request.text);
@@ -96,7 +102,7 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
       return { hits: [], stats: { files: 0, terms: 0, behind: 0, fuzzy: 0 } };
     }
     const includes = await toFilter(view, request);
-    const reading = new Reading(view, request.scopes, cache);
+    const reading = new Reading(view, request.scopes, caches);
     // Each scope can be found to be damaged once: then it is read without its index.
     for (;;) {
       try {
@@ -111,6 +117,12 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
   }
 
   return { search: (request) => deps.index.snapshot((view) => search(view, request)) };
+}
+
+/** What is kept between searches; each is checked against what the snapshot says. */
+interface Caches {
+  files: LRUCache<string, IndexedFile>;
+  lengths: LRUCache<ScopeKey, { generation: number; lengths: ScopeLengths }>;
 }
 
 /** Of a file: its scope's number among those that are searched, and its own. */
@@ -142,7 +154,7 @@ async function answerFrom(reading: Reading, question: Question): Promise<SearchA
   return {
     hits: await toHits(reading, request, ranking),
     stats: {
-      files: collection.files.length,
+      files: collection.lengths.fileCount,
       terms: terms.length,
       behind: reading.behind,
       fuzzy,
@@ -166,7 +178,7 @@ function rank(
 class Reading {
   readonly view: IndexView;
   readonly #scopes: readonly ScopeKey[];
-  readonly #cache: LRUCache<string, IndexedFile>;
+  readonly #caches: Caches;
   /** By scope: files that were read anew; `null` before the scope was opened. */
   #replaced: (Map<number, IndexedFile | null> | null)[];
   /** Scopes whose rows are another tokeniser's. */
@@ -175,10 +187,10 @@ class Reading {
   /** Scopes that have another number of files than their row says. */
   readonly #miscounted = new Set<number>();
 
-  constructor(view: IndexView, scopes: readonly ScopeKey[], cache: LRUCache<string, IndexedFile>) {
+  constructor(view: IndexView, scopes: readonly ScopeKey[], caches: Caches) {
     this.view = view;
     this.#scopes = scopes;
-    this.#cache = cache;
+    this.#caches = caches;
     this.#replaced = scopes.map(() => null);
   }
 
@@ -210,12 +222,23 @@ class Reading {
 
   /** @throws MemoryError with `details.reason: 'index_damaged'`. */
   async open(terms: readonly string[]): Promise<Collection> {
-    const opened = await this.view.open(this.#scopes, [LENGTHS_TERM, ...terms]);
+    const kept = this.#scopes.map((scope) => this.#caches.lengths.get(scope));
+    const opened = await this.view.open(this.#scopes, [LENGTHS_TERM, ...terms], {
+      term: LENGTHS_TERM,
+      generations: kept.map((own) => own?.generation ?? null),
+    });
     const scopes: ScopeIndex[] = [];
     for (const [index, scope] of opened.entries()) {
       this.#judge(index, scope);
       const replaced = (this.#replaced[index] ??= await this.#readBehind(index, scope.behind));
-      scopes.push({ rows: this.#isUsable(index) ? scope.rows : NO_ROWS, replaced });
+      if (!this.#isUsable(index)) {
+        scopes.push({ rows: NO_ROWS, replaced });
+        continue;
+      }
+      const own = kept[index];
+      const isKept = own !== undefined && own.generation === scope.state.generation;
+      const lengths = isKept ? own.lengths : this.#readLengths(index, scope);
+      scopes.push({ rows: scope.rows, lengths, replaced });
     }
     const collection = openCollection(scopes);
     this.#checkCounts(collection, opened);
@@ -248,6 +271,16 @@ class Reading {
     return { scope: this.#scopes[scope] as ScopeKey, fileNo: file };
   }
 
+  #readLengths(index: number, { rows, state }: IndexedScope): ScopeLengths {
+    const lengths = readLengths(index, rows);
+    // Without an index there is no generation either.
+    if (state.tokeniserVersion !== null) {
+      const kept = { generation: state.generation, lengths };
+      this.#caches.lengths.set(this.#scopes[index] as ScopeKey, kept, { size: lengths.bytes });
+    }
+    return lengths;
+  }
+
   #isUsable(index: number): boolean {
     return !this.#foreign.has(index) && !this.#distrusted.has(index);
   }
@@ -263,9 +296,7 @@ class Reading {
   }
 
   /** A file whose lengths are lost is in no collection: that is seen by the number alone. */
-  #checkCounts({ files }: Collection, opened: readonly IndexedScope[]): void {
-    const counts = opened.map(() => 0);
-    for (const { scope } of files) counts[scope] = (counts[scope] ?? 0) + 1;
+  #checkCounts({ counts }: Collection, opened: readonly IndexedScope[]): void {
     for (const [index, { state }] of opened.entries()) {
       if (counts[index] === state.files) {
         this.#miscounted.delete(index);
@@ -286,7 +317,7 @@ class Reading {
     const wanted: number[] = [];
     if (this.#isUsable(index)) {
       for (const file of behind) {
-        const known = file.isDeleted ? null : this.#cache.get(toCacheKey(file));
+        const known = file.isDeleted ? null : this.#caches.files.get(toCacheKey(file));
         if (known === undefined) wanted.push(file.fileNo);
         else files.set(file.fileNo, known);
       }
@@ -317,16 +348,24 @@ class Reading {
 
   #index(file: IndexText, content: string): IndexedFile {
     const key = toCacheKey(file);
-    let indexed = this.#cache.get(key);
+    let indexed = this.#caches.files.get(key);
     if (indexed === undefined) {
       indexed = indexFile(content, file.path);
-      this.#cache.set(key, indexed, { size: Math.max(1, content.length * WEIGHT) });
+      this.#caches.files.set(key, indexed, { size: Math.max(1, content.length * WEIGHT) });
     }
     return indexed;
   }
 }
 
 const NO_ROWS: readonly PostingRow[] = [];
+
+function readLengths(index: number, rows: readonly PostingRow[]): ScopeLengths {
+  try {
+    return new ScopeLengths(rows.filter(({ term }) => term === LENGTHS_TERM));
+  } catch (error) {
+    throw isIndexDamage(error) ? damaged(index) : error;
+  }
+}
 
 /** All that the index of a file depends on: text and path. */
 function toCacheKey({ hash, path }: { hash: string; path: string }): string {

@@ -1,20 +1,24 @@
 import type { IndexedFile } from './index-file.ts';
+import { LengthsTable, ScopeLengths } from './lengths.ts';
 import {
   damaged,
   encodeLengths,
   encodePostings,
-  type Frame,
   isIndexDamage,
   LENGTHS_TERM,
-  LengthsTable,
   PostingsList,
   readFrames,
 } from './postings.ts';
 
 /** What was read of one scope's index. */
 export interface ScopeIndex {
-  /** The rows of the terms that the query asks for, and all rows of `LENGTHS_TERM`; any order. */
+  /**
+   * The rows of the terms that the query asks for and, unless `lengths` are given, all rows of
+   * `LENGTHS_TERM`; in any order.
+   */
   rows: Iterable<PostingRow>;
+  /** What the rows of `LENGTHS_TERM` say, from an earlier question. */
+  lengths?: ScopeLengths;
   /**
    * Files whose index is behind, read anew: they take the place of what the rows say of them.
    * `null` for a file that is gone.
@@ -39,8 +43,11 @@ export interface CollectionFile {
  * files' one after the other) are its own, and no result depends on their order.
  */
 export interface Collection {
-  files: readonly CollectionFile[];
   lengths: LengthsTable;
+  /** How many files each scope has. */
+  counts: readonly number[];
+  /** What a file of the collection is called outside of it. */
+  fileAt(number: number): CollectionFile;
   /**
    * The postings of a term.
    *
@@ -57,16 +64,7 @@ export interface Collection {
  */
 export function openCollection(scopes: readonly ScopeIndex[]): Collection {
   const readers = scopes.map((scope, number) => inScope(number, () => new ScopeReader(scope)));
-  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
-  const lengths = new LengthsTable(
-    sum(readers.map(({ fileCount }) => fileCount)),
-    sum(readers.map(({ lengthBytes }) => lengthBytes)),
-  );
-  const files: CollectionFile[] = [];
-  readers.forEach((reader, scope) => {
-    const added = inScope(scope, () => reader.addLengths(lengths));
-    for (const file of added) files.push({ scope, file });
-  });
+  const lengths = joinLengths(readers);
   const read = (term: string): PostingsList => {
     let bytes = 0;
     for (const reader of readers) bytes += reader.countBytes(term);
@@ -76,7 +74,31 @@ export function openCollection(scopes: readonly ScopeIndex[]): Collection {
     });
     return list;
   };
-  return { files, lengths, read };
+  return {
+    lengths,
+    counts: readers.map(({ files }) => files.length),
+    fileAt(number) {
+      for (const [scope, { start, files }] of readers.entries()) {
+        const file = files[number - start];
+        if (file !== undefined) return { scope, file };
+      }
+      throw new RangeError(`There is no file ${number} in the collection.`);
+    },
+    read,
+  };
+}
+
+function joinLengths(readers: readonly ScopeReader[]): LengthsTable {
+  const filled = readers.filter((reader) => reader.fileCount > 0);
+  const [only] = filled;
+  // Nearly always: a user without shared memory, whose index is up to date.
+  if (only?.isPlain === true && filled.length === 1) return only.lengths.table;
+  const table = new LengthsTable(
+    filled.reduce((sum, reader) => sum + reader.fileCount, 0),
+    filled.reduce((sum, reader) => sum + reader.slotCount, 0),
+  );
+  for (const reader of readers) reader.addLengths(table);
+  return table;
 }
 
 /** What is damaged is a scope's: the others need not be made anew. */
@@ -96,55 +118,63 @@ interface FreshFile {
 }
 
 class ScopeReader {
+  readonly lengths: ScopeLengths;
+  /** Where its files begin in the collection, and which they are. */
+  start = 0;
+  files: readonly number[];
+  /** At least as many as it has. */
+  readonly fileCount: number;
+  readonly slotCount: number;
   readonly #replaced: ReadonlyMap<number, IndexedFile | null>;
-  readonly #lengthRows: { blob: Uint8Array; frames: readonly Frame[] }[] = [];
   readonly #rows = new Map<string, PostingRow[]>();
   readonly #fresh: FreshFile[] = [];
-  /** By the scope's file number: the collection's. */
-  readonly #numbers: number[] = [];
-  /** At least what `addLengths` adds. */
-  fileCount = 0;
-  lengthBytes = 0;
+  /** By the scope's file number: the collection's; unless all are as the rows have them. */
+  #numbers: Map<number, number> | null = null;
 
-  constructor({ rows, replaced }: ScopeIndex) {
+  constructor({ rows, lengths, replaced }: ScopeIndex) {
     this.#replaced = replaced;
+    const lengthRows: PostingRow[] = [];
     for (const row of rows) {
       if (row.term === LENGTHS_TERM) {
-        const { blob, bucket } = row;
-        const frames = readFrames(blob, bucket);
-        this.#lengthRows.push({ blob, frames });
-        this.fileCount += frames.length;
-        this.lengthBytes += blob.length;
+        lengthRows.push(row);
         continue;
       }
       const known = this.#rows.get(row.term);
       if (known === undefined) this.#rows.set(row.term, [row]);
       else known.push(row);
     }
+    this.lengths = lengths ?? new ScopeLengths(lengthRows);
+    this.files = this.lengths.files;
+    let slotCount = this.lengths.table.slotCount;
     for (const [file, indexed] of replaced) {
       if (indexed === null) continue;
-      const lengths = encodeLengths(indexed);
-      this.#fresh.push({ file, indexed, lengths });
-      this.fileCount++;
-      this.lengthBytes += lengths.length;
+      const payload = encodeLengths(indexed);
+      this.#fresh.push({ file, indexed, lengths: payload });
+      slotCount += payload.length;
     }
+    this.fileCount = this.files.length + this.#fresh.length;
+    this.slotCount = slotCount;
   }
 
-  /** Adds the lengths of all files; the scope's numbers of those, in the order of the table. */
-  addLengths(table: LengthsTable): number[] {
-    const added: number[] = [];
-    const add = (file: number, blob: Uint8Array, start: number, end: number): void => {
-      if (this.#numbers[file] !== undefined) throw damaged();
-      this.#numbers[file] = table.add(blob, start, end);
-      added.push(file);
+  /** Whether no file was read anew. */
+  get isPlain(): boolean {
+    return this.#replaced.size === 0;
+  }
+
+  addLengths(table: LengthsTable): void {
+    this.start = table.fileCount;
+    const files: number[] = [];
+    const numbers = new Map<number, number>();
+    const take = (file: number, number: number): void => {
+      files.push(file);
+      numbers.set(file, number);
     };
-    for (const { blob, frames } of this.#lengthRows) {
-      for (const { file, start, end } of frames) {
-        if (!this.#replaced.has(file)) add(file, blob, start, end);
-      }
-    }
-    for (const { file, lengths } of this.#fresh) add(file, lengths, 0, lengths.length);
-    return added;
+    this.lengths.files.forEach((file, number) => {
+      if (!this.#replaced.has(file)) take(file, table.addFile(this.lengths.table, number));
+    });
+    for (const { file, lengths } of this.#fresh) take(file, table.add(lengths, 0, lengths.length));
+    this.files = files;
+    this.#numbers = numbers;
   }
 
   /** At least what `addPostings` adds. */
@@ -156,9 +186,9 @@ class ScopeReader {
   }
 
   addPostings(term: string, list: PostingsList, { firstSlots }: LengthsTable): void {
-    const add = (number: number, blob: Uint8Array, start: number, end: number): void => {
-      const file = this.#numbers[number];
-      if (file === undefined) throw damaged();
+    const add = (own: number, blob: Uint8Array, start: number, end: number): void => {
+      const file = this.#numbers === null ? this.lengths.numberOf(own) : this.#numbers.get(own);
+      if (file === undefined || file < 0) throw damaged();
       const [first = 0, after = 0] = [firstSlots[file], firstSlots[file + 1]];
       list.add(blob, start, end, { file, first, after });
     };

@@ -103,66 +103,6 @@ export function encodeLengths({ contextLength, passages }: IndexedFile): Uint8Ar
   return writer.finish();
 }
 
-/** The lengths of the passages of many files, one file after the other. */
-export class LengthsTable {
-  /** How many passages and files there are, and how long the passages are together. */
-  slotCount = 0;
-  fileCount = 0;
-  totalLength = 0;
-  /** By slot. */
-  readonly lengths: Int32Array;
-  /** By file: its first slot (and one more at the end), its own text's length, its context's. */
-  readonly firstSlots: Int32Array;
-  readonly fileLengths: Int32Array;
-  readonly contextLengths: Int32Array;
-
-  /** `bytes`: those of all `files` payloads to be added together; each number takes at least one. */
-  constructor(files: number, bytes: number) {
-    this.lengths = new Int32Array(bytes);
-    this.firstSlots = new Int32Array(files + 1);
-    this.fileLengths = new Int32Array(files);
-    this.contextLengths = new Int32Array(files);
-  }
-
-  /**
-   * Adds a payload; the file's number here.
-   *
-   * @throws MemoryError as `readFrames` does.
-   */
-  add(blob: Uint8Array, start: number, end: number): number {
-    const reader = new VarintReader(blob, start, end);
-    const file = this.fileCount++;
-    this.contextLengths[file] = reader.read();
-    let { slotCount } = this;
-    let sum = 0;
-    while (reader.at < end) {
-      // Nearly every length takes one byte: a call for each would be most of what this costs.
-      const byte = blob[reader.at] ?? 0;
-      const length = byte < 0x80 ? byte : reader.read();
-      if (byte < 0x80) reader.at++;
-      this.lengths[slotCount++] = length;
-      sum += length;
-    }
-    this.slotCount = slotCount;
-    this.fileLengths[file] = sum;
-    this.firstSlots[file + 1] = slotCount;
-    this.totalLength += sum;
-    return file;
-  }
-
-  /** The file that a slot is of. */
-  fileOf(slot: number): number {
-    let low = 0;
-    let high = this.fileCount - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >>> 1;
-      if ((this.firstSlots[middle] ?? 0) <= slot) low = middle;
-      else high = middle - 1;
-    }
-    return low;
-  }
-}
-
 /**
  * One term's postings in one file: how many entries (doubled, plus 1 when there are contexts); the
  * contexts' count and their gaps and counts; each entry's gap (doubled, plus 1 for a frequency
@@ -249,7 +189,7 @@ export class PostingsList {
     const number = this.#numberOf(blob);
     slot = first;
     for (let rest = head >>> 1; rest > 0; rest--) {
-      const gap = reader.read();
+      const gap = reader.readSmall();
       slot += gap >>> 1;
       const frequency = gap % 2 === 1 ? reader.read() : 1;
       const isValid = frequency > 0 && frequency <= MAX_FREQUENCY && frequency <= end - reader.at;
@@ -268,8 +208,12 @@ export class PostingsList {
   /** An entry's positions, ascending. */
   positions(entry: number): Uint8Array {
     const at = this.positionsAt[entry] ?? 0;
-    const blob = this.blobs[this.blobOf[entry] ?? 0] ?? NO_BYTES;
-    return blob.subarray(at, at + (this.positionCounts[entry] ?? 0));
+    return this.blobOfEntry(entry).subarray(at, at + (this.positionCounts[entry] ?? 0));
+  }
+
+  /** What holds an entry's positions. */
+  blobOfEntry(entry: number): Uint8Array {
+    return this.blobs[this.blobOf[entry] ?? 0] ?? NO_BYTES;
   }
 
   /** Adds another list's entry; its number here. */
@@ -371,7 +315,8 @@ function writeFrame(writer: ByteWriter, file: number, payload: Uint8Array): void
   writer.bytes(payload);
 }
 
-class VarintReader {
+/** Reads varints of a part of a blob. */
+export class VarintReader {
   at: number;
   readonly #blob: Uint8Array;
   readonly #end: number;
@@ -380,6 +325,14 @@ class VarintReader {
     this.#blob = blob;
     this.at = start;
     this.#end = end;
+  }
+
+  /** The same as `read`, quicker for numbers of one byte, which nearly all are. */
+  readSmall(): number {
+    const byte = this.at < this.#end ? (this.#blob[this.at] ?? 0) : 0x80;
+    if (byte >= 0x80) return this.read();
+    this.at++;
+    return byte;
   }
 
   /** At most four bytes: 2^28 is above every number that we keep. */

@@ -1,6 +1,7 @@
 import type { Collection, CollectionFile } from './collection.ts';
 import { MAX_POSITION } from './index-file.ts';
-import { joinLists, type LengthsTable, type PostingsList } from './postings.ts';
+import type { LengthsTable } from './lengths.ts';
+import { joinLists, type PostingsList } from './postings.ts';
 import type { QueryUnit, SearchQuery } from './query.ts';
 
 export interface RankOptions {
@@ -78,7 +79,7 @@ export function rankCollection(
   const found = isPassage ? listPassages(scores, options) : listFiles(scores, options);
   return {
     candidates: found.map(({ score, file, slot }) => ({
-      ...(collection.files[file] ?? { scope: 0, file: 0 }),
+      ...collection.fileAt(file),
       passage: slot - (firstSlots[file] ?? 0),
       score,
       slot,
@@ -226,7 +227,7 @@ interface Found {
 function scoreCollection(query: SearchQuery, collection: Collection): Scores {
   const { lengths } = collection;
   const slots = lengths.slotCount;
-  const files = collection.files.length;
+  const files = lengths.fileCount;
   const lists = query.units.map((unit) => readUnit(unit, collection));
   const most = Math.min(
     slots,
@@ -337,7 +338,7 @@ function addFiles(scores: Scores, scratch: Scratch, { unit, list }: Found): void
     add(list.files[entry] ?? 0, list.frequencies[entry] ?? 0);
   }
   for (let run = 0; run < list.runCount; run++) add(list.runFiles[run] ?? 0, CONTEXT_FREQUENCY);
-  const gain = unit.weight * rarityOf(collection.files.length, touched.length);
+  const gain = unit.weight * rarityOf(collection.lengths.fileCount, touched.length);
   for (const file of touched) {
     const relative =
       averageFileLength > 0 ? lengthOfFile(collection.lengths, file) / averageFileLength : 1;
@@ -405,7 +406,7 @@ function addPairs(scores: Scores, scratch: Scratch, left: Found, right: Found): 
     const number = numberOf(scores, slot);
     const leftEntry = findEntry(scratch, left.list, number, slot);
     if (leftEntry < 0) continue;
-    const count = countPairs(left.list.positions(leftEntry), right.list.positions(entry));
+    const count = countPairs(left.list, leftEntry, right.list, entry);
     if (count === 0) continue;
     const relative = ((lengths[slot] ?? 0) * slotCount) / totalLength;
     const gain = rarity * saturate(count, PASSAGE_K1, PASSAGE_B, relative);
@@ -415,14 +416,24 @@ function addPairs(scores: Scores, scratch: Scratch, left: Found, right: Found): 
   }
 }
 
-/** How many positions of `left` have one of `right` close by. */
-function countPairs(left: Uint8Array, right: Uint8Array): number {
+/** How many positions of an entry of `left` have one of an entry of `right` close by. */
+function countPairs(
+  left: PostingsList,
+  leftEntry: number,
+  right: PostingsList,
+  rightEntry: number,
+): number {
+  const leftBytes = left.blobOfEntry(leftEntry);
+  const rightBytes = right.blobOfEntry(rightEntry);
+  const leftEnd = (left.positionsAt[leftEntry] ?? 0) + (left.positionCounts[leftEntry] ?? 0);
+  let at = right.positionsAt[rightEntry] ?? 0;
+  const rightEnd = at + (right.positionCounts[rightEntry] ?? 0);
   let count = 0;
-  let at = 0;
-  for (const position of left) {
+  for (let index = left.positionsAt[leftEntry] ?? 0; index < leftEnd; index++) {
+    const position = leftBytes[index] ?? 0;
     if (position === MAX_POSITION) break;
-    while (at < right.length && (right[at] ?? 0) < position - PAIR_DISTANCE) at++;
-    if (at < right.length && (right[at] ?? 0) <= position + PAIR_DISTANCE) count++;
+    while (at < rightEnd && (rightBytes[at] ?? 0) < position - PAIR_DISTANCE) at++;
+    if (at < rightEnd && (rightBytes[at] ?? 0) <= position + PAIR_DISTANCE) count++;
   }
   return count;
 }
@@ -467,9 +478,9 @@ function fileScore({ files, filePairs }: Scores, file: number): number {
 function toIncluded({ collection, isMatched }: Scores, { includes }: RankOptions): Uint8Array {
   if (includes === undefined) return isMatched;
   const included = isMatched.slice();
-  collection.files.forEach((key, file) => {
-    if (included[file] === 1 && !includes(key)) included[file] = 0;
-  });
+  for (let file = 0; file < included.length; file++) {
+    if (included[file] === 1 && !includes(collection.fileAt(file))) included[file] = 0;
+  }
   return included;
 }
 

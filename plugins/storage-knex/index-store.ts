@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import type {
   BehindFile,
@@ -117,11 +118,6 @@ const SCOPE_KEY = [
 ] as const;
 
 function createView(executor: Executor, dialect: Dialect): IndexView {
-  const scopeKeys = (scopes: readonly ScopeKey[]) =>
-    dialect.keySet(
-      [...SCOPE_KEY, { name: 'place', kind: 'integer' }],
-      scopes.map((scope, place) => [toScopeId(scope), scope, place]),
-    );
   const fileKeys = (keys: readonly IndexFileKey[]) =>
     dialect.keySet(
       [...SCOPE_KEY, { name: 'file_no', kind: 'integer' }],
@@ -129,14 +125,26 @@ function createView(executor: Executor, dialect: Dialect): IndexView {
     );
 
   return {
-    async open(scopes, terms) {
+    async open(scopes, terms, known) {
       scopes.forEach(assertScope);
       const found = scopes.map((): MutableScope => ({
         state: { generation: 0, tokeniserVersion: null, files: 0 },
         behind: [],
         rows: [],
       }));
-      const keys = scopeKeys(scopes);
+      const keys = dialect.keySet(
+        [
+          ...SCOPE_KEY,
+          { name: 'place', kind: 'integer' },
+          { name: 'known_generation', kind: 'integer' },
+        ],
+        scopes.map((scope, place) => [
+          toScopeId(scope),
+          scope,
+          place,
+          known?.generations[place] ?? UNKNOWN,
+        ]),
+      );
       const words = dialect.keySet(
         [{ name: 'term', kind: 'key' }],
         terms.map((term) => [term]),
@@ -146,6 +154,7 @@ function createView(executor: Executor, dialect: Dialect): IndexView {
         ...keys.parameters,
         ...keys.parameters,
         ...words.parameters,
+        known?.term ?? '',
       ]);
       for (const row of rows) {
         const scope = found[toInteger(row['place'])];
@@ -220,6 +229,9 @@ const fromScopes = (sql: string) =>
 const fromFiles = (sql: string) =>
   `${fromScopes(sql)} cross join svc_file f on f.scope_id = s.scope_id and f.file_no = k.file_no`;
 
+/** No generation is negative. */
+const UNKNOWN = -1;
+
 const STATE = 0;
 const BEHIND = 1;
 const POSTINGS = 2;
@@ -238,8 +250,10 @@ function openStatement(scopes: Keys, words: Keys): string {
     ' cross join svc_index_queue q on q.scope_id = s.scope_id' +
     ' cross join svc_file f on f.scope_id = q.scope_id and f.file_no = q.file_no' +
     ` union all select ${POSTINGS}, k.place, p.bucket, null, null, p.term, p.postings ${from}` +
+    ' left join svc_index_state i on i.scope_id = s.scope_id and i.generation = k.known_generation' +
     ` cross join ${words.sql} w` +
-    ' cross join svc_posting p on p.scope_id = s.scope_id and p.term = w.term'
+    ' cross join svc_posting p on p.scope_id = s.scope_id and p.term = w.term' +
+    ' where i.scope_id is null or w.term <> ?'
   );
 }
 
@@ -308,12 +322,16 @@ async function updateScope(
   await writeChanges(executor, dialect, scopeId, due, update.apply(rows));
 }
 
+/** What `randomInt` takes at most. */
+const MAX_FIRST_GENERATION = 2 ** 48 - 1;
+
 /** The state's row is the lock that every change of a scope's index stands behind. */
 async function lockIndex(executor: Executor, dialect: Dialect, scopeId: number): Promise<void> {
   await dialect.insertRows(executor, {
     table: tableOf('svc_index_state'),
     columns: ['scope_id', 'generation', 'tokeniser_version'],
-    rows: [[scopeId, 0, null]],
+    // Not from 0 again after a scope was forgotten: what is kept by generation is of one alone.
+    rows: [[scopeId, randomInt(MAX_FIRST_GENERATION), null]],
     conflict: { keys: ['scope_id'] },
   });
   await executor.all(
