@@ -1,57 +1,75 @@
-import type { Bench, Suite } from './support/bench.ts';
-import type { FigureId } from './support/figures.ts';
+import type { Bench, Opened, Suite } from './support/bench.ts';
 import type { NoteSet } from './support/notes.ts';
+import { DOCUMENTS_OF_A_USER, type SearchFixture } from './support/search-fixture.ts';
 
-/** Of each user. */
-const NOTES = 1_000;
-const SMALL = 10_000;
-const LARGE = 500_000;
+const FEW = 10_000;
+const MANY = 500_000;
 
-const OPERATIONS: readonly { operation: string; title: string; figure: FigureId }[] = [
-  { operation: 'search', title: 'Search', figure: 'growth-search' },
-  { operation: 'read', title: 'Read', figure: 'growth-read' },
-  { operation: 'write', title: 'Write', figure: 'growth-write' },
-];
-
-/** Search by its latency, and what it costs a user that there are many others. */
+/** How quick a search is, beside what one would use instead, and what the memory of others costs. */
 export const suite: Suite = {
-  about:
-    'text search in process: latency at 1,000 documents of the user, growth to 500,000 in all (long)',
+  about: 'memory_find in process: 1,000 documents of a user, 10k to 500k in all (makes fixtures)',
   options: {
-    documents: `documents of all users in the large store (default ${LARGE.toLocaleString('en-US')})`,
+    documents: `documents in all for the growth (default ${MANY.toLocaleString('en-US')})`,
+    peers: 'no: leave mem0 and grep out, which take minutes',
   },
   async run(bench) {
-    const wanted = Number(bench.options['documents'] ?? (bench.isQuick ? 2 * SMALL : LARGE));
-    if (!Number.isInteger(wanted) || wanted < 2 * SMALL) {
-      throw new Error(`--documents takes a whole number from ${2 * SMALL}.`);
+    const many = Number(bench.options['documents'] ?? (bench.isQuick ? 20_000 : MANY));
+    if (!Number.isInteger(many / DOCUMENTS_OF_A_USER) || many < FEW) {
+      throw new Error(`--documents takes a multiple of 1,000, from ${FEW}.`);
     }
-    const small = await open(bench, SMALL);
-    await bench.compare({
-      title: 'Search, one caller, two common words, top 10',
-      entrants: [bench.called('service', small, 'search', 1)],
-      figures: [
-        { of: small.name, figure: 'search-sqlite', value: ({ latency }) => latency?.p50 ?? NaN },
-      ],
-    });
-    const large = await open(bench, wanted);
-    for (const { operation, title, figure } of OPERATIONS) {
-      await bench.compare({
-        title: `${title}, one caller: how much longer it takes beside ${wanted.toLocaleString('en-US')} documents`,
-        entrants: [
-          bench.called('limit', small, operation, 1),
-          bench.called('service', large, operation, 1),
-        ],
-        // A rate to a rate is a time to a time the other way round.
-        ratios: [{ of: small.name, to: large.name, figure }],
-      });
-    }
+    await searchLongDocuments(bench);
+    await grow(bench, many);
+    if (bench.options['peers'] !== 'no' && !bench.isQuick) await searchBesidePeers(bench);
   },
 };
 
-function open(bench: Bench, documents: number) {
-  const set: NoteSet = { users: Math.floor(documents / NOTES), notes: NOTES };
-  process.stderr.write(`  filling and indexing ${documents.toLocaleString('en-US')} documents\n`);
-  return bench.open(`service, ${documents.toLocaleString('en-US')}`, 'contestants/service.ts', {
-    set,
+const openUser = (bench: Bench, name: string, fixture: SearchFixture): Promise<Opened> =>
+  bench.open(name, 'contestants/one-user.ts', { fixture });
+
+async function searchLongDocuments(bench: Bench): Promise<void> {
+  const fixture = { documents: FEW, notesOfADocument: 4 };
+  const service = await openUser(bench, 'memory-service, 2 KB', fixture);
+  await bench.compare({
+    title: 'Search, two common words, 1,000 documents of 2 KB of the user, 10,000 in all',
+    entrants: [bench.called('service', service, 'search', 1)],
+    figures: [
+      { of: service.name, figure: 'search-sqlite', value: ({ latency }) => latency?.p50 ?? NaN },
+    ],
+  });
+}
+
+async function grow(bench: Bench, many: number): Promise<void> {
+  const [few, lots] = [FEW, many].map((documents) => ({ documents, notesOfADocument: 1 }));
+  const name = (documents: number): string => `${documents.toLocaleString('en-US')} documents`;
+  const small = await openUser(bench, name(FEW), few as SearchFixture);
+  const large = await openUser(bench, name(many), lots as SearchFixture);
+  for (const operation of ['search', 'read', 'write'] as const) {
+    await bench.compare({
+      title: `One user's ${operation}, 1,000 documents of 500 bytes of the user`,
+      entrants: [small, large].map((one) => bench.called('service', one, operation, 1)),
+      // Of their rates, so of their times the other way round.
+      ratios: [{ of: small.name, to: large.name, figure: `growth-${operation}` }],
+    });
+  }
+}
+
+async function searchBesidePeers(bench: Bench): Promise<void> {
+  const set: NoteSet = { users: FEW / DOCUMENTS_OF_A_USER, notes: DOCUMENTS_OF_A_USER };
+  const fixture = { documents: FEW, notesOfADocument: 1 };
+  const service = await openUser(bench, 'memory-service', fixture);
+  const mem0 = await bench.open('mem0', 'contestants/mem0.ts', { set });
+  const files = await bench.open('files + grep', 'contestants/files.ts', { set });
+  await bench.compare({
+    title: 'Search, two common words, 1,000 documents of 500 bytes of the user, 10,000 in all',
+    isBrief: true,
+    entrants: [
+      bench.called('service', service, 'search', 1),
+      bench.called('peer', mem0, 'search', 1),
+      bench.called('peer', files, 'search', 1),
+    ],
+    ratios: [
+      { of: service.name, to: mem0.name, figure: 'search-mem0' },
+      { of: service.name, to: files.name, figure: 'search-grep' },
+    ],
   });
 }
