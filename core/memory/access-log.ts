@@ -1,36 +1,10 @@
-import type {
-  AccessAction,
-  AccessOutcome,
-  AccessRecord,
-  AuditRecord,
-} from '../contracts/records.ts';
+import type { AdminAccess, AdminAudit, ListAnswer } from '../contracts/admin.ts';
+import type { AccessAction, AccessOutcome, AccessRecord } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
-import type { ListAnswer } from './file-lists.ts';
 import { type PageQuery, parsePage, toCursor } from './page.ts';
 import { parsePhysicalPath, parsePhysicalPrefix, parseUserId, toPhysicalPath } from './paths.ts';
 import { parseTimeOrNull, toTime } from './time.ts';
 import type { WriteBehind } from './write-behind.ts';
-
-/** An access row as the admin API shows it. */
-export interface AdminAccess {
-  id: string;
-  at: string;
-  userId: string | null;
-  /** Physical; the prefix for a listing. */
-  path: string;
-  actor: string;
-  tool: string | null;
-  action: AccessAction;
-  toolCallId: string | null;
-  traceId: string | null;
-  runId: string | null;
-  revisionId: string | null;
-  rank: number | null;
-  outcome: AccessOutcome;
-}
-
-/** An audit row as the admin API shows it. */
-export type AdminAudit = Omit<AuditRecord, 'at'> & { at: string };
 
 /**
  * Filters combine with AND. `path` and `prefix` are physical; `since` is inclusive, `until`

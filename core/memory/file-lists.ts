@@ -1,3 +1,10 @@
+import type {
+  AdminFile,
+  AdminFileContent,
+  AdminFolder,
+  AdminUser,
+  ListAnswer,
+} from '../contracts/admin.ts';
 import type { FileKey, FileListing, FolderListing } from '../contracts/records.ts';
 import type { FileSort, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
@@ -11,52 +18,8 @@ import {
   toUserId,
   toVirtualPath,
 } from './paths.ts';
-import type { EarlierContent, Revisions } from './revisions.ts';
+import type { Revisions } from './revisions.ts';
 import { toTime, toTimeOrNull } from './time.ts';
-
-/** A page of a list over HTTP. */
-export interface ListAnswer<T> {
-  items: T[];
-  nextCursor: string | null;
-}
-
-/** A memory file as the admin API shows it. */
-export interface AdminFile {
-  path: string;
-  virtualPath: string;
-  userId: string | null;
-  size: number;
-  lines: number;
-  version: number;
-  reads: number;
-  writes: number;
-  revisions: number;
-  latestActor: string;
-  latestRevisionId: string;
-  createdAt: string;
-  updatedAt: string;
-  lastReadAt: string | null;
-}
-
-/** A folder of the admin's list: everything below `path`, rolled up. */
-export interface AdminFolder {
-  /** Physical, ends in `/`. */
-  path: string;
-  folder: true;
-  files: number;
-  size: number;
-  updatedAt: string;
-}
-
-/** A user scope as the admin API shows it. */
-export interface AdminUser {
-  userId: string;
-  files: number;
-  bytes: number;
-  revisions: number;
-  lastReadAt: string | null;
-  lastWriteAt: string | null;
-}
 
 /** Filters combine with AND; `prefix` and `q` go by the physical path. */
 export interface FileListQuery extends PageQuery {
@@ -77,8 +40,7 @@ export interface FileLists {
     physicalPath: unknown,
     query: { version?: number | undefined; at?: string | undefined },
   ): Promise<{
-    file:
-      (AdminFile & { content: string }) | (Omit<AdminFile, keyof EarlierContent> & EarlierContent);
+    file: AdminFileContent;
   }>;
 }
 

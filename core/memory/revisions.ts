@@ -1,44 +1,21 @@
+import type {
+  AdminRevision,
+  AdminRevisionDetail,
+  EarlierContent,
+  ListAnswer,
+  PruneAnswer,
+  RevertAnswer,
+} from '../contracts/admin.ts';
 import type { AuditRecord, FileKey, RevisionAction, RevisionRecord } from '../contracts/records.ts';
 import type { PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { countLines } from './content.ts';
 import { applyDelta, decodeDelta, unifiedDiff } from './delta.ts';
-import type { ListAnswer } from './file-lists.ts';
 import type { AdminCaller, AdminWritten, Files, Restoration } from './files.ts';
 import { type IdSource, isUuid } from './ids.ts';
 import { type PageQuery, parsePage, toCursor } from './page.ts';
 import { parsePhysicalPath, parseUserId, toPhysicalPath, toScope, toUserId } from './paths.ts';
 import { parseTime, parseTimeOrNull, toTime } from './time.ts';
-
-/** A revision as the admin API lists it. */
-export interface AdminRevision {
-  id: string;
-  path: string;
-  userId: string | null;
-  version: number;
-  action: RevisionAction;
-  actor: string;
-  reason: string | null;
-  tool: string | null;
-  toolCallId: string | null;
-  traceId: string | null;
-  runId: string | null;
-  at: string;
-  size: number;
-  addedLines: number;
-  removedLines: number;
-  /** The other revision of a move. */
-  peerId: string | null;
-  redacted: boolean;
-}
-
-/** A revision with what it changed. `null` is a file that did not exist. */
-export interface AdminRevisionDetail extends AdminRevision {
-  contentBefore: string | null;
-  contentAfter: string | null;
-  /** Unified. */
-  diff: string;
-}
 
 /** Filters combine with AND. `path` is physical; `since` is inclusive, `until` exclusive. */
 export interface RevisionListQuery extends PageQuery {
@@ -62,33 +39,6 @@ export interface PruneRequest {
   dryRun?: boolean | undefined;
 }
 
-/** What a revert wrote, or would write. */
-export interface RevertAnswer {
-  dryRun: boolean;
-  /** True when the memory holds that content already. */
-  unchanged: boolean;
-  /** One for each file: two for a move. */
-  files: {
-    path: string;
-    /** Absent where the file does not exist after it, or nothing was written. */
-    version: number | null;
-    revisionId: string | null;
-    unchanged: boolean;
-    diff: string;
-  }[];
-}
-
-/** A file as it was; `null` where the revision that made it so is pruned. */
-export interface EarlierContent {
-  content: string;
-  version: number;
-  size: number;
-  lines: number;
-  updatedAt: string | null;
-  latestActor: string | null;
-  latestRevisionId: string | null;
-}
-
 /** The history of memory files: reading it, going back in it, pruning it. */
 export interface Revisions {
   list(query: RevisionListQuery): Promise<ListAnswer<AdminRevision>>;
@@ -104,10 +54,7 @@ export interface Revisions {
     options: { dryRun?: boolean | undefined },
     caller: AdminCaller,
   ): Promise<RevertAnswer>;
-  prune(
-    request: PruneRequest,
-    caller: AdminCaller,
-  ): Promise<{ pruned: number; bytes: number; dryRun: boolean }>;
+  prune(request: PruneRequest, caller: AdminCaller): Promise<PruneAnswer>;
 }
 
 /** Makes the history over a storage; reverts go through the one write path. */

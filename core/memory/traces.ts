@@ -1,46 +1,11 @@
-import type { EventRecord, SpanAttributes, SpanKind } from '../contracts/records.ts';
+import type { AdminEvent, AdminToolCall, AdminTrace } from '../contracts/admin.ts';
+import type { EventRecord } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import { type AdminAccess, toAdminAccess } from './access-log.ts';
-import type { AdminRevision, Revisions } from './revisions.ts';
+import { toAdminAccess } from './access-log.ts';
+import type { Revisions } from './revisions.ts';
 import { toTime } from './time.ts';
 import type { WriteBehind } from './write-behind.ts';
-
-/** An observation event as the admin API shows it: a root or one of its spans. */
-export interface AdminEvent {
-  id: string;
-  traceId: string;
-  spanId: string;
-  parentSpanId: string | null;
-  toolCallId: string;
-  callerToolCallId: string | null;
-  kind: SpanKind;
-  name: string;
-  userId: string | null;
-  tool: string | null;
-  actor: string;
-  status: 'ok' | 'error';
-  errorCode: string | null;
-  startedAt: string;
-  durationMs: number;
-  attributes: SpanAttributes;
-}
-
-/** A tool call with its spans, and the files that it touched. */
-export interface AdminToolCall {
-  traceId: string;
-  toolCallId: string;
-  root: AdminEvent;
-  spans: AdminEvent[];
-  accesses: AdminAccess[];
-  revisions: AdminRevision[];
-}
-
-/** A trace: one tool call, or several of one caller's trace. */
-export interface AdminTrace {
-  traceId: string;
-  calls: AdminToolCall[];
-}
 
 /** The admin's reads of single traces. */
 export interface Traces {

@@ -4,7 +4,7 @@ import type { ToolRequest } from '../../contracts/tool.ts';
 import type { Core } from '../../core.ts';
 import { createSecretCheck } from '../middleware/secret.ts';
 import { strict } from './shapes.ts';
-import { argumentsSchema, contextSchema, executeResult } from './tools.ts';
+import { argumentsSchema, contextSchema, executeResult, toolSchema } from './tools.ts';
 
 type PlaygroundBody = { checkKey: string } | Pick<ToolRequest, 'context' | 'arguments'>;
 
@@ -22,9 +22,23 @@ const bodySchema = {
 
 const resultSchema = Type.Union([executeResult, Type.Object({ valid: Type.Boolean() }, strict)]);
 
+const toolsResult = Type.Object({ tools: Type.Array(toolSchema) }, strict);
+
 /** Tool calls of the Playground: the API key stays on the server. */
 export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteDefinition[] {
   const isKey = createSecretCheck(core.settings.apiKeys);
+  const list: RouteDefinition = {
+    method: 'GET',
+    path: '/v1/admin/playground',
+    auth: 'admin',
+    tag: 'Playground',
+    summary: 'List the tools of the Playground',
+    description: 'The tools as GET /v1/tools lists them, for who has the admin secret alone.',
+    resultSchema: toolsResult,
+    errorCodes: [],
+    handle: async () => ({ tools: await core.tools.listTools() }),
+  };
+
   const run: RouteDefinition<unknown, PlaygroundBody> = {
     method: 'POST',
     path: '/v1/admin/playground/:name',
@@ -57,7 +71,7 @@ export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteD
       return { result, traceId, toolCallId, durationMs };
     },
   };
-  return [run as RouteDefinition];
+  return [list, run as RouteDefinition];
 }
 
 /** As a header would have brought it: bytes as Latin-1. */

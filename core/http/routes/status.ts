@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import type { AdminStatus } from '../../contracts/admin.ts';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../core.ts';
 import { toTime } from '../../memory/time.ts';
@@ -91,7 +92,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
       description: 'Versions, what is configured and how to configure what is not, and backlogs.',
       resultSchema: statusSchema,
       errorCodes: [],
-      async handle() {
+      async handle(): Promise<AdminStatus> {
         const [described, filesBehind, tools] = await Promise.all([
           storage.describe(),
           storage.files.countBehind(),

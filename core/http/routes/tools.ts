@@ -16,7 +16,8 @@ const listQuery = Type.Object(
 
 const schemaSchema = Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema.' });
 
-const toolSchema = Type.Object(
+/** A tool as lists show it. */
+export const toolSchema = Type.Object(
   {
     name: Type.String(),
     title: Type.String(),

@@ -309,6 +309,14 @@ describe('the Playground', () => {
     });
   });
 
+  it('lists the tools with their schemas to who has the admin secret alone', async () => {
+    const service = await serveCore();
+    const listed = await get(service, '/v1/admin/playground');
+    const tools = await service.request('GET', '/v1/tools', { headers: asAgent });
+    expect(listed.json).toEqual(tools.json);
+    expect(listed.json.tools.length).toBeGreaterThan(4);
+  });
+
   it('says whether a key is valid, and names faults for the body that was meant', async () => {
     const service = await serveCore();
     const check = (body: unknown) => post(service, '/v1/admin/playground/memory_read', body);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AccessRecord } from '../../../core/contracts/records.ts';
 import type { Core } from '../../../core/core.ts';
-import type { AdminAccess } from '../../../core/memory/access-log.ts';
+import type { AdminAccess } from '../../../core/contracts/admin.ts';
 import { manualClock } from '../../support/clock.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';

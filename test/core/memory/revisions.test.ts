@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { RevisionRecord } from '../../../core/contracts/records.ts';
 import type { WriteResult } from '../../../core/contracts/tool.ts';
 import type { Core } from '../../../core/core.ts';
-import type { AdminRevision } from '../../../core/memory/revisions.ts';
+import type { AdminRevision } from '../../../core/contracts/admin.ts';
 import { type ManualClock, manualClock } from '../../support/clock.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';

@@ -1,0 +1,226 @@
+/**
+ * What the admin API answers, as the console and other clients read it. Types only.
+ *
+ * Times are RFC 3339 in UTC with milliseconds; sizes are bytes of UTF-8; paths are physical unless
+ * a field says otherwise. Absent is `null`.
+ */
+
+import type {
+  AccessAction,
+  AccessOutcome,
+  AuditRecord,
+  RevisionAction,
+  SpanAttributes,
+  SpanKind,
+} from './records.ts';
+import type { StorageDescription } from './storage.ts';
+
+/** A page of a list over HTTP. */
+export interface ListAnswer<T> {
+  items: T[];
+  /** `null` alone is the end of the list. */
+  nextCursor: string | null;
+}
+
+/** A memory file as the admin API shows it. */
+export interface AdminFile {
+  path: string;
+  virtualPath: string;
+  userId: string | null;
+  size: number;
+  lines: number;
+  version: number;
+  reads: number;
+  writes: number;
+  revisions: number;
+  latestActor: string;
+  latestRevisionId: string;
+  createdAt: string;
+  updatedAt: string;
+  lastReadAt: string | null;
+}
+
+/** A folder of the admin's list: everything below `path`, rolled up. */
+export interface AdminFolder {
+  /** Physical, ends in `/`. */
+  path: string;
+  folder: true;
+  files: number;
+  size: number;
+  updatedAt: string;
+}
+
+/** A file as it was; `null` where the revision that made it so is pruned. */
+export interface EarlierContent {
+  content: string;
+  version: number;
+  size: number;
+  lines: number;
+  updatedAt: string | null;
+  latestActor: string | null;
+  latestRevisionId: string | null;
+}
+
+/** A memory file with its content: the present one, or that of a version or a time. */
+export type AdminFileContent =
+  (AdminFile & { content: string }) | (Omit<AdminFile, keyof EarlierContent> & EarlierContent);
+
+/** What a write of the admin's came to. */
+export interface AdminPutAnswer {
+  /** As it is right after the write; `null` when it was deleted in between. */
+  file: AdminFile | null;
+  version: number;
+  revisionId: string;
+  unchanged: boolean;
+}
+
+/** A user scope as the admin API shows it. */
+export interface AdminUser {
+  userId: string;
+  files: number;
+  bytes: number;
+  revisions: number;
+  lastReadAt: string | null;
+  lastWriteAt: string | null;
+}
+
+/** A revision as the admin API lists it. */
+export interface AdminRevision {
+  id: string;
+  path: string;
+  userId: string | null;
+  version: number;
+  action: RevisionAction;
+  actor: string;
+  reason: string | null;
+  tool: string | null;
+  toolCallId: string | null;
+  traceId: string | null;
+  runId: string | null;
+  at: string;
+  size: number;
+  addedLines: number;
+  removedLines: number;
+  /** The other revision of a move. */
+  peerId: string | null;
+  redacted: boolean;
+}
+
+/** A revision with what it changed. `null` is a file that did not exist. */
+export interface AdminRevisionDetail extends AdminRevision {
+  contentBefore: string | null;
+  contentAfter: string | null;
+  /** Unified. */
+  diff: string;
+}
+
+/** What a revert wrote, or would write. */
+export interface RevertAnswer {
+  dryRun: boolean;
+  /** True when the memory holds that content already. */
+  unchanged: boolean;
+  /** One for each file: two for a move. */
+  files: {
+    path: string;
+    /** Absent where the file does not exist after it, or nothing was written. */
+    version: number | null;
+    revisionId: string | null;
+    unchanged: boolean;
+    diff: string;
+  }[];
+}
+
+/** How many revisions a prune removed, or would remove. */
+export interface PruneAnswer {
+  pruned: number;
+  bytes: number;
+  dryRun: boolean;
+}
+
+/** An access row as the admin API shows it. */
+export interface AdminAccess {
+  id: string;
+  at: string;
+  userId: string | null;
+  /** Physical; the prefix for a listing. */
+  path: string;
+  actor: string;
+  tool: string | null;
+  action: AccessAction;
+  toolCallId: string | null;
+  traceId: string | null;
+  runId: string | null;
+  revisionId: string | null;
+  rank: number | null;
+  outcome: AccessOutcome;
+}
+
+/** An audit row as the admin API shows it. */
+export type AdminAudit = Omit<AuditRecord, 'at'> & { at: string };
+
+/** An observation event as the admin API shows it: a root or one of its spans. */
+export interface AdminEvent {
+  id: string;
+  traceId: string;
+  spanId: string;
+  parentSpanId: string | null;
+  toolCallId: string;
+  callerToolCallId: string | null;
+  kind: SpanKind;
+  name: string;
+  userId: string | null;
+  tool: string | null;
+  actor: string;
+  status: 'ok' | 'error';
+  errorCode: string | null;
+  startedAt: string;
+  durationMs: number;
+  attributes: SpanAttributes;
+}
+
+/** A tool call with its spans, and the files that it touched. */
+export interface AdminToolCall {
+  traceId: string;
+  toolCallId: string;
+  root: AdminEvent;
+  spans: AdminEvent[];
+  accesses: AdminAccess[];
+  revisions: AdminRevision[];
+}
+
+/** A trace: one tool call, or several of one caller's trace. */
+export interface AdminTrace {
+  traceId: string;
+  calls: AdminToolCall[];
+}
+
+/** A part of the service that may be configured, and how to where it is not. */
+export interface StatusPart {
+  configured: boolean;
+  name: string | null;
+  hint: string | null;
+}
+
+/** The status of the service. */
+export interface AdminStatus {
+  version: string;
+  node: string;
+  state: string;
+  startedAt: string;
+  uptimeMs: number;
+  storage: StorageDescription;
+  model: StatusPart;
+  embedder: StatusPart;
+  exporters: { configured: boolean; names: string[]; hint: string | null };
+  scheduler: { configured: boolean; hint: string | null };
+  toolsApi: { configured: boolean; hint: string | null };
+  tools: { name: string; available: boolean }[];
+  limits: { maxFileBytes: number; maxBodyBytes: number; maxFilesPerUser: number };
+  sharedWrites: boolean;
+  rateLimit: number;
+  index: {
+    filesBehind: number;
+    reindex: { state: 'running' | 'completed' | 'failed'; done: number; files: number } | null;
+  };
+  queues: { accessQueued: number; eventsQueued: number; eventsDropped: number };
+}
