@@ -9,7 +9,7 @@ import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { accessRow, write } from '../../support/storage-writes.ts';
+import { accessRow, write } from '../../../core/testing/rows.ts';
 
 const alice: FileKey = { scope: 'u:alice', path: 'notes.md' };
 const append = (line: string) => (before: string | null) => `${before ?? ''}${line}\n`;

@@ -6,7 +6,7 @@ import { EXAMINED_ROWS } from '../../../plugins/storage-knex/page.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { accessRow, write } from '../../support/storage-writes.ts';
+import { accessRow, write } from '../../../core/testing/rows.ts';
 
 const key = { scope: 'u:alice', path: 'rare.md' } as const;
 

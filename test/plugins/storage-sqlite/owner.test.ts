@@ -9,7 +9,7 @@ import { claimOwner, readOwner, sqlite } from '../../../plugins/storage-sqlite/i
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { write } from '../../support/storage-writes.ts';
+import { write } from '../../../core/testing/rows.ts';
 
 const PLUGIN = fileURLToPath(
   new URL('../../../dist/plugins/storage-sqlite/index.js', import.meta.url),

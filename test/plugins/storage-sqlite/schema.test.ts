@@ -15,7 +15,7 @@ import type { SqliteOptions } from '../../../plugins/storage-sqlite/sqlite-datab
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { write } from '../../support/storage-writes.ts';
+import { write } from '../../../core/testing/rows.ts';
 
 const alice = { scope: 'u:alice', path: 'notes.md' } as const;
 

@@ -6,7 +6,7 @@ import { diffTexts, encodeDelta } from '../../../core/memory/delta.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { write } from '../../support/storage-writes.ts';
+import { write } from '../../../core/testing/rows.ts';
 
 const key: FileKey = { scope: 'u:alice', path: 'notes.md' };
 const PATCHES = 1_000;

@@ -6,15 +6,9 @@ import type {
   FileState,
   RevisionAction,
   ScopeKey,
-} from '../../core/contracts/records.ts';
-import type {
-  Current,
-  Decision,
-  Guard,
-  MutateRequest,
-  Storage,
-} from '../../core/contracts/storage.ts';
-import { toUserId } from '../../core/memory/paths.ts';
+} from '../contracts/records.ts';
+import type { Current, Decision, Guard, MutateRequest, Storage } from '../contracts/storage.ts';
+import { toUserId } from '../memory/paths.ts';
 
 let lastMs = 0;
 let counter = 0;

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { MemoryError } from '../../errors.ts';
+import { write } from '../rows.ts';
+import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
+
+/** Leases and budgets, by themselves and as guards of a write. */
+export function guardCases(): StorageCase[] {
+  return [
+    on('gives a lease to one holder at a time, with a fence that only grows', async (storage) => {
+      const { leases } = storage;
+      const claims = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => leases.claim('dream', `holder ${index}`, 60_000)),
+      );
+      assert.deepEqual(
+        claims.filter((fence) => fence !== null),
+        [1],
+      );
+      assert.equal(await leases.claim('other', 'anyone', 60_000), 1);
+      assert.equal(await leases.renew('dream', 1, 60_000), true);
+      assert.equal(await leases.renew('dream', 2, 60_000), false);
+      await leases.release('dream', 7);
+      assert.equal(await leases.claim('dream', 'late', 60_000), null);
+      await leases.release('dream', 1);
+      assert.equal(await leases.renew('dream', 1, 60_000), false);
+      assert.equal(await leases.claim('dream', 'late', 1), 2);
+      // By the database's clock it is over within milliseconds.
+      let fence: number | null = null;
+      while (fence === null) fence = await leases.claim('dream', 'next', 60_000);
+      assert.equal(fence, 3);
+      assert.equal(await leases.renew('dream', 2, 60_000), false);
+    }),
+
+    on('gives a holder its own lease again, with the next fence', async (storage) => {
+      const { leases } = storage;
+      assert.equal(await leases.claim('work', 'one', 60_000), 1);
+      assert.equal(await leases.claim('work', 'one', 60_000), 2);
+      assert.equal(await leases.renew('work', 1, 60_000), false);
+      assert.equal(await leases.claim('work', 'One', 60_000), null);
+      assert.equal(await leases.claim('Work', 'other', 60_000), 1);
+      assert.equal(await leases.renew('nothing', 1, 60_000), false);
+    }),
+
+    on('refuses the write of a lost lease', async (storage) => {
+      const guard = async (holder: string, ttlMs: number) => {
+        const fence = await storage.leases.claim('run', holder, ttlMs);
+        return { kind: 'lease', name: 'run', fence: fence ?? assert.fail() } as const;
+      };
+      const first = await guard('one', 60_000);
+      await write(storage, alice, 'by the holder', { guards: [first] });
+      await storage.leases.release('run', first.fence);
+      const error = await refusal(write(storage, alice, 'by a zombie', { guards: [first] }));
+      assert.equal(error.code, 'RUN_STATE');
+      assert.deepEqual(error.details, { reason: 'lease_lost' });
+      const second = await guard('two', 60_000);
+      assert.equal(
+        (await refusal(write(storage, alice, 'x', { guards: [first] }))).code,
+        'RUN_STATE',
+      );
+      await write(storage, alice, 'by the next', { guards: [second] });
+      assert.equal((await storage.files.get(alice))?.version, 2);
+    }),
+
+    on('counts a budget exactly: 1,000 writes at once with 3 allowed are 3', async (storage) => {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 1_000 }, (_, index) =>
+          write(storage, { scope: `u:user${index % 5}`, path: 'f' }, `${index}`, {
+            guards: [{ kind: 'budget', name: 'run 1', max: 3 }],
+          }),
+        ),
+      );
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 3);
+      const refused = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
+      const error = refused.reason as MemoryError;
+      assert.equal(error.code, 'QUOTA_EXCEEDED');
+      assert.equal(error.details?.['limit'], 'run 1');
+      const revisions = await everyPage((page) => storage.revisions.list({}, page), 500);
+      assert.equal(revisions.length, 3);
+      await write(storage, alice, 'x', { guards: [{ kind: 'budget', name: 'run 2', max: 1 }] });
+      await write(storage, alice, 'y', { guards: [{ kind: 'budget', name: 'run 1', max: 4 }] });
+    }),
+
+    on('counts no budget for what is not written', async (storage) => {
+      const guards = [{ kind: 'budget', name: 'run', max: 1 }] as const;
+      const nothing = { result: null, writes: 0, changes: {} };
+      const request = { scopes: ['u:alice' as const], files: [alice], guards };
+      for (let round = 0; round < 3; round += 1) await storage.mutate(request, () => nothing);
+      await refusal(
+        storage.mutate(request, () => {
+          throw new MemoryError('VERSION_CONFLICT');
+        }),
+      );
+      await write(storage, alice, 'one', { guards });
+      assert.equal(
+        (await refusal(write(storage, alice, 'two', { guards }))).code,
+        'QUOTA_EXCEEDED',
+      );
+      // A repeat that finds its first answer passes when the budget is spent.
+      await storage.mutate(request, () => nothing);
+    }),
+  ];
+}
