@@ -4,12 +4,15 @@ import type { Middleware } from 'koa';
 import type { MemoryServiceConfig } from './contracts/config.ts';
 import type { ToolRunner } from './contracts/tool.ts';
 import { checkConfig } from './config/check.ts';
+import { ConfigError } from './config/error.ts';
 import { createCore } from './core.ts';
-import { createApp } from './http/app.ts';
+import { type CallbackOptions, createApp, type MiddlewareOptions } from './http/app.ts';
 import { serviceRoutes } from './http/routes.ts';
 
 export type { MemoryServiceConfig } from './contracts/config.ts';
 export type { ToolDescription, ToolRequest, ToolResponse, ToolRunner } from './contracts/tool.ts';
+export type { CallbackOptions, MiddlewareOptions } from './http/app.ts';
+export type { ResolveUserId } from './http/signed-in.ts';
 export { ConfigError } from './config/error.ts';
 export { ERROR_CODES, MemoryError } from './errors.ts';
 export type { ErrorBody, ErrorCode } from './errors.ts';
@@ -22,11 +25,18 @@ export interface MemoryService {
   readonly tools: ToolRunner;
   /**
    * For a Koa app that exists: answers the routes below `basePath` and calls `next()` for all
-   * else. It opens storage at its first request and starts no background work.
+   * else. It opens storage at its first request and starts no background work. With `resolveUserId`
+   * the tools API works for who is signed in to that app.
+   *
+   * @example
+   * app.use(service.middleware({ resolveUserId: (ctx) => ctx.state.userId }));
    */
-  middleware(): Middleware;
-  /** A listener for `node:http` and whatever takes one. */
-  callback(): RequestListener;
+  middleware(options?: MiddlewareOptions): Middleware;
+  /**
+   * A listener for `node:http` and whatever takes one. `resolveUserId` gets Node's own request, with
+   * what the server around it put there.
+   */
+  callback(options?: CallbackOptions): RequestListener;
   /** Opens storage, migrates it, sets up plugins. Every call that needs it waits for it anyway. */
   ready(): Promise<void>;
   /** `ready`, then the plugins' start hooks and the background jobs. */
@@ -57,10 +67,19 @@ export function createMemoryService(config: MemoryServiceConfig): MemoryService 
   return {
     app: http.app,
     tools: core.tools,
-    middleware: () => http.middleware(),
-    callback: () => http.callback(),
+    middleware: (options) => http.middleware(checkMount(options)),
+    callback: (options) => http.callback(checkMount(options)),
     ready: () => core.ready(),
     start: () => core.start(),
     close: () => core.close(),
   };
+}
+
+/** From JavaScript anything may come, and what is no function would let nobody in, or everybody. */
+function checkMount<T extends MiddlewareOptions | CallbackOptions>(options: T | undefined): T {
+  const given: { resolveUserId?: unknown } = options ?? {};
+  if (given.resolveUserId !== undefined && typeof given.resolveUserId !== 'function') {
+    throw new ConfigError('resolveUserId', 'resolveUserId must be a function.');
+  }
+  return (options ?? {}) as T;
 }

@@ -19,6 +19,12 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
   querySchema?: JsonSchema;
   /** Strict. Default: no body is read. */
   bodySchema?: JsonSchema;
+  /**
+   * On a route of the tools API: where the app around the service says who is signed in, the route
+   * works for `request.userId`, and the body has this schema, or the other. A route without it asks
+   * for the API key there, too.
+   */
+  signedIn?: { bodySchema?: JsonSchema };
   /** Of the 2xx answer; `null` where it is not JSON. */
   resultSchema: JsonSchema | null;
   /** Of the 2xx answer; default `application/json`. */
@@ -36,6 +42,8 @@ export interface RouteRequest<Query = unknown, Body = unknown> {
   body: Body;
   /** Lower-case name. */
   header(name: string): string | null;
+  /** Who is signed in to the app around the service; `null` where the request says for whom it is. */
+  userId: string | null;
   /** The client's address, `X-Forwarded-For` regarded only behind a trusted proxy. */
   address: string;
   /** Names this request in logs and error bodies: 32 hex digits. */

@@ -1,5 +1,5 @@
 import Koa, { type Context, type Middleware, type Next } from 'koa';
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { RouteDefinition } from '../contracts/route.ts';
 import type { Core } from '../core.ts';
 import { MemoryError } from '../errors.ts';
@@ -9,6 +9,7 @@ import { adminAuth } from './middleware/admin-auth.ts';
 import { checkHost } from './middleware/host.ts';
 import { toolsAuth } from './middleware/tools-auth.ts';
 import { type MountedRoutes, mountRoutes } from './route.ts';
+import type { ResolveUserId } from './signed-in.ts';
 
 /** How long a client waits before it tries an instance that shuts down again. */
 const RETRY_AFTER_SECONDS = 5;
@@ -21,11 +22,27 @@ export interface HttpApp {
   /** A Koa app with nothing but the service. */
   readonly app: Koa;
   /** For an app that exists: answers the service's own routes and touches nothing else. */
-  middleware(): Middleware;
+  middleware(options?: MiddlewareOptions): Middleware;
   /** A request listener for `node:http`. */
-  callback(): RequestListener;
+  callback(options?: CallbackOptions): RequestListener;
   /** Throws when these routes of plugins clash with others, or stand where they may not. */
   checkRoutes(extra: readonly RouteDefinition[]): void;
+}
+
+/** What an app decides for its own mount. */
+export interface MiddlewareOptions {
+  /**
+   * Says who is signed in to the app: then the tools API works for that user alone, needs no API key,
+   * and refuses a request that names another user. For `null` it goes on to ask for the API key.
+   */
+  resolveUserId?: ResolveUserId;
+}
+
+/** The same for another server than Koa: the request is Node's, with what the server put there. */
+export interface CallbackOptions {
+  resolveUserId?: (
+    request: IncomingMessage,
+  ) => string | null | undefined | Promise<string | null | undefined>;
 }
 
 /** Limits of the app that no setting has. */
@@ -44,55 +61,80 @@ export function createApp(
   options: AppOptions = {},
 ): HttpApp {
   const { settings, log } = core;
-  const checks = {
-    checkHost: checkHost(settings.allowedHosts),
-    auth: {
+  const hostCheck = checkHost(settings.allowedHosts);
+  const admin = adminAuth(settings.adminSecret, core.now);
+
+  function createMount(resolveUserId: ResolveUserId | null): Mount {
+    const auth = {
       none: () => undefined,
-      tools: toolsAuth(settings.apiKeys),
-      admin: adminAuth(settings.adminSecret, core.now),
-    },
-  };
-  const mount = (extra: readonly RouteDefinition[]): MountedRoutes =>
-    mountRoutes([...routes, ...extra], {
-      ...checks,
-      basePath: settings.basePath,
-      trustProxy: settings.trustProxy,
-      maxBodyBytes: settings.limits.maxBodyBytes,
-      bodyTimeoutMs: options.bodyTimeoutMs ?? BODY_LIMITS.timeoutMs,
-      log,
-      isOpen: () => core.state() === 'ready',
-      open: () => open(core),
-      redispatch: middleware,
-    });
+      tools: toolsAuth(settings.apiKeys, { hasSignIn: resolveUserId !== null }),
+      admin,
+    };
+    const mount = (extra: readonly RouteDefinition[]): MountedRoutes =>
+      mountRoutes([...routes, ...extra], {
+        checkHost: hostCheck,
+        auth,
+        resolveUserId,
+        basePath: settings.basePath,
+        trustProxy: settings.trustProxy,
+        maxBodyBytes: settings.limits.maxBodyBytes,
+        bodyTimeoutMs: options.bodyTimeoutMs ?? BODY_LIMITS.timeoutMs,
+        log,
+        isOpen: () => core.state() === 'ready',
+        open: () => open(core),
+        redispatch: middleware,
+      });
 
-  let mounted = mount([]);
-  let pluginRoutes = 0;
-  function current(): MountedRoutes {
-    if (core.pluginRoutes.length === pluginRoutes || core.state() !== 'ready') return mounted;
-    pluginRoutes = core.pluginRoutes.length;
-    try {
-      mounted = mount(core.pluginRoutes);
-    } catch (error) {
-      log.error({ error: describeError(error) }, 'the routes of the plugins could not be mounted');
+    let mounted = mount([]);
+    let pluginRoutes = 0;
+    function current(): MountedRoutes {
+      if (core.pluginRoutes.length === pluginRoutes || core.state() !== 'ready') return mounted;
+      pluginRoutes = core.pluginRoutes.length;
+      try {
+        mounted = mount(core.pluginRoutes);
+      } catch (error) {
+        log.error(
+          { error: describeError(error) },
+          'the routes of the plugins could not be mounted',
+        );
+      }
+      return mounted;
     }
-    return mounted;
-  }
-  function middleware(ctx: Context, next: Next): Promise<unknown> {
-    return current().middleware(ctx, next) as Promise<unknown>;
+    function middleware(ctx: Context, next: Next): Promise<unknown> {
+      return current().middleware(ctx, next) as Promise<unknown>;
+    }
+    return { middleware, notFound: mounted.notFound, check: (extra) => void mount(extra) };
   }
 
-  const app = new Koa();
-  app.use(middleware).use(mounted.notFound);
-  // What reaches Koa itself went wrong after the answer began: mostly a client that left.
-  app.on('error', (error: unknown) => {
-    log.debug({ error: describeError(error) }, 'an answer was cut short');
-  });
+  function createKoa({ middleware, notFound }: Mount): Koa {
+    const koa = new Koa();
+    koa.use(middleware).use(notFound);
+    // What reaches Koa itself went wrong after the answer began: mostly a client that left.
+    koa.on('error', (error: unknown) => {
+      log.debug({ error: describeError(error) }, 'an answer was cut short');
+    });
+    return koa;
+  }
+
+  const plain = createMount(null);
+  const app = createKoa(plain);
   return {
     app,
-    middleware: () => middleware,
-    callback: () => app.callback() as RequestListener,
-    checkRoutes: (extra) => void mount(extra),
+    middleware: ({ resolveUserId } = {}) =>
+      resolveUserId === undefined ? plain.middleware : createMount(resolveUserId).middleware,
+    callback({ resolveUserId } = {}) {
+      if (resolveUserId === undefined) return app.callback() as RequestListener;
+      const mount = createMount((ctx) => resolveUserId(ctx.req));
+      return createKoa(mount).callback() as RequestListener;
+    },
+    checkRoutes: (extra) => plain.check(extra),
   };
+}
+
+/** The routes as one app sees them. */
+interface Mount extends MountedRoutes {
+  /** Throws when these routes of plugins clash with others, or stand where they may not. */
+  check(extra: readonly RouteDefinition[]): void;
 }
 
 async function open(core: AppCore): Promise<void> {

@@ -13,6 +13,7 @@ import { describeError } from '../describe-error.ts';
 import type { Check, RequestHead } from './middleware/check.ts';
 import { CONSOLE_HEADERS, DATA_HEADERS, type HeaderList } from './middleware/security-headers.ts';
 import { compileQuery } from './query.ts';
+import { bindSignedIn, findSignedIn, type ResolveUserId } from './signed-in.ts';
 
 /** What all routes share. */
 export interface MountOptions {
@@ -27,6 +28,8 @@ export interface MountOptions {
   checkHost: Check;
   /** Runs on the router of its kind, before each of that router's routes. */
   auth: Record<RouteDefinition['auth'], Check>;
+  /** Who is signed in to the app around the service; `null`: the tools API takes its key alone. */
+  resolveUserId: ResolveUserId | null;
   /** `false` until the service has started and once it shuts down: then `open` is called. */
   isOpen(): boolean;
   /** Waits for the start, or throws what keeps the service from working. */
@@ -101,10 +104,20 @@ function createArea(
   router.use(((ctx: Context, next: Next) =>
     answerFailures(ctx, kind, options, (exchange) => {
       options.checkHost(exchange);
-      options.auth[kind](exchange);
-      // Docs and health answer from first to last.
-      if (kind === 'none' || options.isOpen()) return next();
-      return options.open().then(() => options.redispatch(ctx, next));
+      const proceed = (): Promise<unknown> => {
+        // Docs and health answer from first to last.
+        if (kind === 'none' || options.isOpen()) return next();
+        return options.open().then(() => options.redispatch(ctx, next));
+      };
+      if (kind !== 'tools' || options.resolveUserId === null) {
+        options.auth[kind](exchange);
+        return proceed();
+      }
+      return findSignedIn(options.resolveUserId, ctx).then((userId) => {
+        exchange.userId = userId;
+        if (userId === null) options.auth[kind](exchange);
+        return proceed();
+      });
     })) as RouterMiddleware);
 
   for (const route of bySpecificity(routes)) {
@@ -186,6 +199,9 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
   }));
   const parseQuery = compileQuery(route.querySchema);
   const checkBody = route.bodySchema === undefined ? null : compileSchema(route.bodySchema);
+  const signedInSchema = route.signedIn?.bodySchema;
+  const checkSignedInBody =
+    signedInSchema === undefined ? checkBody : compileSchema<unknown>(signedInSchema);
   const contentType = route.contentType ?? JSON_TYPE;
   const isJson = contentType.startsWith('application/json');
   const headers: HeaderList = [
@@ -197,26 +213,55 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     const ctx = context as OwnContext;
     const exchange = ctx[EXCHANGE];
     exchange.route = route;
+    const { userId } = exchange;
+    if (userId !== null) {
+      const header = (name: string): string | null => exchange.header(name);
+      const isBound = bindSignedIn(route, { userId, header, hasBody: hasBody(ctx.req) });
+      if (!isBound) {
+        options.auth[route.auth](exchange);
+        exchange.userId = null;
+      }
+    }
     if (names.length > 0) {
       exchange.params = decodeParams(names, ctx.captures ?? [], exchange);
     }
     exchange.query = parseQuery(ctx.querystring);
-    if (checkBody !== null) {
+    const check = exchange.userId === null ? checkBody : checkSignedInBody;
+    if (check !== null) {
       const body = await readJsonBody(ctx.req, {
         maxBytes: options.maxBodyBytes,
         timeoutMs: options.bodyTimeoutMs,
-        parsed: (ctx.request as { body?: unknown }).body,
+        parsed: parsedByHost(ctx),
       });
-      exchange.body = checkBody(body === undefined ? {} : body);
+      exchange.body = check(body === undefined ? {} : body);
     }
     const value = await route.handle(exchange);
 
     ctx.status = exchange.status ?? route.status ?? 200;
     setHeaders(ctx, headers);
     if (exchange.headers !== null) setHeaders(ctx, exchange.headers);
-    if (value === undefined || value === null) ctx.body = null;
+    if (value === undefined && ctx.status === 202) answerNothing(ctx);
+    else if (value === undefined || value === null) ctx.body = null;
     else ctx.body = isJson ? JSON.stringify(value) : value;
   };
+}
+
+/**
+ * What a parser of the app around the service made of the body: Koa's keep it in `ctx.request`,
+ * Express's in the request itself. Both leave an empty object there for a type that they do not
+ * parse, and then the body is still to be read.
+ */
+function parsedByHost({ req, request }: Context): unknown {
+  if (!req.readableEnded) return undefined;
+  return (request as { body?: unknown }).body ?? (req as { body?: unknown }).body;
+}
+
+/** Koa makes a 204 of an answer without a body, and `null` of one whose type is JSON. */
+function answerNothing(ctx: Context): void {
+  const { status } = ctx;
+  ctx.remove('Content-Type');
+  ctx.body = null;
+  ctx.status = status;
 }
 
 /** Decodes each captured piece of the path once. */
@@ -326,6 +371,7 @@ const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 /** One request and its answer, as checks and handlers see it. What costs is made when asked for. */
 class Exchange implements RouteRequest, RequestHead {
   route: RouteDefinition | null = null;
+  userId: string | null = null;
   params = NO_PARAMS;
   query: unknown = undefined;
   body: unknown = undefined;

@@ -4,14 +4,18 @@ import { createSecretCheck } from './secret.ts';
 
 /**
  * Lets requests with an API key pass, as `Authorization: Bearer <key>` or `x-api-key: <key>`.
- * Throws `UNAUTHORIZED`, the same for a missing and a wrong key, or `TOOLS_DISABLED` when no key
- * is set.
+ * Throws `UNAUTHORIZED`, the same for a missing and a wrong key. When no key is set, it throws
+ * `TOOLS_DISABLED`; with `hasSignIn` the app around the service lets its users in, and the answer is
+ * `UNAUTHORIZED` too.
  */
-export function toolsAuth(apiKeys: readonly string[]): Check {
+export function toolsAuth(
+  apiKeys: readonly string[],
+  { hasSignIn = false }: { hasSignIn?: boolean } = {},
+): Check {
   const isKey = createSecretCheck(apiKeys);
   if (isKey === null) {
     return () => {
-      throw new MemoryError('TOOLS_DISABLED');
+      throw new MemoryError(hasSignIn ? 'UNAUTHORIZED' : 'TOOLS_DISABLED');
     };
   }
   return (head) => {

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox';
-import type { RouteDefinition } from '../../contracts/route.ts';
+import type { RouteDefinition, RouteRequest } from '../../contracts/route.ts';
 import type { ToolRequest } from '../../contracts/tool.ts';
 import type { Core } from '../../core.ts';
+import { refuseOtherUser } from '../signed-in.ts';
 import { TOOL_FORMATS, toToolFormat } from '../tool-formats.ts';
 import { strict } from './shapes.ts';
 
@@ -69,6 +70,15 @@ const executeBody = Type.Object(
   strict,
 );
 
+/** The same where the app around the service says who the user is. */
+const signedInBody = Type.Object(
+  {
+    context: Type.Optional(Type.Partial(contextSchema, strict)),
+    arguments: Type.Optional(argumentsSchema),
+  },
+  strict,
+);
+
 /** The answer of a tool call. */
 export const executeResult = Type.Object(
   {
@@ -89,6 +99,7 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
     tag: 'Tools',
     summary: 'List the tools',
     querySchema: listQuery,
+    signedIn: {},
     resultSchema: listResult,
     errorCodes: [],
     async handle({ query: { format } }) {
@@ -98,7 +109,10 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
     },
   };
 
-  const execute: RouteDefinition<unknown, Static<typeof executeBody>> = {
+  const execute: RouteDefinition<
+    unknown,
+    Static<typeof executeBody> | Static<typeof signedInBody>
+  > = {
     method: 'POST',
     path: '/v1/tools/:name/execute',
     auth: 'tools',
@@ -107,12 +121,13 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
     description:
       'traceparent joins the caller’s trace. With an Idempotency-Key, a repeat of a write within 24 hours gets the first answer, and Idempotency-Replayed: true.',
     bodySchema: executeBody,
+    signedIn: { bodySchema: signedInBody },
     resultSchema: executeResult,
     errorCodes: ['INVALID_USER_ID', 'TOOL_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'RATE_LIMITED'],
     async handle(request) {
       const name = request.params['name'] ?? '';
-      const { context, arguments: args } = request.body;
-      const call: ToolRequest = { context, arguments: args ?? {} };
+      const { arguments: args } = request.body;
+      const call: ToolRequest = { context: toContext(request), arguments: args ?? {} };
       const idempotencyKey = request.header('idempotency-key');
       if (idempotencyKey !== null) call.idempotencyKey = idempotencyKey;
       const traceparent = request.header('traceparent');
@@ -131,4 +146,14 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
   };
 
   return [list, execute] as RouteDefinition[];
+}
+
+/** Who is signed in, or who the body says: its schema is the one of the two that names a user. */
+function toContext({
+  userId,
+  body: { context },
+}: RouteRequest<unknown, Static<typeof signedInBody>>): ToolRequest['context'] {
+  if (userId === null) return context as ToolRequest['context'];
+  refuseOtherUser(userId, context?.userId, '/context/userId');
+  return { ...context, userId };
 }

@@ -1,0 +1,69 @@
+import type { Context } from 'koa';
+import type { RouteDefinition } from '../contracts/route.ts';
+import { MemoryError } from '../errors.ts';
+import { parseUserId } from '../memory/paths.ts';
+
+/**
+ * Says whose memory a request works on, by what the app's own sign-in left in Koa's context; `null`
+ * or nothing when nobody is signed in.
+ */
+export type ResolveUserId = (
+  ctx: Context,
+) => string | null | undefined | Promise<string | null | undefined>;
+
+/**
+ * Asks the app who is signed in; `null` for nobody. Throws `UNAUTHORIZED` where the app throws a 401
+ * or 403 of its own, and `INVALID_USER_ID` for what is no user id: it is not repaired.
+ */
+export async function findSignedIn(
+  resolveUserId: ResolveUserId,
+  ctx: Context,
+): Promise<string | null> {
+  const userId = await askApp(resolveUserId, ctx);
+  return userId === null || userId === undefined ? null : parseUserId(userId);
+}
+
+/**
+ * Whether a route of the tools API works for who is signed in. Throws `INVALID_USER_ID` when the
+ * request names another user, and `UNSUPPORTED_MEDIA_TYPE` for a change without a JSON body: that is
+ * what a form of another site can make a browser send, with the app's cookies.
+ */
+export function bindSignedIn(
+  route: RouteDefinition,
+  request: { userId: string; header(name: string): string | null; hasBody: boolean },
+): boolean {
+  if (route.signedIn === undefined) return false;
+  refuseOtherUser(request.userId, request.header('x-user-id'), 'x-user-id');
+  if (route.method !== 'GET' && !request.hasBody) throw new MemoryError('UNSUPPORTED_MEDIA_TYPE');
+  return true;
+}
+
+/**
+ * Throws `INVALID_USER_ID` when a request names another user than the one who is signed in.
+ *
+ * @param where what a message calls the place: `/context/userId`, `x-user-id`.
+ */
+export function refuseOtherUser(
+  userId: string,
+  named: string | null | undefined,
+  where: string,
+): void {
+  if (named === null || named === undefined || named === userId) return;
+  const message = 'must be left out: the app says who the user is';
+  throw new MemoryError('INVALID_USER_ID', `${where} ${message}.`, {
+    details: { issues: [{ path: where, message }] },
+  });
+}
+
+async function askApp(
+  resolveUserId: ResolveUserId,
+  ctx: Context,
+): Promise<string | null | undefined> {
+  try {
+    return await resolveUserId(ctx);
+  } catch (error) {
+    const { status } = Object(error) as { status?: unknown };
+    if (error instanceof MemoryError || (status !== 401 && status !== 403)) throw error;
+    throw new MemoryError('UNAUTHORIZED', undefined, { cause: error });
+  }
+}
