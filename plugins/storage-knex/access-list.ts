@@ -66,7 +66,7 @@ export async function listAccess(
   if (range.kind !== 'all') filters.push((query) => inRange(query, range));
 
   const walkOf = (narrow: Filter, more: readonly Filter[], index: keyof typeof INDEXES = by) =>
-    readPage(knex, {
+    readPage(knex, dialect, {
       limit: page.limit,
       order: page.order,
       pick: { scope_id: 'a.scope_id', id: 'a.id' },

@@ -16,7 +16,7 @@ export function createAuditStore(database: Database): AuditStore {
         const after = parseIdPageKey(page.after);
         const times = withinTimes('u', await readIdSkew(toExecutor(knex)), filter);
         const action = filter.action ?? null;
-        return await readPage(knex, {
+        return await readPage(knex, dialect, {
           limit: checkLimit(page.limit),
           order: page.order,
           pick: { id: 'u.id' },

@@ -7,9 +7,16 @@ export type SqlValue = string | number | null | Uint8Array;
 /** A row as a driver gives it: nothing of it is known until a `to…` has read it. */
 export type Row = Record<string, unknown>;
 
+/** A statement's text with the values that are bound to it. */
+export interface Statement {
+  sql: string;
+  parameters: readonly SqlValue[];
+}
+
 /**
  * One connection, as the stores see it. A statement's text is prepared once and kept, so texts come
- * from a small fixed set; values are always bound.
+ * from a small fixed set; values are always bound. `cross join` in it says that tables are read in
+ * the order in which they stand.
  */
 export interface Executor {
   all(sql: string, parameters: readonly SqlValue[]): Promise<Row[]>;
@@ -38,12 +45,8 @@ export interface RowSet {
   };
 }
 
-/** Keys to look rows up by, as a table that a query joins. */
-export interface KeySet {
-  /** A derived table with the columns that were named. */
-  sql: string;
-  parameters: readonly SqlValue[];
-}
+/** Keys to look rows up by: a derived table with the columns that were named. */
+export type KeySet = Statement;
 
 /** What differs between the databases. All raw SQL that only one of them understands stands here. */
 export interface Dialect {
@@ -61,17 +64,29 @@ export interface Dialect {
   insertRows(executor: Executor, set: RowSet): Promise<void>;
   keySet(columns: readonly { name: string; kind: ColumnKind }[], rows: CellValue[][]): KeySet;
   /**
+   * Removes the rows of a table that have one of the keys (`own` column by `key` column), and all
+   * the values of `same`.
+   */
+  deleteKeys(
+    table: string,
+    columns: readonly { own: string; key: string }[],
+    keys: KeySet,
+    same: Readonly<Record<string, SqlValue>>,
+  ): Statement;
+  /**
    * Rows of these columns as one JSON text, an array for each: a row and a value less to be carried
    * across to JavaScript one by one. `null` where the driver's own rows are as good.
    */
   rowsAsJson: ((columns: readonly string[]) => string) | null;
   /** What ends a query whose rows are to be locked. */
   readonly forUpdate: string;
+  /** Whether nobody else can make a row that `forUpdate` did not find. */
+  readonly locksAbsentRows: boolean;
   /** The database's clock in milliseconds, as an expression. */
   readonly nowMs: string;
   /**
    * Claims a lease unless another holder's lasts: name, holder, milliseconds. One statement that
-   * changes no row, or makes or takes over the lease with the next fence.
+   * leaves the row with its holder, or makes or takes over the lease with the next fence.
    */
   readonly claimLease: string;
   /** Bytes of a text or binary column, as an expression. */
@@ -83,6 +98,12 @@ export interface Dialect {
   concat(...parts: readonly string[]): string;
   /** `table as alias`, read by this index; by its primary key when `null`. */
   byIndex(table: string, alias: string, index: string | null): string;
+  /** A condition: the columns as one key come before or after these values, in a walk along them. */
+  isBeyond(
+    columns: readonly string[],
+    operator: '<' | '>' | '<=' | '>=',
+    values: readonly SqlValue[],
+  ): Statement;
   /**
    * What stands directly below a folder of a scope: one row an entry, `entry` relative to the
    * folder (a folder's ends in `/`), with `files`, `bytes` and `updated_at` of what is in it.

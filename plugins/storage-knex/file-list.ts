@@ -42,9 +42,13 @@ export async function listAllFiles(
     case 'path':
       return await listByPath(knex, dialect, range, filters, page);
     case 'reads':
-      return await readPage(knex, byReads(knex, dialect, range, filters, page));
+      return await readPage(knex, dialect, byReads(knex, dialect, range, filters, page));
     default:
-      return await readPage(knex, byColumn(knex, dialect, range, filters, page, SORTS[page.sort]));
+      return await readPage(
+        knex,
+        dialect,
+        byColumn(knex, dialect, range, filters, page, SORTS[page.sort]),
+      );
   }
 }
 
@@ -66,15 +70,16 @@ async function listByPath(
   if (range.kind === 'scope') {
     if (scopeAfter !== null && !isAhead(range.scope, scopeAfter, page.order)) {
       if (scopeAfter !== range.scope) return { items: [], next: null };
-      return await readPage(knex, byPathIn(knex, range, filters, page, pathAfter));
+      return await readPage(knex, dialect, byPathIn(knex, range, filters, page, pathAfter));
     }
-    return await readPage(knex, byPathIn(knex, range, filters, page, null));
+    return await readPage(knex, dialect, byPathIn(knex, range, filters, page, null));
   }
   const head: PageResult<FileListing> =
     scopeAfter === null
       ? { items: [], next: null }
       : await readPage(
           knex,
+          dialect,
           byPathIn(
             knex,
             { kind: 'scope', scope: scopeAfter, pathPrefix: '' },
@@ -91,6 +96,7 @@ async function listByPath(
   }
   const tail = await readPage(
     knex,
+    dialect,
     byPathAcross(knex, dialect, range, filters, { ...page, limit }, scopeAfter),
   );
   return { items: [...head.items, ...tail.items], next: tail.next };

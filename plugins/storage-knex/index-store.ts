@@ -431,11 +431,16 @@ async function writeChanges(
       POSTING_KEY,
       gone.map(({ term, bucket }) => [term, bucket]),
     );
-    await executor.run(
-      'delete from svc_posting where scope_id = ?' +
-        ` and (term, bucket) in (select k.term, k.bucket from ${keys.sql} k)`,
-      [scopeId, ...keys.parameters],
+    const { sql, parameters } = dialect.deleteKeys(
+      'svc_posting',
+      [
+        { own: 'term', key: 'term' },
+        { own: 'bucket', key: 'bucket' },
+      ],
+      keys,
+      { scope_id: scopeId },
     );
+    await executor.run(sql, parameters);
   }
   if (documents.length > 0) {
     await dialect.insertRows(executor, {
@@ -480,10 +485,9 @@ async function deleteFiles(
     [{ name: 'file_no', kind: 'integer' }],
     fileNos.map((fileNo) => [fileNo]),
   );
-  await executor.run(
-    `delete from ${table} where scope_id = ? and file_no in (select k.file_no from ${keys.sql} k)`,
-    [scopeId, ...keys.parameters],
-  );
+  const own = [{ own: 'file_no', key: 'file_no' }];
+  const { sql, parameters } = dialect.deleteKeys(table, own, keys, { scope_id: scopeId });
+  await executor.run(sql, parameters);
 }
 
 async function markBehind(

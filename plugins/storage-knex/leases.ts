@@ -8,9 +8,11 @@ export function createLeaseStore(database: Database): LeaseStore {
   return {
     claim: (name, holder, ttlMs) =>
       database.write(async (executor) => {
-        const claimed = await executor.run(dialect.claimLease, [name, holder, ttlMs]);
-        if (claimed === 0) return null;
-        const [row] = await executor.all('select fence from svc_lease where name = ?', [name]);
+        await executor.run(dialect.claimLease, [name, holder, ttlMs]);
+        const [row] = await executor.all(
+          'select fence from svc_lease where name = ? and holder = ?',
+          [name, holder],
+        );
         return row === undefined ? null : toInteger(row['fence']);
       }),
     renew: (name, fence, ttlMs) =>

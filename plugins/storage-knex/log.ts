@@ -222,8 +222,10 @@ async function deleteRows(
       Buffer.from(row['id'] as Uint8Array).toString('hex'),
     ]),
   );
-  return await executor.run(
-    `delete from ${table} where (scope_id, ${column}) in (select k.scope_id, k.id from ${keys.sql} k)`,
-    keys.parameters,
-  );
+  const own = [
+    { own: 'scope_id', key: 'scope_id' },
+    { own: column, key: 'id' },
+  ];
+  const { sql, parameters } = dialect.deleteKeys(table, own, keys, {});
+  return await executor.run(sql, parameters);
 }

@@ -26,22 +26,28 @@ export function assertKnownSchema(version: number): void {
 /**
  * Brings a schema to the newest version, a statement at a time. Each can be repeated, so a run that
  * was interrupted anywhere is simply run again. The caller holds whatever keeps others from
- * migrating at the same time.
+ * migrating at the same time; `beforeStep` can look whether it still does.
  */
 export async function migrate(
   knex: Knex,
   dialect: Dialect,
   from: number,
   migrations: readonly Migration[] = MIGRATIONS,
+  beforeStep: () => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
   for (const migration of migrations.slice(from)) {
-    for (const step of migration.steps) await runStep(knex, dialect, step);
+    for (const step of migration.steps) {
+      await beforeStep();
+      await runStep(knex, dialect, step);
+    }
+    await beforeStep();
     const row = { key: SCHEMA_VERSION_KEY, value: String(migration.version) };
     await knex('svc_meta').insert(row).onConflict('key').merge();
   }
 }
 
-async function runStep(knex: Knex, dialect: Dialect, step: MigrationStep): Promise<void> {
+/** One step; what is there already is left as it is. */
+export async function runStep(knex: Knex, dialect: Dialect, step: MigrationStep): Promise<void> {
   if ('createTable' in step) {
     if (await knex.schema.hasTable(step.createTable.name)) return;
     await knex.raw(createTable(knex, dialect, step.createTable));

@@ -22,6 +22,7 @@ import {
   IDEMPOTENCY_ROW,
   REVISION_ROW,
   SCOPE_ROW,
+  newScopeState,
   toFileState,
   toIdempotencyRecord,
   toInteger,
@@ -47,6 +48,35 @@ export interface Overlay {
   revisions: NewRevision[];
   access: AccessRecord[];
   audit: AuditRecord[];
+}
+
+/**
+ * Rows that have to be locked and are not there, on a database that locks none that are absent:
+ * they are made by {@link createAbsentRows} in a transaction of their own, and the one that threw
+ * this begins again.
+ */
+export class AbsentRows extends Error {
+  readonly scopes: readonly ScopeKey[];
+  readonly budgets: readonly string[];
+
+  constructor(rows: { scopes?: readonly ScopeKey[]; budgets?: readonly string[] }) {
+    super('Rows to be locked are absent.');
+    this.scopes = rows.scopes ?? [];
+    this.budgets = rows.budgets ?? [];
+  }
+}
+
+/** Makes rows that others may be making at the same time. */
+export async function createAbsentRows(
+  executor: Executor,
+  dialect: Dialect,
+  { scopes, budgets }: AbsentRows,
+): Promise<void> {
+  await insertRecords(executor, dialect, SCOPE_ROW, scopes.map(newScopeState), {
+    keys: ['scope_id'],
+  });
+  const unused = budgets.map((name) => ({ name, used: 0 }));
+  await insertRecords(executor, dialect, BUDGET_ROW, unused, { keys: ['name'] });
 }
 
 /** The key of a file in {@link Overlay}. */
@@ -188,6 +218,10 @@ async function readScopes(
     if (scopes.get(toInteger(row['scope_id'])) !== state.scope) throw sameNumber();
     overlay.scopes.set(state.scope, { before: state, now: state });
   }
+  if (!dialect.locksAbsentRows && rows.length < scopes.size) {
+    const absent = [...overlay.scopes].filter(([, { now }]) => now === null);
+    throw new AbsentRows({ scopes: absent.map(([scope]) => scope) });
+  }
 }
 
 async function readFiles(
@@ -285,6 +319,10 @@ async function readBudgets(
     const used = toInteger(row['used']);
     overlay.budgets.set(toText(row['name']), { before: used, now: used });
   }
+  if (!dialect.locksAbsentRows && rows.length < names.size) {
+    const absent = [...overlay.budgets].filter(([, { now }]) => now === null);
+    throw new AbsentRows({ budgets: absent.map(([name]) => name) });
+  }
 }
 
 function nameOf(scopes: ReadonlyMap<number, ScopeKey>, scopeId: unknown): ScopeKey {
@@ -330,11 +368,12 @@ async function deleteContents(
     ],
     files.map((file) => [toScopeId(file.scope), file.fileNo]),
   );
-  await executor.run(
-    'delete from svc_content where (scope_id, file_no) in' +
-      ` (select k.scope_id, k.file_no from ${keys.sql} k)`,
-    keys.parameters,
-  );
+  const own = [
+    { own: 'scope_id', key: 'scope_id' },
+    { own: 'file_no', key: 'file_no' },
+  ];
+  const { sql, parameters } = dialect.deleteKeys('svc_content', own, keys, {});
+  await executor.run(sql, parameters);
 }
 
 function changed<T>(slots: Iterable<Slot<T>>): T[] {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { PageRequest, PageResult } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
-import type { Row, SqlValue } from './dialect.ts';
+import type { Dialect, Row, SqlValue } from './dialect.ts';
 import { parseIdBytes } from './ids.ts';
 
 /**
@@ -40,13 +40,24 @@ export type Filter = (query: Knex.QueryBuilder) => void;
  * Reads one page of a list by keyset: first the keys of its rows, then those rows, so that what is
  * walked, tested and sorted is narrow.
  */
-export async function readPage<T>(knex: Knex, query: KeysetQuery<T>): Promise<PageResult<T>> {
+export async function readPage<T>(
+  knex: Knex,
+  dialect: Dialect,
+  query: KeysetQuery<T>,
+): Promise<PageResult<T>> {
   const { limit, order, pick, filters } = query;
   const key = query.key.map((name) => pick[name] as string);
+  const narrow = (
+    builder: Knex.QueryBuilder,
+    operator: Parameters<Dialect['isBeyond']>[1],
+    values: readonly SqlValue[],
+  ) => {
+    const { sql, parameters } = dialect.isBeyond(key, operator, values);
+    builder.whereRaw(sql, parameters as readonly Knex.RawBinding[]);
+  };
   const walk = () => {
     const builder = query.walk();
-    if (query.after !== null)
-      compareKey(knex, builder, key, order === 'asc' ? '>' : '<', query.after);
+    if (query.after !== null) narrow(builder, order === 'asc' ? '>' : '<', query.after);
     return builder.orderBy(key.map((column) => ({ column, order }))).select(pick);
   };
   // Where rows are tested, the walk's end is fixed first: over the index alone, a matter of 1 ms.
@@ -59,7 +70,7 @@ export async function readPage<T>(knex: Knex, query: KeysetQuery<T>): Promise<Pa
   const keys = walk();
   if (end !== undefined) {
     const last = query.key.map((name) => end[name] as SqlValue);
-    compareKey(knex, keys, key, order === 'asc' ? '<=' : '>=', last);
+    narrow(keys, order === 'asc' ? '<=' : '>=', last);
   }
   if (filters.length > 0) query.join?.(keys);
   for (const filter of filters) filter(keys);
@@ -102,17 +113,4 @@ export function parseIdPageKey(after: PageRequest['after']): Buffer | null {
 export function checkLimit(limit: number): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= 500) return limit;
   throw new MemoryError('INVALID_REQUEST', 'A page has 1 to 500 rows.');
-}
-
-function compareKey(
-  knex: Knex,
-  builder: Knex.QueryBuilder,
-  key: readonly string[],
-  operator: '<' | '>' | '<=' | '>=',
-  values: readonly SqlValue[],
-): void {
-  const columns = key.map(() => '??').join(', ');
-  const places = key.map(() => '?').join(', ');
-  const condition = `(${columns}) ${operator} (${places})`;
-  builder.where(knex.raw(condition, [...key, ...values] as Knex.RawBinding[]));
 }

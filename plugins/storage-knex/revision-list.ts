@@ -68,7 +68,7 @@ export async function listRevisions(
     }
   }
   const byVersion = walk.by === 'path';
-  return await readPage(knex, {
+  return await readPage(knex, dialect, {
     limit: page.limit,
     order: page.order,
     pick: { scope_id: 'r.scope_id', file_no: 'r.file_no', version: 'r.version', id: 'r.id' },

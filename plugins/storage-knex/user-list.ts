@@ -16,7 +16,7 @@ export async function listUsers(
   const after = parsePageKey(page.after, ['string']);
   const contains = filter.contains ?? '';
   const toUserId = (scope: unknown) => toText(scope).slice(2);
-  return await readPage(knex, {
+  return await readPage(knex, dialect, {
     limit: checkLimit(page.limit),
     order: page.order,
     pick: { scope: 's.scope', scope_id: 's.scope_id' },

@@ -76,10 +76,24 @@ export function createSqliteDialect(): SqliteDialect {
       };
     },
 
+    deleteKeys(table, columns, keys, same) {
+      const own = columns.map((column) => column.own).join(', ');
+      const wanted = columns.map((column) => `k.${column.key}`).join(', ');
+      const fixed = Object.keys(same).map((column) => `${column} = ? and `);
+      return {
+        sql:
+          `delete from ${table} where ${fixed.join('')}(${own}) in` +
+          ` (select ${wanted} from ${keys.sql} k)`,
+        parameters: [...Object.values(same), ...keys.parameters],
+      };
+    },
+
     rowsAsJson: (columns) => `json_group_array(json_array(${columns.join(', ')}))`,
 
     // The one writer holds the database's write lock.
     forUpdate: '',
+
+    locksAbsentRows: true,
 
     nowMs: NOW_MS,
 
@@ -103,6 +117,11 @@ export function createSqliteDialect(): SqliteDialect {
 
     byIndex(table, alias, index) {
       return `${table} as ${alias} indexed by ${index ?? `sqlite_autoindex_${table}_1`}`;
+    },
+
+    isBeyond(columns, operator, values) {
+      const places = columns.map(() => '?').join(', ');
+      return { sql: `(${columns.join(', ')}) ${operator} (${places})`, parameters: values };
     },
 
     folderEntries,

@@ -1,0 +1,442 @@
+import type { Knex } from 'knex';
+import { MemoryError } from '../../../core/errors.ts';
+import type {
+  CellValue,
+  Dialect,
+  Executor,
+  FolderQuery,
+  KeySet,
+  Row,
+  RowSet,
+  SqlValue,
+} from '../dialect.ts';
+import { toHashHex, toIdHex } from '../ids.ts';
+import type { ColumnKind, TableDefinition } from '../schema.ts';
+import { successorOf } from '../text-range.ts';
+
+/** Rows that one statement writes at most; fewer are cut into powers of two, so texts are few. */
+const ROWS_AT_ONCE = 64;
+/** Bytes that one statement carries at most, but for a single row: below `max_allowed_packet`. */
+const STATEMENT_BYTES = 4 * 1024 * 1024;
+/** Characters of the longest key that is looked up: a path of 512. */
+const KEY_CHARACTERS = 512;
+
+// Counted from 1970 in UTC by itself: unix_timestamp() would take the session's time zone.
+const NOW_MS = "(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000)";
+
+/**
+ * The dialect of MySQL 8 and MariaDB. Keys to look rows up by cross as one JSON text, so that any
+ * number of them is one prepared statement; rows to be written are bound value by value.
+ */
+export function createMysqlDialect(): Dialect {
+  return {
+    name: 'mysql',
+
+    columnType,
+
+    tableSuffix() {
+      return ' engine=InnoDB row_format=dynamic default character set utf8mb4 collate utf8mb4_bin';
+    },
+
+    createIndex(knex, index) {
+      const bindings = [index.name, index.table, ...index.columns];
+      const columns = index.columns.map(() => '??').join(', ');
+      // `where` is left out: all rows stand in the index.
+      const sql = `create ${index.unique === true ? 'unique ' : ''}index ?? on ?? (${columns})`;
+      return knex.raw(sql, bindings).toQuery();
+    },
+
+    async hasIndex(knex, index) {
+      const rows = await knex('information_schema.statistics')
+        .whereRaw('table_schema = database()')
+        .where({ table_name: index.table, index_name: index.name })
+        .limit(1)
+        .select('index_name');
+      return rows.length > 0;
+    },
+
+    insertRows,
+    keySet,
+
+    deleteKeys(table, columns, keys, same) {
+      // With IN and a subquery all of the table would be read, and locked.
+      const joined = columns.map(({ own, key }) => `t.${own} = k.${key}`);
+      const fixed = Object.keys(same);
+      const where = fixed.length === 0 ? '' : ` where ${equals(fixed, 't.')}`;
+      return {
+        sql: `delete t from ${keys.sql} k straight_join ${table} t on ${joined.join(' and ')}${where}`,
+        parameters: [...keys.parameters, ...Object.values(same)],
+      };
+    },
+
+    rowsAsJson: null,
+
+    forUpdate: ' for update',
+
+    locksAbsentRows: false,
+
+    nowMs: NOW_MS,
+
+    // Assignments take effect one after the other: the holder tells whether the lease was free.
+    claimLease:
+      'insert into svc_lease (name, holder, fence, expires_at)' +
+      ` values (?, ?, 1, ${NOW_MS} + ?) on duplicate key update` +
+      ` fence = if(expires_at <= ${NOW_MS} or holder = values(holder), fence + 1, fence),` +
+      ` holder = if(expires_at <= ${NOW_MS}, values(holder), holder),` +
+      ' expires_at = if(holder = values(holder), values(expires_at), expires_at)',
+
+    byteLength(column) {
+      return `octet_length(${column})`;
+    },
+
+    containsText(text) {
+      // lower() leaves binary text as it is, and of utf8mb4 it changes more than ASCII. Hebrew has
+      // no cases, and a character for each byte.
+      return `locate(?, cast(lower(convert(cast(${text} as binary) using hebrew)) as binary)) > 0`;
+    },
+
+    concat(...parts) {
+      return `concat(${parts.join(', ')})`;
+    },
+
+    byIndex(table, alias, index) {
+      return `${table} as ${alias} force index (${index ?? 'primary'})`;
+    },
+
+    isBeyond(columns, operator, values) {
+      // A comparison of rows would walk the index from its beginning.
+      const strict = operator.startsWith('<') ? '<' : '>';
+      const ways = columns.map((column, at) => {
+        const isLast = at === columns.length - 1;
+        const before = columns.slice(0, at).map((name) => `${name} = ?`);
+        return `(${[...before, `${column} ${isLast ? operator : strict} ?`].join(' and ')})`;
+      });
+      return {
+        sql: `(${ways.join(' or ')})`,
+        parameters: columns.flatMap((_, at) => values.slice(0, at + 1)),
+      };
+    },
+
+    folderEntries,
+
+    translateError: translateMysqlError,
+  };
+}
+
+/**
+ * A statement of the stores in MySQL's words: `cross join`, which fixes the order of the tables in
+ * SQLite, does not do so here. The texts are few, and no value stands in them.
+ */
+export function toMysqlStatement(sql: string): string {
+  const known = statements.get(sql);
+  if (known !== undefined) return known;
+  const adapted = sql.replaceAll('cross join', 'straight_join');
+  if (statements.size >= 2_000) statements.clear();
+  statements.set(sql, adapted);
+  return adapted;
+}
+
+const statements = new Map<string, string>();
+
+function columnType(kind: ColumnKind, length: number | undefined): string {
+  switch (kind) {
+    case 'integer':
+      return 'bigint';
+    case 'real':
+      return 'double';
+    // Text types compare without regard to trailing spaces, even with utf8mb4_bin.
+    case 'key':
+      return `varbinary(${length ?? KEY_CHARACTERS})`;
+    case 'text':
+      return 'mediumtext';
+    case 'id':
+      return 'binary(16)';
+    case 'hash':
+      return 'binary(32)';
+    case 'content':
+      return 'longtext';
+    case 'bytes':
+      return 'longblob';
+  }
+}
+
+async function insertRows(executor: Executor, set: RowSet): Promise<void> {
+  const kinds = set.columns.map((column) => kindOf(set.table, column));
+  let rows: SqlValue[][] = [];
+  let size = 0;
+  for (const row of set.rows) {
+    const values = row.map((value, at) => toBound(kinds[at] ?? 'text', value));
+    const bytes = values.reduce<number>((sum, value) => sum + byteSize(value), 0);
+    if (rows.length > 0 && size + bytes > STATEMENT_BYTES) {
+      await insertCut(executor, set, rows);
+      rows = [];
+      size = 0;
+    }
+    rows.push(values);
+    size += bytes;
+  }
+  await insertCut(executor, set, rows);
+}
+
+async function insertCut(
+  executor: Executor,
+  set: RowSet,
+  rows: readonly (readonly SqlValue[])[],
+): Promise<void> {
+  let count = ROWS_AT_ONCE;
+  for (let start = 0; start < rows.length; start += count) {
+    while (count > rows.length - start) count /= 2;
+    await executor.run(insertStatement(set, count), rows.slice(start, start + count).flat());
+  }
+}
+
+/** Statements by table, columns, conflict and rows: the stores' literals, so a small fixed set. */
+const insertStatements = new Map<string, string>();
+
+function insertStatement({ table, columns, conflict }: RowSet, count: number): string {
+  const cacheKey = JSON.stringify([table.name, columns, conflict, count]);
+  const known = insertStatements.get(cacheKey);
+  if (known !== undefined) return known;
+  const names = columns.map((column) => `\`${column}\``).join(', ');
+  const row = `(${columns.map(() => '?').join(', ')})`;
+  const rows = Array.from({ length: count }, () => row).join(', ');
+  const statement = `insert into ${table.name} (${names}) values ${rows}${conflictClause(conflict)}`;
+  insertStatements.set(cacheKey, statement);
+  return statement;
+}
+
+function conflictClause(conflict: RowSet['conflict']): string {
+  if (conflict === undefined) return '';
+  const assignments = [
+    ...(conflict.update ?? []).map((name) => `\`${name}\` = values(\`${name}\`)`),
+    ...(conflict.add ?? []).map((name) => `\`${name}\` = \`${name}\` + values(\`${name}\`)`),
+    ...(conflict.greatest ?? []).map(
+      (name) =>
+        `\`${name}\` = greatest(coalesce(\`${name}\`, values(\`${name}\`)),` +
+        ` coalesce(values(\`${name}\`), \`${name}\`))`,
+    ),
+  ];
+  // INSERT IGNORE would pass over other errors too, and cut values that do not fit.
+  const [first] = conflict.keys;
+  if (assignments.length === 0) assignments.push(`\`${first}\` = \`${first}\``);
+  return ` on duplicate key update ${assignments.join(', ')}`;
+}
+
+function keySet(
+  columns: readonly { name: string; kind: ColumnKind }[],
+  rows: CellValue[][],
+): KeySet {
+  const paths = columns.map(({ kind }, at) => {
+    switch (kind) {
+      case 'integer':
+        return `c${at} bigint path '$[${at}]'`;
+      case 'id':
+      case 'hash':
+        return `c${at} varchar(64) character set ascii path '$[${at}]'`;
+      default:
+        return `c${at} varchar(${KEY_CHARACTERS}) character set utf8mb4 path '$[${at}]'`;
+    }
+  });
+  const values = columns.map(({ name, kind }, at) => {
+    if (kind === 'integer') return `j.c${at} as ${name}`;
+    const value = kind === 'id' || kind === 'hash' ? `unhex(j.c${at})` : `cast(j.c${at} as binary)`;
+    return `${value} as ${name}`;
+  });
+  const cells = rows.map((row) => row.map((value, at) => toCell(columns[at]?.kind, value)));
+  return {
+    sql:
+      `(select ${values.join(', ')}` +
+      ` from json_table(?, '$[*]' columns (${paths.join(', ')})) j)`,
+    parameters: [JSON.stringify(cells)],
+  };
+}
+
+function toCell(kind: ColumnKind | undefined, value: CellValue): CellValue {
+  if (typeof value !== 'string') return value;
+  if (kind === 'id') return toIdHex(value);
+  if (kind === 'hash') return toHashHex(value);
+  return value.toWellFormed();
+}
+
+function toBound(kind: ColumnKind, value: CellValue): SqlValue {
+  if (value instanceof Uint8Array) {
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  }
+  if (typeof value !== 'string') return value;
+  if (kind === 'id') return Buffer.from(toIdHex(value), 'hex');
+  if (kind === 'hash') return Buffer.from(toHashHex(value), 'hex');
+  // Half a surrogate pair is no character, and would be kept as another one.
+  return value.toWellFormed();
+}
+
+function byteSize(value: SqlValue): number {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  return value instanceof Uint8Array ? value.byteLength : 8;
+}
+
+function kindOf(table: TableDefinition, column: string): ColumnKind {
+  const definition = table.columns.find(({ name }) => name === column);
+  if (definition === undefined) throw new Error(`${table.name} has no column ${column}.`);
+  return definition.kind;
+}
+
+function equals(columns: readonly string[], prefix: string): string {
+  return columns.map((column) => `${prefix}${column} = ?`).join(' and ');
+}
+
+/**
+ * Reads all that is in the folder, from where the page begins, and rolls it up: a walk from entry to
+ * entry would begin at the scope's first file again for each.
+ */
+function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
+  const { scopeId, folder, after, order, limit } = query;
+  const end = successorOf(folder);
+  const slash = "locate('/', f.path, :restAt)";
+  const entry = `case ${slash} when 0 then substr(f.path, :restAt) else substr(f.path, :restAt, ${slash} - :restAt + 1) end`;
+  const isAscending = order === 'asc';
+  const bounds = ['f.path >= :start'];
+  if (isAscending && end !== null) bounds.push('f.path < :end');
+  if (!isAscending && (after !== null || end !== null)) bounds.push('f.path < :stop');
+  const sql =
+    'select e.entry, count(*) as files, sum(e.size) as bytes, max(e.updated_at) as updated_at from' +
+    ` (select ${entry} as entry, f.size, f.updated_at from svc_file f force index (primary)` +
+    ` where f.scope_id = :scopeId and f.deleted_at is null and ${bounds.join(' and ')}) e` +
+    ` group by e.entry order by e.entry ${isAscending ? 'asc' : 'desc'} limit :limit`;
+  return knex.raw(sql, {
+    scopeId,
+    limit,
+    restAt: Buffer.byteLength(folder) + 1,
+    start: isAscending && after !== null ? startAfter(folder, after) : folder,
+    ...(end === null ? {} : { end }),
+    ...(after === null ? (end === null ? {} : { stop: end }) : { stop: folder + after }),
+  });
+}
+
+function startAfter(folder: string, after: string): string {
+  // 0 follows /, and no path has a control character.
+  return after.endsWith('/') ? `${folder}${after.slice(0, -1)}0` : `${folder}${after}\u0001`;
+}
+
+/** What a failed statement says about its transaction and its connection. */
+export type MysqlFailure =
+  /** The whole transaction was or has to be rolled back, and may succeed when it runs again. */
+  | 'conflict'
+  /** The same, but its lock was waited for as long as is allowed. */
+  | 'locked'
+  /** The connection is gone, or of no use: what it had under way is rolled back by the server. */
+  | 'lost'
+  /** The server takes no writes any more: another one may. */
+  | 'read-only'
+  | 'full'
+  /** A statement of a transaction that is not to blame: another key, a limit of the server. */
+  | 'other';
+
+const LOCK_WAIT = 1205;
+const CONFLICTS = new Set([
+  1213, // deadlock, or a certification that failed on Galera
+  1020, // the record has changed since it was read
+  1615, // a prepared statement needs to be prepared again
+  3101, // rolled back during the commit, by group replication
+]);
+const READ_ONLY = new Set([1290, 1792, 1836]);
+const FULL = new Set([
+  3, // a file can't be written
+  1021, // disk full
+  1026, // a file can't be written
+  1114, // a table is full
+]);
+const LOST = new Set([
+  1040, // too many connections
+  1047, // a node of Galera that is not ready
+  1053, // the server shuts down
+  1080, // a forced close
+  1152, // an aborted connection
+  1158, // 1158 to 1161: the network
+  1159,
+  1160,
+  1161,
+  1180, // an error during the commit
+  1184, // an aborted connection
+  1203, // too many connections of this user
+  1317, // interrupted by KILL
+  1927, // killed
+  1969, // the server's own limit on a statement's time
+  2006,
+  2013,
+  3024, // the server's own limit on a statement's time
+  4031, // closed for its inactivity
+]);
+
+/** Tells the kinds of failures apart, by MySQL's numbers and the system's codes. */
+export function classifyMysqlError(error: unknown): MysqlFailure {
+  const { errno, code, fatal, message } = asNative(error);
+  if (errno === LOCK_WAIT) return 'locked';
+  if (CONFLICTS.has(errno)) return 'conflict';
+  // 1290 is said of other options than --read-only too.
+  if (READ_ONLY.has(errno))
+    return errno !== 1290 || /read.only/i.test(message) ? 'read-only' : 'other';
+  if (FULL.has(errno) || (errno === 1030 && /\b28\b/.test(message))) return 'full';
+  if (LOST.has(errno)) return 'lost';
+  if (fatal || LOST_CODES.test(code) || LOST_MESSAGES.test(message)) return 'lost';
+  return 'other';
+}
+
+const LOST_CODES =
+  /^(?:PROTOCOL_|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ENOTFOUND|EAI_AGAIN|ENOENT|HANDSHAKE_)/;
+const LOST_MESSAGES = /closed state|Pool is closed|Timeout acquiring a connection/;
+
+const MISTAKES: Readonly<Record<number, string>> = {
+  1044: 'The database refuses the user.',
+  1045: 'The database refuses the user or the password.',
+  1049: 'There is no such database: create it first.',
+  1142: 'The user of the database lacks a privilege that the service needs.',
+  1698: 'The database refuses the user or the password.',
+};
+
+/** The one place where MySQL's own errors become the service's. */
+export function translateMysqlError(error: unknown): MemoryError {
+  if (error instanceof MemoryError) return error;
+  const { errno } = asNative(error);
+  const mistake = MISTAKES[errno];
+  if (mistake !== undefined) {
+    return new MemoryError('STORAGE_UNAVAILABLE', mistake, { cause: error, retryAfterSeconds: 60 });
+  }
+  if (errno === 1153) {
+    const message = 'The content is larger than the max_allowed_packet of the database.';
+    return new MemoryError('PAYLOAD_TOO_LARGE', message, { cause: error });
+  }
+  switch (classifyMysqlError(error)) {
+    case 'conflict':
+      return unavailable('Others wrote the same rows again and again.', error);
+    case 'locked':
+      return unavailable('The database stayed locked.', error);
+    case 'read-only':
+      return unavailable('The database is read-only: another server may be taking over.', error);
+    case 'lost':
+      return unavailable(undefined, error);
+    case 'full':
+      return new MemoryError('STORAGE_FULL', undefined, { cause: error, retryAfterSeconds: 5 });
+    case 'other':
+      return new MemoryError('INTERNAL', undefined, { cause: error });
+  }
+}
+
+function unavailable(message: string | undefined, cause: unknown): MemoryError {
+  return new MemoryError('STORAGE_UNAVAILABLE', message, { cause, retryAfterSeconds: 1 });
+}
+
+function asNative(error: unknown): {
+  errno: number;
+  code: string;
+  fatal: boolean;
+  message: string;
+} {
+  const native = (error ?? {}) as Record<string, unknown>;
+  return {
+    // The system's own errors have negative numbers.
+    errno: typeof native['errno'] === 'number' ? native['errno'] : 0,
+    code: typeof native['code'] === 'string' ? native['code'] : '',
+    fatal: native['fatal'] === true,
+    message: typeof native['message'] === 'string' ? native['message'] : '',
+  };
+}
