@@ -90,8 +90,10 @@ module.exports = {
           '^core/contracts/',
           '^core/errors\\.ts$',
           '^core/memory/paths\\.ts$',
+          '^core/config/base-url\\.ts$',
           '^plugins/$1/',
           '^plugins/storage-knex/',
+          '^plugins/provider-http/',
         ],
       },
     },
@@ -100,6 +102,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^plugins/', pathNot: '^plugins/storage-' },
       to: { path: '^plugins/storage-knex/' },
+    },
+    {
+      name: 'provider-http-serves-providers-alone',
+      severity: 'error',
+      from: { path: '^plugins/', pathNot: '^plugins/(model|embedder|provider)-' },
+      to: { path: '^(plugins/provider-http/|core/config/base-url\\.ts$)' },
     },
     {
       name: 'adapters-see-contracts',

@@ -14,9 +14,18 @@ export function isAllowedBaseUrl(text: string): boolean {
   if (username !== '' || password !== '' || hash !== '') return false;
   // The parser has made one form of hexadecimal, octal, short and wide ones.
   const host = hostname.replace(/^\[|\]$/g, '');
-  const family = isIP(host);
-  if (family === 0) return true;
-  const address = family === 6 ? (embeddedIpv4(host) ?? host) : host;
+  return isIP(host) === 0 || isAllowedAddress(host, protocol);
+}
+
+/**
+ * Whether a provider may be at this IP address: the second half of the check, for what a name was
+ * resolved to. `protocol` is the base URL's, with its colon. Text that is no address is refused.
+ */
+export function isAllowedAddress(text: string, protocol: string): boolean {
+  // A scope (fe80::1%eth0) says which network, not which address.
+  const plain = text.split('%', 1)[0] ?? '';
+  if (isIP(plain) === 0) return false;
+  const address = isIP(plain) === 6 ? (embeddedIpv4(plain) ?? plain) : plain;
   const kind = isIP(address) === 6 ? 'ipv6' : 'ipv4';
   if (REFUSED.check(address, kind)) return false;
   return protocol === 'https:' || PRIVATE.check(address, kind);
@@ -64,9 +73,10 @@ function embeddedIpv4(address: string): string | null {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
-/** The eight numbers of an IPv6 address in the form that the URL parser gives. */
+/** The eight numbers of an IPv6 address, brought into the form that the URL parser gives. */
 function toGroups(address: string): number[] {
-  const [front = [], back = []] = address
+  const [front = [], back = []] = new URL(`http://[${address}]`).hostname
+    .slice(1, -1)
     .split('::')
     .map((half) => half.split(':').filter((group) => group !== ''));
   const zeros = Array.from({ length: 8 - front.length - back.length }, () => '0');

@@ -4,6 +4,17 @@ export interface Embedder {
   /** Stored with each vector; vectors of two models are never compared. */
   readonly model: string;
   readonly dimensions: number;
-  /** One vector for each text, in order, each of `dimensions` finite numbers. */
-  embed(texts: readonly string[], options: { signal?: AbortSignal }): Promise<Float32Array[]>;
+  /**
+   * One vector for each text, in order, each of `dimensions` finite numbers, not all of them 0. Their
+   * length (the norm) is the model's: core brings it to 1. No text is empty.
+   */
+  embed(texts: readonly string[], options: EmbedOptions): Promise<Float32Array[]>;
+}
+
+/** How texts are embedded. */
+export interface EmbedOptions {
+  /** Ends the call, which then rejects. */
+  signal?: AbortSignal;
+  /** Told the tokens that the provider counted, once for each of its answers. */
+  onTokens?(tokens: number): void;
 }

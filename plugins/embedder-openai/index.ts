@@ -1,0 +1,171 @@
+import OpenAI from 'openai';
+import type { Embedder } from '../../core/contracts/embedder.ts';
+import { readTokens, toObject } from '../provider-http/answer.ts';
+import { callProvider, type CallPolicy } from '../provider-http/call.ts';
+import { ProviderFault, toFault } from '../provider-http/fault.ts';
+import { checkProviderOptions, type ProviderOptions, whole } from '../provider-http/options.ts';
+
+/** Where embeddings come from, and which. */
+export interface OpenAIEmbedderOptions extends ProviderOptions {
+  /** The model. Default `text-embedding-3-small`. */
+  name?: string;
+  /** Length of a vector, 1 to 65,536. Required for a model that is not OpenAI's own. */
+  dimensions?: number;
+  /** Texts of one request, 1 to 2,048. Default 64. */
+  batchSize?: number;
+}
+
+const OPENAI_URL = 'https://api.openai.com/v1';
+const DEFAULT_MODEL = 'text-embedding-3-small';
+/** OpenAI's own, from its page on embeddings. */
+const KNOWN_DIMENSIONS: Readonly<Record<string, number>> = {
+  'text-embedding-3-small': 1_536,
+  'text-embedding-3-large': 3_072,
+  'text-embedding-ada-002': 1_536,
+};
+const TIMEOUT_MS = 30_000;
+/** 64 vectors of 65,536 numbers in JSON are more, but those of any model that there is are less. */
+const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Embeddings of any server that speaks OpenAI's API: OpenAI, Ollama, vLLM, LM Studio. Throws an
+ * `Error` that names the option that is wrong.
+ *
+ * A server that refuses `dimensions` is asked without it from then on; a vector of another length
+ * than `dimensions` is an error all the same.
+ *
+ * @example
+ * createMemoryService({
+ *   storage: sqlite({ filename: './data/memory.db' }),
+ *   embedder: openai({
+ *     baseUrl: 'http://127.0.0.1:11434/v1',
+ *     name: 'nomic-embed-text',
+ *     dimensions: 768,
+ *   }),
+ * });
+ */
+export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
+  const { baseUrl, apiKey, fetch, timeoutMs, maxRetries, retryDelayMs } = checkProviderOptions(
+    options,
+    { baseUrl: OPENAI_URL, timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_RESPONSE_BYTES },
+  );
+  const model = options.name ?? DEFAULT_MODEL;
+  const known = KNOWN_DIMENSIONS[model];
+  if (options.dimensions === undefined && known === undefined) {
+    throw new Error(`dimensions is missing: the length of the vectors of ${model}`);
+  }
+  const dimensions = whole('dimensions', options.dimensions ?? known, 1, 65_536);
+  const batchSize = whole('batchSize', options.batchSize ?? 64, 1, 2_048);
+  const policy: CallPolicy = {
+    provider: 'openai',
+    codes: { failed: 'EMBEDDING_FAILED', timedOut: 'EMBEDDING_FAILED' },
+    timeoutMs,
+    maxRetries,
+    retryDelayMs,
+  };
+  const client = new OpenAI({
+    baseURL: baseUrl,
+    // The SDK wants one; servers that ask for none don't look at it.
+    apiKey: apiKey ?? 'none',
+    // Else they would be read from the environment.
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    fetch,
+    maxRetries: 0,
+    timeout: timeoutMs,
+    // It logs prompts.
+    logLevel: 'off',
+  });
+  let takesDimensions = dimensions !== known;
+
+  async function request(
+    input: readonly string[],
+    signal: AbortSignal,
+    withDimensions: boolean,
+  ): Promise<Answer> {
+    const answer: unknown = await client.embeddings.create(
+      {
+        model,
+        input: [...input],
+        encoding_format: 'float',
+        ...(withDimensions ? { dimensions } : {}),
+      },
+      { signal },
+    );
+    return readAnswer(answer, input.length, dimensions);
+  }
+
+  async function embedBatch(input: readonly string[], signal: AbortSignal): Promise<Answer> {
+    if (!takesDimensions) return await request(input, signal, false);
+    try {
+      return await request(input, signal, true);
+    } catch (error) {
+      const { status } = toFault(error);
+      if (status !== 400 && status !== 422) throw error;
+      const answer = await request(input, signal, false);
+      // Only what went through says that the dimensions were the matter.
+      takesDimensions = false;
+      return answer;
+    }
+  }
+
+  return {
+    name: 'openai',
+    model,
+    dimensions,
+    async embed(texts, { signal, onTokens }) {
+      const vectors: Float32Array[] = [];
+      for (let at = 0; at < texts.length; at += batchSize) {
+        const batch = texts.slice(at, at + batchSize);
+        const answer = await callProvider(policy, signal, (own) => embedBatch(batch, own));
+        vectors.push(...answer.vectors);
+        onTokens?.(answer.tokens);
+      }
+      return vectors;
+    },
+  };
+}
+
+/** The vectors of one request, and the tokens that the provider counted. */
+interface Answer {
+  vectors: Float32Array[];
+  tokens: number;
+}
+
+/** Takes an answer apart, trusting nothing of it: each index once, each vector of finite numbers. */
+function readAnswer(answer: unknown, count: number, dimensions: number): Answer {
+  const { data, usage } = toObject(answer);
+  if (!Array.isArray(data)) throw new ProviderFault('malformed');
+  if (data.length === 0 && count > 0) throw new ProviderFault('empty');
+  if (data.length !== count) throw new ProviderFault('malformed');
+  const vectors = new Array<Float32Array | undefined>(count).fill(undefined);
+  for (const [place, item] of data.entries()) {
+    // Some servers leave the index out, and keep the order.
+    const { index = place, embedding } = toObject(item);
+    if (!Number.isInteger(index) || (index as number) < 0 || (index as number) >= count) {
+      throw new ProviderFault('malformed');
+    }
+    if (vectors[index as number] !== undefined) throw new ProviderFault('malformed');
+    vectors[index as number] = toVector(embedding, dimensions);
+  }
+  return { vectors: vectors as Float32Array[], tokens: readTokens(usage, 'prompt_tokens') };
+}
+
+function toVector(embedding: unknown, dimensions: number): Float32Array {
+  if (!Array.isArray(embedding) || embedding.length !== dimensions) {
+    throw new ProviderFault('malformed');
+  }
+  const vector = new Float32Array(dimensions);
+  let isZero = true;
+  for (const [place, value] of (embedding as unknown[]).entries()) {
+    if (typeof value !== 'number') throw new ProviderFault('malformed');
+    vector[place] = value;
+    // 1e39 is finite as a number, and infinite as one of 32 bits.
+    if (!Number.isFinite(vector[place])) throw new ProviderFault('malformed');
+    if (value !== 0) isZero = false;
+  }
+  if (isZero) throw new ProviderFault('malformed');
+  return vector;
+}

@@ -1,0 +1,172 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import type {
+  GenerateRequest,
+  GenerateResult,
+  ModelProvider,
+} from '../../core/contracts/model-provider.ts';
+import { MemoryError } from '../../core/errors.ts';
+import { readTokens, toObject } from '../provider-http/answer.ts';
+import { callProvider, type CallPolicy } from '../provider-http/call.ts';
+import { ProviderFault } from '../provider-http/fault.ts';
+import { checkProviderOptions, type ProviderOptions, whole } from '../provider-http/options.ts';
+
+/** Which model of Anthropic's. */
+export interface AnthropicModelOptions extends ProviderOptions {
+  /** The model. Required. */
+  name?: string;
+  /** Tokens of a reply, where a request names no number: the API wants one. Default 4,096. */
+  maxTokens?: number;
+}
+
+const ANTHROPIC_URL = 'https://api.anthropic.com';
+const TIMEOUT_MS = 60_000;
+/** The tool whose arguments are the reply. */
+const ANSWER = 'answer';
+
+/**
+ * A model of Anthropic's, over the Messages API. Its SDK, `@anthropic-ai/sdk`, is to be installed
+ * beside, and is imported at the first call. Throws an `Error` that names the option that is wrong.
+ *
+ * JSON of a schema is had as the arguments of a tool that the model must call, which every model
+ * can; a schema that is no object is put into one.
+ *
+ * @example
+ * createMemoryService({
+ *   storage: sqlite({ filename: './data/memory.db' }),
+ *   model: anthropic({ apiKey, name: 'claude-haiku-4-5' }),
+ * });
+ */
+export function anthropic(options: AnthropicModelOptions = {}): ModelProvider {
+  const { baseUrl, apiKey, fetch, timeoutMs, maxRetries, retryDelayMs } = checkProviderOptions(
+    options,
+    { baseUrl: ANTHROPIC_URL, timeoutMs: TIMEOUT_MS },
+  );
+  const model = options.name;
+  if (typeof model !== 'string' || model === '') throw new Error('name is missing: the model');
+  const defaultMaxTokens = whole('maxTokens', options.maxTokens ?? 4_096, 1, 1_000_000);
+  const policy: CallPolicy = {
+    provider: 'anthropic',
+    codes: { failed: 'MODEL_FAILED', timedOut: 'MODEL_TIMEOUT' },
+    timeoutMs,
+    maxRetries,
+    retryDelayMs,
+  };
+  let opening: Promise<Anthropic> | null = null;
+
+  async function open(): Promise<Anthropic> {
+    const { Anthropic: Client } = await importSdk();
+    return new Client({
+      baseURL: baseUrl,
+      apiKey: apiKey ?? 'none',
+      // Else they would be read from the environment.
+      authToken: null,
+      webhookKey: null,
+      fetch,
+      maxRetries: 0,
+      timeout: timeoutMs,
+      // It logs prompts.
+      logLevel: 'off',
+    });
+  }
+
+  return {
+    name: 'anthropic',
+    model,
+    async generate(request) {
+      opening ??= open();
+      const client = await opening.catch((error: unknown) => {
+        opening = null;
+        throw error;
+      });
+      return await callProvider(policy, request.signal, async (signal) => {
+        const body = toBody(model, request, defaultMaxTokens);
+        const answer: unknown = await client.messages.create(body, { signal });
+        return readAnswer(answer, request);
+      });
+    },
+  };
+}
+
+async function importSdk() {
+  try {
+    return await import('@anthropic-ai/sdk');
+  } catch (cause) {
+    throw new MemoryError(
+      'MODEL_FAILED',
+      'The model provider anthropic needs the package @anthropic-ai/sdk: npm install @anthropic-ai/sdk',
+      { cause, details: { provider: 'anthropic', reason: 'not_installed' } },
+    );
+  }
+}
+
+function toBody(
+  model: string,
+  { system, prompt, schema, maxTokens }: GenerateRequest,
+  defaultMaxTokens: number,
+): Anthropic.MessageCreateParamsNonStreaming {
+  return {
+    model,
+    max_tokens: maxTokens ?? defaultMaxTokens,
+    system,
+    messages: [{ role: 'user', content: prompt }],
+    ...(schema === undefined
+      ? {}
+      : {
+          tools: [
+            {
+              name: ANSWER,
+              description: 'Takes your answer: call it once.',
+              input_schema: isObjectSchema(schema) ? schema : wrap(schema),
+            },
+          ],
+          tool_choice: { type: 'tool', name: ANSWER, disable_parallel_tool_use: true },
+        }),
+  };
+}
+
+type ObjectSchema = Anthropic.Tool.InputSchema;
+
+function isObjectSchema(schema: object): schema is ObjectSchema {
+  return (schema as { type?: unknown }).type === 'object';
+}
+
+function wrap(schema: object): ObjectSchema {
+  return {
+    type: 'object',
+    properties: { value: schema },
+    required: ['value'],
+    additionalProperties: false,
+  };
+}
+
+/** Takes an answer apart, trusting nothing of it. */
+function readAnswer(answer: unknown, { schema }: GenerateRequest): GenerateResult {
+  const { content, stop_reason: ending, usage } = toObject(answer);
+  if (ending === 'refusal') throw new ProviderFault('refused');
+  if (ending === 'max_tokens' || ending === 'model_context_window_exceeded') {
+    throw new ProviderFault('cut_off');
+  }
+  if (!Array.isArray(content)) throw new ProviderFault('malformed');
+  const blocks = content.map(toObject);
+  const text = schema === undefined ? readText(blocks) : readToolInput(blocks, schema);
+  if (text.trim() === '') throw new ProviderFault('empty');
+  return {
+    text,
+    inputTokens: readTokens(usage, 'input_tokens'),
+    outputTokens: readTokens(usage, 'output_tokens'),
+  };
+}
+
+function readText(blocks: readonly Record<string, unknown>[]): string {
+  const texts = blocks.filter(({ type }) => type === 'text').map(({ text }) => text);
+  if (texts.some((text) => typeof text !== 'string')) throw new ProviderFault('malformed');
+  return texts.join('');
+}
+
+function readToolInput(blocks: readonly Record<string, unknown>[], schema: object): string {
+  const call = blocks.find(({ type, name }) => type === 'tool_use' && name === ANSWER);
+  // Without the call there may be words: what they say is for the caller's check of the schema.
+  if (call === undefined) return readText(blocks);
+  const input = toObject(call['input']);
+  return JSON.stringify(isObjectSchema(schema) ? input : (input['value'] ?? null));
+}

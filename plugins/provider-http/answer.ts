@@ -1,0 +1,16 @@
+import { ProviderFault } from './fault.ts';
+
+/** A part of an answer that must be an object. Throws a `ProviderFault` `malformed`. */
+export function toObject(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ProviderFault('malformed');
+  }
+  return value as Record<string, unknown>;
+}
+
+/** A number of tokens by its name in what an answer says of its usage; 0 where it counts none. */
+export function readTokens(usage: unknown, name: string): number {
+  if (typeof usage !== 'object' || usage === null) return 0;
+  const value = (usage as Record<string, unknown>)[name];
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;
+}

@@ -1,0 +1,149 @@
+import { lookup as resolveName, type LookupAddress, type LookupOptions } from 'node:dns';
+import http from 'node:http';
+import https from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { isAllowedAddress, isAllowedBaseUrl } from '../../core/config/base-url.ts';
+import { ProviderFault } from './fault.ts';
+
+/** The part of `fetch` that an SDK uses. */
+export type ProviderFetch = (
+  input: string | URL | Request,
+  init?: RequestInit,
+) => Promise<Response>;
+
+/** Names to addresses, as `dns.lookup` with `all`. */
+export type Resolve = (
+  hostname: string,
+  options: LookupOptions & { all: true },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/** What a request says of itself. The rest of what an SDK adds, as on this machine, stays here. */
+const HEADERS_SENT = new Set([
+  'accept',
+  'anthropic-version',
+  'authorization',
+  'content-type',
+  'x-api-key',
+]);
+
+/**
+ * Makes a `fetch` for one provider, which does what the global one cannot: it looks at the address
+ * that a name was resolved to before it connects there (a check in front of `fetch` would look at
+ * another answer of the name server's), follows no redirect, reads at most `maxResponseBytes`
+ * (unpacked), and sends no header but those that the API needs. Answers come whole.
+ *
+ * It rejects with a `ProviderFault`: `address_refused`, `redirected`, `too_large`, `unreachable`, or
+ * `aborted` when the signal says so.
+ */
+export function createProviderFetch(options: {
+  baseUrl: string;
+  maxResponseBytes: number;
+  /** For tests; default the system's. */
+  resolve?: Resolve;
+}): ProviderFetch {
+  const { baseUrl, maxResponseBytes, resolve = resolveName } = options;
+  const base = new URL(baseUrl);
+  const { request } = base.protocol === 'https:' ? https : http;
+  const Agent = base.protocol === 'https:' ? https.Agent : http.Agent;
+  const agent = new Agent({ keepAlive: true, maxSockets: 16, scheduling: 'lifo' });
+  const lookup = guardLookup(base.protocol, resolve);
+
+  return async (input, init = {}) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    // An address in the place of a name is never looked up.
+    if (url.origin !== base.origin || !isAllowedBaseUrl(url.origin)) {
+      throw new ProviderFault('address_refused');
+    }
+    const body = typeof init.body === 'string' ? Buffer.from(init.body, 'utf8') : null;
+    const headers: Record<string, string> = { 'accept-encoding': 'gzip, deflate, br' };
+    new Headers(init.headers).forEach((value, name) => {
+      if (HEADERS_SENT.has(name)) headers[name] = value;
+    });
+    headers['user-agent'] = 'memory-service';
+    if (body !== null) headers['content-length'] = String(body.byteLength);
+    const { method = 'GET', signal } = init;
+
+    return await new Promise<Response>((done, fail) => {
+      const sent = request(
+        url,
+        { method, headers, agent, lookup, ...(signal instanceof AbortSignal ? { signal } : {}) },
+        (answer) => {
+          readAnswer(answer, maxResponseBytes).then(done, (error: unknown) => {
+            sent.destroy();
+            fail(toFetchFault(error, signal));
+          });
+        },
+      );
+      sent.on('error', (error) => fail(toFetchFault(error, signal)));
+      sent.end(body ?? undefined);
+    });
+  };
+}
+
+/** Gives addresses on only when each of them is allowed: one that is not is reason for distrust. */
+function guardLookup(protocol: string, resolve: Resolve): LookupFunction {
+  return (hostname, options, done) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      const [first] = addresses ?? [];
+      if (error !== null || first === undefined) {
+        done(error ?? new ProviderFault('unreachable'), '');
+      } else if (!addresses.every(({ address }) => isAllowedAddress(address, protocol))) {
+        done(new ProviderFault('address_refused'), '');
+      } else if (options.all === true) {
+        done(null, addresses);
+      } else {
+        done(null, first.address, first.family);
+      }
+    });
+  };
+}
+
+async function readAnswer(answer: http.IncomingMessage, limit: number): Promise<Response> {
+  const status = answer.statusCode ?? 0;
+  if (status >= 300 && status < 400) throw new ProviderFault('redirected', { status });
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(answer.headers)) {
+    if (value === undefined || name === 'content-encoding' || name === 'content-length') continue;
+    headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+  }
+  if (Number(answer.headers['content-length'] ?? 0) > limit) throw new ProviderFault('too_large');
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of unpack(answer)) {
+    size += (chunk as Uint8Array).byteLength;
+    if (size > limit) throw new ProviderFault('too_large');
+    chunks.push(chunk as Uint8Array);
+  }
+  const isBodiless = status === 204 || status === 205;
+  return new Response(isBodiless ? null : Buffer.concat(chunks), { status, headers });
+}
+
+function unpack(answer: http.IncomingMessage): AsyncIterable<unknown> {
+  const unpacker = {
+    gzip: createGunzip,
+    'x-gzip': createGunzip,
+    deflate: createInflate,
+    br: createBrotliDecompress,
+  }[answer.headers['content-encoding'] ?? ''];
+  if (unpacker === undefined) return answer;
+  const plain = unpacker();
+  answer.on('error', (error) => plain.destroy(error));
+  // An answer that breaks off ends in "aborted", not in an error of the stream.
+  answer.on('close', () => {
+    if (!answer.complete) plain.destroy(new ProviderFault('unreachable'));
+  });
+  return answer.pipe(plain);
+}
+
+function toFetchFault(error: unknown, signal: unknown): ProviderFault {
+  if (error instanceof ProviderFault) return error;
+  if (signal instanceof AbortSignal && signal.aborted) {
+    return new ProviderFault('aborted', { cause: error });
+  }
+  const code = (error as { code?: unknown } | null)?.code;
+  // Bytes that were to be unpacked and can't be.
+  const isPacking = typeof code === 'string' && /^(?:Z_|ERR__ERROR_|ERR_BROTLI)/.test(code);
+  return new ProviderFault(isPacking ? 'malformed' : 'unreachable', { cause: error });
+}

@@ -1,0 +1,68 @@
+import type { JsonSchema } from '../../core/contracts/tool.ts';
+
+/** What a prompt ends with where a server takes no schema beside it. */
+export function askForJson(system: string, schema: JsonSchema): string {
+  return (
+    `${system}\n\nAnswer with one JSON value of this JSON Schema, and with nothing else: ` +
+    `no words before or after it, no code fence.\n${JSON.stringify(schema)}`
+  );
+}
+
+/**
+ * The JSON of a reply: without what small models put around it, a `<think>` block before it and a
+ * code fence. The text as it is when there is neither; whether it is JSON, the caller finds out.
+ */
+export function unwrapJson(reply: string): string {
+  const thought = reply.lastIndexOf('</think>');
+  const text = (thought === -1 ? reply : reply.slice(thought + '</think>'.length)).trim();
+  if (!text.startsWith('```')) return text;
+  const begin = text.indexOf('\n');
+  const end = text.lastIndexOf('```');
+  return begin === -1 || end <= begin ? text : text.slice(begin + 1, end).trim();
+}
+
+/** The keys that the strict forms of providers take; others are not enforced, or refused. */
+const PLAIN_KEYS = new Set([
+  'type',
+  'properties',
+  'required',
+  'additionalProperties',
+  'items',
+  'enum',
+  'const',
+  'description',
+  'title',
+  'anyOf',
+]);
+
+/**
+ * Whether a schema can be asked for strictly: an object whose every property is required and which
+ * has no others, of plain keys, all the way down.
+ */
+export function isStrictSchema(schema: unknown): boolean {
+  return (
+    typeof schema === 'object' &&
+    schema !== null &&
+    (schema as { type?: unknown }).type === 'object' &&
+    isStrictPart(schema)
+  );
+}
+
+function isStrictPart(part: unknown): boolean {
+  if (typeof part !== 'object' || part === null || Array.isArray(part)) return false;
+  const { type, properties, required, additionalProperties, items, anyOf } = part as Record<
+    string,
+    unknown
+  >;
+  if (Object.keys(part).some((key) => !PLAIN_KEYS.has(key))) return false;
+  if (type === 'object') {
+    if (additionalProperties !== false || typeof properties !== 'object' || properties === null) {
+      return false;
+    }
+    const names = Object.keys(properties);
+    if (!Array.isArray(required) || names.some((name) => !required.includes(name))) return false;
+    if (!Object.values(properties).every(isStrictPart)) return false;
+  }
+  if (items !== undefined && !isStrictPart(items)) return false;
+  return anyOf === undefined || (Array.isArray(anyOf) && anyOf.every(isStrictPart));
+}

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openai, type OpenAIEmbedderOptions } from '../../../plugins/embedder-openai/index.ts';
+import { embedWords } from '../../support/provider-server/embed.ts';
+import { EMBEDDINGS, TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
+import { type ProviderServer, startProviderServer } from '../../support/provider-server/server.ts';
+import { rejection } from '../../support/rejection.ts';
+
+let server: ProviderServer;
+beforeAll(async () => {
+  server = await startProviderServer();
+});
+beforeEach(() => {
+  server.received.length = 0;
+});
+afterAll(async () => {
+  await server.close();
+  expect(server.violations).toEqual([]);
+});
+
+const TEXTS = ['She likes tea.', 'He likes coffee.'];
+
+function embedder(options: OpenAIEmbedderOptions = {}) {
+  return openai({
+    baseUrl: server.baseUrl,
+    name: 'words',
+    dimensions: 8,
+    retryDelayMs: 1,
+    ...options,
+  });
+}
+
+describe('embeddings of an OpenAI-compatible server', () => {
+  it('gives a vector for each text, in order', async () => {
+    const vectors = await embedder().embed(TEXTS, {});
+    expect(vectors).toEqual(TEXTS.map((text) => Float32Array.from(embedWords(text, 8))));
+  });
+
+  it('takes the order from the indexes of the answer', async () => {
+    server.next(({ proper, sendJson }) => {
+      const answer = proper() as { data: unknown[] };
+      sendJson(200, { ...answer, data: answer.data.reverse() });
+    });
+    const vectors = await embedder().embed(TEXTS, {});
+    expect(vectors[0]).toEqual(Float32Array.from(embedWords(TEXTS[0] as string, 8)));
+  });
+
+  it('sends no more texts in a request than the batch size, and counts the tokens of all', async () => {
+    const texts = Array.from({ length: 7 }, (_, index) => `text ${index}`);
+    let tokens = 0;
+    const vectors = await embedder({ batchSize: 3 }).embed(texts, {
+      onTokens: (count) => (tokens += count),
+    });
+    expect(server.received.map(({ body }) => body.input.length)).toEqual([3, 3, 1]);
+    expect(vectors).toHaveLength(7);
+    expect(tokens).toBe(21);
+  });
+
+  it('asks nothing for no texts', async () => {
+    expect(await embedder().embed([], {})).toEqual([]);
+    expect(server.received).toEqual([]);
+  });
+
+  it('asks without dimensions, from then on, where the server refuses them', async () => {
+    const own = embedder();
+    server.next(({ sendJson }) =>
+      sendJson(400, { error: { message: 'does not support matryoshka representation' } }),
+    );
+    await own.embed(TEXTS, {});
+    await own.embed(TEXTS, {});
+    expect(server.received.map(({ body }) => body.dimensions)).toEqual([8, undefined, undefined]);
+  });
+
+  it('goes on with dimensions when it was not they that were refused', async () => {
+    const own = embedder();
+    server.next(
+      ({ sendJson }) => sendJson(400, {}),
+      ({ sendJson }) => sendJson(400, {}),
+    );
+    expect((await rejection(own.embed(TEXTS, {}))).details).toMatchObject({ reason: 'rejected' });
+    await own.embed(TEXTS, {});
+    expect(server.received.at(-1)?.body.dimensions).toBe(8);
+  });
+
+  it('knows the dimensions of OpenAI’s own models, and sends them only when others are asked for', async () => {
+    const own = (dimensions?: number) =>
+      openai({
+        baseUrl: server.baseUrl,
+        name: 'text-embedding-3-large',
+        ...(dimensions === undefined ? {} : { dimensions }),
+      });
+    expect(own().dimensions).toBe(3_072);
+    await own(256).embed(TEXTS, {});
+    expect(server.received.at(-1)?.body.dimensions).toBe(256);
+    await rejection(own().embed(TEXTS, {}));
+    expect(server.received.at(-1)?.body).not.toHaveProperty('dimensions');
+  });
+
+  it('sends the key, and nothing about this machine', async () => {
+    await embedder({ apiKey: 'sk-1' }).embed(TEXTS, {});
+    const headers = server.received[0]?.headers ?? {};
+    expect(headers.authorization).toBe('Bearer sk-1');
+    expect(Object.keys(headers).filter((name) => name.startsWith('x-'))).toEqual([]);
+    expect(headers['user-agent']).toBe('memory-service');
+  });
+});
+
+describe('a server that misbehaves', () => {
+  it.each([...TRANSPORT, ...EMBEDDINGS])('$name: $reason', async (misbehaviour) => {
+    const { behave, reason, isRetried, isEndless, retryAfterSeconds } = misbehaviour;
+    const own = embedder(isEndless === true ? { timeoutMs: 60 } : {});
+    server.always(behave);
+    const error = await rejection(own.embed(TEXTS, {}));
+    expect(error.code).toBe('EMBEDDING_FAILED');
+    expect(error.details).toMatchObject({ provider: 'openai', reason });
+    expect(error.message).not.toContain('SECRET-OF-THE-PROVIDER');
+    expect(server.received).toHaveLength(isRetried === true ? 3 : 1);
+    if (retryAfterSeconds !== undefined) expect(error.retryAfterSeconds).toBe(retryAfterSeconds);
+    // And nothing of it stays behind.
+    server.always(null);
+    expect(await embedder().embed(TEXTS, {})).toHaveLength(2);
+    if (isEndless !== true) expect(await own.embed(TEXTS, {})).toHaveLength(2);
+  });
+
+  it('is asked again until it answers', async () => {
+    server.next(
+      ({ sendJson }) => sendJson(500, {}),
+      ({ sendJson }) => sendJson(429, {}, { 'retry-after': '0' }),
+    );
+    expect(await embedder().embed(TEXTS, {})).toHaveLength(2);
+    expect(server.received).toHaveLength(3);
+  });
+
+  it('is left alone once the caller gives up', async () => {
+    const controller = new AbortController();
+    server.next(() => controller.abort());
+    const error = await rejection(embedder().embed(TEXTS, { signal: controller.signal }));
+    expect(error.details).toMatchObject({ reason: 'aborted' });
+    expect(server.received).toHaveLength(1);
+  });
+
+  it('is not asked at all when the caller gave up before', async () => {
+    const error = await rejection(embedder().embed(TEXTS, { signal: AbortSignal.abort() }));
+    expect(error.details).toMatchObject({ reason: 'aborted' });
+    expect(server.received).toEqual([]);
+  });
+
+  it('is given up while it is waited for', async () => {
+    const controller = new AbortController();
+    server.next(({ sendJson, response }) => {
+      response.on('finish', () => setImmediate(() => controller.abort()));
+      sendJson(503, {}, { 'retry-after': '20' });
+    });
+    const error = await rejection(embedder().embed(TEXTS, { signal: controller.signal }));
+    expect(error.details).toMatchObject({ reason: 'aborted' });
+  });
+});
+
+describe('options', () => {
+  it.each([
+    [{ baseUrl: 'http://169.254.169.254/v1' }, /baseUrl must be/],
+    [{ baseUrl: 'http://8.8.8.8/v1' }, /baseUrl must be/],
+    [{ baseUrl: 'https://[::ffff:169.254.1.1]/v1' }, /baseUrl must be/],
+    [{ baseUrl: 'https://user:password@example.com/v1' }, /baseUrl must be/],
+    [{ baseUrl: 'https://api.openai.com/v1' }, /apiKey is missing/],
+    [{ name: 'nomic-embed-text' }, /dimensions is missing: .* nomic-embed-text/],
+    [{ dimensions: 0 }, /dimensions must be a whole number from 1 to 65536/],
+    [{ timeoutMs: 0.5 }, /timeoutMs must be/],
+    [{ maxRetries: 11 }, /maxRetries must be/],
+    [{ batchSize: 0 }, /batchSize must be/],
+  ])('%o is refused: %s', (options: OpenAIEmbedderOptions, message) => {
+    const { dimensions, ...rest } = options;
+    const all = {
+      baseUrl: server.baseUrl,
+      ...(options.name === undefined ? { name: 'words', dimensions: 8 } : {}),
+      ...rest,
+      ...(dimensions === undefined ? {} : { dimensions }),
+    };
+    expect(() => openai(all)).toThrow(message);
+  });
+});

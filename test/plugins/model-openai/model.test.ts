@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openai, type OpenAIModelOptions } from '../../../plugins/model-openai/index.ts';
+import { CHAT, TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
+import {
+  type Behaviour,
+  chatAnswer,
+  type ProviderServer,
+  startProviderServer,
+} from '../../support/provider-server/server.ts';
+import { rejection } from '../../support/rejection.ts';
+
+let server: ProviderServer;
+beforeAll(async () => {
+  server = await startProviderServer();
+});
+beforeEach(() => {
+  server.received.length = 0;
+});
+afterAll(async () => {
+  await server.close();
+  expect(server.violations).toEqual([]);
+});
+
+const SCHEMA = {
+  type: 'object',
+  properties: { drink: { type: 'string' } },
+  required: ['drink'],
+  additionalProperties: false,
+};
+const QUESTION = { system: 'Be brief.', prompt: 'What does she drink?' };
+
+function model(options: OpenAIModelOptions = {}) {
+  return openai({ baseUrl: server.baseUrl, name: 'small', retryDelayMs: 1, ...options });
+}
+
+const say =
+  (content: string): Behaviour =>
+  ({ body, sendJson }) =>
+    sendJson(200, chatAnswer(body.model, content));
+
+const refuse =
+  (message: string, more: object = {}): Behaviour =>
+  ({ sendJson }) =>
+    sendJson(400, { error: { message, type: 'invalid_request_error', ...more } });
+
+describe('a model of an OpenAI-compatible server', () => {
+  it('answers with text and the tokens that the provider counted', async () => {
+    expect(await model().generate(QUESTION)).toEqual({
+      text: 'You said: What does she drink?',
+      inputTokens: 11,
+      outputTokens: 7,
+    });
+    expect(server.received[0]?.body.messages).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'What does she drink?' },
+    ]);
+  });
+
+  it('counts no tokens where the server counts none', async () => {
+    server.next(({ proper, sendJson }) => sendJson(200, { ...(proper() as object), usage: null }));
+    expect(await model().generate(QUESTION)).toMatchObject({ inputTokens: 0, outputTokens: 0 });
+  });
+
+  it('is asked for JSON by its schema, strictly where the schema can be', async () => {
+    server.next(say('{"drink":"tea"}'), say('{}'));
+    expect((await model().generate({ ...QUESTION, schema: SCHEMA })).text).toBe('{"drink":"tea"}');
+    const { required: _required, ...loose } = SCHEMA;
+    await model().generate({ ...QUESTION, schema: loose });
+    expect(server.received.map(({ body }) => body.response_format.json_schema)).toEqual([
+      { name: 'answer', schema: SCHEMA, strict: true },
+      { name: 'answer', schema: loose, strict: false },
+    ]);
+  });
+
+  it('is asked for JSON in the prompt, from then on, where the server takes no schema', async () => {
+    const own = model();
+    server.next(refuse('response_format is not supported'), say('{"drink":"tea"}'));
+    const request = { ...QUESTION, schema: SCHEMA };
+    expect((await own.generate(request)).text).toBe('{"drink":"tea"}');
+    await own.generate(request);
+    expect(server.received.map(({ body }) => 'response_format' in body)).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    const prompt = server.received[2]?.body.messages[0].content as string;
+    expect(prompt).toContain('Be brief.');
+    expect(prompt).toContain(JSON.stringify(SCHEMA));
+  });
+
+  it('is asked by schema again when it was not the schema that was refused', async () => {
+    const own = model();
+    server.next(refuse('the prompt is too long'), refuse('the prompt is too long'));
+    const request = { ...QUESTION, schema: SCHEMA };
+    expect((await rejection(own.generate(request))).details).toMatchObject({ reason: 'rejected' });
+    server.next(say('{}'));
+    await own.generate(request);
+    expect(server.received.at(-1)?.body).toHaveProperty('response_format');
+  });
+
+  it.each([
+    ['a code fence', '```json\n{"drink":"tea"}\n```'],
+    ['a bare fence', '```\n{"drink":"tea"}\n```'],
+    ['thoughts', '<think>She said {"drink":"?"}\n</think>\n\n{"drink":"tea"}'],
+    ['both', '<think>hm</think>```json\n{"drink":"tea"}\n```'],
+    ['blanks', '\n {"drink":"tea"} \n'],
+  ])('its JSON is freed from %s', async (_what, content) => {
+    server.next(say(content));
+    expect((await model().generate({ ...QUESTION, schema: SCHEMA })).text).toBe('{"drink":"tea"}');
+  });
+
+  it('keeps a reply that is not to be JSON as it is', async () => {
+    server.next(say('```\ncode\n```'));
+    expect((await model().generate(QUESTION)).text).toBe('```\ncode\n```');
+  });
+
+  it('is given the limit of tokens under the name that the server takes', async () => {
+    const own = model();
+    server.next(
+      refuse("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", {
+        param: 'max_tokens',
+      }),
+    );
+    await own.generate({ ...QUESTION, maxTokens: 50 });
+    await own.generate({ ...QUESTION, maxTokens: 60 });
+    const limits = server.received.map(({ body }) => [body.max_tokens, body.max_completion_tokens]);
+    expect(limits).toEqual([
+      [50, undefined],
+      [undefined, 50],
+      [undefined, 60],
+    ]);
+  });
+
+  it('finds both out in one call', async () => {
+    server.next(refuse('no max_tokens here'), refuse('no response_format here'), say('{}'));
+    const request = { ...QUESTION, schema: SCHEMA, maxTokens: 50 };
+    expect((await model().generate(request)).text).toBe('{}');
+    expect(server.received).toHaveLength(3);
+  });
+});
+
+describe('a server that misbehaves', () => {
+  it.each([...TRANSPORT, ...CHAT])('$name: $reason', async (misbehaviour) => {
+    const { behave, reason, isRetried, isEndless, retryAfterSeconds } = misbehaviour;
+    const own = model(isEndless === true ? { timeoutMs: 60 } : {});
+    server.always(behave);
+    const error = await rejection(own.generate(QUESTION));
+    expect(error.code).toBe(reason === 'timeout' ? 'MODEL_TIMEOUT' : 'MODEL_FAILED');
+    expect(error.details).toMatchObject({ provider: 'openai', reason });
+    expect(error.message).not.toContain('SECRET-OF-THE-PROVIDER');
+    expect(server.received).toHaveLength(isRetried === true ? 3 : 1);
+    if (retryAfterSeconds !== undefined) expect(error.retryAfterSeconds).toBe(retryAfterSeconds);
+    // And nothing of it stays behind.
+    server.always(null);
+    expect((await model().generate(QUESTION)).text).toMatch(/^You said/);
+    if (isEndless !== true) expect((await own.generate(QUESTION)).text).toMatch(/^You said/);
+  });
+
+  it('is left alone once the caller gives up', async () => {
+    const controller = new AbortController();
+    server.next(() => controller.abort());
+    const error = await rejection(model().generate({ ...QUESTION, signal: controller.signal }));
+    expect(error).toMatchObject({ code: 'MODEL_FAILED', details: { reason: 'aborted' } });
+    expect(server.received).toHaveLength(1);
+  });
+});
+
+describe('options', () => {
+  it.each([
+    [{}, /name is missing/],
+    [{ name: 'm', baseUrl: 'ftp://localhost' }, /baseUrl must be/],
+    [{ name: 'm' }, /apiKey is missing, and https:\/\/api\.openai\.com asks for one/],
+    [{ name: 'm', apiKey: 'k', timeoutMs: 0 }, /timeoutMs must be/],
+  ])('%o is refused: %s', (options: OpenAIModelOptions, message) => {
+    expect(() =>
+      openai(options.name === undefined ? { ...options, apiKey: 'k' } : options),
+    ).toThrow(message);
+  });
+});

@@ -1,0 +1,318 @@
+import { gzipSync } from 'node:zlib';
+import type { Behaviour, Exchange } from './server.ts';
+
+/** A way in which a server can go wrong, and what the caller is to be told. */
+export interface Misbehaviour {
+  name: string;
+  behave: Behaviour;
+  reason: string;
+  /** Whether the same request is to be sent again. */
+  isRetried?: boolean;
+  /** It never ends: the call needs a short time limit. */
+  isEndless?: boolean;
+  /** Seconds that the error must pass on. */
+  retryAfterSeconds?: number;
+}
+
+const sendText =
+  (status: number, body: string | Buffer, headers: Record<string, string> = {}): Behaviour =>
+  ({ response }) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(body);
+  };
+
+const fail =
+  (status: number, headers: Record<string, string> = {}): Behaviour =>
+  ({ sendJson }) =>
+    sendJson(status, { error: { message: 'SECRET-OF-THE-PROVIDER', type: 'error' } }, headers);
+
+const raw =
+  (bytes: string): Behaviour =>
+  ({ socket }) => {
+    socket.end(bytes);
+  };
+
+/** What can happen to any request, below the API. */
+export const TRANSPORT: readonly Misbehaviour[] = [
+  { name: 'says nothing', behave: () => undefined, reason: 'timeout', isEndless: true },
+  {
+    name: 'sends headers and no body',
+    behave: ({ response }) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.flushHeaders();
+    },
+    reason: 'timeout',
+    isEndless: true,
+  },
+  {
+    name: 'drips its answer',
+    behave({ response }) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const timer = setInterval(() => response.write(' '), 5);
+      response.on('close', () => clearInterval(timer));
+    },
+    reason: 'timeout',
+    isEndless: true,
+  },
+  {
+    name: 'hangs up at once',
+    behave: ({ socket }) => socket.destroy(),
+    reason: 'unreachable',
+    isRetried: true,
+  },
+  {
+    name: 'hangs up in the headers',
+    behave: raw('HTTP/1.1 200 OK\r\ncontent-ty'),
+    reason: 'unreachable',
+    isRetried: true,
+  },
+  {
+    name: 'hangs up in the body',
+    behave({ response, socket }) {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '9999' });
+      response.write('{"data": [', () => socket.destroy());
+    },
+    reason: 'unreachable',
+    isRetried: true,
+  },
+  {
+    name: 'hangs up in a packed body',
+    behave({ response, socket }) {
+      const packed = gzipSync(Buffer.alloc(100_000, 'x'));
+      response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': packed.length });
+      response.write(packed.subarray(0, 40), () => socket.destroy());
+    },
+    reason: 'unreachable',
+    isRetried: true,
+  },
+  {
+    name: 'does not speak HTTP',
+    behave: raw('220 mail.example.org ESMTP\r\n\r\n'),
+    reason: 'unreachable',
+    isRetried: true,
+  },
+  { name: 'answers 500', behave: fail(500), reason: 'unavailable', isRetried: true },
+  { name: 'answers 503', behave: fail(503), reason: 'unavailable', isRetried: true },
+  { name: 'answers 408', behave: fail(408), reason: 'unavailable', isRetried: true },
+  {
+    name: 'answers 502 with a page',
+    behave: sendText(502, '<html>Bad Gateway</html>', { 'content-type': 'text/html' }),
+    reason: 'unavailable',
+    isRetried: true,
+  },
+  { name: 'answers 429', behave: fail(429), reason: 'rate_limited', isRetried: true },
+  {
+    name: 'answers 429 for an hour',
+    behave: fail(429, { 'retry-after': '3600' }),
+    reason: 'rate_limited',
+    retryAfterSeconds: 3_600,
+  },
+  {
+    name: 'answers 503 until a date far away',
+    behave: fail(503, { 'retry-after': 'Fri, 31 Dec 2199 23:59:59 GMT' }),
+    reason: 'unavailable',
+  },
+  {
+    name: 'answers 500 and asks not to come again',
+    behave: fail(500, { 'x-should-retry': 'false' }),
+    reason: 'unavailable',
+  },
+  { name: 'answers 401', behave: fail(401), reason: 'unauthorized' },
+  { name: 'answers 403', behave: fail(403), reason: 'unauthorized' },
+  { name: 'answers 404', behave: fail(404), reason: 'rejected' },
+  { name: 'answers 413', behave: fail(413), reason: 'rejected' },
+  {
+    name: 'redirects to the metadata of a cloud',
+    behave: fail(302, { location: 'http://169.254.169.254/latest/meta-data/' }),
+    reason: 'redirected',
+  },
+  {
+    name: 'redirects for good, method and body kept',
+    behave: fail(308, { location: '/v1/elsewhere' }),
+    reason: 'redirected',
+  },
+  { name: 'answers 200 with nothing', behave: sendText(200, ''), reason: 'malformed' },
+  {
+    name: 'answers 204',
+    behave: ({ response }) => void response.writeHead(204).end(),
+    reason: 'malformed',
+  },
+  {
+    name: 'answers 200 with a page',
+    behave: sendText(200, '<html>Log in</html>', { 'content-type': 'text/html' }),
+    reason: 'malformed',
+  },
+  { name: 'answers broken JSON', behave: sendText(200, '{"data": [{'), reason: 'malformed' },
+  { name: 'answers null', behave: sendText(200, 'null'), reason: 'malformed' },
+  { name: 'answers a list', behave: sendText(200, '[]'), reason: 'malformed' },
+  {
+    name: 'answers an error as 200',
+    behave: sendText(200, '{"error": {"message": "overloaded"}}'),
+    reason: 'malformed',
+  },
+  {
+    name: 'answers 100,000 brackets',
+    behave: sendText(200, '['.repeat(100_000)),
+    reason: 'malformed',
+  },
+  {
+    name: 'answers 40 MB',
+    behave: ({ response }) => endlessly(response, Buffer.alloc(1 << 20, 'x'), 40),
+    reason: 'too_large',
+  },
+  {
+    name: 'announces 40 MB',
+    behave({ response }) {
+      response.writeHead(200, { 'content-length': String(40 << 20) });
+      response.write('x');
+    },
+    reason: 'too_large',
+  },
+  {
+    name: 'answers 64 MB in 64 KB of gzip',
+    behave: sendText(200, gzipSync(Buffer.alloc(64 << 20)), { 'content-encoding': 'gzip' }),
+    reason: 'too_large',
+  },
+  {
+    name: 'calls gzip what is none',
+    behave: sendText(200, '{"data": []}', { 'content-encoding': 'gzip' }),
+    reason: 'malformed',
+  },
+];
+
+function endlessly(response: Exchange['response'], chunk: Buffer, times: number): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  let left = times;
+  const write = (): void => {
+    while (left-- > 0) {
+      if (!response.write(chunk)) {
+        response.once('drain', write);
+        return;
+      }
+    }
+    response.end();
+  };
+  write();
+}
+
+/** What an answer of the embeddings API can have wrong; its texts are two, its vectors of length 8. */
+export const EMBEDDINGS: readonly Misbehaviour[] = [
+  { name: 'no vectors', behave: vectors(() => []), reason: 'empty' },
+  { name: 'a vector too few', behave: vectors((data) => data.slice(1)), reason: 'malformed' },
+  {
+    name: 'a vector too many',
+    behave: vectors((data) => [...data, { ...data[0], index: 2 }]),
+    reason: 'malformed',
+  },
+  {
+    name: 'an index twice',
+    behave: vectors((data) => data.map((item) => ({ ...item, index: 0 }))),
+    reason: 'malformed',
+  },
+  {
+    name: 'an index that is none',
+    behave: vectors((data) => data.map((item) => ({ ...item, index: -1 }))),
+    reason: 'malformed',
+  },
+  { name: 'shorter vectors', behave: each((vector) => vector.slice(1)), reason: 'malformed' },
+  { name: 'longer vectors', behave: each((vector) => [...vector, 1]), reason: 'malformed' },
+  {
+    name: 'a null in a vector',
+    behave: each(([, ...rest]) => [null, ...rest]),
+    reason: 'malformed',
+  },
+  {
+    name: 'a text in a vector',
+    behave: each(([, ...rest]) => ['1', ...rest]),
+    reason: 'malformed',
+  },
+  {
+    name: 'a number beyond 32 bits',
+    behave: each(([, ...rest]) => [1e39, ...rest]),
+    reason: 'malformed',
+  },
+  { name: 'vectors of zeros', behave: each((vector) => vector.map(() => 0)), reason: 'malformed' },
+  { name: 'packed vectors', behave: each(() => 'AACAPwAAgD8='), reason: 'malformed' },
+];
+
+type Item = { index: number; embedding: unknown };
+
+function vectors(change: (data: Item[]) => unknown[]): Behaviour {
+  return ({ proper, sendJson }) => {
+    const answer = proper() as { data: Item[] };
+    sendJson(200, { ...answer, data: change(answer.data) });
+  };
+}
+
+function each(change: (vector: number[]) => unknown): Behaviour {
+  return vectors((data) =>
+    data.map((item) => ({ ...item, embedding: change(item.embedding as number[]) })),
+  );
+}
+
+/** What an answer of the Chat Completions API can have wrong. */
+export const CHAT: readonly Misbehaviour[] = [
+  { name: 'no choices', behave: chat(() => []), reason: 'empty' },
+  { name: 'choices that are none', behave: chat(() => 'none'), reason: 'malformed' },
+  { name: 'no message', behave: chat(() => [{ index: 0 }]), reason: 'malformed' },
+  { name: 'no content', behave: choice({ message: { content: null } }), reason: 'empty' },
+  { name: 'empty content', behave: choice({ message: { content: '' } }), reason: 'empty' },
+  { name: 'blank content', behave: choice({ message: { content: ' \n' } }), reason: 'empty' },
+  {
+    name: 'content of parts',
+    behave: choice({ message: { content: [{ type: 'text', text: 'Hello' }] } }),
+    reason: 'malformed',
+  },
+  {
+    name: 'a call of a tool that it was not given',
+    behave: choice({
+      message: { content: null, tool_calls: [{ id: 'call_1', type: 'function' }] },
+      finish_reason: 'tool_calls',
+    }),
+    reason: 'empty',
+  },
+  { name: 'an end at the limit', behave: choice({ finish_reason: 'length' }), reason: 'cut_off' },
+  {
+    name: 'a filter',
+    behave: choice({ finish_reason: 'content_filter' }),
+    reason: 'refused',
+  },
+  {
+    name: 'a refusal',
+    behave: choice({ message: { content: null, refusal: 'I cannot help.' } }),
+    reason: 'refused',
+  },
+];
+
+function chat(change: (choices: unknown) => unknown): Behaviour {
+  return ({ proper, sendJson }) => {
+    const answer = proper() as { choices: unknown };
+    sendJson(200, { ...answer, choices: change(answer.choices) });
+  };
+}
+
+function choice(change: object): Behaviour {
+  return chat((choices) => [{ ...(choices as object[])[0], ...change }]);
+}
+
+/** What an answer of Anthropic's Messages API can have wrong. */
+export const MESSAGES: readonly Misbehaviour[] = [
+  { name: 'no content', behave: messages({ content: [] }), reason: 'empty' },
+  { name: 'content that is none', behave: messages({ content: 'Hello' }), reason: 'malformed' },
+  { name: 'a block that is none', behave: messages({ content: [null] }), reason: 'malformed' },
+  {
+    name: 'text that is none',
+    behave: messages({ content: [{ type: 'text', text: 7 }] }),
+    reason: 'malformed',
+  },
+  {
+    name: 'an end at the limit',
+    behave: messages({ stop_reason: 'max_tokens' }),
+    reason: 'cut_off',
+  },
+  { name: 'a refusal', behave: messages({ stop_reason: 'refusal' }), reason: 'refused' },
+];
+
+function messages(change: object): Behaviour {
+  return ({ proper, sendJson }) => sendJson(200, { ...(proper() as object), ...change });
+}
