@@ -1,4 +1,7 @@
-/** What a plugin's author imports: `memory-service/plugin`. Types, and the one error class. */
+/**
+ * What a plugin's author imports: `memory-service/plugin`. Types, the one error class, and the rules
+ * of paths and user ids that a storage driver checks, too.
+ */
 
 export type * from './contracts/embedder.ts';
 export type * from './contracts/model-provider.ts';
@@ -10,3 +13,4 @@ export type * from './contracts/tool.ts';
 export type * from './contracts/trace-exporter.ts';
 export { ERROR_CODES, MemoryError } from './errors.ts';
 export type { ErrorBody, ErrorCode, MemoryErrorOptions } from './errors.ts';
+export { assertFileKey, assertScope, toPhysicalPath } from './memory/paths.ts';

@@ -75,7 +75,12 @@ export function searchIndexCases(): StorageCase[] {
       const seen: unknown[] = [];
       await storage.index.update('u:alice', [...due, task('u:alice', 1, 1)], {
         needs(documents, still) {
-          seen.push(documents.map(toPlain), toNames(still));
+          seen.push(
+            documents.map(({ fileNo, version, tokeniserVersion, terms }) =>
+              toPlain({ fileNo, version, tokeniserVersion, terms }),
+            ),
+            toNames(still),
+          );
           return [
             { term: 'tea', bucket: 0 },
             { term: 'TEA', bucket: 0 },
@@ -84,7 +89,7 @@ export function searchIndexCases(): StorageCase[] {
           ];
         },
         apply(found) {
-          seen.push(found.map(toPlain));
+          seen.push(found.map(({ term, bucket, blob }) => toPlain({ term, bucket, blob })));
           return { postings: [], documents: [], removed: [] };
         },
       });
