@@ -17,6 +17,10 @@ export interface ToolDefinition<Arguments = unknown, Result = unknown> {
   inputSchema: JsonSchema;
   outputSchema: JsonSchema;
   readOnly: boolean;
+  /** Whether a write may replace or remove what is there; default: it may. */
+  destructive?: boolean;
+  /** Whether a write that is repeated with the same arguments changes nothing more; default: it may. */
+  idempotent?: boolean;
   requiresModel: boolean;
   /** Off unless the configuration switches it on. */
   optional?: boolean;
@@ -37,6 +41,9 @@ export interface ToolDescription {
   outputSchema: JsonSchema;
   requiresModel: boolean;
   readOnly: boolean;
+  /** Absent in the answer of an older service. */
+  destructive?: boolean;
+  idempotent?: boolean;
   available: boolean;
 }
 

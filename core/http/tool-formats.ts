@@ -8,7 +8,7 @@ export type ToolFormat = (typeof TOOL_FORMATS)[number];
 
 /** A tool as OpenAI's Chat Completions and Responses APIs, Anthropic's Messages API or MCP take it. */
 export function toToolFormat(tool: ToolDescription, format: ToolFormat): object {
-  const { name, title, description, inputSchema, outputSchema, readOnly } = tool;
+  const { name, title, description, inputSchema, outputSchema } = tool;
   switch (format) {
     case 'openai':
       return { type: 'function', function: { name, description, parameters: inputSchema } };
@@ -24,7 +24,13 @@ export function toToolFormat(tool: ToolDescription, format: ToolFormat): object 
         description,
         inputSchema,
         outputSchema,
-        annotations: { title, readOnlyHint: readOnly, openWorldHint: false },
+        annotations: {
+          title,
+          readOnlyHint: tool.readOnly,
+          destructiveHint: tool.destructive,
+          idempotentHint: tool.idempotent,
+          openWorldHint: false,
+        },
       };
   }
 }

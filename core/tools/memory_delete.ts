@@ -34,6 +34,7 @@ export const memoryDelete: ToolDefinition<
   inputSchema,
   outputSchema,
   readOnly: false,
+  idempotent: true,
   requiresModel: false,
   optional: true,
   errorCodes: [

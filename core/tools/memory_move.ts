@@ -33,6 +33,7 @@ export const memoryMove: ToolDefinition<Static<typeof inputSchema>, Static<typeo
   inputSchema,
   outputSchema,
   readOnly: false,
+  idempotent: true,
   requiresModel: false,
   optional: true,
   errorCodes: [

@@ -38,6 +38,7 @@ export const memoryWrite: ToolDefinition<
   inputSchema,
   outputSchema,
   readOnly: false,
+  idempotent: true,
   requiresModel: false,
   errorCodes: [
     'INVALID_PATH',

@@ -84,7 +84,7 @@ export function createTools(deps: ToolsDependencies): Tools {
     const user = attemptParse(() => parseUserId(context.userId));
     const actor = attemptParse(() => reservedActor ?? parseActor(context.actor));
     const trace = new RootTrace({
-      id: deps.ids.next(),
+      ids: deps.ids,
       kind: 'tool',
       name: `execute_tool ${tool === undefined ? 'unknown' : name}`,
       scope: user.value === null ? 's' : toScope(user.value),
@@ -197,6 +197,8 @@ function describe(definition: ToolDefinition, services: MemoryServices): ToolDes
     outputSchema,
     requiresModel,
     readOnly,
+    destructive: !readOnly && definition.destructive !== false,
+    idempotent: readOnly || definition.idempotent === true,
     available,
   };
 }

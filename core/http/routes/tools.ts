@@ -27,6 +27,8 @@ export const toolSchema = Type.Object(
     outputSchema: schemaSchema,
     requiresModel: Type.Boolean(),
     readOnly: Type.Boolean(),
+    destructive: Type.Boolean({ description: 'It may replace or remove what is there.' }),
+    idempotent: Type.Boolean({ description: 'Repeated, it changes nothing more.' }),
     available: Type.Boolean({ description: 'It can be used with what is configured.' }),
   },
   strict,

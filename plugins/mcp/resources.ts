@@ -1,0 +1,112 @@
+import type {
+  ListResourcesResult,
+  ListResourceTemplatesResult,
+  ReadResourceResult,
+} from '@modelcontextprotocol/sdk/types.js';
+import type { ListedFile, ToolRequest, ToolRunner } from '../../core/contracts/tool.ts';
+import { MemoryError } from '../../core/errors.ts';
+
+const SCHEME = 'memory://';
+const PAGE_SIZE = 100;
+
+/** What is common to the calls of one request: whose memory it is, and who reads. */
+export type Call = Omit<ToolRequest, 'arguments'>;
+
+/** A page of the memory files as resources, without their content. */
+export async function listResources(
+  runner: ToolRunner,
+  call: Call,
+  cursor: string | undefined,
+): Promise<ListResourcesResult> {
+  const { result } = await runner.execute('memory_list', {
+    ...call,
+    arguments: { limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) },
+  });
+  const { files, nextCursor } = result as { files: ListedFile[]; nextCursor: string | null };
+  return {
+    resources: files.map(({ path, size, updatedAt }) => ({
+      uri: toUri(path),
+      name: path,
+      mimeType: toMimeType(path),
+      size,
+      annotations: { lastModified: updatedAt },
+    })),
+    ...(nextCursor === null ? {} : { nextCursor }),
+  };
+}
+
+/** The forms of the addresses, for a client that knows a path. */
+export function listResourceTemplates(): ListResourceTemplatesResult {
+  return {
+    resourceTemplates: [
+      {
+        uriTemplate: `${SCHEME}user/{+path}`,
+        name: 'user memory',
+        description: 'A memory file of this user, as in memory://user/profile.md.',
+      },
+      {
+        uriTemplate: `${SCHEME}shared/{+path}`,
+        name: 'shared memory',
+        description: 'A memory file that all users share.',
+      },
+    ],
+  };
+}
+
+/** A memory file's content. It is a read as any other: traced, and in the access log. */
+export async function readResource(
+  runner: ToolRunner,
+  call: Call,
+  uri: string,
+): Promise<ReadResourceResult> {
+  const { result } = await runner.execute('memory_read', {
+    ...call,
+    arguments: { path: parseUri(uri) },
+  });
+  const { path, content, version, updatedAt } = result as {
+    path: string;
+    content: string;
+    version: number;
+    updatedAt: string;
+  };
+  return {
+    contents: [{ uri, mimeType: toMimeType(path), text: content, _meta: { version, updatedAt } }],
+  };
+}
+
+/** `user/a b.md` → `memory://user/a%20b.md`. */
+export function toUri(path: string): string {
+  return SCHEME + path.split('/').map(encodeURIComponent).join('/');
+}
+
+/**
+ * The virtual path of an address, each segment decoded once. Throws `INVALID_PATH` for another
+ * scheme, a malformed escape, and a segment that hides a slash. The rest is for the parser of paths.
+ */
+export function parseUri(uri: string): string {
+  if (!uri.startsWith(`${SCHEME}user/`) && !uri.startsWith(`${SCHEME}shared/`)) {
+    throw new MemoryError(
+      'INVALID_PATH',
+      `An address starts with ${SCHEME}user/ or ${SCHEME}shared/.`,
+    );
+  }
+  return uri.slice(SCHEME.length).split('/').map(decodeSegment).join('/');
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    const decoded = decodeURIComponent(segment);
+    if (!decoded.includes('/')) return decoded;
+  } catch {
+    // Told below.
+  }
+  throw new MemoryError(
+    'INVALID_PATH',
+    'An address is percent-encoded as UTF-8, segment by segment.',
+  );
+}
+
+function toMimeType(path: string): string {
+  if (path.endsWith('.md')) return 'text/markdown';
+  return path.endsWith('.json') ? 'application/json' : 'text/plain';
+}

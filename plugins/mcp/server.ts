@@ -1,0 +1,198 @@
+import { createRequire } from 'node:module';
+import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
+import type { ToolDescription, ToolRunner } from '../../core/contracts/tool.ts';
+import { ERROR_CODES, MemoryError } from '../../core/errors.ts';
+import { type Call, listResources, listResourceTemplates, readResource } from './resources.ts';
+import type { McpSdk } from './sdk.ts';
+import { type RunnerError, toCallResult, toErrorResult, toRunnerError } from './tool-result.ts';
+
+/** What a client is given. */
+export interface McpOptions {
+  /** Names of the tools; default all that can be used with what is configured. */
+  tools?: readonly string[];
+  /** Only the tools that change nothing. */
+  readOnly?: boolean;
+  /** Who reads and writes, as revisions and the access log name it; default `agent`. */
+  actor?: string;
+}
+
+/** For whom a server works: bound here, so that neither a model nor a client has a place to say it. */
+export interface McpCaller extends Pick<Call, 'idempotencyKey' | 'traceparent'> {
+  userId: string;
+}
+
+/** `RESOURCE_NOT_FOUND` of the specification; the SDK has no name for it. */
+const RESOURCE_NOT_FOUND = -32_002;
+
+/**
+ * Makes an MCP server for one user, over any transport. It has the tools of the runner, and the
+ * user's memory files as resources where the tools to list and to read are given.
+ */
+export function createMcpServer(
+  sdk: McpSdk,
+  runner: ToolRunner,
+  caller: McpCaller,
+  options: McpOptions = {},
+): Server {
+  const hasResources =
+    options.tools === undefined ||
+    (options.tools.includes('memory_list') && options.tools.includes('memory_read'));
+  const server = new sdk.Server(
+    { name: 'memory-service', title: 'Memory', version: readVersion() },
+    {
+      capabilities: { tools: {}, ...(hasResources ? { resources: {} } : {}) },
+      instructions: describeUse(options),
+      jsonSchemaValidator: sharedValidator(sdk),
+    },
+  );
+
+  /** What the calls of one request have in common. */
+  function toCall(extra: Extra): Call {
+    const { userId, idempotencyKey } = caller;
+    const { actor } = options;
+    const traceparent = extra._meta?.['traceparent'] ?? caller.traceparent;
+    return {
+      context: {
+        userId,
+        ...(actor === undefined ? {} : { actor }),
+        toolCallId: String(extra.requestId),
+      },
+      ...(typeof traceparent === 'string' ? { traceparent } : {}),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      signal: extra.signal,
+    };
+  }
+
+  server.setRequestHandler(sdk.ListToolsRequestSchema, () =>
+    asProtocolError(sdk, async () => {
+      const tools = await listOffered(runner, options);
+      return { tools: tools.filter(({ available }) => available).map(toMcpTool) };
+    }),
+  );
+
+  server.setRequestHandler(sdk.CallToolRequestSchema, async ({ params }, extra) => {
+    const { name, arguments: args = {} } = params;
+    try {
+      await assertOffered(runner, name, options);
+      return toCallResult(await runner.execute(name, { ...toCall(extra), arguments: args }));
+    } catch (thrown) {
+      return toErrorResult(toRunnerError(thrown));
+    }
+  });
+
+  if (hasResources) {
+    server.setRequestHandler(sdk.ListResourcesRequestSchema, ({ params }, extra) =>
+      asProtocolError(sdk, () => listResources(runner, toCall(extra), params?.cursor)),
+    );
+    server.setRequestHandler(sdk.ListResourceTemplatesRequestSchema, () => listResourceTemplates());
+    server.setRequestHandler(sdk.ReadResourceRequestSchema, ({ params: { uri } }, extra) =>
+      asProtocolError(sdk, () => readResource(runner, toCall(extra), uri)),
+    );
+  }
+  return server;
+}
+
+/** What a handler learns beside the request. */
+interface Extra {
+  signal: AbortSignal;
+  requestId: string | number;
+  _meta?: Record<string, unknown> | undefined;
+}
+
+/** The tools that a client may call, also those that are not available now. */
+async function listOffered(
+  runner: ToolRunner,
+  { tools: names, readOnly = false }: McpOptions,
+): Promise<ToolDescription[]> {
+  const all = await runner.listTools();
+  const missing = (names ?? []).filter((name) => !all.some((tool) => tool.name === name));
+  if (missing.length > 0) {
+    throw new MemoryError('TOOL_NOT_FOUND', `There is no tool ${missing.join(', ')}.`);
+  }
+  return all
+    .filter(({ name }) => names === undefined || names.includes(name))
+    .filter((tool) => tool.readOnly || !readOnly);
+}
+
+async function assertOffered(runner: ToolRunner, name: string, options: McpOptions): Promise<void> {
+  // The runner refuses what it does not know, so nothing has to be asked where nothing is left out.
+  if (options.tools === undefined && options.readOnly !== true) return;
+  const offered = await listOffered(runner, options);
+  if (offered.some((tool) => tool.name === name)) return;
+  const names = offered.map((tool) => tool.name).join(', ');
+  throw new MemoryError('TOOL_NOT_FOUND', `There is no tool ${name.slice(0, 64)}, but ${names}.`);
+}
+
+function toMcpTool(tool: ToolDescription): ListToolsResult['tools'][number] {
+  const { name, title, description, inputSchema, outputSchema } = tool;
+  // Without it a client refuses the whole list: a plugin's tool may answer something else.
+  const isObject = (outputSchema as { type?: unknown }).type === 'object';
+  return {
+    name,
+    title,
+    description,
+    inputSchema: { ...inputSchema, type: 'object' },
+    ...(isObject ? { outputSchema: { ...outputSchema, type: 'object' as const } } : {}),
+    annotations: {
+      title,
+      readOnlyHint: tool.readOnly,
+      destructiveHint: tool.destructive ?? !tool.readOnly,
+      idempotentHint: tool.idempotent ?? tool.readOnly,
+      openWorldHint: false,
+    },
+  };
+}
+
+/** What a client may put in front of its model. */
+function describeUse({ readOnly, tools }: McpOptions): string {
+  const lines = [
+    'Memory of one user that lasts from one conversation to the next, as text files: user/<path> is theirs, shared/<path> is common to all.',
+    'Look up what is known before you answer or ask.',
+  ];
+  if (readOnly !== true && (tools?.some(isOfWriting) ?? true)) {
+    lines.push('Write down what will still matter later, with a reason; correct what has changed.');
+  }
+  return lines.join(' ');
+}
+
+function isOfWriting(tool: string): boolean {
+  return ['memory_write', 'memory_patch', 'memory_remember'].includes(tool);
+}
+
+/** A failure outside of a tool's call is an error of the protocol. */
+async function asProtocolError<T>(sdk: McpSdk, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const error = toRunnerError(thrown);
+    const { action } = ERROR_CODES[error.code];
+    const data = { code: error.code, retryable: error.retryable, action };
+    throw new sdk.McpError(toProtocolCode(sdk, error), error.message, data);
+  }
+}
+
+function toProtocolCode(sdk: McpSdk, { code }: RunnerError): number {
+  if (code === 'FILE_NOT_FOUND') return RESOURCE_NOT_FOUND;
+  const { status } = ERROR_CODES[code];
+  return status >= 400 && status < 500 ? sdk.ErrorCode.InvalidParams : sdk.ErrorCode.InternalError;
+}
+
+let validator: InstanceType<McpSdk['AjvJsonSchemaValidator']> | null = null;
+
+/** It checks answers to questions that this server never asks; making one takes milliseconds. */
+function sharedValidator(sdk: McpSdk): InstanceType<McpSdk['AjvJsonSchemaValidator']> {
+  validator ??= new sdk.AjvJsonSchemaValidator();
+  return validator;
+}
+
+let version: string | null = null;
+
+function readVersion(): string {
+  if (version === null) {
+    const require = createRequire(import.meta.url);
+    // By the package's own name, so that it is the same from the sources and from the build.
+    version = (require('memory-service/package.json') as { version: string }).version;
+  }
+  return version;
+}
