@@ -218,6 +218,12 @@ export const ERROR_CODES = {
     message: 'The service is shutting down.',
     action: 'Try again after Retry-After, on another instance.',
   },
+  SERVICE_UNREACHABLE: {
+    status: 503,
+    retryable: true,
+    message: 'The memory service cannot be reached.',
+    action: 'Try again later, or go on without memory; see that it runs at the client’s base URL.',
+  },
   MODEL_TIMEOUT: {
     status: 504,
     retryable: true,

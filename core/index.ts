@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import type Koa from 'koa';
 import type { Middleware } from 'koa';
 import type { MemoryServiceConfig } from './contracts/config.ts';
-import type { ToolRunner } from './contracts/tool.ts';
+import type { TypedToolRunner } from './contracts/tool.ts';
 import { checkConfig } from './config/check.ts';
 import { ConfigError } from './config/error.ts';
 import { createCore } from './core.ts';
@@ -10,7 +10,14 @@ import { type CallbackOptions, createApp, type MiddlewareOptions } from './http/
 import { serviceRoutes } from './http/routes.ts';
 
 export type { MemoryServiceConfig } from './contracts/config.ts';
-export type { ToolDescription, ToolRequest, ToolResponse, ToolRunner } from './contracts/tool.ts';
+export type {
+  BuiltInTools,
+  ToolDescription,
+  ToolRequest,
+  ToolResponse,
+  ToolRunner,
+  TypedToolRunner,
+} from './contracts/tool.ts';
 export type { CallbackOptions, MiddlewareOptions } from './http/app.ts';
 export type { ResolveUserId } from './http/signed-in.ts';
 export { ConfigError } from './config/error.ts';
@@ -22,7 +29,7 @@ export interface MemoryService {
   /** A Koa app with nothing but the service. */
   readonly app: Koa;
   /** The tools in this process: what adapters take. */
-  readonly tools: ToolRunner;
+  readonly tools: TypedToolRunner;
   /**
    * For a Koa app that exists: answers the routes below `basePath` and calls `next()` for all
    * else. It opens storage at its first request and starts no background work. With `resolveUserId`
@@ -66,7 +73,8 @@ export function createMemoryService(config: MemoryServiceConfig): MemoryService 
   const http = createApp(core, serviceRoutes(core));
   return {
     app: http.app,
-    tools: core.tools,
+    // The definitions are checked against the services that the types come from.
+    tools: core.tools as TypedToolRunner,
     middleware: (options) => http.middleware(checkMount(options)),
     callback: (options) => http.callback(checkMount(options)),
     ready: () => core.ready(),

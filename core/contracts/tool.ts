@@ -84,7 +84,7 @@ export interface Span {
 }
 
 /** A call of a tool: who it is for, bound by the caller, and what the model chose. */
-export interface ToolRequest {
+export interface ToolRequest<Arguments = unknown> {
   context: {
     userId: string;
     /** 1–64 characters; default `agent`. */
@@ -92,7 +92,7 @@ export interface ToolRequest {
     /** The framework's own id of this call, kept beside the service's. */
     toolCallId?: string;
   };
-  arguments: unknown;
+  arguments: Arguments;
   /** 1–255 printable ASCII characters. Taken by writes alone. */
   idempotencyKey?: string;
   /** W3C Trace Context of the caller. */
@@ -114,6 +114,45 @@ export interface ToolResponse<Result = unknown> {
 export interface ToolRunner {
   listTools(): Promise<readonly ToolDescription[]>;
   execute(name: string, request: ToolRequest): Promise<ToolResponse>;
+}
+
+/** A runner that knows what the service’s own tools take and give; those of plugins are `unknown`. */
+export interface TypedToolRunner extends ToolRunner {
+  execute<Name extends ToolName>(
+    name: Name,
+    request: ToolRequest<ToolArguments<Name>>,
+  ): Promise<ToolResponse<ToolResult<Name>>>;
+}
+
+/** The service’s own tools by name. Each hands on what it takes, so its service says the types. */
+export interface BuiltInTools {
+  memory_list: TypesOf<FileService['list']>;
+  memory_read: TypesOf<FileService['read']>;
+  memory_write: TypesOf<FileService['write']>;
+  memory_patch: TypesOf<FileService['patch']>;
+  memory_find: TypesOf<FindService['find']>;
+  memory_context: TypesOf<ContextService['context']>;
+  memory_remember: TypesOf<RememberService['remember']>;
+  memory_delete: TypesOf<FileService['remove']>;
+  memory_move: TypesOf<FileService['move']>;
+}
+
+/** Any tool’s name; an editor offers those of the service. */
+export type ToolName = keyof BuiltInTools | (string & {});
+
+/** What the tool of that name takes. */
+export type ToolArguments<Name> = Name extends keyof BuiltInTools
+  ? BuiltInTools[Name]['arguments']
+  : unknown;
+
+/** What the tool of that name gives. */
+export type ToolResult<Name> = Name extends keyof BuiltInTools
+  ? BuiltInTools[Name]['result']
+  : unknown;
+
+interface TypesOf<Run extends (args: never, call: ToolCall) => Promise<unknown>> {
+  arguments: Parameters<Run>[0];
+  result: Awaited<ReturnType<Run>>;
 }
 
 /** What a tool works with. Every path is virtual and parsed by the service. */

@@ -1,0 +1,99 @@
+import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
+import type {
+  ContentBlock,
+  Tool,
+  ToolResultBlockParam,
+} from '@anthropic-ai/sdk/resources/messages/messages';
+import type { ToolRunner } from '../core/contracts/tool.ts';
+import { type AdapterOptions, bindTools, importPeer, toUnknownTool } from './runner.ts';
+
+export type { AdapterOptions } from './runner.ts';
+
+/** Tools of the Messages API, and what runs the calls in an answer. */
+export interface AnthropicTools {
+  /** For `tools` of `messages.create` and `messages.stream`. */
+  readonly tools: Tool[];
+  /**
+   * Runs the tool uses among the blocks of an answer, all at once, and gives one result for each:
+   * the content of the next user message. Empty when there were none. A use of a tool that is not
+   * among these is answered as an unknown one, so leave out the blocks that use tools of yours.
+   */
+  runCalls(
+    content: readonly ContentBlock[],
+    options?: { signal?: AbortSignal },
+  ): Promise<ToolResultBlockParam[]>;
+}
+
+/**
+ * Makes tools for `client.beta.messages.toolRunner`, which calls them by itself. What fails is a
+ * result with `is_error` that says code, reason and what to do. Needs `@anthropic-ai/sdk`.
+ *
+ * @example
+ * import Anthropic from '@anthropic-ai/sdk';
+ * import { toAnthropicRunnableTools } from 'memory-service/adapters/anthropic';
+ *
+ * const tools = await toAnthropicRunnableTools(service.tools, { userId: session.userId });
+ * const request = { model: 'claude-sonnet-4-5', max_tokens: 4096, messages, tools };
+ * const message = await new Anthropic().beta.messages.toolRunner(request);
+ */
+export async function toAnthropicRunnableTools(
+  runner: ToolRunner,
+  options: AdapterOptions,
+): Promise<BetaRunnableTool[]> {
+  const load = () => import('@anthropic-ai/sdk/lib/tools/ToolError');
+  const { ToolError } = await importPeer('toAnthropicRunnableTools', '@anthropic-ai/sdk', load);
+  const bound = await bindTools(runner, options);
+  return bound.map((tool) => ({
+    type: 'custom',
+    name: tool.name,
+    description: tool.description,
+    input_schema: tool.inputSchema as Tool.InputSchema,
+    parse: (input: unknown) => input,
+    async run(args: unknown, context) {
+      const call = { callId: context?.toolUse.id, signal: context?.signal };
+      const outcome = await tool.run(args, call);
+      // The runner takes nothing else for a failed call, and answers it in place.
+      if (!outcome.ok) throw new ToolError(outcome.text);
+      return outcome.text;
+    },
+  }));
+}
+
+/**
+ * Makes tools for a loop of your own over the Messages API. What fails is a result with `is_error`
+ * that says code, reason and what to do. Needs no package at run time.
+ *
+ * @example
+ * import { toAnthropicTools } from 'memory-service/adapters/anthropic';
+ *
+ * const memory = await toAnthropicTools(service.tools, { userId: session.userId });
+ * const request = { model: 'claude-sonnet-4-5', max_tokens: 4096, tools: memory.tools };
+ * const { content } = await anthropic.messages.create({ ...request, messages });
+ * messages.push({ role: 'assistant', content });
+ * messages.push({ role: 'user', content: await memory.runCalls(content) });
+ */
+export async function toAnthropicTools(
+  runner: ToolRunner,
+  options: AdapterOptions,
+): Promise<AnthropicTools> {
+  const bound = await bindTools(runner, options);
+  return {
+    tools: bound.map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      input_schema: inputSchema as Tool.InputSchema,
+    })),
+    runCalls(content, { signal } = {}) {
+      const uses = content.filter((block) => block.type === 'tool_use');
+      return Promise.all(
+        uses.map(async ({ id, name, input }) => {
+          const tool = bound.find((one) => one.name === name);
+          const call = { callId: id, signal };
+          const outcome = (await tool?.run(input, call)) ?? toUnknownTool(name, bound);
+          const failed = outcome.ok ? {} : { is_error: true };
+          return { type: 'tool_result', tool_use_id: id, content: outcome.text, ...failed };
+        }),
+      );
+    },
+  };
+}

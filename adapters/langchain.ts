@@ -1,0 +1,58 @@
+import type { ToolMessage } from '@langchain/core/messages';
+import type { StructuredToolInterface } from '@langchain/core/tools';
+import type { ToolRunner } from '../core/contracts/tool.ts';
+import { type AdapterOptions, bindTools, importPeer } from './runner.ts';
+
+export type { AdapterOptions, ToolFailure } from './runner.ts';
+
+/**
+ * Makes LangChain tools for `createAgent`, `bindTools` and whatever else takes `tool()`s. In an
+ * agent each call gives a `ToolMessage`: its text is the result as JSON, its `artifact` the same as
+ * data with `traceId` and `toolCallId`. What fails is a message with `status: 'error'` that says
+ * code, reason and what to do, and the agent goes on. Arguments that do not fit the schema are
+ * refused by LangChain itself, in its own words. Needs `@langchain/core`.
+ *
+ * @example
+ * import { createAgent } from 'langchain';
+ * import { toLangChainTools } from 'memory-service/adapters/langchain';
+ *
+ * const tools = await toLangChainTools(service.tools, { userId: session.userId });
+ * const agent = createAgent({ model: 'openai:gpt-5', tools });
+ */
+export async function toLangChainTools(
+  runner: ToolRunner,
+  options: AdapterOptions,
+): Promise<StructuredToolInterface[]> {
+  const load = () =>
+    Promise.all([import('@langchain/core/tools'), import('@langchain/core/messages')]);
+  const peer = await importPeer('toLangChainTools', '@langchain/core', load);
+  const [{ tool: toTool }, { ToolMessage }] = peer;
+  const bound = await bindTools(runner, options);
+  return bound.map((tool) => {
+    async function call(args: unknown, config: CallConfig): Promise<string | ToolMessage> {
+      const callId = config.toolCall?.id;
+      const outcome = await tool.run(args, { callId, signal: config.signal });
+      // Called by hand, without a model's call to answer.
+      if (callId === undefined) return outcome.text;
+      return new ToolMessage({
+        name: tool.name,
+        tool_call_id: callId,
+        content: outcome.text,
+        status: outcome.ok ? 'success' : 'error',
+        artifact: outcome.ok ? outcome.response : { error: outcome.error },
+      });
+    }
+    return toTool(call as never, {
+      name: tool.name,
+      description: tool.description,
+      schema: tool.inputSchema,
+      verboseParsingErrors: true,
+    }) as unknown as StructuredToolInterface;
+  });
+}
+
+/** What LangChain hands to a tool beside its arguments, as far as it matters here. */
+interface CallConfig {
+  signal?: AbortSignal | undefined;
+  toolCall?: { id?: string } | undefined;
+}

@@ -1,0 +1,55 @@
+import type { FunctionTool } from '@openai/agents';
+import type { ToolRunner } from '../core/contracts/tool.ts';
+import type { OpenAiOptions } from './openai.ts';
+import { bindTools, importPeer, toUnreadableCall } from './runner.ts';
+import { dropNulls, toStrictSchema } from './strict-schema.ts';
+
+export type { OpenAiOptions } from './openai.ts';
+
+/**
+ * Makes tools for an `Agent` of the OpenAI Agents SDK. What fails is an output with code, reason and
+ * what to do, and the run goes on. A call of a tool that is not there ends a run, unless it has
+ * `toolNotFoundBehavior: 'return_error_to_model'`. Needs `@openai/agents`.
+ *
+ * @example
+ * import { Agent, run } from '@openai/agents';
+ * import { toOpenAiAgentTools } from 'memory-service/adapters/openai-agents';
+ *
+ * const tools = await toOpenAiAgentTools(service.tools, { userId: session.userId });
+ * const agent = new Agent({ name: 'Assistant', model: 'gpt-5', tools });
+ * const { finalOutput } = await run(agent, prompt);
+ */
+export async function toOpenAiAgentTools(
+  runner: ToolRunner,
+  options: OpenAiOptions,
+): Promise<FunctionTool[]> {
+  const load = () => import('@openai/agents');
+  const peer = await importPeer('toOpenAiAgentTools', '@openai/agents', load);
+  const { tool: toTool, ModelBehaviorError } = peer;
+  const bound = await bindTools(runner, options);
+  return bound.map((tool) => {
+    const strict = options.strict === true ? toStrictSchema(tool.inputSchema) : null;
+    return toTool({
+      name: tool.name,
+      description: tool.description,
+      parameters: (strict ?? tool.inputSchema) as never,
+      strict: (strict !== null) as never,
+      async execute(args: unknown, _context: unknown, details?: CallDetails) {
+        const called = strict === null ? args : dropNulls(tool.inputSchema, args);
+        const call = { callId: details?.toolCall?.callId, signal: details?.signal };
+        return (await tool.run(called, call)).text;
+      },
+      errorFunction(_context: unknown, error: unknown) {
+        if (error instanceof ModelBehaviorError) return toUnreadableCall(error).text;
+        // A call that was stopped: the run stops too.
+        throw error;
+      },
+    }) as unknown as FunctionTool;
+  });
+}
+
+/** What the SDK hands to a tool beside its arguments, as far as it matters here. */
+interface CallDetails {
+  toolCall?: { callId: string };
+  signal?: AbortSignal;
+}

@@ -1,0 +1,184 @@
+import type {
+  ToolDescription,
+  ToolRequest,
+  ToolResponse,
+  ToolRunner,
+} from '../core/contracts/tool.ts';
+import { ERROR_CODES, type ErrorCode, MemoryError } from '../core/errors.ts';
+
+/** Which tools a model gets, and for whom they run. The same for every adapter. */
+export interface AdapterOptions {
+  /**
+   * Whose memory it is, from an identity that your server trusts. It is bound here, once: a model
+   * neither sees it nor has a place to name another one.
+   */
+  userId: string;
+  /** Who reads and writes, as revisions and the access log name it; default `agent`. */
+  actor?: string;
+  /** Names of the tools to give; default all that can be used with what is configured. */
+  tools?: readonly string[];
+  /** Gives the tools alone that change nothing. */
+  readOnly?: boolean;
+}
+
+/** A tool that is bound to its user: what adapters put into the form of a framework. */
+export interface BoundTool extends ToolDescription {
+  /** Runs it. A failure is an outcome, never a rejection; what `signal` stopped rejects. */
+  run(args: unknown, call?: BoundCall): Promise<ToolOutcome>;
+}
+
+/** What a framework knows of a call beside its arguments. */
+export interface BoundCall {
+  /** The framework's own id of the call. */
+  callId?: string | undefined;
+  signal?: AbortSignal | null | undefined;
+}
+
+/** What a call came to. `text` is what the model reads. */
+export type ToolOutcome =
+  | { ok: true; text: string; response: ToolResponse }
+  | { ok: false; text: string; error: ToolFailure };
+
+/** A failure as plain data, for the app. */
+export interface ToolFailure {
+  code: ErrorCode;
+  message: string;
+  details?: Record<string, unknown>;
+  retryable: boolean;
+  retryAfterSeconds?: number;
+  traceId?: string;
+  toolCallId?: string;
+}
+
+/**
+ * Binds the tools of a runner to a user. Rejects with `INVALID_USER_ID` for a user that is not
+ * text, with `TOOL_NOT_FOUND` for a name in `tools` that the runner lacks, and with what asking for
+ * the list rejects with.
+ */
+export async function bindTools(runner: ToolRunner, options: AdapterOptions): Promise<BoundTool[]> {
+  const { userId, actor, tools: names, readOnly = false } = options;
+  // A forgotten one would otherwise come to light in front of the model.
+  if (typeof userId !== 'string' || userId === '') throw new MemoryError('INVALID_USER_ID');
+  const context = { userId, ...(actor === undefined ? {} : { actor }) };
+  const described = await runner.listTools();
+  const missing = (names ?? []).filter((name) => !described.some((tool) => tool.name === name));
+  if (missing.length > 0) {
+    const known = described.map(({ name }) => name);
+    throw new MemoryError('TOOL_NOT_FOUND', `There is no tool ${missing.join(', ')}.`, {
+      details: { missing, known },
+    });
+  }
+  return described
+    .filter((tool) => (names === undefined ? tool.available : names.includes(tool.name)))
+    .filter((tool) => tool.readOnly || !readOnly)
+    .map((tool) => ({
+      ...tool,
+      async run(args, { callId, signal } = {}) {
+        const request: ToolRequest = {
+          context: { ...context, ...(callId === undefined ? {} : { toolCallId: callId }) },
+          arguments: args,
+          ...(signal === undefined || signal === null ? {} : { signal }),
+        };
+        try {
+          const response = await runner.execute(tool.name, request);
+          return { ok: true, text: JSON.stringify(response.result), response };
+        } catch (thrown) {
+          // Nobody waits for it any more, and the framework knows how to stop.
+          if (signal?.aborted) throw thrown;
+          return toFailedOutcome(thrown);
+        }
+      },
+    }));
+}
+
+/**
+ * What a call with arguments as text comes to: the form in which models write them. Text that is
+ * not JSON is an outcome too.
+ */
+export async function runWithText(
+  tool: BoundTool,
+  text: string,
+  call?: BoundCall,
+): Promise<ToolOutcome> {
+  let args: unknown;
+  try {
+    // Some models write nothing at all for a call without arguments.
+    args = text.trim() === '' ? {} : JSON.parse(text);
+  } catch (error) {
+    return toUnreadableCall(error);
+  }
+  return tool.run(args, call);
+}
+
+/** What a call comes to whose arguments are not JSON. */
+export function toUnreadableCall(cause: unknown): ToolOutcome {
+  const error = new MemoryError('INVALID_REQUEST', 'The arguments are not valid JSON.', { cause });
+  return toFailedOutcome(error);
+}
+
+/** What a call of a tool that is not among those of the adapter comes to. */
+export function toUnknownTool(name: string, tools: readonly BoundTool[]): ToolOutcome {
+  const known = tools.map((tool) => tool.name).join(', ');
+  return toFailedOutcome(
+    new MemoryError('TOOL_NOT_FOUND', `There is no tool ${name.slice(0, 64)}, but ${known}.`),
+  );
+}
+
+/**
+ * Imports a framework when it is first needed. Rejects with `INVALID_REQUEST` and what to install
+ * when it is not there.
+ */
+export async function importPeer<Module>(
+  adapter: string,
+  peer: string,
+  load: () => Promise<Module>,
+): Promise<Module> {
+  try {
+    return await load();
+  } catch (cause) {
+    const { code } = Object(cause) as { code?: unknown };
+    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw cause;
+    throw new MemoryError(
+      'INVALID_REQUEST',
+      `${adapter} needs a package that is not installed: npm install ${peer}`,
+      { cause, details: { package: peer } },
+    );
+  }
+}
+
+/** Code, message, what to do, and what else helps, as lines of text for a model. */
+export function toErrorText(failure: ToolFailure): string {
+  const { code, message, details, retryAfterSeconds } = failure;
+  const lines = [`Error ${code}: ${message}`];
+  // A newer service may have codes that this table lacks.
+  if (Object.hasOwn(ERROR_CODES, code)) lines.push(ERROR_CODES[code].action);
+  if (retryAfterSeconds !== undefined) lines.push(`Try again in ${retryAfterSeconds} seconds.`);
+  if (details !== undefined) lines.push(`Details: ${JSON.stringify(details)}`);
+  return lines.join('\n');
+}
+
+function toFailedOutcome(thrown: unknown): ToolOutcome {
+  const error = toFailure(thrown);
+  return { ok: false, text: toErrorText(error), error };
+}
+
+/** The service and its client throw two classes with the same members; both are told by those. */
+function toFailure(thrown: unknown): ToolFailure {
+  const error = Object(thrown) as Partial<MemoryError>;
+  const { code, message, status, details, retryable, retryAfterSeconds } = error;
+  const { traceId, toolCallId } = error;
+  const isOurs = typeof code === 'string' && typeof status === 'number';
+  if (!isOurs || message === undefined || typeof retryable !== 'boolean') {
+    const { code: internal, message: text, retryable: again } = new MemoryError('INTERNAL');
+    return { code: internal, message: text, retryable: again };
+  }
+  return {
+    code,
+    message,
+    retryable,
+    ...(details === undefined ? {} : { details }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...(traceId === undefined ? {} : { traceId }),
+    ...(toolCallId === undefined ? {} : { toolCallId }),
+  };
+}

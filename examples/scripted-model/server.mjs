@@ -1,0 +1,125 @@
+// A model that says what it is told to, on loopback, in the words of OpenAI's Chat Completions and
+// Responses APIs and of Anthropic's Messages API, streamed or not. With it an agent runs without a
+// key, and says the same each time.
+
+import { createServer } from 'node:http';
+import { chatCompletions } from './chat-completions.mjs';
+import { messages } from './messages.mjs';
+import { responses } from './responses.mjs';
+
+/**
+ * What the model says at one of its turns: tools that it calls, or its last words.
+ *
+ * @typedef {{ calls: { name: string, arguments: unknown }[] } | { text: string }} Turn
+ *
+ * What it has been told by a tool since it called it.
+ * @typedef {{ callId: string, text: string, isError: boolean | null }} ToolAnswer
+ *
+ * One of the APIs: how it asks, and how it is answered.
+ * @typedef {object} Api
+ * @property {string} path
+ * @property {(body: any) => ToolAnswer[]} toAnswers what tools have said, the last ones at the end
+ * @property {(turn: Turn, callIds: string[], body: any) => object} toReply
+ * @property {(reply: any) => Iterable<{ event?: string, data: object | string }>} toStream
+ * @property {(message: string) => object} toError
+ *
+ * A request that came.
+ * @typedef {{ path: string, headers: import('node:http').IncomingHttpHeaders, body: any, answers: ToolAnswer[] }} ModelRequest
+ *
+ * @typedef {object} ScriptedModel
+ * @property {string} url with `/v1` for OpenAI's clients, without for Anthropic's
+ * @property {ModelRequest[]} requests in the order in which they came
+ * @property {() => Promise<void>} close
+ */
+
+/** @type {readonly Api[]} */
+const APIS = [chatCompletions, responses, messages];
+
+/**
+ * Starts the model on a free port. Its turns come one after the other in each conversation; a turn
+ * may be made from what the tools have said. A request that `check` throws at is answered with 400.
+ *
+ * @param {(Turn | ((answers: ToolAnswer[]) => Turn))[]} turns
+ * @param {{ check?: (request: ModelRequest) => void }} [options]
+ * @returns {Promise<ScriptedModel>}
+ */
+export async function startScriptedModel(turns, { check } = {}) {
+  /** @type {ModelRequest[]} */
+  const requests = [];
+  const server = createServer((request, response) => {
+    /** @type {Buffer[]} */
+    const chunks = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      const [path = ''] = (request.url ?? '').split('?');
+      const api = APIS.find((one) => path === one.path);
+      if (api === undefined || request.method !== 'POST') {
+        response.writeHead(404).end();
+        return;
+      }
+      const body = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+      const { headers } = request;
+      const asked = { path, headers, body, answers: api.toAnswers(body) };
+      requests.push(asked);
+      try {
+        check?.(asked);
+      } catch (error) {
+        sendJson(response, 400, api.toError(/** @type {Error} */ (error).message));
+        return;
+      }
+      const number = nextTurn(asked.answers);
+      const scripted = turns[number] ?? { text: 'Done.' };
+      const turn = typeof scripted === 'function' ? scripted(asked.answers) : scripted;
+      const callIds =
+        'calls' in turn ? turn.calls.map((_, index) => `call_${number}_${index}`) : [];
+      const reply = api.toReply(turn, callIds, body);
+      if (body.stream === true) sendStream(response, api.toStream(reply));
+      else sendJson(response, 200, reply);
+    });
+  });
+  await new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve(undefined));
+  });
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    close() {
+      server.closeAllConnections();
+      return new Promise((resolve) => {
+        server.close(() => resolve());
+      });
+    },
+  };
+}
+
+/**
+ * The conversation itself tells which turn it is: by the ids of the calls that tools answered.
+ *
+ * @param {ToolAnswer[]} answers
+ */
+function nextTurn(answers) {
+  return Math.max(0, ...answers.map(({ callId }) => Number(callId.split('_')[1]) + 1));
+}
+
+/**
+ * @param {import('node:http').ServerResponse} response
+ * @param {number} status
+ * @param {object} body
+ */
+function sendJson(response, status, body) {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+/**
+ * @param {import('node:http').ServerResponse} response
+ * @param {Iterable<{ event?: string, data: object | string }>} events
+ */
+function sendStream(response, events) {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const { event, data } of events) {
+    if (event !== undefined) response.write(`event: ${event}\n`);
+    response.write(`data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+  }
+  response.end();
+}

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { MemoryClient } from '../../adapters/client.ts';
+import type { ToolDefinition, ToolRunner } from '../../core/contracts/tool.ts';
+import { createCore } from '../../core/core.ts';
+import { compileSchema } from '../../core/schema.ts';
+import { sqlite } from '../../plugins/storage-sqlite/index.ts';
+import { startModelServer } from '../support/model-server/model-server.ts';
+import { type AgentLoop, LOOPS } from './loops.ts';
+import { openService, type ServedService } from './service.ts';
+
+// Never opened: it is there to be asked for its definitions.
+const { definitions } = createCore({
+  storage: sqlite({ filename: ':memory:' }),
+  tools: { delete: true, move: true },
+}).tools;
+const NAMES = definitions.map(({ name }) => name);
+
+const tools = { delete: true, move: true };
+let service: ServedService;
+beforeAll(async () => {
+  service = await openService({ tools });
+});
+afterAll(() => service.close());
+
+/** A user of the test's own, with the files that the examples of the tools speak of. */
+let users = 0;
+async function newUser(): Promise<string> {
+  users += 1;
+  const context = { userId: `user-${users}` };
+  for (const [path = '', content = ''] of [
+    ['user/profile.md', '# Profile\n\n- Prefers tea.\n'],
+    ['user/plan.md', 'Go to Kyoto.\n'],
+    ['user/old-plan.md', 'Go to Oslo.\n'],
+  ]) {
+    await service.tools.execute('memory_write', { context, arguments: { path, content } });
+  }
+  return context.userId;
+}
+
+interface Call {
+  name: string;
+  arguments: unknown;
+}
+
+/** Runs an agent whose model makes those calls at once, and gives what they were answered. */
+async function answersTo(
+  loop: AgentLoop,
+  runner: ToolRunner,
+  userId: string,
+  calls: Call[],
+): Promise<string[]> {
+  const model = await startModelServer([{ calls }]);
+  const options = { userId, actor: 'loop', tools: NAMES };
+  const words = await loop.run({ runner, options, url: model.url });
+  expect(model.refusals).toEqual([]);
+  expect(words).toBe('Done.');
+  const answers = (model.requests.at(-1)?.answers ?? []).toSorted(byCallId);
+  expect(answers.map(({ callId }) => callId)).toEqual(calls.map((_, n) => `call_0_${n}`));
+  return answers.map(({ text }) => text);
+}
+
+describe.each(LOOPS)('$name', (loop) => {
+  describe.each(['in process', 'over HTTP'])('%s', (where) => {
+    it.each(definitions.map((tool) => [tool.name, tool] as const))(
+      'runs %s, and hands its result to the model',
+      async (_, tool) => {
+        const runner = where === 'in process' ? service.tools : service.client();
+        const call = { name: tool.name, arguments: tool.example.arguments };
+        const [text = ''] = await answersTo(loop, runner, await newUser(), [call]);
+        if (tool.requiresModel) expect(text).toMatch(/^Error MODEL_NOT_CONFIGURED: /);
+        else expectResult(tool, text);
+      },
+    );
+  });
+
+  it('writes as the user that it is bound to, and as the actor that it was given', async () => {
+    const userId = await newUser();
+    const call = { name: 'memory_write', arguments: { path: 'user/new.md', content: 'New.\n' } };
+    await answersTo(loop, service.tools, userId, [call]);
+    const items = await service.admin(`revisions?userId=${userId}&actor=loop`);
+    expect(items.map(({ path }) => path)).toEqual([`users/${userId}/new.md`]);
+  });
+
+  it('tells the model what is wrong with arguments, and goes on', async () => {
+    const calls = [
+      { name: 'memory_read', arguments: {} },
+      { name: 'memory_write', arguments: { path: 'user/a.md', content: 5 } },
+      { name: 'memory_read', arguments: { path: 'user/../../etc/passwd' } },
+      { name: 'memory_read', arguments: { path: 'user/nothing.md' } },
+    ];
+    const [missing, type, path, absent] = await answersTo(
+      loop,
+      service.tools,
+      await newUser(),
+      calls,
+    );
+    expect(missing).toMatch(/path/);
+    expect(type).toMatch(/content|string/);
+    expect(path).toMatch(/^Error INVALID_PATH: /);
+    expect(absent).toMatch(/^Error FILE_NOT_FOUND: user\/nothing\.md does not exist\.\nList the/);
+  });
+
+  it('has no place for another user: neither in an argument nor in a path', async () => {
+    const [userId, other] = [await newUser(), await newUser()];
+    const calls = [
+      { name: 'memory_read', arguments: { path: 'user/profile.md', userId: other } },
+      { name: 'memory_read', arguments: { path: `users/${other}/profile.md` } },
+      { name: 'memory_read', arguments: { path: `user/../${other}/profile.md` } },
+    ];
+    const answers = await answersTo(loop, service.tools, userId, calls);
+    for (const text of answers) expect(text).not.toContain('tea');
+    const items = await service.admin(`access-logs?userId=${other}&action=read`);
+    expect(items).toEqual([]);
+  });
+
+  it('answers the call of a tool that is not there, beside one that is', async () => {
+    const calls = [
+      { name: 'memory_nothing', arguments: { path: 'user/profile.md' } },
+      { name: 'memory_read', arguments: { path: 'user/profile.md' } },
+    ];
+    const [unknown, known] = await answersTo(loop, service.tools, await newUser(), calls);
+    expect(unknown).toMatch(loop.unknownTool);
+    expect(known).toContain('Prefers tea.');
+  });
+
+  it('keeps every one of the changes that are made to one file at once', async () => {
+    const userId = await newUser();
+    const lines = Array.from({ length: 8 }, (_, n) => `- Line ${n}.\n`);
+    const calls = lines.map((text) => ({
+      name: 'memory_patch',
+      arguments: { path: 'user/profile.md', append: { text } },
+    }));
+    const answers = await answersTo(loop, service.client(), userId, calls);
+    for (const text of answers) expect(JSON.parse(text)).toMatchObject({ unchanged: false });
+    const read = { context: { userId }, arguments: { path: 'user/profile.md' } };
+    const { result } = await service.tools.execute('memory_read', read);
+    for (const line of lines) expect(result.content).toContain(line);
+  });
+
+  it('goes on when the service cannot be reached', async () => {
+    const dead = new MemoryClient({ baseUrl: await deadUrl(), apiKey: 'any', maxRetries: 0 });
+    const runner: ToolRunner = {
+      listTools: () => service.tools.listTools(),
+      execute: (name, request) => dead.execute(name, request),
+    };
+    const calls = [{ name: 'memory_read', arguments: { path: 'user/profile.md' } }];
+    const [text] = await answersTo(loop, runner, await newUser(), calls);
+    expect(text).toMatch(/^Error SERVICE_UNREACHABLE: .*\nTry again later, or go on without/);
+  });
+
+  it('tells the model how long to wait when there were too many calls', async () => {
+    const limited = await openService({ rateLimit: 1, tools });
+    onTestFinished(() => limited.close());
+    const calls = [
+      { name: 'memory_list', arguments: {} },
+      { name: 'memory_list', arguments: {} },
+    ];
+    const answers = await answersTo(loop, limited.client(), 'alice', calls);
+    const [refused = ''] = answers.filter((text) => text.startsWith('Error'));
+    expect(answers).toHaveLength(2);
+    expect(refused).toMatch(/^Error RATE_LIMITED: /);
+    expect(refused).toMatch(/Try again in \d+ seconds\./);
+  });
+});
+
+function byCallId(a: { callId: string }, b: { callId: string }): number {
+  return a.callId < b.callId ? -1 : 1;
+}
+
+/** Where nothing listens: a port that was taken and given back. */
+async function deadUrl(): Promise<string> {
+  const gone = await openService();
+  await gone.close();
+  return gone.url;
+}
+
+function expectResult({ name, outputSchema }: ToolDefinition, text: string): void {
+  const result: unknown = JSON.parse(text);
+  expect(() => compileSchema(outputSchema)(result), name).not.toThrow();
+}

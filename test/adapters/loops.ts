@@ -1,0 +1,197 @@
+import type { MessageParam } from '@anthropic-ai/sdk/resources/messages/messages';
+import type { AdapterOptions } from '../../adapters/runner.ts';
+import type { ToolRunner } from '../../core/contracts/tool.ts';
+
+/** What an agent is made of. */
+export interface AgentInput {
+  runner: ToolRunner;
+  options: AdapterOptions;
+  /** Of the model, without `/v1`. */
+  url: string;
+}
+
+/** A framework's own agent loop over the real package: from a prompt to the last words. */
+export interface AgentLoop {
+  name: string;
+  /** How the framework itself answers the call of a tool that it was not given. */
+  unknownTool: RegExp;
+  run(input: AgentInput): Promise<string>;
+}
+
+const PROMPT = 'Do what you are told.';
+const MODEL = 'scripted';
+const KEY = { apiKey: 'not-checked' };
+const OURS = /TOOL_NOT_FOUND/;
+
+const langchain: AgentLoop = {
+  name: 'LangChain createAgent',
+  unknownTool: /is not a valid tool, try one of/,
+  async run({ runner, options, url }) {
+    const { createAgent } = await import('langchain');
+    const { ChatOpenAI } = await import('@langchain/openai');
+    const { toLangChainTools } = await import('../../adapters/langchain.ts');
+    const model = new ChatOpenAI({
+      ...KEY,
+      model: MODEL,
+      maxRetries: 0,
+      configuration: { baseURL: `${url}/v1` },
+    });
+    const agent = createAgent({ model, tools: await toLangChainTools(runner, options) });
+    const { messages } = await agent.invoke({ messages: [{ role: 'user', content: PROMPT }] });
+    return messages.at(-1)?.text ?? '';
+  },
+};
+
+const vercel = (
+  name: string,
+  api: 'chat' | 'responses',
+  call: 'generateText' | 'streamText',
+): AgentLoop => ({
+  name,
+  unknownTool: /unavailable tool 'memory_nothing'/,
+  async run({ runner, options, url }) {
+    const ai = await import('ai');
+    const { createOpenAI } = await import('@ai-sdk/openai');
+    const { toVercelAiTools } = await import('../../adapters/vercel-ai.ts');
+    const provider = createOpenAI({ ...KEY, baseURL: `${url}/v1` });
+    const request = {
+      model: provider[api](MODEL),
+      tools: await toVercelAiTools(runner, options),
+      stopWhen: ai.stepCountIs(10),
+      prompt: PROMPT,
+      maxRetries: 0,
+    };
+    if (call === 'generateText') return (await ai.generateText(request)).text;
+    let failure: unknown = null;
+    const onError = ({ error }: { error: unknown }): void => {
+      failure = error;
+    };
+    const { textStream } = ai.streamText({ ...request, onError });
+    let text = '';
+    for await (const part of textStream) text += part;
+    if (failure !== null) throw failure as Error;
+    return text;
+  },
+});
+
+const openAi = (name: string, isStrict: boolean, isStreamed: boolean): AgentLoop => ({
+  name,
+  unknownTool: /Invalid tool_call: "memory_nothing"/,
+  async run({ runner, options, url }) {
+    const { default: OpenAI } = await import('openai');
+    const { toOpenAiRunnableTools } = await import('../../adapters/openai.ts');
+    const client = new OpenAI({ ...KEY, baseURL: `${url}/v1`, maxRetries: 0 });
+    const tools = await toOpenAiRunnableTools(runner, { ...options, strict: isStrict });
+    const messages = [{ role: 'user' as const, content: PROMPT }];
+    const request = { model: MODEL, messages, tools };
+    const { completions } = client.chat;
+    const run = isStreamed
+      ? completions.runTools({ ...request, stream: true })
+      : completions.runTools(request);
+    return (await run.finalContent()) ?? '';
+  },
+});
+
+const openAiResponses = (name: string, isStrict: boolean, isStreamed: boolean): AgentLoop => ({
+  name,
+  unknownTool: OURS,
+  async run({ runner, options, url }) {
+    const { default: OpenAI } = await import('openai');
+    const { toOpenAiResponsesTools } = await import('../../adapters/openai.ts');
+    const client = new OpenAI({ ...KEY, baseURL: `${url}/v1`, maxRetries: 0 });
+    const memory = await toOpenAiResponsesTools(runner, { ...options, strict: isStrict });
+    const first = { model: MODEL, tools: memory.tools };
+    type Request = Parameters<typeof client.responses.create>[0];
+    const ask = (request: Omit<Request, 'stream'>) =>
+      isStreamed
+        ? client.responses.stream({ ...request, model: MODEL } as never).finalResponse()
+        : client.responses.create({ ...request, stream: false });
+    let response = await ask({ ...first, input: PROMPT });
+    for (;;) {
+      const input = await memory.runCalls(response.output);
+      if (input.length === 0) return response.output_text;
+      response = await ask({ ...first, input, previous_response_id: response.id });
+    }
+  },
+});
+
+const openAiAgents = (name: string, isStrict: boolean): AgentLoop => ({
+  name,
+  unknownTool: /memory_nothing/,
+  async run({ runner, options, url }) {
+    const { Agent, OpenAIResponsesModel, Runner } = await import('@openai/agents');
+    const { default: OpenAI } = await import('openai');
+    const { toOpenAiAgentTools } = await import('../../adapters/openai-agents.ts');
+    const client = new OpenAI({ ...KEY, baseURL: `${url}/v1`, maxRetries: 0 });
+    const tools = await toOpenAiAgentTools(runner, { ...options, strict: isStrict });
+    const model = new OpenAIResponsesModel(client, MODEL);
+    const agent = new Agent({ name: 'Assistant', model, tools });
+    const toolNotFoundBehavior = 'return_error_to_model' as const;
+    const runs = new Runner({ tracingDisabled: true, toolNotFoundBehavior });
+    return (await runs.run(agent, PROMPT)).finalOutput ?? '';
+  },
+});
+
+const anthropic = (name: string, isStreamed: boolean): AgentLoop => ({
+  name,
+  unknownTool: /Tool 'memory_nothing' not found/,
+  async run({ runner, options, url }) {
+    const { default: Anthropic } = await import('@anthropic-ai/sdk');
+    const { toAnthropicRunnableTools } = await import('../../adapters/anthropic.ts');
+    const client = new Anthropic({ ...KEY, baseURL: url, maxRetries: 0 });
+    const tools = await toAnthropicRunnableTools(runner, options);
+    const messages = [{ role: 'user' as const, content: PROMPT }];
+    const request = { model: MODEL, max_tokens: 1024, messages, tools };
+    const runs = client.beta.messages;
+    const { content } = isStreamed
+      ? await runs.toolRunner({ ...request, stream: true })
+      : await runs.toolRunner(request);
+    return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+  },
+});
+
+const anthropicMessages: AgentLoop = {
+  name: 'Anthropic messages',
+  unknownTool: OURS,
+  async run({ runner, options, url }) {
+    const { default: Anthropic } = await import('@anthropic-ai/sdk');
+    const { toAnthropicTools } = await import('../../adapters/anthropic.ts');
+    const client = new Anthropic({ ...KEY, baseURL: url, maxRetries: 0 });
+    const memory = await toAnthropicTools(runner, options);
+    const messages: MessageParam[] = [
+      { role: 'user', content: PROMPT },
+    ];
+    for (;;) {
+      const request = { model: MODEL, max_tokens: 1024, tools: memory.tools, messages };
+      const { content } = await client.messages.create(request);
+      messages.push({ role: 'assistant', content });
+      const results = await memory.runCalls(content);
+      if (results.length === 0) {
+        return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+      }
+      messages.push({ role: 'user', content: results });
+    }
+  },
+};
+
+/** The loops of the packages whose next major runs on newer Nodes alone. */
+export const LOOPS_OF_BOTH_MAJORS: readonly AgentLoop[] = [
+  vercel('Vercel AI generateText, chat', 'chat', 'generateText'),
+  vercel('Vercel AI generateText, responses', 'responses', 'generateText'),
+  vercel('Vercel AI streamText', 'responses', 'streamText'),
+  openAi('OpenAI runTools', false, false),
+  openAi('OpenAI runTools, strict and streamed', true, true),
+  openAiResponses('OpenAI responses', false, false),
+  openAiResponses('OpenAI responses, strict and streamed', true, true),
+];
+
+/** Every adapter in the loops that its framework has. */
+export const LOOPS: readonly AgentLoop[] = [
+  langchain,
+  ...LOOPS_OF_BOTH_MAJORS,
+  openAiAgents('OpenAI Agents', false),
+  openAiAgents('OpenAI Agents, strict', true),
+  anthropic('Anthropic toolRunner', false),
+  anthropic('Anthropic toolRunner, streamed', true),
+  anthropicMessages,
+];
