@@ -12,13 +12,19 @@ const root = path.resolve(__dirname, '..', '..');
 /** A failure whose message is the whole answer: printed as one line, without a stack. */
 class PrepareError extends Error {}
 
-/** What is compiled, from where, to where. The console's build joins this list. */
+/** What is compiled, from where, to where. */
 const BUILDS = [
   {
     name: 'service',
     sources: ['core', 'plugins', 'adapters', 'tsconfig.base.json', 'tsconfig.build.json'],
     output: 'dist/core/cli/main.js',
     run: buildService,
+  },
+  {
+    name: 'console',
+    sources: ['console'],
+    output: 'dist/console/index.html',
+    run: buildConsole,
   },
 ];
 
@@ -73,6 +79,7 @@ async function ensureInstalled() {
 /** Builds what is older than its sources, and says so on standard error. */
 async function ensureBuilt() {
   for (const build of BUILDS) {
+    if (!fs.existsSync(path.join(root, build.sources[0]))) continue;
     const stamp = hashSources(build.sources);
     const stampFile = path.join(root, 'dist', '.' + build.name + '.stamp');
     const isFresh = readText(stampFile) === stamp && fs.existsSync(path.join(root, build.output));
@@ -114,6 +121,25 @@ async function buildService() {
     }
   } finally {
     fs.rmSync(target, { recursive: true, force: true });
+  }
+}
+
+async function buildConsole() {
+  const temporary = path.join(root, '.dist-' + process.pid);
+  try {
+    const bundler = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+    const args = [bundler, 'build', 'console', '--outDir', temporary, '--logLevel', 'warn'];
+    const result = await run(process.execPath, args, 'still building');
+    if (result.code !== 0) {
+      process.stderr.write(result.output);
+      throw new PrepareError('The build failed: mend the errors above, then try again.');
+    }
+    const target = path.join(root, 'dist', 'console');
+    fs.mkdirSync(path.join(root, 'dist'), { recursive: true });
+    fs.rmSync(target, { recursive: true, force: true });
+    fs.renameSync(temporary, target);
+  } finally {
+    fs.rmSync(temporary, { recursive: true, force: true });
   }
 }
 
@@ -211,10 +237,12 @@ function addToHash(hash, relative) {
   const stat = fs.statSync(full, { throwIfNoEntry: false });
   if (!stat) return;
   if (stat.isDirectory()) {
+    // The console's bundler keeps its cache in a node_modules of its own.
+    if (path.basename(relative) === 'node_modules') return;
     for (const name of fs.readdirSync(full).sort()) addToHash(hash, relative + '/' + name);
     return;
   }
-  if (!/\.(ts|cts|json)$/.test(relative)) return;
+  if (!/\.(ts|cts|json|vue|css|html|svg)$/.test(relative)) return;
   hash.update(relative + '\0');
   hash.update(fs.readFileSync(full));
 }

@@ -1,0 +1,238 @@
+import type {
+  AdminAccess,
+  AdminAudit,
+  AdminFile,
+  AdminFileContent,
+  AdminFolder,
+  AdminPutAnswer,
+  AdminRevision,
+  AdminRevisionDetail,
+  AdminStatus,
+  AdminToolCall,
+  AdminTrace,
+  AdminUser,
+  ListAnswer,
+  PruneAnswer,
+  RevertAnswer,
+} from '../../core/contracts/admin.ts';
+import type { ToolDescription } from '../../core/contracts/tool.ts';
+import type { ErrorBody } from '../../core/errors.ts';
+
+/** What a query string may hold; absent and empty members are left out. */
+export type Query = Record<string, string | number | boolean | null | undefined>;
+
+/** What a tool call of the Playground gave. */
+export interface ToolAnswer {
+  result: unknown;
+  traceId: string;
+  toolCallId: string;
+  durationMs: number;
+}
+
+/** Where the secret comes from, and who learns that it is wrong. */
+export interface ApiOptions {
+  /** Of the service, without a slash at its end. */
+  baseUrl: string;
+  secret(): string | null;
+  onUnauthorized(): void;
+}
+
+/** The admin API, as the console uses it. Every method throws an {@link ApiError}. */
+export type Api = ReturnType<typeof createApi>;
+
+/** An answer that is not 2xx, or none at all. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly details: Record<string, unknown> | undefined;
+  readonly traceId: string | undefined;
+  readonly toolCallId: string | undefined;
+  /** The error body as it came, for the Playground. */
+  readonly body: Partial<ErrorBody>;
+
+  constructor(status: number, body: Partial<ErrorBody> & { message: string }) {
+    super(body.message);
+    this.status = status;
+    this.body = body;
+    this.code = body.code ?? 'INTERNAL';
+    this.retryable = body.retryable ?? false;
+    this.details = body.details;
+    this.traceId = body.traceId;
+    this.toolCallId = body.toolCallId;
+  }
+}
+
+/** Makes the calls. Nothing else in the console speaks HTTP. */
+export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
+  async function send(
+    method: string,
+    path: string,
+    { query = {}, body, headers = {}, signal }: SendOptions = {},
+  ): Promise<Response> {
+    const value = secret();
+    let response: Response;
+    try {
+      response = await fetch(baseUrl + path + toQueryString(query), {
+        method,
+        headers: {
+          ...(value === null ? {} : { 'x-admin-secret': toHeaderText(value) }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(signal === undefined ? {} : { signal }),
+        credentials: 'same-origin',
+        cache: 'no-store',
+      });
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      throw new ApiError(0, {
+        code: 'STORAGE_UNAVAILABLE',
+        message: 'The service does not answer. It may be restarting, or the network is down.',
+        retryable: true,
+      });
+    }
+    if (response.ok) return response;
+    const error = await toApiError(response);
+    if (error.code === 'UNAUTHORIZED') onUnauthorized();
+    throw error;
+  }
+
+  async function ask<T>(method: string, path: string, options?: SendOptions): Promise<T> {
+    return (await (await send(method, path, options)).json()) as T;
+  }
+  const get = <T>(path: string, query: Query = {}, signal?: AbortSignal) =>
+    ask<T>('GET', path, { query, ...(signal === undefined ? {} : { signal }) });
+
+  return {
+    status: (signal?: AbortSignal) => get<AdminStatus>('/v1/admin/status', {}, signal),
+    users: (query: Query = {}, signal?: AbortSignal) =>
+      get<ListAnswer<AdminUser>>('/v1/admin/users', query, signal),
+
+    files: (query: Query = {}, signal?: AbortSignal) =>
+      get<ListAnswer<AdminFile>>('/v1/admin/files', query, signal),
+    folder: (prefix: string, query: Query = {}, signal?: AbortSignal) =>
+      get<ListAnswer<AdminFile | AdminFolder>>(
+        '/v1/admin/files',
+        { ...query, prefix, depth: 1 },
+        signal,
+      ),
+    file: (path: string, query: Query = {}, signal?: AbortSignal) =>
+      get<{ file: AdminFileContent }>(`/v1/admin/files/${encodePath(path)}`, query, signal),
+    /** `ifVersion` 0 must not exist yet; `null` overwrites whatever is there. */
+    putFile: (
+      path: string,
+      content: string,
+      { reason, ifVersion }: { reason?: string; ifVersion: number | null },
+    ) =>
+      ask<AdminPutAnswer>('PUT', `/v1/admin/files/${encodePath(path)}`, {
+        body: { content, ...(reason === undefined || reason === '' ? {} : { reason }) },
+        headers: preconditionOf(ifVersion),
+      }),
+    deleteFile: (path: string, ifVersion: number) =>
+      ask<{ version: number; revisionId: string }>(
+        'DELETE',
+        `/v1/admin/files/${encodePath(path)}`,
+        { headers: preconditionOf(ifVersion) },
+      ),
+
+    revisions: (query: Query = {}, signal?: AbortSignal) =>
+      get<ListAnswer<AdminRevision>>('/v1/admin/revisions', query, signal),
+    revision: (id: string, signal?: AbortSignal) =>
+      get<AdminRevisionDetail>(`/v1/admin/revisions/${encodeURIComponent(id)}`, {}, signal),
+    revert: (id: string, { dryRun }: { dryRun: boolean }) =>
+      ask<RevertAnswer>('POST', `/v1/admin/revisions/${encodeURIComponent(id)}/revert`, {
+        body: { dryRun },
+      }),
+    prune: (body: Record<string, unknown>) =>
+      ask<PruneAnswer>('POST', '/v1/admin/revisions/prune', { body }),
+
+    accessLogs: (query: Query = {}, signal?: AbortSignal) =>
+      get<ListAnswer<AdminAccess>>('/v1/admin/access-logs', query, signal),
+    audit: (query: Query = {}, signal?: AbortSignal) =>
+      get<ListAnswer<AdminAudit>>('/v1/admin/audit', query, signal),
+    trace: (traceId: string, signal?: AbortSignal) =>
+      get<AdminTrace>(`/v1/admin/observability/traces/${encodeURIComponent(traceId)}`, {}, signal),
+    toolCall: (toolCallId: string, signal?: AbortSignal) =>
+      get<AdminToolCall>(
+        `/v1/admin/observability/tool-calls/${encodeURIComponent(toolCallId)}`,
+        {},
+        signal,
+      ),
+
+    tools: (signal?: AbortSignal) =>
+      get<{ tools: ToolDescription[] }>('/v1/admin/playground', {}, signal),
+    runTool: (name: string, body: { context: { userId: string }; arguments: unknown }) =>
+      ask<ToolAnswer>('POST', `/v1/admin/playground/${encodeURIComponent(name)}`, { body }),
+    checkKey: (checkKey: string) =>
+      ask<{ valid: boolean }>('POST', '/v1/admin/playground/memory_list', { body: { checkKey } }),
+
+    /** Routes whose answers the views name themselves. */
+    read: get,
+    change: <T>(method: 'PUT' | 'POST', path: string, body: unknown) =>
+      ask<T>(method, path, { body }),
+    /** Server-sent events, read with `fetch` since the header cannot ride on an EventSource. */
+    async stream(
+      path: string,
+      query: Query,
+      { signal, lastEventId }: { signal: AbortSignal; lastEventId: string | null },
+    ): Promise<ReadableStream<Uint8Array>> {
+      const response = await send('GET', path, {
+        query,
+        signal,
+        headers: {
+          accept: 'text/event-stream',
+          ...(lastEventId === null ? {} : { 'last-event-id': lastEventId }),
+        },
+      });
+      if (response.body === null) throw new ApiError(0, { message: 'The stream has no body.' });
+      return response.body;
+    },
+  };
+}
+
+interface SendOptions {
+  query?: Query;
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+function toQueryString(query: Query): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined && value !== '') search.set(name, String(value));
+  }
+  const text = search.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+function encodePath(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/');
+}
+
+/** The service reads header bytes as UTF-8; `fetch` takes one character for each byte. */
+function toHeaderText(value: string): string {
+  return String.fromCharCode(...new TextEncoder().encode(value));
+}
+
+function preconditionOf(ifVersion: number | null): Record<string, string> {
+  if (ifVersion === null) return {};
+  return ifVersion === 0 ? { 'if-none-match': '*' } : { 'if-match': `"${ifVersion}"` };
+}
+
+async function toApiError(response: Response): Promise<ApiError> {
+  const { status } = response;
+  try {
+    const { error } = (await response.json()) as { error: ErrorBody };
+    if (typeof error.code === 'string') return new ApiError(status, error);
+  } catch {
+    // A proxy's own page, or a body cut short: the status alone is known.
+  }
+  return new ApiError(status, {
+    message: `Something between the console and the service answered ${status}.`,
+    retryable: status >= 500,
+  });
+}

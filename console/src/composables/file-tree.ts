@@ -1,0 +1,127 @@
+import { useQueries, useQueryClient } from '@tanstack/vue-query';
+import { computed, type ComputedRef, ref, type Ref } from 'vue';
+import type { AdminFile, AdminFolder } from '../../../core/contracts/admin.ts';
+import { useApi } from './session.ts';
+
+/** A row of the tree that is shown. */
+export type TreeRow =
+  | {
+      kind: 'folder';
+      id: string;
+      depth: number;
+      label: string;
+      folder: AdminFolder;
+      isOpen: boolean;
+    }
+  | { kind: 'file'; id: string; depth: number; label: string; file: AdminFile }
+  | { kind: 'more'; id: string; depth: number; label: string; parent: string }
+  | { kind: 'note'; id: string; depth: number; label: string };
+
+/** The tree of memory files: each folder is read when it is opened, a page at a time. */
+export interface FileTree {
+  readonly rows: ComputedRef<TreeRow[]>;
+  readonly isLoading: ComputedRef<boolean>;
+  readonly error: ComputedRef<Error | null>;
+  readonly isEmpty: ComputedRef<boolean>;
+  isOpen(folder: string): boolean;
+  toggle(folder: string): void;
+  /** Opens every folder above a path. */
+  reveal(path: string): void;
+  loadMore(folder: string): void;
+  refresh(): void;
+}
+
+const PAGE = 200;
+const ROOT = '';
+
+/** Makes the tree; it opens with its roots. */
+export function useFileTree(): FileTree {
+  const api = useApi();
+  const queryClient = useQueryClient();
+  const opened: Ref<readonly string[]> = ref([ROOT]);
+  const pages = new Map<string, number>();
+
+  const queries = useQueries({
+    queries: computed(() =>
+      opened.value.map((prefix) => ({
+        queryKey: ['folder', prefix],
+        queryFn: ({ signal }: { signal: AbortSignal }) =>
+          readFolder(prefix, pages.get(prefix) ?? 1, signal),
+      })),
+    ),
+  });
+
+  async function readFolder(prefix: string, count: number, signal: AbortSignal) {
+    const items: (AdminFile | AdminFolder)[] = [];
+    let cursor: string | null = null;
+    for (let page = 0; page < count; page += 1) {
+      const answer: Awaited<ReturnType<typeof api.folder>> = await api.folder(
+        prefix,
+        { limit: PAGE, cursor },
+        signal,
+      );
+      items.push(...answer.items);
+      cursor = answer.nextCursor;
+      if (cursor === null) break;
+    }
+    return { items, hasMore: cursor !== null };
+  }
+
+  const contents = computed(
+    () => new Map(opened.value.map((prefix, index) => [prefix, queries.value[index]])),
+  );
+
+  const rows = computed(() => {
+    const found: TreeRow[] = [];
+    const add = (prefix: string, depth: number): void => {
+      const content = contents.value.get(prefix);
+      if (content?.data === undefined) {
+        const label = content?.error ? content.error.message : 'Loading…';
+        if (prefix !== ROOT) found.push({ kind: 'note', id: `${prefix}#`, depth, label });
+        return;
+      }
+      for (const item of content.data.items) {
+        const label = nameOf(item.path);
+        if ('folder' in item) {
+          const isOpen = opened.value.includes(item.path);
+          found.push({ kind: 'folder', id: item.path, depth, label, folder: item, isOpen });
+          if (isOpen) add(item.path, depth + 1);
+        } else found.push({ kind: 'file', id: item.path, depth, label, file: item });
+      }
+      if (content.data.hasMore) {
+        found.push({ kind: 'more', id: `${prefix}+`, depth, label: 'Load more…', parent: prefix });
+      }
+    };
+    add(ROOT, 0);
+    return found;
+  });
+
+  const root = computed(() => contents.value.get(ROOT));
+  return {
+    rows,
+    isLoading: computed(() => root.value?.isPending ?? true),
+    error: computed(() => root.value?.error ?? null),
+    isEmpty: computed(() => root.value?.data?.items.length === 0),
+    isOpen: (folder) => opened.value.includes(folder),
+    toggle(folder) {
+      opened.value = opened.value.includes(folder)
+        ? opened.value.filter((one) => one !== folder)
+        : [...opened.value, folder];
+    },
+    reveal(path) {
+      const segments = path.split('/').slice(0, -1);
+      const above = segments.map((_, index) => `${segments.slice(0, index + 1).join('/')}/`);
+      opened.value = [...new Set([...opened.value, ...above])];
+    },
+    loadMore(folder) {
+      pages.set(folder, (pages.get(folder) ?? 1) + 1);
+      void queryClient.invalidateQueries({ queryKey: ['folder', folder] });
+    },
+    refresh: () => void queryClient.invalidateQueries({ queryKey: ['folder'] }),
+  };
+}
+
+function nameOf(path: string): string {
+  const bare = path.endsWith('/') ? path.slice(0, -1) : path;
+  return bare.slice(bare.lastIndexOf('/') + 1);
+}

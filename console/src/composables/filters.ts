@@ -1,0 +1,72 @@
+import { computed, type ComputedRef } from 'vue';
+import { useRoute, useRouter } from 'vue-router';
+
+/** A filter of a list, as its view names it. */
+export interface FilterDefinition {
+  /** The API's name, and the URL's. */
+  name: string;
+  label: string;
+  kind: 'text' | 'choice' | 'time';
+  /** Of a choice. */
+  options?: readonly string[];
+  placeholder?: string;
+}
+
+/** The filters of a view. They live in its URL, so that a link shows the same screen. */
+export interface Filters {
+  readonly values: ComputedRef<Readonly<Record<string, string>>>;
+  set(changes: Readonly<Record<string, string | null>>): void;
+  clear(): void;
+}
+
+/** Reads and writes the filters named in `definitions`, and leaves the rest of the URL alone. */
+export function useFilters(definitions: readonly FilterDefinition[]): Filters {
+  const route = useRoute();
+  const router = useRouter();
+  const names = definitions.map(({ name }) => name);
+
+  const values = computed(() => {
+    const found: Record<string, string> = {};
+    for (const name of names) {
+      const value = route.query[name];
+      if (typeof value === 'string' && value !== '') found[name] = value;
+    }
+    return found;
+  });
+
+  function set(changes: Readonly<Record<string, string | null>>): void {
+    const query = { ...route.query };
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null || value === '') delete query[name];
+      else query[name] = value;
+    }
+    void router.push({ query });
+  }
+
+  return {
+    values,
+    set,
+    clear: () => set(Object.fromEntries(names.map((name) => [name, null]))),
+  };
+}
+
+/** One value of the URL, `null` when absent; writing it keeps the rest. */
+export function useQueryValue(name: string): {
+  readonly value: ComputedRef<string | null>;
+  set(value: string | null, options?: { replace?: boolean }): void;
+} {
+  const route = useRoute();
+  const router = useRouter();
+  return {
+    value: computed(() => {
+      const value = route.query[name];
+      return typeof value === 'string' && value !== '' ? value : null;
+    }),
+    set(value, { replace = false } = {}) {
+      const query = { ...route.query };
+      if (value === null || value === '') delete query[name];
+      else query[name] = value;
+      void (replace ? router.replace({ query }) : router.push({ query }));
+    },
+  };
+}

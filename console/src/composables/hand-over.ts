@@ -1,0 +1,35 @@
+/**
+ * Puts text on the clipboard, on plain http too, where the browser has no clipboard API: there a
+ * field is selected and copied. Throws when the browser refuses both.
+ */
+export async function copyText(text: string): Promise<void> {
+  if (window.isSecureContext) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return;
+    } catch {
+      // Refused by a permission: the old way may still work.
+    }
+  }
+  const field = document.createElement('textarea');
+  const focused = document.activeElement;
+  field.value = text;
+  field.className = 'fixed top-0 opacity-0';
+  // Inside an open dialog, or its focus trap would take the focus back before the copy.
+  (document.querySelector('[role="dialog"]') ?? document.body).append(field);
+  field.select();
+  const isCopied = document.execCommand('copy');
+  field.remove();
+  if (focused instanceof HTMLElement) focused.focus();
+  if (!isCopied) throw new Error('The browser does not let the console copy.');
+}
+
+/** Offers text as a file to keep. */
+export function saveFile(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,62 @@
+import { useInfiniteQuery } from '@tanstack/vue-query';
+import { computed, type ComputedRef, type Ref } from 'vue';
+import type { ListAnswer } from '../../../core/contracts/admin.ts';
+import type { Query } from '../api.ts';
+import { toInstant } from '../times.ts';
+
+/** A list that is read page by page. */
+export interface List<T> {
+  readonly items: ComputedRef<T[]>;
+  readonly isLoading: Ref<boolean>;
+  readonly isFetching: Ref<boolean>;
+  readonly error: Ref<Error | null>;
+  readonly hasMore: Ref<boolean>;
+  loadMore(): void;
+  refresh(): void;
+}
+
+/**
+ * Reads a list by its cursor. Ranges such as `since=24h` are counted from the first page on: a
+ * cursor belongs to the filters that it was given for.
+ */
+export function useList<T>(options: {
+  name: string;
+  filters: () => Readonly<Record<string, string>>;
+  fetch: (query: Query, signal: AbortSignal) => Promise<ListAnswer<T>>;
+  limit?: number;
+  enabled?: () => boolean;
+}): List<T> {
+  const { name, filters, fetch, limit = 50, enabled = () => true } = options;
+  const query = useInfiniteQuery({
+    queryKey: computed(() => [name, filters()]),
+    enabled: computed(enabled),
+    initialPageParam: null as { cursor: string; query: Query } | null,
+    queryFn: async ({ pageParam, signal }) => {
+      const settled = pageParam?.query ?? settle(filters());
+      const cursor = pageParam?.cursor;
+      return { query: settled, ...(await fetch({ ...settled, limit, cursor }, signal)) };
+    },
+    getNextPageParam: (page) =>
+      page.nextCursor === null ? null : { cursor: page.nextCursor, query: page.query },
+  });
+  return {
+    items: computed(() => (query.data.value?.pages ?? []).flatMap((page) => page.items)),
+    isLoading: query.isLoading,
+    isFetching: query.isFetching,
+    error: query.error,
+    hasMore: query.hasNextPage,
+    loadMore: () => void query.fetchNextPage(),
+    refresh: () => void query.refetch(),
+  };
+}
+
+/** Filters as the API takes them. */
+export function settle(filters: Readonly<Record<string, string>>): Query {
+  const now = Date.now();
+  return Object.fromEntries(
+    Object.entries(filters).map(([name, value]) => [
+      name,
+      name === 'since' || name === 'until' ? (toInstant(value, now) ?? value) : value,
+    ]),
+  );
+}

@@ -1,0 +1,39 @@
+import { useToast } from '@nuxt/ui/composables/useToast';
+import { ApiError } from '../api.ts';
+
+/** Short messages at the edge of the screen. */
+export interface Notices {
+  done(title: string, description?: string): void;
+  failed(title: string, error: unknown): void;
+}
+
+/** The toasts of the console. */
+export function useNotices(): Notices {
+  const toast = useToast();
+  return {
+    done(title, description) {
+      toast.add({
+        title,
+        ...(description === undefined ? {} : { description }),
+        color: 'success',
+        icon: 'i-lucide-check',
+      });
+    },
+    failed(title, error) {
+      toast.add({
+        title,
+        description: explain(error),
+        color: 'error',
+        icon: 'i-lucide-circle-alert',
+        duration: 12_000,
+      });
+    },
+  };
+}
+
+/** One line that says what went wrong, with the ids to look for. */
+export function explain(error: unknown): string {
+  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
+  const trace = error.traceId === undefined ? '' : ` Trace ${error.traceId}.`;
+  return `${error.message} (${error.code})${trace}`;
+}

@@ -1,0 +1,48 @@
+import { computed, type ComputedRef, type InjectionKey, ref, type Ref, watch } from 'vue';
+import { need } from './inject.ts';
+
+/** How the console looks to this person: kept in `localStorage`, which holds nothing else. */
+export interface Preferences {
+  readonly theme: Ref<'light' | 'dark' | 'system'>;
+  readonly isDark: ComputedRef<boolean>;
+  readonly zone: Ref<'local' | 'utc'>;
+  readonly diffStyle: Ref<'split' | 'inline'>;
+}
+
+const preferencesKey: InjectionKey<Preferences> = Symbol('preferences');
+export { preferencesKey };
+
+/** The person's choices. */
+export const usePreferences = (): Preferences => need(preferencesKey);
+
+/** Reads what was chosen before, and keeps the page's colours to it. */
+export function createPreferences(): Preferences {
+  const system = window.matchMedia('(prefers-color-scheme: dark)');
+  const isSystemDark = ref(system.matches);
+  system.addEventListener('change', (event) => (isSystemDark.value = event.matches));
+
+  const theme = kept('theme', ['system', 'light', 'dark'] as const);
+  const zone = kept('zone', ['local', 'utc'] as const);
+  const diffStyle = kept('diff', ['split', 'inline'] as const);
+  const isDark = computed(() =>
+    theme.value === 'system' ? isSystemDark.value : theme.value === 'dark',
+  );
+  watch(
+    isDark,
+    (dark) => {
+      document.documentElement.classList.toggle('dark', dark);
+      document.documentElement.classList.toggle('light', !dark);
+    },
+    { immediate: true },
+  );
+  return { theme, isDark, zone, diffStyle };
+}
+
+/** A choice that outlives the page; the first of `allowed` is the default. */
+function kept<T extends string>(name: string, allowed: readonly [T, ...T[]]): Ref<T> {
+  const key = `memory-service.${name}`;
+  const before = window.localStorage.getItem(key);
+  const value = ref(allowed.find((one) => one === before) ?? allowed[0]) as Ref<T>;
+  watch(value, (now) => window.localStorage.setItem(key, now));
+  return value;
+}

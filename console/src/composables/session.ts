@@ -1,0 +1,123 @@
+import { type InjectionKey, readonly, ref, type Ref } from 'vue';
+import { type Api, ApiError, createApi } from '../api.ts';
+import { need } from './inject.ts';
+
+/** Whether the admin API opens to this page. */
+export type SessionState = 'checking' | 'locked' | 'open' | 'unreachable';
+
+/** The admin secret's stay in this page, and the calls made with it. */
+export interface Session {
+  readonly api: Api;
+  readonly state: Readonly<Ref<SessionState>>;
+  /** Why it is locked, for the person who sees the lock. */
+  readonly reason: Readonly<Ref<string | null>>;
+  /** A proxy in front adds the secret: there is none to ask for. */
+  readonly isByProxy: Readonly<Ref<boolean>>;
+  /** Finds out whether a secret is needed at all. */
+  check(): Promise<void>;
+  /** Tries a secret. Throws the `ApiError` that refused it. */
+  unlock(secret: string, options: { keepInTab: boolean }): Promise<void>;
+  lock(reason: string | null): void;
+}
+
+/** Where the secret is kept when its owner asks for it: until the tab is closed. */
+const STORAGE_KEY = 'memory-service.admin-secret';
+const IDLE_MS = 15 * 60_000;
+
+const sessionKey: InjectionKey<Session> = Symbol('session');
+export { sessionKey };
+
+/** The session of this page. */
+export const useSession = (): Session => need(sessionKey);
+/** The admin API, with the session's secret. */
+export const useApi = (): Api => need(sessionKey).api;
+
+/**
+ * Makes the session. The secret lives in this closure, or in `sessionStorage` when asked for; never
+ * in a URL, a cookie or `localStorage`. After 15 minutes without a key or pointer it is forgotten.
+ */
+export function createSession(baseUrl: string): Session {
+  let secret: string | null = null;
+  let idleTimer = 0;
+  const state = ref<SessionState>('checking');
+  const reason = ref<string | null>(null);
+  const isByProxy = ref(false);
+
+  const api = createApi({
+    baseUrl,
+    secret: () => secret,
+    onUnauthorized: () => {
+      if (state.value === 'open') session.lock('The admin secret is no longer accepted.');
+    },
+  });
+
+  function open(): void {
+    state.value = 'open';
+    reason.value = null;
+    watchIdle();
+  }
+
+  function watchIdle(): void {
+    const restart = (): void => {
+      window.clearTimeout(idleTimer);
+      if (state.value !== 'open') return;
+      idleTimer = window.setTimeout(
+        () => session.lock('Locked after 15 minutes without use.'),
+        IDLE_MS,
+      );
+    };
+    for (const name of ['keydown', 'pointerdown', 'pointermove', 'wheel']) {
+      window.addEventListener(name, restart, { passive: true });
+    }
+    restart();
+  }
+
+  const session: Session = {
+    api,
+    state: readonly(state),
+    reason: readonly(reason),
+    isByProxy: readonly(isByProxy),
+
+    async check() {
+      state.value = 'checking';
+      secret = window.sessionStorage.getItem(STORAGE_KEY);
+      try {
+        await api.status();
+        isByProxy.value = secret === null;
+        open();
+      } catch (error) {
+        const wasKept = secret !== null;
+        secret = null;
+        if (error instanceof ApiError && error.status === 401) {
+          window.sessionStorage.removeItem(STORAGE_KEY);
+          reason.value = wasKept ? 'The admin secret is no longer accepted.' : null;
+          state.value = 'locked';
+        } else {
+          reason.value = error instanceof Error ? error.message : null;
+          state.value = 'unreachable';
+        }
+      }
+    },
+
+    async unlock(candidate, { keepInTab }) {
+      secret = candidate;
+      try {
+        await api.status();
+      } catch (error) {
+        secret = null;
+        throw error;
+      }
+      if (keepInTab) window.sessionStorage.setItem(STORAGE_KEY, candidate);
+      open();
+    },
+
+    lock(why) {
+      secret = null;
+      window.clearTimeout(idleTimer);
+      window.sessionStorage.removeItem(STORAGE_KEY);
+      reason.value = why;
+      state.value = 'locked';
+    },
+  };
+  return session;
+}

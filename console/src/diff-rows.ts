@@ -1,0 +1,155 @@
+import { diffWordsWithSpace, structuredPatch } from 'diff';
+
+/** A piece of a line; `isChanged` within a line that only partly differs. */
+export interface DiffPart {
+  text: string;
+  isChanged: boolean;
+}
+
+/** One side of a row. */
+export interface DiffSide {
+  /** Line number from 1. */
+  line: number;
+  parts: readonly DiffPart[];
+}
+
+/** A row of a diff: the same on both sides, changed, or lines left out in between. */
+export type DiffRow =
+  | { kind: 'same' | 'changed'; before: DiffSide | null; after: DiffSide | null }
+  | { kind: 'gap'; lines: number };
+
+/** Lines around a change that are shown. */
+const CONTEXT = 3;
+/** Beyond so many edits the two are simply different; the search for the least diff would take long. */
+const MAX_EDITS = 4_000;
+const MAX_WORD_DIFF = 2_000;
+
+/** Two texts side by side; `null` is a file that did not exist. */
+export function toDiffRows(
+  before: string | null,
+  after: string | null,
+  { isWhole = false } = {},
+): DiffRow[] {
+  const oldText = before ?? '';
+  const newText = after ?? '';
+  const patch = structuredPatch('', '', oldText, newText, undefined, undefined, {
+    context: isWhole ? Number.MAX_SAFE_INTEGER : CONTEXT,
+    maxEditLength: MAX_EDITS,
+  });
+  if (patch === undefined) return replaceAll(oldText, newText);
+  const rows: DiffRow[] = [];
+  let nextOld = 1;
+  for (const hunk of patch.hunks) {
+    const first = hunk.oldLines === 0 ? hunk.oldStart + 1 : hunk.oldStart;
+    if (first > nextOld) rows.push({ kind: 'gap', lines: first - nextOld });
+    rows.push(
+      ...toHunkRows(hunk.lines, first, hunk.newLines === 0 ? hunk.newStart + 1 : hunk.newStart),
+    );
+    nextOld = first + hunk.oldLines;
+  }
+  const rest = countLines(oldText) - nextOld + 1;
+  if (rest > 0) rows.push({ kind: 'gap', lines: rest });
+  return rows;
+}
+
+/** Lines added and removed. */
+export function countChanges(rows: readonly DiffRow[]): { added: number; removed: number } {
+  return {
+    added: rows.filter((row) => row.kind === 'changed' && row.after !== null).length,
+    removed: rows.filter((row) => row.kind === 'changed' && row.before !== null).length,
+  };
+}
+
+function toHunkRows(lines: readonly string[], firstOld: number, firstNew: number): DiffRow[] {
+  const rows: DiffRow[] = [];
+  let oldLine = firstOld;
+  let newLine = firstNew;
+  let removed: string[] = [];
+  let added: string[] = [];
+  const flush = (): void => {
+    for (let index = 0; index < Math.max(removed.length, added.length); index += 1) {
+      const { before, after } = toPair(removed[index], added[index]);
+      rows.push({
+        kind: 'changed',
+        before: before === null ? null : { line: oldLine++, parts: before },
+        after: after === null ? null : { line: newLine++, parts: after },
+      });
+    }
+    removed = [];
+    added = [];
+  };
+  for (const line of lines) {
+    const text = line.slice(1);
+    if (line.startsWith('-')) removed.push(text);
+    else if (line.startsWith('+')) added.push(text);
+    else if (!line.startsWith('\\')) {
+      flush();
+      const parts = [{ text, isChanged: false }];
+      rows.push({
+        kind: 'same',
+        before: { line: oldLine++, parts },
+        after: { line: newLine++, parts },
+      });
+    }
+  }
+  flush();
+  return rows;
+}
+
+function toPair(
+  before: string | undefined,
+  after: string | undefined,
+): { before: DiffPart[] | null; after: DiffPart[] | null } {
+  if (before === undefined || after === undefined) {
+    const whole = (text: string | undefined) =>
+      text === undefined ? null : [{ text, isChanged: false }];
+    return { before: whole(before), after: whole(after) };
+  }
+  if (before.length + after.length > MAX_WORD_DIFF) {
+    return {
+      before: [{ text: before, isChanged: false }],
+      after: [{ text: after, isChanged: false }],
+    };
+  }
+  const changes = diffWordsWithSpace(before, after);
+  const same = changes.filter(({ added, removed }) => !added && !removed);
+  // Two lines with next to nothing in common read better whole.
+  const isAkin =
+    same.reduce((sum, { value }) => sum + value.trim().length, 0) * 3 >= before.trim().length;
+  const side = (isOther: (change: { added: boolean; removed: boolean }) => boolean) =>
+    changes
+      .filter((change) => !isOther(change))
+      .map(({ value, added, removed }) => ({
+        text: value,
+        isChanged: isAkin && (added || removed),
+      }));
+  return { before: side(({ added }) => added), after: side(({ removed }) => removed) };
+}
+
+function replaceAll(before: string, after: string): DiffRow[] {
+  const toSide = (text: string, line: number): DiffSide => ({
+    line,
+    parts: [{ text, isChanged: false }],
+  });
+  return [
+    ...toLines(before).map((text, index): DiffRow => ({
+      kind: 'changed',
+      before: toSide(text, index + 1),
+      after: null,
+    })),
+    ...toLines(after).map((text, index): DiffRow => ({
+      kind: 'changed',
+      before: null,
+      after: toSide(text, index + 1),
+    })),
+  ];
+}
+
+function toLines(text: string): string[] {
+  if (text === '') return [];
+  return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
+}
+
+function countLines(text: string): number {
+  return toLines(text).length;
+}

@@ -1,0 +1,37 @@
+import type { Extension } from '@codemirror/state';
+import { EditorView } from '@codemirror/view';
+
+/** How editors look, in the colours of the page; their style element carries the page's nonce. */
+export function editorTheme(): Extension {
+  const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
+  return [
+    EditorView.cspNonce.of(nonce),
+    EditorView.theme({
+      '&': {
+        height: '100%',
+        fontSize: '0.8125rem',
+        backgroundColor: 'var(--ui-bg)',
+        color: 'var(--ui-text-highlighted)',
+      },
+      '&.cm-focused': { outline: 'none' },
+      '.cm-scroller': { fontFamily: 'var(--font-mono)', lineHeight: '1.6', overflow: 'auto' },
+      '.cm-content': { caretColor: 'var(--ui-primary)', paddingBlock: '0.75rem' },
+      '.cm-cursor': { borderLeftColor: 'var(--ui-primary)', borderLeftWidth: '2px' },
+      '.cm-gutters': {
+        backgroundColor: 'var(--ui-bg)',
+        color: 'var(--ui-text-dimmed)',
+        border: 'none',
+        paddingInlineStart: '0.5rem',
+      },
+      '.cm-activeLine, .cm-activeLineGutter': {
+        backgroundColor: 'color-mix(in oklab, var(--ui-bg-elevated) 60%, transparent)',
+      },
+      '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground':
+        { backgroundColor: 'color-mix(in oklab, var(--ui-primary) 25%, transparent) !important' },
+      '.cm-changedLine': { backgroundColor: 'var(--diff-added) !important' },
+      '&.cm-merge-a .cm-changedLine': { backgroundColor: 'var(--diff-removed) !important' },
+      '.cm-changedText': { background: 'var(--diff-added-word) !important' },
+      '&.cm-merge-a .cm-changedText': { background: 'var(--diff-removed-word) !important' },
+    }),
+  ];
+}

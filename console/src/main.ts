@@ -1,0 +1,35 @@
+import ui from '@nuxt/ui/vue-plugin';
+import { QueryClient, VueQueryPlugin } from '@tanstack/vue-query';
+import { createApp } from 'vue';
+import { ApiError } from './api.ts';
+import ConsoleApp from './ConsoleApp.vue';
+import { createPreferences, preferencesKey } from './composables/preferences.ts';
+import { createSession, sessionKey } from './composables/session.ts';
+import { createConsoleRouter } from './router.ts';
+import './style.css';
+
+// The page's own files stand at <base>/admin/assets/: where they are tells where the service is.
+const consolePath = import.meta.env.DEV
+  ? ''
+  : new URL(/* @vite-ignore */ '..', import.meta.url).pathname.replace(/\/$/, '');
+const session = createSession(
+  window.location.origin + (import.meta.env.DEV ? '' : consolePath.replace(/\/admin$/, '')),
+);
+
+const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      refetchOnWindowFocus: false,
+      retry: (failures, error) => failures < 2 && error instanceof ApiError && error.retryable,
+    },
+  },
+});
+
+createApp(ConsoleApp)
+  .provide(sessionKey, session)
+  .provide(preferencesKey, createPreferences())
+  .use(createConsoleRouter(consolePath))
+  .use(VueQueryPlugin, { queryClient })
+  .use(ui)
+  .mount('#app');

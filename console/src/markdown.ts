@@ -1,0 +1,40 @@
+import DOMPurify from 'dompurify';
+import MarkdownIt from 'markdown-it';
+
+/** What rendered memory may consist of: text and its structure, and nothing that loads or acts. */
+const ALLOWED_TAGS = [
+  ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'p', 'br', 'hr', 'blockquote', 'pre', 'code'],
+  ...['ul', 'ol', 'li', 'strong', 'em', 's', 'a', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
+];
+const ALLOWED_ATTRIBUTES = ['href', 'start', 'rel', 'target', 'title'];
+
+/**
+ * Markdown as HTML that is safe to show: HTML in the text stays text, images become their words,
+ * and what is left passes DOMPurify's list of tags and attributes.
+ */
+export function renderMarkdown(source: string): string {
+  const parser = new MarkdownIt({ html: false, linkify: false, typographer: false });
+  parser.renderer.rules['image'] = (tokens, index) => {
+    const token = tokens[index];
+    const words = parser.utils.escapeHtml(token?.content ?? '');
+    return `<em>[image${words === '' ? '' : `: ${words}`}]</em>`;
+  };
+  const purify = DOMPurify(window);
+  purify.addHook('afterSanitizeAttributes', (node) => {
+    if (node.tagName !== 'A') return;
+    const href = node.getAttribute('href') ?? '';
+    // A link leads out only when it is pressed; nothing else of memory is an address.
+    if (/^https?:\/\//i.test(href)) {
+      node.setAttribute('rel', 'noopener noreferrer nofollow');
+      node.setAttribute('target', '_blank');
+      node.setAttribute('title', href);
+    } else node.removeAttribute('href');
+  });
+  return purify.sanitize(parser.render(source), {
+    ALLOWED_TAGS,
+    ALLOWED_ATTR: ALLOWED_ATTRIBUTES,
+    ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
+    ALLOW_UNKNOWN_PROTOCOLS: false,
+  });
+}

@@ -1,0 +1,60 @@
+import { createRouter, createWebHistory, type Router } from 'vue-router';
+import OverviewView from './views/OverviewView.vue';
+
+/** A view of the console, as the navigation, the palette and the shortcuts name it. */
+export interface NavEntry {
+  name: string;
+  label: string;
+  icon: string;
+  /** The key after `g`. */
+  key: string;
+}
+
+/** The views, in the order of the navigation. */
+export const NAV: readonly NavEntry[] = [
+  { name: 'overview', label: 'Overview', icon: 'i-lucide-house', key: 'h' },
+  { name: 'files', label: 'Files', icon: 'i-lucide-folder-tree', key: 'f' },
+  { name: 'revisions', label: 'Revisions', icon: 'i-lucide-git-compare', key: 'r' },
+  { name: 'activity', label: 'Activity', icon: 'i-lucide-list-tree', key: 'a' },
+  { name: 'observability', label: 'Observability', icon: 'i-lucide-chart-line', key: 'o' },
+  { name: 'playground', label: 'Playground', icon: 'i-lucide-flask-conical', key: 'p' },
+  { name: 'dreams', label: 'Dreams', icon: 'i-lucide-moon-star', key: 'd' },
+];
+
+/** Makes the router below `basePath`, which ends in `/admin`. */
+export function createConsoleRouter(basePath: string): Router {
+  const router = createRouter({
+    history: createWebHistory(`${basePath}/`),
+    routes: [
+      { path: '/', name: 'overview', component: OverviewView },
+      { path: '/files', name: 'files', component: () => import('./views/FilesView.vue') },
+      {
+        path: '/revisions',
+        name: 'revisions',
+        component: () => import('./views/RevisionsView.vue'),
+      },
+      { path: '/activity', name: 'activity', component: () => import('./views/ActivityView.vue') },
+      {
+        path: '/observability',
+        name: 'observability',
+        component: () => import('./views/ObservabilityView.vue'),
+      },
+      {
+        path: '/playground',
+        name: 'playground',
+        component: () => import('./views/PlaygroundView.vue'),
+      },
+      { path: '/dreams', name: 'dreams', component: () => import('./views/DreamsView.vue') },
+      {
+        path: '/:rest(.*)*',
+        name: 'absent',
+        component: () => import('./views/AbsentView.vue'),
+      },
+    ],
+  });
+  router.afterEach((to) => {
+    const entry = NAV.find(({ name }) => name === to.name);
+    document.title = `${entry?.label ?? 'Console'} · memory-service`;
+  });
+  return router;
+}

@@ -1,0 +1,164 @@
+/** A tool call that a snippet makes. */
+export interface SnippetCall {
+  baseUrl: string;
+  tool: string;
+  userId: string;
+  arguments: Readonly<Record<string, unknown>>;
+}
+
+/** A snippet: the same call in one language. The key is a variable of the environment, always. */
+export interface Snippet {
+  id: string;
+  label: string;
+  /** What it needs to be there, and where it goes. */
+  note: string;
+  code(call: SnippetCall): string;
+}
+
+/** The snippets of the Playground. What they print is the answer of the tool. */
+export const SNIPPETS: readonly Snippet[] = [
+  {
+    id: 'curl',
+    label: 'curl',
+    note: 'A POSIX shell with SERVICE_API_KEY in its environment.',
+    code: ({ baseUrl, tool, userId, arguments: args }) =>
+      [
+        `curl -sS ${quoteShell(`${baseUrl}/v1/tools/${tool}/execute`)} \\`,
+        `  -H "Authorization: Bearer $SERVICE_API_KEY" \\`,
+        `  -H 'Content-Type: application/json' \\`,
+        `  --data-binary ${quoteShell(JSON.stringify({ context: { userId }, arguments: args }))}`,
+      ].join('\n'),
+  },
+  {
+    id: 'typescript',
+    label: 'TypeScript',
+    note: 'An ES module on Node 20 or newer. Nothing to install.',
+    code: ({ baseUrl, tool, userId, arguments: args }) =>
+      [
+        `const response = await fetch(${quote(`${baseUrl}/v1/tools/${tool}/execute`)}, {`,
+        `  method: 'POST',`,
+        `  headers: {`,
+        `    authorization: \`Bearer \${process.env['SERVICE_API_KEY']}\`,`,
+        `    'content-type': 'application/json',`,
+        `  },`,
+        `  body: JSON.stringify({`,
+        `    // From a trusted identity of your server, never from a model.`,
+        `    context: { userId: ${quote(userId)} },`,
+        `    arguments: ${toJavaScript(args, 4)},`,
+        `  }),`,
+        `});`,
+        `const { result, error } = await response.json();`,
+        `if (error) throw new Error(\`\${error.code}: \${error.message}\`);`,
+        `console.log(JSON.stringify(result, null, 2));`,
+      ].join('\n'),
+  },
+  {
+    id: 'python',
+    label: 'Python',
+    note: 'Python 3.8 or newer. Nothing to install.',
+    code: ({ baseUrl, tool, userId, arguments: args }) =>
+      [
+        `import json, os, urllib.request`,
+        ``,
+        `request = urllib.request.Request(`,
+        `    ${quote(`${baseUrl}/v1/tools/${tool}/execute`, '"')},`,
+        `    data=json.dumps({`,
+        `        # From a trusted identity of your server, never from a model.`,
+        `        "context": {"userId": ${quote(userId, '"')}},`,
+        `        "arguments": ${toPython(args, 8)},`,
+        `    }).encode(),`,
+        `    headers={`,
+        `        "Authorization": "Bearer " + os.environ["SERVICE_API_KEY"],`,
+        `        "Content-Type": "application/json",`,
+        `    },`,
+        `)`,
+        `with urllib.request.urlopen(request) as response:`,
+        `    print(json.dumps(json.load(response)["result"], indent=2))`,
+      ].join('\n'),
+  },
+  {
+    id: 'mcp',
+    label: 'MCP',
+    note: 'For a client of the Model Context Protocol: its configuration, with the user bound to it.',
+    code: ({ baseUrl, userId }) =>
+      JSON.stringify(
+        {
+          mcpServers: {
+            memory: {
+              type: 'http',
+              url: `${baseUrl}/v1/mcp`,
+              headers: { Authorization: 'Bearer ${SERVICE_API_KEY}', 'x-user-id': userId },
+            },
+          },
+        },
+        null,
+        2,
+      ),
+  },
+];
+
+/** One argument of a POSIX shell: nothing within single quotes means anything. */
+export function quoteShell(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A value as a JavaScript expression; lines after the first are indented by `indent`. */
+export function toJavaScript(value: unknown, indent = 0): string {
+  return write(value, indent, {
+    text: (text) => quote(text),
+    // `__proto__: …` in a literal would set the prototype instead of a member.
+    key: (key) => (key === '__proto__' ? `['__proto__']` : isIdentifier(key) ? key : quote(key)),
+    constant: String,
+    unit: 2,
+  });
+}
+
+/** A value as a Python expression; lines after the first are indented by `indent`. */
+export function toPython(value: unknown, indent = 0): string {
+  return write(value, indent, {
+    text: (text) => quote(text, '"'),
+    key: (key) => quote(key, '"'),
+    constant: (constant) => ({ true: 'True', false: 'False' })[String(constant)] ?? 'None',
+    unit: 4,
+  });
+}
+
+interface Language {
+  text(text: string): string;
+  key(key: string): string;
+  constant(value: boolean | null): string;
+  unit: number;
+}
+
+function write(value: unknown, indent: number, language: Language): string {
+  if (typeof value === 'string') return language.text(value);
+  if (typeof value === 'number') return JSON.stringify(value);
+  if (value === null || value === undefined || typeof value === 'boolean') {
+    return language.constant(value ?? null);
+  }
+  const inner = ' '.repeat(indent + language.unit);
+  const isList = Array.isArray(value);
+  const items = isList
+    ? value.map((item) => write(item, indent + language.unit, language))
+    : Object.entries(value).map(
+        ([key, member]) =>
+          `${language.key(key)}: ${write(member, indent + language.unit, language)}`,
+      );
+  const [open, close] = isList ? ['[', ']'] : ['{', '}'];
+  if (items.length === 0) return open + close;
+  return `${open}\n${items.map((item) => `${inner}${item},\n`).join('')}${' '.repeat(indent)}${close}`;
+}
+
+/** A string literal of JavaScript and Python alike: JSON's escapes mean the same in both. */
+function quote(text: string, mark: "'" | '"' = "'"): string {
+  const json = JSON.stringify(text)
+    .replaceAll('\u2028', '\\u2028')
+    .replaceAll('\u2029', '\\u2029')
+    .replaceAll('\u007f', '\\u007f');
+  if (mark === '"') return json;
+  return `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
+}
+
+function isIdentifier(text: string): boolean {
+  return /^[A-Za-z_$][\w$]*$/.test(text);
+}

@@ -1,0 +1,129 @@
+import type { AdminAccess, AdminRevision } from '../../core/contracts/admin.ts';
+
+/** One step of what a tool call did, in the order in which it did it. */
+export interface StoryStep {
+  action: AdminAccess['action'];
+  outcome: AdminAccess['outcome'];
+  icon: string;
+  /** `Searched and got 3 files`. */
+  text: string;
+  rows: readonly AdminAccess[];
+}
+
+/** A tool call told by the files that it touched. */
+export interface Story {
+  /** `Read 3 files, then wrote 1`. */
+  summary: string;
+  steps: readonly StoryStep[];
+}
+
+const ICONS: Readonly<Record<AdminAccess['action'], string>> = {
+  list: 'i-lucide-list-tree',
+  find: 'i-lucide-search',
+  context: 'i-lucide-library',
+  read: 'i-lucide-book-open',
+  write: 'i-lucide-pencil',
+};
+
+/** Tells the access rows of one tool call; neighbours of one kind are one step. */
+export function tell(rows: readonly AdminAccess[]): Story {
+  const steps: StoryStep[] = [];
+  for (const group of groupNeighbours(sorted(rows))) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const { action, outcome } = first;
+    const isRefused = outcome !== 'ok';
+    steps.push({
+      action,
+      outcome,
+      icon: isRefused ? 'i-lucide-circle-x' : ICONS[action],
+      text: isRefused ? tellRefusal(group) : tellStep(group),
+      rows: group,
+    });
+  }
+  const [first, ...rest] = steps.map(({ text }) => text);
+  const summary = [first ?? 'Touched no file', ...rest.map(lowerFirst)].join(', then ');
+  return { summary, steps };
+}
+
+/** Rows of one tool call each, in the order of the list; rows without one stand alone. */
+export function groupByCall(
+  rows: readonly AdminAccess[],
+): { key: string; rows: readonly AdminAccess[] }[] {
+  const groups = new Map<string, AdminAccess[]>();
+  for (const row of rows) {
+    const key = row.toolCallId ?? row.id;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [row]);
+    else group.push(row);
+  }
+  return [...groups].map(([key, group]) => ({ key, rows: group }));
+}
+
+/** `+3 −1` of a revision, in words. */
+export function tellChange({ addedLines, removedLines, action }: AdminRevision): string {
+  const lines = [
+    ...(addedLines > 0 ? [`${count(addedLines, 'line')} added`] : []),
+    ...(removedLines > 0 ? [`${count(removedLines, 'line')} removed`] : []),
+  ];
+  return lines.length === 0 ? action : lines.join(', ');
+}
+
+/** `1 file`, `3 files`. */
+export function count(number: number, noun: string): string {
+  return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+// By id, which is by time; results of one search by their rank.
+function sorted(rows: readonly AdminAccess[]): AdminAccess[] {
+  return [...rows].sort(
+    (a, b) =>
+      (a.rank !== null && b.rank !== null && a.action === b.action ? a.rank - b.rank : 0) ||
+      (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
+  );
+}
+
+function groupNeighbours(rows: readonly AdminAccess[]): AdminAccess[][] {
+  const groups: AdminAccess[][] = [];
+  for (const row of rows) {
+    const last = groups.at(-1);
+    const isSame = last?.[0]?.action === row.action && last[0].outcome === row.outcome;
+    if (last !== undefined && isSame) last.push(row);
+    else groups.push([row]);
+  }
+  return groups;
+}
+
+function tellStep(group: readonly AdminAccess[]): string {
+  const files = count(new Set(group.map(({ path }) => path)).size, 'file');
+  switch (group[0]?.action) {
+    case 'find':
+      return `Searched and got ${files}`;
+    case 'context':
+      return `Put ${files} into a context`;
+    case 'read':
+      return `Read ${files}`;
+    case 'write':
+      return `Wrote ${files}`;
+    default:
+      return `Listed ${group[0]?.path ?? 'files'}`;
+  }
+}
+
+function tellRefusal(group: readonly AdminAccess[]): string {
+  const [first] = group;
+  const verb = first?.action === 'write' ? 'write' : 'read';
+  const path = first?.path ?? '';
+  switch (first?.outcome) {
+    case 'denied':
+      return `Tried to write ${path} and was refused: shared memory is read-only for tools`;
+    case 'not_found':
+      return `Tried to ${verb} ${path}, which does not exist`;
+    default:
+      return `Tried to ${verb} ${path} and failed`;
+  }
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

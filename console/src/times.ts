@@ -1,0 +1,78 @@
+/** How a time is written: in the reader's zone, or in UTC. */
+export type Zone = 'local' | 'utc';
+
+/** `21 Nov 2026, 16:25:47`, to the second. */
+export function formatTime(time: string, zone: Zone): string {
+  return new Intl.DateTimeFormat('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
+  }).format(new Date(time));
+}
+
+/** `16:25:47.120`: for rows of one moment. */
+export function formatClock(time: string, zone: Zone): string {
+  return new Intl.DateTimeFormat('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    fractionalSecondDigits: 3,
+    ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
+  }).format(new Date(time));
+}
+
+const STEPS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
+  ['year', 31_536_000_000],
+  ['month', 2_592_000_000],
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+];
+
+/** `3 hours ago`, as seen at `now` (milliseconds since 1970). */
+export function formatAge(time: string, now: number): string {
+  const elapsed = Date.parse(time) - now;
+  const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
+  for (const [unit, ms] of STEPS) {
+    if (Math.abs(elapsed) >= ms) return format.format(Math.trunc(elapsed / ms), unit);
+  }
+  return Math.abs(elapsed) < 5_000
+    ? 'just now'
+    : format.format(Math.trunc(elapsed / 1000), 'second');
+}
+
+/** `1.2 ms`, `340 ms`, `2.1 s`. */
+export function formatDuration(ms: number): string {
+  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+}
+
+/** `512 B`, `3.4 KB`, `1.2 MB`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(1)} KB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** Ranges that a filter offers beside a time of its own. */
+export const RANGES: Readonly<Record<string, { label: string; ms: number }>> = {
+  '15m': { label: 'the last 15 minutes', ms: 900_000 },
+  '1h': { label: 'the last hour', ms: 3_600_000 },
+  '24h': { label: 'the last 24 hours', ms: 86_400_000 },
+  '7d': { label: 'the last 7 days', ms: 604_800_000 },
+  '30d': { label: 'the last 30 days', ms: 2_592_000_000 },
+  '90d': { label: 'the last 90 days', ms: 7_776_000_000 },
+};
+
+/** A filter's time as the API takes it: a range counts back from `now`; `null` when it is neither. */
+export function toInstant(value: string, now: number): string | null {
+  const range = RANGES[value];
+  if (range !== undefined) return new Date(now - range.ms).toISOString();
+  const ms = Date.parse(value);
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
