@@ -97,9 +97,13 @@ export function isUuid(text: string): boolean {
   return typeof text === 'string' && UUID.test(text);
 }
 
-/** 32 lower-case hex digits, not all zero. */
-export function newTraceId(): string {
-  return randomHex(16);
+/**
+ * 32 lower-case hex digits, not all zero: 12 of the time in milliseconds, then 80 random bits. W3C
+ * Trace Context (level 2) asks for 56 random ones at the right; the time before them makes the rows
+ * of one moment neighbours in the indexes by trace.
+ */
+export function newTraceId(ms: number = Date.now()): string {
+  return toHexMs(ms) + randomHex(10);
 }
 
 /** 16 lower-case hex digits, not all zero. */
@@ -108,11 +112,16 @@ export function newSpanId(): string {
 }
 
 function toUuid7(ms: number, counter: number): string {
-  const time = ms.toString(16).padStart(12, '0');
+  const time = toHexMs(ms);
   const sequence = counter.toString(16).padStart(3, '0');
   const random = randomHex(8);
   const variant = ((Number.parseInt(random[0] as string, 16) & 3) | 8).toString(16);
   return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence}-${variant}${random.slice(1, 4)}-${random.slice(4)}`;
+}
+
+/** 48 bits, as UUIDv7 has them. */
+function toHexMs(ms: number): string {
+  return ms.toString(16).padStart(12, '0');
 }
 
 // One system call serves many ids.

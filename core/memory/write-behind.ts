@@ -6,8 +6,8 @@ import type { TraceExporter } from '../contracts/trace-exporter.ts';
 import { describeError } from '../describe-error.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
 
-/** Rows wait no longer than this before they are written. */
-const FLUSH_MS = 200;
+/** Rows wait this long for others before they are written: with the write, within 200 ms. */
+const FLUSH_MS = 150;
 /** A batch is one transaction: long enough to be cheap, short enough to hold up no write. */
 const BATCH_ROWS = 512;
 /** Access rows are never dropped: beyond this, calls wait until there is room. */
@@ -46,6 +46,10 @@ export function createWriteBehind(deps: {
   let isRepeated = false;
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<boolean> | null = null;
+  /** Rows ever queued, written, and waited for by a call of `flush`. */
+  const queued = { access: 0, events: 0 };
+  const written = { access: 0, events: 0 };
+  let wanted = { access: 0, events: 0 };
   let isClosed = false;
   const waiters = new Set<() => void>();
 
@@ -57,7 +61,7 @@ export function createWriteBehind(deps: {
     }, delay);
   }
 
-  /** Writes until the queue is empty; `false` when a batch failed. */
+  /** Writes what makes a batch, and what is waited for; `false` when a batch failed. */
   function drain(): Promise<boolean> {
     writing ??= writeAll().finally(() => {
       writing = null;
@@ -87,10 +91,22 @@ export function createWriteBehind(deps: {
       isRepeated = false;
       access = access.slice(batch.access.length);
       events = events.slice(batch.events.length);
+      written.access += batch.access.length;
+      written.events += batch.events.length;
       for (const wake of [...waiters]) wake();
       exportEvents(batch.events);
+      if (!isDue()) {
+        // A small batch costs nearly as much as a full one, so the rest waits for more.
+        schedule(FLUSH_MS);
+        break;
+      }
     }
     return true;
+  }
+
+  function isDue(): boolean {
+    if (access.length >= BATCH_ROWS || events.length >= BATCH_ROWS) return true;
+    return written.access < wanted.access || written.events < wanted.events;
   }
 
   function exportEvents(batch: readonly EventRecord[]): void {
@@ -136,6 +152,7 @@ export function createWriteBehind(deps: {
 
   function enqueue(rows: readonly AccessRecord[]): void {
     for (const row of rows) access.push(row);
+    queued.access += rows.length;
     if (access.length >= BATCH_ROWS) void drain();
     else schedule(FLUSH_MS);
   }
@@ -152,16 +169,19 @@ export function createWriteBehind(deps: {
         return;
       }
       events.push(event);
+      queued.events += 1;
       if (events.length >= BATCH_ROWS) void drain();
       else schedule(FLUSH_MS);
     },
     async flush() {
+      wanted = { ...queued };
       // A batch under way may have been cut before the newest row came.
       if (writing !== null) await writing;
-      await drain();
+      if (isDue()) await drain();
     },
     async close() {
       isClosed = true;
+      wanted = { ...queued };
       if (timer !== null) clearTimeout(timer);
       timer = null;
       if (writing !== null) await writing;

@@ -46,7 +46,7 @@ export class RootTrace implements Trace {
 
   constructor(options: RootOptions) {
     this.#options = options;
-    this.traceId = options.parent?.traceId ?? newTraceId();
+    this.traceId = options.parent?.traceId ?? newTraceId(options.startedAt);
   }
 
   start(kind: SpanKind, name: string): Span {

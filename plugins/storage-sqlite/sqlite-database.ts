@@ -34,10 +34,13 @@ import { Writer } from './writer.ts';
 
 /** How long the start waits for another process that is opening or migrating the same file. */
 const START_TIMEOUT_MS = 30_000;
-/** Pages of the log after which a commit also brings them into the database: 16 MB. */
-const CHECKPOINT_PAGES = 4_000;
-/** What the log's file is cut back to after a checkpoint. */
-const LOG_BYTES = 64 * 1024 * 1024;
+/**
+ * Pages of the log after which a commit also brings them into the database: 64 MB. A page that
+ * changed often meanwhile is brought over once: with 16 MB a fifth more bytes were written.
+ */
+const CHECKPOINT_PAGES = 16_000;
+/** What the log's file is cut back to after a checkpoint: writing over it is quicker than growing. */
+const LOG_BYTES = 96 * 1024 * 1024;
 /** Connections of the admin's lists. */
 const LIST_CONNECTIONS = 2;
 

@@ -8,6 +8,9 @@ import type { SqliteConnection } from './connection.ts';
 /** Steps of the wait for another process's lock, milliseconds; the last one is repeated. */
 const WAITS_MS = [1, 1, 2, 3, 5, 8, 12, 20];
 
+/** How long other transactions may hold up the mutations that they share a commit with. */
+const TASKS_MS = 10;
+
 /** What the writer works with. */
 export interface WriterOptions {
   /** The first connection, open already. */
@@ -38,9 +41,11 @@ interface PendingTask extends Pending {
 }
 
 /**
- * The one connection that writes. Mutations that wait together share a transaction, so that one
- * fsync serves them all; other transactions take turns with those groups, so that neither kind
- * waits for more than one of the other.
+ * The one connection that writes. What waits together shares a transaction, so that one fsync
+ * serves it all: a group of mutations, then other work for a few milliseconds. When any of it
+ * fails, all is rolled back, and each part is carried out in a transaction of its own, so that
+ * nobody pays for another's failure. Work may therefore run more than once; only what was committed
+ * is answered.
  */
 export class Writer {
   private readonly options: WriterOptions;
@@ -49,7 +54,6 @@ export class Writer {
   private readonly tasks: PendingTask[] = [];
   private running: Promise<void> | null = null;
   private isClosed = false;
-  private isTasksTurn = false;
 
   constructor(options: WriterOptions) {
     this.options = options;
@@ -89,64 +93,88 @@ export class Writer {
     try {
       // Callers that write in the same turn of the event loop get into the same group.
       await Promise.resolve();
-      while (this.mutations.length + this.tasks.length > 0) {
-        const isTask = this.tasks.length > 0 && (this.isTasksTurn || this.mutations.length === 0);
-        this.isTasksTurn = !isTask;
-        if (isTask) await this.runTask();
-        else await this.runGroup();
-      }
+      while (this.mutations.length + this.tasks.length > 0) await this.runRound();
     } finally {
       this.running = null;
     }
   }
 
-  private async runGroup(): Promise<void> {
-    const connection = await this.begin(this.mutations);
+  private async runRound(): Promise<void> {
+    const connection = await this.begin([this.mutations, this.tasks]);
     if (connection === null) return;
     const group = this.mutations.splice(0, this.options.groupSize);
-    const error = await this.commitGroup(connection, group);
-    if (error === null) return;
+    const tasks: PendingTask[] = [];
+    const settle: (() => void)[] = [];
+    try {
+      if (group.length > 0) {
+        const outcomes = await this.apply(connection, group);
+        settle.push(() => settleGroup(group, outcomes));
+      }
+      const end = performance.now() + TASKS_MS;
+      do {
+        const task = this.tasks.shift();
+        if (task === undefined) break;
+        tasks.push(task);
+        const result = await task.run(connection);
+        settle.push(() => task.resolve(result));
+      } while (performance.now() < end);
+      await connection.run('commit', []);
+    } catch (error) {
+      await this.rollBack(connection);
+      await this.runApart(group, tasks, translateSqliteError(error));
+      return;
+    }
+    for (const answer of settle) answer();
+  }
+
+  /** After a failure, which is the answer when it can only have come from one part. */
+  private async runApart(
+    group: readonly PendingMutation[],
+    tasks: readonly PendingTask[],
+    error: MemoryError,
+  ): Promise<void> {
+    if (tasks.length === 0) {
+      await this.replay(group, error);
+    } else if (group.length === 0 && tasks.length === 1) {
+      tasks[0]?.reject(error);
+    } else {
+      const failure = group.length === 0 ? null : await this.commitAlone(group);
+      if (failure !== null) await this.replay(group, failure);
+      for (const task of tasks) await this.runAlone(task);
+    }
+  }
+
+  /** One of a group can't be written, and nobody else is to pay for it. */
+  private async replay(group: readonly PendingMutation[], error: MemoryError): Promise<void> {
     if (group.length === 1 || error.code !== 'INTERNAL') {
       for (const { reject } of group) reject(error);
       return;
     }
-    // One of them can't be written, and nobody else is to pay for it.
     for (const pending of group) {
-      const again = await this.begin([pending]);
-      if (again === null) continue;
-      const failure = await this.commitGroup(again, [pending]);
+      const failure = await this.commitAlone([pending]);
       if (failure !== null) pending.reject(failure);
     }
   }
 
   /** `null` when all of them are settled; else what failed, and nothing of them is written. */
-  private async commitGroup(
-    connection: SqliteConnection,
-    group: readonly PendingMutation[],
-  ): Promise<MemoryError | null> {
-    let outcomes: MutationOutcome[];
+  private async commitAlone(group: readonly PendingMutation[]): Promise<MemoryError | null> {
+    const waiting = [...group];
+    const connection = await this.begin([waiting]);
+    if (connection === null) return null;
     try {
-      outcomes = await this.options.apply(
-        connection,
-        group.map(({ mutation }) => mutation),
-      );
+      const outcomes = await this.apply(connection, waiting);
       await connection.run('commit', []);
+      settleGroup(waiting, outcomes);
+      return null;
     } catch (error) {
       await this.rollBack(connection);
       return translateSqliteError(error);
     }
-    for (const [index, outcome] of outcomes.entries()) {
-      const pending = group[index] as PendingMutation;
-      if (outcome.status === 'applied') pending.resolve(outcome.result);
-      else pending.reject(outcome.error);
-    }
-    return null;
   }
 
-  private async runTask(): Promise<void> {
-    const connection = await this.begin(this.tasks);
+  private async runAlone(task: PendingTask): Promise<void> {
+    const connection = await this.begin([[task]]);
     if (connection === null) return;
-    const task = this.tasks.shift() as PendingTask;
     let result: unknown;
     try {
       result = await task.run(connection);
@@ -159,11 +187,21 @@ export class Writer {
     task.resolve(result);
   }
 
+  private apply(
+    connection: SqliteConnection,
+    group: readonly PendingMutation[],
+  ): Promise<MutationOutcome[]> {
+    return this.options.apply(
+      connection,
+      group.map(({ mutation }) => mutation),
+    );
+  }
+
   /**
    * Takes the write lock for those in line. While another process has it, each is rejected when its
    * own time is over; `null` when none is left to write.
    */
-  private async begin(line: Pending[]): Promise<SqliteConnection | null> {
+  private async begin(lines: readonly Pending[][]): Promise<SqliteConnection | null> {
     for (let attempt = 0; ; attempt += 1) {
       let failure: unknown;
       try {
@@ -175,12 +213,12 @@ export class Writer {
       }
       if (!isSqliteBusy(failure)) {
         const error = translateSqliteError(failure);
-        for (const { reject } of line.splice(0)) reject(error);
+        for (const line of lines) for (const { reject } of line.splice(0)) reject(error);
         await this.forget();
         return null;
       }
-      this.rejectOverdue(line, failure);
-      if (line.length === 0) return null;
+      for (const line of lines) this.rejectOverdue(line, failure);
+      if (lines.every((line) => line.length === 0)) return null;
       await sleep(WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)]);
     }
   }
@@ -209,5 +247,16 @@ export class Writer {
     } catch {
       // It is given up anyway; the next write opens another one.
     }
+  }
+}
+
+function settleGroup(
+  group: readonly PendingMutation[],
+  outcomes: readonly MutationOutcome[],
+): void {
+  for (const [index, { resolve, reject }] of group.entries()) {
+    const outcome = outcomes[index] as MutationOutcome;
+    if (outcome.status === 'applied') resolve(outcome.result);
+    else reject(outcome.error);
   }
 }
