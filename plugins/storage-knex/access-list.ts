@@ -3,6 +3,7 @@ import type { AccessRecord, ScopeKey } from '../../core/contracts/records.ts';
 import type { AccessFilter, PageRequest, PageResult } from '../../core/contracts/storage.ts';
 import { assertFileKey } from '../../core/memory/paths.ts';
 import type { Database } from './database.ts';
+import type { Row } from './dialect.ts';
 import { readIdSkew } from './id-skew.ts';
 import { withinTimes } from './id-walk.ts';
 import { parseIdBytes, toUuid } from './ids.ts';
@@ -11,7 +12,7 @@ import { checkLimit, parseIdPageKey, readPage } from './page.ts';
 import type { PrefixRange } from './physical-prefix.ts';
 import { toScopedRange } from './physical-prefix.ts';
 import { findFileNo, hasScope, toExecutor } from './revision-list.ts';
-import { ACCESS_ROW, toAccessRecord } from './rows.ts';
+import { ACCESS_ROW, toAccessRecord, toInteger } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
 import { successorOf } from './text-range.ts';
 
@@ -65,7 +66,11 @@ export async function listAccess(
   if (typeof filter.outcome === 'string' && by !== 'outcome') test('a.outcome', filter.outcome);
   if (range.kind !== 'all') filters.push((query) => inRange(query, range));
 
-  const walkOf = (narrow: Filter, more: readonly Filter[], index: keyof typeof INDEXES = by) =>
+  const walkOf = (
+    narrow: Filter,
+    more: readonly Filter[],
+    index: keyof typeof INDEXES = by === 'revision_id' ? 'path' : by,
+  ) =>
     readPage(knex, dialect, {
       limit: page.limit,
       order: page.order,
@@ -123,6 +128,16 @@ export async function listAccess(
       );
       return mergePages(own, shared, page);
     }
+    case 'revision_id': {
+      // A row's revision is one of its file's, so the file's index finds them. When the revision was
+      // pruned nothing says which file that was, and all rows are walked.
+      const revisionId = ids.get(by) as Buffer;
+      const file = await findFileOfRevision(knex, revisionId);
+      const ofRevision: Filter = (query) => void query.where('a.revision_id', revisionId);
+      return file === null
+        ? await walkOf(() => undefined, [ofRevision], 'id')
+        : await walkOf((query) => void query.where(file), [ofRevision]);
+    }
     case 'scope':
       return await walkOf((query) => void query.where('a.scope_id', scopeIdOf(range)), []);
     case 'outcome':
@@ -143,7 +158,6 @@ export async function listAccess(
 
 const INDEXES = {
   tool_call_id: 'svc_access_log_tool_call',
-  revision_id: 'svc_access_log_revision',
   trace_id: 'svc_access_log_trace',
   run_id: 'svc_access_log_run',
   path: 'svc_access_log_file',
@@ -159,7 +173,7 @@ function chooseWalk(
   filter: AccessFilter,
   ids: ReadonlyMap<IdColumn, Buffer>,
   range: PrefixRange,
-): Exclude<keyof typeof INDEXES, 'shared'> {
+): Exclude<keyof typeof INDEXES, 'shared'> | 'revision_id' {
   if (ids.has('tool_call_id')) return 'tool_call_id';
   if (ids.has('trace_id')) return 'trace_id';
   if (ids.has('run_id')) return 'run_id';
@@ -169,6 +183,16 @@ function chooseWalk(
   if (range.kind === 'all' && typeof filter.userId === 'string') return 'user';
   if (typeof filter.outcome === 'string' && filter.outcome !== 'ok') return 'outcome';
   return 'id';
+}
+
+async function findFileOfRevision(
+  knex: Knex,
+  id: Buffer,
+): Promise<{ 'a.scope_id': number; 'a.file_no': number } | null> {
+  const row = (await knex('svc_revision').where({ id }).first('scope_id', 'file_no')) as
+    Row | undefined;
+  if (row === undefined) return null;
+  return { 'a.scope_id': toInteger(row['scope_id']), 'a.file_no': toInteger(row['file_no']) };
 }
 
 function toUserScope(userId: string): ScopeKey {

@@ -4,12 +4,17 @@ const HEX_ID = /^(?:[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}
 const HEX_HASH = /^[0-9a-f]{64}$/;
 
 /**
- * The 32 hex digits of an id to be stored: a UUID, or a trace id. Throws `INTERNAL` for other text,
- * which would be kept as something else.
+ * Gives an id to be stored: a UUID, or the 32 hex digits of a trace id. Throws `INTERNAL` for other
+ * text, which would be kept as something else.
  */
-export function toIdHex(id: string): string {
+export function checkId(id: string): string {
   if (!HEX_ID.test(id)) throw new MemoryError('INTERNAL', 'An id is not 16 bytes of hex digits.');
-  return id.length === 32 ? id : id.replaceAll('-', '');
+  return id;
+}
+
+/** The 32 hex digits of an id to be stored; throws as {@link checkId} does. */
+export function toIdHex(id: string): string {
+  return checkId(id).replaceAll('-', '');
 }
 
 /** The 64 hex digits of a hash to be stored; throws `INTERNAL` for other text. */
@@ -37,7 +42,7 @@ export function toHex(bytes: Uint8Array): string {
 
 /** The millisecond in the first 48 bits of a UUIDv7. */
 export function toIdMs(id: string): number {
-  return Number.parseInt(toIdHex(id).slice(0, 12), 16);
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }
 
 /** The least id of a millisecond, as bytes to compare with. */

@@ -147,9 +147,7 @@ export const memory: Migration = {
     index('svc_access_log_run', 'svc_access_log', ['run_id', 'id'], {
       where: 'run_id is not null',
     }),
-    index('svc_access_log_revision', 'svc_access_log', ['revision_id', 'id'], {
-      where: 'revision_id is not null',
-    }),
+    // None by revision: a row's revision is one of its file's, and that index is there.
     index('svc_access_log_outcome', 'svc_access_log', ['outcome', 'id'], {
       where: "outcome <> 'ok'",
     }),
