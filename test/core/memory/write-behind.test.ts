@@ -89,6 +89,19 @@ describe('the queue of access rows and events', () => {
     expect(written.at(-1)?.path).toBe('last.md');
   });
 
+  it('lets rows that came during a batch wait for others', async () => {
+    const { queue, written, state } = open();
+    let release = () => undefined as void;
+    state.gate = new Promise((resolve) => (release = resolve));
+    void queue.access(rows(512));
+    void queue.access(rows(10));
+    release();
+    await state.gate;
+    void queue.access(rows(10));
+    await expect.poll(() => written.length).toBe(532);
+    expect(state.attempts).toBe(2);
+  });
+
   it('keeps every access row while storage refuses, and writes them once it can', async () => {
     const { queue, written, state, logged } = open();
     state.isRefusing = true;

@@ -1,0 +1,138 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Current, Decision } from '../../../core/contracts/storage.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import type { Executor } from '../../../plugins/storage-knex/dialect.ts';
+import type { Mutation, MutationOutcome } from '../../../plugins/storage-knex/mutation.ts';
+import {
+  type SqliteConnection,
+  loadSqliteModule,
+} from '../../../plugins/storage-sqlite/connection.ts';
+import { Writer } from '../../../plugins/storage-sqlite/writer.ts';
+
+let directory: string;
+let connection: SqliteConnection;
+let statements: string[];
+let writer: Writer;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'memory-service-'));
+  const native = await loadSqliteModule('better-sqlite3');
+  connection = await native.open(join(directory, 'memory.db'), { busyTimeoutMs: 0 });
+  await connection.exec('create table note (text text not null unique)');
+  statements = [];
+  writer = new Writer({
+    connection: recording(connection),
+    open: () => Promise.reject(new Error('The first connection is kept.')),
+    apply,
+    groupSize: 64,
+    lockTimeoutMs: 2_000,
+  });
+});
+
+afterEach(async () => {
+  await writer.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+describe('a round of the writer', () => {
+  it('commits mutations and other work that wait together once', async () => {
+    const answers = await Promise.all([
+      writer.mutate(note('one')),
+      writer.write((executor) => insert(executor, 'two')),
+      writer.mutate(note('three')),
+      writer.write((executor) => insert(executor, 'four')),
+    ]);
+    expect(answers).toEqual(['one', 1, 'three', 1]);
+    expect(await texts()).toEqual(['one', 'three', 'two', 'four']);
+    expect(statements.filter((sql) => sql === 'commit')).toHaveLength(1);
+  });
+
+  it('takes nothing from others when one piece of work fails', async () => {
+    const answers = await Promise.allSettled([
+      writer.mutate(note('one')),
+      writer.write((executor) => insert(executor, 'two')),
+      writer.write(async (executor) => {
+        await insert(executor, 'half');
+        throw new MemoryError('STORAGE_FULL');
+      }),
+      writer.write((executor) => insert(executor, 'three')),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ]);
+    expect(answers[2]).toMatchObject({ reason: { code: 'STORAGE_FULL' } });
+    expect(await texts()).toEqual(['one', 'two', 'three']);
+  });
+
+  it('answers a mutation that can not be written alone, beside others and other work', async () => {
+    await writer.mutate(note('taken'));
+    const answers = await Promise.allSettled([
+      writer.mutate(note('one')),
+      writer.mutate(note('taken')),
+      writer.write((executor) => insert(executor, 'two')),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await texts()).toEqual(['taken', 'one', 'two']);
+  });
+
+  it('answers nobody before the commit', async () => {
+    const order: string[] = [];
+    const original = connection.run.bind(connection);
+    connection.run = async (sql, parameters) => {
+      const changes = await original(sql, parameters);
+      if (sql === 'commit') order.push('commit');
+      return changes;
+    };
+    await Promise.all([
+      writer.mutate(note('one')).then(() => order.push('mutation')),
+      writer.write((executor) => insert(executor, 'two')).then(() => order.push('work')),
+    ]);
+    expect(order).toEqual(['commit', 'mutation', 'work']);
+  });
+});
+
+function recording(inner: SqliteConnection): SqliteConnection {
+  return {
+    all: (sql, parameters) => inner.all(sql, parameters),
+    get: (sql, parameters) => inner.get(sql, parameters),
+    run: (sql, parameters) => {
+      statements.push(sql);
+      return inner.run(sql, parameters);
+    },
+    exec: (sql) => inner.exec(sql),
+    close: () => inner.close(),
+  };
+}
+
+/** A mutation whose result is the text that it writes. */
+function note(text: string): Mutation {
+  const decide = (_current: Current): Decision<unknown> => ({ result: text }) as Decision<unknown>;
+  return { request: { scopes: [], files: [] }, decide };
+}
+
+async function apply(
+  executor: Executor,
+  mutations: readonly Mutation[],
+): Promise<MutationOutcome[]> {
+  const outcomes: MutationOutcome[] = [];
+  for (const { decide } of mutations) {
+    const { result } = decide({} as Current);
+    await insert(executor, String(result));
+    outcomes.push({ status: 'applied', result });
+  }
+  return outcomes;
+}
+
+function insert(executor: Executor, text: string): Promise<number> {
+  return executor.run('insert into note (text) values (?)', [text]);
+}
+
+async function texts(): Promise<unknown[]> {
+  return (await connection.all('select text from note order by rowid', [])).map(({ text }) => text);
+}
