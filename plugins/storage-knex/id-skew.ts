@@ -38,6 +38,17 @@ export class IdSkewKeeper {
     if (lead <= this.known.lead && lag <= this.known.lag) return;
     // What stands there is committed, so it can be remembered; what is written now can't yet be.
     this.known = await readIdSkew(executor);
+    if (lead <= this.known.lead && lag <= this.known.lag) return;
+    if (!dialect.locksAbsentRows) {
+      // Two that raise it at once: the second sees what the first one wrote.
+      await dialect.insertRows(executor, {
+        table: tableOf('svc_meta'),
+        columns: ['key', 'value'],
+        rows: Object.values(KEYS).map((key) => [key, String(SMALLEST_MS)]),
+        conflict: { keys: ['key'] },
+      });
+      this.known = await readIdSkew(executor, dialect.forUpdate);
+    }
     const raised: string[][] = [];
     if (lead > this.known.lead) raised.push([KEYS.lead, String(roundUp(lead))]);
     if (lag > this.known.lag) raised.push([KEYS.lag, String(roundUp(lag))]);
@@ -51,11 +62,12 @@ export class IdSkewKeeper {
   }
 }
 
-export async function readIdSkew(executor: Executor): Promise<IdSkew> {
-  const rows = await executor.all('select `key`, value from svc_meta where `key` in (?, ?)', [
-    KEYS.lead,
-    KEYS.lag,
-  ]);
+/** `suffix`: what ends the query, where the rows are to be locked. */
+export async function readIdSkew(executor: Executor, suffix = ''): Promise<IdSkew> {
+  const rows = await executor.all(
+    `select \`key\`, value from svc_meta where \`key\` in (?, ?)${suffix}`,
+    [KEYS.lead, KEYS.lag],
+  );
   const skew: IdSkew = { lead: SMALLEST_MS, lag: SMALLEST_MS };
   for (const row of rows) {
     const value = toInteger(toText(row['value']));

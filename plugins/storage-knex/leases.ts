@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { toInteger } from './rows.ts';
 
 /** Leases by the database's clock, each call one conditional statement and no more. */
-export function createLeaseStore(database: Database): LeaseStore {
+export function createLeaseStore(database: Pick<Database, 'dialect' | 'write'>): LeaseStore {
   const { dialect } = database;
   return {
     claim: (name, holder, ttlMs) =>

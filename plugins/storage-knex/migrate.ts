@@ -46,8 +46,7 @@ export async function migrate(
   }
 }
 
-/** One step; what is there already is left as it is. */
-export async function runStep(knex: Knex, dialect: Dialect, step: MigrationStep): Promise<void> {
+async function runStep(knex: Knex, dialect: Dialect, step: MigrationStep): Promise<void> {
   if ('createTable' in step) {
     if (await knex.schema.hasTable(step.createTable.name)) return;
     await knex.raw(createTable(knex, dialect, step.createTable));
@@ -58,7 +57,7 @@ export async function runStep(knex: Knex, dialect: Dialect, step: MigrationStep)
 }
 
 /** One statement, so that a table is there with all its columns or not at all. */
-function createTable(knex: Knex, dialect: Dialect, table: TableDefinition): string {
+export function createTable(knex: Knex, dialect: Dialect, table: TableDefinition): string {
   const [statement] = knex.schema
     .createTable(table.name, (builder) => {
       for (const { name, kind, length, nullable } of table.columns) {

@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConfigError, describeDatabase, loadConfig, openConfig } from '../../core/config.ts';
-import { hasOwnPlugin } from '../../core/config/factories.ts';
 import { describeAllowed } from '../../core/config/parse.ts';
 import { printConfig, printFlags } from '../../core/config/print.ts';
 import { SETTING_KEYS, SETTINGS, flagOf, settingOf } from '../../core/config/settings.ts';
@@ -499,15 +498,16 @@ describe('where memory is kept', () => {
     expect(describeDatabase(await load(['--config=c.mjs'])).filename).toBeNull();
   });
 
-  it.runIf(!hasOwnPlugin('storage-mysql'))(
-    'says that a driver which is not there yet comes later',
-    async () => {
-      const loaded = await load([], { SERVICE_DATABASE_URL: 'mysql://u:p@h/d' });
-      expect(await refusal(openConfig(loaded))).toMatch(
-        /^SERVICE_DATABASE_URL names a mysql:\/\/ database, and its driver comes with a later version/,
-      );
-    },
-  );
+  it('is a MySQL where the URL says so, and its options are checked before it is reached', async () => {
+    const loaded = await load([], { SERVICE_DATABASE_URL: 'mysql://u:p@h/d' });
+    const opened = await openConfig(loaded);
+    expect(opened.service.storage.name).toBe('mysql');
+    expect(opened.database).toEqual({ name: 'mysql', filename: null });
+    const wrong = await load([], { SERVICE_DATABASE_URL: 'mysql://u:canary@h/d?ssl-mode=on' });
+    const message = await refusal(openConfig(wrong));
+    expect(message).toMatch(/^SERVICE_DATABASE_URL: storage-mysql refuses: ssl-mode is one of /);
+    expect(message).not.toContain('canary');
+  });
 });
 
 describe('what the service gets', () => {

@@ -10,6 +10,17 @@ import { existsSync } from 'node:fs';
 /** @type {{ name: string, find: () => boolean, debian: string[], isOptional?: boolean }[]} */
 const PARTS = [
   {
+    name: 'MariaDB',
+    // Each run starts one of its own (mariadb.ts); /usr/sbin is not on everybody's path.
+    find: () => {
+      const env = { ...process.env, PATH: `${process.env.PATH ?? ''}:/usr/sbin` };
+      return ['mariadbd', 'mariadb-install-db'].every(
+        (command) => spawnSync(command, ['--help'], { stdio: 'ignore', env }).error === undefined,
+      );
+    },
+    debian: ['mariadb-server-core', 'mariadb-client-core'],
+  },
+  {
     name: 'strace',
     // Linux alone has it, and a container may forbid it.
     find: () => spawnSync('strace', ['-V'], { stdio: 'ignore' }).status === 0,

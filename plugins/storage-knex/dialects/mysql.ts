@@ -35,7 +35,7 @@ export function createMysqlDialect(): Dialect {
     columnType,
 
     tableSuffix() {
-      return ' engine=InnoDB row_format=dynamic default character set utf8mb4 collate utf8mb4_bin';
+      return ' collate utf8mb4_bin engine=InnoDB row_format=dynamic';
     },
 
     createIndex(knex, index) {
@@ -369,6 +369,7 @@ const LOST = new Set([
 
 /** Tells the kinds of failures apart, by MySQL's numbers and the system's codes. */
 export function classifyMysqlError(error: unknown): MysqlFailure {
+  if (error instanceof MemoryError) return 'other';
   const { errno, code, fatal, message } = asNative(error);
   if (errno === LOCK_WAIT) return 'locked';
   if (CONFLICTS.has(errno)) return 'conflict';
@@ -392,6 +393,11 @@ const MISTAKES: Readonly<Record<number, string>> = {
   1142: 'The user of the database lacks a privilege that the service needs.',
   1698: 'The database refuses the user or the password.',
 };
+
+/** Whether only the operator can mend it: what was given, or what the database allows. */
+export function isMysqlMistake(error: unknown): boolean {
+  return asNative(error).errno in MISTAKES;
+}
 
 /** The one place where MySQL's own errors become the service's. */
 export function translateMysqlError(error: unknown): MemoryError {

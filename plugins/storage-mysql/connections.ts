@@ -1,0 +1,191 @@
+import type { Pool, PoolConnection } from 'mysql2';
+import { createPool } from 'mysql2';
+import { MemoryError } from '../../core/errors.ts';
+import type { Executor, Row, SqlValue } from '../storage-knex/dialect.ts';
+import { classifyMysqlError, toMysqlStatement } from '../storage-knex/dialects/mysql.ts';
+import type { MysqlSettings } from './options.ts';
+
+/** Prepared statements that one connection keeps: more than the stores have texts. */
+const KEPT_STATEMENTS = 300;
+
+/** One connection, as one caller has it. */
+export interface Session extends Executor {
+  /** A statement that is not prepared: of transactions and settings. */
+  command(sql: string): Promise<void>;
+}
+
+/** How many connections there are, and what is said to each before it is used. */
+export interface ConnectionsOptions {
+  limit: number;
+  setup: readonly string[];
+}
+
+/**
+ * mysql2's pool with prepared statements. A connection that is lost, takes too long, or leads to a
+ * server that has become read-only is dropped, and the pool makes another one: after a failover it
+ * leads to the server that took over. Errors come as mysql2 threw them.
+ */
+export class Connections {
+  private readonly pool: Pool;
+  private readonly timeoutMs: number;
+  private readonly setup: readonly string[];
+  private readonly prepared = new WeakSet<PoolConnection>();
+  private readonly underWay = new Set<Promise<unknown>>();
+  private isClosed = false;
+
+  constructor({ server, statementTimeoutMs }: MysqlSettings, { limit, setup }: ConnectionsOptions) {
+    this.timeoutMs = statementTimeoutMs;
+    this.setup = setup;
+    this.pool = createPool({
+      ...toConnectionOptions(server),
+      connectionLimit: limit,
+      maxPreparedStatements: KEPT_STATEMENTS,
+      connectTimeout: Math.min(statementTimeoutMs, 5_000),
+    });
+  }
+
+  /**
+   * Lends a connection. `behind` is what is done with it after the answer, before someone else gets
+   * it.
+   */
+  use<T>(
+    run: (session: Session) => Promise<T>,
+    behind?: (session: Session) => Promise<void>,
+  ): Promise<T> {
+    if (this.isClosed) return Promise.reject(new MemoryError('SHUTTING_DOWN'));
+    return new Promise<T>((resolve, reject) => {
+      const work = this.lend(run, behind, resolve, reject);
+      this.underWay.add(work);
+      void work.finally(() => this.underWay.delete(work));
+    });
+  }
+
+  /** Waits for what is under way, then closes every connection. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    while (this.underWay.size > 0) await Promise.all(this.underWay);
+    await new Promise<void>((resolve) => this.pool.end(() => resolve()));
+  }
+
+  private async lend<T>(
+    run: (session: Session) => Promise<T>,
+    behind: ((session: Session) => Promise<void>) | undefined,
+    resolve: (value: T) => void,
+    reject: (error: unknown) => void,
+  ): Promise<void> {
+    let connection: PoolConnection;
+    try {
+      connection = await this.acquire();
+    } catch (error) {
+      reject(error);
+      return;
+    }
+    const session = new PooledSession(connection, this.timeoutMs);
+    try {
+      if (!this.prepared.has(connection)) {
+        connection.on('error', ignore);
+        for (const sql of this.setup) await session.command(sql);
+        this.prepared.add(connection);
+      }
+      resolve(await run(session));
+    } catch (error) {
+      reject(error);
+    }
+    try {
+      if (!session.isBroken) await behind?.(session);
+    } catch {
+      // The caller has its answer; what is wrong with the connection shows below.
+    }
+    if (session.isBroken) connection.destroy();
+    else connection.release();
+  }
+
+  private acquire(): Promise<PoolConnection> {
+    return new Promise((resolve, reject) => {
+      let isLate = false;
+      const timer = setTimeout(() => {
+        isLate = true;
+        reject(timedOut('No connection to the database was free in time.'));
+      }, this.timeoutMs);
+      this.pool.getConnection((error, connection) => {
+        clearTimeout(timer);
+        if (isLate) connection?.release();
+        else if (error === null) resolve(connection);
+        else reject(error);
+      });
+    });
+  }
+}
+
+/** What mysql2 connects with, in the pool and for Knex. */
+export function toConnectionOptions({ ssl, socketPath, ...server }: MysqlSettings['server']) {
+  return {
+    ...server,
+    ...(ssl === undefined ? {} : { ssl }),
+    ...(socketPath === undefined ? {} : { socketPath }),
+    charset: 'utf8mb4_bin',
+    enableKeepAlive: true,
+    keepAliveInitialDelay: 10_000,
+    // No statement carries another one.
+    multipleStatements: false,
+  };
+}
+
+function ignore(): void {
+  // It is told to whoever has a statement under way; without a listener it would end the process.
+}
+
+class PooledSession implements Session {
+  /** Whether the connection is of no more use. */
+  isBroken = false;
+  private readonly connection: PoolConnection;
+  private readonly timeoutMs: number;
+
+  constructor(connection: PoolConnection, timeoutMs: number) {
+    this.connection = connection;
+    this.timeoutMs = timeoutMs;
+  }
+
+  async all(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
+    return (await this.execute(sql, parameters)) as Row[];
+  }
+
+  async run(sql: string, parameters: readonly SqlValue[]): Promise<number> {
+    return ((await this.execute(sql, parameters)) as { affectedRows: number }).affectedRows;
+  }
+
+  async command(sql: string): Promise<void> {
+    await this.send((done) => void this.connection.query(sql, done));
+  }
+
+  private execute(sql: string, parameters: readonly SqlValue[]): Promise<unknown> {
+    const text = toMysqlStatement(sql);
+    return this.send((done) => void this.connection.execute(text, [...parameters], done));
+  }
+
+  private send(
+    start: (done: (error: Error | null, result: unknown) => void) => void,
+  ): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error) => {
+        clearTimeout(timer);
+        const failure = classifyMysqlError(error);
+        if (failure === 'lost' || failure === 'read-only') this.isBroken = true;
+        reject(error);
+      };
+      const timer = setTimeout(() => {
+        this.connection.destroy();
+        fail(timedOut('The database took too long over a statement.'));
+      }, this.timeoutMs);
+      start((error, result) => {
+        if (error !== null) return fail(error);
+        clearTimeout(timer);
+        resolve(result);
+      });
+    });
+  }
+}
+
+function timedOut(message: string): Error {
+  return Object.assign(new Error(message), { code: 'ETIMEDOUT' });
+}

@@ -1,0 +1,20 @@
+import type { Storage } from '../../core/contracts/storage.ts';
+import { createStorage } from '../storage-knex/storage.ts';
+import { MysqlDatabase } from './mysql-database.ts';
+import type { MysqlOptions } from './options.ts';
+import { parseMysqlOptions } from './options.ts';
+
+export type { MysqlOptions, TlsMode } from './options.ts';
+
+/**
+ * Memory in a MySQL or MariaDB that several instances of the service share: MySQL from 8.0.19,
+ * MariaDB from 10.6, and Galera clusters of it. Throws `INVALID_REQUEST` for options that are wrong.
+ *
+ * @example
+ * createMemoryService({
+ *   storage: mysql({ url: 'mysql://memory:secret@db.internal/memory?ssl-mode=verify-identity' }),
+ * });
+ */
+export function mysql(options: MysqlOptions): Storage {
+  return createStorage(new MysqlDatabase(parseMysqlOptions(options)));
+}

@@ -1,0 +1,282 @@
+import { createRequire } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Knex } from 'knex';
+import type {
+  Changes,
+  Current,
+  Decision,
+  MutateRequest,
+  StorageDescription,
+  StorageOptions,
+} from '../../core/contracts/storage.ts';
+import { MemoryError } from '../../core/errors.ts';
+import type { Database } from '../storage-knex/database.ts';
+import type { Executor } from '../storage-knex/dialect.ts';
+import {
+  classifyMysqlError,
+  createMysqlDialect,
+  isMysqlMistake,
+  translateMysqlError,
+} from '../storage-knex/dialects/mysql.ts';
+import { IdSkewKeeper } from '../storage-knex/id-skew.ts';
+import { SCHEMA_VERSION } from '../storage-knex/migrate.ts';
+import { applyMutations, checkMutateRequest } from '../storage-knex/mutation.ts';
+import { createAbsentRows } from '../storage-knex/overlay.ts';
+import { Connections } from './connections.ts';
+import { connectKnex } from './knex.ts';
+import type { MysqlSettings } from './options.ts';
+import { areWritten } from './recall.ts';
+import { migrateDatabase } from './schema.ts';
+import type { ServerFacts } from './server.ts';
+import { SQL_MODE, checkServer } from './server.ts';
+import { type TransactionOptions, runTransaction } from './transactions.ts';
+
+/** Connections of the admin's lists. */
+const LIST_CONNECTIONS = 2;
+/** How long the start sleeps before it tries to reach the database again. */
+const START_WAIT_MS = 250;
+
+/** MySQL or MariaDB as the stores of storage-knex see it. */
+export class MysqlDatabase implements Database {
+  readonly name = 'mysql';
+  readonly dialect = createMysqlDialect();
+  readonly groupedReads: number;
+  private readonly settings: MysqlSettings;
+  private readonly skew = new IdSkewKeeper();
+  private readonly underWay = new Set<Promise<unknown>>();
+  private opened: Opened | null = null;
+  private isClosed = false;
+
+  constructor(settings: MysqlSettings) {
+    this.settings = settings;
+    // Half of them at most: the other half is left to writes.
+    this.groupedReads = Math.max(1, Math.floor(settings.connections / 2));
+  }
+
+  async init({ log }: StorageOptions): Promise<void> {
+    if (this.opened !== null || this.isClosed) {
+      throw new MemoryError('INTERNAL', 'A storage is opened once.');
+    }
+    try {
+      this.opened = await this.open(log);
+    } catch (error) {
+      throw translateMysqlError(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    const { opened } = this;
+    if (opened === null) return;
+    await Promise.allSettled(this.underWay);
+    await opened.snapshots.close();
+    await opened.agents.close();
+    await (await opened.knex)?.destroy();
+  }
+
+  async describe(): Promise<StorageDescription> {
+    const { facts, wsrepSyncWait } = this.live();
+    const { connections, lockTimeoutMs, tls } = this.settings;
+    return await Promise.resolve({
+      name: this.name,
+      driver: driverName(),
+      version: facts.version,
+      schemaVersion: SCHEMA_VERSION,
+      settings: {
+        connections,
+        isolation: 'read-committed',
+        lockTimeoutMs,
+        tls,
+        ...(wsrepSyncWait === null ? {} : { wsrepSyncWait }),
+      },
+    });
+  }
+
+  async read<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
+    const { agents } = this.live();
+    return await this.track(twice(() => agents.use(run)));
+  }
+
+  async snapshot<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
+    const { snapshots } = this.live();
+    // The first statement began it, on the newest state.
+    return await this.track(
+      twice(() => snapshots.use(run, (session) => session.command('commit'))),
+    );
+  }
+
+  async write<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
+    return await this.transact({ run, replaysDuplicates: true });
+  }
+
+  async mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R> {
+    checkMutateRequest(request);
+    let decision: { result: R; changes: Changes } | null = null;
+    const mutation = {
+      request,
+      decide: (current: Current) => {
+        const decided = decide(current);
+        decision = decided;
+        return decided;
+      },
+    };
+    return await this.transact<R>({
+      run: async (executor) => {
+        const [outcome] = await applyMutations(executor, this.dialect, this.skew, [mutation]);
+        if (outcome === undefined) throw new MemoryError('INTERNAL');
+        if (outcome.status === 'rejected') throw outcome.error;
+        return outcome.result as R;
+      },
+      recall: async (executor) => {
+        if (decision === null) return null;
+        const { result, changes } = decision;
+        const isWritten = await areWritten(executor, this.dialect, request, changes);
+        if (isWritten === null) throw new MemoryError('STORAGE_UNAVAILABLE');
+        return isWritten ? { result } : null;
+      },
+      create: (executor, rows) => createAbsentRows(executor, this.dialect, rows),
+    });
+  }
+
+  async list<T>(run: (knex: Knex) => Promise<T>): Promise<T> {
+    const opened = this.live();
+    opened.knex ??= connectKnex(this.settings, {
+      connections: LIST_CONNECTIONS,
+      setup: setupOf(this.settings, opened.wsrepSyncWait, 'lists'),
+    });
+    const knex = await opened.knex;
+    return await this.track(twice(() => run(knex)));
+  }
+
+  private async transact<T>(options: TransactionOptions<T>): Promise<T> {
+    const { agents } = this.live();
+    return await this.track(runTransaction(agents, options, this.settings));
+  }
+
+  /** The close waits for it, with all its replays. */
+  private track<T>(work: Promise<T>): Promise<T> {
+    this.underWay.add(work);
+    const done = () => void this.underWay.delete(work);
+    work.then(done, done);
+    return work;
+  }
+
+  private live(): Opened {
+    if (this.isClosed) throw new MemoryError('SHUTTING_DOWN');
+    if (this.opened === null) throw new MemoryError('STORAGE_UNAVAILABLE', 'Not opened yet.');
+    return this.opened;
+  }
+
+  private async open(log: StorageOptions['log']): Promise<Opened> {
+    const { settings, dialect } = this;
+    const facts = await this.askServer(log);
+    const wsrepSyncWait = settings.wsrepSyncWait ?? (facts.isGalera ? 1 : 0);
+    const setup = (kind: SessionKind) =>
+      setupOf(settings, facts.isGalera ? wsrepSyncWait : null, kind);
+    const agents = new Connections(settings, {
+      limit: settings.connections,
+      setup: setup('agents'),
+    });
+    try {
+      await migrateDatabase({
+        connections: agents,
+        openKnex: () => connectKnex(settings, { connections: 1, setup: setup('agents') }),
+        dialect,
+        lockTimeoutMs: settings.lockTimeoutMs,
+        log,
+      });
+    } catch (error) {
+      await agents.close();
+      throw error;
+    }
+    const limit = Math.max(2, Math.ceil(settings.connections / 2));
+    return {
+      facts,
+      wsrepSyncWait: facts.isGalera ? wsrepSyncWait : null,
+      agents,
+      snapshots: new Connections(settings, { limit, setup: setup('snapshots') }),
+      knex: null,
+    };
+  }
+
+  /** Waits for a database that is not up yet: in a container it often starts beside the service. */
+  private async askServer(log: StorageOptions['log']): Promise<ServerFacts> {
+    const { settings } = this;
+    const connections = new Connections(settings, {
+      limit: 1,
+      setup: setupOf(settings, null, 'agents'),
+    });
+    const end = performance.now() + settings.startTimeoutMs;
+    try {
+      for (let attempt = 0; ; attempt += 1) {
+        try {
+          return await connections.use(checkServer);
+        } catch (error) {
+          const isDown = classifyMysqlError(error) === 'lost' && !isMysqlMistake(error);
+          if (!isDown || performance.now() >= end) throw error;
+          if (attempt === 0) log.warn({}, 'the database can not be reached yet: waiting for it');
+        }
+        await sleep(START_WAIT_MS);
+      }
+    } finally {
+      await connections.close();
+    }
+  }
+}
+
+interface Opened {
+  facts: ServerFacts;
+  wsrepSyncWait: number | null;
+  /** Reads and writes of tool calls. */
+  agents: Connections;
+  /** Connections that can't write, and see one state from their first statement to the commit. */
+  snapshots: Connections;
+  knex: Promise<Knex> | null;
+}
+
+type SessionKind = 'agents' | 'snapshots' | 'lists';
+
+const ISOLATION: Record<SessionKind, string> = {
+  agents: 'read committed, read write',
+  snapshots: 'repeatable read, read only',
+  lists: 'read committed, read only',
+};
+
+function setupOf(
+  { lockTimeoutMs }: MysqlSettings,
+  wsrepSyncWait: number | null,
+  kind: SessionKind,
+): string[] {
+  const variables = [
+    `sql_mode = '${SQL_MODE}'`,
+    `innodb_lock_wait_timeout = ${Math.ceil(lockTimeoutMs / 1_000)}`,
+    `autocommit = ${kind === 'snapshots' ? 0 : 1}`,
+    ...(wsrepSyncWait === null ? [] : [`wsrep_sync_wait = ${wsrepSyncWait}`]),
+  ];
+  return [
+    'set names utf8mb4 collate utf8mb4_bin',
+    `set session transaction isolation level ${ISOLATION[kind]}`,
+    `set session ${variables.join(', ')}`,
+  ];
+}
+
+/** What reads nothing but the database is asked again where the connection was lost under way. */
+async function twice<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (classifyMysqlError(error) !== 'lost') throw translateMysqlError(error);
+  }
+  try {
+    return await read();
+  } catch (error) {
+    throw translateMysqlError(error);
+  }
+}
+
+function driverName(): string {
+  const require = createRequire(import.meta.url);
+  const { version } = require('mysql2/package.json') as { version: string };
+  return `mysql2 ${version}`;
+}

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Knex } from 'knex';
+import type { LeaseStore, StorageOptions } from '../../core/contracts/storage.ts';
+import type { Dialect } from '../storage-knex/dialect.ts';
+import { createLeaseStore } from '../storage-knex/leases.ts';
+import {
+  SCHEMA_VERSION,
+  SCHEMA_VERSION_KEY,
+  assertKnownSchema,
+  createTable,
+  migrate,
+} from '../storage-knex/migrate.ts';
+import { toText } from '../storage-knex/rows.ts';
+import { tableOf } from '../storage-knex/tables.ts';
+import type { Connections } from './connections.ts';
+import { runTransaction } from './transactions.ts';
+
+/** The lease of the one that migrates; Galera has no GET_LOCK. */
+const LEASE = 'schema';
+/** How long after its last sign of life another one takes over. */
+const LEASE_MS = 15_000;
+/** How long those that wait for it sleep. */
+const LOOK_MS = 100;
+
+const NO_SUCH_TABLE = 1146;
+/** A table, or an index, that another one made between the look and the statement. */
+const EXISTS = [1050, 1061];
+
+/** What a migration works with. */
+export interface MigrationOptions {
+  connections: Connections;
+  /** Connects Knex, once it is known that something is to be done. */
+  openKnex: () => Promise<Knex>;
+  dialect: Dialect;
+  lockTimeoutMs: number;
+  log: StorageOptions['log'];
+}
+
+/**
+ * Brings the schema to the newest version. Of several instances that start at once one does it,
+ * under a lease with a heartbeat, and the others wait until it is done, or until it has died: each
+ * step can be repeated, so the next one goes on where it ended. Throws `STORAGE_UNAVAILABLE` for a
+ * schema of a later version.
+ */
+export async function migrateDatabase(options: MigrationOptions): Promise<void> {
+  let knex: Knex | null = null;
+  let hasWaited = false;
+  try {
+    for (;;) {
+      const from = await readSchemaVersion(options.connections);
+      assertKnownSchema(from);
+      if (from === SCHEMA_VERSION) return;
+      knex ??= await options.openKnex();
+      const leases = await openLeases(knex, options);
+      const fence = await leases.claim(LEASE, randomUUID(), LEASE_MS);
+      if (fence === null) {
+        if (!hasWaited) options.log.info({}, 'another instance changes the schema');
+        hasWaited = true;
+        await sleep(LOOK_MS);
+        continue;
+      }
+      await migrateUnderLease(knex, leases, fence, options);
+    }
+  } finally {
+    await knex?.destroy();
+  }
+}
+
+async function migrateUnderLease(
+  knex: Knex,
+  leases: LeaseStore,
+  fence: number,
+  { connections, dialect, log }: MigrationOptions,
+): Promise<void> {
+  const heartbeat = setInterval(() => {
+    // When it fails, the look before the next step tells.
+    leases.renew(LEASE, fence, LEASE_MS).catch(() => undefined);
+  }, LEASE_MS / 3);
+  try {
+    // Read again: someone may have been at work until the lease was free.
+    const from = await readSchemaVersion(connections);
+    if (from >= SCHEMA_VERSION) return;
+    log.info({ from, to: SCHEMA_VERSION }, 'changing the schema of the database');
+    await migrate(knex, dialect, from, undefined, async () => {
+      if (!(await leases.renew(LEASE, fence, LEASE_MS))) throw new LeaseLost();
+    });
+  } catch (error) {
+    // Someone else took over while this process stood still: what is left is found out anew.
+    if (error instanceof LeaseLost || EXISTS.includes(numberOf(error))) return;
+    throw error;
+  } finally {
+    clearInterval(heartbeat);
+    await leases.release(LEASE, fence);
+  }
+}
+
+class LeaseLost extends Error {}
+
+/** The table of leases stands before all others; the migration that makes it leaves it as it is. */
+async function openLeases(
+  knex: Knex,
+  { connections, dialect, lockTimeoutMs }: MigrationOptions,
+): Promise<LeaseStore> {
+  const statement = createTable(knex, dialect, tableOf('svc_lease'));
+  await knex.raw(statement.replace(/^create table /, 'create table if not exists '));
+  return createLeaseStore({
+    dialect,
+    write: (run) => runTransaction(connections, { run }, { lockTimeoutMs }),
+  });
+}
+
+async function readSchemaVersion(connections: Connections): Promise<number> {
+  try {
+    const [row] = await connections.use((session) =>
+      session.all('select value from svc_meta where `key` = ?', [SCHEMA_VERSION_KEY]),
+    );
+    return row === undefined ? 0 : Number(toText(row['value']));
+  } catch (error) {
+    if (numberOf(error) === NO_SUCH_TABLE) return 0;
+    throw error;
+  }
+}
+
+function numberOf(error: unknown): number {
+  const { errno } = (error ?? {}) as { errno?: unknown };
+  return typeof errno === 'number' ? errno : 0;
+}

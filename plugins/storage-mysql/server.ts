@@ -1,0 +1,83 @@
+import { MemoryError } from '../../core/errors.ts';
+import { toText } from '../storage-knex/rows.ts';
+import type { Session } from './connections.ts';
+
+/** What begins a session: the server's own defaults may be any. */
+export const SQL_MODE =
+  'STRICT_ALL_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+
+/** The oldest servers with `json_table` and with atomic statements that change the schema. */
+const OLDEST = { MariaDB: [10, 6, 0], MySQL: [8, 0, 19] } as const;
+
+/** Bytes that the server has to take in one message: a large file, and what goes with it. */
+const LEAST_PACKET_BYTES = 4 * 1024 * 1024;
+
+/** The server as it answered at the start. */
+export interface ServerFacts {
+  /** As the server says it: `10.11.6-MariaDB`. */
+  version: string;
+  /** Whether it is a node of a Galera cluster. */
+  isGalera: boolean;
+}
+
+/**
+ * Asks a server what it is, and refuses one that would lose or change what is written: too old, not
+ * MySQL, not strict, another character set, too small messages. Throws `STORAGE_UNAVAILABLE`.
+ */
+export async function checkServer(session: Session): Promise<ServerFacts> {
+  const [row = {}] = await session.all(
+    'select version() as version, @@session.sql_mode as mode,' +
+      ' @@session.character_set_client as client, @@session.character_set_connection as connection,' +
+      ' @@max_allowed_packet as packet_bytes',
+    [],
+  );
+  const version = toText(row['version']);
+  assertSupportedServer(version);
+  const modes = toText(row['mode']).split(',');
+  const missing = SQL_MODE.split(',').find((mode) => !modes.includes(mode));
+  if (missing !== undefined) {
+    throw refused(`The database keeps to no sql_mode with ${missing}: a proxy may have lost it.`);
+  }
+  for (const name of ['client', 'connection']) {
+    const found = toText(row[name]);
+    if (found === 'utf8mb4') continue;
+    throw refused(
+      `The database talks ${found}, not utf8mb4: its init_connect may have changed it.`,
+    );
+  }
+  if (Number(row['packet_bytes']) < LEAST_PACKET_BYTES) {
+    throw refused(
+      `The database takes messages of ${Number(row['packet_bytes'])} bytes: set max_allowed_packet to ${LEAST_PACKET_BYTES} or more.`,
+    );
+  }
+  const [engine] = await session.all(
+    "select support from information_schema.engines where engine = 'InnoDB'",
+    [],
+  );
+  if (!/^(?:YES|DEFAULT)$/.test(toText(engine?.['support'] ?? ''))) {
+    throw refused('The database has no InnoDB, and without it no transactions.');
+  }
+  const [wsrep] = await session.all("show global variables like 'wsrep_on'", []);
+  return { version, isGalera: wsrep !== undefined && toText(wsrep['Value']) === 'ON' };
+}
+
+/** Refuses a server by its version. Throws `STORAGE_UNAVAILABLE`. */
+export function assertSupportedServer(version: string): void {
+  // Some proxies and old clients see a MariaDB begin with 5.5.5-.
+  const known = /^(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)/.exec(version);
+  if (known === null || /TiDB/i.test(version)) {
+    throw refused(`The database is ${version}: MariaDB from 10.6 or MySQL from 8.0.19 is needed.`);
+  }
+  const product = /mariadb/i.test(version) ? 'MariaDB' : 'MySQL';
+  for (const [place, least] of OLDEST[product].entries()) {
+    const part = Number(known[place + 1]);
+    if (part > least) return;
+    if (part < least) {
+      throw refused(`${product} ${version} is too old: ${OLDEST[product].join('.')} is needed.`);
+    }
+  }
+}
+
+function refused(message: string): MemoryError {
+  return new MemoryError('STORAGE_UNAVAILABLE', message, { retryAfterSeconds: 60 });
+}

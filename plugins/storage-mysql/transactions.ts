@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Executor } from '../storage-knex/dialect.ts';
+import { classifyMysqlError, translateMysqlError } from '../storage-knex/dialects/mysql.ts';
+import { AbsentRows } from '../storage-knex/overlay.ts';
+import type { Connections, Session } from './connections.ts';
+
+/** How often a transaction runs again at most. */
+const REPLAYS = 5;
+/** Steps of the wait before it does, milliseconds: doubled each time, and any part of it is taken. */
+const CONFLICT_WAIT_MS = 4;
+const LOST_WAIT_MS = 50;
+/** How long a database that can't be reached, or takes no writes, is tried again. */
+const LOST_MS = 5_000;
+/** "Duplicate entry". */
+const DUPLICATE = 1062;
+
+/** One transaction. */
+export interface TransactionOptions<T> {
+  /** It may be called again: it changes nothing but the database. */
+  run: (executor: Executor) => Promise<T>;
+  /**
+   * Called when the answer to the COMMIT was lost, in a transaction of its own: what `run` gave if
+   * it is written after all, `null` if it is not. Absent where nobody can tell.
+   */
+  recall?: (executor: Executor) => Promise<{ result: T } | null>;
+  /** Makes the rows that `run` has to lock and did not find. */
+  create?: (executor: Executor, rows: AbsentRows) => Promise<void>;
+  /** A row that someone else made meanwhile is met at the second time. */
+  replaysDuplicates?: boolean;
+}
+
+/**
+ * Runs a transaction to its end, from the beginning again where another one was in the way
+ * (deadlock, lock wait, a certification that failed), where the connection was lost or the server
+ * had become read-only: at most 5 times, after a wait of random length. Throws a `MemoryError`.
+ */
+export async function runTransaction<T>(
+  connections: Connections,
+  options: TransactionOptions<T>,
+  { lockTimeoutMs }: { lockTimeoutMs: number },
+): Promise<T> {
+  const start = performance.now();
+  let isUnknown = false;
+  for (let replays = 0; ; replays += 1) {
+    const attempt: (executor: Executor) => Promise<T> = isUnknown ? recalled(options) : options.run;
+    const outcome: Outcome<T> = await connections
+      .use((session) => runOnce(session, attempt))
+      .catch((error: unknown) => ({ status: 'failed', error, isUnknown: false }));
+    if (outcome.status === 'done') return outcome.result;
+    const { error } = outcome;
+    isUnknown ||= outcome.isUnknown;
+    if (isUnknown && options.recall === undefined) throw translateMysqlError(error);
+    const waited = performance.now() - start;
+    if (replays === REPLAYS || !isWorthReplaying(error, options, waited, lockTimeoutMs)) {
+      throw translateMysqlError(error);
+    }
+    if (error instanceof AbsentRows) await createRows(connections, options, error);
+    else await sleep(Math.random() * stepOf(error) * 2 ** replays);
+  }
+}
+
+type Outcome<T> =
+  | { status: 'done'; result: T }
+  /** `isUnknown`: the COMMIT was sent, and whether it took place is not known. */
+  | { status: 'failed'; error: unknown; isUnknown: boolean };
+
+async function runOnce<T>(
+  session: Session,
+  run: (executor: Executor) => Promise<T>,
+): Promise<Outcome<T>> {
+  let result: T;
+  await session.command('start transaction');
+  try {
+    result = await run(session);
+  } catch (error) {
+    await session.command('rollback').catch(() => undefined);
+    return { status: 'failed', error, isUnknown: false };
+  }
+  try {
+    await session.command('commit');
+  } catch (error) {
+    const isRolledBack = classifyMysqlError(error) === 'conflict';
+    if (isRolledBack) await session.command('rollback').catch(() => undefined);
+    return { status: 'failed', error, isUnknown: !isRolledBack };
+  }
+  return { status: 'done', result };
+}
+
+function recalled<T>({ run, recall }: TransactionOptions<T>): TransactionOptions<T>['run'] {
+  return async (executor) => {
+    const found = (await recall?.(executor)) ?? null;
+    return found === null ? await run(executor) : found.result;
+  };
+}
+
+async function createRows<T>(
+  connections: Connections,
+  { create }: TransactionOptions<T>,
+  rows: AbsentRows,
+): Promise<void> {
+  try {
+    await connections.use(async (session) => create?.(session, rows));
+  } catch (error) {
+    // Others make the same rows: what is in the way now is there when the transaction runs again.
+    if (classifyMysqlError(error) !== 'conflict') throw translateMysqlError(error);
+  }
+}
+
+function isWorthReplaying<T>(
+  error: unknown,
+  { create, replaysDuplicates }: TransactionOptions<T>,
+  waitedMs: number,
+  lockTimeoutMs: number,
+): boolean {
+  if (error instanceof AbsentRows) return create !== undefined;
+  switch (classifyMysqlError(error)) {
+    case 'conflict':
+      return true;
+    case 'lost':
+    case 'read-only':
+      return waitedMs < LOST_MS;
+    case 'locked':
+      return waitedMs < lockTimeoutMs;
+    case 'full':
+      return false;
+    case 'other':
+      return replaysDuplicates === true && (error as { errno?: unknown }).errno === DUPLICATE;
+  }
+}
+
+function stepOf(error: unknown): number {
+  const failure = classifyMysqlError(error);
+  return failure === 'lost' || failure === 'read-only' ? LOST_WAIT_MS : CONFLICT_WAIT_MS;
+}
