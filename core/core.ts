@@ -13,6 +13,8 @@ import { createFiles, type Files } from './memory/files.ts';
 import { createFind } from './memory/find.ts';
 import { createIdSource } from './memory/ids.ts';
 import { createIndexer, type Indexer } from './memory/indexer.ts';
+import { createObservability, type Observability } from './memory/observability/observability.ts';
+import { createRollUp } from './memory/observability/rollups.ts';
 import { createReindex, type Reindex } from './memory/reindex.ts';
 import { createRetention } from './memory/retention.ts';
 import { createRevisions, type Revisions } from './memory/revisions.ts';
@@ -46,6 +48,7 @@ export interface Core {
   readonly revisions: Revisions;
   readonly accessLog: AccessLog;
   readonly traces: Traces;
+  readonly observability: Observability;
   readonly queue: WriteBehind;
   readonly indexer: Indexer;
   readonly reindex: Reindex;
@@ -97,7 +100,12 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   const ids = createIdSource(now);
   const exporters: TraceExporter[] = [...(config.exporters ?? [])];
   const pluginRoutes: RouteDefinition[] = [];
-  const queue = createWriteBehind({ store: storage.log, exporters, log });
+  const queue = createWriteBehind({
+    store: storage.log,
+    exporters,
+    log,
+    rollUp: createRollUp(ids.next()),
+  });
   const indexer = createIndexer({ store: storage.index, log });
   const files: Files = createFiles({
     storage,
@@ -232,6 +240,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     revisions,
     accessLog: createAccessLog(storage, queue),
     traces: createTraces(storage, queue, revisions),
+    observability: createObservability({ storage, queue, sla: settings.sla, now }),
     queue,
     indexer,
     reindex: createReindex({ storage, indexer, ids, log }),

@@ -194,11 +194,184 @@ export interface AdminTrace {
   calls: AdminToolCall[];
 }
 
+/** An event as lists and the live stream show it: the root, and its spans where they are asked for. */
+export interface AdminListedEvent extends AdminEvent {
+  spans?: AdminEvent[];
+}
+
+/** A call that failed or was slow, and which of the two. */
+export interface AdminFailure extends AdminEvent {
+  reasons: ('failed' | 'refused' | 'slow')[];
+}
+
+/** Whether the service keeps to its limits, and what is worst. */
+export interface SlaWatch {
+  state: 'ok' | 'watch' | 'breached';
+  reason: string;
+  limits: { p95Ms: number; errorRate: number };
+}
+
+/** The figures at the top of the dashboard. */
+export interface ObservabilitySummary {
+  since: string;
+  until: string;
+  calls: number;
+  /** 5xx, and what models, embeddings and storage failed with. */
+  failed: number;
+  /** 4xx: input that was not accepted. */
+  refused: number;
+  /** Failed calls as a share of all. */
+  errorRate: number;
+  /** Milliseconds; `null` without calls. Each is within `relativeError` of the exact one. */
+  latency: { p50: number | null; p95: number | null; p99: number | null; relativeError: number };
+  /** Users with calls. */
+  activeScopes: number;
+  /** Calls that went well, by what they did. */
+  reads: number;
+  writes: number;
+  finds: number;
+  /** `null` without writes. */
+  readWriteRatio: number | null;
+  sla: SlaWatch;
+}
+
+/** Tool calls of one bucket of time. */
+export interface ActivityPoint {
+  /** When the bucket begins. */
+  at: string;
+  calls: number;
+  failed: number;
+  refused: number;
+  reads: number;
+  writes: number;
+  finds: number;
+}
+
+/** Tool calls over time. */
+export interface ActivitySeries {
+  since: string;
+  until: string;
+  bucket: '1m' | '5m' | '1h' | '1d';
+  points: ActivityPoint[];
+}
+
+/** How long calls took over time, a line for each tool. */
+export interface LatencySeries {
+  since: string;
+  until: string;
+  bucket: '1m' | '5m' | '1h' | '1d';
+  relativeError: number;
+  tools: {
+    tool: string | null;
+    /** Buckets with calls alone. */
+    points: { at: string; calls: number; p50: number; p95: number; p99: number }[];
+  }[];
+}
+
+/** How often a file was touched. */
+export interface TopFile {
+  path: string;
+  userId: string | null;
+  accesses: number;
+  reads: number;
+  writes: number;
+  finds: number;
+  lastAt: string;
+}
+
+/** What the newest accesses of a range come to. */
+export interface CountedAccesses {
+  since: string;
+  until: string;
+  /** Accesses before this time were not counted any more; `null` when all were. */
+  countedFrom: string | null;
+}
+
+/** The files that were touched most. */
+export interface TopFiles extends CountedAccesses {
+  items: TopFile[];
+}
+
+/** What is there to see of the memory at work: who touches what, by which tool. */
+export interface Topology extends CountedAccesses {
+  nodes: TopologyNode[];
+  edges: { from: string; to: string; weight: number }[];
+  /** Nodes that were left out, the least used first. */
+  omitted: number;
+}
+
+/** A part of the topology. */
+export interface TopologyNode {
+  /** The kind and the name: `tool:memory_read`. */
+  id: string;
+  kind: 'scope' | 'actor' | 'tool' | 'file';
+  label: string;
+  weight: number;
+}
+
+/** Who was shown the content of a revision. */
+export interface Influence {
+  /** `null` where it is not kept any more. */
+  revision: AdminRevision | null;
+  items: AdminAccess[];
+  nextCursor: string | null;
+}
+
+/** What may be wrong with a user's memory. */
+export type HygieneKind =
+  | 'stale_catalog'
+  | 'missing_from_catalog'
+  | 'broken_link'
+  | 'duplicate_line'
+  | 'similar_line'
+  | 'contradiction'
+  | 'oversized'
+  | 'never_read'
+  | 'secret';
+
+/** One finding: where it is, and how to mend it. */
+export interface HygieneFinding {
+  kind: HygieneKind;
+  severity: 'low' | 'medium' | 'high';
+  message: string;
+  /** Lines count from 1. A whole file has none. */
+  places: { path: string; lines: number[] }[];
+  mend: string;
+}
+
+/** The findings in one user's memory. */
+export interface HygieneReport {
+  userId: string;
+  at: string;
+  /** Files that were looked at, and all that there are. */
+  filesChecked: number;
+  files: number;
+  counts: Partial<Record<HygieneKind, number>>;
+  findings: HygieneFinding[];
+  /** Findings beyond those that are listed. */
+  omitted: number;
+}
+
 /** A part of the service that may be configured, and how to where it is not. */
 export interface StatusPart {
   configured: boolean;
   name: string | null;
   hint: string | null;
+}
+
+/** How far the vectors of passages are. */
+export interface EmbeddingProgress {
+  /** `paused`: the embedder fails, and is left alone for a moment. */
+  state: 'starting' | 'embedding' | 'paused' | 'idle';
+  dimensions: number;
+  /** Files whose passages are still to be looked at, and texts that wait for their vector. */
+  filesWaiting: number;
+  textsWaiting: number;
+  /** By the instance that answers, since its start. */
+  textsEmbedded: number;
+  failures: number;
+  /** The reason of the last failure; `null` once it went well again. */
+  lastFailure: string | null;
 }
 
 /** The status of the service. */
@@ -210,7 +383,7 @@ export interface AdminStatus {
   uptimeMs: number;
   storage: StorageDescription;
   model: StatusPart;
-  embedder: StatusPart;
+  embedder: StatusPart & { progress: EmbeddingProgress | null };
   exporters: { configured: boolean; names: string[]; hint: string | null };
   scheduler: { configured: boolean; hint: string | null };
   toolsApi: { configured: boolean; hint: string | null };

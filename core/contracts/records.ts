@@ -240,3 +240,53 @@ export interface EventRecord extends SpanRecord {
   actor: string;
   spans: readonly SpanRecord[];
 }
+
+/** How long a bucket of a roll-up lasts. */
+export type RollupGrain = 'minute' | 'hour' | 'day';
+
+/** Which tool calls a roll-up counts. */
+export interface RollupKey {
+  grain: RollupGrain;
+  /** When the bucket begins, in UTC. */
+  bucket: number;
+  /** `null` for the calls of all scopes together. */
+  scope: ScopeKey | null;
+  /** `null` for calls of tools that there are not. */
+  tool: string | null;
+}
+
+/** What the tool calls of one bucket came to, as one instance of the service counted them. */
+export interface RollupRecord extends RollupKey {
+  /** UUIDv7 of the instance: each counts in rows of its own. */
+  instanceId: string;
+  calls: number;
+  /** Calls that failed, and calls whose input was refused. */
+  failed: number;
+  refused: number;
+  /** Calls that went well, by what they did. */
+  reads: number;
+  writes: number;
+  finds: number;
+  /** Packed by core: how long the calls took that were not refused. */
+  latency: Uint8Array;
+}
+
+/** A tool call in short, as roll-ups count it. */
+export interface CallRecord {
+  /** That of its event. */
+  id: string;
+  scope: ScopeKey;
+  tool: string | null;
+  status: 'ok' | 'error';
+  errorCode: string | null;
+  durationMs: number;
+}
+
+/** How often an actor touched a path by a tool. */
+export interface AccessCount extends FileKey {
+  actor: string;
+  tool: string | null;
+  action: AccessAction;
+  count: number;
+  lastAt: number;
+}

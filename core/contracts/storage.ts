@@ -1,8 +1,10 @@
 import type {
   AccessAction,
+  AccessCount,
   AccessOutcome,
   AccessRecord,
   AuditRecord,
+  CallRecord,
   EventRecord,
   FileContent,
   FileKey,
@@ -15,6 +17,8 @@ import type {
   RevisionAction,
   RevisionRecord,
   RevisionStep,
+  RollupGrain,
+  RollupRecord,
   ScopeKey,
   ScopeState,
   UserListing,
@@ -54,6 +58,8 @@ export interface Storage {
   readonly files: FileStore;
   readonly revisions: RevisionStore;
   readonly log: LogStore;
+  /** A driver may do without: then there is no dashboard. */
+  readonly observations?: ObservationStore;
   readonly audit: AuditStore;
   readonly config: ConfigStore;
   readonly leases: LeaseStore;
@@ -254,6 +260,8 @@ export interface AccessFilter {
   actor?: string | null;
   tool?: string | null;
   action?: AccessAction | null;
+  /** One of these. */
+  actions?: readonly AccessAction[] | null;
   outcome?: AccessOutcome | null;
   traceId?: string | null;
   runId?: string | null;
@@ -283,6 +291,82 @@ export interface LogBatch {
   isRepeated?: boolean;
   access: readonly AccessRecord[];
   events: readonly EventRecord[];
+  /** Keeps the roll-ups of the events that are written, in the same transaction. */
+  rollUp?: RollUp;
+}
+
+/** How events are counted. Both are synchronous and pure, as `decide` is. */
+export interface RollUp {
+  /** What these events add: one row a key, all of one instance. */
+  count(events: readonly EventRecord[]): readonly RollupRecord[];
+  /** The row that is kept, with what is added to it. */
+  merge(kept: RollupRecord, added: RollupRecord): RollupRecord;
+}
+
+/** Roll-ups whose buckets begin in a range of times. */
+export interface RollupFilter {
+  grain: RollupGrain;
+  /** `null` for the rows of all scopes together. */
+  scope: ScopeKey | null;
+  /** Absent means any. */
+  tool?: string | null;
+  /** Inclusive. */
+  since: number;
+  /** Exclusive. */
+  until: number;
+}
+
+/**
+ * Filters combine with AND; `null` or absent means any. The time of an event is the millisecond of
+ * its id: when it was recorded, at the end of the call.
+ */
+export interface EventFilter {
+  scope?: ScopeKey | null;
+  tool?: string | null;
+  kind?: EventRecord['kind'] | null;
+  status?: EventRecord['status'] | null;
+  actor?: string | null;
+  errorCodes?: readonly string[] | null;
+  /** Failed with another code than these, or without one. */
+  exceptErrorCodes?: readonly string[] | null;
+  /** Took at least so long. */
+  minDurationMs?: number | null;
+  /** Inclusive. */
+  since?: number | null;
+  /** Exclusive. */
+  until?: number | null;
+}
+
+/** A stretch of time whose calls are counted from roll-ups of a grain, or one by one (`null`). */
+export interface CountedRange {
+  grain: RollupGrain | null;
+  since: number;
+  until: number;
+}
+
+/** What operators see of the events and the access log: all of it for the admin alone. */
+export interface ObservationStore {
+  rollups(filter: RollupFilter): Promise<readonly RollupRecord[]>;
+  /** Removes at most `limit` roll-ups of a grain from before a time; how many. */
+  expireRollups(grain: RollupGrain, before: number, limit: number): Promise<number>;
+  /** How many scopes of users have calls in these ranges together. */
+  countScopes(ranges: readonly CountedRange[], tool: string | null): Promise<number>;
+  /** Tool calls in short, by id ascending, after `after`; at most `limit`. */
+  calls(
+    filter: Pick<EventFilter, 'scope' | 'tool'> & { since: number; until: number },
+    page: { after: string | null; limit: number },
+  ): Promise<readonly CallRecord[]>;
+  /** Events with their spans. The page key is `[id]`. */
+  listEvents(filter: EventFilter, page: PageRequest): Promise<PageResult<EventRecord>>;
+  /**
+   * Counts the accesses that went well, listings aside. At most the newest `limit` rows of the
+   * range are looked at (for a user: as many in shared memory): `from` is the time of the oldest
+   * of them where older ones were left out, else `null`.
+   */
+  countAccesses(
+    filter: Pick<AccessFilter, 'userId' | 'tool'> & { since: number; until: number },
+    limit: number,
+  ): Promise<{ counts: readonly AccessCount[]; from: number | null }>;
 }
 
 /** What operators changed. Rows are written with the changes, never by themselves. */

@@ -11,6 +11,15 @@ import { consoleRoutes } from './routes/console.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { filesRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
+import { observabilityActivityRoutes } from './routes/observability-activity.ts';
+import { observabilityEventsRoutes } from './routes/observability-events.ts';
+import { observabilityFailuresRoutes } from './routes/observability-failures.ts';
+import { observabilityHygieneRoutes } from './routes/observability-hygiene.ts';
+import { observabilityInfluenceRoutes } from './routes/observability-influence.ts';
+import { observabilityLatencyRoutes } from './routes/observability-latency.ts';
+import { observabilitySummaryRoutes } from './routes/observability-summary.ts';
+import { observabilityTopFilesRoutes } from './routes/observability-top-files.ts';
+import { observabilityTopologyRoutes } from './routes/observability-topology.ts';
 import { playgroundRoutes } from './routes/playground.ts';
 import { reindexRoutes } from './routes/reindex.ts';
 import { revisionsRoutes } from './routes/revisions.ts';
@@ -43,6 +52,15 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...revisionsRoutes(core),
     ...accessLogsRoutes(core),
     ...auditRoutes(core),
+    ...observabilitySummaryRoutes(core),
+    ...observabilityActivityRoutes(core),
+    ...observabilityLatencyRoutes(core),
+    ...observabilityTopologyRoutes(core),
+    ...observabilityTopFilesRoutes(core),
+    ...observabilityFailuresRoutes(core),
+    ...observabilityHygieneRoutes(core),
+    ...observabilityEventsRoutes(core),
+    ...observabilityInfluenceRoutes(core),
     ...tracesRoutes(core),
     ...playgroundRoutes(core),
     ...docsRoutes(docs, openApi),

@@ -263,7 +263,8 @@ function toOutcome(written: AdminWritten | undefined): {
   return { version: written.version, revisionId: written.revisionId };
 }
 
-function toAdminRevision(revision: RevisionRecord): AdminRevision {
+/** A revision in the form of the lists. */
+export function toAdminRevision(revision: RevisionRecord): AdminRevision {
   return {
     id: revision.id,
     path: toPhysicalPath(revision),

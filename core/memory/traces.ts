@@ -58,7 +58,7 @@ export function createTraces(storage: Storage, queue: WriteBehind, revisions: Re
 }
 
 /** A recorded call as events: the root, and its spans in the order in which they ended. */
-function toAdminEvents(event: EventRecord): { root: AdminEvent; spans: AdminEvent[] } {
+export function toAdminEvents(event: EventRecord): { root: AdminEvent; spans: AdminEvent[] } {
   const shared = {
     traceId: event.traceId,
     toolCallId: event.toolCallId,

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { AccessRecord, EventRecord } from '../contracts/records.ts';
 import type { Logger } from '../contracts/plugin.ts';
-import type { LogStore } from '../contracts/storage.ts';
+import type { LogStore, RollUp } from '../contracts/storage.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
 import { describeError } from '../describe-error.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
@@ -39,6 +39,10 @@ export function createWriteBehind(deps: {
   store: LogStore;
   exporters: readonly TraceExporter[];
   log: Logger;
+  /** Keeps the roll-ups of the events, in their transaction. */
+  rollUp?: RollUp;
+  /** Called with the events of a batch once they are written; it must not throw. */
+  onWritten?: (events: readonly EventRecord[]) => void;
 }): WriteBehind {
   let access: AccessRecord[] = [];
   let events: EventRecord[] = [];
@@ -75,6 +79,7 @@ export function createWriteBehind(deps: {
         access: access.slice(0, BATCH_ROWS),
         events: events.slice(0, BATCH_ROWS),
         isRepeated,
+        ...(deps.rollUp === undefined ? {} : { rollUp: deps.rollUp }),
       };
       try {
         await deps.store.append(batch);
@@ -94,6 +99,7 @@ export function createWriteBehind(deps: {
       written.access += batch.access.length;
       written.events += batch.events.length;
       for (const wake of [...waiters]) wake();
+      if (batch.events.length > 0) deps.onWritten?.(batch.events);
       exportEvents(batch.events);
       if (!isDue()) {
         // A small batch costs nearly as much as a full one, so the rest waits for more.

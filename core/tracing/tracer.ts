@@ -17,8 +17,11 @@ const SPAN_LIMIT = 128;
 
 /** What a root event says from its start. */
 export interface RootOptions {
-  /** The event's own id: UUIDv7. */
-  id: string;
+  /**
+   * Gives the event its id, at the end of the call: events sort by when they were recorded, so that
+   * who watches them has seen all before the last one.
+   */
+  ids: { next(): string };
   kind: 'tool' | 'dream.run';
   name: string;
   scope: ScopeKey;
@@ -74,7 +77,7 @@ export class RootTrace implements Trace {
     if (this.#event === null) {
       const options = this.#options;
       this.#event = {
-        id: options.id,
+        id: options.ids.next(),
         kind: options.kind,
         name: options.name,
         scope: options.scope,

@@ -57,6 +57,8 @@ export async function listAccess(
   if (typeof filter.actor === 'string') test('a.actor', filter.actor);
   if (typeof filter.tool === 'string') test('a.tool', filter.tool);
   if (typeof filter.action === 'string') test('a.action', filter.action);
+  const { actions } = filter;
+  if (Array.isArray(actions)) filters.push((query) => void query.whereIn('a.action', actions));
 
   const userId = filter.userId ?? null;
   if (userId !== null) filters.push((query) => isFor(query, userId));

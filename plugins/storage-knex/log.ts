@@ -8,6 +8,7 @@ import type { Dialect, Executor } from './dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
 import { leastIdBeyond, readIdSkew } from './id-skew.ts';
 import { parseIdBytes, toUuid } from './ids.ts';
+import { keepRollups } from './rollup.ts';
 import { insertRecords } from './row-sets.ts';
 import type { RowWriter } from './rows.ts';
 import {
@@ -93,6 +94,7 @@ async function appendBatch(
   }
   await insertRecords(executor, dialect, ACCESS_ROW, access);
   await insertRecords(executor, dialect, EVENT_ROW, events);
+  if (batch.rollUp !== undefined) await keepRollups(executor, dialect, batch.rollUp, events);
   await insertRecords(executor, dialect, STAT_ROW, countReads(access), {
     keys: ['scope_id', 'file_no'],
     add: ['reads'],
@@ -102,7 +104,8 @@ async function appendBatch(
   await skew.cover(
     executor,
     dialect,
-    events.map(({ id, startedAt }) => ({ id, at: startedAt })),
+    // An event is recorded at the end of its call.
+    events.map(({ id, startedAt, durationMs }) => ({ id, at: startedAt + durationMs })),
   );
 }
 

@@ -7,6 +7,7 @@ import { IdSkewKeeper } from './id-skew.ts';
 import { createIndexStore } from './index-store.ts';
 import { createLeaseStore } from './leases.ts';
 import { createLogStore } from './log.ts';
+import { createObservationStore } from './observations.ts';
 import { createRevisionStore } from './revisions.ts';
 
 /** The `Storage` contract on a database that Knex knows. */
@@ -25,6 +26,7 @@ export function createStorage(database: Database): Storage {
     files: createFileStore(database),
     revisions: createRevisionStore(database),
     log: createLogStore(database, skew),
+    observations: createObservationStore(database),
     audit: createAuditStore(database),
     config: createConfigStore(database, skew),
     leases: createLeaseStore(database),

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
+  AccessCount,
   AccessRecord,
   AuditRecord,
   EventRecord,
@@ -11,6 +12,7 @@ import type {
   IdempotencyRecord,
   NewRevision,
   RevisionRecord,
+  RollupRecord,
   ScopeKey,
   ScopeState,
 } from '../../core/contracts/records.ts';
@@ -29,6 +31,7 @@ import type {
   Storage,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
+import { toIdMs } from '../../core/memory/ids.ts';
 import { assertFileKey, assertScope, toPhysicalPath } from '../../core/memory/paths.ts';
 
 /**
@@ -46,6 +49,7 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
   let revisions: NewRevision[] = [];
   let access: AccessRecord[] = [];
   let events: EventRecord[] = [];
+  const rollups = new Map<string, RollupRecord>();
   const audit: AuditRecord[] = [];
   let last: Promise<unknown> = Promise.resolve();
 
@@ -291,6 +295,12 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
           await pause();
           access.push(...batch.access);
           events.push(...batch.events);
+          for (const row of batch.rollUp?.count(batch.events) ?? []) {
+            const { grain, bucket, scope, tool, instanceId } = row;
+            const key = JSON.stringify([grain, bucket, scope, tool, instanceId]);
+            const old = rollups.get(key);
+            rollups.set(key, old === undefined ? row : (batch.rollUp?.merge(old, row) ?? row));
+          }
           for (const row of batch.access) {
             if (row.outcome !== 'ok' || (row.action !== 'read' && row.action !== 'context'))
               continue;
@@ -319,6 +329,7 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
               'toolCallId',
               'revisionId',
             ]) &&
+            (!filter.actions || filter.actions.includes(row.action)) &&
             isWithin(row.at, filter),
         );
         return paginate(rows, page, ({ id }) => [id]);
@@ -338,6 +349,78 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
         events = events.filter((row) => !doomed.has(row));
         access = access.filter((row) => !doomed.has(row));
         return doomed.size;
+      },
+    },
+
+    observations: {
+      async rollups({ grain, scope, tool, since, until }) {
+        return [...rollups.values()].filter(
+          (row) =>
+            row.grain === grain &&
+            row.scope === scope &&
+            (typeof tool !== 'string' || row.tool === tool) &&
+            isWithin(row.bucket, { since, until }),
+        );
+      },
+      async expireRollups(grain, before, limit) {
+        const old = [...rollups].filter(([, row]) => row.grain === grain && row.bucket < before);
+        for (const [key] of old.slice(0, limit)) rollups.delete(key);
+        return Math.min(old.length, limit);
+      },
+      async countScopes(ranges, tool) {
+        const found = events.filter(
+          (event) =>
+            event.kind === 'tool' &&
+            event.scope !== 's' &&
+            (tool === null || event.tool === tool) &&
+            ranges.some((range) => isWithin(toIdMs(event.id), range)),
+        );
+        return new Set(found.map(({ scope }) => scope)).size;
+      },
+      async calls({ scope, tool, since, until }, { after, limit }) {
+        return events
+          .filter(
+            (event) =>
+              event.kind === 'tool' &&
+              (!scope || event.scope === scope) &&
+              (!tool || event.tool === tool) &&
+              isWithin(toIdMs(event.id), { since, until }) &&
+              (after === null || event.id > after),
+          )
+          .sort(byKey(({ id }) => [id]))
+          .slice(0, limit)
+          .map(({ id, scope: of, tool: by, status, errorCode, durationMs }) => ({
+            ...{ id, scope: of, tool: by, status, errorCode, durationMs },
+          }));
+      },
+      async listEvents(filter, page) {
+        const rows = events.filter(
+          (event) =>
+            matches(event, filter, ['scope', 'tool', 'kind', 'status', 'actor']) &&
+            (!filter.errorCodes || filter.errorCodes.includes(event.errorCode ?? '')) &&
+            !filter.exceptErrorCodes?.includes(event.errorCode ?? '') &&
+            event.durationMs >= (filter.minDurationMs ?? 0) &&
+            isWithin(toIdMs(event.id), filter),
+        );
+        return paginate(rows, page, ({ id }) => [id]);
+      },
+      async countAccesses({ userId, tool, since, until }) {
+        const counts = new Map<string, AccessCount>();
+        for (const row of access) {
+          if (row.outcome !== 'ok' || row.action === 'list') continue;
+          if (typeof userId === 'string' && row.userId !== userId) continue;
+          if (typeof tool === 'string' && row.tool !== tool) continue;
+          if (!isWithin(row.at, { since, until })) continue;
+          const { scope, path, actor, tool: by, action } = row;
+          const key = JSON.stringify([scope, path, actor, by, action]);
+          const old = counts.get(key);
+          counts.set(key, {
+            ...{ scope, path, actor, tool: by, action },
+            count: (old?.count ?? 0) + 1,
+            lastAt: Math.max(old?.lastAt ?? 0, row.at),
+          });
+        }
+        return { counts: [...counts.values()], from: null };
       },
     },
 

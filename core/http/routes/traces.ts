@@ -5,44 +5,44 @@ import { accessSchema } from './access-logs.ts';
 import { revisionSchema } from './revisions.ts';
 import { nullable, strict, timeSchema, userIdSchema } from './shapes.ts';
 
+/** The fields of an observation event. */
+export const eventFields = {
+  id: Type.String(),
+  traceId: Type.String(),
+  spanId: Type.String(),
+  parentSpanId: nullable(Type.String()),
+  toolCallId: Type.String(),
+  callerToolCallId: nullable(Type.String({ description: 'The framework’s own id of the call.' })),
+  kind: Type.Enum([
+    'tool',
+    'db.read',
+    'db.write',
+    'search.bm25',
+    'search.vector',
+    'search.hybrid',
+    'embedding',
+    'llm',
+    'revision.write',
+    'access_log.write',
+    'dream.run',
+  ]),
+  name: Type.String(),
+  userId: nullable(userIdSchema),
+  tool: nullable(Type.String()),
+  actor: Type.String(),
+  status: Type.Enum(['ok', 'error']),
+  errorCode: nullable(Type.String()),
+  startedAt: timeSchema,
+  durationMs: Type.Number({ minimum: 0 }),
+  attributes: Type.Record(
+    Type.String(),
+    Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
+    { description: 'Counts, sizes, versions, model names: never content.' },
+  ),
+};
+
 /** An observation event: the root of a call, or a span of it. */
-export const eventSchema = Type.Object(
-  {
-    id: Type.String(),
-    traceId: Type.String(),
-    spanId: Type.String(),
-    parentSpanId: nullable(Type.String()),
-    toolCallId: Type.String(),
-    callerToolCallId: nullable(Type.String({ description: 'The framework’s own id of the call.' })),
-    kind: Type.Enum([
-      'tool',
-      'db.read',
-      'db.write',
-      'search.bm25',
-      'search.vector',
-      'search.hybrid',
-      'embedding',
-      'llm',
-      'revision.write',
-      'access_log.write',
-      'dream.run',
-    ]),
-    name: Type.String(),
-    userId: nullable(userIdSchema),
-    tool: nullable(Type.String()),
-    actor: Type.String(),
-    status: Type.Enum(['ok', 'error']),
-    errorCode: nullable(Type.String()),
-    startedAt: timeSchema,
-    durationMs: Type.Number({ minimum: 0 }),
-    attributes: Type.Record(
-      Type.String(),
-      Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
-      { description: 'Counts, sizes, versions, model names: never content.' },
-    ),
-  },
-  strict,
-);
+export const eventSchema = Type.Object(eventFields, strict);
 
 const toolCallSchema = Type.Object(
   {

@@ -202,7 +202,7 @@ describe('a trace', () => {
 
   it('is bounded: of a call with very many phases the first 128 are kept', () => {
     const trace = new RootTrace({
-      id: 'id',
+      ids: { next: () => 'id' },
       kind: 'tool',
       name: 'execute_tool x',
       scope: 's',

@@ -1,0 +1,32 @@
+import Type from 'typebox';
+import { filterText, sinceQuery, timeSchema } from './shapes.ts';
+
+/** Parts of schemas that the routes of the dashboard share. */
+
+/** What narrows every answer of the dashboard. */
+export const rangeQuery = {
+  ...sinceQuery,
+  userId: filterText('Calls for this user.'),
+  tool: filterText('Calls of this tool.'),
+};
+
+/** The range that an answer is about. */
+export const rangeFields = {
+  since: timeSchema,
+  until: timeSchema,
+};
+
+export const bucketSchema = Type.Enum(['1m', '5m', '1h', '1d']);
+
+/** What the newest accesses of a range come to. */
+export const countedFields = {
+  ...rangeFields,
+  countedFrom: Type.Union([timeSchema, Type.Null()], {
+    description:
+      'Accesses before this time were not counted: one answer looks at 20,000 rows. null: all were.',
+  }),
+};
+
+export const relativeErrorSchema = Type.Number({
+  description: 'Each percentile is within this share of the exact one.',
+});

@@ -1,0 +1,113 @@
+import type { TopFile, TopFiles, Topology, TopologyNode } from '../../contracts/admin.ts';
+import type { AccessCount } from '../../contracts/records.ts';
+import type { ObservationStore } from '../../contracts/storage.ts';
+import { toPhysicalPath, toUserId } from '../paths.ts';
+import { toTime, toTimeOrNull } from '../time.ts';
+import type { Range } from './range.ts';
+
+/**
+ * Access rows that one answer looks at, the newest first, so that it takes less than 100 ms
+ * however long the log is; what was left out is said.
+ */
+const EXAMINED_ROWS = 20_000;
+/** Nodes of a picture that can still be read. */
+const NODES = { scope: 40, actor: 20, tool: 40, file: 60 } as const;
+
+/** The files that were touched most in a range, those of one user or all. */
+export async function readTopFiles(
+  store: ObservationStore,
+  range: Range,
+  limit: number,
+): Promise<TopFiles> {
+  const { counts, answer } = await countAccesses(store, range);
+  const files = new Map<string, { file: Omit<TopFile, 'lastAt'>; lastAt: number }>();
+  for (const row of counts) {
+    const path = toPhysicalPath(row);
+    let entry = files.get(path);
+    if (entry === undefined) {
+      const none = { accesses: 0, reads: 0, writes: 0, finds: 0 };
+      entry = { file: { path, userId: toUserId(row.scope), ...none }, lastAt: 0 };
+      files.set(path, entry);
+    }
+    entry.file.accesses += row.count;
+    entry.file[kindOf(row)] += row.count;
+    entry.lastAt = Math.max(entry.lastAt, row.lastAt);
+  }
+  const items = [...files.values()]
+    .sort(
+      (left, right) =>
+        right.file.accesses - left.file.accesses ||
+        right.lastAt - left.lastAt ||
+        (left.file.path < right.file.path ? -1 : 1),
+    )
+    .slice(0, limit)
+    .map(({ file, lastAt }) => ({ ...file, lastAt: toTime(lastAt) }));
+  return { ...answer, items };
+}
+
+/** Who touches what, by which tool: scopes have actors, actors call tools, tools touch files. */
+export async function readTopology(store: ObservationStore, range: Range): Promise<Topology> {
+  const { counts, answer } = await countAccesses(store, range);
+  const nodes = new Map<string, TopologyNode>();
+  const edges = new Map<string, Topology['edges'][number]>();
+  const addNode = (kind: TopologyNode['kind'], label: string, weight: number): string => {
+    const id = `${kind}:${label}`;
+    const node = nodes.get(id) ?? { id, kind, label, weight: 0 };
+    node.weight += weight;
+    nodes.set(id, node);
+    return id;
+  };
+  const addEdge = (from: string, to: string, weight: number): void => {
+    const key = JSON.stringify([from, to]);
+    const edge = edges.get(key) ?? { from, to, weight: 0 };
+    edge.weight += weight;
+    edges.set(key, edge);
+  };
+  for (const row of counts) {
+    const userId = toUserId(row.scope);
+    const scope = addNode('scope', userId === null ? 'shared' : `users/${userId}`, row.count);
+    const actor = addNode('actor', row.actor, row.count);
+    const file = addNode('file', toPhysicalPath(row), row.count);
+    addEdge(scope, actor, row.count);
+    if (row.tool === null) {
+      // An operator's write, or a plugin's: no tool stands between.
+      addEdge(actor, file, row.count);
+      continue;
+    }
+    const tool = addNode('tool', row.tool, row.count);
+    addEdge(actor, tool, row.count);
+    addEdge(tool, file, row.count);
+  }
+  const shown = (Object.keys(NODES) as TopologyNode['kind'][]).flatMap((kind) =>
+    [...nodes.values()]
+      .filter((node) => node.kind === kind)
+      .sort((left, right) => right.weight - left.weight || (left.id < right.id ? -1 : 1))
+      .slice(0, NODES[kind]),
+  );
+  const ids = new Set(shown.map(({ id }) => id));
+  return {
+    ...answer,
+    nodes: shown,
+    edges: [...edges.values()]
+      .filter(({ from, to }) => ids.has(from) && ids.has(to))
+      .sort((left, right) => right.weight - left.weight),
+    omitted: nodes.size - shown.length,
+  };
+}
+
+async function countAccesses(store: ObservationStore, range: Range) {
+  const { userId, tool, since, countUntil } = range;
+  const filter = { userId, tool, since, until: countUntil };
+  const { counts, from } = await store.countAccesses(filter, EXAMINED_ROWS);
+  const answer = {
+    since: toTime(since),
+    until: toTime(range.until),
+    countedFrom: toTimeOrNull(from),
+  };
+  return { counts, answer };
+}
+
+function kindOf({ action }: AccessCount): 'reads' | 'writes' | 'finds' {
+  if (action === 'write') return 'writes';
+  return action === 'find' ? 'finds' : 'reads';
+}

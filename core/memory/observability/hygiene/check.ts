@@ -1,0 +1,160 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { HygieneFinding, HygieneKind, HygieneReport } from '../../../contracts/admin.ts';
+import type { FileListing } from '../../../contracts/records.ts';
+import type { Storage } from '../../../contracts/storage.ts';
+import { MemoryError } from '../../../errors.ts';
+import { isExcludedFromDreams } from '../../dream-exclusion.ts';
+import {
+  parseUserId,
+  parseVirtualPath,
+  toPhysicalPath,
+  toScope,
+  toVirtualPath,
+} from '../../paths.ts';
+import { parseTimeOrNull, toTime } from '../../time.ts';
+import type { RangeQuery } from '../range.ts';
+import { findContradictions } from './fact-findings.ts';
+import { type Line, readLines } from './line.ts';
+import { findDuplicateLines, findSimilarLines } from './line-findings.ts';
+import { CATALOG, findBrokenLinks, findUnlisted, type Link, readLinks } from './link-findings.ts';
+import { findSecrets } from './secret-findings.ts';
+
+/** Files and bytes that one report looks at; what is beyond is said. */
+const LIMITS = { files: 2_000, bytes: 16 * 1024 * 1024 } as const;
+/** Findings that one report lists. */
+const FINDING_LIMIT = 500;
+/** A file that is larger fills a model's context by itself. */
+const OVERSIZED_BYTES = 32 * 1024;
+/** A file that is younger may still be read. */
+const UNREAD_MS = 7 * 24 * 60 * 60 * 1000;
+const PAGE = 500;
+
+/**
+ * Looks for what may be wrong with a user's memory, without a model. `since` and `until` narrow it
+ * to files that were written in that time. Reads leave no access row. Throws `INVALID_USER_ID`.
+ */
+export async function checkHygiene(
+  storage: Storage,
+  query: RangeQuery & { userId: string },
+  now: number,
+): Promise<HygieneReport> {
+  const user = parseUserId(query.userId);
+  const since = parseTimeOrNull(query.since, 'since') ?? -Infinity;
+  const until = parseTimeOrNull(query.until, 'until') ?? Infinity;
+  const listings = await listFiles(storage, query.userId);
+  const findings: HygieneFinding[] = [];
+  const lines: Line[] = [];
+  const links: Link[] = [];
+  let bytes = 0;
+  let filesChecked = 0;
+  const checked = new Set<string>();
+  const isInRange = ({ updatedAt }: FileListing) => updatedAt >= since && updatedAt < until;
+  for (const listing of listings.filter(isInRange)) {
+    bytes += listing.size;
+    if (filesChecked >= LIMITS.files || bytes > LIMITS.bytes) break;
+    const file = await storage.files.read(listing);
+    if (file === null) continue;
+    filesChecked += 1;
+    const path = toPhysicalPath(listing);
+    const virtualPath = toVirtualPath(listing);
+    checked.add(virtualPath);
+    findings.push(...findSecrets(path, file.content), ...findInFile(listing, now));
+    // Logs repeat themselves, and link to what was: that is what they are for.
+    if (!isExcludedFromDreams(listing.path)) {
+      lines.push(...readLines(path, file.content));
+      links.push(...readLinks(virtualPath, file.content));
+    }
+    // One report is no reason for tool calls to wait.
+    await nextTurn();
+  }
+  const toPhysical = (path: string) => toPhysicalPath(parseVirtualPath(path, user));
+  const existing = new Set(listings.map(toVirtualPath));
+  for (const path of await findShared(storage, links, user)) existing.add(path);
+  findings.push(...findBrokenLinks(links, (path) => existing.has(path), toPhysical));
+  const listable = listings
+    .filter(({ path }) => !isExcludedFromDreams(path))
+    .map(toVirtualPath)
+    .filter((path) => checked.has(path));
+  if (checked.has(CATALOG)) findings.push(...findUnlisted(links, listable, toPhysical));
+  for (const find of [findContradictions, findDuplicateLines, findSimilarLines]) {
+    await nextTurn();
+    findings.push(...find(lines));
+  }
+  return toReport(findings, { userId: query.userId, now, filesChecked, files: listings.length });
+}
+
+function toReport(
+  findings: readonly HygieneFinding[],
+  facts: { userId: string; now: number; filesChecked: number; files: number },
+): HygieneReport {
+  const { userId, now, filesChecked, files } = facts;
+  const counts: Partial<Record<HygieneKind, number>> = {};
+  for (const { kind } of findings) counts[kind] = (counts[kind] ?? 0) + 1;
+  const order = { high: 0, medium: 1, low: 2 } as const;
+  const listed = findings
+    .toSorted((one, other) => order[one.severity] - order[other.severity])
+    .slice(0, FINDING_LIMIT);
+  const omitted = findings.length - listed.length;
+  return { userId, at: toTime(now), filesChecked, files, counts, findings: listed, omitted };
+}
+
+/** What the file's own facts say. */
+function findInFile(file: FileListing, now: number): HygieneFinding[] {
+  const path = toPhysicalPath(file);
+  const findings: HygieneFinding[] = [];
+  const isLog = isExcludedFromDreams(file.path);
+  if (file.size > OVERSIZED_BYTES) {
+    findings.push({
+      kind: 'oversized',
+      severity: 'medium',
+      message: `The file has ${Math.round(file.size / 1024)} KB and ${file.lines} lines.`,
+      places: [{ path, lines: [] }],
+      mend: isLog
+        ? 'Begin a new log and keep what matters of the old one.'
+        : 'Split it by its headings into files that an agent can read one by one.',
+    });
+  }
+  const isOld = now - file.createdAt > UNREAD_MS;
+  if (file.reads === 0 && isOld && !isLog && toVirtualPath(file) !== CATALOG) {
+    findings.push({
+      kind: 'never_read',
+      severity: 'low',
+      message: `Written ${file.writes === 1 ? 'once' : `${file.writes} times`}, never read.`,
+      places: [{ path, lines: [] }],
+      mend: 'Link to it where agents begin, bring it together with a file that is read, or remove it.',
+    });
+  }
+  return findings;
+}
+
+async function listFiles(storage: Storage, userId: string): Promise<FileListing[]> {
+  const scope = toScope(parseUserId(userId));
+  const files: FileListing[] = [];
+  let after: readonly (string | number)[] | null = null;
+  do {
+    const page = { limit: PAGE, order: 'asc' as const, after, sort: 'path' as const };
+    const { items, next }: Awaited<ReturnType<Storage['files']['listAll']>> =
+      await storage.files.listAll({ scope }, page);
+    files.push(...items);
+    after = next;
+  } while (after !== null);
+  return files;
+}
+
+/** Which of the shared files that are linked to exist. */
+async function findShared(
+  storage: Storage,
+  links: readonly Link[],
+  user: ReturnType<typeof parseUserId>,
+): Promise<string[]> {
+  const wanted = [...new Set(links.map(({ to }) => to).filter((to) => to.startsWith('shared/')))];
+  const found: string[] = [];
+  for (const path of wanted) {
+    try {
+      if ((await storage.files.read(parseVirtualPath(path, user))) !== null) found.push(path);
+    } catch (error) {
+      if (!(error instanceof MemoryError) || error.code !== 'INVALID_PATH') throw error;
+    }
+  }
+  return found;
+}

@@ -1,0 +1,61 @@
+/** A line of a memory file that says something, as the findings compare it. */
+export interface Line {
+  path: string;
+  /** From 1. */
+  number: number;
+  /** Without list marks, quotes, emphasis and outer space. */
+  text: string;
+  /** The nearest heading above; empty before the first. */
+  heading: string;
+}
+
+/** A line with these words fewer says too little for its likeness to mean anything. */
+const LEAST_WORDS = 4;
+
+/**
+ * The lines of a markdown text that say something by themselves: no headings, rules, tables or
+ * code.
+ */
+export function readLines(path: string, content: string): Line[] {
+  const lines: Line[] = [];
+  let heading = '';
+  let fence: string | null = null;
+  for (const [index, raw] of content.split('\n').entries()) {
+    const text = raw.trim();
+    const mark = text.startsWith('```') ? '```' : text.startsWith('~~~') ? '~~~' : null;
+    if (mark !== null && (fence === null || fence === mark)) {
+      fence = fence === null ? mark : null;
+      continue;
+    }
+    if (fence !== null || text === '' || text.startsWith('|')) continue;
+    if (text.startsWith('#')) {
+      heading = stripMarks(text, '#');
+      continue;
+    }
+    const said = strip(text);
+    if (said !== '') lines.push({ path, number: index + 1, text: said, heading });
+  }
+  return lines;
+}
+
+/** The words of a text, in lower case; empty for one that is too short to be compared. */
+export function wordsOf({ text }: Line): string[] {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.length < LEAST_WORDS ? [] : words;
+}
+
+function strip(text: string): string {
+  let rest = stripMarks(text, '>');
+  const [first = ''] = rest.split(' ', 1);
+  if (['-', '*', '+'].includes(first) || /^\d{1,3}[.)]$/.test(first)) {
+    rest = rest.slice(first.length).trim();
+  }
+  if (/^\[[ xX]\] /.test(rest)) rest = rest.slice(4).trim();
+  return rest.replaceAll(/[*_`]/g, '').trim();
+}
+
+function stripMarks(text: string, mark: string): string {
+  let from = 0;
+  while (text[from] === mark || text[from] === ' ') from += 1;
+  return text.slice(from);
+}

@@ -1,0 +1,42 @@
+import type { EventRecord } from '../../contracts/records.ts';
+import { ERROR_CODES, type ErrorCode } from '../../errors.ts';
+
+/**
+ * How a call ended: `failed` is what the SLA counts as an error (5xx, and the codes of models,
+ * embeddings and storage); `refused` is input that was not accepted (4xx).
+ */
+export type Outcome = 'ok' | 'failed' | 'refused';
+
+/** What a call did with memory, where it is one of the service's own tools. */
+export type Activity = 'reads' | 'writes' | 'finds';
+
+/** The codes of refused input. */
+export const REFUSED_CODES: readonly string[] = Object.entries(ERROR_CODES)
+  .filter(([, { status }]) => status < 500)
+  .map(([code]) => code);
+
+const ACTIVITIES: Readonly<Record<string, Activity>> = {
+  memory_read: 'reads',
+  memory_context: 'reads',
+  memory_write: 'writes',
+  memory_patch: 'writes',
+  memory_remember: 'writes',
+  memory_delete: 'writes',
+  memory_move: 'writes',
+  memory_find: 'finds',
+};
+
+/** How a call ended. A code that is not known, of a later version say, is a failure. */
+export function outcomeOf({
+  status,
+  errorCode,
+}: Pick<EventRecord, 'status' | 'errorCode'>): Outcome {
+  if (status === 'ok') return 'ok';
+  const entry = errorCode === null ? undefined : ERROR_CODES[errorCode as ErrorCode];
+  return entry !== undefined && entry.status < 500 ? 'refused' : 'failed';
+}
+
+/** What a tool's calls count as; `null` for lists and for the tools of plugins. */
+export function activityOf(tool: string | null): Activity | null {
+  return tool === null ? null : (ACTIVITIES[tool] ?? null);
+}

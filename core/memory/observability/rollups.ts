@@ -1,0 +1,104 @@
+import type {
+  CallRecord,
+  EventRecord,
+  RollupGrain,
+  RollupKey,
+  RollupRecord,
+} from '../../contracts/records.ts';
+import type { RollUp } from '../../contracts/storage.ts';
+import { toIdMs } from '../ids.ts';
+import { LatencySketch } from './latency-sketch.ts';
+import { activityOf, outcomeOf } from './outcome.ts';
+
+/** Milliseconds that a bucket of each grain lasts. */
+export const GRAIN_MS: Readonly<Record<RollupGrain, number>> = {
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+};
+
+/**
+ * The grains that are kept, the longest first. A scope alone has no minutes: few scopes have more
+ * than some calls in one, which are counted one by one as quickly.
+ */
+export const KEPT_GRAINS = {
+  all: ['day', 'hour', 'minute'],
+  scope: ['day', 'hour'],
+} as const satisfies Record<string, readonly RollupGrain[]>;
+
+/** What calls came to. */
+export class CallTotals {
+  calls = 0;
+  failed = 0;
+  refused = 0;
+  reads = 0;
+  writes = 0;
+  finds = 0;
+  /** Of the calls that were not refused: those take no time, and would hide the others. */
+  readonly latency = new LatencySketch();
+
+  addCall(call: Pick<CallRecord, 'tool' | 'status' | 'errorCode' | 'durationMs'>): void {
+    this.calls += 1;
+    const outcome = outcomeOf(call);
+    if (outcome === 'refused') {
+      this.refused += 1;
+      return;
+    }
+    this.latency.add(call.durationMs);
+    if (outcome === 'failed') {
+      this.failed += 1;
+      return;
+    }
+    const activity = activityOf(call.tool);
+    if (activity !== null) this[activity] += 1;
+  }
+
+  addRollup(rollup: RollupRecord): void {
+    for (const count of COUNTS) this[count] += rollup[count];
+    this.latency.addPacked(rollup.latency);
+  }
+
+  toRollup(key: RollupKey, instanceId: string): RollupRecord {
+    const { calls, failed, refused, reads, writes, finds } = this;
+    const latency = this.latency.pack();
+    return { ...key, instanceId, calls, failed, refused, reads, writes, finds, latency };
+  }
+}
+
+const COUNTS = ['calls', 'failed', 'refused', 'reads', 'writes', 'finds'] as const;
+
+/**
+ * Counts the events of a batch, by minute, hour and day of all scopes together and by hour and day
+ * of each scope. The rows are this instance's own, so that no two of them wait for one another.
+ */
+export function createRollUp(instanceId: string): RollUp {
+  return {
+    count(events) {
+      const totals = new Map<string, { key: RollupKey; totals: CallTotals }>();
+      for (const event of events) {
+        if (event.kind !== 'tool') continue;
+        for (const key of keysOf(event)) {
+          const name = `${key.grain} ${key.bucket} ${key.scope ?? ''} ${key.tool ?? ''}`;
+          let entry = totals.get(name);
+          if (entry === undefined) totals.set(name, (entry = { key, totals: new CallTotals() }));
+          entry.totals.addCall(event);
+        }
+      }
+      return [...totals.values()].map((entry) => entry.totals.toRollup(entry.key, instanceId));
+    },
+    merge(kept, added) {
+      const totals = new CallTotals();
+      totals.addRollup(kept);
+      totals.addRollup(added);
+      const { grain, bucket, scope, tool } = added;
+      return totals.toRollup({ grain, bucket, scope, tool }, added.instanceId);
+    },
+  };
+}
+
+function* keysOf({ id, scope, tool }: EventRecord): Generator<RollupKey> {
+  const at = toIdMs(id);
+  const bucketOf = (grain: RollupGrain) => at - (at % GRAIN_MS[grain]);
+  for (const grain of KEPT_GRAINS.all) yield { grain, bucket: bucketOf(grain), scope: null, tool };
+  for (const grain of KEPT_GRAINS.scope) yield { grain, bucket: bucketOf(grain), scope, tool };
+}

@@ -1,0 +1,44 @@
+import type { CallRecord, RollupRecord } from '../../contracts/records.ts';
+import type { ObservationStore } from '../../contracts/storage.ts';
+import { toIdMs } from '../ids.ts';
+import { coverRange, type Range } from './range.ts';
+
+/** Calls that are read at once. */
+const CALLS_AT_ONCE = 5_000;
+
+/** What calls are handed to: whole roll-ups, and the calls at the ends of the range. */
+export interface CallReader {
+  rollup(rollup: RollupRecord): void;
+  call(call: CallRecord, at: number): void;
+}
+
+/**
+ * Reads all calls of a range, each once: roll-ups where whole ones lie inside, the calls themselves
+ * at the ends. So a count is exact for any range, and costs what its roll-ups cost.
+ *
+ * @param finest the longest roll-up that may be taken, in milliseconds.
+ */
+export async function readCalls(
+  store: ObservationStore,
+  range: Range,
+  reader: CallReader,
+  finest?: number,
+): Promise<void> {
+  const { scope, tool } = range;
+  for (const { grain, since, until } of coverRange(range, finest)) {
+    if (grain !== null) {
+      for (const rollup of await store.rollups({ grain, scope, tool, since, until })) {
+        reader.rollup(rollup);
+      }
+      continue;
+    }
+    let after: string | null = null;
+    for (;;) {
+      const page = { after, limit: CALLS_AT_ONCE };
+      const calls: readonly CallRecord[] = await store.calls({ scope, tool, since, until }, page);
+      for (const call of calls) reader.call(call, toIdMs(call.id));
+      if (calls.length < CALLS_AT_ONCE) break;
+      after = calls.at(-1)?.id ?? null;
+    }
+  }
+}
