@@ -157,7 +157,8 @@ export function toErrorText(failure: ToolFailure): string {
   return lines.join('\n');
 }
 
-function toFailedOutcome(thrown: unknown): ToolOutcome {
+/** What a call that threw comes to. */
+export function toFailedOutcome(thrown: unknown): ToolOutcome {
   const error = toFailure(thrown);
   return { ok: false, text: toErrorText(error), error };
 }

@@ -158,9 +158,7 @@ const anthropicMessages: AgentLoop = {
     const { toAnthropicTools } = await import('../../adapters/anthropic.ts');
     const client = new Anthropic({ ...KEY, baseURL: url, maxRetries: 0 });
     const memory = await toAnthropicTools(runner, options);
-    const messages: MessageParam[] = [
-      { role: 'user', content: PROMPT },
-    ];
+    const messages: MessageParam[] = [{ role: 'user', content: PROMPT }];
     for (;;) {
       const request = { model: MODEL, max_tokens: 1024, tools: memory.tools, messages };
       const { content } = await client.messages.create(request);

@@ -1,0 +1,215 @@
+import Anthropic from '@anthropic-ai/sdk';
+import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
+import { BetaLocalFilesystemMemoryTool, betaMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toAnthropicMemoryTool } from '../../adapters/anthropic-memory.ts';
+import { startModelServer, type Turn } from '../support/model-server/model-server.ts';
+import { temporaryDirectory } from '../support/service.ts';
+import { openService, type ServedService } from './service.ts';
+
+let service: ServedService;
+beforeAll(async () => {
+  service = await openService({ tools: { delete: true, move: true } });
+});
+afterAll(() => service.close());
+
+let users = 0;
+const newUser = (): string => `claude-${(users += 1)}`;
+
+type Command = Record<string, unknown>;
+
+/** Runs Anthropic’s own loop with a model that gives those commands one after the other. */
+async function answersTo(
+  tool: BetaRunnableTool,
+  steps: (Command | Command[])[],
+): Promise<string[]> {
+  const toCall = (command: Command) => ({ name: 'memory', arguments: command });
+  const turns: Turn[] = steps.map((step) => ({ calls: [step].flat().map(toCall) }));
+  const model = await startModelServer(turns);
+  const client = new Anthropic({ apiKey: 'not-checked', baseURL: model.url, maxRetries: 0 });
+  await client.beta.messages.toolRunner({
+    model: 'scripted',
+    max_tokens: 1024,
+    messages: [{ role: 'user', content: 'Do what you are told.' }],
+    tools: [tool],
+  });
+  expect(model.refusals).toEqual([]);
+  // Each request adds the answers of a turn; a held conversation sends those alone.
+  const seen = new Map(
+    model.requests.flatMap(({ answers }) => answers).map(({ callId, text }) => [callId, text]),
+  );
+  return [...seen.values()];
+}
+
+const ofUser = (userId: string, more: { readOnly?: boolean } = {}) =>
+  toAnthropicMemoryTool(service.tools, { userId, actor: 'claude', ...more });
+
+const NOTES = '# Notes\n\n- One.\n- Two.\n- Three.\n- Four.\n- Five.\n';
+
+const CONVERSATION: Command[] = [
+  { command: 'view', path: '/memories' },
+  { command: 'create', path: '/memories/notes.md', file_text: NOTES },
+  { command: 'create', path: '/memories/notes.md', file_text: 'Again.' },
+  { command: 'create', path: '/memories/work/plans/next.md', file_text: 'Next.\n' },
+  { command: 'create', path: '/memories/work/todo.md', file_text: 'x'.repeat(1536) },
+  { command: 'create', path: '/memories/.hidden', file_text: 'Hidden.' },
+  { command: 'create', path: '/memories/empty.md', file_text: '' },
+  { command: 'view', path: '/memories/notes.md' },
+  { command: 'view', path: '/memories/notes.md', view_range: [3, 4] },
+  { command: 'view', path: '/memories/notes.md', view_range: [4, -1] },
+  { command: 'view', path: '/memories/empty.md' },
+  { command: 'view', path: '/memories/nothing.md' },
+  { command: 'str_replace', path: '/memories/notes.md', old_str: '- Three.', new_str: '- Tea.' },
+  { command: 'str_replace', path: '/memories/notes.md', old_str: '- Six.', new_str: '- Tea.' },
+  { command: 'str_replace', path: '/memories/notes.md', old_str: '- ', new_str: '* ' },
+  { command: 'str_replace', path: '/memories/nothing.md', old_str: 'a', new_str: 'b' },
+  { command: 'str_replace', path: '/memories/notes.md', old_str: '# Notes', new_str: '# $& $1' },
+  { command: 'insert', path: '/memories/notes.md', insert_line: 2, insert_text: '- Zero.\n' },
+  { command: 'insert', path: '/memories/notes.md', insert_line: 0, insert_text: 'Top' },
+  { command: 'insert', path: '/memories/notes.md', insert_line: 99, insert_text: 'Beyond' },
+  { command: 'view', path: '/memories/notes.md' },
+  { command: 'view', path: '/memories' },
+  { command: 'view', path: '/memories/work' },
+  { command: 'rename', old_path: '/memories/notes.md', new_path: '/memories/work/todo.md' },
+  { command: 'rename', old_path: '/memories/notes.md', new_path: '/memories/old/notes.md' },
+  { command: 'rename', old_path: '/memories/nothing.md', new_path: '/memories/a.md' },
+  { command: 'rename', old_path: '/memories/work', new_path: '/memories/done' },
+  { command: 'view', path: '/memories' },
+  { command: 'delete', path: '/memories/done' },
+  { command: 'delete', path: '/memories/done' },
+  { command: 'delete', path: '/memories/old/notes.md' },
+  { command: 'delete', path: '/memories' },
+  { command: 'rename', old_path: '/memories', new_path: '/memories/a' },
+  { command: 'view', path: '/elsewhere/notes.md' },
+];
+
+/** A folder’s size is the disk’s own affair, and an empty folder stays where there are folders. */
+function toComparable(text: string): string {
+  return text
+    .replace(/^Error: /, '')
+    .replaceAll(/^[\d.]+[BKMG]\t(?=\S*\/$|\/memories$|\/memories\/work$)/gm, '-\t')
+    .replaceAll(/^-\t\/memories\/old\/\n?/gm, '');
+}
+
+describe('the memory tool', () => {
+  it('answers word for word as the one that Anthropic keeps on a disk', async () => {
+    const disk = await BetaLocalFilesystemMemoryTool.init(await temporaryDirectory());
+    const theirs = await answersTo(betaMemoryTool(disk), CONVERSATION);
+    const ours = await answersTo(await ofUser(newUser()), CONVERSATION);
+    expect(theirs).toHaveLength(CONVERSATION.length);
+    CONVERSATION.forEach((command, index) => {
+      const [our = '', their = ''] = [ours[index], theirs[index]].map((text) =>
+        toComparable(text ?? ''),
+      );
+      expect([command, our]).toEqual([command, their]);
+    });
+  });
+
+  it('refuses in the words that the documentation gives', async () => {
+    const path = '/memories/a.md';
+    const refused = await answersTo(await ofUser(newUser()), [
+      { command: 'view', path },
+      { command: 'str_replace', path, old_str: 'a', new_str: 'b' },
+      { command: 'insert', path, insert_line: 0, insert_text: 'a' },
+      { command: 'delete', path },
+      { command: 'rename', old_path: path, new_path: '/memories/b.md' },
+      { command: 'create', path, file_text: 'a\nb a\n' },
+      { command: 'create', path, file_text: 'a' },
+      { command: 'str_replace', path, old_str: 'c', new_str: 'b' },
+      { command: 'str_replace', path, old_str: 'a', new_str: 'b' },
+      { command: 'insert', path, insert_line: 4, insert_text: 'a' },
+    ]);
+    expect(refused).toEqual([
+      `The path ${path} does not exist. Please provide a valid path.`,
+      `Error: The path ${path} does not exist. Please provide a valid path.`,
+      `Error: The path ${path} does not exist`,
+      `Error: The path ${path} does not exist`,
+      `Error: The path ${path} does not exist`,
+      `File created successfully at: ${path}`,
+      `Error: File ${path} already exists`,
+      `No replacement was performed, old_str \`c\` did not appear verbatim in ${path}.`,
+      'No replacement was performed. Multiple occurrences of old_str `a` in lines: 1, 2. Please ensure it is unique',
+      `Error: Invalid \`insert_line\` parameter: 4. It should be within the range of lines of the file: [0, 3]`,
+    ]);
+  });
+
+  it('shows what a folder holds in sizes that people read', async () => {
+    const [, , listing] = await answersTo(await ofUser(newUser()), [
+      { command: 'create', path: '/memories/a/b/c.md', file_text: 'x'.repeat(1536) },
+      { command: 'create', path: '/memories/a.md', file_text: 'x'.repeat(10) },
+      { command: 'view', path: '/memories' },
+    ]);
+    expect(listing?.split('\n').slice(1)).toEqual([
+      '1.5K\t/memories',
+      '10B\t/memories/a.md',
+      '1.5K\t/memories/a/',
+      '1.5K\t/memories/a/b/',
+    ]);
+  });
+
+  it('writes the user’s memory alone, as files that the other tools see', async () => {
+    const userId = newUser();
+    const [, shared, up, other] = await answersTo(await ofUser(userId), [
+      { command: 'create', path: '/memories/profile.md', file_text: '- Prefers tea.\n' },
+      { command: 'create', path: '/memories/../shared/a.md', file_text: 'Mine.' },
+      { command: 'view', path: '/memories/../../users/bob/profile.md' },
+      { command: 'view', path: 'shared/a.md' },
+    ]);
+    expect(shared).toMatch(/^Error INVALID_PATH: /);
+    expect(up).toMatch(/^Error INVALID_PATH: /);
+    expect(other).toMatch(/^Error: Path must start with \/memories/);
+    const revisions = await service.admin(`revisions?userId=${userId}`);
+    expect(revisions).toMatchObject([{ path: `users/${userId}/profile.md`, actor: 'claude' }]);
+  });
+
+  it('keeps every one of the edits that are made to one file at once', async () => {
+    const path = '/memories/list.md';
+    const edits = Array.from({ length: 8 }, (_, n) => ({
+      command: 'insert',
+      path,
+      insert_line: 0,
+      insert_text: `Line ${n}.`,
+    }));
+    const answers = await answersTo(await ofUser(newUser()), [
+      { command: 'create', path, file_text: 'End.\n' },
+      edits,
+      { command: 'view', path },
+    ]);
+    for (const [n] of edits.entries()) expect(answers.at(-1)).toContain(`Line ${n}.`);
+  });
+
+  it('says what is switched off, and what a command lacks', async () => {
+    const plain = await openService();
+    try {
+      const tool = await toAnthropicMemoryTool(plain.tools, { userId: 'alice' });
+      const path = '/memories/a.md';
+      expect(
+        await answersTo(tool, [
+          { command: 'create', path, file_text: 'a' },
+          { command: 'delete', path },
+          { command: 'rename', old_path: path, new_path: '/memories/b.md' },
+          { command: 'create', path: '/memories/b.md' },
+          { command: 'burn', path },
+        ]),
+      ).toEqual([
+        `File created successfully at: ${path}`,
+        'Error: Deleting is switched off in this memory.',
+        'Error: Renaming is switched off in this memory.',
+        'Error: The parameter file_text is required, as text.',
+        'Error: There is no command burn.',
+      ]);
+    } finally {
+      await plain.close();
+    }
+  });
+
+  it('only reads when it is read-only', async () => {
+    const tool = await ofUser(newUser(), { readOnly: true });
+    const [view, create] = await answersTo(tool, [
+      { command: 'view', path: '/memories' },
+      { command: 'create', path: '/memories/a.md', file_text: 'a' },
+    ]);
+    expect(view).toContain('0B\t/memories');
+    expect(create).toBe('Error: This memory is read-only.');
+  });
+});
