@@ -284,6 +284,7 @@ export function fileCases(): StorageCase[] {
         'a/1',
         'a/2',
         'a0',
+        'a_b',
         'ab',
         'b/c',
         'é',
@@ -297,7 +298,7 @@ export function fileCases(): StorageCase[] {
       await write(storage, { scope: 'u:alice', path: 'a/deleted' }, null);
       await write(storage, { scope: 'u:alicia', path: 'a/3' }, 'x');
       const sorted = [...paths].sort(byBytes);
-      for (const prefix of ['', 'a', 'a/', 'b', 'zzz', '\ud7ff', '漢', '😀']) {
+      for (const prefix of ['', 'a', 'a/', 'a_', '%', 'b', 'zzz', '\ud7ff', '漢', '😀']) {
         for (const after of [null, ...paths, '', 'zzzz', '\u{10ffff}']) {
           for (const limit of [1, 3, 500]) {
             const expected = sorted

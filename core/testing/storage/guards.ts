@@ -3,6 +3,9 @@ import { MemoryError } from '../../errors.ts';
 import { write } from '../rows.ts';
 import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 
+/** What a lease of a millisecond may take to end before it counts as one that never does. */
+const LEASE_LIMIT_MS = 5_000;
+
 /** Leases and budgets, by themselves and as guards of a write. */
 export function guardCases(): StorageCase[] {
   return [
@@ -24,8 +27,11 @@ export function guardCases(): StorageCase[] {
       assert.equal(await leases.renew('dream', 1, 60_000), false);
       assert.equal(await leases.claim('dream', 'late', 1), 2);
       // By the database's clock it is over within milliseconds.
+      const end = performance.now() + LEASE_LIMIT_MS;
       let fence: number | null = null;
-      while (fence === null) fence = await leases.claim('dream', 'next', 60_000);
+      while (fence === null && performance.now() < end) {
+        fence = await leases.claim('dream', 'next', 60_000);
+      }
       assert.equal(fence, 3);
       assert.equal(await leases.renew('dream', 2, 60_000), false);
     }),

@@ -244,6 +244,7 @@ export function searchIndexCases(): StorageCase[] {
           2,
         );
         walked.push(...page);
+        assert.ok(walked.length <= expected.length, 'The list does not end.');
         if (page.length === 0) break;
         after = page.at(-1)?.scope ?? assert.fail();
       }
