@@ -194,6 +194,7 @@ export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
     sharedWrites: values.sharedWrites,
     rateLimit: values.rateLimit,
     tools: pick(values, 'tools'),
+    search: pick(values, 'search'),
     sla: pick(values, 'sla'),
     retention: pick(values, 'retention'),
     dream: pick(values, 'dream'),

@@ -8,12 +8,19 @@ import { MemoryError } from './errors.ts';
 import { createPluginHost, type PluginHooks } from './host.ts';
 import { type AccessLog, createAccessLog } from './memory/access-log.ts';
 import { createContext } from './memory/context.ts';
+import { createEmbedding } from './memory/embedding.ts';
+import { createEmbeddingWorker, type EmbeddingWorker } from './memory/embedding-worker.ts';
 import { createFileLists, type FileLists } from './memory/file-lists.ts';
 import { createFiles, type Files } from './memory/files.ts';
 import { createFind } from './memory/find.ts';
 import { createIdSource } from './memory/ids.ts';
 import { createIndexer, type Indexer } from './memory/indexer.ts';
-import { createObservability, type Observability } from './memory/observability/observability.ts';
+import { createEventStreams, type EventStreams } from './memory/observability/event-stream.ts';
+import {
+  createObservability,
+  type Observability,
+  observationsOf,
+} from './memory/observability/observability.ts';
 import { createRollUp } from './memory/observability/rollups.ts';
 import { createReindex, type Reindex } from './memory/reindex.ts';
 import { createRetention } from './memory/retention.ts';
@@ -49,9 +56,12 @@ export interface Core {
   readonly accessLog: AccessLog;
   readonly traces: Traces;
   readonly observability: Observability;
+  readonly eventStreams: EventStreams;
   readonly queue: WriteBehind;
   readonly indexer: Indexer;
   readonly reindex: Reindex;
+  /** `null` where no embedder is configured, or the storage keeps no vectors. */
+  readonly embeddings: EmbeddingWorker | null;
   /** What is configured beside storage, for the status page. */
   readonly parts: { model: string | null; embedder: string | null; exporters: readonly string[] };
   /** Routes of plugins; complete once `ready` has resolved. */
@@ -105,8 +115,25 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     exporters,
     log,
     rollUp: createRollUp(ids.next()),
+    onWritten: () => eventStreams.wake(),
   });
-  const indexer = createIndexer({ store: storage.index, log });
+  const eventStreams = createEventStreams({ store: observationsOf(storage), now, log });
+  const { embedder = null } = config;
+  const { vectors } = storage;
+  const embedding =
+    embedder === null || vectors === undefined
+      ? null
+      : createEmbedding(embedder, { questionMs: settings.search.embedTimeoutMs });
+  const indexer = createIndexer({
+    store: storage.index,
+    log,
+    listsPassages: embedding !== null,
+    onUpdate: (scopes) => embeddings?.wake(scopes),
+  });
+  const embeddings =
+    embedding === null || vectors === undefined
+      ? null
+      : createEmbeddingWorker({ embedding, vectors, index: storage.index, indexer, log });
   const files: Files = createFiles({
     storage,
     limits: settings.limits,
@@ -117,7 +144,15 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     indexer,
   });
   const revisions = createRevisions({ storage, files: () => files, ids });
-  const search = { search: createSearch({ index: storage.index, indexer }), ids, log: queue };
+  const search = {
+    search: createSearch({ index: storage.index, indexer }),
+    ids,
+    log: queue,
+    hybrid:
+      embedding === null || embeddings === null
+        ? null
+        : { embedding, key: () => embeddings.key(), weights: settings.search },
+  };
   const services: MemoryServices = {
     files,
     find: createFind(search),
@@ -154,6 +189,13 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     if (closing !== null) return;
     state = 'ready';
     indexer.refresh();
+    await embeddings?.begin();
+    if (embedder !== null && vectors === undefined) {
+      log.warn(
+        { storage: storage.name },
+        'the storage keeps no vectors: search goes by words alone',
+      );
+    }
   }
 
   async function setUp(plugin: Plugin): Promise<void> {
@@ -218,11 +260,13 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
 
   async function shutDown(): Promise<void> {
     state = 'closing';
+    eventStreams.close();
     await opening?.catch(() => undefined);
     // New calls are refused by now. Those under way leave their rows in the queue.
     await tools.settle(CLOSE_LIMIT_MS);
     await retention.stop();
     await indexer.stop();
+    await embeddings?.stop();
     for (const host of [...hooks].reverse()) await host.close();
     await queue.close();
     if (isStorageOpen) await storage.close();
@@ -241,9 +285,11 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     accessLog: createAccessLog(storage, queue),
     traces: createTraces(storage, queue, revisions),
     observability: createObservability({ storage, queue, sla: settings.sla, now }),
+    eventStreams,
     queue,
     indexer,
     reindex: createReindex({ storage, indexer, ids, log }),
+    embeddings,
     parts: {
       model: config.model?.model ?? null,
       embedder: config.embedder?.model ?? null,

@@ -212,6 +212,25 @@ export const SETTINGS = {
     env: 'SERVICE_TOOLS_MOVE',
     description: 'Offer memory_move.',
   },
+  'search.textWeight': {
+    schema: Type.Number({ minimum: 0, maximum: 100 }),
+    default: DEFAULT_SETTINGS.search.textWeight,
+    env: 'SERVICE_SEARCH_TEXT_WEIGHT',
+    description: 'How much the words count in a hybrid search; 0 leaves them out.',
+  },
+  'search.vectorWeight': {
+    schema: Type.Number({ minimum: 0, maximum: 100 }),
+    default: DEFAULT_SETTINGS.search.vectorWeight,
+    env: 'SERVICE_SEARCH_VECTOR_WEIGHT',
+    description: 'How much the vectors count in a hybrid search; 0 leaves them out.',
+  },
+  'search.embedTimeoutMs': {
+    schema: integer(1, 60_000),
+    default: DEFAULT_SETTINGS.search.embedTimeoutMs,
+    env: 'SERVICE_SEARCH_EMBED_TIMEOUT_MS',
+    description:
+      'How long a search waits for the embedder before it goes by the words alone, in milliseconds.',
+  },
   'sla.p95Ms': {
     schema: integer(1, 600_000),
     default: DEFAULT_SETTINGS.sla.p95Ms,

@@ -31,6 +31,7 @@ export interface MemoryServiceConfig {
   /** Tool calls a minute for each user; 0 is off. */
   rateLimit?: number;
   tools?: { delete?: boolean; move?: boolean };
+  search?: Partial<SearchSettings>;
   sla?: Partial<SlaSettings>;
   retention?: Partial<RetentionSettings>;
   dream?: { enabled?: boolean };
@@ -46,6 +47,16 @@ export interface Limits {
   /** Bytes of one request body. */
   maxBodyBytes: number;
   maxFilesPerUser: number;
+}
+
+/** How a hybrid search works, where an embedder is configured. */
+export interface SearchSettings {
+  /** How much the ranking by words counts; 0 leaves it out. */
+  textWeight: number;
+  /** How much the ranking by vectors counts; 0 leaves it out. */
+  vectorWeight: number;
+  /** How long a find waits for the embedder before it goes by the words alone, in milliseconds. */
+  embedTimeoutMs: number;
 }
 
 /** What the SLA watch allows, in milliseconds and as a share of the calls. */
@@ -74,6 +85,7 @@ export interface Settings {
   sharedWrites: boolean;
   rateLimit: number;
   tools: { delete: boolean; move: boolean };
+  search: SearchSettings;
   sla: SlaSettings;
   retention: RetentionSettings;
   dream: { enabled: boolean };

@@ -24,6 +24,7 @@ import type {
   UserListing,
 } from './records.ts';
 import type { Logger } from './plugin.ts';
+import type { KnownVectors, ModelKey, ScopeVectors, VectorStore } from './vectors.ts';
 
 /**
  * Where memory is kept. A driver throws nothing but `MemoryError`: `STORAGE_UNAVAILABLE` when the
@@ -64,6 +65,8 @@ export interface Storage {
   readonly config: ConfigStore;
   readonly leases: LeaseStore;
   readonly index: IndexStore;
+  /** Absent in a driver that keeps no vectors: then memory is searched by its words alone. */
+  readonly vectors?: VectorStore;
 }
 
 /** What a driver gets from the service. */
@@ -413,6 +416,11 @@ export interface IndexDocument {
   tokeniserVersion: number;
   /** Packed by core: the file's terms, so that they are found again when it changes. */
   terms: Uint8Array;
+  /**
+   * For a driver that keeps vectors, where an embedder is configured: the hashes of the passages'
+   * texts, 16 bytes each. Only written, never read as part of a document.
+   */
+  passages?: Uint8Array;
 }
 
 /** The state of one scope's index. */
@@ -480,6 +488,16 @@ export interface IndexView {
   fileNos(scope: ScopeKey, prefix: string): Promise<readonly number[]>;
   /** Terms of the scope's index that start so, ascending, at most `limit`. */
   terms(scope: ScopeKey, prefix: string, limit: number): Promise<readonly string[]>;
+  /**
+   * The vectors of one model of one scope whose index has this generation: all of them, or what
+   * changed since `known`. There where the storage keeps vectors.
+   */
+  vectors?(
+    scope: ScopeKey,
+    key: ModelKey,
+    indexGeneration: number,
+    known: KnownVectors | null,
+  ): Promise<ScopeVectors>;
 }
 
 /** A file by its number, which is local to its scope. */

@@ -1,10 +1,13 @@
 import type { AccessAction, AccessRecord, ScopeKey } from '../contracts/records.ts';
-import type { FindService, FoundPassage, ToolCall } from '../contracts/tool.ts';
+import type { FindArguments, FindService, FoundPassage, ToolCall } from '../contracts/tool.ts';
+import type { SearchSettings } from '../contracts/config.ts';
+import type { ModelKey } from '../contracts/vectors.ts';
 import { makeSnippet } from '../search/snippet.ts';
 import { logAccess } from './access-rows.ts';
+import type { Embedding } from './embedding.ts';
 import type { IdSource } from './ids.ts';
 import { parseUserId, parseVirtualPrefix, toScope, toVirtualPath } from './paths.ts';
-import type { Hit, Search, SearchAnswer, SearchRequest } from './search.ts';
+import type { Hit, HybridQuestion, Search, SearchAnswer, SearchRequest } from './search.ts';
 import { toTime } from './time.ts';
 import type { WriteBehind } from './write-behind.ts';
 
@@ -16,6 +19,16 @@ export interface FindDependencies {
   search: Search;
   ids: IdSource;
   log: WriteBehind;
+  /** `null` where none is configured. */
+  hybrid: HybridDependencies | null;
+}
+
+/** What a search by meaning takes. */
+export interface HybridDependencies {
+  embedding: Embedding;
+  /** The model whose vectors there are; `null` until it is registered. */
+  key(): ModelKey | null;
+  weights: SearchSettings;
 }
 
 /** `memory_find`: the search as a tool, with an access row for each file that it returns. */
@@ -24,15 +37,48 @@ export function createFind(deps: FindDependencies): FindService {
     async find(args, call) {
       const { query, path, limit = DEFAULT_LIMIT, group = 'file', mode = 'auto' } = args;
       const within = path === undefined || path === '' ? null : parsePrefix(path, call);
+      // Before the snapshot: nothing of the database waits for an embedder.
+      const { hybrid, degraded } = await askByMeaning(deps.hybrid, query, mode, call);
       const request = { text: query, scopes: scopesOf(call), within, group, limit, isFuzzy: true };
-      const { hits } = await runSearch(deps.search, request, call);
+      const { hits, stats } = await runSearch(
+        deps.search,
+        hybrid === null ? request : { ...request, hybrid },
+        call,
+      );
       await logHits(deps, hits, 'find', call);
+      const why = hybrid !== null && stats.vectors === 0 ? NO_VECTORS : degraded;
       return {
-        mode: 'text',
-        ...(mode === 'hybrid' ? { degraded: 'No embedder is configured.' } : {}),
+        mode: hybrid !== null && why === null ? 'hybrid' : 'text',
+        ...(why === null ? {} : { degraded: why }),
         results: hits.map((hit) => toFound(hit, args.explain === true)),
       };
     },
+  };
+}
+
+const NO_VECTORS = 'No passage that was searched has a vector yet.';
+
+/** What the search by meaning goes by, or why there is none; both `null` where none was asked for. */
+async function askByMeaning(
+  deps: HybridDependencies | null,
+  query: string,
+  mode: NonNullable<FindArguments['mode']>,
+  call: ToolCall,
+): Promise<{ hybrid: HybridQuestion | null; degraded: string | null }> {
+  if (mode === 'text') return { hybrid: null, degraded: null };
+  if (deps === null) {
+    return { hybrid: null, degraded: mode === 'hybrid' ? 'No embedder is configured.' : null };
+  }
+  const { textWeight: text, vectorWeight: vector } = deps.weights;
+  if (vector === 0 && mode === 'auto') return { hybrid: null, degraded: null };
+  const key = deps.key();
+  if (key === null) return { hybrid: null, degraded: 'The embedder is being started.' };
+  const question = await deps.embedding.embedQuestion(query, call);
+  if ('degraded' in question) return { hybrid: null, degraded: question.degraded };
+  const weights = { text, vector };
+  return {
+    hybrid: { vector: question.vector, key, weights, trace: call.trace },
+    degraded: null,
   };
 }
 
@@ -47,7 +93,8 @@ export async function runSearch(
   request: SearchRequest,
   call: ToolCall,
 ): Promise<SearchAnswer> {
-  const span = call.trace.start('search.bm25', 'search');
+  const kind = request.hybrid === undefined ? 'search.bm25' : 'search.hybrid';
+  const span = call.trace.start(kind, 'search');
   try {
     const answer = await search.search(request);
     span.end({ ...answer.stats, results: answer.hits.length });

@@ -13,6 +13,7 @@ import type {
 import { describeError } from '../describe-error.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
 import { packTerms, unpackTerms } from '../search/document-terms.ts';
+import { packHashes } from '../search/embedded-text.ts';
 import { indexFile } from '../search/index-file.ts';
 import { bucketOf, encodeFile, isIndexDamage, replaceFile } from '../search/postings.ts';
 import { TOKENISER_VERSION } from '../search/tokenise.ts';
@@ -54,8 +55,15 @@ export interface Indexer {
 }
 
 /** Makes the indexer; it sleeps until it is woken. */
-export function createIndexer(deps: { store: IndexStore; log: Logger }): Indexer {
-  const { store, log } = deps;
+export function createIndexer(deps: {
+  store: IndexStore;
+  log: Logger;
+  /** Lists the passages of files, too, for their vectors. */
+  listsPassages?: boolean;
+  /** Told the scopes whose index was updated. */
+  onUpdate?: (scopes: readonly ScopeKey[]) => void;
+}): Indexer {
+  const { store, log, listsPassages = false, onUpdate } = deps;
   let timer: NodeJS.Timeout | null = null;
   let isStopped = false;
   let isStale = false;
@@ -107,12 +115,13 @@ export function createIndexer(deps: { store: IndexStore; log: Logger }): Indexer
     for (const [scope, own] of groupByScope(tasks)) {
       if (isStopped) break;
       try {
-        await updateScope(store, scope, own);
+        await updateScope(store, scope, own, listsPassages);
       } catch (error) {
         if (!isIndexDamage(error)) throw error;
         damaged.add(scope);
       }
     }
+    if (tasks.length > 0) onUpdate?.([...new Set(tasks.map(({ scope }) => scope))]);
     return marked + tasks.length;
   }
 
@@ -224,6 +233,8 @@ interface Prepared {
     payloads: ReadonlyMap<string, Uint8Array>;
     /** Packed for its document, and with each term's hash. */
     terms: Uint8Array;
+    /** The hashes of its passages; `null` where nobody wants them. */
+    passages: Uint8Array | null;
     hashes: ReadonlyMap<string, bigint>;
   } | null;
 }
@@ -233,12 +244,16 @@ async function updateScope(
   store: IndexStore,
   scope: ScopeKey,
   tasks: readonly IndexTask[],
+  listsPassages: boolean,
 ): Promise<void> {
   const files = await store.snapshot((view) => view.contents(tasks));
   const prepared = new Map<number, Prepared>();
   let sliceEnd = performance.now() + SLICE_MS;
   for (const { fileNo, version, path, content } of files) {
-    prepared.set(fileNo, { version, indexed: content === null ? null : prepare(content, path) });
+    prepared.set(fileNo, {
+      version,
+      indexed: content === null ? null : prepare(content, path, listsPassages),
+    });
     if (performance.now() < sliceEnd) continue;
     await nextTurn();
     sliceEnd = performance.now() + SLICE_MS;
@@ -247,10 +262,18 @@ async function updateScope(
   if (current.length > 0) await store.update(scope, current, planUpdate(prepared));
 }
 
-function prepare(content: string, path: string): NonNullable<Prepared['indexed']> {
-  const payloads = encodeFile(indexFile(content, path));
+function prepare(
+  content: string,
+  path: string,
+  listsPassages: boolean,
+): NonNullable<Prepared['indexed']> {
+  const indexed = indexFile(content, path);
+  const payloads = encodeFile(indexed);
   const terms = packTerms(payloads);
-  return { payloads, terms, hashes: unpackTerms(terms) };
+  // An empty file has one passage, of no text.
+  const listed = indexed.passages.filter(({ start, end }) => end > start);
+  const passages = listsPassages ? packHashes(content, listed) : null;
+  return { payloads, terms, passages, hashes: unpackTerms(terms) };
 }
 
 /** What becomes of one file: its terms before, and those of them that change. */
@@ -329,8 +352,14 @@ function applyChanges(
     const indexed = prepared.get(fileNo)?.indexed ?? null;
     if (indexed === null) removed.push(fileNo);
     else {
-      const { terms } = indexed;
-      documents.push({ fileNo, version, tokeniserVersion: TOKENISER_VERSION, terms });
+      const { terms, passages } = indexed;
+      documents.push({
+        fileNo,
+        version,
+        tokeniserVersion: TOKENISER_VERSION,
+        terms,
+        ...(passages === null ? {} : { passages }),
+      });
     }
   }
   return { postings: [...postings.values()], documents, removed };

@@ -9,6 +9,10 @@ import type {
   IndexView,
   PostingRow,
 } from '../contracts/storage.ts';
+import type { ModelKey } from '../contracts/vectors.ts';
+import type { Trace } from '../contracts/tool.ts';
+import { packHashes, unpackHashes } from '../search/embedded-text.ts';
+import { fuse, type FusionWeights } from '../search/fuse.ts';
 import {
   type Collection,
   type CollectionFile,
@@ -29,6 +33,7 @@ import {
   type Signals,
 } from '../search/rank.ts';
 import { TOKENISER_VERSION } from '../search/tokenise.ts';
+import { PassageVectors, rankVectors } from '../search/vectors.ts';
 import type { Indexer } from './indexer.ts';
 import type { PathPrefix } from './paths.ts';
 
@@ -39,7 +44,17 @@ export interface Hit {
   /** Of `passages`. */
   passage: number;
   score: number;
-  explain(): Signals;
+  /** What the score is made of: `Signals`, and of a hybrid search the places in both rankings. */
+  explain(): Partial<Signals> & Partial<HybridSignals>;
+}
+
+/** How a result of a hybrid search was ranked by words and by meaning; absent where it was not. */
+export interface HybridSignals {
+  textRank: number;
+  textScore: number;
+  vectorRank: number;
+  /** The cosine of the passage and the question, above 0 and up to 1. */
+  similarity: number;
 }
 
 /** A file as it was when it was found. */
@@ -56,13 +71,25 @@ export interface SearchRequest {
   limit: number;
   /** Whether words that look alike are tried when nothing matches. */
   isFuzzy: boolean;
+  /** Searches by meaning, too. */
+  hybrid?: HybridQuestion;
+}
+
+/** What a hybrid search has beside the words. */
+export interface HybridQuestion {
+  /** The question's, of length 1. */
+  vector: Float32Array;
+  /** The model that made it: vectors of no other are compared with it. */
+  key: ModelKey;
+  weights: FusionWeights;
+  trace: Trace;
 }
 
 /** The best hits, the best one first. */
 export interface SearchAnswer {
   hits: Hit[];
   /** For the trace: counts alone. */
-  stats: { files: number; terms: number; behind: number; fuzzy: number };
+  stats: { files: number; terms: number; behind: number; fuzzy: number; vectors?: number };
 }
 
 /** The search: a pure read. */
@@ -76,6 +103,10 @@ const CACHE_BYTES = 32 * 1024 * 1024;
 const WEIGHT = 6;
 /** Lengths of passages are kept by scope for as long as its index stays the same: so many bytes. */
 const LENGTHS_BYTES = 16 * 1024 * 1024;
+/** Vectors of passages are kept by scope, checked against its generations: so many bytes. */
+const VECTOR_BYTES = 96 * 1024 * 1024;
+/** Results of each ranking that are fused: what is further down in one adds next to nothing. */
+const FUSED_DEPTH = 100;
 /** Texts that are read at a time. */
 const CHUNK_FILES = 64;
 const SLICE_MS = 5;
@@ -93,16 +124,19 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
   const caches: Caches = {
     files: new LRUCache({ maxSize: CACHE_BYTES }),
     lengths: new LRUCache({ maxSize: LENGTHS_BYTES }),
+    vectors: new LRUCache({ maxSize: VECTOR_BYTES }),
+    texts: new WeakMap(),
   };
 
   async function search(view: IndexView, request: SearchRequest): Promise<SearchAnswer> {
     const query = parseQuery(request.text);
     const terms = listTerms(query);
-    if (terms.length === 0) {
+    if (terms.length === 0 && request.hybrid === undefined) {
       return { hits: [], stats: { files: 0, terms: 0, behind: 0, fuzzy: 0 } };
     }
     const includes = await toFilter(view, request);
-    const reading = new Reading(view, request.scopes, caches);
+    const { scopes, hybrid = null } = request;
+    const reading = new Reading(view, scopes, caches, hybrid?.key ?? null);
     // Each scope can be found to be damaged once: then it is read without its index.
     for (;;) {
       try {
@@ -123,6 +157,10 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
 interface Caches {
   files: LRUCache<string, IndexedFile>;
   lengths: LRUCache<ScopeKey, { generation: number; lengths: ScopeLengths }>;
+  /** By model and scope. */
+  vectors: LRUCache<string, PassageVectors>;
+  /** The hashes of the passages of `files`. */
+  texts: WeakMap<IndexedFile, readonly string[]>;
 }
 
 /** Of a file: its scope's number among those that are searched, and its own. */
@@ -138,6 +176,7 @@ interface Question {
 /** @throws MemoryError with `details.reason: 'index_damaged'`. */
 async function answerFrom(reading: Reading, question: Question): Promise<SearchAnswer> {
   const { query, request } = question;
+  const { hybrid } = request;
   let { terms } = question;
   let collection = await reading.open(terms);
   let ranking = rank(collection, query, question);
@@ -151,13 +190,83 @@ async function answerFrom(reading: Reading, question: Question): Promise<SearchA
       fuzzy = 1;
     }
   }
+  const stats = {
+    files: collection.lengths.fileCount,
+    terms: terms.length,
+    behind: reading.behind,
+    fuzzy,
+  };
+  if (hybrid === undefined) return { hits: await toHits(reading, request, ranking), stats };
+  const meant = await rankByMeaning(reading, collection, hybrid, question);
+  // Without a single vector it is a search by words, and says so.
+  const fused =
+    meant.compared === 0 ? ranking : await fuseRankings(reading, ranking, meant, hybrid, request);
   return {
-    hits: await toHits(reading, request, ranking),
-    stats: {
-      files: collection.lengths.fileCount,
-      terms: terms.length,
-      behind: reading.behind,
-      fuzzy,
+    hits: await toHits(reading, request, fused),
+    stats: { ...stats, vectors: meant.compared },
+  };
+}
+
+/** What `toHits` needs of a ranking. */
+type Ranked = Pick<Ranking, 'candidates'> & {
+  explain(candidate: Candidate): ReturnType<Hit['explain']>;
+};
+
+async function rankByMeaning(
+  reading: Reading,
+  collection: Collection,
+  { vector, trace }: HybridQuestion,
+  { includes, request: { group, limit } }: Question,
+): Promise<{ candidates: readonly Candidate[]; compared: number }> {
+  const span = trace.start('search.vector', 'scan');
+  try {
+    const scopes = await reading.vectors();
+    const meant = await rankVectors(vector, collection, {
+      group,
+      limit: Math.max(limit, FUSED_DEPTH),
+      includes,
+      scopes,
+      rowsOf: (file) => reading.rowsOf(file, scopes[file.scope] ?? null),
+    });
+    span.end({ vectors: meant.compared, candidates: meant.candidates.length });
+    return meant;
+  } catch (error) {
+    span.fail(error);
+    throw error;
+  }
+}
+
+/** Both rankings as one; each is put in order first, so that ties have one place. */
+async function fuseRankings(
+  reading: Reading,
+  text: Ranking,
+  meant: { candidates: readonly Candidate[] },
+  { weights }: HybridQuestion,
+  { scopes, group, limit }: SearchRequest,
+): Promise<Ranked> {
+  const both = distinct([...text.candidates, ...meant.candidates]);
+  const paths = await reading.view.paths(both.map((candidate) => reading.toKey(candidate)));
+  const depth = Math.max(limit, FUSED_DEPTH);
+  const ordered = [text, meant].map(({ candidates }) => order(candidates, paths, scopes, depth));
+  const [byWords = [], byMeaning = []] = ordered;
+  const keyOf = ({ scope, file, passage }: Candidate) =>
+    group === 'file' ? `${scope} ${file}` : `${scope} ${file} ${passage}`;
+  const fused = new Map(
+    fuse(byWords, byMeaning, weights, keyOf).map((one) => [keyOf(one.candidate), one]),
+  );
+  return {
+    candidates: [...fused.values()].map(({ candidate, score }) => ({ ...candidate, score })),
+    explain(candidate) {
+      const { textRank = null, vectorRank = null } = fused.get(keyOf(candidate)) ?? {};
+      const word = textRank === null ? undefined : byWords[textRank - 1];
+      const meaning = vectorRank === null ? undefined : byMeaning[vectorRank - 1];
+      return {
+        ...(word === undefined ? {} : text.explain(word)),
+        ...(word === undefined || textRank === null ? {} : { textRank, textScore: word.score }),
+        ...(meaning === undefined || vectorRank === null
+          ? {}
+          : { vectorRank, similarity: meaning.score }),
+      };
     },
   };
 }
@@ -165,11 +274,11 @@ async function answerFrom(reading: Reading, question: Question): Promise<SearchA
 function rank(
   collection: Collection,
   query: SearchQuery,
-  { includes, request: { group, limit } }: Question,
+  { includes, request: { group, limit, hybrid } }: Question,
 ): Ranking {
   return rankCollection(query, collection, {
     group,
-    limit,
+    limit: hybrid === undefined ? limit : Math.max(limit, FUSED_DEPTH),
     ...(includes === null ? {} : { includes }),
   });
 }
@@ -187,10 +296,24 @@ class Reading {
   /** Scopes that have another number of files than their row says. */
   readonly #miscounted = new Set<number>();
 
-  constructor(view: IndexView, scopes: readonly ScopeKey[], caches: Caches) {
+  readonly #model: ModelKey | null;
+  /** By scope: the generation of its index; `null` where there is none to go by. */
+  #generations: (number | null)[];
+  /** The hashes of passages of files that were read anew, where vectors are wanted. */
+  readonly #texts: WeakMap<IndexedFile, readonly string[]>;
+
+  constructor(
+    view: IndexView,
+    scopes: readonly ScopeKey[],
+    caches: Caches,
+    model: ModelKey | null,
+  ) {
     this.view = view;
     this.#scopes = scopes;
     this.#caches = caches;
+    this.#model = model;
+    this.#generations = scopes.map(() => null);
+    this.#texts = caches.texts;
     this.#replaced = scopes.map(() => null);
   }
 
@@ -228,6 +351,9 @@ class Reading {
       generations: kept.map((own) => own?.generation ?? null),
     });
     const scopes: ScopeIndex[] = [];
+    this.#generations = opened.map(({ state }) =>
+      state.tokeniserVersion === null ? null : state.generation,
+    );
     for (const [index, scope] of opened.entries()) {
       this.#judge(index, scope);
       const replaced = (this.#replaced[index] ??= await this.#readBehind(index, scope.behind));
@@ -265,6 +391,47 @@ class Reading {
   /** Whether a file was read anew, so that what was found of it is of its present text. */
   wasRead({ scope, file }: CollectionFile): boolean {
     return this.#replaced[scope]?.has(file) === true;
+  }
+
+  /** By scope: its vectors of the model, after the collection was opened. */
+  async vectors(): Promise<(PassageVectors | null)[]> {
+    const model = this.#model;
+    const found: (PassageVectors | null)[] = [];
+    for (const [index, scope] of this.#scopes.entries()) {
+      const indexGeneration = this.#generations[index] ?? null;
+      found.push(
+        model === null || indexGeneration === null || this.view.vectors === undefined
+          ? null
+          : await this.#readVectors(scope, model, indexGeneration),
+      );
+    }
+    return found;
+  }
+
+  /** The rows of a file's passages as the collection has them. */
+  rowsOf({ scope, file }: CollectionFile, vectors: PassageVectors | null): Int32Array | null {
+    if (vectors === null) return null;
+    const replaced = this.#replaced[scope]?.get(file);
+    if (replaced === undefined) return vectors.rowsOf(file);
+    const texts = replaced === null ? undefined : this.#texts.get(replaced);
+    return texts === undefined ? null : vectors.rowsOfTexts(texts);
+  }
+
+  async #readVectors(
+    scope: ScopeKey,
+    model: ModelKey,
+    indexGeneration: number,
+  ): Promise<PassageVectors | null> {
+    const name = `${model.id} ${scope}`;
+    const before = this.#caches.vectors.get(name) ?? null;
+    const read = await this.view.vectors?.(scope, model, indexGeneration, before?.known ?? null);
+    if (read === undefined) return null;
+    const after = PassageVectors.from(read, before, {
+      dimensions: model.dimensions,
+      indexGeneration,
+    });
+    this.#caches.vectors.set(name, after, { size: Math.max(1, after.bytes) });
+    return after;
   }
 
   toKey({ scope, file }: CollectionFile): { scope: ScopeKey; fileNo: number } {
@@ -318,7 +485,8 @@ class Reading {
     if (this.#isUsable(index)) {
       for (const file of behind) {
         const known = file.isDeleted ? null : this.#caches.files.get(toCacheKey(file));
-        if (known === undefined) wanted.push(file.fileNo);
+        const isLacking = known === undefined || (known !== null && this.#lacksTexts(known));
+        if (isLacking) wanted.push(file.fileNo);
         else files.set(file.fileNo, known);
       }
     } else {
@@ -346,12 +514,21 @@ class Reading {
     }
   }
 
+  /** Whether it was tokenised for a search by words alone, and this one is not. */
+  #lacksTexts(file: IndexedFile): boolean {
+    return this.#model !== null && !this.#texts.has(file);
+  }
+
   #index(file: IndexText, content: string): IndexedFile {
     const key = toCacheKey(file);
     let indexed = this.#caches.files.get(key);
     if (indexed === undefined) {
       indexed = indexFile(content, file.path);
       this.#caches.files.set(key, indexed, { size: Math.max(1, content.length * WEIGHT) });
+    }
+    if (this.#lacksTexts(indexed)) {
+      const listed = indexed.passages.filter(({ start, end }) => end > start);
+      this.#texts.set(indexed, unpackHashes(packHashes(content, listed)));
     }
     return indexed;
   }
@@ -401,7 +578,7 @@ async function toFilter(
 async function toHits(
   reading: Reading,
   { scopes, limit }: SearchRequest,
-  ranking: Ranking,
+  ranking: Ranked,
 ): Promise<Hit[]> {
   let { candidates } = ranking;
   if (candidates.length > limit + TIES_READ_WHOLE) {

@@ -22,6 +22,7 @@ import { toInteger, toIntegerOrNull, toText, toTextOrNull } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
 import { tableOf } from './tables.ts';
 import { successorOf } from './text-range.ts';
+import { readScopeVectors } from './vector-view.ts';
 
 /** The search index. Its rows are core's: here they are only kept. */
 export function createIndexStore(database: Database): IndexStore {
@@ -70,6 +71,12 @@ export function createIndexStore(database: Database): IndexStore {
         ]) {
           await executor.run(`delete from ${table} where scope_id = ?`, [scopeId]);
         }
+        // The others stay until they are written anew: by them it is known which vectors are needed.
+        await executor.run(
+          'delete from svc_passage_list where scope_id = ? and file_no not in' +
+            ' (select file_no from svc_file where scope_id = ? and deleted_at is null)',
+          [scopeId, scopeId],
+        );
         return await executor.run(
           'insert into svc_index_queue (scope_id, file_no, version)' +
             ' select scope_id, file_no, version from svc_file' +
@@ -213,6 +220,9 @@ function createView(executor: Executor, dialect: Dialect): IndexView {
       );
       return rows.map((row) => toText(row['term']));
     },
+
+    vectors: (scope, key, indexGeneration, known) =>
+      readScopeVectors(executor, scope, key, indexGeneration, known),
   };
 }
 
@@ -326,7 +336,11 @@ async function updateScope(
 const MAX_FIRST_GENERATION = 2 ** 48 - 1;
 
 /** The state's row is the lock that every change of a scope's index stands behind. */
-async function lockIndex(executor: Executor, dialect: Dialect, scopeId: number): Promise<void> {
+export async function lockIndex(
+  executor: Executor,
+  dialect: Dialect,
+  scopeId: number,
+): Promise<void> {
   await dialect.insertRows(executor, {
     table: tableOf('svc_index_state'),
     columns: ['scope_id', 'generation', 'tokeniser_version'],
@@ -460,6 +474,8 @@ async function writeChanges(
     });
   }
   await deleteFiles(executor, dialect, 'svc_index_doc', scopeId, removed);
+  await writeLists(executor, dialect, scopeId, documents);
+  await deleteFiles(executor, dialect, 'svc_passage_list', scopeId, removed);
   const done = due.map(({ fileNo }) => fileNo);
   await deleteFiles(executor, dialect, 'svc_index_queue', scopeId, done);
   await executor.run(
@@ -473,10 +489,45 @@ async function writeChanges(
   );
 }
 
+/**
+ * Lists of passages, where there is an embedder. Without one a list of an earlier version may stay:
+ * it is told by that.
+ */
+async function writeLists(
+  executor: Executor,
+  dialect: Dialect,
+  scopeId: number,
+  documents: readonly IndexDocument[],
+): Promise<void> {
+  const listed = documents.filter(({ passages }) => passages !== undefined);
+  if (listed.length === 0) return;
+  const [state] = await executor.all('select generation from svc_index_state where scope_id = ?', [
+    scopeId,
+  ]);
+  // The one that this update ends with.
+  const generation = toInteger(state?.['generation']) + 1;
+  await dialect.insertRows(executor, {
+    table: tableOf('svc_passage_list'),
+    columns: ['scope_id', 'file_no', 'version', 'generation', 'epoch', 'hashes'],
+    rows: listed.map(({ fileNo, version, passages }) => [
+      scopeId,
+      fileNo,
+      version,
+      generation,
+      0,
+      passages ?? null,
+    ]),
+    conflict: {
+      keys: ['scope_id', 'file_no'],
+      update: ['version', 'generation', 'epoch', 'hashes'],
+    },
+  });
+}
+
 async function deleteFiles(
   executor: Executor,
   dialect: Dialect,
-  table: 'svc_index_doc' | 'svc_index_queue',
+  table: 'svc_index_doc' | 'svc_index_queue' | 'svc_passage_list',
   scopeId: number,
   fileNos: readonly number[],
 ): Promise<void> {

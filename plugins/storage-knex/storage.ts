@@ -9,6 +9,7 @@ import { createLeaseStore } from './leases.ts';
 import { createLogStore } from './log.ts';
 import { createObservationStore } from './observations.ts';
 import { createRevisionStore } from './revisions.ts';
+import { createVectorStore } from './vectors.ts';
 
 /** The `Storage` contract on a database that Knex knows. */
 export function createStorage(database: Database): Storage {
@@ -31,5 +32,6 @@ export function createStorage(database: Database): Storage {
     config: createConfigStore(database, skew),
     leases: createLeaseStore(database),
     index: createIndexStore(database),
+    vectors: createVectorStore(database),
   };
 }

@@ -16,6 +16,40 @@ const partSchema = Type.Object(
   strict,
 );
 
+const embedderSchema = Type.Object(
+  {
+    ...partSchema.properties,
+    progress: nullable(
+      Type.Object(
+        {
+          state: Type.Enum(['starting', 'embedding', 'paused', 'idle'], {
+            description: 'paused: the embedder fails, and is left alone for a moment.',
+          }),
+          dimensions: countSchema,
+          filesWaiting: Type.Integer({
+            minimum: 0,
+            description: 'Files whose passages are still to be looked at.',
+          }),
+          textsWaiting: Type.Integer({
+            minimum: 0,
+            description: 'Texts that wait for their vector.',
+          }),
+          textsEmbedded: Type.Integer({
+            minimum: 0,
+            description: 'By the instance that answers, since its start.',
+          }),
+          failures: countSchema,
+          lastFailure: nullable(
+            Type.String({ description: 'Null once the embedder went well again.' }),
+          ),
+        },
+        strict,
+      ),
+    ),
+  },
+  strict,
+);
+
 const statusSchema = Type.Object(
   {
     version: Type.String(),
@@ -37,7 +71,7 @@ const statusSchema = Type.Object(
       strict,
     ),
     model: partSchema,
-    embedder: partSchema,
+    embedder: embedderSchema,
     exporters: Type.Object(
       {
         configured: Type.Boolean(),
@@ -76,7 +110,16 @@ const statusSchema = Type.Object(
 
 type StatusCore = Pick<
   Core,
-  'settings' | 'storage' | 'startedAt' | 'parts' | 'tools' | 'queue' | 'reindex' | 'now' | 'state'
+  | 'settings'
+  | 'storage'
+  | 'startedAt'
+  | 'parts'
+  | 'tools'
+  | 'queue'
+  | 'reindex'
+  | 'embeddings'
+  | 'now'
+  | 'state'
 >;
 
 /** What runs, what is configured, and how to configure what is not. */
@@ -93,10 +136,11 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
       resultSchema: statusSchema,
       errorCodes: [],
       async handle(): Promise<AdminStatus> {
-        const [described, filesBehind, tools] = await Promise.all([
+        const [described, filesBehind, tools, progress] = await Promise.all([
           storage.describe(),
           storage.files.countBehind(),
           core.tools.listTools(),
+          core.embeddings?.progress() ?? null,
         ]);
         return {
           version,
@@ -107,12 +151,15 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           storage: described,
           model: toPart(
             parts.model,
-            'Set SERVICE_MODEL_PROVIDER to a plugin of yours; the service brings none yet.',
+            'Set SERVICE_MODEL_PROVIDER, as in openai, with its base URL, key and name.',
           ),
-          embedder: toPart(
-            parts.embedder,
-            'Set SERVICE_EMBEDDING_PROVIDER to a plugin of yours; the service brings none yet.',
-          ),
+          embedder: {
+            ...toPart(
+              parts.embedder,
+              'Set SERVICE_EMBEDDING_PROVIDER, as in openai, with its base URL, key, name and dimensions.',
+            ),
+            progress,
+          },
           exporters: {
             configured: parts.exporters.length > 0,
             names: [...parts.exporters],

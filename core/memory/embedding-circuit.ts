@@ -1,0 +1,58 @@
+/** Failures in a row after which a provider is left alone. */
+const FAILURES = 3;
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * Leaves a provider alone after failures in a row: for 5 s, then for twice as long after each probe
+ * that failed, at most a minute. While it is open nobody waits for a provider that is down.
+ */
+export class Circuit {
+  readonly #now: () => number;
+  #failures = 0;
+  #openUntil = Number.NEGATIVE_INFINITY;
+  #isProbing = false;
+
+  /** `now` gives milliseconds of a clock that never goes back. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  get isOpen(): boolean {
+    return this.#failures >= FAILURES;
+  }
+
+  /** Milliseconds until the next probe is let through; 0 while it is closed. */
+  get pauseMs(): number {
+    return this.isOpen ? Math.max(0, this.#openUntil - this.#now()) : 0;
+  }
+
+  /**
+   * Whether a call may be made. One that may is ended by `succeed`, `fail` or `release`; while it is
+   * open there is one at a time.
+   */
+  tryEnter(): boolean {
+    if (!this.isOpen) return true;
+    if (this.#isProbing || this.pauseMs > 0) return false;
+    this.#isProbing = true;
+    return true;
+  }
+
+  succeed(): void {
+    this.#failures = 0;
+    this.#isProbing = false;
+  }
+
+  fail(): void {
+    this.#failures += 1;
+    this.#isProbing = false;
+    if (!this.isOpen) return;
+    const pause = FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - FAILURES, 10);
+    this.#openUntil = this.#now() + Math.min(pause, LONGEST_PAUSE_MS);
+  }
+
+  /** The call ended in a way that says nothing of the provider. */
+  release(): void {
+    this.#isProbing = false;
+  }
+}

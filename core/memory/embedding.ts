@@ -1,0 +1,163 @@
+import { LRUCache } from 'lru-cache';
+import type { Embedder } from '../contracts/embedder.ts';
+import type { ToolCall } from '../contracts/tool.ts';
+import { MemoryError } from '../errors.ts';
+import { hashText } from '../search/embedded-text.ts';
+import { normalise } from '../search/vectors.ts';
+import { Circuit } from './embedding-circuit.ts';
+
+/** A question's vector, or why there is none. */
+export type QuestionVector = { vector: Float32Array } | { degraded: string };
+
+/** The embedder with what the service expects of it: checked, in time, and left alone when down. */
+export interface Embedding {
+  readonly provider: string;
+  readonly model: string;
+  readonly dimensions: number;
+  readonly circuit: Circuit;
+  /**
+   * Vectors of length 1, one for each text. Throws `EMBEDDING_FAILED`; `details.reason` is
+   * `circuit_open` when the embedder was not asked.
+   */
+  embed(
+    texts: readonly string[],
+    options: { signal?: AbortSignal },
+  ): Promise<{ vectors: Float32Array[]; tokens: number }>;
+  /** Never rejects and never takes longer than the limit: a find goes on without it. */
+  embedQuestion(text: string, call: ToolCall): Promise<QuestionVector>;
+}
+
+/** Characters of a question that are embedded: more than any model takes in with care. */
+const QUESTION_LENGTH = 4_000;
+/** Vectors of questions that are kept: an agent asks the same again, with another limit or path. */
+const QUESTIONS_KEPT = 256;
+/** What is wrong with a text, not with the embedder: it answers, and refuses. */
+const REFUSALS = new Set(['rejected', 'malformed', 'empty', 'too_large']);
+
+/** Whether an embedder failed over what it was given, so that another text may go through. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof MemoryError && REFUSALS.has(String(error.details?.['reason']));
+}
+
+/** Puts an embedder to work. `questionMs` is how long a find waits for it. */
+export function createEmbedding(
+  embedder: Embedder,
+  { questionMs }: { questionMs: number },
+): Embedding {
+  const { name, model, dimensions } = embedder;
+  const circuit = new Circuit();
+  const questions = new LRUCache<string, Float32Array>({ max: QUESTIONS_KEPT });
+
+  async function embed(texts: readonly string[], { signal }: { signal?: AbortSignal }) {
+    if (texts.length === 0) return { vectors: [], tokens: 0 };
+    if (!circuit.tryEnter()) throw failure('circuit_open', 'It failed before, and is left alone.');
+    try {
+      let tokens = 0;
+      const given = await embedder.embed(texts, {
+        ...(signal === undefined ? {} : { signal }),
+        onTokens: (count) => (tokens += count),
+      });
+      const vectors = check(given, texts.length, dimensions);
+      circuit.succeed();
+      return { vectors, tokens };
+    } catch (thrown) {
+      const error = toFailure(thrown);
+      // Who gives up early has learned that the embedder is slow; who was shut down, nothing.
+      if (signal?.aborted === true && signal.reason !== SLOW) circuit.release();
+      else if (isRefusal(error)) circuit.succeed();
+      else circuit.fail();
+      throw error;
+    }
+  }
+
+  async function embedInTime(text: string, signal: AbortSignal | undefined) {
+    const slow = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        slow.abort(SLOW);
+        reject(failure('timeout', 'It did not answer in time.'));
+      }, questionMs);
+    });
+    const work = embed([text], {
+      signal: signal === undefined ? slow.signal : AbortSignal.any([signal, slow.signal]),
+    });
+    // An embedder that hears no signal ends whenever it ends.
+    work.catch(() => undefined);
+    try {
+      return await Promise.race([work, limit]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return {
+    provider: name,
+    model,
+    dimensions,
+    circuit,
+    embed,
+    async embedQuestion(question, call) {
+      const text = question.slice(0, QUESTION_LENGTH).toWellFormed().trim();
+      if (text === '') return { degraded: 'The question is empty.' };
+      const key = hashText(text);
+      const known = questions.get(key);
+      if (known !== undefined) return { vector: known };
+      const span = call.trace.start('embedding', 'embed question');
+      try {
+        const { vectors, tokens } = await embedInTime(text, call.signal);
+        const [vector] = vectors as [Float32Array];
+        span.end({ provider: name, model, dimensions, inputTokens: tokens });
+        questions.set(key, vector);
+        return { vector };
+      } catch (error) {
+        const reason = reasonOf(error);
+        span.fail(error, { provider: name, model, degraded: reason });
+        return { degraded: SENTENCES[reason] ?? `The embedder failed (${reason}).` };
+      }
+    },
+  };
+}
+
+const SLOW = new Error('The embedder is slow.');
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  timeout: 'The embedder did not answer in time.',
+  circuit_open: 'The embedder failed before, and is left alone for a moment.',
+  unreachable: 'The embedder cannot be reached.',
+  unauthorized: 'The embedder refuses the API key.',
+  rate_limited: 'The embedder allows no more requests for now.',
+};
+
+function failure(reason: string, message: string): MemoryError {
+  return new MemoryError('EMBEDDING_FAILED', `The embedder cannot be used. ${message}`, {
+    details: { reason },
+  });
+}
+
+/** Whatever an embedder of someone's own throws. */
+function toFailure(thrown: unknown): MemoryError {
+  if (thrown instanceof MemoryError && thrown.code === 'EMBEDDING_FAILED') return thrown;
+  return new MemoryError('EMBEDDING_FAILED', undefined, {
+    cause: thrown,
+    details: { reason: 'failed' },
+  });
+}
+
+function reasonOf(error: unknown): string {
+  const reason = error instanceof MemoryError ? error.details?.['reason'] : undefined;
+  return typeof reason === 'string' ? reason : 'failed';
+}
+
+/** An embedder of someone's own may give anything. */
+function check(given: unknown, count: number, dimensions: number): Float32Array[] {
+  if (!Array.isArray(given) || given.length !== count) {
+    throw failure('malformed', `It gave no ${count} vectors for ${count} texts.`);
+  }
+  return given.map((vector: unknown) => {
+    const isVector = vector instanceof Float32Array && vector.length === dimensions;
+    const normalised = isVector ? normalise(vector) : null;
+    if (normalised !== null) return normalised;
+    throw failure('malformed', `It gave what is no vector of ${dimensions} finite numbers.`);
+  });
+}

@@ -1,0 +1,249 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { KnownVectors, ScopeVectors } from '../contracts/vectors.ts';
+import type { Collection, CollectionFile } from './collection.ts';
+import { unpackHashes } from './embedded-text.ts';
+import type { Candidate } from './rank.ts';
+
+/** A scan pauses this often, so that requests go on. */
+const SLICE_MS = 4;
+/** Vectors that are compared between two looks at the clock. */
+const VECTORS_OF_A_LOOK = 512;
+
+/**
+ * A vector of length 1 in the same direction; `null` when it has none of its own: a number that is
+ * not finite, or zeros alone.
+ */
+export function normalise(vector: Float32Array): Float32Array | null {
+  let sum = 0;
+  for (const value of vector) sum += value * value;
+  const length = Math.sqrt(sum);
+  if (!Number.isFinite(length) || length === 0) return null;
+  return vector.map((value) => value / length);
+}
+
+/** Vectors by text: rows that are only added, so that all who read them may share them. */
+class VectorTable {
+  readonly dimensions: number;
+  #values: Float32Array;
+  #isFilled: Uint8Array;
+  readonly #rows = new Map<string, number>();
+
+  constructor(dimensions: number, capacity: number) {
+    this.dimensions = dimensions;
+    this.#values = new Float32Array(Math.max(capacity, 1) * dimensions);
+    this.#isFilled = new Uint8Array(Math.max(capacity, 1));
+  }
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  get bytes(): number {
+    // A text's entry in the map weighs about so much.
+    return this.#values.byteLength + this.#rows.size * 120;
+  }
+
+  /** The texts, by row. */
+  names(): string[] {
+    return [...this.#rows.keys()];
+  }
+
+  /** The row of a text; -1 for one that was never seen. */
+  find(textHash: string): number {
+    return this.#rows.get(textHash) ?? -1;
+  }
+
+  /** The row of a text, whether it has a vector yet or not. */
+  take(textHash: string): number {
+    const known = this.#rows.get(textHash);
+    if (known !== undefined) return known;
+    const row = this.#rows.size;
+    if (row >= this.#isFilled.length) this.#grow();
+    this.#rows.set(textHash, row);
+    return row;
+  }
+
+  set(textHash: string, vector: Float32Array): void {
+    // Spoilt by hand, or another model's under this one's name.
+    if (vector.length !== this.dimensions || !vector.every(Number.isFinite)) return;
+    const row = this.take(textHash);
+    this.#values.set(vector, row * this.dimensions);
+    this.#isFilled[row] = 1;
+  }
+
+  isFilled(row: number): boolean {
+    return this.#isFilled[row] === 1;
+  }
+
+  /** The cosine, as both are of length 1. */
+  compare(row: number, query: Float32Array): number {
+    const values = this.#values;
+    const { dimensions } = this;
+    const from = row * dimensions;
+    let [a, b, c, d] = [0, 0, 0, 0];
+    let at = 0;
+    // Four sums: one alone waits for itself at each step.
+    for (; at + 3 < dimensions; at += 4) {
+      a += (values[from + at] as number) * (query[at] as number);
+      b += (values[from + at + 1] as number) * (query[at + 1] as number);
+      c += (values[from + at + 2] as number) * (query[at + 2] as number);
+      d += (values[from + at + 3] as number) * (query[at + 3] as number);
+    }
+    for (; at < dimensions; at += 1) a += (values[from + at] as number) * (query[at] as number);
+    return a + b + (c + d);
+  }
+
+  #grow(): void {
+    const values = new Float32Array(this.#values.length * 2);
+    values.set(this.#values);
+    this.#values = values;
+    const isFilled = new Uint8Array(this.#isFilled.length * 2);
+    isFilled.set(this.#isFilled);
+    this.#isFilled = isFilled;
+  }
+}
+
+/**
+ * The vectors of one scope as one snapshot of the database has them. It never changes; the next one
+ * is made of it and of what is new.
+ */
+export class PassageVectors {
+  /** What it is of. */
+  readonly known: KnownVectors;
+  readonly #table: VectorTable;
+  /** By file number: the row of each passage. */
+  readonly #lists: ReadonlyMap<number, Int32Array>;
+
+  private constructor(
+    known: KnownVectors,
+    table: VectorTable,
+    lists: ReadonlyMap<number, Int32Array>,
+  ) {
+    this.known = known;
+    this.#table = table;
+    this.#lists = lists;
+  }
+
+  /** Makes it from what was read, and from `before`, which it was read against. */
+  static from(
+    read: ScopeVectors,
+    before: PassageVectors | null,
+    { dimensions, indexGeneration }: { dimensions: number; indexGeneration: number },
+  ): PassageVectors {
+    const known = { indexGeneration, vectorGeneration: read.vectorGeneration };
+    if (before !== null && read.lists.length + read.vectors.length === 0) {
+      if (!read.isWhole.lists && !read.isWhole.vectors) {
+        return new PassageVectors(known, before.#table, before.#lists);
+      }
+    }
+    const isTableKept = before !== null && !read.isWhole.vectors;
+    const table = isTableKept ? before.#table : new VectorTable(dimensions, read.vectors.length);
+    const lists = new Map<number, Int32Array>();
+    if (before !== null && !read.isWhole.lists) {
+      for (const [fileNo, rows] of before.#lists) {
+        lists.set(fileNo, isTableKept ? rows : rename(rows, before.#table, table));
+      }
+    }
+    for (const { fileNo, hashes } of read.lists) {
+      lists.set(
+        fileNo,
+        Int32Array.from(unpackHashes(hashes), (hash) => table.take(hash)),
+      );
+    }
+    for (const { textHash, vector } of read.vectors) table.set(textHash, vector);
+    return new PassageVectors(known, table, lists);
+  }
+
+  /** About what it holds in memory, shared parts included. */
+  get bytes(): number {
+    let bytes = this.#table.bytes;
+    for (const rows of this.#lists.values()) bytes += rows.byteLength + 100;
+    return bytes;
+  }
+
+  /** The rows of a file's passages; `null` when they are not listed. */
+  rowsOf(fileNo: number): Int32Array | null {
+    return this.#lists.get(fileNo) ?? null;
+  }
+
+  /** The same of a file whose index is behind, by the hashes of its present text. */
+  rowsOfTexts(textHashes: readonly string[]): Int32Array {
+    return Int32Array.from(textHashes, (hash) => this.#table.find(hash));
+  }
+
+  /** The cosine of a row; `null` when its text has no vector yet. */
+  compare(row: number, query: Float32Array): number | null {
+    return row >= 0 && this.#table.isFilled(row) ? this.#table.compare(row, query) : null;
+  }
+}
+
+/** Rows of a table that was made anew. */
+function rename(rows: Int32Array, from: VectorTable, to: VectorTable): Int32Array {
+  const names = from.names();
+  return rows.map((row) => to.take(names[row] ?? ''));
+}
+
+/** What a scan gave: candidates in no order, and how many vectors were compared. */
+export interface VectorRanking {
+  candidates: readonly Candidate[];
+  compared: number;
+}
+
+/**
+ * Compares the passages of a collection with a question: the best `limit` of them, or of its files
+ * by their best passage, and all that tie with the last. Only those that point the question's way
+ * at all (a cosine above 0). It pauses every 4 ms.
+ */
+export async function rankVectors(
+  query: Float32Array,
+  collection: Collection,
+  options: {
+    group: 'file' | 'passage';
+    limit: number;
+    includes: ((file: CollectionFile) => boolean) | null;
+    /** By scope: its vectors; `null` for none. */
+    scopes: readonly (PassageVectors | null)[];
+    /** The rows of a file's passages; `null` when they are not known. */
+    rowsOf(file: CollectionFile): Int32Array | null;
+  },
+): Promise<VectorRanking> {
+  const { group, limit, includes, scopes, rowsOf } = options;
+  const { fileCount, firstSlots } = collection.lengths;
+  const found: Candidate[] = [];
+  let compared = 0;
+  let lookAt = VECTORS_OF_A_LOOK;
+  let sliceEnd = performance.now() + SLICE_MS;
+  for (let number = 0; number < fileCount; number += 1) {
+    const file = collection.fileAt(number);
+    const vectors = scopes[file.scope] ?? null;
+    if (vectors === null || includes?.(file) === false) continue;
+    const rows = rowsOf(file);
+    const first = firstSlots[number] ?? 0;
+    // Else they are the passages of another version.
+    if (rows === null || rows.length !== (firstSlots[number + 1] ?? 0) - first) continue;
+    let best: Candidate | null = null;
+    for (const [passage, row] of rows.entries()) {
+      const score = vectors.compare(row, query);
+      if (score === null) continue;
+      compared += 1;
+      if (score <= 0) continue;
+      const candidate = { ...file, passage, score, slot: first + passage };
+      if (group === 'passage') found.push(candidate);
+      else if (best === null || score > best.score) best = candidate;
+    }
+    if (best !== null) found.push(best);
+    if (compared < lookAt) continue;
+    lookAt = compared + VECTORS_OF_A_LOOK;
+    if (performance.now() < sliceEnd) continue;
+    await nextTurn();
+    sliceEnd = performance.now() + SLICE_MS;
+  }
+  return { candidates: takeBest(found, limit), compared };
+}
+
+function takeBest(candidates: Candidate[], limit: number): Candidate[] {
+  if (candidates.length <= limit) return candidates;
+  const scores = Float64Array.from(candidates, ({ score }) => score).sort();
+  const least = scores[scores.length - limit] ?? 0;
+  return candidates.filter(({ score }) => score >= least);
+}
