@@ -79,7 +79,7 @@ async function ensureInstalled() {
 /** Builds what is older than its sources, and says so on standard error. */
 async function ensureBuilt() {
   for (const build of BUILDS) {
-    if (!fs.existsSync(path.join(root, build.sources[0]))) continue;
+    if (!build.sources.some((source) => fs.existsSync(path.join(root, source)))) continue;
     const stamp = hashSources(build.sources);
     const stampFile = path.join(root, 'dist', '.' + build.name + '.stamp');
     const isFresh = readText(stampFile) === stamp && fs.existsSync(path.join(root, build.output));

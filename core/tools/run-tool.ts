@@ -21,6 +21,9 @@ import { parseTraceparent } from '../tracing/trace-context.ts';
 import { RootTrace } from '../tracing/tracer.ts';
 import { parseActor } from '../memory/actor.ts';
 
+/** Names that the service alone may give a caller. */
+type ReservedActor = 'playground' | 'dream-agent';
+
 /** The tools of a service, and the one way to run them. */
 export interface Tools extends ToolRunner {
   readonly definitions: readonly ToolDefinition[];
@@ -29,7 +32,7 @@ export interface Tools extends ToolRunner {
   /** Takes back a tool of a plugin whose setup failed. */
   remove(name: string): void;
   /** Runs a tool under a name that callers may not give themselves. */
-  executeAs(name: string, request: ToolRequest, actor: 'playground' | null): Promise<ToolResponse>;
+  executeAs(name: string, request: ToolRequest, actor: ReservedActor | null): Promise<ToolResponse>;
   /** Resolves when no call is under way, or after `limitMs`. */
   settle(limitMs: number): Promise<void>;
 }
@@ -69,7 +72,7 @@ export function createTools(deps: ToolsDependencies): Tools {
   async function executeAs(
     name: string,
     request: ToolRequest,
-    reservedActor: 'playground' | null,
+    reservedActor: ReservedActor | null,
   ): Promise<ToolResponse> {
     const startedAt = deps.now();
     const toolCallId = deps.ids.next();

@@ -1,0 +1,493 @@
+/** A file of the demo as it begins. */
+export interface DemoFile {
+  path: string;
+  content: string;
+  reason: string;
+}
+
+/** A user of the demo: a person whom an agent works for. */
+export interface DemoUser {
+  userId: string;
+  /** Who reads and writes for this user. */
+  actor: string;
+  /** The most sessions of a working day. */
+  sessions: number;
+  files: DemoFile[];
+  questions: string[];
+  /** What is learned over the weeks, in this order. */
+  facts: { path: string; under: string | null; text: string; reason: string }[];
+  /** What the quiet hours tidy up. */
+  nights: { path: string; before: string; after: string; reason: string }[];
+}
+
+/** Shared memory: what everybody's agent may read. */
+export const DEMO_SHARED: readonly DemoFile[] = [
+  {
+    path: 'playbook.md',
+    reason: 'The team agreed on it in the kick-off.',
+    content: `# Team playbook
+
+Northlight makes maps for people who walk. We ship on Thursdays.
+
+## How we work
+
+- A change is small enough to be reviewed before lunch.
+- Decisions go into the project's file with a date and a name.
+- Customers are answered within one working day.
+
+## Who to ask
+
+- Maps and tiles: Priya Nair
+- The mobile app: Jonas Weber
+- Billing and contracts: Lena Fischer
+`,
+  },
+  {
+    path: 'glossary.md',
+    reason: 'New colleagues asked for it.',
+    content: `# Glossary
+
+- **Tile**: a square of the map, 256 points wide.
+- **Trail score**: 0 to 100, how pleasant a path is to walk.
+- **Offline pack**: tiles and trails of a region, for use without a network.
+- **Ridge**: the service that computes trail scores.
+`,
+  },
+  {
+    path: 'brand/voice.md',
+    reason: 'From the brand workshop.',
+    content: `# Voice
+
+Plain, warm, exact. We say *walk*, not *experience the outdoors*.
+
+| instead of | we write |
+| --- | --- |
+| utilise | use |
+| in order to | to |
+| seamless | (nothing) |
+`,
+  },
+];
+
+/** The people of the demo. */
+export const DEMO_USERS: DemoUser[] = [
+  {
+    userId: 'maya.chen',
+    actor: 'agent',
+    sessions: 5,
+    files: [
+      {
+        path: 'profile.md',
+        reason: 'First conversation.',
+        content: `# Maya Chen
+
+- Product lead for the mobile app
+- Works from Lisbon, usually 8:00 to 16:30
+- Reports to Tomas Lind
+- Speaks English, Mandarin and some Portuguese
+`,
+      },
+      {
+        path: 'preferences.md',
+        reason: 'She said how she likes answers.',
+        content: `# Preferences
+
+## Answers
+
+- Short, with the decision first
+- Figures in a table when there are more than three
+
+## Meetings
+
+- None before 9:00
+- Notes go to the project's file, not into mail
+`,
+      },
+      {
+        path: 'projects/offline-packs.md',
+        reason: 'She described the project.',
+        content: `# Offline packs
+
+Status: in development. Launch: 14 May.
+
+## Decisions
+
+- A pack holds one region, at most 400 MB.
+- Packs expire after 90 days without use.
+
+## Open questions
+
+- Do we sell packs one by one, or as part of the plan?
+`,
+      },
+      {
+        path: 'index.md',
+        reason: 'A catalog of what is known.',
+        content: `# Index
+
+- [Profile](user/profile.md): who Maya is
+- [Preferences](user/preferences.md): how she likes to work
+- [Offline packs](user/projects/offline-packs.md): her main project
+`,
+      },
+    ],
+    questions: [
+      'When do offline packs launch?',
+      'How does Maya like meeting notes?',
+      'What did we decide about the size of a pack?',
+      'Who reports to whom in the mobile team?',
+      'pricing of offline packs',
+    ],
+    facts: [
+      {
+        path: 'projects/offline-packs.md',
+        under: '## Decisions',
+        text: '- Downloads resume after an interruption (3 Nov, Jonas).',
+        reason: 'Decided in the weekly review.',
+      },
+      {
+        path: 'preferences.md',
+        under: '## Answers',
+        text: '- Short answers, decision first',
+        reason: 'She repeated it.',
+      },
+      {
+        path: 'profile.md',
+        under: null,
+        text: '- Allergic to peanuts; matters for team dinners',
+        reason: 'She mentioned it when the dinner was booked.',
+      },
+      {
+        path: 'projects/offline-packs.md',
+        under: '## Open questions',
+        text: '- Which regions come first? Maya leans to the Alps.',
+        reason: 'Raised by Maya.',
+      },
+      {
+        path: 'projects/offline-packs.md',
+        under: '## Decisions',
+        text: '- Launch moves to 28 May: the store review takes longer (Maya).',
+        reason: 'The user said that the date moved.',
+      },
+      {
+        path: 'preferences.md',
+        under: '## Meetings',
+        text: '- Fridays stay free of meetings',
+        reason: 'The user asked for it.',
+      },
+      {
+        path: 'projects/offline-packs.md',
+        under: '## Decisions',
+        text: '- The first regions are the Alps and the Lake District.',
+        reason: 'Decided with Priya.',
+      },
+    ],
+    nights: [
+      {
+        path: 'preferences.md',
+        before: '- Short answers, decision first\n',
+        after: '',
+        reason: 'The same preference stood there twice.',
+      },
+      {
+        path: 'projects/offline-packs.md',
+        before: 'Launch: 14 May.',
+        after: 'Launch: 28 May.',
+        reason: 'Replaces the old date, which the user corrected later in the same file.',
+      },
+    ],
+  },
+  {
+    userId: 'jonas.weber',
+    actor: 'coding-agent',
+    sessions: 6,
+    files: [
+      {
+        path: 'profile.md',
+        reason: 'First conversation.',
+        content: `# Jonas Weber
+
+- Engineer, mobile app (Kotlin, some Rust)
+- Munich, works late
+`,
+      },
+      {
+        path: 'preferences.md',
+        reason: 'He said how he likes code.',
+        content: `# Preferences
+
+- Explain with a diff, not in prose
+- Tests before refactoring
+- No emoji in commit messages
+`,
+      },
+      {
+        path: 'projects/tile-cache.md',
+        reason: 'Notes of a debugging session.',
+        content: `# Tile cache
+
+The cache evicts the newest tile first when the clock jumps back.
+
+## Findings
+
+- Seen on devices without a network for more than 24 h.
+- The timestamp comes from the wall clock.
+
+## Plan
+
+1. Order by a counter instead of the clock.
+2. A test with a clock that goes backwards.
+`,
+      },
+    ],
+    questions: [
+      'tile cache eviction clock',
+      'How does Jonas like explanations?',
+      'What is the plan for the cache bug?',
+      'commit message rules',
+    ],
+    facts: [
+      {
+        path: 'projects/tile-cache.md',
+        under: '## Findings',
+        text: '- Reproduced on a Pixel 6 by setting the clock back one hour.',
+        reason: 'Result of a debugging session.',
+      },
+      {
+        path: 'projects/tile-cache.md',
+        under: '## Plan',
+        text: '3. Migrate old entries lazily, on their first read.',
+        reason: 'Jonas chose the lazy migration.',
+      },
+      {
+        path: 'preferences.md',
+        under: null,
+        text: '- Likes property tests for caches',
+        reason: 'He asked for one.',
+      },
+      {
+        path: 'projects/tile-cache.md',
+        under: '## Findings',
+        text: '- Fixed in build 2291; no crash report since.',
+        reason: 'He reported the result.',
+      },
+      {
+        path: 'profile.md',
+        under: null,
+        text: '- On call in even weeks',
+        reason: 'From the rota that he pasted.',
+      },
+    ],
+    nights: [
+      {
+        path: 'profile.md',
+        before: '- Munich, works late\n',
+        after: '- Works from Munich, often late\n',
+        reason: 'Clearer wording, nothing lost.',
+      },
+    ],
+  },
+  {
+    userId: 'priya.nair',
+    actor: 'agent',
+    sessions: 4,
+    files: [
+      {
+        path: 'profile.md',
+        reason: 'First conversation.',
+        content: `# Priya Nair
+
+- Leads maps and tiles
+- Bengaluru; overlaps with Europe from 12:00 to 17:00 UTC
+`,
+      },
+      {
+        path: 'projects/trail-score.md',
+        reason: 'She explained the score.',
+        content: `# Trail score
+
+0 to 100. Weights: surface 0.3, views 0.4, traffic 0.3.
+
+## Experiments
+
+| date | change | result |
+| --- | --- | --- |
+| 2 Nov | views by elevation alone | worse in forests |
+`,
+      },
+      {
+        path: 'people.md',
+        reason: 'Names came up in planning.',
+        content: `# People
+
+- Hugo: elevation data, answers on Tuesdays
+- Amrita: ranger in Coorg, tests new trails
+`,
+      },
+    ],
+    questions: [
+      'weights of the trail score',
+      'Who knows about elevation data?',
+      'When is Priya reachable from Europe?',
+      'results of score experiments in forests',
+    ],
+    facts: [
+      {
+        path: 'projects/trail-score.md',
+        under: '## Experiments',
+        text: '| 9 Nov | views by elevation and tree cover | 12% better in forests |',
+        reason: 'Result that she reported.',
+      },
+      {
+        path: 'people.md',
+        under: null,
+        text: '- Maya: asks for the first regions by Friday',
+        reason: 'From the planning call.',
+      },
+      {
+        path: 'projects/trail-score.md',
+        under: '## Experiments',
+        text: '| 16 Nov | traffic from phones, not roads | no difference |',
+        reason: 'Result that she reported.',
+      },
+    ],
+    nights: [
+      {
+        path: 'projects/trail-score.md',
+        before: '0 to 100. Weights:',
+        after: 'From 0 to 100; see shared/glossary.md. Weights:',
+        reason: 'Points to the shared definition instead of repeating it.',
+      },
+    ],
+  },
+  {
+    userId: 'lena.fischer',
+    actor: 'support-agent',
+    sessions: 4,
+    files: [
+      {
+        path: 'profile.md',
+        reason: 'First conversation.',
+        content: `# Lena Fischer
+
+- Billing and contracts
+- Berlin; part time, Monday to Wednesday
+`,
+      },
+      {
+        path: 'customers/alpine-club.md',
+        reason: 'A contract was discussed.',
+        content: `# Alpine Club
+
+- 1,200 seats, renews each 1 March
+- Contact: Regula Ott
+- Pays by invoice, 30 days
+`,
+      },
+      {
+        path: 'customers/city-of-graz.md',
+        reason: 'A request for an offer.',
+        content: `# City of Graz
+
+- Wants walking maps in kiosks
+- Offer sent on 29 October, valid for 60 days
+`,
+      },
+    ],
+    questions: [
+      'When does the Alpine Club renew?',
+      'offer to the City of Graz',
+      'Who pays by invoice?',
+      'On which days does Lena work?',
+    ],
+    facts: [
+      {
+        path: 'customers/alpine-club.md',
+        under: null,
+        text: '- Asked for 150 more seats from January',
+        reason: 'From a mail that Lena pasted.',
+      },
+      {
+        path: 'customers/city-of-graz.md',
+        under: null,
+        text: '- Answer expected after the council meets on 4 December',
+        reason: 'Their reply.',
+      },
+      {
+        path: 'profile.md',
+        under: null,
+        text: '- Away from 22 December to 3 January',
+        reason: 'She set her absence.',
+      },
+    ],
+    nights: [],
+  },
+  {
+    userId: 'diego.alvarez',
+    actor: 'agent',
+    sessions: 3,
+    files: [
+      {
+        path: 'profile.md',
+        reason: 'First conversation.',
+        content: `# Diego Álvarez
+
+- Design, icons and onboarding
+- Bogotá (UTC−5)
+`,
+      },
+      {
+        path: 'projects/onboarding.md',
+        reason: 'He outlined the flow.',
+        content: `# Onboarding
+
+Three screens: where you walk, how far, and whether maps may be kept offline.
+
+- Nobody is asked to register before the first walk.
+`,
+      },
+    ],
+    questions: ['onboarding screens', 'registration before first walk', 'icons for trails'],
+    facts: [
+      {
+        path: 'projects/onboarding.md',
+        under: null,
+        text: '- Second screen tested with 8 people: 7 understood it.',
+        reason: 'He reported the test.',
+      },
+      {
+        path: 'profile.md',
+        under: null,
+        text: '- Prefers voice notes to long texts',
+        reason: 'He said so.',
+      },
+    ],
+    nights: [],
+  },
+  {
+    userId: 'sam.okafor@example.com',
+    actor: 'agent',
+    sessions: 2,
+    files: [
+      {
+        path: 'profile.md',
+        reason: 'First conversation.',
+        content: `# Sam Okafor
+
+- Customer since 2023, walks with two dogs
+- Knee injury in spring: suggest flat trails under 8 km
+`,
+      },
+    ],
+    questions: ['flat trails under 8 km', 'dogs allowed', 'knee'],
+    facts: [
+      {
+        path: 'profile.md',
+        under: null,
+        text: '- The knee is fine again; up to 12 km since November',
+        reason: 'The user said so.',
+      },
+    ],
+    nights: [],
+  },
+];
