@@ -170,6 +170,10 @@ export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
   for (const [index, given] of listOf(parts.plugins, 'plugins', file).entries()) {
     plugins.push(await produce('plugin', given, lookup(`plugins[${index}]`)));
   }
+  // A configuration may bring its own, with options.
+  if (hasOwnPlugin('mcp') && !plugins.some(({ name }) => name === 'mcp')) {
+    plugins.push(await produce('plugin', 'mcp', lookup('plugins')));
+  }
   const exporters: TraceExporter[] = [];
   for (const [index, given] of listOf(parts.exporters, 'exporters', file).entries()) {
     exporters.push(await produce('exporter', given, lookup(`exporters[${index}]`)));

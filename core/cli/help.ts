@@ -14,6 +14,7 @@ export function printHelp(commands: Readonly<Record<string, Command>>): string {
     'Commands',
     ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(16)}${summary}`),
     '',
+    ...Object.entries(commands).flatMap(printOwnFlags),
     'Flags',
     '  -h, --help      Show this text.',
     '  -v, --version   Show the version.',
@@ -28,4 +29,12 @@ export function printHelp(commands: Readonly<Record<string, Command>>): string {
     'Secrets are no flags, since every user of the machine can read a command line. Set:',
     ...secrets.map((key) => `  ${settingOf(key).env}`),
   ].join('\n');
+}
+
+function printOwnFlags([command, { flags = {} }]: [string, Command]): string[] {
+  const lines = Object.entries(flags).map(([name, { value, summary }]) => {
+    const flag = value === null ? `--${name}` : `--${name}=<${value}>`;
+    return `  ${flag.padEnd(16)}${summary}`;
+  });
+  return lines.length === 0 ? [] : [`Flags of ${command}`, ...lines, ''];
 }

@@ -5,17 +5,22 @@ import { nearest } from '../config/nearest.ts';
 import { printConfig } from '../config/print.ts';
 import { EXIT_CONFIG, EXIT_FAILED, explainFailure } from './failure.ts';
 import { printHelp } from './help.ts';
+import { type OwnFlag, takeOwnFlags } from './own-flags.ts';
 import { readVersion } from './version.ts';
 
 /** A sub-command: a file of its name beside this one, imported when it runs. */
 export interface Command {
   summary: string;
+  /** Those that no setting has. */
+  flags?: Readonly<Record<string, OwnFlag>>;
   load(): Promise<(context: CommandContext) => Promise<void>>;
 }
 
 /** What a sub-command gets: the command line without its own name, and the surroundings. */
 export interface CommandContext {
   argv: readonly string[];
+  /** The sub-command's own flags, taken out of `argv`. */
+  flags: ReadonlyMap<string, string>;
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
 }
@@ -29,6 +34,15 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'Make the search index anew, with progress; asks the server when one is running.',
     load: async () => (await import('./reindex.ts')).reindex,
   },
+  mcp: {
+    summary: 'Serve one user’s memory over MCP on standard input and output.',
+    flags: {
+      user: { value: 'id', summary: 'Whose memory it is. Required.' },
+      actor: { value: 'name', summary: 'Who reads and writes, in the access log; default agent.' },
+      'read-only': { value: null, summary: 'Offer only the tools that change nothing.' },
+    },
+    load: async () => (await import('./mcp.ts')).mcp,
+  },
 };
 
 /**
@@ -38,7 +52,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
  */
 export async function runCommand(): Promise<void> {
   try {
-    await dispatch({ argv: process.argv.slice(2), env: process.env, cwd: process.cwd() });
+    const argv = process.argv.slice(2);
+    await dispatch({ argv, flags: new Map(), env: process.env, cwd: process.cwd() });
   } catch (error) {
     process.stderr.write(`memory-service: ${explainFailure(error)}\n`);
     // At once: what was opened before the failure would keep the process alive.
@@ -46,7 +61,13 @@ export async function runCommand(): Promise<void> {
   }
 }
 
-async function dispatch(context: CommandContext): Promise<void> {
+async function dispatch(given: CommandContext): Promise<void> {
+  const likely = given.argv.find((argument) => Object.hasOwn(COMMANDS, argument)) ?? '';
+  const { values: flags, rest: argvOfSettings } = takeOwnFlags(
+    given.argv,
+    COMMANDS[likely]?.flags ?? {},
+  );
+  const context = { ...given, argv: argvOfSettings, flags };
   const { switches, words } = readFlags(context.argv);
   if (switches.has('help')) return print(printHelp(COMMANDS));
   if (switches.has('version')) return print(readVersion());
@@ -59,6 +80,8 @@ async function dispatch(context: CommandContext): Promise<void> {
       meant === null ? 'memory-service --help lists the commands.' : `Did you mean ${meant}?`;
     throw new ConfigError(null, `${name} is no command. ${hint}`);
   }
+  // A value of another flag looked like a command: its own flags are not known here.
+  if (flags.size > 0 && name !== likely) readFlags(given.argv);
   if (rest[0] !== undefined) throw new ConfigError(null, `${name} takes no argument ${rest[0]}.`);
 
   const argv = withoutFirst(context.argv, words[0]);

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeDatabase, loadConfig, openConfig, type Database } from '../config.ts';
 import type { LoadedConfig } from '../config.ts';
@@ -8,7 +7,7 @@ import { StartError } from './failure.ts';
 import { createLog } from './log.ts';
 import type { CommandContext } from './main.ts';
 import { claimDatabase, findServer } from './owner.ts';
-import { placeOfSecrets } from './secrets.ts';
+import { findKeptSecret, placeOfSecrets } from './secrets.ts';
 
 const POLL_MS = 500;
 
@@ -60,7 +59,9 @@ async function reindexThere(
   loaded: LoadedConfig,
   database: Database,
 ): Promise<number> {
-  const secret = await findAdminSecret(loaded, database);
+  const secret =
+    loaded.values.adminSecret ??
+    (await findKeptSecret('adminSecret', placeOfSecrets(database.filename, loaded.cwd)));
   const ask = async <T>(method: 'GET' | 'POST', path: string): Promise<T> => {
     const answer = await fetch(`${address}/v1/admin/${path}`, {
       method,
@@ -87,22 +88,6 @@ async function reindexThere(
 
 /** What a server says that was restarted meanwhile. */
 const LOST: Reindexing = { state: 'failed', done: 0, files: 0 };
-
-async function findAdminSecret(loaded: LoadedConfig, database: Database): Promise<string> {
-  const given = loaded.values.adminSecret;
-  if (given !== null) return given;
-  const file = placeOfSecrets(database.filename, loaded.cwd);
-  try {
-    const { adminSecret } = JSON.parse(await readFile(file, 'utf8')) as { adminSecret?: unknown };
-    if (typeof adminSecret === 'string') return adminSecret;
-  } catch (cause) {
-    throw new StartError(
-      `A server has the database open, and ${file} cannot be read for its admin secret: set SERVICE_ADMIN_SECRET.`,
-      { cause },
-    );
-  }
-  throw new StartError(`${file} holds no adminSecret: set SERVICE_ADMIN_SECRET.`);
-}
 
 const STEP_MS = 1_000;
 

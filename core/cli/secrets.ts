@@ -3,6 +3,8 @@ import { chmod, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { BlockList, isIP } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError } from '../config/error.ts';
+import { settingOf } from '../config/settings.ts';
+import { StartError } from './failure.ts';
 
 /** The secrets that the service starts with. */
 export interface Secrets {
@@ -63,6 +65,28 @@ export function placeOfSecrets(filename: string | null, cwd: string): string {
   return filename === null
     ? resolve(cwd, 'data', 'secrets.json')
     : join(dirname(filename), 'secrets.json');
+}
+
+/**
+ * A secret that another process keeps in its file: what a command needs to talk to the server that
+ * has the database open. Throws a `StartError` that names the setting to use instead.
+ */
+export async function findKeptSecret(
+  name: 'apiKey' | 'adminSecret',
+  file: string,
+): Promise<string> {
+  const setting = settingOf(name).env;
+  let kept: unknown;
+  try {
+    kept = (JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>)[name];
+  } catch (cause) {
+    throw new StartError(
+      `A server has the database open, and ${file} cannot be read for its ${name}: set ${setting}.`,
+      { cause },
+    );
+  }
+  if (typeof kept === 'string') return kept;
+  throw new StartError(`${file} holds no ${name}: set ${setting}.`);
 }
 
 /** Whether only this machine can reach the address. A name is one only when it is `localhost`. */

@@ -82,7 +82,8 @@ function namesOfKept({ apiKey, adminSecret }: LoadedConfig['values']): string {
   return adminSecret === null ? 'The API key and the admin secret are' : 'The API key is';
 }
 
-async function makeDirectory(directory: string, { origins }: LoadedConfig): Promise<void> {
+/** Makes the folder of the database and its secrets, or says why it cannot be written. */
+export async function makeDirectory(directory: string, { origins }: LoadedConfig): Promise<void> {
   try {
     await makeFolders(directory);
     await access(directory, constants.W_OK | constants.X_OK);
@@ -109,7 +110,8 @@ async function makeFolders(directory: string, isSecondTry = false): Promise<void
   }
 }
 
-async function startOrExplain(
+/** Starts the service; of a file that cannot be opened it says which setting names it. */
+export async function startOrExplain(
   service: MemoryService,
   { filename }: Database,
   { origins }: LoadedConfig,
@@ -228,7 +230,7 @@ async function stop({ service, server, claim, log }: Running): Promise<void> {
  * lives. After an exception that nobody caught the state is unknown: what is committed is safe, and
  * a new process is better than this one.
  */
-function surviveStrayErrors(log: Logger): void {
+export function surviveStrayErrors(log: Logger): void {
   process.on('unhandledRejection', (reason) => {
     log.error({ error: describeError(reason) }, 'a rejection that nobody handled');
   });

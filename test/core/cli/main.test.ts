@@ -23,6 +23,7 @@ it('--help lists the commands, every flag, and the variables of secrets', async 
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^memory-service \d+\.\d+\.\d+: /);
     expect(stdout).toContain('start ');
+    expect(stdout).toMatch(/^Flags of mcp\n {2}--user=<id> +Whose memory it is/m);
     for (const key of SETTING_KEYS) {
       const { isSecret, env } = settingOf(key);
       expect(stdout).toContain(isSecret === true ? env : `--${flagOf(key)} `);

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Database, describeDatabase, type LoadedConfig, openConfig } from '../config.ts';
+import type { Logger } from '../contracts/plugin.ts';
+import type { ToolRunner } from '../contracts/tool.ts';
+import { MemoryError } from '../errors.ts';
+import { listen } from '../http/server.ts';
+import { createMemoryService } from '../index.ts';
+import { explainFailure, StartError } from './failure.ts';
+import { claimDatabase, type Claim, findServer } from './owner.ts';
+import { decideSecrets, findKeptSecret, placeOfSecrets } from './secrets.ts';
+import { makeDirectory, startOrExplain } from './start.ts';
+
+/** The memory of a configuration, wherever it is served. */
+export interface Attached {
+  readonly tools: ToolRunner;
+  /** Ends what this process serves; a server that it only talked to goes on. */
+  close(): Promise<void>;
+}
+
+/** How long another process on the file may take to say where it is. */
+const START_LIMIT_MS = 15_000;
+const RETRY_MS = 100;
+const LOOPBACK = { host: '127.0.0.1', port: 0 };
+const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '::1'];
+/** How long other processes that use this one may go on with what they asked for. */
+const CLOSE_GRACE_MS = 2_000;
+
+/**
+ * Attaches to the memory that a configuration names. Where a server has the database file open it is
+ * that one which does the work; else this process opens the file, and serves it on loopback to those
+ * that come after it. When the server goes away, the next call finds another or takes its place.
+ */
+export async function attach(loaded: LoadedConfig, log: Logger): Promise<Attached> {
+  let current: Promise<Attached> | null = reach(loaded, log);
+  await current;
+
+  async function attempt<T>(work: (tools: ToolRunner) => Promise<T>): Promise<T> {
+    const used = (current ??= reach(loaded, log));
+    try {
+      return await work((await used).tools);
+    } catch (error) {
+      if (!isGone(error)) throw toMemoryError(error);
+      log.info({}, 'the server that has the database is gone: looking for another');
+      if (current === used) current = null;
+    }
+    const next = (current ??= reach(loaded, log));
+    try {
+      return await work((await next).tools);
+    } catch (error) {
+      if (current === next && !(error instanceof MemoryError)) current = null;
+      throw toMemoryError(error);
+    }
+  }
+
+  return {
+    tools: {
+      listTools: () => attempt((tools) => tools.listTools()),
+      execute(name, request) {
+        // The same key for both attempts: the first may have been carried out.
+        const { idempotencyKey = randomUUID() } = request;
+        return attempt((tools) => tools.execute(name, { ...request, idempotencyKey }));
+      },
+    },
+    async close() {
+      await (await current)?.close();
+    },
+  };
+}
+
+async function reach(loaded: LoadedConfig, log: Logger): Promise<Attached> {
+  const database = describeDatabase(loaded);
+  if (database.name === 'sqlite' && database.filename !== null) {
+    await makeDirectory(dirname(database.filename), loaded);
+  }
+  const found = await findOrClaim(database);
+  if (typeof found === 'string') {
+    log.info({ url: found }, 'talking to the server that has the database open');
+    return talkTo(found, loaded, database);
+  }
+  try {
+    return await openHere(found, loaded, database, log);
+  } catch (error) {
+    await found.release();
+    throw error;
+  }
+}
+
+/** The address of the server, or the claim to be one. */
+async function findOrClaim(database: Database): Promise<string | Claim> {
+  for (let waited = 0; ; waited += RETRY_MS) {
+    try {
+      return (await findServer(database)) ?? (await claimDatabase(database));
+    } catch (error) {
+      // Another process is about to serve it, or was quicker.
+      if (!(error instanceof StartError) || waited >= START_LIMIT_MS) throw error;
+    }
+    await sleep(RETRY_MS);
+  }
+}
+
+async function openHere(
+  claim: Claim,
+  loaded: LoadedConfig,
+  database: Database,
+  log: Logger,
+): Promise<Attached> {
+  const { values, cwd } = loaded;
+  const isShared = database.name === 'sqlite' && database.filename !== null;
+  const secrets = isShared
+    ? await decideSecrets(values, {
+        host: LOOPBACK.host,
+        database: database.name,
+        file: placeOfSecrets(database.filename, cwd),
+      })
+    : null;
+  const { service: config, warnings } = await openConfig(loaded);
+  for (const warning of warnings) log.warn({}, warning);
+  const service = createMemoryService({
+    ...config,
+    ...(secrets === null ? {} : { apiKey: secrets.apiKeys, adminSecret: secrets.adminSecret }),
+    allowedHosts: LOOPBACK_NAMES,
+    log,
+  });
+  await startOrExplain(service, database, loaded);
+  const server = isShared ? await listen(service, LOOPBACK) : null;
+  if (server !== null) {
+    const url = `http://${LOOPBACK.host}:${server.address.port}${values.basePath}`;
+    await claim.announce(url);
+    log.info({ url }, 'serving the database until the client ends');
+  }
+  return {
+    tools: service.tools,
+    async close() {
+      await server?.close({ graceMs: CLOSE_GRACE_MS });
+      await service.close();
+      await claim.release();
+    },
+  };
+}
+
+async function talkTo(
+  address: string,
+  loaded: LoadedConfig,
+  database: Database,
+): Promise<Attached> {
+  const apiKey =
+    loaded.values.apiKey?.[0] ??
+    (await findKeptSecret('apiKey', placeOfSecrets(database.filename, loaded.cwd)));
+  const { MemoryClient } = await importClient();
+  return {
+    tools: new MemoryClient({ baseUrl: address, apiKey, maxRetries: 0 }),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** What the client of the package exports; found by its place, since core knows no adapter. */
+interface ClientModule {
+  MemoryClient: new (options: {
+    baseUrl: string;
+    apiKey: string;
+    maxRetries: number;
+  }) => ToolRunner;
+}
+
+async function importClient(): Promise<ClientModule> {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const url = new URL(`../../adapters/client.${extension}`, import.meta.url);
+  return (await import(url.href)) as ClientModule;
+}
+
+/** Whether the server ended, so that another one may be there by now. */
+function isGone(error: unknown): boolean {
+  const { code, details } = Object(error) as Partial<MemoryError>;
+  if (code === 'SHUTTING_DOWN') return true;
+  return code === 'SERVICE_UNREACHABLE' && details?.['reason'] === 'network';
+}
+
+/** What keeps the database from being opened is told to the client: it is on this machine. */
+function toMemoryError(error: unknown): unknown {
+  if (!(error instanceof StartError)) return error;
+  return new MemoryError('STORAGE_UNAVAILABLE', explainFailure(error), { cause: error });
+}

@@ -1,0 +1,90 @@
+import { Console } from 'node:console';
+import { loadConfig } from '../config.ts';
+import { ConfigError } from '../config/error.ts';
+import { importPlugin } from '../config/factories.ts';
+import type { ToolRunner } from '../contracts/tool.ts';
+import { describeError } from '../describe-error.ts';
+import { parseActor } from '../memory/actor.ts';
+import { parseUserId } from '../memory/paths.ts';
+import { attach } from './attach.ts';
+import { EXIT_FAILED } from './failure.ts';
+import { createLog } from './log.ts';
+import type { CommandContext } from './main.ts';
+import { surviveStrayErrors } from './start.ts';
+
+/** What the plugin exports beside its factory; found by name, as every plugin is. */
+interface McpModule {
+  serveStdio(
+    tools: ToolRunner,
+    options: {
+      userId: string;
+      actor?: string;
+      readOnly: boolean;
+      signal: AbortSignal;
+      onError: (error: Error) => void;
+    },
+  ): Promise<void>;
+}
+
+/**
+ * `memory-service mcp`: MCP over standard input and output, for a client that starts it. Ends with
+ * its input. Nothing but messages goes to standard output; logs go to standard error.
+ */
+export async function mcp(context: CommandContext): Promise<void> {
+  const caller = parseCaller(context.flags);
+  // A plugin that prints would put its line among the messages.
+  globalThis.console = new Console(process.stderr);
+  const loaded = await loadConfig(context);
+  const log = createLog(loaded.values.logLevel);
+  for (const warning of loaded.warnings) log.warn({}, warning);
+  surviveStrayErrors(log);
+  process.umask(0o077);
+
+  const lookup = { directory: loaded.cwd, origin: 'memory-service mcp' };
+  const { serveStdio } = (await importPlugin('mcp', lookup)) as unknown as McpModule;
+  const end = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (end.signal.aborted) process.exit(EXIT_FAILED);
+      end.abort();
+    });
+  }
+  const memory = await attach(loaded, log);
+  try {
+    await serveStdio(memory.tools, {
+      ...caller,
+      signal: end.signal,
+      onError: (error) => log.warn({ error: describeError(error) }, 'a message went wrong'),
+    });
+  } finally {
+    await memory.close();
+  }
+  // Whatever still waits, a plugin's timer say, has nobody to work for.
+  process.exit(0);
+}
+
+function parseCaller(flags: ReadonlyMap<string, string>): {
+  userId: string;
+  actor?: string;
+  readOnly: boolean;
+} {
+  const user = flags.get('user');
+  if (user === undefined) {
+    throw new ConfigError(null, 'mcp needs --user=<id>: it serves the memory of one user.');
+  }
+  const actor = flags.get('actor');
+  return {
+    userId: orRefuse('user', () => parseUserId(user)),
+    ...(actor === undefined ? {} : { actor: orRefuse('actor', () => parseActor(actor)) }),
+    readOnly: flags.has('read-only'),
+  };
+}
+
+function orRefuse<T>(flag: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    const reason = (error as Error).message.replace(/^context\.actor /, 'it ');
+    throw new ConfigError(null, `--${flag} is not valid: ${reason}`, { cause: error });
+  }
+}

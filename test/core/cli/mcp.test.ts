@@ -1,0 +1,236 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { readOwner } from '../../../plugins/storage-sqlite/index.ts';
+import { runCommand, startCommand } from '../../support/command.ts';
+import { temporaryDirectory } from '../../support/service.ts';
+
+const BIN = fileURLToPath(new URL('../../../dist/core/cli/bin.cjs', import.meta.url));
+
+const file = (name: string, content: string) => ({
+  name: 'memory_write',
+  arguments: { path: name, content },
+});
+const read = (name: string) => ({ name: 'memory_read', arguments: { path: name } });
+
+interface Attached {
+  client: Client;
+  stderr(): string;
+  /** Ends the input, as a client does that quits, and waits for the process. */
+  quit(): Promise<void>;
+}
+
+/** An SDK client that starts the command, as an editor does. */
+async function attach(cwd: string, ...flags: string[]): Promise<Attached> {
+  const client = new Client({ name: 'editor', version: '1.0.0' });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [BIN, 'mcp', ...flags],
+    cwd,
+    env: { PATH: process.env['PATH'] ?? '' },
+    stderr: 'pipe',
+  });
+  let stderr = '';
+  transport.stderr?.on('data', (data: Buffer) => (stderr += data.toString('utf8')));
+  await client.connect(transport);
+  const quit = () => client.close();
+  onTestFinished(quit);
+  return { client, quit, stderr: () => stderr };
+}
+
+/** Pipes lines into the command, and waits until it has ended by itself. */
+async function pipe(cwd: string, flags: readonly string[], lines: readonly unknown[]) {
+  const child = spawn(process.execPath, [BIN, 'mcp', ...flags], {
+    cwd,
+    env: { PATH: process.env['PATH'] },
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (data: string) => (stdout += data));
+  child.stderr.setEncoding('utf8').on('data', (data: string) => (stderr += data));
+  child.stdin.end(
+    lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''),
+  );
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stdout, stderr };
+}
+
+describe('memory-service mcp', () => {
+  it('serves one user’s memory to the client that starts it, and keeps it for the next', async () => {
+    const cwd = await temporaryDirectory();
+    const first = await attach(cwd, '--user=alice', '--actor=editor');
+    const { tools } = await first.client.listTools();
+    expect(tools.map(({ name }) => name)).toContain('memory_write');
+    expect(JSON.stringify(tools)).not.toMatch(/user_?id/i);
+    const written = await first.client.callTool(file('user/a.md', 'of alice'));
+    expect(written.structuredContent).toMatchObject({ version: 1, created: true });
+    const { resources } = await first.client.listResources();
+    expect(resources.map(({ uri }) => uri)).toEqual(['memory://user/a.md']);
+    const data = path.join(cwd, 'data');
+    const kept = JSON.parse(await readFile(path.join(data, 'secrets.json'), 'utf8')) as object;
+    expect(Object.keys(kept).toSorted()).toEqual(['adminSecret', 'apiKey']);
+    // What is remembered about people is for this user's eyes.
+    expect((await stat(path.join(data, 'memory.db'))).mode & 0o077).toBe(0);
+    await first.quit();
+
+    const again = await attach(cwd, '--user', 'alice', '--read-only');
+    expect((await again.client.callTool(read('user/a.md'))).structuredContent).toMatchObject({
+      content: 'of alice',
+    });
+    const offered = (await again.client.listTools()).tools;
+    expect(offered.map(({ annotations }) => annotations?.readOnlyHint)).not.toContain(false);
+    const refused = await again.client.callTool(file('user/a.md', 'x'));
+    expect(refused).toMatchObject({ isError: true, _meta: { code: 'TOOL_NOT_FOUND' } });
+  });
+
+  it('answers what was piped in, says nothing else on standard output, and ends with 0', async () => {
+    const cwd = await temporaryDirectory();
+    const { code, stdout, stderr } = await pipe(
+      cwd,
+      ['--user=alice'],
+      [
+        {
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'initialize',
+          params: {
+            protocolVersion: '2025-06-18',
+            capabilities: {},
+            clientInfo: { name: 't', version: '1' },
+          },
+        },
+        { jsonrpc: '2.0', method: 'notifications/initialized' },
+        'this is no message',
+        { jsonrpc: '2.0', id: 2, method: 'tools/call', params: file('user/a.md', 'x') },
+        { jsonrpc: '2.0', id: 3, method: 'tools/call', params: file('user/b.md', 'y') },
+      ],
+    );
+    expect(code).toBe(0);
+    const answers = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { jsonrpc: string; id: number; result: object });
+    expect(answers.map(({ jsonrpc, id }) => [jsonrpc, id]).toSorted()).toEqual([
+      ['2.0', 1],
+      ['2.0', 2],
+      ['2.0', 3],
+    ]);
+    expect(answers.find(({ id }) => id === 1)?.result).toMatchObject({
+      protocolVersion: '2025-06-18',
+    });
+    // JSON lines alone, and the one about the line that was no message.
+    const logs = stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { msg: string });
+    expect(logs.map(({ msg }) => msg)).toContain('a message went wrong');
+  });
+
+  it('talks to the server that has the database open', async () => {
+    const cwd = await temporaryDirectory();
+    const server = await startCommand({ cwd });
+    onTestFinished(async () => void (await server.stop()));
+    const { client } = await attach(cwd, '--user=alice', '--actor=editor');
+    await client.callTool(file('user/a.md', 'x'));
+    const missing = await client.callTool(read('user/b.md'));
+    expect(missing).toMatchObject({ isError: true, _meta: { code: 'FILE_NOT_FOUND' } });
+    const answer = await fetch(`${server.url}/v1/admin/files`, {
+      headers: { 'x-admin-secret': server.adminSecret },
+    });
+    const { items } = (await answer.json()) as { items: object[] };
+    expect(items).toMatchObject([{ path: 'users/alice/a.md', latestActor: 'editor' }]);
+    // The same over HTTP: the plugin comes with the command.
+    const mcp = await fetch(`${server.url}/v1/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${server.apiKey}`,
+        'x-user-id': 'alice',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/list' }),
+    });
+    expect(await mcp.json()).toMatchObject({ result: { resources: [{ name: 'user/a.md' }] } });
+  });
+
+  it('lets several clients on one database write at once, and takes over when the first quits', async () => {
+    const cwd = await temporaryDirectory();
+    const clients = await Promise.all([1, 2, 3].map(() => attach(cwd, '--user=alice')));
+    const [first] = clients;
+    await first?.client.callTool(file('user/log.md', '# Log\n'));
+    const append = async (index: number, line: number) =>
+      clients[index]?.client.callTool({
+        name: 'memory_patch',
+        arguments: { path: 'user/log.md', append: { text: `- ${index}/${line}\n` } },
+      });
+    const lines = Array.from({ length: 10 }, (_, line) => line);
+    await Promise.all(lines.flatMap((line) => [0, 1, 2].map((index) => append(index, line))));
+
+    // Whoever serves it goes; each of the others goes on, and one of them serves it now.
+    const serving = clients.findIndex(({ stderr }) => stderr().includes('serving the database'));
+    expect(serving).toBeGreaterThanOrEqual(0);
+    await clients[serving]?.quit();
+    const left = [0, 1, 2].filter((index) => index !== serving);
+    const later = await Promise.all(
+      lines.flatMap((line) => left.map((index) => append(index, 10 + line))),
+    );
+    expect(later.filter((result) => result?.isError === true)).toEqual([]);
+    const reader = clients[left[0] as number] as Attached;
+    const { structuredContent } = await reader.client.callTool(read('user/log.md'));
+    const { content } = structuredContent as { content: string };
+    const expected = [
+      ...lines.flatMap((line) => [0, 1, 2].map((index) => `- ${index}/${line}`)),
+      ...lines.flatMap((line) => left.map((index) => `- ${index}/${10 + line}`)),
+    ];
+    expect(content.trim().split('\n').slice(1).toSorted()).toEqual(expected.toSorted());
+  });
+
+  it('goes on in process when the server it talked to has stopped', async () => {
+    const cwd = await temporaryDirectory();
+    const server = await startCommand({ cwd });
+    const { client, stderr } = await attach(cwd, '--user=alice');
+    await client.callTool(file('user/a.md', 'before'));
+    await server.stop();
+    const result = await client.callTool(read('user/a.md'));
+    expect(result.structuredContent).toMatchObject({ content: 'before' });
+    expect(stderr()).toContain('the server that has the database is gone');
+    // A server that starts now is told who has the file.
+    const refused = await runCommand({ cwd, args: ['start', '--port=0'] });
+    expect(refused.code).not.toBe(0);
+    expect(refused.stderr).toMatch(/has .*memory\.db open, at http:\/\/127\.0\.0\.1:\d+/);
+  });
+
+  it('ends on SIGTERM and leaves the file free', async () => {
+    const cwd = await temporaryDirectory();
+    const child = spawn(process.execPath, [BIN, 'mcp', '--user=alice'], {
+      cwd,
+      env: { PATH: process.env['PATH'] },
+    });
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`);
+    await once(child.stdout, 'data');
+    expect(await readOwner(path.join(cwd, 'data/memory.db'))).not.toBeNull();
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(await readOwner(path.join(cwd, 'data/memory.db'))).toBeNull();
+  });
+
+  it('says what is wrong with its flags, with exit code 78 and nothing on the disk', async () => {
+    const cwd = await temporaryDirectory();
+    for (const [args, message] of [
+      [['mcp'], /mcp needs --user=<id>/],
+      [['mcp', '--user=../bob'], /--user is not valid: A user id has 1 to 128/],
+      [['mcp', '--user=a', '--actor=admin'], /--actor is not valid: it must not be one of admin/],
+      [['start', '--user=alice'], /--user is not known/],
+    ] as const) {
+      const result = await runCommand({ cwd, args });
+      expect([result.code, result.stdout], String(message)).toEqual([78, '']);
+      expect(result.stderr).toMatch(message);
+    }
+    expect(existsSync(path.join(cwd, 'data'))).toBe(false);
+  });
+});

@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import type { ToolRequest, ToolRunner } from '../../../core/contracts/tool.ts';
+import { toErrorText as adapterText } from '../../../adapters/runner.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import { serveStdio } from '../../../plugins/mcp/index.ts';
+import { toErrorText } from '../../../plugins/mcp/tool-result.ts';
+
+/** A runner whose calls wait until they are let go. */
+function gatedRunner() {
+  const calls: ToolRequest[] = [];
+  const gate = new EventTarget();
+  const runner: ToolRunner = {
+    listTools: async () => [],
+    async execute(_name, request) {
+      calls.push(request);
+      gate.dispatchEvent(new Event('called'));
+      await Promise.race([
+        once(gate, 'go'),
+        ...(request.signal === undefined ? [] : [once(request.signal, 'abort')]),
+      ]);
+      return { result: { ok: true }, traceId: 't', toolCallId: 'c', durationMs: 1 };
+    },
+  };
+  return { runner, calls, gate, called: () => once(gate, 'called') };
+}
+
+function streams() {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const said: { id: number; result?: unknown }[] = [];
+  output.setEncoding('utf8').on('data', (text: string) => {
+    for (const line of text.trim().split('\n')) said.push(JSON.parse(line) as { id: number });
+  });
+  const send = (message: object) =>
+    input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const call = (id: number) =>
+    send({ id, method: 'tools/call', params: { name: 'memory_read', arguments: {} } });
+  return { input, output, said, send, call };
+}
+
+describe('serving over streams', () => {
+  it('answers what is under way when the input ends, and ends then', async () => {
+    const { runner, gate, called } = gatedRunner();
+    const { input, output, said, call } = streams();
+    const served = serveStdio(runner, { userId: 'alice', input, output });
+    const isCalled = called();
+    call(1);
+    await isCalled;
+    input.end();
+    await once(input, 'end');
+    expect(said).toEqual([]);
+    gate.dispatchEvent(new Event('go'));
+    await served;
+    expect(said).toMatchObject([{ id: 1, result: { structuredContent: { ok: true } } }]);
+  });
+
+  it('does not wait for a call that was cancelled, and stops it', async () => {
+    const { runner, calls, called } = gatedRunner();
+    const { input, output, said, call, send } = streams();
+    const served = serveStdio(runner, { userId: 'alice', actor: 'editor', input, output });
+    const isCalled = called();
+    call(1);
+    await isCalled;
+    send({ method: 'notifications/cancelled', params: { requestId: 1 } });
+    input.end();
+    await served;
+    expect(said).toEqual([]);
+    expect(calls).toMatchObject([{ context: { userId: 'alice', actor: 'editor' } }]);
+    expect(calls[0]?.signal?.aborted).toBe(true);
+  });
+
+  it('ends when it is told to, and when nobody reads the answers any more', async () => {
+    const { runner } = gatedRunner();
+    const end = new AbortController();
+    const told = streams();
+    const first = serveStdio(runner, { userId: 'alice', ...told, signal: end.signal });
+    end.abort();
+    await first;
+
+    const unread = streams();
+    const second = serveStdio(runner, { userId: 'alice', ...unread });
+    unread.output.destroy(new Error('EPIPE'));
+    await second;
+    expect(unread.said).toEqual([]);
+  });
+
+  it('tells of a line that is no message, and goes on', async () => {
+    const { runner } = gatedRunner();
+    const { input, output, said, send } = streams();
+    const errors: Error[] = [];
+    const onError = (error: Error) => void errors.push(error);
+    const served = serveStdio(runner, { userId: 'alice', input, output, onError });
+    input.write('{"broken"\n');
+    send({ id: 7, method: 'ping' });
+    input.end();
+    await served;
+    expect(errors).toHaveLength(1);
+    expect(said).toMatchObject([{ id: 7, result: {} }]);
+  });
+});
+
+it('an error reads as it does in every adapter', () => {
+  const error = new MemoryError('VERSION_CONFLICT', 'It is at version 7.', {
+    details: { actual: 7 },
+    retryAfterSeconds: 3,
+  });
+  expect(toErrorText(error)).toBe(adapterText(error as never, 3));
+});
