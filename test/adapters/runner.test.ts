@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
+import { bindTools, importPeer, runWithText } from '../../adapters/runner.ts';
+import type {
+  BuiltInTools,
+  ToolArguments,
+  ToolDefinition,
+  ToolResult,
+  ToolRunner,
+} from '../../core/contracts/tool.ts';
+import { createCore } from '../../core/core.ts';
+import type { memoryFind } from '../../core/tools/memory_find.ts';
+import type { memoryPatch } from '../../core/tools/memory_patch.ts';
+import { sqlite } from '../../plugins/storage-sqlite/index.ts';
+import { openService, type ServedService } from './service.ts';
+
+let service: ServedService;
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(() => service.close());
+
+const names = (tools: readonly { name: string }[]) => tools.map(({ name }) => name);
+
+describe('bindTools', () => {
+  it('gives every tool that can be used, and leaves out what lacks a model', async () => {
+    const bound = await bindTools(service.tools, { userId: 'alice' });
+    expect(names(bound)).toContain('memory_context');
+    expect(names(bound)).not.toContain('memory_remember');
+  });
+
+  it('gives the tools that are named, also one that cannot be used yet', async () => {
+    const tools = ['memory_read', 'memory_remember'];
+    expect(names(await bindTools(service.tools, { userId: 'alice', tools }))).toEqual(tools);
+  });
+
+  it('gives nothing that writes when it is read-only', async () => {
+    const bound = await bindTools(service.tools, { userId: 'alice', readOnly: true });
+    expect(names(bound)).toEqual(['memory_list', 'memory_read', 'memory_find', 'memory_context']);
+    const tools = ['memory_read', 'memory_write'];
+    const some = await bindTools(service.tools, { userId: 'alice', readOnly: true, tools });
+    expect(names(some)).toEqual(['memory_read']);
+  });
+
+  it('refuses a tool that is not there, and says which there are', async () => {
+    const bind = bindTools(service.client(), { userId: 'alice', tools: ['memory_reed'] });
+    await expect(bind).rejects.toMatchObject({
+      code: 'TOOL_NOT_FOUND',
+      details: { missing: ['memory_reed'], known: expect.arrayContaining(['memory_read']) },
+    });
+  });
+
+  it.each([undefined, null, '', 5])(
+    'refuses %o as a user, before any model is asked',
+    async (id) => {
+      const bind = bindTools(service.tools, { userId: id as string });
+      await expect(bind).rejects.toMatchObject({ code: 'INVALID_USER_ID' });
+    },
+  );
+
+  it('rejects with what asking for the list rejects with', async () => {
+    const wrong = bindTools(service.client({ apiKey: 'wrong' }), { userId: 'alice' });
+    await expect(wrong).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
+  });
+});
+
+describe('a bound tool', () => {
+  const bindOne = async (runner: ToolRunner, name: string) => {
+    const [tool] = await bindTools(runner, { userId: 'alice', actor: 'bot', tools: [name] });
+    if (tool === undefined) throw new Error(`There is no ${name}.`);
+    return tool;
+  };
+
+  it('keeps the framework’s own id of the call beside the service’s', async () => {
+    const tool = await bindOne(service.client(), 'memory_list');
+    const outcome = await tool.run({}, { callId: 'call_1' });
+    if (!outcome.ok) throw new Error(outcome.text);
+    expect(outcome.response.toolCallId).not.toBe('call_1');
+    expect(JSON.parse(outcome.text)).toEqual(outcome.response.result);
+  });
+
+  it('says code, reason, what to do and the details of what failed', async () => {
+    const tool = await bindOne(service.tools, 'memory_write');
+    const outcome = await tool.run({ path: 'user/a.md' });
+    expect(outcome.ok).toBe(false);
+    expect(outcome.text.split('\n')).toEqual([
+      'Error INVALID_REQUEST: /content is required.',
+      'Mend the fields that details.issues names, then send it again.',
+      'Details: {"issues":[{"path":"/content","message":"is required"}]}',
+    ]);
+  });
+
+  it('tells a model nothing of an error that is not the service’s', async () => {
+    const broken: ToolRunner = {
+      listTools: () => service.tools.listTools(),
+      execute: () => Promise.reject(new Error('SELECT secret FROM somewhere')),
+    };
+    const outcome = await (await bindOne(broken, 'memory_read')).run({});
+    expect(outcome.text).toMatch(/^Error INTERNAL: /);
+    expect(outcome.text).not.toContain('secret');
+  });
+
+  it('rejects when the framework itself stopped the call', async () => {
+    const tool = await bindOne(service.client(), 'memory_list');
+    const reason = new Error('Stopped.');
+    await expect(tool.run({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+
+  it.each([
+    ['{"path":', /^Error INVALID_REQUEST: The arguments are not valid JSON\./],
+    ['', /"files":\[/],
+    ['[]', /^Error INVALID_REQUEST: /],
+    ['null', /"files":\[/],
+  ])('answers the arguments %o in words, whatever they are', async (text, expected) => {
+    const tool = await bindOne(service.tools, 'memory_list');
+    expect((await runWithText(tool, text)).text).toMatch(expected);
+  });
+});
+
+describe('importPeer', () => {
+  it('says what to install when a package is not there', async () => {
+    const missing = 'a-package-that-is-not-there';
+    const load = () => import(/* @vite-ignore */ missing);
+    await expect(importPeer('toTools', missing, load)).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      message: `toTools needs a package that is not installed: npm install ${missing}`,
+    });
+  });
+
+  it('leaves any other failure of a package as it is', async () => {
+    const broken = new SyntaxError('It does not parse.');
+    await expect(importPeer('toTools', 'x', () => Promise.reject(broken))).rejects.toBe(broken);
+  });
+});
+
+describe('the types of the tools', () => {
+  it('are there for each tool of the service', () => {
+    const { definitions } = createCore({
+      storage: sqlite({ filename: ':memory:' }),
+      tools: { delete: true, move: true },
+    }).tools;
+    const typed: Record<keyof BuiltInTools, true> = {
+      memory_list: true,
+      memory_read: true,
+      memory_write: true,
+      memory_patch: true,
+      memory_find: true,
+      memory_context: true,
+      memory_remember: true,
+      memory_delete: true,
+      memory_move: true,
+    };
+    expect(names(definitions)).toEqual(Object.keys(typed));
+  });
+
+  it('fit the schemas of the tools, and leave those of plugins open', () => {
+    type Find = typeof memoryFind extends ToolDefinition<infer A, infer R> ? [A, R] : never;
+    expectTypeOf<BuiltInTools['memory_find']['arguments']>().toExtend<Find[0]>();
+    expectTypeOf<BuiltInTools['memory_find']['result']>().toExtend<Find[1]>();
+    type Patch = typeof memoryPatch extends ToolDefinition<infer A, infer R> ? [A, R] : never;
+    expectTypeOf<BuiltInTools['memory_patch']['result']>().toExtend<Patch[1]>();
+    expectTypeOf<ToolResult<'memory_note'>>().toBeUnknown();
+    expectTypeOf<ToolArguments<'memory_note'>>().toBeUnknown();
+  });
+});
