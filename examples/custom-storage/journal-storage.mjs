@@ -13,12 +13,13 @@ import { indexStore, toFileKey } from './search-index.mjs';
 // #region factory
 /**
  * Keeps memory in a journal: a line for each transaction, written and synced before its answer.
+ * Without `synchronous` a loss of power may take the last of them.
  *
- * @param {{ filename: string }} options
+ * @param {{ filename: string, synchronous?: boolean }} options
  * @returns {Storage}
  */
-export function journalStorage({ filename }) {
-  const journal = new Journal(filename);
+export function journalStorage({ filename, synchronous = true }) {
+  const journal = new Journal({ filename, synchronous });
   return {
     name: 'journal',
     filename,
@@ -34,7 +35,7 @@ export function journalStorage({ filename }) {
         driver: 'JSON lines',
         version: '1.0',
         schemaVersion: 1,
-        settings: { synchronous: 'full', files: rows },
+        settings: { synchronous, files: rows },
       };
     },
     mutate: (request, decide) => mutate(journal, request, decide),

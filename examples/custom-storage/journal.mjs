@@ -28,10 +28,12 @@ export class Journal {
   #isClosed = false;
   /** @type {string} */
   #filename;
+  #isSynchronous;
 
-  /** @param {string} filename */
-  constructor(filename) {
+  /** @param {{ filename: string, synchronous?: boolean | undefined }} options */
+  constructor({ filename, synchronous = true }) {
     this.#filename = filename;
+    this.#isSynchronous = synchronous;
   }
 
   /**
@@ -74,7 +76,7 @@ export class Journal {
         const at = this.#size + done;
         done += (await file.write(line, done, line.length - done, at)).bytesWritten;
       }
-      await file.datasync();
+      if (this.#isSynchronous) await file.datasync();
     } catch (error) {
       // Half a line must not stand before the next one.
       await file.truncate(this.#size).catch(() => this.#giveUp());

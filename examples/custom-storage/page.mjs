@@ -6,6 +6,8 @@ import { MemoryError } from 'memory-service/plugin';
 
 /** @typedef {readonly (string | number)[]} Key */
 
+const SURROGATE = /[\ud800-\udfff]/;
+
 // #region page
 /**
  * One page of `rows`. The page key that a caller gives back has the shape of `shape`.
@@ -40,7 +42,11 @@ export function paginate(rows, { after, limit, order }, toKey, shape) {
  */
 export function compare(left, right) {
   if (typeof left === 'number' || typeof right === 'number') return Number(left) - Number(right);
-  return Buffer.compare(Buffer.from(left), Buffer.from(right));
+  if (left === right) return 0;
+  if (SURROGATE.test(left) || SURROGATE.test(right)) {
+    return Buffer.compare(Buffer.from(left), Buffer.from(right));
+  }
+  return left < right ? -1 : 1;
 }
 
 /**

@@ -4,7 +4,7 @@ import { checkStorage, runStorageCase, storageCases } from '../../../core/testin
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { journalStorage } from '../../../examples/custom-storage/journal-storage.mjs';
 import { temporaryDirectory } from '../../support/service.ts';
-import { brokenStorages } from './broken-storages.ts';
+import { type BrokenStorage, brokenStorages } from './broken-storages.ts';
 
 // The example imports the package as it is built; its errors are to be of these sources' class.
 vi.mock('memory-service/plugin', () => import('../../../core/plugin.ts'));
@@ -12,7 +12,10 @@ vi.mock('memory-service/plugin', () => import('../../../core/plugin.ts'));
 /** A driver that keeps every rule: the others are broken by what is put before it. */
 async function goodStorages(): Promise<(place: string) => Storage> {
   const directory = await temporaryDirectory();
-  return (place) => journalStorage({ filename: join(directory, `${place}.jsonl`) });
+  return (place) => {
+    const filename = join(directory, `${place}.jsonl`);
+    return journalStorage({ filename, synchronous: false });
+  };
 }
 
 const failed = (results: Awaited<ReturnType<typeof checkStorage>>) =>
@@ -24,16 +27,42 @@ it('finds nothing wrong with a good driver', async () => {
   expect(results.map(({ error }) => error).filter((error) => error !== null)).toEqual([]);
 });
 
+/** Wraps a good driver; what a bug counts outlasts its storages, as long as the place does. */
+async function breakStorages({ wrap }: BrokenStorage): Promise<(place: string) => Storage> {
+  const make = await goodStorages();
+  const counts = new Map<string, Map<string, number>>();
+  return (place) => {
+    const good = make(place);
+    const kept = counts.get(place) ?? new Map<string, number>();
+    counts.set(place, kept);
+    return { ...good, ...wrap(good, kept) };
+  };
+}
+
+/** Cases that take longest: beside other rules than their own they run in the release samples. */
+const LONG = [
+  'lists all files by each sort and filter, page by page, as a plain search finds them',
+  'lists access rows by every filter, page by page, as a plain search finds them',
+  'lists revisions by every filter, page by page, as a plain search finds them',
+  'prunes the oldest rows alone, those that meet both conditions, and counts them',
+  'rolls folders up as a plain count does, forwards and backwards',
+  'counts a budget exactly: 1,000 writes at once with 3 allowed are 3',
+  'skips and repeats nothing while files come and go between the pages',
+];
+const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
+
 describe('a driver that', () => {
-  it.each(brokenStorages)('$bug breaks one rule alone', async ({ breaks, wrap }) => {
-    const make = await goodStorages();
-    const counts = new Map<string, Map<string, number>>();
-    const results = await checkStorage((place) => {
-      const good = make(place);
-      counts.set(place, counts.get(place) ?? new Map<string, number>());
-      return { ...good, ...wrap(good, counts.get(place) ?? new Map<string, number>()) };
-    });
-    expect(failed(results)).toEqual([breaks]);
+  it.each(brokenStorages)('$bug breaks the rule of its name', async (broken) => {
+    const cases = storageCases.filter(({ name }) => name === broken.breaks);
+    const results = await checkStorage(await breakStorages(broken), { cases });
+    expect(failed(results)).toEqual([broken.breaks]);
+  });
+
+  const sample = brokenStorages.filter((_, index) => isRelease || index % 3 === 0);
+  it.each(sample)('$bug breaks no other rule', async (broken) => {
+    const cases = storageCases.filter(({ name }) => isRelease || !LONG.includes(name));
+    const results = await checkStorage(await breakStorages(broken), { cases });
+    expect(failed(results).filter((name) => name !== broken.breaks)).toEqual([]);
   });
 });
 
@@ -42,7 +71,7 @@ it('has no two cases of one name, and no bug that another one stands for', () =>
   expect(new Set(names).size).toBe(names.length);
   const broken = brokenStorages.map(({ breaks }) => breaks);
   expect(new Set(broken).size).toBe(broken.length);
-  for (const name of broken) expect(names).toContain(name);
+  for (const name of [...broken, ...LONG]) expect(names).toContain(name);
 });
 
 it('closes what a case opened, also when the case fails', async () => {
