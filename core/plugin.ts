@@ -3,6 +3,7 @@
  * of paths and user ids that a storage driver checks, too.
  */
 
+export type * from './contracts/dreams.ts';
 export type * from './contracts/embedder.ts';
 export type * from './contracts/model-provider.ts';
 export type * from './contracts/plugin.ts';

@@ -23,6 +23,7 @@ import type {
   ScopeState,
   UserListing,
 } from './records.ts';
+import type { DreamStore } from './dreams.ts';
 import type { Logger } from './plugin.ts';
 import type { KnownVectors, ModelKey, ScopeVectors, VectorStore } from './vectors.ts';
 
@@ -67,6 +68,8 @@ export interface Storage {
   readonly index: IndexStore;
   /** Absent in a driver that keeps no vectors: then memory is searched by its words alone. */
   readonly vectors?: VectorStore;
+  /** Absent in a driver that keeps nothing of dreaming: then there is none. */
+  readonly dreams?: DreamStore;
 }
 
 /** What a driver gets from the service. */

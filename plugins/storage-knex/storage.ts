@@ -2,6 +2,7 @@ import type { Storage } from '../../core/contracts/storage.ts';
 import { createAuditStore } from './audit.ts';
 import { createConfigStore } from './config.ts';
 import type { Database } from './database.ts';
+import { createDreamStore } from './dreams.ts';
 import { createFileStore } from './files.ts';
 import { IdSkewKeeper } from './id-skew.ts';
 import { createIndexStore } from './index-store.ts';
@@ -33,5 +34,6 @@ export function createStorage(database: Database): Storage {
     leases: createLeaseStore(database),
     index: createIndexStore(database),
     vectors: createVectorStore(database),
+    dreams: createDreamStore(database, skew),
   };
 }

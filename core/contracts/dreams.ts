@@ -1,0 +1,142 @@
+import type { AuditRecord, ScopeKey } from './records.ts';
+import type { PageRequest, PageResult } from './storage.ts';
+
+/**
+ * Where a dream run is: `queued` → `running` → `awaiting_review` → `completed`, `failed` or
+ * `canceled`.
+ */
+export type DreamState =
+  'queued' | 'running' | 'awaiting_review' | 'completed' | 'failed' | 'canceled';
+
+/** What a run came to. */
+export type DreamOutcome = 'applied' | 'no_op' | 'partial' | 'rejected' | 'reverted';
+
+/** What dreaming keeps of one user: a row of `svc_dream_run`. */
+export interface DreamUserRecord {
+  scope: ScopeKey;
+  paused: boolean;
+  /** Of the newest run that may write; `null` before the first one. */
+  status: DreamState | null;
+  runId: string | null;
+  /** The user's `lastQualifyingAt` that the last run has seen: what is newer is yet to be dreamed. */
+  watermark: number | null;
+  /** The last write of memory by dreaming, or that undid one. */
+  ownWriteAt: number | null;
+  lastRunAt: number | null;
+  /** Of the newest run. */
+  filesTouched: number;
+  /** Runs ever, and those that failed one after the other up to now. */
+  runs: number;
+  failures: number;
+  /** No scheduled run before this time, after a failure. */
+  retryAt: number | null;
+  error: string | null;
+  /** The last path that was reviewed without having changed; the next run goes on behind it. */
+  reviewCursor: string | null;
+  /** Days since 1970 in UTC, and the model's tokens of that day: asked for, or used. */
+  tokensDay: number;
+  tokensUsed: number;
+  /** Fence of the lease of the newest run. */
+  fence: number | null;
+}
+
+/** A user with what decides on whether there is something to dream about. */
+export interface DreamUser {
+  scope: ScopeKey;
+  files: number;
+  lastWriteAt: number | null;
+  lastQualifyingAt: number | null;
+  /** `null` for a user that dreaming knows nothing of. */
+  record: DreamUserRecord | null;
+}
+
+/** A run as lists have it. */
+export interface DreamRunListing {
+  id: string;
+  scope: ScopeKey;
+  origin: 'schedule' | 'manual';
+  dryRun: boolean;
+  mode: 'auto' | 'review';
+  state: DreamState;
+  outcome: DreamOutcome | null;
+  createdAt: number;
+  startedAt: number | null;
+  /** `null` while it is queued, running or awaits review. */
+  endedAt: number | null;
+  /** What becomes of the user's watermark when the run ends. */
+  watermark: number | null;
+  filesRead: number;
+  filesTouched: number;
+  /** Writes that succeeded, the one of the log included. */
+  writes: number;
+  applied: number;
+  dropped: number;
+  inputTokens: number;
+  outputTokens: number;
+  model: string | null;
+  promptVersion: string | null;
+  errorCode: string | null;
+  errorMessage: string | null;
+  fence: number | null;
+}
+
+/** A run with its proposal: a row of `svc_dream_history`. */
+export interface DreamRunRecord extends DreamRunListing {
+  /** JSON of the plugin's own: operations, what was dropped and why, proposed files. */
+  details: string;
+}
+
+/** What an update locks and reads. */
+export interface DreamUpdateRequest {
+  scope: ScopeKey;
+  runId: string | null;
+  /** The lease that must last in the update's own transaction; else `RUN_STATE`. */
+  lease?: { name: string; fence: number };
+}
+
+/** The rows as they are under the lock. */
+export interface DreamCurrent {
+  user: DreamUserRecord;
+  run: DreamRunRecord | null;
+}
+
+/** What becomes of them: whole new rows; an absent member changes nothing. */
+export interface DreamDecision<R, Audit = AuditRecord> {
+  result: R;
+  user?: DreamUserRecord;
+  run?: DreamRunRecord;
+  audit?: Audit;
+}
+
+/** Filters combine with AND; `null` or absent means any. */
+export interface DreamRunFilter {
+  scope?: ScopeKey | null;
+  state?: DreamState | null;
+  /** Runs that have not ended. */
+  isOpen?: boolean;
+}
+
+/** What dreaming keeps. A driver may do without: then there is no dreaming. */
+export interface DreamStore {
+  /** A user that has, or had, memory; else `null`. */
+  user(scope: ScopeKey): Promise<DreamUser | null>;
+  /** Users with qualifying writes newer than their watermark, by user id, after `after`. */
+  changedUsers(page: { after: ScopeKey | null; limit: number }): Promise<readonly DreamUser[]>;
+  /** Admin: users that have files, by user id. The page key is the user id. */
+  listUsers(
+    filter: { contains?: string | null },
+    page: PageRequest,
+  ): Promise<PageResult<DreamUser>>;
+  run(id: string): Promise<DreamRunRecord | null>;
+  /** Admin. The page key is `[id]`. */
+  listRuns(filter: DreamRunFilter, page: PageRequest): Promise<PageResult<DreamRunListing>>;
+  /**
+   * THE change of these rows: locks those of one user, and one run, calls `decide` with them, and
+   * writes what it returns in the same transaction, with the audit row. `decide` is synchronous
+   * and pure, as that of `Storage.mutate` is; what it throws leaves everything as it was.
+   */
+  update<R>(
+    request: DreamUpdateRequest,
+    decide: (current: DreamCurrent) => DreamDecision<R>,
+  ): Promise<R>;
+}
