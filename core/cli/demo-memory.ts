@@ -152,6 +152,12 @@ Status: in development. Launch: 14 May.
         reason: 'She repeated it.',
       },
       {
+        path: 'projects/offline-packs.md',
+        under: '## Decisions',
+        text: '- Launch moves to 28 May: the store review takes longer (Maya).',
+        reason: 'The user said that the date moved.',
+      },
+      {
         path: 'profile.md',
         under: null,
         text: '- Allergic to peanuts; matters for team dinners',
@@ -162,12 +168,6 @@ Status: in development. Launch: 14 May.
         under: '## Open questions',
         text: '- Which regions come first? Maya leans to the Alps.',
         reason: 'Raised by Maya.',
-      },
-      {
-        path: 'projects/offline-packs.md',
-        under: '## Decisions',
-        text: '- Launch moves to 28 May: the store review takes longer (Maya).',
-        reason: 'The user said that the date moved.',
       },
       {
         path: 'preferences.md',

@@ -56,6 +56,7 @@ class Story {
       for (const { path, content, reason } of user.files) {
         await this.#run(user, 'memory_write', { path: `user/${path}`, content, reason });
       }
+      await this.#run(user, 'memory_write', { path: 'user/log.md', content: '# Log\n\n' });
     }
   }
 
@@ -67,7 +68,7 @@ class Story {
       const sessions = isWeekend ? this.#chance(2) : 1 + this.#chance(user.sessions);
       for (let session = 0; session < sessions; session += 1) {
         const time = midnight + (7 + this.#chance(12)) * HOUR_MS + this.#chance(HOUR_MS);
-        moments.push({ time, play: () => this.#session(user, time) });
+        moments.push({ time, play: () => this.#session(user, day, time) });
       }
       const [night] = user.nights;
       if (night !== undefined && day > 3 && (day + user.userId.length) % 6 === 0) {
@@ -88,7 +89,7 @@ class Story {
   }
 
   /** An agent at work: what does memory hold, read it, and note what was learned. */
-  async #session(user: DemoUser, time: number): Promise<void> {
+  async #session(user: DemoUser, day: number, time: number): Promise<void> {
     const question = this.#pick(user.questions);
     if (this.#chance(3) === 0) {
       await this.#run(user, 'memory_context', { query: question, maxChars: 4_000 });
@@ -102,12 +103,18 @@ class Story {
       await this.#run(user, 'memory_read', { path: `user/${file.path}` });
     }
     this.#moveTo(time + 21_000);
-    const fact = this.#chance(5) < 2 ? user.facts[this.#next(user)] : undefined;
+    const fact = this.#dueFact(user, day);
     if (fact !== undefined) {
       await this.#run(user, 'memory_patch', {
         path: `user/${fact.path}`,
         append: { text: fact.text, ...(fact.under === null ? {} : { afterHeading: fact.under }) },
         reason: fact.reason,
+      });
+    }
+    if (this.#chance(3) === 0) {
+      await this.#run(user, 'memory_patch', {
+        path: 'user/log.md',
+        append: { text: `- ${new Date(time).toISOString().slice(0, 16)}: ${question}` },
       });
     }
     const slip = this.#chance(22);
@@ -182,10 +189,12 @@ class Story {
     }
   }
 
-  #next(user: DemoUser): number {
+  /** What is learned comes bit by bit, over all of the weeks. */
+  #dueFact(user: DemoUser, day: number): DemoUser['facts'][number] | undefined {
     const told = this.#told.get(user.userId) ?? 0;
+    if (day < 1 + ((told + 0.5) * DAYS) / user.facts.length) return undefined;
     this.#told.set(user.userId, told + 1);
-    return told;
+    return user.facts[told];
   }
   readonly #told = new Map<string, number>();
 

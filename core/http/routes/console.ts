@@ -26,6 +26,8 @@ export function consoleRoutes(files: ConsoleFiles): RouteDefinition[] {
     tag: 'Console',
     resultSchema: null,
     contentType: 'text/html; charset=utf-8',
+    // A view's own address: what is filtered and what is open. It is read in the page alone.
+    querySchema: { type: 'object' },
     errorCodes: [],
     handle,
   } as const;
