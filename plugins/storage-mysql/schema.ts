@@ -20,6 +20,8 @@ import { runTransaction } from './transactions.ts';
 const LEASE = 'schema';
 /** How long after its last sign of life another one takes over. */
 const LEASE_MS = 15_000;
+/** How long after a sign of life the lease is held for sure, though it is not looked at. */
+const SURE_MS = 1_000;
 /** How long those that wait for it sleep. */
 const LOOK_MS = 100;
 
@@ -82,8 +84,12 @@ async function migrateUnderLease(
     const from = await readSchemaVersion(connections);
     if (from >= SCHEMA_VERSION) return;
     log.info({ from, to: SCHEMA_VERSION }, 'changing the schema of the database');
+    let renewedAt = performance.now();
     await migrate(knex, dialect, from, undefined, async () => {
+      const now = performance.now();
+      if (now - renewedAt < SURE_MS) return;
       if (!(await leases.renew(LEASE, fence, LEASE_MS))) throw new LeaseLost();
+      renewedAt = now;
     });
   } catch (error) {
     // Someone else took over while this process stood still: what is left is found out anew.

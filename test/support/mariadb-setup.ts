@@ -11,7 +11,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   let started: Promise<Mariadb> | null = null;
   const broker = createServer((socket) => {
     // It is for tests: what a power loss would take is of no interest here, and an fsync costs.
-    started ??= startMariadb({ flags: ['--innodb-flush-log-at-trx-commit=2'] });
+    const flags = ['--innodb-flush-log-at-trx-commit=2', '--innodb-flush-method=nosync'];
+    started ??= startMariadb({ flags });
     socket.on('error', () => undefined);
     started.then(
       ({ port }) => socket.end(String(port)),

@@ -1,0 +1,287 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createConnection, type RowDataPacket } from 'mysql2/promise';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Storage } from '../../../core/contracts/storage.ts';
+import { accessRow, decideWrite, makeId, makeTraceId, write } from '../../../core/testing/rows.ts';
+import { mysql } from '../../../plugins/storage-mysql/index.ts';
+import type { MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
+import { type Cut, type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
+import { connectAsRoot, freshDatabase } from '../../support/mariadb.ts';
+import { quiet } from '../../support/quiet-log.ts';
+import { rejection } from '../../support/rejection.ts';
+
+const alice = { scope: 'u:alice', path: 'notes.md' } as const;
+const append = (line: string) => (before: string | null) => `${before ?? ''}${line}\n`;
+
+async function open(options: MysqlOptions): Promise<Storage> {
+  const storage = mysql(options);
+  onTestFinished(() => storage.close());
+  await storage.init({ log: quiet, now: Date.now });
+  return storage;
+}
+
+async function openBehindProxy(
+  options: MysqlOptions = {},
+): Promise<{ storage: Storage; proxy: FaultProxy; url: string }> {
+  const url = await freshDatabase();
+  const proxy = await startFaultProxy(Number(new URL(url).port));
+  onTestFinished(() => proxy.close());
+  const through = url.replace(/:\d+\//, `:${proxy.port}/`);
+  return { storage: await open({ url: through, ...options }), proxy, url };
+}
+
+async function connectTo(url: string) {
+  const { port, pathname } = new URL(url);
+  const root = await connectAsRoot(Number(port), pathname.slice(1));
+  onTestFinished(() => root.end().catch(() => undefined));
+  return root;
+}
+
+describe('a connection that is cut', () => {
+  it('at any statement of a write leaves it written once, and acknowledged', async () => {
+    const { storage, proxy } = await openBehindProxy();
+    const bob = { scope: 'u:bob', path: 'notes.md' } as const;
+    // The first makes the rows that are locked, so that the second is a write as most are.
+    await write(storage, bob, append('first'));
+    await write(storage, alice, append('first'));
+    const from = proxy.statements.length;
+    await write(storage, alice, append('second'));
+    const statements = proxy.statements.slice(from);
+    expect(statements).toHaveLength(new Set(statements).size);
+    expect(statements.at(-1)).toBe('commit');
+    let version = 2;
+    for (const statement of statements) {
+      for (const when of ['before', 'after'] satisfies Cut[]) {
+        const isCut = proxy.cut(when, (sql) => sql === statement);
+        version += 1;
+        const written = await write(storage, alice, append(`${version} ${when} ${statement}`));
+        await isCut;
+        const file = await storage.files.get(alice);
+        expect([statement, written.version, file?.version]).toEqual([statement, version, version]);
+        expect(file?.latestRevisionId).toBe(written.revisionId);
+      }
+    }
+    expect((await storage.files.get(alice))?.content?.split('\n')).toHaveLength(version + 1);
+    expect((await storage.files.get(bob))?.version).toBe(1);
+  });
+
+  it.each(['before', 'after'] satisfies Cut[])(
+    '%s the commit tells by the idempotency row whether it took place',
+    async (when) => {
+      const { storage, proxy } = await openBehindProxy();
+      await write(storage, alice, 'text');
+      const idempotency = { scope: alice.scope, keyHash: 'ab'.repeat(32) };
+      const isCut = proxy.cut(when, (sql) => sql === 'commit');
+      let calls = 0;
+      const id = await storage.mutate(
+        { scopes: [alice.scope], files: [], idempotency },
+        (current) => {
+          calls += 1;
+          const toolCallId = makeId();
+          const record = {
+            ...idempotency,
+            requestHash: 'cd'.repeat(32),
+            result: '{}',
+            toolCallId,
+            traceId: makeTraceId(),
+            createdAt: 1,
+          };
+          const scope = current.scope(alice.scope);
+          return {
+            result: toolCallId,
+            writes: 0,
+            changes: { scopes: [{ ...scope, version: scope.version + 1 }], idempotency: record },
+          };
+        },
+      );
+      await isCut;
+      expect(calls).toBe(when === 'before' ? 2 : 1);
+      const kept = await storage.mutate(
+        { scopes: [alice.scope], files: [], idempotency },
+        (current) => ({
+          result: [current.scope(alice.scope).version, current.idempotency?.toolCallId],
+          writes: 0,
+          changes: {},
+        }),
+      );
+      expect(kept).toEqual([2, id]);
+    },
+  );
+
+  it('under a read has it asked again', async () => {
+    const { storage, proxy } = await openBehindProxy();
+    await write(storage, alice, 'text');
+    for (const when of ['before', 'after'] satisfies Cut[]) {
+      for (const read of [
+        async () => (await storage.files.read(alice))?.content,
+        async () => (await storage.revisions.chain(alice, 0))?.file.content,
+        async () => {
+          const page = { limit: 5, order: 'asc', after: null, sort: 'path' } as const;
+          return (await storage.files.listAll({}, page)).items.length === 1 ? 'text' : null;
+        },
+      ]) {
+        const isCut = proxy.cut(when, (sql) => /^select/.test(sql));
+        expect(await read()).toBe('text');
+        await isCut;
+      }
+    }
+  });
+
+  it('at the commit of a batch of the log leaves the batch to be sent again, and counted once', async () => {
+    const { storage, proxy } = await openBehindProxy();
+    await write(storage, alice, 'text');
+    const batch = { access: [accessRow(alice.scope, { fileNo: 1 })], events: [] };
+    const isCut = proxy.cut('after', (sql) => sql === 'commit');
+    const error = await rejection(storage.log.append(batch));
+    await isCut;
+    expect([error.code, error.retryable]).toEqual(['STORAGE_UNAVAILABLE', true]);
+    await storage.log.append({ ...batch, isRepeated: true });
+    expect((await storage.files.getListing(alice))?.reads).toBe(1);
+  });
+
+  it('for good refuses with an error that can be repeated, and heals by itself', async () => {
+    const { storage, proxy } = await openBehindProxy();
+    await write(storage, alice, append('first'));
+    proxy.refuse(true);
+    for (const call of [
+      () => write(storage, alice, append('lost')),
+      () => storage.files.read(alice),
+      () => storage.index.snapshot((view) => view.paths([{ scope: 'u:alice', fileNo: 1 }])),
+    ]) {
+      const error = await rejection(call());
+      expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryAfterSeconds: 1 });
+    }
+    proxy.refuse(false);
+    expect((await write(storage, alice, append('second'))).version).toBe(2);
+    expect((await storage.files.read(alice))?.content).toBe('first\nsecond\n');
+  });
+});
+
+describe('another transaction in the way', () => {
+  it('that deadlocks with a write has the write begin again', async () => {
+    const { storage, proxy, url } = await openBehindProxy();
+    await write(storage, alice, append('first'));
+    const root = await connectTo(url);
+    // It has changed more rows, so that the write is the one that InnoDB gives up.
+    await root.query('begin');
+    await root.query("insert into svc_config select concat('k', seq), '1' from seq_1_to_50");
+    await root.query('update svc_content set version = version');
+    const from = proxy.statements.length;
+    const writing = write(storage, alice, append('second'));
+    await untilWaiting(url);
+    await root.query('select * from svc_scope for update');
+    await root.query('rollback');
+    expect((await writing).version).toBe(2);
+    const ends = proxy.statements
+      .slice(from)
+      .filter((sql) => /^(?:start|rollback|commit)/.test(sql));
+    expect(ends).toEqual(['start transaction', 'rollback', 'start transaction', 'commit']);
+  });
+
+  it('that holds the scope is waited for, and after the time that is allowed nothing is written', async () => {
+    const url = await freshDatabase();
+    const storage = await open({ url, lockTimeoutMs: 1_000 });
+    await write(storage, alice, append('first'));
+    const root = await connectTo(url);
+    await root.query('begin');
+    await root.query('select * from svc_scope for update');
+    const error = await rejection(write(storage, alice, append('late')));
+    expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryAfterSeconds: 1 });
+    expect(error.message).toContain('locked');
+    expect((await storage.files.read(alice))?.content).toBe('first\n');
+    const writing = write(storage, alice, append('second'));
+    await untilWaiting(url);
+    await root.query('commit');
+    expect((await writing).version).toBe(2);
+  });
+
+  it('never comes between two files of opposite moves', async () => {
+    const url = await freshDatabase();
+    const [one, other] = [await open({ url }), await open({ url })];
+    const bob = { scope: 'u:bob', path: 'notes.md' } as const;
+    const shared = { scope: 's', path: 'notes.md' } as const;
+    const both = (
+      storage: Storage,
+      files: readonly (typeof alice | typeof bob | typeof shared)[],
+    ) =>
+      storage.mutate({ scopes: [files[0]?.scope ?? 's', 's'], files }, (current) => {
+        const decisions = files.map((file) => decideWrite(file, append('x'))(current));
+        return {
+          result: null,
+          writes: 2,
+          changes: {
+            scopes: decisions.flatMap(({ changes }) => changes.scopes ?? []),
+            files: decisions.flatMap(({ changes }) => changes.files ?? []),
+            revisions: decisions.flatMap(({ changes }) => changes.revisions ?? []),
+            access: decisions.flatMap(({ changes }) => changes.access ?? []),
+          },
+        };
+      });
+    const moves = Array.from({ length: 32 }, async (_, worker) => {
+      const storage = worker % 2 === 0 ? one : other;
+      for (let round = 0; round < 5; round += 1) {
+        await both(storage, [worker % 4 < 2 ? alice : bob, shared]);
+      }
+    });
+    await Promise.all(moves);
+    const versions = [alice, bob, shared].map(async (key) => (await one.files.get(key))?.version);
+    expect(await Promise.all(versions)).toEqual([80, 80, 160]);
+  });
+});
+
+describe('a server that becomes read-only', () => {
+  it('takes no write, answers reads, and its connections are dropped, until it takes writes again', async () => {
+    const { url, proxy } = await withUser();
+    const storage = await open({ url: url.replace(/:\d+\//, `:${proxy.port}/`) });
+    await write(storage, alice, append('first'));
+    const root = await connectTo(url);
+    onTestFinished(async () => void (await root.query('set global read_only = 0')));
+    for (const round of [1, 2]) {
+      const before = proxy.connections;
+      await root.query('set global read_only = 1');
+      const error = await rejection(write(storage, alice, append('refused')));
+      expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+      expect(error.message).toContain('read-only');
+      expect((await storage.files.read(alice))?.version).toBe(round);
+      await root.query('set global read_only = 0');
+      expect((await write(storage, alice, append('again'))).version).toBe(round + 1);
+      expect(proxy.connections).toBeGreaterThan(before);
+    }
+  });
+});
+
+/** A user without the right to write to a read-only server, as root has it. */
+async function withUser(): Promise<{ url: string; proxy: FaultProxy }> {
+  const url = await freshDatabase();
+  const { port, pathname } = new URL(url);
+  // Its tables are there already when it comes: another test had the database, or this makes them.
+  await (await open({ url })).close();
+  const root = await connectAsRoot(Number(port));
+  await root.query("create user if not exists memory@'127.0.0.1' identified by 'p@ss:wörd'");
+  await root.query("grant all on ??.* to memory@'127.0.0.1'", [pathname.slice(1)]);
+  await root.end();
+  const proxy = await startFaultProxy(Number(port));
+  onTestFinished(() => proxy.close());
+  const password = encodeURIComponent('p@ss:wörd');
+  return { url: `mysql://memory:${password}@127.0.0.1:${port}${pathname}`, proxy };
+}
+
+/** Waits until a statement waits for a lock of this database. */
+async function untilWaiting(url: string): Promise<void> {
+  const { port, pathname } = new URL(url);
+  const watcher = await createConnection({ host: '127.0.0.1', port: Number(port), user: 'root' });
+  try {
+    for (;;) {
+      const [rows] = await watcher.query<RowDataPacket[]>(
+        'select 1 from information_schema.innodb_trx t join information_schema.processlist p' +
+          " on p.id = t.trx_mysql_thread_id where t.trx_state = 'LOCK WAIT' and p.db = ?",
+        [pathname.slice(1)],
+      );
+      if (rows.length > 0) return;
+      // InnoDB shows the same again to who looks more often than every 100 ms.
+      await sleep(120);
+    }
+  } finally {
+    await watcher.end();
+  }
+}

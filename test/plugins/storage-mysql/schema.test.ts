@@ -1,0 +1,192 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { RowDataPacket } from 'mysql2';
+import type { Storage } from '../../../core/contracts/storage.ts';
+import { write } from '../../../core/testing/rows.ts';
+import { SCHEMA_VERSION } from '../../../plugins/storage-knex/migrate.ts';
+import { mysql } from '../../../plugins/storage-mysql/index.ts';
+import { assertSupportedServer } from '../../../plugins/storage-mysql/server.ts';
+import { startFaultProxy } from '../../support/fault-proxy.ts';
+import {
+  connectAsRoot,
+  createDatabase,
+  freshDatabase,
+  sharedMariadb,
+} from '../../support/mariadb.ts';
+import { quiet } from '../../support/quiet-log.ts';
+import { rejection } from '../../support/rejection.ts';
+
+const alice = { scope: 'u:alice', path: 'notes.md' } as const;
+
+async function open(url: string): Promise<Storage> {
+  const storage = mysql({ url });
+  onTestFinished(() => storage.close());
+  await storage.init({ log: quiet, now: Date.now });
+  return storage;
+}
+
+async function query(url: string, sql: string): Promise<RowDataPacket[]> {
+  const { port, pathname } = new URL(url);
+  const root = await connectAsRoot(Number(port), pathname.slice(1));
+  try {
+    return (await root.query<RowDataPacket[]>(sql))[0];
+  } finally {
+    await root.end();
+  }
+}
+
+/** All columns and indexes, as the database has them. */
+async function schemaOf(url: string): Promise<unknown> {
+  return {
+    columns: await query(
+      url,
+      'select table_name, column_name, column_type, is_nullable, collation_name' +
+        ' from information_schema.columns where table_schema = database()' +
+        ' order by table_name, ordinal_position',
+    ),
+    indexes: await query(
+      url,
+      'select table_name, index_name, non_unique, seq_in_index, column_name' +
+        ' from information_schema.statistics where table_schema = database()' +
+        ' order by table_name, index_name, seq_in_index',
+    ),
+    version: await query(url, 'select cast(value as char) as version from svc_meta'),
+  };
+}
+
+async function newDatabase(): Promise<string> {
+  return await createDatabase(await sharedMariadb());
+}
+
+describe('the schema on MariaDB', () => {
+  it('is made once by five instances that start at the same time', async () => {
+    const url = await newDatabase();
+    const storages = await Promise.all(Array.from({ length: 5 }, () => open(url)));
+    await Promise.all(
+      storages.map((storage) => write(storage, alice, (before) => `${before ?? ''}line\n`)),
+    );
+    expect((await storages[0]?.files.get(alice))?.version).toBe(5);
+    // Each migration was done by one of them: the fence counts the claims.
+    const [lease] = await query(url, "select fence from svc_lease where name = 'schema'");
+    expect(lease?.['fence']).toBeLessThanOrEqual(5);
+  });
+
+  it('is finished when its migration was cut off at any statement that changes something', async () => {
+    const port = await sharedMariadb();
+    const whole = await newDatabase();
+    const proxy = await startFaultProxy(port);
+    onTestFinished(() => proxy.close());
+    const through = (url: string) => url.replace(`:${port}/`, `:${proxy.port}/`);
+    await (await open(through(whole))).close();
+    const isChange = (sql: string) => /^(?:create|alter|insert into `?svc_meta)/.test(sql);
+    const changes = proxy.statements.filter(isChange);
+    expect(changes.length).toBeGreaterThan(30);
+
+    // Each run goes on where the one before was cut off, and is cut off at the next change: where
+    // the server never got it, and, at every other, where it carried it out and nobody heard.
+    const url = await newDatabase();
+    const seen = new Set<string>();
+    for (const [at, change] of changes.entries()) {
+      const isMade = proxy.cut(at % 2 === 0 ? 'before' : 'after', (sql) => sql === change);
+      const storage = mysql({ url: through(url) });
+      const error = await rejection(storage.init({ log: quiet, now: Date.now }));
+      await isMade;
+      expect(error.code).toBe('STORAGE_UNAVAILABLE');
+      await storage.close();
+      seen.add(change);
+    }
+    expect([...seen]).toEqual([...new Set(changes)]);
+    await write(await open(url), alice, 'text');
+    expect(await schemaOf(url)).toEqual(await schemaOf(whole));
+  });
+
+  it('is taken over from an instance that died while it migrated', async () => {
+    const url = await freshDatabase();
+    const first = await open(url);
+    await write(first, alice, 'kept');
+    await query(url, 'drop index svc_admin_audit_action on svc_admin_audit');
+    await query(url, "update svc_meta set value = '0' where `key` = 'schema_version'");
+    await query(
+      url,
+      "update svc_lease set holder = 'dead', expires_at = unix_timestamp() * 1000 + 700 where name = 'schema'",
+    );
+    const second = await open(url);
+    expect((await second.files.get(alice))?.content).toBe('kept');
+    const [index] = await query(
+      url,
+      "select 1 from information_schema.statistics where table_schema = database() and index_name = 'svc_admin_audit_action'",
+    );
+    expect(index).toBeDefined();
+    const [lease] = await query(url, "select holder from svc_lease where name = 'schema'");
+    expect(String(lease?.['holder'])).not.toBe('dead');
+  });
+
+  it('is refused when a later version of the service made it, and left as it is', async () => {
+    const url = await freshDatabase();
+    await (await open(url)).close();
+    const newer = `update svc_meta set value = '${SCHEMA_VERSION + 1}' where \`key\` = 'schema_version'`;
+    await query(url, newer);
+    const before = await schemaOf(url);
+    const storage = mysql({ url });
+    const error = await rejection(storage.init({ log: quiet, now: Date.now }));
+    expect(error.code).toBe('STORAGE_UNAVAILABLE');
+    expect(error.message).toContain(`schema ${SCHEMA_VERSION + 1}`);
+    expect(await schemaOf(url)).toEqual(before);
+    await query(url, newer.replace(`${SCHEMA_VERSION + 1}`, `${SCHEMA_VERSION}`));
+  });
+});
+
+describe('the server', () => {
+  it.each([
+    ['10.11.19-MariaDB-0+deb12u1'],
+    ['10.6.0-MariaDB'],
+    ['5.5.5-11.4.2-MariaDB'],
+    ['8.0.19'],
+    ['8.4.3'],
+    ['9.1.0-commercial'],
+    ['8.0.36-28.1'],
+  ])('%s is taken', (version) => {
+    expect(() => assertSupportedServer(version)).not.toThrow();
+  });
+
+  it.each([
+    ['10.5.26-MariaDB', 'too old'],
+    ['5.5.5-10.4.1-MariaDB', 'too old'],
+    ['5.7.44', 'too old'],
+    ['8.0.18', 'too old'],
+    ['8.0.11-TiDB-v8.5.0', 'MariaDB from 10.6 or MySQL from 8.0.19'],
+    ['PostgreSQL 16', 'MariaDB from 10.6 or MySQL from 8.0.19'],
+  ])('%s is refused, and it is said why', (version, reason) => {
+    expect(() => assertSupportedServer(version)).toThrow(reason);
+  });
+
+  it.each([
+    ['a database that is not there', '/nowhere', 'no such database'],
+    ['a user that may not', 'nobody:canary@', 'refuses the user'],
+  ])('says at once that there is %s', async (_, part, message) => {
+    const port = await sharedMariadb();
+    const url = part.startsWith('/')
+      ? `mysql://root@127.0.0.1:${port}${part}`
+      : `mysql://${part}127.0.0.1:${port}/mysql`;
+    const error = await rejection(mysql({ url }).init({ log: quiet, now: Date.now }));
+    expect([error.code, error.message]).toEqual([
+      'STORAGE_UNAVAILABLE',
+      expect.stringContaining(message),
+    ]);
+    expect(error.message).not.toContain('canary');
+  });
+
+  it('is waited for when it can not be reached yet, no longer than is allowed', async () => {
+    const proxy = await startFaultProxy(await sharedMariadb());
+    onTestFinished(() => proxy.close());
+    proxy.refuse(true);
+    const url = (await freshDatabase()).replace(/:\d+\//, `:${proxy.port}/`);
+    const impatient = mysql({ url, startTimeoutMs: 0 });
+    const error = await rejection(impatient.init({ log: quiet, now: Date.now }));
+    expect([error.code, error.retryable]).toEqual(['STORAGE_UNAVAILABLE', true]);
+    const patient = mysql({ url });
+    onTestFinished(() => patient.close());
+    const warn = () => proxy.refuse(false);
+    await patient.init({ log: { ...quiet, warn }, now: Date.now });
+    await patient.ping();
+  });
+});
