@@ -8,6 +8,7 @@ import { MemoryError } from './errors.ts';
 import { createPluginHost, type PluginHooks } from './host.ts';
 import { type AccessLog, createAccessLog } from './memory/access-log.ts';
 import { createContext } from './memory/context.ts';
+import { unifiedDiff } from './memory/delta.ts';
 import { createEmbedding } from './memory/embedding.ts';
 import { createEmbeddingWorker, type EmbeddingWorker } from './memory/embedding-worker.ts';
 import { createFileLists, type FileLists } from './memory/file-lists.ts';
@@ -204,6 +205,12 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     const host = createPluginHost(plugin, {
       storage,
       files,
+      history: {
+        lineTimes: (scope, path) => revisions.lineTimes({ scope, path }),
+        ofRun: (runId) => revisions.ofRun(runId),
+        diff: (before, after, path) => unifiedDiff(before, after, { path }),
+      },
+      isDreamEnabled: settings.dream.enabled,
       tools,
       log,
       now,

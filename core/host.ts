@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Embedder } from './contracts/embedder.ts';
 import type { ModelProvider } from './contracts/model-provider.ts';
 import type {
+  AuditFacts,
   Host,
   HostWrite,
   HostWriteOptions,
@@ -9,8 +10,12 @@ import type {
   Logger,
   Plugin,
   PluginConfig,
+  PluginDreams,
+  PluginHistory,
+  ReadFile,
   ReadOnlyMemory,
 } from './contracts/plugin.ts';
+import type { AuditRecord } from './contracts/records.ts';
 import type { RouteDefinition } from './contracts/route.ts';
 import type { Storage } from './contracts/storage.ts';
 import type { ToolDefinition, ToolRunner, WriteResult } from './contracts/tool.ts';
@@ -38,12 +43,18 @@ export interface PluginHooks {
 
 /** What the host is made of: parts of the service, none of them a way around its rules. */
 export interface PluginHostDependencies {
-  storage: Pick<Storage, 'files' | 'config' | 'leases'>;
-  files: { hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult> };
+  storage: Pick<Storage, 'files' | 'config' | 'leases' | 'dreams'>;
+  files: {
+    hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
+    hostReads(files: readonly ReadFile[], options: { actor: string; runId: string }): Promise<void>;
+  };
+  history: PluginHistory;
+  /** Whether the operator wants the scheduler of dreaming to start with the service. */
+  isDreamEnabled: boolean;
   tools: ToolRunner;
   log: Logger;
   now: () => number;
-  ids: { next(): string };
+  ids: { next(): string; readonly lastMs: number };
   model: ModelProvider | null;
   embedder: Embedder | null;
   addTool(tool: ToolDefinition): void;
@@ -87,6 +98,13 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       execute: (name, request) => deps.tools.execute(name, request),
     } satisfies ToolRunner),
     config: pluginConfig(plugin, deps),
+    history: deps.history,
+    dreams: pluginDreams(deps),
+    newId: () => deps.ids.next(),
+    async logReads(files, options) {
+      if (!UUID.test(options.runId)) throw invalid(plugin, 'a runId is a UUID in lower case');
+      await deps.files.hostReads(files, options);
+    },
     async write(change, options) {
       if (options.runId !== undefined && !UUID.test(options.runId)) {
         throw invalid(plugin, 'a runId is a UUID in lower case');
@@ -232,7 +250,7 @@ function pluginConfig(plugin: Plugin, deps: PluginHostDependencies): PluginConfi
       checkKey(prefix);
       return deps.storage.config.entries(prefix);
     },
-    async set(entries) {
+    async set(entries, caller) {
       const keys = Object.keys(entries);
       keys.forEach(checkKey);
       if (keys.length === 0) return;
@@ -242,11 +260,35 @@ function pluginConfig(plugin: Plugin, deps: PluginHostDependencies): PluginConfi
         action: `${plugin.name}.config`,
         target: keys.join(', '),
         details: { ...entries },
-        address: null,
-        traceId: null,
+        address: caller?.address ?? null,
+        traceId: caller?.traceId ?? null,
       });
     },
   } satisfies PluginConfig);
+}
+
+/** The rows of dreaming, each change that a person asked for with its audit row. */
+function pluginDreams(deps: PluginHostDependencies): PluginDreams | null {
+  const { dreams } = deps.storage;
+  if (dreams === undefined) return null;
+  function toAudit({ action, target, details, caller }: AuditFacts): AuditRecord {
+    const { address, traceId } = caller;
+    const id = deps.ids.next();
+    return { id, at: deps.ids.lastMs, action, target, details, address, traceId };
+  }
+  return Object.freeze({
+    isEnabled: deps.isDreamEnabled,
+    user: (scope) => dreams.user(scope),
+    changedUsers: (page) => dreams.changedUsers(page),
+    listUsers: (filter, page) => dreams.listUsers(filter, page),
+    run: (id) => dreams.run(id),
+    listRuns: (filter, page) => dreams.listRuns(filter, page),
+    update: (request, decide) =>
+      dreams.update(request, (current) => {
+        const { audit, ...decision } = decide(current);
+        return audit === undefined ? decision : { ...decision, audit: toAudit(audit) };
+      }),
+  } satisfies PluginDreams);
 }
 
 async function claimLease(

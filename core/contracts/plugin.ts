@@ -1,6 +1,7 @@
+import type { DreamCurrent, DreamDecision, DreamStore, DreamUpdateRequest } from './dreams.ts';
 import type { Embedder } from './embedder.ts';
 import type { ModelProvider } from './model-provider.ts';
-import type { FileState, ScopeKey, UserListing } from './records.ts';
+import type { FileState, RevisionRecord, ScopeKey, UserListing } from './records.ts';
 import type { RouteDefinition } from './route.ts';
 import type { Guard } from './storage.ts';
 import type { JsonSchema, ToolDefinition, ToolRunner, WriteResult } from './tool.ts';
@@ -50,6 +51,13 @@ export interface Host {
   /** The tools, as any caller has them: traced and logged. */
   readonly tools: ToolRunner;
   readonly config: PluginConfig;
+  readonly history: PluginHistory;
+  /** What dreaming keeps; `null` where the storage keeps nothing of it. */
+  readonly dreams: PluginDreams | null;
+  /** A new id, later than every one before it: a UUIDv7. */
+  newId(): string;
+  /** Leaves an access row for each file that was read in a run. */
+  logReads(files: readonly ReadFile[], options: { actor: string; runId: string }): Promise<void>;
   /**
    * Writes one file by the one write path. `guards` are checked and counted in the write's own
    * transaction. The actor may be a reserved one.
@@ -74,9 +82,22 @@ export interface HostWrite {
   userId: string;
   /** Virtual. */
   path: string;
-  content: string;
+  /** `null` deletes it, where the write undoes an earlier one. */
+  content: string | null;
   reason: string;
   ifVersion?: number;
+  /** Other files of the user that must be at these versions at that moment; 0 must not exist. */
+  requires?: readonly { path: string; version: number }[];
+  /** Puts back what was there before a run: its revision is a `revert`, and no one is dreamed for it. */
+  isRevert?: boolean;
+}
+
+/** A file that a plugin showed to a model. The path is that inside the user's scope. */
+export interface ReadFile {
+  userId: string;
+  path: string;
+  fileNo: number;
+  revisionId: string;
 }
 
 /** Who writes, in which run, and what must hold at that moment. */
@@ -109,5 +130,47 @@ export interface ReadOnlyMemory {
 /** Settings of the plugin's own prefix in `svc_config`. */
 export interface PluginConfig {
   entries(prefix: string): Promise<Record<string, unknown>>;
-  set(entries: Record<string, unknown>): Promise<void>;
+  /** All of them or none; audited, with who asked for it where that is known. */
+  set(entries: Record<string, unknown>, caller?: AuditCaller): Promise<void>;
+}
+
+/** Who a change is put down to in the audit: parts of the request that asked for it. */
+export interface AuditCaller {
+  address: string;
+  traceId: string;
+}
+
+/** What changed in memory files, and when. */
+export interface PluginHistory {
+  /** When each line of a file came, in milliseconds, as far back as its newest revisions tell. */
+  lineTimes(scope: ScopeKey, path: string): Promise<{ version: number; times: readonly number[] }>;
+  /** The revisions of a run, oldest first, with the contents where they are kept. */
+  ofRun(runId: string): Promise<readonly RunRevision[]>;
+  /** A unified diff; `null` stands for a file that is not there. */
+  diff(before: string | null, after: string | null, path: string): string;
+}
+
+/** A revision of a run. `contents` is `null` where they are pruned or redacted. */
+export interface RunRevision {
+  revision: RevisionRecord;
+  contents: { before: string | null; after: string | null } | null;
+}
+
+/** What dreaming keeps, for the plugin that does it. */
+export interface PluginDreams extends Omit<DreamStore, 'update'> {
+  /** Whether the operator wants the scheduler to start with the service. */
+  readonly isEnabled: boolean;
+  /** {@link DreamStore.update}, with what the audit row is made of. */
+  update<R>(
+    request: DreamUpdateRequest,
+    decide: (current: DreamCurrent) => DreamDecision<R, AuditFacts>,
+  ): Promise<R>;
+}
+
+/** What an audit row says of a change. */
+export interface AuditFacts {
+  action: string;
+  target: string;
+  details: Record<string, unknown>;
+  caller: AuditCaller;
 }

@@ -7,7 +7,7 @@ import type {
   ScopeState,
 } from '../contracts/records.ts';
 import type { Limits } from '../contracts/config.ts';
-import type { HostWrite, HostWriteOptions } from '../contracts/plugin.ts';
+import type { HostWrite, HostWriteOptions, ReadFile } from '../contracts/plugin.ts';
 import type { Guard, Storage } from '../contracts/storage.ts';
 import type {
   FileService,
@@ -82,6 +82,8 @@ export interface Files extends FileService {
   ): Promise<AdminWritten[]>;
   /** Writes by a plugin. */
   hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
+  /** Access rows of files that a plugin read in a run. */
+  hostReads(files: readonly ReadFile[], options: { actor: string; runId: string }): Promise<void>;
 }
 
 /** What the write path works with. */
@@ -390,9 +392,14 @@ export function createFiles(deps: FilesDependencies): Files {
     },
 
     async hostWrite(change, options) {
-      const key = parseVirtualPath(change.path, parseUserId(change.userId));
+      const userId = parseUserId(change.userId);
+      const key = parseVirtualPath(change.path, userId);
       checkWritable(key);
-      const facts = checkContent(change.content, limits.maxFileBytes);
+      const toChange = parseHostChange(change, limits.maxFileBytes);
+      const required = (change.requires ?? []).map(({ path, version }) => ({
+        key: parseVirtualPath(path, userId),
+        version,
+      }));
       const actor = parseHostActor(options.actor);
       const caller: DraftCaller = {
         userId: change.userId,
@@ -402,23 +409,43 @@ export function createFiles(deps: FilesDependencies): Files {
         // No event is recorded of it: there is no trace to be found.
         traceId: null,
         runId: options.runId === undefined ? null : parseRunId(options.runId),
-        qualifies: actor !== 'dream-agent',
+        qualifies: actor !== 'dream-agent' && change.isRevert !== true,
         toPath: toVirtualPath,
       };
+      const keys = [key, ...required.map((other) => other.key)];
       return commit(
-        { keys: [key], caller, trace: noTrace(), guards: options.guards },
+        { keys, caller, trace: noTrace(), guards: options.guards },
         (draft): WriteResult => {
           draft.expectVersion(key, change.ifVersion);
-          const action = draft.existing(key) === null ? 'create' : 'update';
-          const next = {
-            content: change.content,
-            facts,
-            action,
-            reason: checkReason(change.reason),
-          } as const;
+          for (const other of required) draft.expectVersion(other.key, other.version);
+          const next = toChange(draft.existing(key) !== null);
           return { path: toVirtualPath(key), ...draft.put(key, next) };
         },
       );
+    },
+
+    async hostReads(read, { actor, runId }) {
+      const row = { actor: parseHostActor(actor), runId: parseRunId(runId) };
+      const rows = read.map(({ userId, path, fileNo, revisionId }): AccessRecord => {
+        const id = deps.ids.next();
+        return {
+          ...row,
+          id,
+          at: deps.ids.lastMs,
+          scope: toScope(parseUserId(userId)),
+          userId,
+          fileNo,
+          path,
+          tool: null,
+          action: 'read',
+          toolCallId: null,
+          traceId: null,
+          revisionId,
+          rank: null,
+          outcome: 'ok',
+        };
+      });
+      await deps.log.access(rows);
     },
   };
 
@@ -445,6 +472,29 @@ export function createFiles(deps: FilesDependencies): Files {
     };
     return { keys, caller, trace: noTrace(traceId), audit };
   }
+}
+
+/** What a plugin's write makes of a file that exists, or does not. */
+function parseHostChange(
+  { content, reason, isRevert = false }: HostWrite,
+  maxFileBytes: number,
+): (exists: boolean) => FileChange {
+  const words = checkReason(reason);
+  if (content === null) {
+    if (isRevert) return () => deletion('revert', words);
+    const message = 'is null in a revert alone';
+    throw new MemoryError('INVALID_REQUEST', `content ${message}.`, {
+      details: { issues: [{ path: '/content', message }] },
+    });
+  }
+  // What was there before fits in, whatever the limit is now.
+  const facts = checkContent(content, isRevert ? Number.MAX_SAFE_INTEGER : maxFileBytes);
+  return (exists) => ({
+    content,
+    facts,
+    action: isRevert ? 'revert' : exists ? 'update' : 'create',
+    reason: words,
+  });
 }
 
 function toAuditDetails(result: object): unknown {

@@ -7,10 +7,11 @@ import type {
   RevertAnswer,
 } from '../contracts/admin.ts';
 import type { AuditRecord, FileKey, RevisionAction, RevisionRecord } from '../contracts/records.ts';
+import type { RunRevision } from '../contracts/plugin.ts';
 import type { PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { countLines } from './content.ts';
-import { applyDelta, decodeDelta, unifiedDiff } from './delta.ts';
+import { applyDelta, decodeDelta, diffTexts, unifiedDiff } from './delta.ts';
 import type { AdminCaller, AdminWritten, Files, Restoration } from './files.ts';
 import { type IdSource, isUuid } from './ids.ts';
 import { type PageQuery, parsePage, toCursor } from './page.ts';
@@ -55,6 +56,10 @@ export interface Revisions {
     caller: AdminCaller,
   ): Promise<RevertAnswer>;
   prune(request: PruneRequest, caller: AdminCaller): Promise<PruneAnswer>;
+  /** When each line of a file came: the time of its oldest revision known for what is older. */
+  lineTimes(key: FileKey): Promise<{ version: number; times: readonly number[] }>;
+  /** The revisions of a run, oldest first, with their contents. */
+  ofRun(runId: string): Promise<RunRevision[]>;
 }
 
 /** Makes the history over a storage; reverts go through the one write path. */
@@ -222,7 +227,92 @@ export function createRevisions(deps: {
       });
       return { ...count, dryRun };
     },
+
+    async lineTimes(key) {
+      const head = await storage.files.get(key);
+      const page = { limit: LINE_REVISIONS, order: 'desc', after: null } as const;
+      const { items } = await storage.revisions.list({ path: key }, page);
+      const oldest = items.at(-1);
+      if (head === null || head.content === null || oldest === undefined) {
+        return { version: 0, times: [] };
+      }
+      const chain = await storage.revisions.chain(key, Math.max(0, oldest.version - 1));
+      const timeOf = new Map(items.map(({ version, at }) => [version, at]));
+      return {
+        version: head.version,
+        times: dateLines(chain?.file ?? head, chain?.steps ?? [], timeOf),
+      };
+    },
+
+    async ofRun(runId) {
+      const found: RunRevision[] = [];
+      let after: readonly (string | number)[] | null = null;
+      do {
+        const page = { limit: 200, order: 'asc', after } as const;
+        const { items, next } = await storage.revisions.list({ runId }, page);
+        for (const revision of items) {
+          const contents = await textsOf(revision).catch((error: unknown) => {
+            if (error instanceof MemoryError && error.code === 'REVISION_NOT_FOUND') return null;
+            throw error;
+          });
+          found.push({ revision, contents });
+        }
+        after = next;
+      } while (after !== null);
+      return found;
+    },
   };
+}
+
+/** Revisions that the age of a line is looked up in. */
+const LINE_REVISIONS = 64;
+
+/** When each line came, from the head down: a line that a revision did not change is older. */
+function dateLines(
+  head: { content: string | null; version: number },
+  steps: RevisionChain['steps'],
+  timeOf: ReadonlyMap<number, number>,
+): number[] {
+  let content = head.content ?? '';
+  /** For each line of `content` the index of the head's line that it is. */
+  let origin: (number | null)[] = splitToLines(content).map((_, index) => index);
+  const oldest = Math.min(...timeOf.values());
+  const times = origin.map(() => oldest);
+  let version = head.version;
+  for (const step of [...steps].reverse()) {
+    if (step.version !== version) break;
+    const at = timeOf.get(version) ?? oldest;
+    const older = step.existedBefore ? toOlder(content, step) : '';
+    if (older === null) break;
+    const { hunks } = diffTexts(older, content).delta;
+    const olderOrigin: (number | null)[] = [];
+    let line = 0;
+    for (const hunk of hunks) {
+      olderOrigin.push(...origin.slice(line, hunk.start));
+      for (const index of origin.slice(hunk.start, hunk.start + hunk.removed)) {
+        if (index !== null) times[index] = at;
+      }
+      olderOrigin.push(...Array<null>(hunk.addedLines).fill(null));
+      line = hunk.start + hunk.removed;
+    }
+    olderOrigin.push(...origin.slice(line));
+    origin = olderOrigin;
+    content = older;
+    version -= 1;
+  }
+  return times;
+}
+
+function toOlder(content: string, step: RevisionChain['steps'][number]): string | null {
+  if (step.keyframe !== null) return step.keyframe;
+  return step.delta === null ? null : applyDelta(content, decodeDelta(step.delta));
+}
+
+/** Lines as hunks count them: each up to its `\n`, the last one may end without. */
+function splitToLines(text: string): string[] {
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
 }
 
 /** An id that no revision can have is as absent as one that none has. */

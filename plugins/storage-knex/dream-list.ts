@@ -4,12 +4,7 @@ import type { ScopeKey } from '../../core/contracts/records.ts';
 import type { PageRequest, PageResult } from '../../core/contracts/storage.ts';
 import type { Database } from './database.ts';
 import type { Row } from './dialect.ts';
-import {
-  DREAM_RUN_ROW,
-  DREAM_USER_COLUMNS,
-  toDreamRunListing,
-  toDreamUser,
-} from './dream-rows.ts';
+import { DREAM_RUN_ROW, DREAM_USER_COLUMNS, toDreamRunListing, toDreamUser } from './dream-rows.ts';
 import { lowerAscii } from './file-list.ts';
 import { toUuid } from './ids.ts';
 import { checkLimit, parseIdPageKey, parsePageKey, readPage } from './page.ts';
@@ -27,9 +22,7 @@ export async function listChangedDreamUsers(
     .where('s.scope', '<', 'u;')
     .whereNotNull('s.last_qualifying_at')
     .where((unseen) => {
-      unseen
-        .whereNull('d.watermark')
-        .orWhere('s.last_qualifying_at', '>', knex.ref('d.watermark'));
+      unseen.whereNull('d.watermark').orWhere('s.last_qualifying_at', '>', knex.ref('d.watermark'));
     })
     .orderBy('s.scope')
     .limit(checkLimit(limit))
@@ -117,9 +110,7 @@ export async function listDreamRuns(
       ...(scope !== null && isOpen
         ? [(query: Knex.QueryBuilder) => void query.whereNull('h.ended_at')]
         : []),
-      ...(state === null
-        ? []
-        : [(query: Knex.QueryBuilder) => void query.where('h.state', state)]),
+      ...(state === null ? [] : [(query: Knex.QueryBuilder) => void query.where('h.state', state)]),
     ],
     toItem: toDreamRunListing,
     toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],

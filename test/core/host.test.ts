@@ -321,6 +321,12 @@ describe('a plugin that hangs', () => {
     const hooks = createPluginHost(plugin(setup), {
       storage: core.storage,
       files: core.files,
+      history: {
+        lineTimes: (scope, path) => core.revisions.lineTimes({ scope, path }),
+        ofRun: (runId) => core.revisions.ofRun(runId),
+        diff: () => '',
+      },
+      isDreamEnabled: false,
       tools: core.tools,
       log,
       now: Date.now,
