@@ -2,10 +2,16 @@ import { createRequire } from 'node:module';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolDescription, ToolRunner } from '../../core/contracts/tool.ts';
-import { ERROR_CODES, MemoryError } from '../../core/errors.ts';
+import { MemoryError } from '../../core/errors.ts';
 import { type Call, listResources, listResourceTemplates, readResource } from './resources.ts';
 import type { McpSdk } from './sdk.ts';
-import { type RunnerError, toCallResult, toErrorResult, toRunnerError } from './tool-result.ts';
+import {
+  findAction,
+  type RunnerError,
+  toCallResult,
+  toErrorResult,
+  toRunnerError,
+} from './tool-result.ts';
 
 /** What a client is given. */
 export interface McpOptions {
@@ -166,15 +172,14 @@ async function asProtocolError<T>(sdk: McpSdk, work: () => Promise<T>): Promise<
     return await work();
   } catch (thrown) {
     const error = toRunnerError(thrown);
-    const { action } = ERROR_CODES[error.code];
-    const data = { code: error.code, retryable: error.retryable, action };
+    const { code, retryable } = error;
+    const data = { code, retryable, action: findAction(code) };
     throw new sdk.McpError(toProtocolCode(sdk, error), error.message, data);
   }
 }
 
-function toProtocolCode(sdk: McpSdk, { code }: RunnerError): number {
+function toProtocolCode(sdk: McpSdk, { code, status }: RunnerError): number {
   if (code === 'FILE_NOT_FOUND') return RESOURCE_NOT_FOUND;
-  const { status } = ERROR_CODES[code];
   return status >= 400 && status < 500 ? sdk.ErrorCode.InvalidParams : sdk.ErrorCode.InternalError;
 }
 

@@ -1,11 +1,18 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolResponse } from '../../core/contracts/tool.ts';
-import { ERROR_CODES, type ErrorCode, type MemoryError } from '../../core/errors.ts';
+import { ERROR_CODES, type ErrorCode, MemoryError } from '../../core/errors.ts';
 
 /** An error of a runner: the service throws a `MemoryError`, its client one with the same members. */
 export type RunnerError = Pick<
   MemoryError,
-  'code' | 'message' | 'details' | 'retryable' | 'retryAfterSeconds' | 'traceId' | 'toolCallId'
+  | 'code'
+  | 'message'
+  | 'status'
+  | 'details'
+  | 'retryable'
+  | 'retryAfterSeconds'
+  | 'traceId'
+  | 'toolCallId'
 >;
 
 /** What a call gave, for programs and as text; `_meta` names the trace that tells how it went. */
@@ -37,27 +44,26 @@ export function toErrorResult(error: RunnerError): CallToolResult {
   };
 }
 
-/** Code, message, what to do, and what else helps, as lines of text. */
+/** Code, message, what to do, and what else helps, as lines of text: as in every adapter. */
 export function toErrorText({ code, message, details, retryAfterSeconds }: RunnerError): string {
-  const lines = [`Error ${code}: ${message}`, ERROR_CODES[code].action];
+  const lines = [`Error ${code}: ${message}`];
+  const action = findAction(code);
+  if (action !== null) lines.push(action);
   if (retryAfterSeconds !== undefined) lines.push(`Try again in ${retryAfterSeconds} seconds.`);
   if (details !== undefined) lines.push(`Details: ${JSON.stringify(details)}`);
   return lines.join('\n');
 }
 
+/** What to do next; `null` for a code that a newer service has. */
+export function findAction(code: string): string | null {
+  return Object.hasOwn(ERROR_CODES, code) ? ERROR_CODES[code as ErrorCode].action : null;
+}
+
 /** The error that a runner rejected with; of one that is none of the service, nothing is told. */
 export function toRunnerError(thrown: unknown): RunnerError {
-  const error = Object(thrown) as Partial<RunnerError>;
-  const isKnown = typeof error.code === 'string' && Object.hasOwn(ERROR_CODES, error.code);
-  if (isKnown && typeof error.message === 'string') return error as RunnerError;
-  const code: ErrorCode = 'INTERNAL';
-  return {
-    code,
-    message: ERROR_CODES[code].message,
-    details: undefined,
-    retryable: false,
-    retryAfterSeconds: undefined,
-    traceId: undefined,
-    toolCallId: undefined,
-  };
+  const { code, message, status, retryable } = Object(thrown) as Partial<RunnerError>;
+  const isOurs = typeof code === 'string' && typeof status === 'number';
+  return isOurs && message !== undefined && retryable !== undefined
+    ? (thrown as RunnerError)
+    : new MemoryError('INTERNAL');
 }

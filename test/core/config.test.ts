@@ -404,7 +404,17 @@ describe('factories by name', () => {
     expect(service.plugins).toMatchObject([
       { name: 'toy-plugin', options: undefined },
       { name: 'toy-plugin', options: { b: 2 } },
+      { name: 'mcp' },
     ]);
+  });
+
+  it('brings MCP along, unless the config file brings it with options of its own', async () => {
+    const plain = await openConfig(await load());
+    expect(plain.service.plugins).toMatchObject([{ name: 'mcp', options: {} }]);
+    const plugins = [{ plugin: 'mcp', options: { readOnly: true } }];
+    write('memory.config.json', JSON.stringify({ plugins }));
+    const own = await openConfig(await load());
+    expect(own.service.plugins).toMatchObject([{ name: 'mcp', options: { readOnly: true } }]);
   });
 
   it('keeps an imported factory’s product as it is', async () => {

@@ -105,5 +105,8 @@ it('an error reads as it does in every adapter', () => {
     details: { actual: 7 },
     retryAfterSeconds: 3,
   });
-  expect(toErrorText(error)).toBe(adapterText(error as never, 3));
+  expect(toErrorText(error)).toBe(adapterText(error as never));
+  expect(toErrorText(error).split('\n')).toHaveLength(4);
+  const newer = { ...error, code: 'OF_TOMORROW' as never, message: 'New.' };
+  expect(toErrorText(newer)).toBe(adapterText(newer as never));
 });
