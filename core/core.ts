@@ -17,6 +17,7 @@ import { createFind } from './memory/find.ts';
 import { createIdSource } from './memory/ids.ts';
 import { createIndexer, type Indexer } from './memory/indexer.ts';
 import { createEventStreams, type EventStreams } from './memory/observability/event-stream.ts';
+import { createMetrics, type Metrics } from './memory/observability/metrics.ts';
 import {
   createObservability,
   type Observability,
@@ -58,6 +59,7 @@ export interface Core {
   readonly traces: Traces;
   readonly observability: Observability;
   readonly eventStreams: EventStreams;
+  readonly metrics: Metrics;
   readonly queue: WriteBehind;
   readonly indexer: Indexer;
   readonly reindex: Reindex;
@@ -116,9 +118,17 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     exporters,
     log,
     rollUp: createRollUp(ids.next()),
-    onWritten: () => eventStreams.wake(),
+    onWritten(events) {
+      metrics.count(events);
+      eventStreams.wake();
+    },
   });
   const eventStreams = createEventStreams({ store: observationsOf(storage), now, log });
+  const metrics = createMetrics({
+    queues: () => queue.counters(),
+    streams: () => eventStreams.counters(),
+    filesBehind: () => storage.files.countBehind(),
+  });
   const { embedder = null } = config;
   const { vectors } = storage;
   const embedding =
@@ -293,6 +303,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     traces: createTraces(storage, queue, revisions),
     observability: createObservability({ storage, queue, sla: settings.sla, now }),
     eventStreams,
+    metrics,
     queue,
     indexer,
     reindex: createReindex({ storage, indexer, ids, log }),

@@ -9,13 +9,15 @@ import { adminAuth } from './middleware/admin-auth.ts';
 import { checkHost } from './middleware/host.ts';
 import { toolsAuth } from './middleware/tools-auth.ts';
 import { type MountedRoutes, mountRoutes } from './route.ts';
+import type { ServedListener } from './server.ts';
 import type { ResolveUserId } from './signed-in.ts';
 
 /** How long a client waits before it tries an instance that shuts down again. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** What HTTP needs of the service, beside its routes. */
-export type AppCore = Pick<Core, 'settings' | 'log' | 'now' | 'state' | 'ready' | 'pluginRoutes'>;
+export type AppCore = Pick<Core, 'settings' | 'log' | 'now' | 'state' | 'ready' | 'pluginRoutes'> &
+  Partial<Pick<Core, 'eventStreams'>>;
 
 /** The service over HTTP. */
 export interface HttpApp {
@@ -24,7 +26,7 @@ export interface HttpApp {
   /** For an app that exists: answers the service's own routes and touches nothing else. */
   middleware(options?: MiddlewareOptions): Middleware;
   /** A request listener for `node:http`. */
-  callback(options?: CallbackOptions): RequestListener;
+  callback(options?: CallbackOptions): ServedListener;
   /** Throws when these routes of plugins clash with others, or stand where they may not. */
   checkRoutes(extra: readonly RouteDefinition[]): void;
 }
@@ -123,9 +125,10 @@ export function createApp(
     middleware: ({ resolveUserId } = {}) =>
       resolveUserId === undefined ? plain.middleware : createMount(resolveUserId).middleware,
     callback({ resolveUserId } = {}) {
-      if (resolveUserId === undefined) return app.callback() as RequestListener;
-      const mount = createMount((ctx) => resolveUserId(ctx.req));
-      return createKoa(mount).callback() as RequestListener;
+      const koa =
+        resolveUserId === undefined ? app : createKoa(createMount((ctx) => resolveUserId(ctx.req)));
+      const endStreams = () => core.eventStreams?.close();
+      return Object.assign(koa.callback() as RequestListener, { endStreams });
     },
     checkRoutes: (extra) => plain.check(extra),
   };

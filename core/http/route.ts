@@ -138,6 +138,7 @@ function createArea(
     ctx.set('Allow', [...methods, 'OPTIONS'].sort().join(', '));
     if (ctx.method !== 'OPTIONS') throw new MemoryError('METHOD_NOT_ALLOWED');
     setHeaders(ctx, DATA_HEADERS);
+    ctx.res.setHeader(REQUEST_ID, (ctx as OwnContext)[EXCHANGE].traceId);
     ctx.status = 204;
   }) as RouterMiddleware;
   if (prefix !== null) router.all(new RegExp(`^${escapeRegExp(prefix)}(?:/|$)`), unmatched);
@@ -181,6 +182,8 @@ function escapeRegExp(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
 
+/** On every answer: the trace id under which logs, and the trace of a tool call, name it. */
+export const REQUEST_ID = 'X-Request-Id';
 const JSON_TYPE = 'application/json; charset=utf-8';
 const CHALLENGES: Record<AuthKind, string> = {
   tools: 'Bearer',
@@ -239,6 +242,7 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
 
     ctx.status = exchange.status ?? route.status ?? 200;
     setHeaders(ctx, headers);
+    ctx.res.setHeader(REQUEST_ID, exchange.traceId);
     if (exchange.headers !== null) setHeaders(ctx, exchange.headers);
     if (value === undefined && ctx.status === 202) answerNothing(ctx);
     else if (value === undefined || value === null) ctx.body = null;
@@ -314,6 +318,7 @@ async function answerFailures(
 function answerError(ctx: Context, error: MemoryError, exchange: Exchange): void {
   ctx.status = error.status;
   setHeaders(ctx, DATA_HEADERS);
+  ctx.res.setHeader(REQUEST_ID, error.traceId ?? exchange.traceId);
   const retryAfter =
     error.retryAfterSeconds ?? (error.status === 503 && error.retryable ? 1 : null);
   if (retryAfter !== null) ctx.set('Retry-After', String(retryAfter));

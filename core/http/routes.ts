@@ -11,6 +11,7 @@ import { consoleRoutes } from './routes/console.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { filesRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
+import { metricsRoutes } from './routes/metrics.ts';
 import { observabilityActivityRoutes } from './routes/observability-activity.ts';
 import { observabilityEventsRoutes } from './routes/observability-events.ts';
 import { observabilityFailuresRoutes } from './routes/observability-failures.ts';
@@ -62,6 +63,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...observabilityEventsRoutes(core),
     ...observabilityInfluenceRoutes(core),
     ...tracesRoutes(core),
+    ...metricsRoutes(core),
     ...playgroundRoutes(core),
     ...docsRoutes(docs, openApi),
     ...healthRoutes(core),

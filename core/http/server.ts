@@ -2,6 +2,7 @@ import { createServer, type RequestListener, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { MemoryError, toErrorBody } from '../errors.ts';
 import { newTraceId } from '../memory/ids.ts';
+import { REQUEST_ID } from './route.ts';
 
 /** How long close waits for what is under way. */
 const CLOSE_GRACE_MS = 25_000;
@@ -18,6 +19,9 @@ export interface ListenOptions {
   /** How long a connection may be silent in the middle of a request; default 300,000. */
   idleTimeoutMs?: number;
 }
+
+/** What answers requests; one that also serves streams, which have no end of their own, ends them. */
+export type ServedListener = RequestListener & { endStreams?(): void };
 
 /** A server that accepts connections. */
 export interface ListeningServer {
@@ -39,7 +43,7 @@ const IDLE_SWEEP_MS = 50;
  * JSON bodies each have their own.
  */
 export async function listen(
-  app: { callback(): RequestListener },
+  app: { callback(): ServedListener },
   options: ListenOptions,
 ): Promise<ListeningServer> {
   const headersTimeout = options.headersTimeoutMs ?? 15_000;
@@ -94,6 +98,7 @@ export async function listen(
           resolve({ isClean });
         });
         server.closeIdleConnections();
+        serve.endStreams?.();
       });
       return closing;
     },
@@ -107,13 +112,15 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     return;
   }
   const refusal = toRefusal(error.code);
-  const body = JSON.stringify(toErrorBody(refusal, newTraceId()));
+  const traceId = newTraceId();
+  const body = JSON.stringify(toErrorBody(refusal, traceId));
   socket.end(
     [
       `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}`,
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
       'X-Content-Type-Options: nosniff',
+      `${REQUEST_ID}: ${traceId}`,
       'Connection: close',
       '',
       body,

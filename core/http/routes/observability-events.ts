@@ -23,8 +23,12 @@ const listedEventSchema = Type.Object(
   strict,
 );
 
-/** Observation events. */
-export function observabilityEventsRoutes(core: Pick<Core, 'observability'>): RouteDefinition[] {
+const streamQuery = Type.Object(rangeQuery, strict);
+
+/** Observation events, as a list and live. */
+export function observabilityEventsRoutes(
+  core: Pick<Core, 'observability' | 'eventStreams'>,
+): RouteDefinition[] {
   const list: RouteDefinition<Static<typeof querySchema>> = {
     method: 'GET',
     path: '/v1/admin/observability/events',
@@ -38,5 +42,26 @@ export function observabilityEventsRoutes(core: Pick<Core, 'observability'>): Ro
     errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],
     handle: ({ query }) => core.observability.events(query),
   };
-  return [list as RouteDefinition];
+  const stream: RouteDefinition<Static<typeof streamQuery>> = {
+    method: 'GET',
+    path: '/v1/admin/observability/events/stream',
+    auth: 'admin',
+    tag: 'Observability',
+    summary: 'Watch observation events',
+    description:
+      'Server-sent events, of all instances: id is the event’s, data the event with its spans as JSON. With Last-Event-ID, or since, first what was recorded from there on, also after a restart. A watcher that does not keep up is cut off. Read it with fetch: the secret is a header.',
+    querySchema: streamQuery,
+    resultSchema: null,
+    contentType: 'text/event-stream; charset=utf-8',
+    errorCodes: ['INVALID_USER_ID', 'RATE_LIMITED', 'SHUTTING_DOWN'],
+    handle(request) {
+      // A proxy that collects answers would hold events back.
+      request.setHeader('X-Accel-Buffering', 'no');
+      return core.eventStreams.open({
+        ...request.query,
+        lastEventId: request.header('last-event-id'),
+      });
+    },
+  };
+  return [list, stream] as RouteDefinition[];
 }

@@ -67,6 +67,7 @@ export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteD
         call,
         'playground',
       );
+      request.setHeader('X-Request-Id', traceId);
       if (replayed === true) request.setHeader('Idempotency-Replayed', 'true');
       return { result, traceId, toolCallId, durationMs };
     },

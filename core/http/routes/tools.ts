@@ -142,6 +142,7 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
         name,
         call,
       );
+      request.setHeader('X-Request-Id', traceId);
       if (replayed === true) request.setHeader('Idempotency-Replayed', 'true');
       return { result, traceId, toolCallId, durationMs };
     },

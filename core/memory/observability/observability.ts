@@ -64,7 +64,7 @@ export interface ObservabilityDependencies {
 /** Makes the reads of the dashboard. */
 export function createObservability(deps: ObservabilityDependencies): Observability {
   const { storage, queue, sla, now } = deps;
-  const store = storage.observations ?? ABSENT;
+  const store = observationsOf(storage);
 
   /** Parses before anything is written or read, so that a bad query costs nothing. */
   async function parsed(query: RangeQuery) {
@@ -129,7 +129,11 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
 /** The accesses that show a content: all of it, or a passage. */
 const SHOWING = ['read', 'context', 'find'] as const;
 
-/** Stands in where the storage keeps nothing to show. */
+/** What a storage keeps for the dashboard; where it keeps nothing, each read throws `NOT_FOUND`. */
+export function observationsOf(storage: Storage): ObservationStore {
+  return storage.observations ?? ABSENT;
+}
+
 const ABSENT = new Proxy({} as ObservationStore, {
   get: () => () => {
     throw new MemoryError('NOT_FOUND', 'This storage keeps no roll-ups: there is no dashboard.');

@@ -53,6 +53,17 @@ export class CallTotals {
     if (activity !== null) this[activity] += 1;
   }
 
+  add(other: CallTotals): void {
+    for (const count of COUNTS) this[count] += other[count];
+    this.latency.merge(other.latency);
+  }
+
+  copy(): CallTotals {
+    const copy = new CallTotals();
+    copy.add(this);
+    return copy;
+  }
+
   addRollup(rollup: RollupRecord): void {
     for (const count of COUNTS) this[count] += rollup[count];
     this.latency.addPacked(rollup.latency);
@@ -75,13 +86,12 @@ export function createRollUp(instanceId: string): RollUp {
   return {
     count(events) {
       const totals = new Map<string, { key: RollupKey; totals: CallTotals }>();
-      for (const event of events) {
-        if (event.kind !== 'tool') continue;
-        for (const key of keysOf(event)) {
-          const name = `${key.grain} ${key.bucket} ${key.scope ?? ''} ${key.tool ?? ''}`;
-          let entry = totals.get(name);
-          if (entry === undefined) totals.set(name, (entry = { key, totals: new CallTotals() }));
-          entry.totals.addCall(event);
+      for (const leaf of countLeaves(events)) {
+        for (const key of keysOf(leaf.key)) {
+          const name = nameOf(key);
+          const entry = totals.get(name);
+          if (entry === undefined) totals.set(name, { key, totals: leaf.totals.copy() });
+          else entry.totals.add(leaf.totals);
         }
       }
       return [...totals.values()].map((entry) => entry.totals.toRollup(entry.key, instanceId));
@@ -96,9 +106,28 @@ export function createRollUp(instanceId: string): RollUp {
   };
 }
 
-function* keysOf({ id, scope, tool }: EventRecord): Generator<RollupKey> {
-  const at = toIdMs(id);
-  const bucketOf = (grain: RollupGrain) => at - (at % GRAIN_MS[grain]);
-  for (const grain of KEPT_GRAINS.all) yield { grain, bucket: bucketOf(grain), scope: null, tool };
-  for (const grain of KEPT_GRAINS.scope) yield { grain, bucket: bucketOf(grain), scope, tool };
+/** Counted once by what is finest: a batch has few users and tools, and five rows for each. */
+function countLeaves(events: readonly EventRecord[]) {
+  const leaves = new Map<string, { key: RollupKey; totals: CallTotals }>();
+  for (const event of events) {
+    if (event.kind !== 'tool') continue;
+    const { scope, tool } = event;
+    const at = toIdMs(event.id);
+    const key: RollupKey = { grain: 'minute', bucket: at - (at % GRAIN_MS.minute), scope, tool };
+    const name = nameOf(key);
+    let leaf = leaves.get(name);
+    if (leaf === undefined) leaves.set(name, (leaf = { key, totals: new CallTotals() }));
+    leaf.totals.addCall(event);
+  }
+  return leaves.values();
+}
+
+function* keysOf({ bucket, scope, tool }: RollupKey): Generator<RollupKey> {
+  const startOf = (grain: RollupGrain) => bucket - (bucket % GRAIN_MS[grain]);
+  for (const grain of KEPT_GRAINS.all) yield { grain, bucket: startOf(grain), scope: null, tool };
+  for (const grain of KEPT_GRAINS.scope) yield { grain, bucket: startOf(grain), scope, tool };
+}
+
+function nameOf({ grain, bucket, scope, tool }: RollupKey): string {
+  return `${grain} ${bucket} ${scope ?? ''} ${tool ?? ''}`;
 }

@@ -1,0 +1,21 @@
+import type { RouteDefinition } from '../../contracts/route.ts';
+import type { Core } from '../../core.ts';
+
+/** Figures for Prometheus. */
+export function metricsRoutes(core: Pick<Core, 'metrics'>): RouteDefinition[] {
+  return [
+    {
+      method: 'GET',
+      path: '/metrics',
+      auth: 'admin',
+      tag: 'Observability',
+      summary: 'Read the metrics of this instance',
+      description:
+        'In Prometheus’ text format. Labels are tools and outcomes, never users. The scraper sends the admin secret as a header.',
+      resultSchema: null,
+      contentType: 'text/plain; version=0.0.4; charset=utf-8',
+      errorCodes: [],
+      handle: () => core.metrics.text(),
+    },
+  ];
+}
