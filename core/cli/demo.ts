@@ -111,7 +111,7 @@ class Story {
         reason: fact.reason,
       });
     }
-    if (this.#chance(3) === 0) {
+    if (this.#chance(6) === 0) {
       await this.#run(user, 'memory_patch', {
         path: 'user/log.md',
         append: { text: `- ${new Date(time).toISOString().slice(0, 16)}: ${question}` },

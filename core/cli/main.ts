@@ -28,6 +28,9 @@ export interface CommandContext {
 const COMMANDS: Readonly<Record<string, Command>> = {
   start: {
     summary: 'Serve the tools API, the admin API and the console. The default.',
+    flags: {
+      demo: { value: null, summary: 'Fill a fresh database of its own with a team’s memory.' },
+    },
     load: async () => (await import('./start.ts')).start,
   },
   reindex: {

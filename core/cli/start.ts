@@ -28,7 +28,7 @@ const REQUESTS_MS = 20_000;
  * the signals decide.
  */
 export async function start(context: CommandContext): Promise<void> {
-  const loaded = await loadConfig(context);
+  const loaded = await loadConfig(context.flags.has('demo') ? forDemo(context) : context);
   const { values } = loaded;
   const log = createLog(values.logLevel);
   for (const warning of loaded.warnings) log.warn({}, warning);
@@ -51,6 +51,7 @@ export async function start(context: CommandContext): Promise<void> {
     log.warn({}, 'this storage does not say its file: a second server on it will not be refused');
   }
 
+  if (context.flags.has('demo')) await fill(loaded);
   const { service: config, warnings } = await openConfig(loaded);
   for (const warning of warnings) log.warn({}, warning);
   warnOfHosts(loaded, log);
@@ -70,6 +71,21 @@ export async function start(context: CommandContext): Promise<void> {
   if (secrets.file !== null) lines.push(`${namesOfKept(values)} in ${secrets.file}`);
   process.stdout.write(`${lines.join('\n')}\n`);
   log.info({ url, database: database.name }, 'ready');
+}
+
+/** A database of its own, unless one is named: made-up memory has no place beside what is real. */
+function forDemo(context: CommandContext): CommandContext {
+  return {
+    ...context,
+    env: { SERVICE_DATABASE_URL: 'sqlite:./data/demo.db', ...context.env },
+  };
+}
+
+async function fill(loaded: LoadedConfig): Promise<void> {
+  const { fillDemo } = await import('./demo.ts');
+  const { service: config } = await openConfig(loaded);
+  const calls = await fillDemo(config, Date.now());
+  if (calls > 0) process.stderr.write(`The demo is there: ${calls} tool calls of a team.\n`);
 }
 
 function isInMemory({ values, file }: LoadedConfig): boolean {

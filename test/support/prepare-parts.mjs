@@ -6,6 +6,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { findChromium } from './chromium.mjs';
 
 /** @type {{ name: string, find: () => boolean, debian: string[], isOptional?: boolean }[]} */
 const PARTS = [
@@ -19,6 +20,11 @@ const PARTS = [
       );
     },
     debian: ['mariadb-server-core', 'mariadb-client-core'],
+  },
+  {
+    name: 'Chromium',
+    find: () => findChromium() !== null,
+    debian: ['chromium'],
   },
   {
     name: 'strace',

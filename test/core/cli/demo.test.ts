@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { fillDemo } from '../../../core/cli/demo.ts';
 import { createCore } from '../../../core/core.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { startCommand } from '../../support/command.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 
 const UNTIL = Date.UTC(2026, 10, 21, 16, 0);
@@ -32,5 +34,20 @@ describe('the demo', () => {
     await core.close();
 
     expect(await fillDemo(config(), UNTIL)).toBe(0);
+  });
+});
+
+describe('memory-service start --demo', () => {
+  it('serves the demo from a database of its own', async () => {
+    const cwd = await temporaryDirectory();
+    const command = await startCommand({ cwd, args: ['--demo'] });
+    onTestFinished(async () => void (await command.stop()));
+    expect(existsSync(join(cwd, 'data/demo.db'))).toBe(true);
+    expect(existsSync(join(cwd, 'data/memory.db'))).toBe(false);
+    const answer = await fetch(`${command.url}/v1/admin/users`, {
+      headers: { 'x-admin-secret': command.adminSecret },
+    });
+    const { items } = (await answer.json()) as { items: { userId: string }[] };
+    expect(items.map(({ userId }) => userId)).toContain('maya.chen');
   });
 });

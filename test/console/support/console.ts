@@ -1,0 +1,86 @@
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { afterAll, expect, onTestFinished } from 'vitest';
+import type { MemoryServiceConfig } from '../../../core/contracts/config.ts';
+import { ADMIN_SECRET, type LiveServer, serveCore } from '../../core/http/serve.ts';
+import { findChromium } from '../../support/chromium.mjs';
+
+/** A page of the console, and what went wrong in it. */
+export interface ConsolePage {
+  page: Page;
+  service: LiveServer;
+  /** Errors of scripts, refusals of the policy, and requests to other places. */
+  problems: readonly string[];
+  /** Goes to a view, by its address below `/admin`. */
+  visit(path: string): Promise<void>;
+}
+
+export interface ConsoleOptions {
+  path?: string;
+  service?: LiveServer;
+  config?: Partial<MemoryServiceConfig>;
+  /** Default: the secret is there, as if it had been kept for this tab. */
+  isUnlocked?: boolean;
+  context?: BrowserContextOptions;
+  basePath?: string;
+}
+
+let browser: Browser | null = null;
+afterAll(async () => {
+  await browser?.close();
+  browser = null;
+});
+
+async function sharedBrowser(): Promise<Browser> {
+  const executablePath = findChromium();
+  if (executablePath === null) throw new Error('There is no Chromium: run npm test.');
+  // As root in a container there are no user namespaces for Chromium's sandbox.
+  browser ??= await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  return browser;
+}
+
+/** Opens the built console in headless Chromium, on a real service and a real SQLite. */
+export async function openConsole(options: ConsoleOptions = {}): Promise<ConsolePage> {
+  const { path = '/', isUnlocked = true, basePath = '' } = options;
+  const service = options.service ?? (await serveCore(options.config));
+  const context = await (
+    await sharedBrowser()
+  ).newContext({
+    viewport: { width: 1400, height: 900 },
+    ...options.context,
+  });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const origin = `http://127.0.0.1:${service.port}`;
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    const text = message.text();
+    if (/Content Security Policy|\[Vue warn\]|Unhandled/i.test(text)) problems.push(text);
+  });
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${origin}/`) && !url.startsWith('data:') && !url.startsWith('blob:')) {
+      problems.push(`request: ${url}`);
+    }
+  });
+  page.on('dialog', (dialog) => {
+    if (dialog.type() !== 'beforeunload') problems.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  if (isUnlocked) {
+    await page.addInitScript(
+      `sessionStorage.setItem('memory-service.admin-secret', ${JSON.stringify(ADMIN_SECRET)})`,
+    );
+  }
+  const visit = async (to: string) => {
+    await page.goto(`${origin}${basePath}/admin${to}`);
+  };
+  await visit(path);
+  return { page, service, problems, visit };
+}
+
+/** Nothing went wrong in the page: no script failed, no style or request was refused or left. */
+export function expectNoProblems({ problems }: ConsolePage): void {
+  expect(problems).toEqual([]);
+}
