@@ -24,6 +24,7 @@ import type {
   UserListing,
 } from './records.ts';
 import type { DreamStore } from './dreams.ts';
+import type { InspectionStore } from './inspection.ts';
 import type { Logger } from './plugin.ts';
 import type { KnownVectors, ModelKey, ScopeVectors, VectorStore } from './vectors.ts';
 
@@ -68,6 +69,13 @@ export interface Storage {
   readonly index: IndexStore;
   /** Absent in a driver that keeps no vectors: then memory is searched by its words alone. */
   readonly vectors?: VectorStore;
+  /** A driver may do without: then only what the other stores show can be verified. */
+  readonly inspection?: InspectionStore;
+  /**
+   * Writes a copy of the database as it is at one moment into a file that does not exist yet, while
+   * the service goes on. Absent where the database has tools of its own for that.
+   */
+  backUp?(target: string): Promise<void>;
   /** Absent in a driver that keeps nothing of dreaming: then there is none. */
   readonly dreams?: DreamStore;
 }

@@ -6,6 +6,7 @@ import { createDreamStore } from './dreams.ts';
 import { createFileStore } from './files.ts';
 import { IdSkewKeeper } from './id-skew.ts';
 import { createIndexStore } from './index-store.ts';
+import { createInspectionStore } from './inspection.ts';
 import { createLeaseStore } from './leases.ts';
 import { createLogStore } from './log.ts';
 import { createObservationStore } from './observations.ts';
@@ -34,6 +35,7 @@ export function createStorage(database: Database): Storage {
     leases: createLeaseStore(database),
     index: createIndexStore(database),
     vectors: createVectorStore(database),
+    inspection: createInspectionStore(database),
     dreams: createDreamStore(database, skew),
   };
 }

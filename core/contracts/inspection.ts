@@ -1,0 +1,18 @@
+import type { FileRecord, ScopeKey, ScopeState } from './records.ts';
+
+/** What only a storage itself can tell of its rows: for those who look whether all is well. */
+export interface InspectionStore {
+  /** Every scope, those without files too, ascending, after `after`. */
+  scopes(after: ScopeKey | null, limit: number): Promise<readonly ScopeState[]>;
+  scope(scope: ScopeKey): Promise<ScopeState | null>;
+  /** Files of a scope, deleted ones too, by path ascending, after `after`. */
+  files(
+    scope: ScopeKey,
+    options: { after: string | null; limit: number },
+  ): Promise<readonly FileRecord[]>;
+  /**
+   * Rows whose owner has no row: revisions and contents without a file, files without a scope. A
+   * sentence for each kind of it in each scope, at most `limit`.
+   */
+  orphans(limit: number): Promise<readonly string[]>;
+}
