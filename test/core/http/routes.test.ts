@@ -114,8 +114,9 @@ describe('the live route table', () => {
           ? { 'x-admin-secret': ADMIN_SECRET }
           : { authorization: `Bearer ${API_KEY}` };
       const answer = await request(method, concrete(path), { headers });
+      expect(answer.headers['x-request-id'], `${method} ${path}`).toMatch(/^[0-9a-f]{32}$/);
       expect([401, 403, 429], `${method} ${path}`).not.toContain(answer.status);
-      expect(answer.json.error?.code, `${method} ${path}`).not.toBe('NOT_FOUND');
+      expect(answer.json?.error?.code, `${method} ${path}`).not.toBe('NOT_FOUND');
       said.push(JSON.stringify(answer.headers), answer.text);
     }
     // Neither secret is in any answer or log.

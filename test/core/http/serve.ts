@@ -135,7 +135,7 @@ export function requester(port: number): Requester {
             const chunks: Buffer[] = [];
             response.on('data', (chunk: Buffer) => chunks.push(chunk));
             response.on('error', reject);
-            response.on('end', () => {
+            const finish = () => {
               const text = Buffer.concat(chunks).toString('utf8');
               let json: unknown;
               try {
@@ -144,7 +144,15 @@ export function requester(port: number): Requester {
                 json = undefined;
               }
               resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json });
-            });
+            };
+            response.on('end', finish);
+            // A stream has no end: its first bytes are the answer.
+            if (response.headers['content-type']?.startsWith('text/event-stream') === true) {
+              response.once('data', () => {
+                finish();
+                response.destroy();
+              });
+            }
           },
         );
         request.on('error', reject);
