@@ -12,7 +12,7 @@ import type {
 import type { ModelKey } from '../contracts/vectors.ts';
 import type { Trace } from '../contracts/tool.ts';
 import { packHashes, unpackHashes } from '../search/embedded-text.ts';
-import { fuse, type FusionWeights } from '../search/fuse.ts';
+import { fuse, type Fused, type FusionWeights } from '../search/fuse.ts';
 import {
   type Collection,
   type CollectionFile,
@@ -33,7 +33,7 @@ import {
   type Signals,
 } from '../search/rank.ts';
 import { TOKENISER_VERSION } from '../search/tokenise.ts';
-import { PassageVectors, rankVectors } from '../search/vectors.ts';
+import { PassageVectors, rankVectors, type VectorRanking } from '../search/vectors.ts';
 import type { Indexer } from './indexer.ts';
 import type { PathPrefix } from './paths.ts';
 
@@ -106,7 +106,7 @@ const LENGTHS_BYTES = 16 * 1024 * 1024;
 /** Vectors of passages are kept by scope, checked against its generations: so many bytes. */
 const VECTOR_BYTES = 96 * 1024 * 1024;
 /** Results of each ranking that are fused: what is further down in one adds next to nothing. */
-const FUSED_DEPTH = 100;
+const FUSED_DEPTH = 50;
 /** Texts that are read at a time. */
 const CHUNK_FILES = 64;
 const SLICE_MS = 5;
@@ -217,7 +217,7 @@ async function rankByMeaning(
   collection: Collection,
   { vector, trace }: HybridQuestion,
   { includes, request: { group, limit } }: Question,
-): Promise<{ candidates: readonly Candidate[]; compared: number }> {
+): Promise<VectorRanking> {
   const span = trace.start('search.vector', 'scan');
   try {
     const scopes = await reading.vectors();
@@ -236,26 +236,41 @@ async function rankByMeaning(
   }
 }
 
+/** Candidates that share their score with another: they are told apart by their paths. */
+function listTied<C extends Candidate>(candidates: readonly C[]): C[] {
+  const counts = new Map<number, number>();
+  for (const { score } of candidates) counts.set(score, (counts.get(score) ?? 0) + 1);
+  return candidates.filter(({ score }) => (counts.get(score) ?? 0) > 1);
+}
+
+/** The best `limit` by their fused scores, and all that tie with the last. */
+function takeFirst(fused: Iterable<Fused>, limit: number): Candidate[] {
+  const candidates = Array.from(fused, ({ candidate, score }) => ({ ...candidate, score }));
+  candidates.sort((left, right) => right.score - left.score);
+  const least = candidates[limit - 1]?.score ?? 0;
+  return candidates.filter(({ score }) => score >= least);
+}
+
 /** Both rankings as one; each is put in order first, so that ties have one place. */
 async function fuseRankings(
   reading: Reading,
   text: Ranking,
-  meant: { candidates: readonly Candidate[] },
+  meant: VectorRanking,
   { weights }: HybridQuestion,
   { scopes, group, limit }: SearchRequest,
 ): Promise<Ranked> {
-  const both = distinct([...text.candidates, ...meant.candidates]);
-  const paths = await reading.view.paths(both.map((candidate) => reading.toKey(candidate)));
+  const tied = distinct([...listTied(text.candidates), ...listTied(meant.candidates)]);
+  const paths = await reading.view.paths(tied.map((candidate) => reading.toKey(candidate)));
   const depth = Math.max(limit, FUSED_DEPTH);
-  const ordered = [text, meant].map(({ candidates }) => order(candidates, paths, scopes, depth));
-  const [byWords = [], byMeaning = []] = ordered;
+  const byWords = order(text.candidates, paths, scopes, depth);
+  const byMeaning = order(meant.candidates, paths, scopes, depth);
   const keyOf = ({ scope, file, passage }: Candidate) =>
     group === 'file' ? `${scope} ${file}` : `${scope} ${file} ${passage}`;
   const fused = new Map(
     fuse(byWords, byMeaning, weights, keyOf).map((one) => [keyOf(one.candidate), one]),
   );
   return {
-    candidates: [...fused.values()].map(({ candidate, score }) => ({ ...candidate, score })),
+    candidates: takeFirst(fused.values(), limit),
     explain(candidate) {
       const { textRank = null, vectorRank = null } = fused.get(keyOf(candidate)) ?? {};
       const word = textRank === null ? undefined : byWords[textRank - 1];
@@ -265,7 +280,7 @@ async function fuseRankings(
         ...(word === undefined || textRank === null ? {} : { textRank, textScore: word.score }),
         ...(meaning === undefined || vectorRank === null
           ? {}
-          : { vectorRank, similarity: meaning.score }),
+          : { vectorRank, similarity: meaning.similarity }),
       };
     },
   };
@@ -430,7 +445,7 @@ class Reading {
       dimensions: model.dimensions,
       indexGeneration,
     });
-    this.#caches.vectors.set(name, after, { size: Math.max(1, after.bytes) });
+    if (after !== before) this.#caches.vectors.set(name, after, { size: Math.max(1, after.bytes) });
     return after;
   }
 
@@ -617,12 +632,12 @@ function distinct(candidates: readonly Candidate[]): Candidate[] {
   });
 }
 
-function order(
-  candidates: readonly Candidate[],
+function order<C extends Candidate>(
+  candidates: readonly C[],
   files: readonly { scope: ScopeKey; fileNo: number; path: string }[],
   scopes: readonly ScopeKey[],
   limit: number,
-): Candidate[] {
+): C[] {
   const paths = new Map(
     // shared/ before user/, as the paths themselves are ordered.
     files.map(({ scope, fileNo, path }) => [

@@ -15,10 +15,16 @@ export interface Fused {
 }
 
 /**
- * Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): the weights divided by 60 plus
- * the place, summed up. Places alone count: BM25 and cosines have no common scale.
+ * Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): each weight divided by a constant
+ * plus the place, summed up. Places alone count: BM25 and cosines have no common scale.
+ *
+ * Their constant of 60 is for many rankings of like worth: the first places hardly differ, and a weak
+ * embedder reorders a ranking by words that is right. With one that knows nothing but words (786
+ * questions on conversations, weight 0.5) files have nDCG 0.816 and R@1 0.638 with 60, 0.830 and 0.653
+ * with 10, 0.844 and 0.680 with 2; by words alone 0.851 and 0.697. What the vectors alone put first
+ * still comes third or fourth.
  */
-const RANK_CONSTANT = 60;
+const RANK_CONSTANT = 2;
 
 /**
  * Fuses two rankings, each best first. A result of both is the one that has the better place, so

@@ -93,11 +93,11 @@ export function rankCollection(
  *
  * Paths are compared by UTF-16 units, without regard to any locale.
  */
-export function orderCandidates(
-  candidates: readonly Candidate[],
+export function orderCandidates<C extends Candidate>(
+  candidates: readonly C[],
   pathOf: (file: CollectionFile) => string,
   limit: number,
-): Candidate[] {
+): C[] {
   return candidates
     .map((candidate) => ({ candidate, path: pathOf(candidate) }))
     .sort((left, right) => {

@@ -63,6 +63,13 @@ const embed = async (core: Core): Promise<void> => {
   await core.embeddings?.drain();
 };
 
+/** The worker in the background may have come first. */
+async function untilFailed(core: Core): Promise<void> {
+  while ((await core.embeddings?.progress())?.failures === 0) {
+    await embed(core).catch(() => undefined);
+  }
+}
+
 const textsSent = (): string[] => server.received.flatMap(({ body }) => body.input as string[]);
 
 async function openFile(filename: string, config: Partial<MemoryServiceConfig>): Promise<Core> {
@@ -229,7 +236,7 @@ describe('an embedder that is down', () => {
     const core = await openFile(filename, { embedder: embedder() });
     server.always(({ socket }) => socket.destroy());
     await write(core, 'ann', 'a.md', 'She drinks tea.\n');
-    await expect(embed(core)).rejects.toMatchObject({ code: 'EMBEDDING_FAILED' });
+    await untilFailed(core);
     await core.close();
     server.always(null);
     const next = await openFile(filename, { embedder: embedder() });
@@ -285,7 +292,7 @@ describe('an embedder that is down', () => {
         ? sendJson(413, {})
         : sendJson(200, proper()),
     );
-    await expect(embed(core)).rejects.toMatchObject({ code: 'EMBEDDING_FAILED' });
+    await untilFailed(core);
     // A second later each goes by itself.
     while ((await core.embeddings?.progress())?.textsWaiting !== 1) {
       await embed(core).catch(() => undefined);
