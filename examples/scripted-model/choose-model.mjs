@@ -1,0 +1,30 @@
+// The real model where there is a key for it, else the one that says what it is told to.
+
+/** @import { ToolAnswer, Turn } from './server.mjs' */
+/** @typedef {{ name: string, apiKey: string, baseURL: string, close: () => Promise<void> }} Model */
+
+import { startScriptedModel } from './server.mjs';
+
+/**
+ * @param {(Turn | ((answers: ToolAnswer[]) => Turn))[]} turns
+ * @returns {Promise<Model>}
+ */
+export async function openAiModel(turns) {
+  const { OPENAI_API_KEY: apiKey, OPENAI_MODEL: name = 'gpt-5-mini' } = process.env;
+  const { OPENAI_BASE_URL: baseURL = 'https://api.openai.com/v1' } = process.env;
+  if (apiKey) return { name, apiKey, baseURL, close: async () => {} };
+  const { url, close } = await startScriptedModel(turns);
+  return { name: 'scripted', apiKey: 'none', baseURL: `${url}/v1`, close };
+}
+
+/**
+ * @param {(Turn | ((answers: ToolAnswer[]) => Turn))[]} turns
+ * @returns {Promise<Model>}
+ */
+export async function anthropicModel(turns) {
+  const { ANTHROPIC_API_KEY: apiKey, ANTHROPIC_MODEL: name = 'claude-sonnet-4-5' } = process.env;
+  const { ANTHROPIC_BASE_URL: baseURL = 'https://api.anthropic.com' } = process.env;
+  if (apiKey) return { name, apiKey, baseURL, close: async () => {} };
+  const { url, close } = await startScriptedModel(turns);
+  return { name: 'scripted', apiKey: 'none', baseURL: url, close };
+}

@@ -1,0 +1,37 @@
+// What the examples talk about: a fact that an agent files, and a later talk in which it finds it.
+
+/** @import { ToolAnswer, Turn } from './server.mjs' */
+
+/** @type {readonly { prompt: string, turns: (Turn | ((answers: ToolAnswer[]) => Turn))[] }[]} */
+export const CONVERSATIONS = [
+  {
+    prompt: 'I have given up coffee: I drink tea now. Please remember that.',
+    turns: [
+      { calls: [{ name: 'memory_find', arguments: { query: 'coffee or tea' } }] },
+      {
+        calls: [
+          {
+            name: 'memory_write',
+            arguments: {
+              path: 'user/profile.md',
+              content: '# Profile\n\n- Drinks tea; gave up coffee.\n',
+              reason: 'The user said so.',
+            },
+          },
+        ],
+      },
+      { text: 'I will remember that you drink tea.' },
+    ],
+  },
+  {
+    prompt: 'What may I offer my guest, who drinks what I drink?',
+    turns: [
+      { calls: [{ name: 'memory_find', arguments: { query: 'what does the user drink' } }] },
+      (answers) => {
+        const { results } = JSON.parse(answers.at(-1)?.text ?? '{}');
+        const [{ snippet, path, startLine }] = results;
+        return { text: `Tea: "${snippet.trim()}" (${path}, line ${startLine}).` };
+      },
+    ],
+  },
+];

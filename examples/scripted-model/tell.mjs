@@ -1,0 +1,38 @@
+// What the examples do around their agent: they open a memory, talk twice, and show what is left.
+
+/** @import { Model } from './choose-model.mjs' */
+/** @import { ToolAnswer, Turn } from './server.mjs' */
+/** @import { ToolRunner } from 'memory-service' */
+
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createMemoryService } from 'memory-service';
+import { sqlite } from 'memory-service/plugins/storage-sqlite';
+import { CONVERSATIONS } from './conversations.mjs';
+
+/**
+ * @param {(turns: (Turn | ((answers: ToolAnswer[]) => Turn))[]) => Promise<Model>} chooseModel
+ * @param {(input: { memory: ToolRunner, userId: string, model: Model, prompt: string }) => Promise<string>} ask
+ * @param {typeof CONVERSATIONS} [conversations]
+ */
+export async function tell(chooseModel, ask, conversations = CONVERSATIONS) {
+  const filename = process.argv[2] ?? join(await mkdtemp(join(tmpdir(), 'memory-')), 'memory.db');
+  const service = createMemoryService({
+    storage: sqlite({ filename }),
+    tools: { delete: true, move: true },
+  });
+  for (const { prompt, turns } of conversations) {
+    const model = await chooseModel(turns);
+    const words = await ask({ memory: service.tools, userId: 'alice', model, prompt });
+    console.log(`> ${prompt}\n${words}\n`);
+    await model.close();
+  }
+  const context = { userId: 'alice' };
+  const { result } = await service.tools.execute('memory_list', { context, arguments: {} });
+  for (const { path } of result.files) {
+    const read = await service.tools.execute('memory_read', { context, arguments: { path } });
+    console.log(`${path}, version ${read.result.version}:\n\n${read.result.content.trimEnd()}`);
+  }
+  await service.close();
+}
