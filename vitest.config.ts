@@ -1,9 +1,22 @@
 import { defineConfig } from 'vitest/config';
 
+/** Rules of the service that are run a second time, on the MariaDB of the tests. */
+const ON_BOTH_DATABASES = [
+  'test/core/memory/{access-log,context,files,find,indexer,retention,traces}.test.ts',
+  'test/core/tools/{memory_find,memory_move,memory_patch,run-tool}.test.ts',
+  'test/support/service.test.ts',
+];
+
+/** Those that take long there, in the release samples. */
+const ON_BOTH_FOR_RELEASE = [
+  'test/core/memory/revisions.test.ts',
+  'test/core/tools/foreign-memory.test.ts',
+];
+
+const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/bench/**', '**/node_modules/**'],
     globalSetup: ['test/support/mariadb-setup.ts'],
     // A test that needs longer than this hangs. Nothing in the suite asserts on time.
     testTimeout: 60_000,
@@ -12,5 +25,23 @@ export default defineConfig({
     maxWorkers: 2,
     // Prepared once by test/run.mjs, so that a bare `vitest run` works on what is built already.
     environment: 'node',
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'all',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/bench/**', '**/node_modules/**'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'on MariaDB',
+          include: [...ON_BOTH_DATABASES, ...(isRelease ? ON_BOTH_FOR_RELEASE : [])],
+          env: { MEMORY_TEST_DATABASE: 'mariadb' },
+        },
+      },
+    ],
   },
 });

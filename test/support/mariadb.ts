@@ -91,18 +91,25 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The port of whoever starts the tests' MariaDB when it is first asked (mariadb-setup.ts). */
+    /** The port of whoever starts and lends what the tests share (mariadb-setup.ts). */
     mariadbBroker: number;
   }
 }
 
 /** The port of the MariaDB that all test files share; it is started when it is first asked for. */
 export async function sharedMariadb(): Promise<number> {
+  return Number(await askBroker('port'));
+}
+
+/** Asks for `port`, `take` (a database's URL) or `give <url>`, and gives the answer. */
+async function askBroker(question: string): Promise<string> {
   const socket = connect(inject('mariadbBroker'), '127.0.0.1');
-  let answer = '';
-  for await (const chunk of socket.setEncoding('utf8')) answer += String(chunk);
-  if (!/^\d+$/.test(answer)) throw new Error(answer);
-  return Number(answer);
+  socket.write(question);
+  let text = '';
+  for await (const chunk of socket.setEncoding('utf8')) text += String(chunk);
+  const { answer, error } = JSON.parse(text) as { answer?: string; error?: string };
+  if (answer === undefined) throw new Error(`The MariaDB of the tests: ${error ?? text}`);
+  return answer;
 }
 
 /** A connection that may do everything. */
@@ -127,18 +134,15 @@ export async function createDatabase(port: number, name = makeName()): Promise<s
   return `mysql://root@127.0.0.1:${port}/${name}`;
 }
 
-/** Databases of this test file that nobody uses, with their tables. */
-const free: string[] = [];
-
 /**
  * The URL of a database without rows on the shared MariaDB, emptied when the test ends. It may have
  * the tables of the newest schema already: to make all of them anew takes a second.
  */
 export async function freshDatabase(): Promise<string> {
-  const url = free.pop() ?? (await createDatabase(await sharedMariadb()));
+  const url = await askBroker('take');
   onTestFinished(async () => {
     await emptyDatabase(url);
-    free.push(url);
+    await askBroker(`give ${url}`);
   });
   return url;
 }

@@ -4,8 +4,11 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
 import type { ToolResponse } from '../../core/contracts/tool.ts';
+import type { Storage } from '../../core/contracts/storage.ts';
 import { type Core, createCore } from '../../core/core.ts';
+import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
+import { freshDatabase } from './mariadb.ts';
 
 /** A directory of the test's own, removed when the test ends. */
 export async function temporaryDirectory(): Promise<string> {
@@ -14,10 +17,20 @@ export async function temporaryDirectory(): Promise<string> {
   return directory;
 }
 
-/** A service without HTTP on a real SQLite file, closed when the test ends. */
+/**
+ * An empty storage: a real SQLite file, or a database of the tests' MariaDB where the project of
+ * the run says so (vitest.config.ts).
+ */
+export async function makeStorage(): Promise<Storage> {
+  if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') {
+    return mysql({ url: await freshDatabase() });
+  }
+  return sqlite({ filename: path.join(await temporaryDirectory(), 'memory.db') });
+}
+
+/** A service without HTTP, on an empty storage of its own; closed when the test ends. */
 export async function openCore(config: Partial<MemoryServiceConfig> = {}): Promise<Core> {
-  const directory = await temporaryDirectory();
-  const storage = config.storage ?? sqlite({ filename: path.join(directory, 'memory.db') });
+  const storage = config.storage ?? (await makeStorage());
   const core = createCore({ ...config, storage });
   onTestFinished(() => core.close());
   await core.ready();
