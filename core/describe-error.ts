@@ -13,13 +13,18 @@ const MESSAGE_LIMIT = 500;
 
 /**
  * An unexpected error for the log. A database error's message is left out: it quotes the statement
- * with its values, and memory content belongs in no log. The code and the frames say enough.
+ * with its values, and memory content belongs in no log. So is a parser's, which quotes the text
+ * that it could not read. The code and the frames say enough.
  */
 export function describeError(thrown: unknown, depth = 0): DescribedError {
   if (!(thrown instanceof Error)) return { name: typeof thrown };
   const { name, message, stack, cause } = thrown;
   const { code, sql, bindings } = thrown as { code?: unknown; sql?: unknown; bindings?: unknown };
-  const quotes = sql !== undefined || bindings !== undefined || String(code).startsWith('SQLITE_');
+  const quotes =
+    sql !== undefined ||
+    bindings !== undefined ||
+    String(code).startsWith('SQLITE_') ||
+    thrown instanceof SyntaxError;
   const frames = stack?.slice(stack.indexOf('\n    at ') + 1);
   return {
     name,
