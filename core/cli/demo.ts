@@ -126,6 +126,9 @@ class Story {
         reason: 'Keep the glossary short.',
       });
     }
+    if (slip === 3) {
+      await this.#run(user, 'memory_remember', { text: 'Prefers the train to the plane.' });
+    }
     if (slip === 2) {
       await this.#run(user, 'memory_patch', {
         path: 'user/preferences.md',
@@ -185,6 +188,8 @@ class Story {
       await this.#core.tools.executeAs(tool, request, reserved);
     } catch (error) {
       // Refusals belong to the story: they are what the console helps to find.
+      const isStory = error instanceof MemoryError && error.code === 'MODEL_NOT_CONFIGURED';
+      if (isStory) return;
       if (!(error instanceof MemoryError) || error.status >= 500) throw error;
     }
   }

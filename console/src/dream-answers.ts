@@ -1,0 +1,149 @@
+/** The settings of dreaming, named as in the database. */
+export interface DreamConfig {
+  dream_enabled: boolean;
+  dream_interval_minutes: number;
+  dream_grace_period_minutes: number;
+  dream_max_writes: number;
+  dream_concurrency: number;
+  dream_mode: 'auto' | 'review';
+  dream_max_tokens_per_user_day: number;
+  dream_run_timeout_seconds: number;
+  schedulerStarted: boolean;
+}
+
+/** How dreaming stands with a user. */
+export interface DreamUser {
+  userId: string;
+  status: string | null;
+  paused: boolean;
+  eligible: boolean;
+  skipReason: string | null;
+  lastRunAt: string | null;
+  lastWriteAt: string | null;
+  filesTouched: number;
+  error: unknown;
+  runs: number;
+}
+
+/** A run as lists show it; more when it is read by itself. */
+export interface DreamRun {
+  id: string;
+  userId: string;
+  state?: string;
+  status?: string;
+  outcome: string | null;
+  dryRun?: boolean;
+  createdAt?: string;
+  startedAt?: string | null;
+  endedAt?: string | null;
+  filesTouched?: number;
+  inputTokens?: number;
+  outputTokens?: number;
+  model?: string | null;
+  error?: unknown;
+  [more: string]: unknown;
+}
+
+/** A setting that is a number: its words and bounds (API.md, section 6). */
+export interface NumberSetting {
+  key: keyof DreamConfig;
+  label: string;
+  unit: string;
+  min: number;
+  max: number;
+  /** What a greater value comes to. */
+  consequence: string;
+}
+
+/** The number settings, in the order of the form. */
+export const NUMBER_SETTINGS: readonly NumberSetting[] = [
+  {
+    key: 'dream_interval_minutes',
+    label: 'Check every',
+    unit: 'minutes',
+    min: 1,
+    max: 10_080,
+    consequence: 'How often the scheduler looks for users whose memory changed.',
+  },
+  {
+    key: 'dream_grace_period_minutes',
+    label: 'Quiet before a run',
+    unit: 'minutes',
+    min: 0,
+    max: 10_080,
+    consequence: 'A user whose memory changed within this time waits.',
+  },
+  {
+    key: 'dream_max_writes',
+    label: 'Writes of a run',
+    unit: 'at most',
+    min: 1,
+    max: 100,
+    consequence: 'The budget is counted in the database, in each write’s own transaction.',
+  },
+  {
+    key: 'dream_concurrency',
+    label: 'Users at once',
+    unit: 'at most',
+    min: 1,
+    max: 32,
+    consequence: 'More users at once load the model provider more.',
+  },
+  {
+    key: 'dream_max_tokens_per_user_day',
+    label: 'Tokens a user and day',
+    unit: '0 is off',
+    min: 0,
+    max: 100_000_000,
+    consequence: 'Beyond it a user waits until the next day (UTC).',
+  },
+  {
+    key: 'dream_run_timeout_seconds',
+    label: 'Time limit of a run',
+    unit: 'seconds',
+    min: 30,
+    max: 3_600,
+    consequence: 'A run that takes longer ends as failed; what it wrote can be reverted.',
+  },
+];
+
+/** Why a user is not dreamed about, in words. */
+export const SKIP_REASONS: Readonly<Record<string, string>> = {
+  disabled: 'dreaming is off',
+  paused: 'paused',
+  no_change: 'nothing changed since the last run',
+  excluded_only: 'only log files changed',
+  grace: 'changed too recently',
+  backoff: 'waits after a failure',
+  budget: 'the tokens of today are used up',
+  in_flight: 'a run is under way',
+  model_not_configured: 'no model is configured',
+};
+
+/** The words of an error, whatever its form. */
+export function errorText(error: unknown): string | null {
+  if (error === null || error === undefined || error === '') return null;
+  if (typeof error === 'string') return error;
+  if (typeof error === 'object' && 'message' in error) return String(error.message);
+  return JSON.stringify(error);
+}
+
+/** The state of a run, under either of its names. */
+export function stateOf(run: DreamRun): string {
+  return run.state ?? run.status ?? 'unknown';
+}
+
+/** The unified diffs of a run's proposal, wherever they stand in it. */
+export function diffsOf(value: unknown, found: { path: string; diff: string }[] = []) {
+  if (Array.isArray(value)) for (const item of value) diffsOf(item, found);
+  else if (typeof value === 'object' && value !== null) {
+    const { path, diff } = value as Record<string, unknown>;
+    if (typeof diff === 'string' && diff !== '') {
+      found.push({ path: typeof path === 'string' ? path : '', diff });
+    }
+    for (const member of Object.values(value)) {
+      if (typeof member === 'object') diffsOf(member, found);
+    }
+  }
+  return found;
+}
