@@ -21,7 +21,7 @@ export function createApp({ filename, adminSecret }) {
   const memory = createMemoryService({
     storage: sqlite({ filename }),
     basePath: '/memory',
-    // Without a secret the admin API answers 503 ADMIN_DISABLED; without a key, so do the tools.
+    // Without a secret the admin API answers 503 ADMIN_DISABLED.
     adminSecret: adminSecret ?? null,
   });
 
@@ -29,7 +29,8 @@ export function createApp({ filename, adminSecret }) {
   app.use(answerErrors);
   app.use(signIn);
   app.use(bodyParser());
-  app.use(memory.middleware());
+  // Who is signed in uses their own memory; without an apiKey nobody else gets to the tools.
+  app.use(memory.middleware({ resolveUserId: (ctx) => ctx.state.userId }));
   // #endregion
 
   // #region routes
@@ -72,7 +73,8 @@ async function answerErrors(ctx, next) {
 }
 
 /**
- * The app's own sign-in. The service has its own keys, so its routes are let through.
+ * The app's own sign-in. The service answers 401 by itself, and its admin API has a secret of its
+ * own, so its routes are let through.
  *
  * @param {Koa.Context} ctx
  * @param {Koa.Next} next

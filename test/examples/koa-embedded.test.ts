@@ -53,7 +53,34 @@ it('serves the admin API below the prefix, beside the app’s body parser and er
   expect(await refused.json()).toMatchObject({ error: { code: 'UNAUTHORIZED' } });
 });
 
-it('answers 503 for the APIs whose secret is missing, and ends with 0 on SIGTERM', async () => {
+it('lets the app’s pages use the memory of who is signed in, and no other', async () => {
+  const { url } = await serve(MAIN, { env: { PORT: '0' } });
+  const body = JSON.stringify({ text: 'Prefers tea.' });
+  await fetch(`${url}/facts`, asUser('alices-session', { method: 'POST', body }));
+  const { find } = (await import('../../examples/koa-embedded/find.mjs')) as {
+    find(query: string): Promise<object[]>;
+  };
+  // As in a browser: the page's own address, and the cookie of who is signed in.
+  const inPageOf = async (session: string) => {
+    const original = globalThis.fetch;
+    globalThis.fetch = (path, init) => original(`${url}${path as string}`, asUser(session, init));
+    try {
+      return await find('tea');
+    } finally {
+      globalThis.fetch = original;
+    }
+  };
+  expect(await inPageOf('alices-session')).toMatchObject([{ path: 'user/facts.md' }]);
+  expect(await inPageOf('bobs-session')).toEqual([]);
+  await expect(inPageOf('nobodys-session')).rejects.toThrow(/credential is missing/);
+
+  const posing = JSON.stringify({ context: { userId: 'alice' }, arguments: { query: 'tea' } });
+  const tool = `${url}/memory/v1/tools/memory_find/execute`;
+  const refused = await fetch(tool, asUser('bobs-session', { method: 'POST', body: posing }));
+  expect(refused.status).toBe(400);
+});
+
+it('answers 503 for the API whose secret is missing, and ends with 0 on SIGTERM', async () => {
   const service = await serve(MAIN, { env: { PORT: '0' } });
   const codes = [];
   for (const path of ['/memory/v1/admin/files', '/memory/v1/tools', '/memory/healthz']) {
@@ -62,7 +89,7 @@ it('answers 503 for the APIs whose secret is missing, and ends with 0 on SIGTERM
   }
   expect(codes).toMatchObject([
     [503, { code: 'ADMIN_DISABLED' }],
-    [503, { code: 'TOOLS_DISABLED' }],
+    [401, { code: 'UNAUTHORIZED' }],
     [200, undefined],
   ]);
   expect(await service.stop()).toMatchObject({ code: 0, stderr: '' });
