@@ -3,6 +3,7 @@ import { guardCases } from './storage/guards.ts';
 import { listCases } from './storage/lists.ts';
 import { logCases } from './storage/log.ts';
 import { mutationCases } from './storage/mutations.ts';
+import { observationCases } from './storage/observations.ts';
 import { revisionCases } from './storage/revisions.ts';
 import { searchIndexCases } from './storage/search-index.ts';
 import { settingCases } from './storage/settings.ts';
@@ -30,6 +31,7 @@ export const storageCases: readonly StorageCase[] = [
   ...listCases(),
   ...revisionCases(),
   ...logCases(),
+  ...observationCases(),
   ...settingCases(),
   ...searchIndexCases(),
 ];
