@@ -1,0 +1,72 @@
+// The loops of packages whose next major needs a newer Node than this one: run by that Node, with
+// the new majors in the place of the old. One process for all of them; it prints a line for each.
+//
+//   npm exec --yes --package=node@24 -- node test/adapters/next-majors.ts
+
+import * as nodeModule from 'node:module';
+
+/** Installed under another name, since a package is installed in one version. */
+const NEXT: Record<string, string> = {
+  ai: 'ai7',
+  '@ai-sdk/openai': 'ai-sdk-openai-4',
+  openai: 'openai7',
+};
+
+type Resolve = (specifier: string, context: object) => object;
+interface Hooks {
+  resolve(specifier: string, context: object, nextResolve: Resolve): object;
+}
+
+// Newer than the types of the Node that the rest runs on.
+const { registerHooks } = nodeModule as unknown as { registerHooks(hooks: Hooks): void };
+registerHooks({
+  resolve: (specifier, context, nextResolve) => nextResolve(NEXT[specifier] ?? specifier, context),
+});
+
+// After the hooks: these import the packages.
+const { openModelServer } = await import('../support/model-server/model-server.ts');
+const { LOOPS_OF_BOTH_MAJORS } = await import('./loops.ts');
+const { openService } = await import('./service.ts');
+
+const service = await openService({ tools: { delete: true, move: true } });
+const client = service.client();
+const described = await client.listTools();
+const write = { path: 'user/profile.md', content: '- Prefers tea.\n' };
+
+const packages = Object.keys(NEXT).map((name) => import.meta.resolve(name));
+console.log(JSON.stringify({ node: process.version, packages }));
+
+for (const [index, loop] of LOOPS_OF_BOTH_MAJORS.entries()) {
+  const model = await openModelServer([
+    {
+      calls: [
+        { name: 'memory_write', arguments: write },
+        { name: 'memory_read', arguments: { path: 'user/nothing.md' } },
+        { name: 'memory_write', arguments: { path: 5 } },
+        { name: 'memory_nothing', arguments: {} },
+      ],
+    },
+    { calls: [{ name: 'memory_find', arguments: { query: 'tea' } }] },
+  ]);
+  const options = { userId: `user-${index}`, tools: described.map(({ name }) => name) };
+  const runner = index % 2 === 0 ? client : service.tools;
+  const words = await loop.run({ runner, options, url: model.url });
+  const texts = new Map(
+    model.requests.flatMap(({ answers }) => answers).map(({ callId, text }) => [callId, text]),
+  );
+  const unknown = texts.get('call_0_3') ?? '';
+  console.log(
+    JSON.stringify({
+      name: loop.name,
+      words,
+      refusals: model.refusals,
+      written: texts.get('call_0_0'),
+      absent: texts.get('call_0_1'),
+      wrong: texts.get('call_0_2'),
+      unknown: loop.unknownTool.test(unknown) ? 'told' : unknown,
+      found: texts.get('call_1_0'),
+    }),
+  );
+  await model.close();
+}
+await service.close();
