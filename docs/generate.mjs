@@ -33,6 +33,7 @@ const modules = {
   parse: await dist('core/config/parse.js'),
   routes: await dist('core/http/routes.js'),
   traces: await dist('core/http/routes/traces.js'),
+  mcp: await dist('plugins/mcp/http.js'),
   sqlite: await dist('plugins/storage-sqlite/index.js'),
 };
 
