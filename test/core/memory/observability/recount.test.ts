@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AccessRecord, EventRecord } from '../../../../core/contracts/records.ts';
 import { createCore, type Core } from '../../../../core/core.ts';
 import { ERROR_CODES, type ErrorCode } from '../../../../core/errors.ts';
@@ -11,7 +11,9 @@ import type { RangeQuery } from '../../../../core/memory/observability/range.ts'
 import { toPhysicalPath } from '../../../../core/memory/paths.ts';
 import { toTime } from '../../../../core/memory/time.ts';
 import { accessRow, eventRow, makeId } from '../../../../core/testing/rows.ts';
+import { mysql } from '../../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
+import { createDatabase, sharedMariadb } from '../../../support/mariadb.ts';
 
 const NOW = Date.UTC(2026, 0, 10, 17, 23, 45, 678);
 const HOUR = 3_600_000;
@@ -54,7 +56,7 @@ const query: fc.Arbitrary<RangeQuery> = fc
     ...(until === undefined ? {} : { until: toTime(until) }),
   }));
 
-beforeAll(async () => {
+beforeAll(() => {
   const eventOf = fc.record({
     at: time,
     user: fc.constantFrom(...USERS, null),
@@ -97,32 +99,36 @@ beforeAll(async () => {
   access = drawnAccess.map(({ at, user, isShared, ...rest }) =>
     accessRow(isShared ? 's' : `u:${user}`, { ...rest, id: makeId(at), at, userId: user }),
   );
+});
 
+/** Where one database's runs keep their storage. */
+async function openDatabase(name: 'sqlite' | 'mysql'): Promise<() => Core> {
   const directory = await mkdtemp(path.join(tmpdir(), 'memory-service-'));
+  afterAll(() => rm(directory, { recursive: true, force: true }));
   const filename = path.join(directory, 'memory.db');
-  const open = () =>
+  const url = name === 'mysql' ? await createDatabase(await sharedMariadb()) : '';
+  return () =>
     createCore({
-      storage: sqlite({ filename }),
+      storage: name === 'mysql' ? mysql({ url }) : sqlite({ filename }),
       sla: { slowCallMs: SLOW_MS },
       now: () => NOW,
     });
-  // Two instances, one after the other: each counts in rows of its own.
+}
+
+/** Two instances, one after the other: each counts in rows of its own. */
+async function fill(open: () => Core): Promise<Core> {
   const half = events.length / 2;
-  for (const part of [events.slice(0, half), events.slice(half)]) {
-    core = open();
-    await core.ready();
-    for (const event of part) core.queue.event(event);
-    if (part[0] === events[0]) {
-      await core.queue.access(access);
-      await core.close();
-    }
-  }
-  await core.queue.flush();
-  return async () => {
-    await core.close();
-    await rm(directory, { recursive: true, force: true });
-  };
-});
+  const first = open();
+  await first.ready();
+  for (const event of events.slice(0, half)) first.queue.event(event);
+  await first.queue.access(access);
+  await first.close();
+  const second = open();
+  await second.ready();
+  for (const event of events.slice(half)) second.queue.event(event);
+  await second.queue.flush();
+  return second;
+}
 
 /** The calls that a query is about, found by looking at each. */
 function callsOf({ since, until, userId, tool }: RangeQuery): EventRecord[] {
@@ -201,7 +207,7 @@ const groupBy = <T>(items: readonly T[], toKey: (item: T) => string): Map<string
   return groups;
 };
 
-const check = (property: (asked: RangeQuery) => Promise<void>, numRuns = 60) =>
+const check = (property: (asked: RangeQuery) => Promise<void>, numRuns = 30) =>
   fc.assert(fc.asyncProperty(query, property), { numRuns });
 
 /** Every page of a list. */
@@ -224,167 +230,179 @@ async function everyPage<T>(
   return items;
 }
 
-describe('what the dashboard shows equals a recount of each event and access', () => {
-  it('the summary, for any range, user and tool', async () => {
-    await check(async (asked) => {
-      const summary = await core.observability.summary(asked);
-      const calls = callsOf(asked);
-      const counts = countOf(calls);
-      expect(summary).toMatchObject({
-        ...counts,
-        errorRate: calls.length === 0 ? 0 : counts.failed / calls.length,
-        readWriteRatio: counts.writes === 0 ? null : counts.reads / counts.writes,
-        activeScopes: new Set(calls.flatMap(({ userId }) => userId ?? [])).size,
-      });
-      expectQuantiles(summary.latency, calls);
-    }, 150);
-  });
-
-  it('the activity, bucket by bucket', async () => {
-    const bucketMs = { '1m': 60_000, '5m': 300_000, '1h': HOUR, '1d': DAY };
-    await fc.assert(
-      fc.asyncProperty(
-        query,
-        fc.constantFrom('5m', '1h', '1d', undefined),
-        async (asked, wanted) => {
-          const { bucket, points } = await core.observability.activity({
-            ...asked,
-            bucket: wanted,
-          });
-          const groups = groupBy(callsOf(asked), ({ id }) =>
-            toTime(toIdMs(id) - (toIdMs(id) % bucketMs[bucket])),
-          );
-          for (const { at, ...counts } of points) {
-            expect(counts, at).toEqual(countOf(groups.get(at) ?? []));
-            groups.delete(at);
-          }
-          expect([...groups.keys()]).toEqual([]);
-        },
-      ),
-      { numRuns: 60 },
-    );
-  });
-
-  it('the latency of each tool, bucket by bucket', async () => {
-    await check(async (asked) => {
-      const { tools } = await core.observability.latency({ ...asked, bucket: '1h' });
-      const answered = callsOf(asked).filter((call) => outcome(call) !== 'refused');
-      const groups = groupBy(answered, ({ id, tool }) =>
-        JSON.stringify([tool, toTime(toIdMs(id) - (toIdMs(id) % HOUR))]),
-      );
-      for (const { tool, points } of tools) {
-        for (const point of points) {
-          const key = JSON.stringify([tool, point.at]);
-          expect(point.calls).toBe(groups.get(key)?.length);
-          expectQuantiles(point, groups.get(key) ?? []);
-          groups.delete(key);
-        }
-      }
-      expect([...groups.keys()]).toEqual([]);
+describe.each([
+  ['SQLite', 'sqlite'],
+  ['MariaDB', 'mysql'],
+] as const)(
+  'on %s, what the dashboard shows equals a recount of each event and access',
+  (_, name) => {
+    beforeAll(async () => {
+      core = await fill(await openDatabase(name));
     });
-  });
+    afterAll(() => core.close());
 
-  it('the most accessed files', async () => {
-    await check(async (asked) => {
-      const { items, countedFrom } = await core.observability.topFiles({ ...asked, limit: 500 });
-      const wanted = [...groupBy(accessesOf(asked), toPhysicalPath)].map(([file, rows]) => ({
-        path: file,
-        accesses: rows.length,
-        reads: rows.filter(({ action }) => action === 'read' || action === 'context').length,
-        writes: rows.filter(({ action }) => action === 'write').length,
-        finds: rows.filter(({ action }) => action === 'find').length,
-        lastAt: toTime(Math.max(...rows.map(({ at }) => at))),
-      }));
-      expect(countedFrom).toBeNull();
-      const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
-      expect(items.map(({ userId: _userId, ...item }) => item).toSorted(byPath)).toEqual(
-        wanted.toSorted(byPath),
-      );
-      const counts = items.map(({ accesses }) => accesses);
-      expect(counts).toEqual(counts.toSorted((a, b) => b - a));
+    it('the summary, for any range, user and tool', async () => {
+      await check(async (asked) => {
+        const summary = await core.observability.summary(asked);
+        const calls = callsOf(asked);
+        const counts = countOf(calls);
+        expect(summary).toMatchObject({
+          ...counts,
+          errorRate: calls.length === 0 ? 0 : counts.failed / calls.length,
+          readWriteRatio: counts.writes === 0 ? null : counts.reads / counts.writes,
+          activeScopes: new Set(calls.flatMap(({ userId }) => userId ?? [])).size,
+        });
+        expectQuantiles(summary.latency, calls);
+      }, 80);
     });
-  });
 
-  it('the topology', async () => {
-    await check(async (asked) => {
-      const { nodes, edges, omitted } = await core.observability.topology(asked);
-      const weights = new Map<string, number>();
-      const links = new Map<string, number>();
-      const add = (map: Map<string, number>, key: string) => map.set(key, (map.get(key) ?? 0) + 1);
-      for (const row of accessesOf(asked)) {
-        const scope = `scope:${row.scope === 's' ? 'shared' : `users/${row.userId}`}`;
-        const chain = [scope, `actor:${row.actor}`];
-        if (row.tool !== null) chain.push(`tool:${row.tool}`);
-        chain.push(`file:${toPhysicalPath(row)}`);
-        chain.forEach((node) => add(weights, node));
-        chain.slice(1).forEach((node, at) => add(links, `${chain[at]} ${node}`));
-      }
-      expect(omitted).toBe(0);
-      expect(new Map(nodes.map(({ id, weight }) => [id, weight]))).toEqual(weights);
-      expect(new Map(edges.map(({ from, to, weight }) => [`${from} ${to}`, weight]))).toEqual(
-        links,
+    it('the activity, bucket by bucket', async () => {
+      const bucketMs = { '1m': 60_000, '5m': 300_000, '1h': HOUR, '1d': DAY };
+      await fc.assert(
+        fc.asyncProperty(
+          query,
+          fc.constantFrom('5m', '1h', '1d', undefined),
+          async (asked, wanted) => {
+            const { bucket, points } = await core.observability.activity({
+              ...asked,
+              bucket: wanted,
+            });
+            const groups = groupBy(callsOf(asked), ({ id }) =>
+              toTime(toIdMs(id) - (toIdMs(id) % bucketMs[bucket])),
+            );
+            for (const { at, ...counts } of points) {
+              expect(counts, at).toEqual(countOf(groups.get(at) ?? []));
+              groups.delete(at);
+            }
+            expect([...groups.keys()]).toEqual([]);
+          },
+        ),
+        { numRuns: 30 },
       );
     });
-  });
 
-  it('failed and slow calls, page by page', async () => {
-    const reasons = fc.constantFrom('failed', 'refused', 'slow', undefined);
-    await fc.assert(
-      fc.asyncProperty(query, reasons, async (asked, reason) => {
-        const found = await everyPage((page) =>
-          core.observability.failures({ ...asked, ...page, reason }),
+    it('the latency of each tool, bucket by bucket', async () => {
+      await check(async (asked) => {
+        const { tools } = await core.observability.latency({ ...asked, bucket: '1h' });
+        const answered = callsOf(asked).filter((call) => outcome(call) !== 'refused');
+        const groups = groupBy(answered, ({ id, tool }) =>
+          JSON.stringify([tool, toTime(toIdMs(id) - (toIdMs(id) % HOUR))]),
         );
-        // Lists go back to the first row unless they are told otherwise.
-        const wanted = callsOf({ since: toTime(0), ...asked })
-          .filter((call) => {
-            const isSlow = call.durationMs >= SLOW_MS;
-            if (reason === 'slow') return isSlow;
-            if (reason !== undefined) return outcome(call) === reason;
-            return isSlow || outcome(call) === 'failed';
-          })
-          .map(({ id }) => id)
-          .toSorted()
-          .toReversed();
-        expect(found.map(({ id }) => id)).toEqual(wanted);
-      }),
-      { numRuns: 60 },
-    );
-  });
+        for (const { tool, points } of tools) {
+          for (const point of points) {
+            const key = JSON.stringify([tool, point.at]);
+            expect(point.calls).toBe(groups.get(key)?.length);
+            expectQuantiles(point, groups.get(key) ?? []);
+            groups.delete(key);
+          }
+        }
+        expect([...groups.keys()]).toEqual([]);
+      });
+    });
 
-  it('the list of events, and who read a content', async () => {
-    await check(async (asked) => {
-      const all = { ...asked, since: asked.since ?? toTime(0) };
-      const found = await everyPage((page) =>
-        core.observability.events({ ...asked, ...page, kind: 'tool' }),
-      );
-      expect(found.map(({ id }) => id)).toEqual(
-        callsOf(all)
-          .map(({ id }) => id)
-          .toSorted()
-          .toReversed(),
-      );
-      const [revisionId = ''] = REVISIONS;
-      expect(isUuid(revisionId)).toBe(true);
-      const readers = await everyPage((page) =>
-        core.observability.influence({ ...asked, ...page, revisionId }),
-      );
-      const since = Date.parse(all.since);
-      const until = asked.until === undefined ? Infinity : Date.parse(asked.until);
-      const shown = access.filter(
-        (row) =>
-          row.revisionId === revisionId &&
-          ['read', 'context', 'find'].includes(row.action) &&
-          row.at >= since &&
-          row.at < until &&
-          (asked.userId === undefined || row.userId === asked.userId) &&
-          (asked.tool === undefined || row.tool === asked.tool),
-      );
-      expect(readers.map(({ id }) => id)).toEqual(
-        shown
-          .map(({ id }) => id)
-          .toSorted()
-          .toReversed(),
+    it('the most accessed files', async () => {
+      await check(async (asked) => {
+        const { items, countedFrom } = await core.observability.topFiles({ ...asked, limit: 500 });
+        const wanted = [...groupBy(accessesOf(asked), toPhysicalPath)].map(([file, rows]) => ({
+          path: file,
+          accesses: rows.length,
+          reads: rows.filter(({ action }) => action === 'read' || action === 'context').length,
+          writes: rows.filter(({ action }) => action === 'write').length,
+          finds: rows.filter(({ action }) => action === 'find').length,
+          lastAt: toTime(Math.max(...rows.map(({ at }) => at))),
+        }));
+        expect(countedFrom).toBeNull();
+        const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
+        expect(items.map(({ userId: _userId, ...item }) => item).toSorted(byPath)).toEqual(
+          wanted.toSorted(byPath),
+        );
+        const counts = items.map(({ accesses }) => accesses);
+        expect(counts).toEqual(counts.toSorted((a, b) => b - a));
+      });
+    });
+
+    it('the topology', async () => {
+      await check(async (asked) => {
+        const { nodes, edges, omitted } = await core.observability.topology(asked);
+        const weights = new Map<string, number>();
+        const links = new Map<string, number>();
+        const add = (map: Map<string, number>, key: string) =>
+          map.set(key, (map.get(key) ?? 0) + 1);
+        for (const row of accessesOf(asked)) {
+          const scope = `scope:${row.scope === 's' ? 'shared' : `users/${row.userId}`}`;
+          const chain = [scope, `actor:${row.actor}`];
+          if (row.tool !== null) chain.push(`tool:${row.tool}`);
+          chain.push(`file:${toPhysicalPath(row)}`);
+          chain.forEach((node) => add(weights, node));
+          chain.slice(1).forEach((node, at) => add(links, `${chain[at]} ${node}`));
+        }
+        expect(omitted).toBe(0);
+        expect(new Map(nodes.map(({ id, weight }) => [id, weight]))).toEqual(weights);
+        expect(new Map(edges.map(({ from, to, weight }) => [`${from} ${to}`, weight]))).toEqual(
+          links,
+        );
+      });
+    });
+
+    it('failed and slow calls, page by page', async () => {
+      const reasons = fc.constantFrom('failed', 'refused', 'slow', undefined);
+      await fc.assert(
+        fc.asyncProperty(query, reasons, async (asked, reason) => {
+          const found = await everyPage((page) =>
+            core.observability.failures({ ...asked, ...page, reason }),
+          );
+          // Lists go back to the first row unless they are told otherwise.
+          const wanted = callsOf({ since: toTime(0), ...asked })
+            .filter((call) => {
+              const isSlow = call.durationMs >= SLOW_MS;
+              if (reason === 'slow') return isSlow;
+              if (reason !== undefined) return outcome(call) === reason;
+              return isSlow || outcome(call) === 'failed';
+            })
+            .map(({ id }) => id)
+            .toSorted()
+            .toReversed();
+          expect(found.map(({ id }) => id)).toEqual(wanted);
+        }),
+        { numRuns: 30 },
       );
     });
-  });
-});
+
+    it('the list of events, and who read a content', async () => {
+      await check(async (asked) => {
+        const all = { ...asked, since: asked.since ?? toTime(0) };
+        const found = await everyPage((page) =>
+          core.observability.events({ ...asked, ...page, kind: 'tool' }),
+        );
+        expect(found.map(({ id }) => id)).toEqual(
+          callsOf(all)
+            .map(({ id }) => id)
+            .toSorted()
+            .toReversed(),
+        );
+        const [revisionId = ''] = REVISIONS;
+        expect(isUuid(revisionId)).toBe(true);
+        const readers = await everyPage((page) =>
+          core.observability.influence({ ...asked, ...page, revisionId }),
+        );
+        const since = Date.parse(all.since);
+        const until = asked.until === undefined ? Infinity : Date.parse(asked.until);
+        const shown = access.filter(
+          (row) =>
+            row.revisionId === revisionId &&
+            ['read', 'context', 'find'].includes(row.action) &&
+            row.at >= since &&
+            row.at < until &&
+            (asked.userId === undefined || row.userId === asked.userId) &&
+            (asked.tool === undefined || row.tool === asked.tool),
+        );
+        expect(readers.map(({ id }) => id)).toEqual(
+          shown
+            .map(({ id }) => id)
+            .toSorted()
+            .toReversed(),
+        );
+      });
+    });
+  },
+);
