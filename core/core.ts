@@ -24,6 +24,7 @@ import {
   observationsOf,
 } from './memory/observability/observability.ts';
 import { createRollUp } from './memory/observability/rollups.ts';
+import { createReembed, type Reembed } from './memory/reembed.ts';
 import { createReindex, type Reindex } from './memory/reindex.ts';
 import { createRetention } from './memory/retention.ts';
 import { createRevisions, type Revisions } from './memory/revisions.ts';
@@ -65,6 +66,7 @@ export interface Core {
   readonly reindex: Reindex;
   /** `null` where no embedder is configured, or the storage keeps no vectors. */
   readonly embeddings: EmbeddingWorker | null;
+  readonly reembed: Reembed;
   /** What is configured beside storage, for the status page. */
   readonly parts: { model: string | null; embedder: string | null; exporters: readonly string[] };
   /** Routes of plugins; complete once `ready` has resolved. */
@@ -308,6 +310,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     indexer,
     reindex: createReindex({ storage, indexer, ids, log }),
     embeddings,
+    reembed: createReembed({ storage, worker: embeddings, ids }),
     parts: {
       model: config.model?.model ?? null,
       embedder: config.embedder?.model ?? null,

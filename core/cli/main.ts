@@ -35,6 +35,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   reindex: {
     summary: 'Make the search index anew, with progress; asks the server when one is running.',
+    flags: {
+      embeddings: { value: null, summary: 'Make the vectors of all passages anew instead.' },
+    },
     load: async () => (await import('./reindex.ts')).reindex,
   },
   mcp: {

@@ -22,6 +22,7 @@ import { observabilitySummaryRoutes } from './routes/observability-summary.ts';
 import { observabilityTopFilesRoutes } from './routes/observability-top-files.ts';
 import { observabilityTopologyRoutes } from './routes/observability-topology.ts';
 import { playgroundRoutes } from './routes/playground.ts';
+import { reembedRoutes } from './routes/reembed.ts';
 import { reindexRoutes } from './routes/reindex.ts';
 import { revisionsRoutes } from './routes/revisions.ts';
 import { statusRoutes } from './routes/status.ts';
@@ -47,6 +48,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
   const routes: RouteDefinition[] = [
     ...toolsRoutes(core),
     ...statusRoutes(core, root.version),
+    ...reembedRoutes(core),
     ...reindexRoutes(core),
     ...usersRoutes(core),
     ...filesRoutes(core),

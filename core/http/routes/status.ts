@@ -3,6 +3,7 @@ import type { AdminStatus } from '../../contracts/admin.ts';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../core.ts';
 import { toTime } from '../../memory/time.ts';
+import { embeddingProgressSchema } from './reembed.ts';
 import { reindexSchema } from './reindex.ts';
 import { countSchema, nullable, strict, timeSchema } from './shapes.ts';
 
@@ -19,33 +20,7 @@ const partSchema = Type.Object(
 const embedderSchema = Type.Object(
   {
     ...partSchema.properties,
-    progress: nullable(
-      Type.Object(
-        {
-          state: Type.Enum(['starting', 'embedding', 'paused', 'idle'], {
-            description: 'paused: the embedder fails, and is left alone for a moment.',
-          }),
-          dimensions: countSchema,
-          filesWaiting: Type.Integer({
-            minimum: 0,
-            description: 'Files whose passages are still to be looked at.',
-          }),
-          textsWaiting: Type.Integer({
-            minimum: 0,
-            description: 'Texts that wait for their vector.',
-          }),
-          textsEmbedded: Type.Integer({
-            minimum: 0,
-            description: 'By the instance that answers, since its start.',
-          }),
-          failures: countSchema,
-          lastFailure: nullable(
-            Type.String({ description: 'Null once the embedder went well again.' }),
-          ),
-        },
-        strict,
-      ),
-    ),
+    progress: nullable(embeddingProgressSchema),
   },
   strict,
 );

@@ -1,0 +1,124 @@
+import { onTestFinished, expect, it } from 'vitest';
+import { loadConfig, openConfig } from '../../../core/config.ts';
+import { startProviderServer } from '../../support/provider-server/server.ts';
+import { call, temporaryDirectory } from '../../support/service.ts';
+import { asAdmin, asAgent, type LiveServer, serveCore } from './serve.ts';
+
+/** A service whose embedder is given by name, as the environment says it. */
+async function serveEmbedder() {
+  const provider = await startProviderServer({ dimensions: 64 });
+  onTestFinished(() => provider.close());
+  const loaded = await loadConfig({
+    argv: [],
+    env: {
+      SERVICE_DATABASE_URL: 'sqlite::memory:',
+      SERVICE_EMBEDDING_PROVIDER: 'openai',
+      SERVICE_EMBEDDING_BASE_URL: provider.baseUrl,
+      SERVICE_EMBEDDING_API_KEY: 'sk-embeddings',
+      SERVICE_EMBEDDING_NAME: 'words',
+      SERVICE_EMBEDDING_DIMENSIONS: '64',
+    },
+    cwd: await temporaryDirectory(),
+  });
+  const { service } = await openConfig(loaded);
+  const server = await serveCore({
+    storage: service.storage,
+    embedder: service.embedder ?? null,
+    search: service.search ?? {},
+  });
+  return { provider, server };
+}
+
+async function embed({ core }: LiveServer): Promise<void> {
+  await core.indexer.drain();
+  await core.embeddings?.drain();
+}
+
+const statusOf = async (server: LiveServer) =>
+  (await server.request('GET', '/v1/admin/status', { headers: asAdmin })).json.embedder;
+
+it('an embedder by name makes finds hybrid, and the status says how far it is', async () => {
+  const { provider, server } = await serveEmbedder();
+  await call(server.core, 'ann', 'memory_write', { path: 'user/a.md', content: 'Two herons.\n' });
+  await embed(server);
+  const { json } = await server.request('POST', '/v1/tools/memory_find/execute', {
+    headers: asAgent,
+    body: { context: { userId: 'ann' }, arguments: { query: 'herons', explain: true } },
+  });
+  expect(json.result).toMatchObject({
+    mode: 'hybrid',
+    results: [{ path: 'user/a.md', signals: { textRank: 1, vectorRank: 1 } }],
+  });
+  expect(provider.received[0]?.headers.authorization).toBe('Bearer sk-embeddings');
+  expect(await statusOf(server)).toEqual({
+    configured: true,
+    name: 'words',
+    hint: null,
+    progress: {
+      state: 'idle',
+      dimensions: 64,
+      filesWaiting: 0,
+      textsWaiting: 0,
+      textsEmbedded: 1,
+      failures: 0,
+      lastFailure: null,
+    },
+  });
+});
+
+it('a trace of a hybrid find says what it did, and nothing of the question', async () => {
+  const { server } = await serveEmbedder();
+  await call(server.core, 'ann', 'memory_write', { path: 'user/a.md', content: 'Two herons.\n' });
+  await embed(server);
+  const args = { query: 'herons CANARY' };
+  const { traceId } = await call(server.core, 'ann', 'memory_find', args);
+  const trace = await server.request('GET', `/v1/admin/observability/traces/${traceId}`, {
+    headers: asAdmin,
+  });
+  const kinds = [...trace.text.matchAll(/"kind":"([a-z0-9_.]+)"/g)].map(([, kind]) => kind);
+  expect(kinds).toEqual(expect.arrayContaining(['embedding', 'search.vector', 'search.hybrid']));
+  expect(trace.text).not.toContain('CANARY');
+});
+
+it('making all vectors anew begins in the background, and is audited', async () => {
+  const { provider, server } = await serveEmbedder();
+  await call(server.core, 'ann', 'memory_write', { path: 'user/a.md', content: 'Two herons.\n' });
+  await embed(server);
+  const { status, json } = await server.request('POST', '/v1/admin/reembed', { headers: asAdmin });
+  expect([status, json.dimensions]).toEqual([202, 64]);
+  await embed(server);
+  expect(provider.received.filter(({ body }) => body.input[0] === 'Two herons.')).toHaveLength(2);
+  const audit = await server.request('GET', '/v1/admin/audit?action=embeddings.reembed', {
+    headers: asAdmin,
+  });
+  expect(audit.json.items).toMatchObject([{ target: 'all', address: '127.0.0.1' }]);
+});
+
+it('and is refused where there is no embedder', async () => {
+  const server = await serveCore();
+  const { status, json } = await server.request('POST', '/v1/admin/reembed', { headers: asAdmin });
+  expect([status, json.error.message]).toEqual([400, 'No embedder is configured.']);
+  expect((await statusOf(server)).progress).toBeNull();
+});
+
+it('no find by meaning shows a word of another user, whoever asks for what', async () => {
+  const { server } = await serveEmbedder();
+  const users = Array.from({ length: 12 }, (_, n) => `user${n}`);
+  for (const user of users) {
+    const content = `The code word of the safe is SECRET-${user}.\n`;
+    await call(server.core, user, 'memory_write', { path: 'user/safe.md', content });
+  }
+  await embed(server);
+  for (const user of users) {
+    for (const other of users) {
+      const query = `the code word of the safe is SECRET-${other}`;
+      const { json, text } = await server.request('POST', '/v1/tools/memory_find/execute', {
+        headers: asAgent,
+        body: { context: { userId: user }, arguments: { query, mode: 'hybrid', limit: 50 } },
+      });
+      expect(json.result.mode).toBe('hybrid');
+      expect(json.result.results).toHaveLength(1);
+      expect(text.match(/SECRET-user\d+/g)).toEqual([`SECRET-${user}`]);
+    }
+  }
+});
