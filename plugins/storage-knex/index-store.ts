@@ -476,8 +476,7 @@ async function writeChanges(
   await deleteFiles(executor, dialect, 'svc_index_doc', scopeId, removed);
   await writeLists(executor, dialect, scopeId, documents);
   await deleteFiles(executor, dialect, 'svc_passage_list', scopeId, removed);
-  const done = due.map(({ fileNo }) => fileNo);
-  await deleteFiles(executor, dialect, 'svc_index_queue', scopeId, done);
+  await deleteTasks(executor, dialect, scopeId, due);
   await executor.run(
     'update svc_index_state set generation = generation + 1, tokeniser_version =' +
       // Each of the two is one seek in the index; both in one query would count all documents.
@@ -527,7 +526,7 @@ async function writeLists(
 async function deleteFiles(
   executor: Executor,
   dialect: Dialect,
-  table: 'svc_index_doc' | 'svc_index_queue' | 'svc_passage_list',
+  table: 'svc_index_doc' | 'svc_passage_list',
   scopeId: number,
   fileNos: readonly number[],
 ): Promise<void> {
@@ -538,6 +537,25 @@ async function deleteFiles(
   );
   const own = [{ own: 'file_no', key: 'file_no' }];
   const { sql, parameters } = dialect.deleteKeys(table, own, keys, { scope_id: scopeId });
+  await executor.run(sql, parameters);
+}
+
+/** By version: a write that came meanwhile has marked its file again, and that mark stays. */
+async function deleteTasks(
+  executor: Executor,
+  dialect: Dialect,
+  scopeId: number,
+  tasks: readonly IndexTask[],
+): Promise<void> {
+  const columns = ['file_no', 'version'] as const;
+  const keys = dialect.keySet(
+    columns.map((name) => ({ name, kind: 'integer' })),
+    tasks.map(({ fileNo, version }) => [fileNo, version]),
+  );
+  const own = columns.map((name) => ({ own: name, key: name }));
+  const { sql, parameters } = dialect.deleteKeys('svc_index_queue', own, keys, {
+    scope_id: scopeId,
+  });
   await executor.run(sql, parameters);
 }
 
