@@ -25,8 +25,8 @@ export async function findSignedIn(
 
 /**
  * Whether a route of the tools API works for who is signed in. Throws `INVALID_USER_ID` when the
- * request names another user, and `UNSUPPORTED_MEDIA_TYPE` for a change without a JSON body: that is
- * what a form of another site can make a browser send, with the app's cookies.
+ * request names another user, and `UNSUPPORTED_MEDIA_TYPE` for a POST without a body: the one that a
+ * form of another site can make a browser send, with the app's cookies, and no check of JSON refuses.
  */
 export function bindSignedIn(
   route: RouteDefinition,
@@ -34,7 +34,7 @@ export function bindSignedIn(
 ): boolean {
   if (route.signedIn === undefined) return false;
   refuseOtherUser(request.userId, request.header('x-user-id'), 'x-user-id');
-  if (route.method !== 'GET' && !request.hasBody) throw new MemoryError('UNSUPPORTED_MEDIA_TYPE');
+  if (route.method === 'POST' && !request.hasBody) throw new MemoryError('UNSUPPORTED_MEDIA_TYPE');
   return true;
 }
 

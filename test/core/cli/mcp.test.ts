@@ -233,4 +233,34 @@ describe('memory-service mcp', () => {
     }
     expect(existsSync(path.join(cwd, 'data'))).toBe(false);
   });
+
+  it('says what to install where the SDK is missing, and over HTTP nothing else fails', async () => {
+    const cwd = await temporaryDirectory();
+    const env = { NODE_OPTIONS: `--import=${withoutSdk()}` };
+    const { code, stdout, stderr } = await runCommand({ cwd, args: ['mcp', '--user=alice'], env });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/not installed: npm install @modelcontextprotocol\/sdk/);
+
+    const server = await startCommand({ cwd, env });
+    onTestFinished(async () => void (await server.stop()));
+    const headers = {
+      authorization: `Bearer ${server.apiKey}`,
+      'x-user-id': 'alice',
+      'content-type': 'application/json',
+    };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+    const answer = await fetch(`${server.url}/v1/mcp`, { method: 'POST', headers, body });
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).toContain('npm install @modelcontextprotocol/sdk');
+    expect((await fetch(`${server.url}/v1/tools`, { headers })).status).toBe(200);
+  });
 });
+
+/** A module that makes Node look for the SDK where there is none. */
+function withoutSdk(): string {
+  const toModule = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
+  const hooks = toModule(
+    "export const resolve = (name, context, next) => next(name.startsWith('@modelcontextprotocol/') ? 'not-installed' : name, context);",
+  );
+  return toModule(`import { register } from 'node:module'; register(${JSON.stringify(hooks)});`);
+}
