@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import type { GenerateResult, ModelProvider } from '../contracts/model-provider.ts';
+import {
+  assertRefused,
+  CANARY,
+  checkProvider,
+  type ProviderCase,
+  type ProviderCaseResult,
+  withinLimit,
+} from './check-provider.ts';
+
+/** The model providers that the suite works on. */
+export interface ModelProviderSetup {
+  /** One that works, a new one each time. */
+  make(): ModelProvider | Promise<ModelProvider>;
+  /** One whose provider cannot be reached, and that gives up within seconds. */
+  makeUnreachable(): ModelProvider | Promise<ModelProvider>;
+}
+
+/** What an aborted or unreachable call may take. */
+const LIMIT_MS = 20_000;
+
+const QUESTION = { system: 'Answer in one short sentence.', prompt: 'What colour is the sky?' };
+const SCHEMA = {
+  type: 'object',
+  properties: { colour: { type: 'string' } },
+  required: ['colour'],
+  additionalProperties: false,
+};
+const ODD_PROMPTS = [
+  'Grüße aus Zürich, 東京 и Москва 👩‍👩‍👧‍👦',
+  'line\nline\r\n\ttab "quotes" \\ {"json": null}',
+  'word '.repeat(2_000),
+];
+const FAILURES = ['MODEL_FAILED', 'MODEL_TIMEOUT'] as const;
+
+/** Every rule of the contract `ModelProvider`. */
+export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
+  on('names itself and its model', async (model) => {
+    assert.ok(model.name !== '' && typeof model.name === 'string');
+    assert.ok(model.model !== '' && typeof model.model === 'string');
+    await Promise.resolve();
+  }),
+
+  on('answers with text, and with the tokens that the provider counted', async (model) => {
+    assertResult(await model.generate(QUESTION));
+  }),
+
+  on('answers with JSON where a schema is given', async (model) => {
+    const result = await model.generate({
+      ...QUESTION,
+      prompt: 'Which colour is the sky? Answer as JSON.',
+      schema: SCHEMA,
+    });
+    assertResult(result);
+    const value: unknown = JSON.parse(result.text);
+    assert.ok(typeof value === 'object' && value !== null && !Array.isArray(value));
+  }),
+
+  on('leaves the schema and the request as they are', async (model) => {
+    const schema = Object.freeze(structuredClone(SCHEMA));
+    await model.generate(Object.freeze({ ...QUESTION, schema }));
+    assert.deepEqual(schema, SCHEMA);
+  }),
+
+  on('takes prompts of any kind', async (model) => {
+    for (const prompt of ODD_PROMPTS) assertResult(await model.generate({ ...QUESTION, prompt }));
+  }),
+
+  on('takes a limit of tokens', async (model) => {
+    assertResult(await model.generate({ ...QUESTION, maxTokens: 4_000 }));
+  }),
+
+  on('answers calls that come at once', async (model) => {
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        model.generate({ ...QUESTION, prompt: `What is ${n} plus ${n}?` }),
+      ),
+    );
+    answers.forEach(assertResult);
+  }),
+
+  on('is not asked by a caller who gave up before', async (model) => {
+    const call = model.generate({ ...QUESTION, prompt: CANARY, signal: AbortSignal.abort() });
+    await withinLimit(assertRefused(call, FAILURES), LIMIT_MS);
+  }),
+
+  on('ends a call that is given up', async (model) => {
+    const controller = new AbortController();
+    const call = model.generate({ ...QUESTION, prompt: CANARY, signal: controller.signal });
+    controller.abort();
+    await withinLimit(assertRefused(call, FAILURES), LIMIT_MS);
+  }),
+
+  {
+    name: 'rejects with MODEL_FAILED or MODEL_TIMEOUT when its provider cannot be reached, and repeats no prompt',
+    async run(setup) {
+      const model = await setup.makeUnreachable();
+      const call = model.generate({ system: CANARY, prompt: CANARY });
+      await withinLimit(assertRefused(call, FAILURES), LIMIT_MS);
+    },
+  },
+];
+
+/**
+ * Checks a model provider against every rule of the contract, one after the other. It asks short
+ * questions: a model that costs money is asked about twenty times. Never rejects for a rule that is
+ * broken: the results say which.
+ *
+ * @example
+ * import { checkModelProvider } from 'memory-service/testing';
+ *
+ * const results = await checkModelProvider({
+ *   make: () => myModel({ url }),
+ *   makeUnreachable: () => myModel({ url: 'http://127.0.0.1:9' }),
+ * });
+ * for (const { name, error } of results) {
+ *   if (error !== null) console.error(`${name}: ${error.message}`);
+ * }
+ */
+export async function checkModelProvider(
+  setup: ModelProviderSetup,
+): Promise<readonly ProviderCaseResult[]> {
+  return await checkProvider(setup, modelProviderCases);
+}
+
+function on(
+  name: string,
+  run: (model: ModelProvider) => Promise<void>,
+): ProviderCase<ModelProviderSetup> {
+  return { name, run: async (setup) => run(await setup.make()) };
+}
+
+function assertResult({ text, inputTokens, outputTokens }: GenerateResult): void {
+  assert.ok(typeof text === 'string' && text.trim() !== '', 'The answer is empty.');
+  for (const count of [inputTokens, outputTokens]) {
+    assert.ok(Number.isSafeInteger(count) && count >= 0, 'Tokens are a whole number.');
+  }
+}
