@@ -31,6 +31,19 @@ export function printHelp(commands: Readonly<Record<string, Command>>): string {
   ].join('\n');
 }
 
+/** What `memory-service help verify` prints, and `memory-service verify --help`. */
+export function printCommandHelp(name: string, command: Command): string {
+  const { summary, argument } = command;
+  return [
+    summary,
+    '',
+    `Usage: memory-service ${name}${argument === undefined ? '' : ` <${argument}>`} [flags]`,
+    '',
+    ...printOwnFlags([name, command]),
+    'It takes the settings of memory-service --help, too: which database it is, say.',
+  ].join('\n');
+}
+
 function printOwnFlags([command, { flags = {} }]: [string, Command]): string[] {
   const lines = Object.entries(flags).map(([name, { value, summary }]) => {
     const flag = value === null ? `--${name}` : `--${name}=<${value}>`;

@@ -4,7 +4,7 @@ import { readFlags } from '../config/flags.ts';
 import { nearest } from '../config/nearest.ts';
 import { printConfig } from '../config/print.ts';
 import { EXIT_CONFIG, EXIT_FAILED, explainFailure } from './failure.ts';
-import { printHelp } from './help.ts';
+import { printCommandHelp, printHelp } from './help.ts';
 import { type OwnFlag, takeOwnFlags } from './own-flags.ts';
 import { readVersion } from './version.ts';
 
@@ -13,6 +13,8 @@ export interface Command {
   summary: string;
   /** Those that no setting has. */
   flags?: Readonly<Record<string, OwnFlag>>;
+  /** What the help calls its argument, for one that takes one. */
+  argument?: string;
   load(): Promise<(context: CommandContext) => Promise<void>>;
 }
 
@@ -21,6 +23,8 @@ export interface CommandContext {
   argv: readonly string[];
   /** The sub-command's own flags, taken out of `argv`. */
   flags: ReadonlyMap<string, string>;
+  /** The sub-command's argument, for one that takes one. */
+  argument: string | null;
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
 }
@@ -39,6 +43,27 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       embeddings: { value: null, summary: 'Make the vectors of all passages anew instead.' },
     },
     load: async () => (await import('./reindex.ts')).reindex,
+  },
+  migrate: {
+    summary: 'Bring the database to the schema of this version.',
+    flags: { 'dry-run': { value: null, summary: 'List the steps, and run none of them.' } },
+    load: async () => (await import('./migrate.ts')).migrate,
+  },
+  backup: {
+    summary: 'Copy a SQLite database into a file while it is served.',
+    argument: 'file',
+    flags: { force: { value: null, summary: 'Replace the file when it exists.' } },
+    load: async () => (await import('./backup.ts')).backup,
+  },
+  verify: {
+    summary: 'Look whether all that was acknowledged is there, and changes nothing.',
+    flags: { json: { value: null, summary: 'Print what was found as JSON.' } },
+    load: async () => (await import('./verify.ts')).verify,
+  },
+  prune: {
+    summary: 'Remove what is past its retention, as a server does once an hour.',
+    flags: { 'dry-run': { value: null, summary: 'Count it, and remove nothing.' } },
+    load: async () => (await import('./prune.ts')).prune,
   },
   mcp: {
     summary: 'Serve one user’s memory over MCP on standard input and output.',
@@ -59,7 +84,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 export async function runCommand(): Promise<void> {
   try {
     const argv = process.argv.slice(2);
-    await dispatch({ argv, flags: new Map(), env: process.env, cwd: process.cwd() });
+    const { env } = process;
+    await dispatch({ argv, flags: new Map(), argument: null, env, cwd: process.cwd() });
   } catch (error) {
     process.stderr.write(`memory-service: ${explainFailure(error)}\n`);
     // At once: what was opened before the failure would keep the process alive.
@@ -75,7 +101,8 @@ async function dispatch(given: CommandContext): Promise<void> {
   );
   const context = { ...given, argv: argvOfSettings, flags };
   const { switches, words } = readFlags(context.argv);
-  if (switches.has('help')) return print(printHelp(COMMANDS));
+  if (words[0] === 'help') return print(helpOf(words[1] ?? null));
+  if (switches.has('help')) return print(helpOf(words[0] ?? null));
   if (switches.has('version')) return print(readVersion());
 
   const [name = 'start', ...rest] = words;
@@ -88,13 +115,33 @@ async function dispatch(given: CommandContext): Promise<void> {
   }
   // A value of another flag looked like a command: its own flags are not known here.
   if (flags.size > 0 && name !== likely) readFlags(given.argv);
-  if (rest[0] !== undefined) throw new ConfigError(null, `${name} takes no argument ${rest[0]}.`);
+  const argument = takeArgument(name, command, rest);
 
-  const argv = withoutFirst(context.argv, words[0]);
+  const argv = withoutFirst(withoutFirst(context.argv, words[0]), argument ?? undefined);
   if (switches.has('print-config'))
     return print(printConfig(await loadConfig({ ...context, argv })));
   const run = await command.load();
-  await run({ ...context, argv });
+  await run({ ...context, argument, argv });
+}
+
+/** Of one command, where it is one. */
+function helpOf(name: string | null): string {
+  const command = name !== null && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  return name === null || command === undefined
+    ? printHelp(COMMANDS)
+    : printCommandHelp(name, command);
+}
+
+function takeArgument(name: string, command: Command, rest: readonly string[]): string | null {
+  const [first, second] = rest;
+  const extra = command.argument === undefined ? first : second;
+  if (extra !== undefined) throw new ConfigError(null, `${name} takes no argument ${extra}.`);
+  if (command.argument === undefined) return null;
+  if (first !== undefined) return first;
+  throw new ConfigError(
+    null,
+    `${name} needs a ${command.argument}: memory-service ${name} <${command.argument}>.`,
+  );
 }
 
 function withoutFirst(argv: readonly string[], word: string | undefined): readonly string[] {

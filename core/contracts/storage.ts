@@ -76,6 +76,8 @@ export interface Storage {
    * the service goes on. Absent where the database has tools of its own for that.
    */
   backUp?(target: string): Promise<void>;
+  /** What `init` would do to the schema; called before it, and changes nothing. */
+  planMigration?(): Promise<MigrationPlan>;
   /** Absent in a driver that keeps nothing of dreaming: then there is none. */
   readonly dreams?: DreamStore;
 }
@@ -85,6 +87,15 @@ export interface StorageOptions {
   log: Logger;
   /** The service's clock, milliseconds. Leases go by the database's clock instead. */
   now: () => number;
+}
+
+/** What leads from the schema that is there to the one that this version of the service works on. */
+export interface MigrationPlan {
+  /** 0 for a database that is empty or not there. */
+  from: number;
+  to: number;
+  /** A line each, in order: `0002 search: create table svc_posting`. Empty when nothing is to do. */
+  steps: readonly string[];
 }
 
 /** A storage as the status page shows it. */
@@ -297,6 +308,8 @@ export interface LogStore {
   eventOfToolCall(toolCallId: string): Promise<EventRecord | null>;
   /** Removes at most `limit` of the oldest rows from before a time; how many it removed. */
   expire(what: 'events' | 'access' | 'idempotency', before: number, limit: number): Promise<number>;
+  /** How many rows from before a time {@link expire} would remove in all. */
+  countOlder(what: 'events' | 'access' | 'idempotency', before: number): Promise<number>;
 }
 
 /** Rows of one transaction. */

@@ -7,6 +7,7 @@ import { createOpenApi } from './openapi.ts';
 import { findPackageRoot } from './package-root.ts';
 import { accessLogsRoutes } from './routes/access-logs.ts';
 import { auditRoutes } from './routes/audit.ts';
+import { backupRoutes } from './routes/backup.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { filesRoutes } from './routes/files.ts';
@@ -24,11 +25,13 @@ import { observabilityTopologyRoutes } from './routes/observability-topology.ts'
 import { playgroundRoutes } from './routes/playground.ts';
 import { reembedRoutes } from './routes/reembed.ts';
 import { reindexRoutes } from './routes/reindex.ts';
+import { retentionRoutes } from './routes/retention.ts';
 import { revisionsRoutes } from './routes/revisions.ts';
 import { statusRoutes } from './routes/status.ts';
 import { toolsRoutes } from './routes/tools.ts';
 import { tracesRoutes } from './routes/traces.ts';
 import { usersRoutes } from './routes/users.ts';
+import { verifyRoutes } from './routes/verify.ts';
 
 /**
  * Every route of the service itself. The docs and the console are read here, once: what changes on
@@ -50,6 +53,9 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...statusRoutes(core, root.version),
     ...reembedRoutes(core),
     ...reindexRoutes(core),
+    ...verifyRoutes(core),
+    ...backupRoutes(core),
+    ...retentionRoutes(core),
     ...usersRoutes(core),
     ...filesRoutes(core),
     ...revisionsRoutes(core),

@@ -1,6 +1,6 @@
 import type { RetentionSettings } from '../contracts/config.ts';
 import type { Logger } from '../contracts/plugin.ts';
-import type { Storage } from '../contracts/storage.ts';
+import type { PruneCount, Storage } from '../contracts/storage.ts';
 import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
 import { IDEMPOTENCY_MS } from './files.ts';
@@ -15,11 +15,21 @@ const BATCH_ROWS = 1000;
 const LEASE = 'retention';
 const LEASE_MS = 10 * 60 * 1000;
 
+/** What a round removed, or would remove. */
+export interface RetentionCounts {
+  events: number;
+  access: number;
+  idempotency: number;
+  revisions: number;
+  /** Of the deltas and keyframes of those revisions. */
+  bytes: number;
+}
+
 /** Removes what is older than its retention, once an hour, on one instance at a time. */
 export interface Retention {
   start(): void;
-  /** One round, now. */
-  run(): Promise<void>;
+  /** One round, now; `dryRun` counts alone. `null` when another instance is at it. */
+  run(options?: { dryRun?: boolean }): Promise<RetentionCounts | null>;
   stop(): Promise<void>;
 }
 
@@ -36,11 +46,26 @@ export interface RetentionDependencies {
 export function createRetention(deps: RetentionDependencies): Retention {
   const { storage, settings } = deps;
   let timer: NodeJS.Timeout | null = null;
-  let running: Promise<void> | null = null;
+  let running: Promise<unknown> | null = null;
   const stopping = new AbortController();
 
-  async function expire(what: 'events' | 'access' | 'idempotency', ageMs: number): Promise<void> {
-    const before = deps.now() - ageMs;
+  /** What is old enough to go, and since when. */
+  function listAged(): { what: 'events' | 'access' | 'idempotency'; before: number }[] {
+    const { eventsDays, accessLogDays } = settings;
+    const now = deps.now();
+    return [
+      { what: 'idempotency', before: now - IDEMPOTENCY_MS } as const,
+      ...(eventsDays > 0 ? [{ what: 'events', before: now - eventsDays * DAY_MS } as const] : []),
+      ...(accessLogDays > 0
+        ? [{ what: 'access', before: now - accessLogDays * DAY_MS } as const]
+        : []),
+    ];
+  }
+
+  async function expire(
+    what: 'events' | 'access' | 'idempotency',
+    before: number,
+  ): Promise<number> {
     let removed = BATCH_ROWS;
     let total = 0;
     while (removed === BATCH_ROWS && !stopping.signal.aborted) {
@@ -48,27 +73,35 @@ export function createRetention(deps: RetentionDependencies): Retention {
       total += removed;
     }
     if (total > 0) deps.log.info({ what, removed: total }, 'rows past their retention removed');
+    return total;
   }
 
-  async function round(): Promise<void> {
-    const fence = await storage.leases.claim(LEASE, deps.ids.next(), LEASE_MS);
-    if (fence === null) return;
+  async function round({ dryRun = false } = {}): Promise<RetentionCounts | null> {
+    const fence = dryRun ? 0 : await storage.leases.claim(LEASE, deps.ids.next(), LEASE_MS);
+    if (fence === null) return null;
     try {
-      await expire('idempotency', IDEMPOTENCY_MS);
-      if (settings.eventsDays > 0) await expire('events', settings.eventsDays * DAY_MS);
-      if (settings.accessLogDays > 0) await expire('access', settings.accessLogDays * DAY_MS);
-      if (settings.revisionsDays > 0) await pruneRevisions(settings.revisionsDays);
+      const counts = { events: 0, access: 0, idempotency: 0, revisions: 0, bytes: 0 };
+      for (const { what, before } of listAged()) {
+        counts[what] = dryRun
+          ? await storage.log.countOlder(what, before)
+          : await expire(what, before);
+      }
+      if (settings.revisionsDays > 0) {
+        const { pruned, bytes } = await pruneRevisions(settings.revisionsDays, dryRun);
+        Object.assign(counts, { revisions: pruned, bytes });
+      }
+      return counts;
     } finally {
-      await storage.leases.release(LEASE, fence);
+      if (!dryRun) await storage.leases.release(LEASE, fence);
     }
   }
 
-  async function pruneRevisions(days: number): Promise<void> {
+  async function pruneRevisions(days: number, dryRun: boolean): Promise<PruneCount> {
     const olderThan = deps.now() - days * DAY_MS;
-    await storage.revisions.prune(
+    return await storage.revisions.prune(
       { olderThan, keepLast: 1 },
       {
-        dryRun: false,
+        dryRun,
         signal: stopping.signal,
         audit: (count) => ({
           id: deps.ids.next(),

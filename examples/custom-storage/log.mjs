@@ -48,6 +48,7 @@ export function logStore(journal) {
     async listAccess(filter, page) {
       const rows = [...journal.table('access').values()]
         .filter((row) => hasAll(row, filter, FILTERS))
+        .filter((row) => (filter.actions ?? [row.action]).includes(row.action))
         .filter((row) => hasAll(row, filter.path ?? {}, ['scope', 'path']))
         .filter((row) => toPhysicalPath(row).startsWith(filter.prefix ?? ''))
         .filter((row) => isWithin(row.at, filter));
@@ -64,6 +65,11 @@ export function logStore(journal) {
     async eventOfToolCall(toolCallId) {
       const events = [...journal.table('events').values()];
       return events.find((event) => event.toolCallId === toolCallId) ?? null;
+    },
+
+    async countOlder(what, before) {
+      const rows = [...journal.table(what).values()];
+      return rows.filter((row) => row[TIMES[what]] < before).length;
     },
 
     expire: (what, before, limit) =>

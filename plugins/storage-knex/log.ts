@@ -59,8 +59,22 @@ export function createLogStore(database: Database, skew: IdSkewKeeper): LogStore
     },
     expire: (what, before, limit) =>
       database.write((executor) => expireRows(executor, dialect, what, before, limit)),
+    countOlder: (what, before) =>
+      database.read(async (executor) => {
+        const { table, time } = AGED[what];
+        const sql = `select count(*) as older from ${table} where ${time} < ?`;
+        const [row] = await executor.all(sql, [before]);
+        return row === undefined ? 0 : toInteger(row['older']);
+      }),
   };
 }
+
+/** Where rows that age are, and the column that tells how old they are. */
+const AGED = {
+  events: { table: 'svc_event', time: 'started_at' },
+  access: { table: 'svc_access_log', time: 'at' },
+  idempotency: { table: 'svc_idempotency', time: 'created_at' },
+} as const;
 
 const GET_EVENTS =
   `select s.scope, ${EVENT_ROW.columns.map((column) => `e.${column}`).join(', ')}` +
@@ -195,8 +209,7 @@ async function expireRows(
     );
     return await deleteRows(executor, dialect, 'svc_idempotency', 'key_hash', 'hash', rows);
   }
-  const table = what === 'events' ? 'svc_event' : 'svc_access_log';
-  const time = what === 'events' ? 'started_at' : 'at';
+  const { table, time } = AGED[what];
   const beyond = leastIdBeyond(before, await readIdSkew(executor));
   const source = dialect.byIndex(table, 't', `${table}_id`);
   const rows = await executor.all(

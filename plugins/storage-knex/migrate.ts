@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { MigrationPlan } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import type { Dialect } from './dialect.ts';
 import { MIGRATIONS } from './migrations/list.ts';
@@ -44,6 +45,23 @@ export async function migrate(
     const row = { key: SCHEMA_VERSION_KEY, value: String(migration.version) };
     await knex('svc_meta').insert(row).onConflict('key').merge();
   }
+}
+
+/** The statements that {@link migrate} runs from a version on. Throws for one that is newer. */
+export function planMigration(
+  from: number,
+  migrations: readonly Migration[] = MIGRATIONS,
+): MigrationPlan {
+  assertKnownSchema(from);
+  const steps = migrations.slice(from).flatMap((migration) => {
+    const name = `${String(migration.version).padStart(4, '0')} ${migration.name}`;
+    return migration.steps.map((step) =>
+      'createTable' in step
+        ? `${name}: create table ${step.createTable.name}`
+        : `${name}: create index ${step.createIndex.name}`,
+    );
+  });
+  return { from, to: migrations.length, steps };
 }
 
 async function runStep(knex: Knex, dialect: Dialect, step: MigrationStep): Promise<void> {

@@ -1,10 +1,13 @@
 import type { Storage } from '../../core/contracts/storage.ts';
 import { createStorage } from '../storage-knex/storage.ts';
+import { backUpFile } from './backup.ts';
+import { planSqliteMigration } from './plan-migration.ts';
 import type { SqliteOptions } from './sqlite-database.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 
 export type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
 export type { SqliteOptions } from './sqlite-database.ts';
+export { backUpFile } from './backup.ts';
 export { claimOwner, readOwner } from './owner.ts';
 export type { Owner, OwnerInfo, OwnerOptions } from './owner.ts';
 
@@ -16,5 +19,17 @@ export type { Owner, OwnerInfo, OwnerOptions } from './owner.ts';
  * createMemoryService({ storage: sqlite({ filename: './data/memory.db' }) });
  */
 export function sqlite(options: SqliteOptions): Storage {
-  return { ...createStorage(new SqliteDatabase(options)), filename: options.filename };
+  const { filename, driver } = options;
+  return {
+    ...createStorage(new SqliteDatabase(options)),
+    filename,
+    planMigration: () => planSqliteMigration(options),
+    // A temporary database is nobody's to keep.
+    ...(filename === ':memory:'
+      ? {}
+      : {
+          backUp: (target: string) =>
+            backUpFile(filename, target, driver === undefined ? {} : { driver }),
+        }),
+  };
 }

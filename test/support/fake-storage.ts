@@ -336,6 +336,14 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
       },
       eventsOfTrace: async (traceId) => events.filter((event) => event.traceId === traceId),
       eventOfToolCall: async (id) => events.find((event) => event.toolCallId === id) ?? null,
+      async countOlder(what, before) {
+        if (what === 'idempotency') {
+          return [...idempotency.values()].filter(({ createdAt }) => createdAt < before).length;
+        }
+        const times =
+          what === 'events' ? events.map(({ startedAt }) => startedAt) : access.map(({ at }) => at);
+        return times.filter((time) => time < before).length;
+      },
       async expire(what, before, limit) {
         if (what === 'idempotency') {
           const old = [...idempotency].filter(([, { createdAt }]) => createdAt < before);

@@ -124,6 +124,8 @@ export function logCases(): StorageCase[] {
           { actor: 'PLANNER' },
           { tool: 'memory_find', action: 'find' },
           { action: 'context', scope: 's' },
+          { actions: ['read', 'find'] },
+          { actions: ['context'], scope: 's' },
           { outcome: 'ok' },
           { outcome: 'denied' },
           { outcome: 'not_found', scope: 'u:user1' },
@@ -237,6 +239,8 @@ export function logCases(): StorageCase[] {
       const { log } = storage;
       for (const what of ['access', 'events'] as const) {
         assert.equal(await log.expire(what, 1_700_000_000_010, 100), 0);
+        assert.equal(await log.countOlder(what, 1_700_000_000_010), 0);
+        assert.equal(await log.countOlder(what, 1_700_000_000_035), 3);
         assert.equal(await log.expire(what, 1_700_000_000_035, 2), 2);
         assert.equal(await log.expire(what, 1_700_000_000_035, 2), 1);
         assert.equal(await log.expire(what, 1_700_000_000_035, 2), 0);
@@ -261,6 +265,7 @@ function accessMatches(row: AccessRecord, filter: AccessFilter): boolean {
     is(filter.actor, row.actor) &&
     is(filter.tool, row.tool) &&
     is(filter.action, row.action) &&
+    (filter.actions ?? [row.action]).includes(row.action) &&
     is(filter.outcome, row.outcome) &&
     is(filter.traceId, row.traceId) &&
     is(filter.runId, row.runId) &&

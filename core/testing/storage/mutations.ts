@@ -280,6 +280,8 @@ export function mutationCases(): StorageCase[] {
         (current) => ({ result: current.idempotency, writes: 0, changes: {} }),
       );
       assert.equal(other, null);
+      assert.equal(await storage.log.countOlder('idempotency', 1_700_000_000_000), 0);
+      assert.equal(await storage.log.countOlder('idempotency', 1_700_000_000_001), 1);
       assert.equal(await storage.log.expire('idempotency', 1_700_000_000_000, 10), 0);
       assert.equal(await storage.log.expire('idempotency', 1_700_000_000_001, 10), 1);
     }),

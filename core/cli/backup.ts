@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs';
+import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { describeDatabase, loadConfig } from '../config.ts';
+import { type BackupFile, backUpBeside } from '../memory/backup.ts';
+import { createIdSource } from '../memory/ids.ts';
+import { StartError } from './failure.ts';
+import type { CommandContext } from './main.ts';
+import { workOnMemory } from './open-memory.ts';
+import { createProgress } from './running-server.ts';
+
+/**
+ * `memory-service backup <file>`: a copy of a SQLite database as it is at one moment, made by the
+ * server that has it open or without one. The file is there whole or not at all, and one that exists
+ * is replaced with `--force` alone.
+ */
+export async function backup(context: CommandContext): Promise<void> {
+  const loaded = await loadConfig(context);
+  const { name, filename } = describeDatabase(loaded);
+  if (name === 'mysql') {
+    throw new StartError(
+      'backup copies a SQLite file. For MySQL: mysqldump --single-transaction, for MariaDB: mariadb-dump --single-transaction.',
+    );
+  }
+  if (filename === null || !existsSync(filename)) {
+    throw new StartError(
+      `There is no database file to copy${filename === null ? '' : ` at ${filename}`}.`,
+    );
+  }
+  const target = resolve(context.cwd, context.argument ?? '');
+  const isForced = context.flags.has('force');
+  if (target === filename) throw new StartError(`${target} is the database itself.`);
+  if (!isForced && existsSync(target)) throw new StartError(takenBy(target));
+  await checkDirectory(dirname(target));
+
+  process.umask(0o077);
+  const progress = createProgress('bytes');
+  const made = await workOnMemory<BackupFile>(loaded, {
+    there: (server) => server.runJob('backup', { progress }),
+    here: ({ storage }) => backUpBeside(storage, createIdSource(Date.now), progress),
+  });
+  await moveToItsPlace(join(dirname(filename), made.file), target, isForced);
+  process.stdout.write(`The database was copied to ${target}: ${made.bytes} bytes.\n`);
+}
+
+/** From here on a name is all that changes: the target is never there in part. */
+async function moveToItsPlace(made: string, target: string, isForced: boolean): Promise<void> {
+  try {
+    await place(made, target, isForced);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    // On another file system: brought beside the target first.
+    const partial = `${target}.partial-${process.pid}`;
+    try {
+      await copyFile(made, partial);
+      const file = await open(partial, 'r+');
+      await file.sync();
+      await file.close();
+      await place(partial, target, isForced);
+    } finally {
+      await rm(partial, { force: true });
+    }
+  } finally {
+    await rm(made, { force: true });
+  }
+  const directory = await open(dirname(target), 'r');
+  await directory.sync();
+  await directory.close();
+}
+
+async function place(made: string, target: string, isForced: boolean): Promise<void> {
+  if (isForced) return await rename(made, target);
+  try {
+    // Unlike a rename it replaces nothing that came meanwhile.
+    await link(made, target);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === 'EEXIST' ? new StartError(takenBy(target), { cause: error }) : error;
+  }
+}
+
+async function checkDirectory(directory: string): Promise<void> {
+  const found = await stat(directory).catch(() => null);
+  if (found?.isDirectory() !== true) throw new StartError(`There is no directory ${directory}.`);
+}
+
+function takenBy(target: string): string {
+  return `${target} exists: choose another file, or replace it with --force.`;
+}

@@ -1,0 +1,59 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { describeDatabase, loadConfig, openConfig } from '../config.ts';
+import type { MigrationPlan } from '../contracts/storage.ts';
+import { StartError } from './failure.ts';
+import type { CommandContext } from './main.ts';
+import { withStorage, workOnMemory } from './open-memory.ts';
+import { findServer } from './owner.ts';
+
+/**
+ * `memory-service migrate`: brings the database to the schema of this version, as a start does, and
+ * lists the steps; with `--dry-run` it runs none of them. A server that has the database open has
+ * migrated it already.
+ */
+export async function migrate(context: CommandContext): Promise<void> {
+  const loaded = await loadConfig(context);
+  const database = describeDatabase(loaded);
+  if (context.flags.has('dry-run')) {
+    if ((await findServer(database)) === null) {
+      const { storage } = (await openConfig(loaded)).service;
+      if (storage.planMigration === undefined) {
+        throw new StartError(
+          `A ${storage.name} storage does not tell its steps before it runs them.`,
+        );
+      }
+      return print(toLines(await storage.planMigration(), 'Would bring'));
+    }
+  }
+  process.umask(0o077);
+  if (database.filename !== null) {
+    await mkdir(dirname(database.filename), { recursive: true, mode: 0o700 });
+  }
+  const lines = await workOnMemory<string[]>(loaded, {
+    async there(server, address) {
+      const { storage } = await server.ask<{ storage: { schemaVersion: number } }>('GET', 'status');
+      return [
+        `The server at ${address} has the database open, with schema ${storage.schemaVersion}: nothing is to do.`,
+      ];
+    },
+    async here(config) {
+      const plan = (await config.storage.planMigration?.()) ?? null;
+      return await withStorage(loaded, config, async (storage) => {
+        const { schemaVersion } = await storage.describe();
+        if (plan !== null) return toLines(plan, 'Brought');
+        return [`The database has schema ${schemaVersion}.`];
+      });
+    },
+  });
+  print(lines);
+}
+
+function toLines({ from, to, steps }: MigrationPlan, done: string): string[] {
+  if (steps.length === 0) return [`The database has schema ${to}: nothing is to do.`];
+  return [...steps, `${done} the database from schema ${from} to ${to}: ${steps.length} steps.`];
+}
+
+function print(lines: readonly string[]): void {
+  process.stdout.write(`${lines.join('\n')}\n`);
+}

@@ -1,0 +1,45 @@
+import { type Database, describeDatabase, type LoadedConfig, openConfig } from '../config.ts';
+import type { MemoryServiceConfig } from '../contracts/config.ts';
+import { createLog } from './log.ts';
+import { claimDatabase, findServer } from './owner.ts';
+import { type RunningServer, talkToServer } from './running-server.ts';
+
+/** Who does the work of a command. */
+export interface Workers<T> {
+  /** A server has the database open. */
+  there(server: RunningServer, address: string): Promise<T>;
+  /** Nobody has; `config` holds a storage that is not opened yet. */
+  here(config: MemoryServiceConfig, database: Database): Promise<T>;
+}
+
+/**
+ * Has the server work that has the database open; without one this process does, under the claim
+ * that keeps a server out meanwhile. A database that is no file has no server to be asked.
+ */
+export async function workOnMemory<T>(loaded: LoadedConfig, workers: Workers<T>): Promise<T> {
+  const database = describeDatabase(loaded);
+  const address = await findServer(database);
+  if (address !== null) {
+    return await workers.there(await talkToServer(address, loaded, database), address);
+  }
+  const claim = await claimDatabase(database);
+  try {
+    return await workers.here((await openConfig(loaded)).service, database);
+  } finally {
+    await claim.release();
+  }
+}
+
+/** Opens the storage of a configuration for some work, and closes it. */
+export async function withStorage<T>(
+  loaded: LoadedConfig,
+  { storage }: MemoryServiceConfig,
+  work: (storage: MemoryServiceConfig['storage']) => Promise<T>,
+): Promise<T> {
+  await storage.init({ log: createLog(loaded.values.logLevel), now: Date.now });
+  try {
+    return await work(storage);
+  } finally {
+    await storage.close();
+  }
+}

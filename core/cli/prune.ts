@@ -1,0 +1,44 @@
+import { loadConfig } from '../config.ts';
+import { createIdSource } from '../memory/ids.ts';
+import { createRetention, type RetentionCounts } from '../memory/retention.ts';
+import { StartError } from './failure.ts';
+import { createLog } from './log.ts';
+import type { CommandContext } from './main.ts';
+import { withStorage, workOnMemory } from './open-memory.ts';
+
+/**
+ * `memory-service prune`: removes what is past its retention, as the configuration says and a server
+ * does once an hour; with `--dry-run` it is counted alone.
+ */
+export async function prune(context: CommandContext): Promise<void> {
+  const loaded = await loadConfig(context);
+  const dryRun = context.flags.has('dry-run');
+  const counts = await workOnMemory<RetentionCounts | null>(loaded, {
+    async there(server) {
+      const round = await server.runJob<{ counts: RetentionCounts | null }>('retention', {
+        body: { dryRun },
+      });
+      return round.counts;
+    },
+    here: (config) =>
+      withStorage(loaded, config, async (storage) => {
+        const { eventsDays = 0, accessLogDays = 0, revisionsDays = 0 } = config.retention ?? {};
+        const retention = createRetention({
+          storage,
+          settings: { eventsDays, accessLogDays, revisionsDays },
+          now: Date.now,
+          ids: createIdSource(Date.now),
+          log: createLog(loaded.values.logLevel),
+        });
+        return await retention.run({ dryRun });
+      }),
+  });
+  if (counts === null) {
+    throw new StartError('Another process is at it: nothing was left to do here.');
+  }
+  const { events, access, idempotency, revisions, bytes } = counts;
+  process.stdout.write(
+    `${dryRun ? 'Would remove' : 'Removed'} ${revisions} revisions (${bytes} bytes),` +
+      ` ${events} events, ${access} access rows, ${idempotency} idempotency keys.\n`,
+  );
+}

@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database, LoadedConfig } from '../config.ts';
+import type { JobState } from '../memory/job.ts';
+import { StartError } from './failure.ts';
+import { findKeptSecret, placeOfSecrets } from './secrets.ts';
+
+const POLL_MS = 500;
+const STEP_MS = 1_000;
+
+/** Says how far something is: so many of so many, or of `null`, which nobody knows. */
+export type Progress = (done: number, total: number | null) => void;
+
+/** The admin API of the server that has the database open. */
+export interface RunningServer {
+  /** Throws a `StartError` for any answer that is not 2xx. */
+  ask<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T>;
+  /** Begins a job, and waits for its end. Throws a `StartError` when it fails. */
+  runJob<T>(path: string, options: { body?: object; progress?: Progress }): Promise<T>;
+}
+
+/** Talks to a server with the secret of the configuration, or the one kept beside the database. */
+export async function talkToServer(
+  address: string,
+  loaded: LoadedConfig,
+  database: Database,
+): Promise<RunningServer> {
+  const secret =
+    loaded.values.adminSecret ??
+    (await findKeptSecret('adminSecret', placeOfSecrets(database.filename, loaded.cwd)));
+
+  async function ask<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T> {
+    const answer = await fetch(`${address}/v1/admin/${path}`, {
+      method,
+      headers: {
+        'x-admin-secret': secret,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (answer.ok) return (await answer.json()) as T;
+    throw new StartError(
+      `The server at ${address} answered ${answer.status} to ${method} /v1/admin/${path}: ${explain(answer.status)}`,
+    );
+  }
+
+  return {
+    ask,
+    async runJob<T>(path: string, { body, progress }: { body?: object; progress?: Progress }) {
+      let job: JobState<T> | null = await ask<JobState<T>>('POST', path, body);
+      while (job?.state === 'running') {
+        await sleep(POLL_MS);
+        job = await ask<JobState<T> | null>('GET', path);
+        if (job !== null) progress?.(job.done, job.total);
+      }
+      if (job?.state === 'completed') return job.result as T;
+      // Another process may answer by now: it knows of no job.
+      const reason = job?.error === null || job === null ? '' : ` (${job.error})`;
+      throw new StartError(`The server at ${address} could not finish${reason}: its log says why.`);
+    },
+  };
+}
+
+function explain(status: number): string {
+  return status === 401
+    ? 'is SERVICE_ADMIN_SECRET the one that it was started with?'
+    : 'its log says why, or it is of another version.';
+}
+
+/** Says on standard error how far it is, at most once a second. */
+export function createProgress(unit: string): Progress {
+  let last = performance.now();
+  return (done, total) => {
+    if (performance.now() - last < STEP_MS) return;
+    last = performance.now();
+    process.stderr.write(`  ${done}${total === null ? '' : ` of ${total}`} ${unit}\n`);
+  };
+}

@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import { describeDatabase, loadConfig } from '../config.ts';
+import { type Verification, verifyMemory } from '../memory/verify.ts';
+import { EXIT_FAILED, StartError } from './failure.ts';
+import type { CommandContext } from './main.ts';
+import { withStorage, workOnMemory } from './open-memory.ts';
+import { createProgress } from './running-server.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * `memory-service verify`: looks whether all that was acknowledged is there, in the server that has
+ * the database open or without one, and changes nothing. Exit code 1 when something is wrong.
+ */
+export async function verify(context: CommandContext): Promise<void> {
+  const loaded = await loadConfig(context);
+  const { filename } = describeDatabase(loaded);
+  // To verify nothing, and to make a database of it, would look like success.
+  if (filename !== null && !existsSync(filename)) {
+    throw new StartError(`There is no database at ${filename}.`);
+  }
+  const progress = createProgress('files');
+  const verification = await workOnMemory<Verification>(loaded, {
+    there: (server) => server.runJob('verify', { progress }),
+    here: (config) =>
+      withStorage(loaded, config, (storage) => {
+        const days = config.retention?.accessLogDays ?? 0;
+        const accessLogSince = days > 0 ? Date.now() - days * DAY_MS : null;
+        return verifyMemory(storage, { progress, accessLogSince });
+      }),
+  });
+  const lines = context.flags.has('json')
+    ? [JSON.stringify(verification, null, 2)]
+    : toLines(verification);
+  process.stdout.write(`${lines.join('\n')}\n`);
+  if (verification.found > 0) process.exitCode = EXIT_FAILED;
+}
+
+function toLines({ findings, found, files, revisions, scopes }: Verification): string[] {
+  const lines = findings.map(({ invariant, path, message }) =>
+    path === null ? `${invariant}: ${message}` : `${invariant}: ${path} ${message}`,
+  );
+  if (found > findings.length) lines.push(`and ${found - findings.length} more`);
+  const looked = `${files} files of ${scopes} scopes, ${revisions} revisions`;
+  lines.push(found === 0 ? `Nothing is wrong: ${looked}.` : `${found} findings: ${looked}.`);
+  return lines;
+}

@@ -1,0 +1,75 @@
+import Type from 'typebox';
+import type { RouteDefinition } from '../../contracts/route.ts';
+import type { Core } from '../../core.ts';
+import { MemoryError } from '../../errors.ts';
+import { backUpBeside } from '../../memory/backup.ts';
+import type { AdminCaller } from '../../memory/files.ts';
+import { createIdSource } from '../../memory/ids.ts';
+import { createJob } from '../../memory/job.ts';
+import { toCaller } from '../caller.ts';
+import { jobSchema } from './job.ts';
+import { countSchema, nullable, strict } from './shapes.ts';
+
+const backupSchema = jobSchema(
+  Type.Object(
+    {
+      file: Type.String({ description: 'Name of the copy, in the directory of the database.' }),
+      bytes: countSchema,
+    },
+    strict,
+  ),
+);
+
+/** A copy of the database, made while it is served: what `memory-service backup` asks a server for. */
+export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): RouteDefinition[] {
+  const { storage } = core;
+  const ids = createIdSource(core.now);
+
+  async function audit({ address, traceId }: AdminCaller): Promise<void> {
+    const row = { id: ids.next(), at: ids.lastMs, target: 'all', details: {}, address, traceId };
+    const changes = { audit: [{ ...row, action: 'backup.create' }] };
+    const request = { scopes: [], files: [] };
+    await storage.mutate(request, () => ({ result: undefined, writes: 0, changes }));
+  }
+
+  const job = createJob({
+    name: 'backup',
+    log: core.log,
+    async work(caller: AdminCaller, progress) {
+      await audit(caller);
+      return await backUpBeside(storage, ids, progress);
+    },
+  });
+  return [
+    {
+      method: 'POST',
+      path: '/v1/admin/backup',
+      auth: 'admin',
+      tag: 'Status',
+      summary: 'Copy the database beside itself',
+      description:
+        'Begins, and answers: a copy of a SQLite file, as it is at one moment, is made in the background, in the same directory and under a name of its own. The copy before it is removed. memory-service backup moves it to its place.',
+      resultSchema: backupSchema,
+      status: 202,
+      errorCodes: ['INVALID_REQUEST'],
+      handle(request) {
+        if (storage.backUp === undefined) {
+          const message = `A ${storage.name} database is backed up by its own tools.`;
+          throw new MemoryError('INVALID_REQUEST', message);
+        }
+        return job.start(toCaller(request));
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/admin/backup',
+      auth: 'admin',
+      tag: 'Status',
+      summary: 'Read how far the copy is',
+      description: 'Bytes that are written. The last one of the process that answers, or null.',
+      resultSchema: nullable(backupSchema),
+      errorCodes: [],
+      handle: () => job.state(),
+    },
+  ];
+}
