@@ -4,7 +4,9 @@ import type { Embedder } from '../../../core/contracts/embedder.ts';
 import type { MemoryServiceConfig } from '../../../core/contracts/config.ts';
 import type { Core } from '../../../core/core.ts';
 import { openai } from '../../../plugins/embedder-openai/index.ts';
+import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { freshDatabase } from '../../support/mariadb.ts';
 import {
   type ProviderServer,
   type ProviderServerOptions,
@@ -72,8 +74,14 @@ async function untilFailed(core: Core): Promise<void> {
 
 const textsSent = (): string[] => server.received.flatMap(({ body }) => body.input as string[]);
 
-async function openFile(filename: string, config: Partial<MemoryServiceConfig>): Promise<Core> {
-  return await openCore({ storage: sqlite({ filename }), ...config });
+/** Opens services one after the other, or beside each other, on one database. */
+async function makeDatabase(): Promise<(config: Partial<MemoryServiceConfig>) => Promise<Core>> {
+  if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') {
+    const url = await freshDatabase();
+    return (config) => openCore({ storage: mysql({ url }), ...config });
+  }
+  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  return (config) => openCore({ storage: sqlite({ filename }), ...config });
 }
 
 beforeEach(() => start());
@@ -232,14 +240,14 @@ describe('an embedder that is down', () => {
   });
 
   it('keeps its texts in the queue, which drains once it is back', async () => {
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
-    const core = await openFile(filename, { embedder: embedder() });
+    const open = await makeDatabase();
+    const core = await open({ embedder: embedder() });
     server.always(({ socket }) => socket.destroy());
     await write(core, 'ann', 'a.md', 'She drinks tea.\n');
     await untilFailed(core);
     await core.close();
     server.always(null);
-    const next = await openFile(filename, { embedder: embedder() });
+    const next = await open({ embedder: embedder() });
     // What was tried waits for a second.
     while ((await next.embeddings?.progress())?.textsWaiting !== 0) await embed(next);
     expect((await find(next, 'ann', 'beverage')).mode).toBe('hybrid');
@@ -304,13 +312,13 @@ describe('an embedder that is down', () => {
 
 describe('another model', () => {
   it('has its own vectors made in the background, and none of another is compared', async () => {
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
-    const first = await openFile(filename, { embedder: embedder('one') });
+    const open = await makeDatabase();
+    const first = await open({ embedder: embedder('one') });
     await write(first, 'ann', 'a.md', 'She drinks tea.\n');
     await embed(first);
     await first.close();
 
-    const second = await openFile(filename, { embedder: embedder('two', 6) });
+    const second = await open({ embedder: embedder('two', 6) });
     const before = await find(second, 'ann', 'beverage drink');
     expect(before).toMatchObject({ mode: 'text', degraded: expect.stringMatching(/no|No/) });
     await embed(second);
@@ -319,15 +327,15 @@ describe('another model', () => {
     await second.close();
 
     // And back again: the vectors of the first are still there.
-    const third = await openFile(filename, { embedder: embedder('one') });
+    const third = await open({ embedder: embedder('one') });
     await embed(third);
     expect((await find(third, 'ann', 'puppy tea')).mode).toBe('hybrid');
     expect(textsSent().filter((text) => text === 'She drinks tea.')).toHaveLength(2);
   });
 
   it('and the first one embeds what was written before there was any', async () => {
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
-    const plain = await openFile(filename, {});
+    const open = await makeDatabase();
+    const plain = await open({});
     await write(plain, 'ann', 'a.md', 'She drinks tea.\n');
     await plain.indexer.drain();
     expect(await find(plain, 'ann', 'tea', { mode: 'hybrid' })).toMatchObject({
@@ -335,7 +343,7 @@ describe('another model', () => {
       degraded: 'No embedder is configured.',
     });
     await plain.close();
-    const core = await openFile(filename, { embedder: embedder() });
+    const core = await open({ embedder: embedder() });
     await embed(core);
     expect((await find(core, 'ann', 'beverage')).results[0]?.path).toBe('user/a.md');
   });
@@ -353,11 +361,8 @@ describe('another model', () => {
 
 describe('several instances', () => {
   it('embed no text twice', async () => {
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
-    const [one, two] = [
-      await openFile(filename, { embedder: embedder() }),
-      await openFile(filename, { embedder: embedder() }),
-    ];
+    const open = await makeDatabase();
+    const [one, two] = [await open({ embedder: embedder() }), await open({ embedder: embedder() })];
     for (let n = 0; n < 150; n += 1) await write(one, 'ann', `${n}.md`, `Note ${n} on tea.\n`);
     await one.indexer.drain();
     await Promise.all([one.embeddings?.drain(), two.embeddings?.drain()]);
