@@ -40,11 +40,9 @@ export function toDiffRows(
   const rows: DiffRow[] = [];
   let nextOld = 1;
   for (const hunk of patch.hunks) {
-    const first = hunk.oldLines === 0 ? hunk.oldStart + 1 : hunk.oldStart;
+    const first = hunk.oldStart;
     if (first > nextOld) rows.push({ kind: 'gap', lines: first - nextOld });
-    rows.push(
-      ...toHunkRows(hunk.lines, first, hunk.newLines === 0 ? hunk.newStart + 1 : hunk.newStart),
-    );
+    rows.push(...toHunkRows(hunk.lines, first, hunk.newStart));
     nextOld = first + hunk.oldLines;
   }
   const rest = countLines(oldText) - nextOld + 1;

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { call } from '../support/service.ts';
+import { expectNoProblems, openConsole } from './support/console.ts';
+
+describe('the activity', () => {
+  it('tells a tool call as a story, and its address opens the trace again', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const { core } = service;
+    await call(core, 'alice', 'memory_write', { path: 'user/tea.md', content: 'She likes tea.\n' });
+    await call(core, 'alice', 'memory_find', { query: 'tea' });
+    await call(core, 'alice', 'memory_read', { path: 'user/coffee.md' }).catch(() => undefined);
+    await visit('/activity');
+    await page.getByText('Searched and got 1 file').waitFor();
+    await page.getByText('Tried to read users/alice/coffee.md, which does not exist').waitFor();
+    await page.getByText('Searched and got 1 file').click();
+    const panel = page.getByRole('dialog', { name: 'Tool call' });
+    await panel.getByRole('list', { name: 'Phases' }).getByText('search.bm25').waitFor();
+    expect(page.url()).toContain('call=');
+    await page.reload();
+    await panel.getByText('search.bm25').waitFor();
+    await panel.getByRole('link', { name: 'users/alice/tea.md' }).click();
+    await page.getByText('She likes tea.').waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('is exported as it is filtered, with cells that no spreadsheet runs', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const actor = '=HYPERLINK("http://evil.example")';
+    await call(service.core, 'alice', 'memory_list', {}, { actor });
+    await call(service.core, 'bob', 'memory_list', {});
+    await visit('/activity?userId=alice');
+    await page.getByRole('button', { name: 'Export' }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: 'CSV, 1 rows' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('access-logs.csv');
+    const stream = await download.createReadStream();
+    let text = '';
+    for await (const chunk of stream) text += String(chunk);
+    expect(text).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
+    expect(text.split('\r\n')).toHaveLength(3);
+    expectNoProblems(opened);
+  });
+});

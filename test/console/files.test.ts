@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { asAdmin, type LiveServer } from '../core/http/serve.ts';
+import { call } from '../support/service.ts';
+import { expectNoProblems, openConsole } from './support/console.ts';
+
+const PATH = 'users/alice/profile.md';
+const put = (service: LiveServer, content: string, path = PATH) =>
+  service.request('PUT', `/v1/admin/files/${path}`, { body: { content }, headers: asAdmin });
+const contentOf = async (service: LiveServer) =>
+  (await service.request('GET', `/v1/admin/files/${PATH}`, { headers: asAdmin })).json.file.content;
+
+describe('a memory file', () => {
+  it('is edited with its reason, saved with Ctrl+S, and not left unsaved by accident', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    await put(service, '# Alice\n');
+    await visit(`/files?path=${PATH}`);
+    await page.getByText('# Alice').waitFor();
+    await page.keyboard.press('e');
+    const editor = page.getByRole('textbox', { name: `Content of ${PATH}` });
+    await editor.waitFor();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('- tea');
+
+    await page.getByRole('link', { name: 'Activity' }).click();
+    const leave = page.getByRole('dialog', { name: 'Leave without saving?' });
+    await leave.getByRole('button', { name: 'Cancel' }).click();
+    await leave.waitFor({ state: 'hidden' });
+    expect(await editor.innerText()).toContain('- tea');
+
+    await page.getByPlaceholder(/^Reason/).fill('She told support.');
+    await editor.click();
+    await page.keyboard.press('Control+s');
+    await page.getByText('Saved as version 2').first().waitFor();
+    expect(await contentOf(service)).toBe('# Alice\n- tea');
+    const { items } = (await service.request('GET', '/v1/admin/revisions', { headers: asAdmin }))
+      .json;
+    expect(items[0]).toMatchObject({ actor: 'admin', reason: 'She told support.' });
+    expectNoProblems(opened);
+  });
+
+  it('takes back what was typed, step by step', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    await put(service, 'one\n');
+    await visit(`/files?path=${PATH}`);
+    await page.getByRole('button', { name: 'Edit (e)' }).click();
+    const editor = page.getByRole('textbox', { name: `Content of ${PATH}` });
+    await editor.click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('two');
+    await page.keyboard.press('Control+z');
+    await page
+      .getByRole('button', { name: 'Save (Ctrl S)' })
+      .and(page.locator(':disabled'))
+      .waitFor();
+    await page.keyboard.press('Control+y');
+    await page.getByText('not saved').waitFor();
+    expect(await editor.innerText()).toContain('two');
+    expectNoProblems(opened);
+  });
+
+  it('that someone else wrote meanwhile shows both changes, and takes a result of the two', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    await put(service, 'name: Alice\n\ncity: Porto\n');
+    await visit(`/files?path=${PATH}`);
+    await page.getByRole('button', { name: 'Edit (e)' }).click();
+    await page.getByRole('textbox', { name: `Content of ${PATH}` }).click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('tea: green');
+    await call(service.core, 'alice', 'memory_patch', {
+      path: 'user/profile.md',
+      edits: [{ oldText: 'Porto', newText: 'Lisbon' }],
+    });
+    await page.keyboard.press('Control+s');
+
+    const dialog = page.getByRole('dialog', { name: 'Someone else wrote this file meanwhile' });
+    await dialog.getByRole('button', { name: 'What they changed' }).waitFor();
+    await dialog.getByText('Lisbon').waitFor();
+    await dialog.getByRole('button', { name: 'What you changed' }).click();
+    await dialog.getByText('tea: green').waitFor();
+    await dialog.getByRole('button', { name: 'Put together the result' }).click();
+    const result = dialog.getByRole('textbox', { name: 'Result' });
+    await result.fill('name: Alice\n\ncity: Lisbon\ntea: green\n');
+    await dialog.getByRole('button', { name: 'Save the result' }).click();
+    await page.getByText('Saved as version 3').first().waitFor();
+    expect(await contentOf(service)).toBe('name: Alice\n\ncity: Lisbon\ntea: green\n');
+    expectNoProblems(opened);
+  });
+
+  it('shows an earlier version by its address, against the present one, and brings it back', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    for (const content of ['one\n', 'two\n', 'three\n']) await put(service, content);
+    await visit(`/files?path=${PATH}&version=1`);
+    const diff = page.getByRole('region', { name: 'Diff: Version 1 and Now' });
+    await diff.getByText('one').waitFor();
+    await diff.getByText('three').waitFor();
+    await page.getByRole('slider', { name: 'Version' }).press('ArrowRight');
+    await page.getByRole('region', { name: 'Diff: Version 2 and Now' }).waitFor();
+    expect(page.url()).toContain('version=2');
+    await page.getByRole('button', { name: 'Bring this version back' }).click();
+    await page.getByText('Version 2 is back, as version 4').first().waitFor();
+    expect(await contentOf(service)).toBe('two\n');
+    expectNoProblems(opened);
+  });
+});
+
+describe('the tree', () => {
+  it('draws what is seen of many files alone, and is walked by the keyboard', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    for (let file = 0; file < 230; file += 1) {
+      await call(service.core, 'alice', 'memory_write', {
+        path: `user/notes/${String(file).padStart(4, '0')}.md`,
+        content: 'x',
+      });
+    }
+    await visit('/files?folder=users/alice/notes/');
+    const tree = page.getByRole('tree');
+    await tree.getByText('0000.md').waitFor();
+    expect(await tree.getByRole('treeitem').count()).toBeLessThan(80);
+    await tree.focus();
+    await page.keyboard.press('End');
+    await tree.getByText('Load more…').waitFor();
+    await page.keyboard.press('Enter');
+    await tree.getByText('Load more…').waitFor({ state: 'hidden' });
+    await page.keyboard.press('End');
+    await tree.getByText('0229.md').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'users/alice/notes/0229.md' }).waitFor();
+    expectNoProblems(opened);
+  });
+});

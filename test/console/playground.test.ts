@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { SNIPPETS } from '../../console/src/snippets.ts';
+import { API_KEY, serveCore } from '../core/http/serve.ts';
+import { call, temporaryDirectory } from '../support/service.ts';
+import { expectNoProblems, openConsole } from './support/console.ts';
+
+describe('the Playground', () => {
+  it('runs a tool from the form of its schema, as a user, and shows the answer and its trace', async () => {
+    const opened = await openConsole({ path: '/playground?tool=memory_patch' });
+    const { page, service } = opened;
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: '- tea\n' });
+    await page.getByLabel('User').fill('alice');
+    await page.getByLabel('path', { exact: true }).fill('user/a.md');
+    await page.getByRole('button', { name: 'Add to edits' }).click();
+    await page.getByLabel('oldText').fill('tea');
+    await page.getByLabel('newText').fill('coffee');
+    await page.getByRole('button', { name: 'Run (Ctrl Enter)' }).click();
+    const answer = page.getByRole('region', { name: 'the answer' });
+    await answer.getByText('"replacements": 1').waitFor();
+    const { items } = await service.core.revisions.list({ limit: 1 });
+    expect(items[0]).toMatchObject({ actor: 'playground', path: 'users/alice/a.md', version: 2 });
+    await page.getByRole('link', { name: 'What it did' }).click();
+    await page.getByRole('dialog', { name: 'Tool call' }).getByText('Wrote 1 file').waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('shows a tool’s error as JSON, and says what is not configured and how to configure it', async () => {
+    const opened = await openConsole({ path: '/playground?tool=memory_remember&user=alice' });
+    const { page } = opened;
+    await page.getByText('this tool needs a model, and none is configured').waitFor();
+    await page.getByLabel('text', { exact: true }).fill('She likes tea.');
+    await page.keyboard.press('Control+Enter');
+    await page
+      .getByRole('region', { name: 'the answer' })
+      .getByText('"code": "MODEL_NOT_CONFIGURED"')
+      .waitFor();
+    await page.getByRole('button', { name: 'Keys and wiring' }).click();
+    await page.getByText(/Set SERVICE_MODEL_PROVIDER/).waitFor();
+
+    for (const [key, verdict] of [
+      ['not-a-key', 'This key is not one of the service’s.'],
+      [API_KEY, 'This key is accepted by the tools API.'],
+    ] as const) {
+      await page.getByLabel('API key', { exact: true }).fill(key);
+      await page.getByRole('button', { name: 'Check', exact: true }).click();
+      await page.getByText(verdict).waitFor();
+    }
+    expect(await page.content()).not.toContain(API_KEY);
+    expectNoProblems(opened);
+  });
+});
+
+describe('a snippet', () => {
+  const program: Record<string, (file: string) => [string, ...string[]]> = {
+    curl: (file) => ['sh', file],
+    typescript: (file) => [process.execPath, file],
+    python: (file) => ['python3', file],
+  };
+
+  it.each(Object.keys(program))(
+    'in %s runs as it is pasted, with the key from the environment',
+    async (id) => {
+      const service = await serveCore();
+      const directory = await temporaryDirectory();
+      const snippet = SNIPPETS.find((one) => one.id === id);
+      const args = { path: 'user/ü b.md', content: 'It’s "tea" $HOME `x` \\ €\n\tend 😀\n' };
+      const code = snippet?.code({
+        baseUrl: `http://127.0.0.1:${service.port}`,
+        tool: 'memory_write',
+        userId: 'alice',
+        arguments: args,
+      });
+      expect(code).not.toContain(API_KEY);
+      const file = join(directory, id === 'typescript' ? 'snippet.mjs' : 'snippet');
+      await writeFile(file, code ?? '');
+      const [command, ...rest] = program[id]?.(file) ?? ['false'];
+      const output = await run(command, rest);
+      expect(JSON.parse(output)).toMatchObject(
+        id === 'curl' ? { result: { path: args.path } } : { path: args.path, version: 1 },
+      );
+      const read = await call<{ content: string }>(service.core, 'alice', 'memory_read', {
+        path: args.path,
+      });
+      expect(read.result.content).toBe(args.content);
+    },
+  );
+
+  it('for MCP is a configuration that names the service, the user and the key’s variable', () => {
+    const code = SNIPPETS.find(({ id }) => id === 'mcp')?.code({
+      baseUrl: 'https://memory.example/base',
+      tool: 'memory_read',
+      userId: 'alice',
+      arguments: {},
+    });
+    expect(JSON.parse(code ?? '')).toEqual({
+      mcpServers: {
+        memory: {
+          type: 'http',
+          url: 'https://memory.example/base/v1/mcp',
+          headers: { Authorization: 'Bearer ${SERVICE_API_KEY}', 'x-user-id': 'alice' },
+        },
+      },
+    });
+  });
+});
+
+function run(command: string, args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], SERVICE_API_KEY: API_KEY },
+    });
+    let output = '';
+    let complaint = '';
+    child.stdout.on('data', (data) => (output += String(data)));
+    child.stderr.on('data', (data) => (complaint += String(data)));
+    child.on('error', reject);
+    child.on('close', (code) =>
+      code === 0 ? resolve(output) : reject(new Error(`${command}: ${String(code)} ${complaint}`)),
+    );
+  });
+}

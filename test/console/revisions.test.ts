@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { call } from '../support/service.ts';
+import { expectNoProblems, openConsole } from './support/console.ts';
+
+describe('revisions', () => {
+  it('are filtered by chips that the address holds', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'a' });
+    await call(service.core, 'bob', 'memory_write', { path: 'user/b.md', content: 'b' });
+    await visit('/revisions');
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'User' }).click();
+    await page.getByRole('textbox', { name: 'User' }).fill('bob');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Change the filter User: bob' }).waitFor();
+    await page.getByText('users/alice/').waitFor({ state: 'hidden' });
+    expect(page.url()).toContain('userId=bob');
+    await page.reload();
+    await page.getByRole('button', { name: /Open version 1 of users\/bob\/b\.md/ }).waitFor();
+    expect(await page.getByText('users/alice/').count()).toBe(0);
+    await page.getByRole('button', { name: 'Remove the filter User' }).click();
+    await page.getByText('users/alice/').first().waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('of any two versions are compared, the older one left', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    for (const content of ['red\n', 'green\n', 'blue\n']) {
+      await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content });
+    }
+    await visit('/revisions');
+    await page.getByLabel('Compare version 3 of users/alice/a.md').check();
+    await page.getByLabel('Compare version 1 of users/alice/a.md').check();
+    await page.getByRole('button', { name: 'Compare the two' }).click();
+    const diff = page.getByRole('region', { name: 'Diff: Version 1 and Version 3' });
+    await diff.getByText('red').waitFor();
+    await diff.getByText('blue').waitFor();
+    expect(await diff.getByText('green').count()).toBe(0);
+    expectNoProblems(opened);
+  });
+
+  it('are pruned after the filter and the exact count were shown, and nothing else is', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    for (let version = 1; version <= 6; version += 1) {
+      await call(service.core, 'alice', 'memory_write', {
+        path: 'user/a.md',
+        content: `${version}\n`,
+      });
+    }
+    await call(service.core, 'bob', 'memory_write', { path: 'user/b.md', content: 'b' });
+    await visit('/revisions');
+    await page.getByRole('button', { name: 'Prune…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Prune old revisions' });
+    await dialog.getByLabel('Older than, days').fill('');
+    await dialog.getByLabel('Keep the last, per file').fill('2');
+    await dialog.getByLabel('User (optional)').fill('alice');
+    await dialog.getByRole('button', { name: 'Count' }).click();
+    await dialog.getByText('4 revisions would be removed').waitFor();
+    await dialog.getByText('of alice').waitFor();
+    const before = await service.core.revisions.list({});
+    expect(before.items).toHaveLength(7);
+    await dialog.getByRole('button', { name: 'Remove 4 revisions' }).click();
+    await page.getByText('Pruned 4 revisions').first().waitFor();
+    expect((await service.core.revisions.list({})).items).toHaveLength(3);
+    expect((await service.core.accessLog.list({})).items).toHaveLength(7);
+    expectNoProblems(opened);
+  });
+});
