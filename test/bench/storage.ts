@@ -4,10 +4,12 @@ import { toSpread } from './support/statistics.ts';
 
 /** The drivers bare, and what a long history takes on the disk. */
 export const suite: Suite = {
-  about: 'bare reads and writes of each SQLite driver; what 1,000 small patches take on the disk',
+  about:
+    'bare reads and writes of each SQLite driver; SQLite and MariaDB; what 1,000 small patches take on the disk',
   async run(bench) {
     const set: NoteSet = bench.isQuick ? { users: 10, notes: 100 } : { users: 100, notes: 100 };
     await compareDrivers(bench, set);
+    await compareDatabases(bench, set);
     await weighPatches(bench, bench.isQuick ? 100 : 1_000);
   },
 };
@@ -42,6 +44,43 @@ async function compareDrivers(bench: Bench, set: NoteSet): Promise<void> {
     ratios: [
       { of: service.name, to: sqlite3.name },
       { of: better.name, to: sqlite3.name },
+    ],
+  });
+}
+
+/** The service in process, on each of the databases. */
+async function compareDatabases(bench: Bench, set: NoteSet): Promise<void> {
+  const module = 'contestants/service.ts';
+  const open = (name: string, options: { set: NoteSet; isOnMariadb?: boolean }) =>
+    bench.open(name, module, options);
+  const lite = await open('on SQLite', { set });
+  const maria = await open('on MariaDB', { set, isOnMariadb: true });
+  bench.report.note('MariaDB on the same machine, over TCP, with 10 connections and its defaults.');
+  for (const [title, operation] of [
+    ['Read', 'read'],
+    ['Write', 'write'],
+  ] as const) {
+    await bench.compare({
+      title: `${title}, ${CALLERS} callers, ${set.users} users`,
+      entrants: [
+        bench.called('service', lite, operation, CALLERS),
+        bench.called('service', maria, operation, CALLERS),
+      ],
+      ratios: [{ of: maria.name, to: lite.name }],
+    });
+  }
+  const notes = bench.isQuick ? 100 : 1_000;
+  const searched: NoteSet = { users: 10, notes };
+  const liteFull = await open('search on SQLite', { set: searched });
+  const mariaFull = await open('search on MariaDB', { set: searched, isOnMariadb: true });
+  await bench.compare({
+    title: `Search, ${notes} notes of the user, ${10 * notes} in all`,
+    entrants: [
+      bench.called('service', liteFull, 'search', 1),
+      bench.called('service', mariaFull, 'search', 1),
+    ],
+    figures: [
+      { of: mariaFull.name, figure: 'search-mysql', value: ({ latency }) => latency?.p50 ?? NaN },
     ],
   });
 }

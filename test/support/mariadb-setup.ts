@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import type { TestProject } from 'vitest/node';
-import { type Mariadb, createDatabase, startMariadb } from './mariadb.ts';
+import { type Mariadb, createDatabase, startMariadb } from './mariadb-server.ts';
 
 /** It is for tests: what a power loss would take is of no interest here, and an fsync costs. */
 const FLAGS = ['--innodb-flush-log-at-trx-commit=2', '--innodb-flush-method=nosync'];

@@ -4,17 +4,29 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createDatabase, startMariadb } from '../../support/mariadb-server.ts';
 import type { OpenContestant } from '../support/contestant.ts';
 import { listPlaces, type NoteSet, pickPlace, pickQuery, toNote } from '../support/notes.ts';
 import { ADMIN_SECRET, fetchFilesBehind, importService } from '../support/service.ts';
 
 const FILLERS = 64;
 
-/** Notes as memory files of their users, on a SQLite file with the defaults. */
-export const open: OpenContestant<{ set: NoteSet }> = async ({ set, directory }) => {
-  const { createMemoryService, sqlite } = await importService();
+/**
+ * Notes as memory files of their users, on a SQLite file with the defaults, or on a MariaDB of its
+ * own with its defaults: a commit is on the disk there too.
+ */
+export const open: OpenContestant<{ set: NoteSet; isOnMariadb?: boolean }> = async ({
+  set,
+  isOnMariadb,
+  directory,
+}) => {
+  const { createMemoryService, sqlite, mysql } = await importService();
+  const mariadb = isOnMariadb === true ? await startMariadb() : null;
   const service = createMemoryService({
-    storage: sqlite({ filename: path.join(directory, 'memory.db') }),
+    storage:
+      mariadb === null
+        ? sqlite({ filename: path.join(directory, 'memory.db') })
+        : mysql({ url: await createDatabase(mariadb.port) }),
     adminSecret: ADMIN_SECRET,
     limits: { maxFilesPerUser: 1_000_000 },
   });
@@ -57,7 +69,10 @@ export const open: OpenContestant<{ set: NoteSet }> = async ({ set, directory })
           execute('memory_find', pickPlace(set, n).userId, { query: pickQuery(n), limit: 10 }),
       }),
     },
-    close: () => service.close(),
+    async close() {
+      await service.close();
+      await mariadb?.remove();
+    },
   };
 };
 

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as Core from '../../../core/index.ts';
+import type * as Mysql from '../../../plugins/storage-mysql/index.ts';
 import type * as Sqlite from '../../../plugins/storage-sqlite/index.ts';
 import type { Bench, Opened, Request } from './bench.ts';
 import { listPlaces, type NoteSet, placeAt, toNote } from './notes.ts';
@@ -14,12 +15,14 @@ export const ADMIN_SECRET = 'the-secret-of-the-bench-that-guards-nothing';
 export async function importService(): Promise<{
   createMemoryService: typeof Core.createMemoryService;
   sqlite: typeof Sqlite.sqlite;
+  mysql: typeof Mysql.mysql;
 }> {
   const load = <Module>(file: string): Promise<Module> =>
     import(pathToFileURL(path.join(DIST, file)).href) as Promise<Module>;
   const { createMemoryService } = await load<typeof Core>('core/index.js');
   const { sqlite } = await load<typeof Sqlite>('plugins/storage-sqlite/index.js');
-  return { createMemoryService, sqlite };
+  const { mysql } = await load<typeof Mysql>('plugins/storage-mysql/index.js');
+  return { createMemoryService, sqlite, mysql };
 }
 
 /** Starts the service's own command on a SQLite file of `directory`, with its defaults. */

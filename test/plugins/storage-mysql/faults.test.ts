@@ -6,7 +6,8 @@ import { accessRow, decideWrite, makeId, makeTraceId, write } from '../../../cor
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import type { MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
 import { type Cut, type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
-import { connectAsRoot, freshDatabase } from '../../support/mariadb.ts';
+import { freshDatabase } from '../../support/mariadb.ts';
+import { connectAsRoot } from '../../support/mariadb-server.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 

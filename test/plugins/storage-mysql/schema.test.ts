@@ -6,12 +6,8 @@ import { SCHEMA_VERSION } from '../../../plugins/storage-knex/migrate.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { assertSupportedServer } from '../../../plugins/storage-mysql/server.ts';
 import { startFaultProxy } from '../../support/fault-proxy.ts';
-import {
-  connectAsRoot,
-  createDatabase,
-  freshDatabase,
-  sharedMariadb,
-} from '../../support/mariadb.ts';
+import { freshDatabase, sharedMariadb } from '../../support/mariadb.ts';
+import { connectAsRoot, createDatabase } from '../../support/mariadb-server.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 

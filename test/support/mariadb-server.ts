@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Connection, createConnection } from 'mysql2/promise';
+
+const START_MS = 60_000;
+
+/** What {@link startMariadb} starts with. */
+export interface MariadbOptions {
+  /** More flags of mariadbd. */
+  flags?: readonly string[];
+  /** The data of one that was stopped, or killed, before. */
+  directory?: string;
+  /** The port that it had. */
+  port?: number;
+}
+
+/** A MariaDB of the tests' own. */
+export interface Mariadb {
+  readonly port: number;
+  readonly directory: string;
+  /** Ends it in order, or at once; its data stay. */
+  end(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  /** Ends it, and removes its data. */
+  remove(): Promise<void>;
+}
+
+/** Starts a MariaDB with its own data on a free port of the loopback. Its user is root, without a password. */
+export async function startMariadb(options: MariadbOptions = {}): Promise<Mariadb> {
+  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'memory-mariadb-')));
+  const data = join(directory, 'data');
+  const env = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin` };
+  const asRoot = process.getuid?.() === 0 ? ['--user=root'] : [];
+  if (options.directory === undefined) {
+    const install = spawnSync(
+      'mariadb-install-db',
+      [
+        '--no-defaults',
+        ...asRoot,
+        '--auth-root-authentication-method=normal',
+        '--skip-test-db',
+        `--datadir=${data}`,
+      ],
+      { encoding: 'utf8', env },
+    );
+    if (install.status !== 0) {
+      throw new Error(`mariadb-install-db failed: ${install.error?.message ?? install.stderr}`);
+    }
+  }
+  const port = options.port ?? (await freePort());
+  const server = [
+    'mariadbd',
+    '--no-defaults',
+    ...asRoot,
+    `--datadir=${data}`,
+    `--socket=${join(directory, 'socket')}`,
+    `--pid-file=${join(directory, 'pid')}`,
+    `--log-error=${join(directory, 'log')}`,
+    `--port=${port}`,
+    '--bind-address=127.0.0.1',
+    '--innodb-buffer-pool-size=64M',
+    '--max-connections=400',
+    ...(options.flags ?? []),
+  ];
+  // Should the tests be killed, the server ends too.
+  const hasSetpriv = spawnSync('setpriv', ['--version'], { stdio: 'ignore' }).status === 0;
+  const command = hasSetpriv ? ['setpriv', '--pdeathsig', 'TERM', ...server] : server;
+  const child = spawn(command[0] as string, command.slice(1), { stdio: 'ignore', env });
+  const ended = once(child, 'exit');
+  await untilAnswering(child, port);
+  const end = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    await ended;
+  };
+  return {
+    port,
+    directory,
+    end,
+    async remove() {
+      await end('SIGKILL');
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A connection that may do everything. */
+export function connectAsRoot(port: number, database?: string): Promise<Connection> {
+  return createConnection({
+    host: '127.0.0.1',
+    port,
+    user: 'root',
+    multipleStatements: true,
+    ...(database === undefined ? {} : { database }),
+  });
+}
+
+/** Makes an empty database, and gives its URL. */
+export async function createDatabase(port: number, name = makeName()): Promise<string> {
+  const root = await connectAsRoot(port);
+  try {
+    await root.query('create database if not exists ??', [name]);
+  } finally {
+    await root.end();
+  }
+  return `mysql://root@127.0.0.1:${port}/${name}`;
+}
+
+function makeName(): string {
+  return `test_${randomBytes(6).toString('hex')}`;
+}
+
+/** A port of the loopback that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function untilAnswering(child: ChildProcess, port: number): Promise<void> {
+  const end = performance.now() + START_MS;
+  for (;;) {
+    try {
+      await (await connectAsRoot(port)).end();
+      return;
+    } catch (error) {
+      if (child.exitCode !== null) throw new Error('mariadbd ended.', { cause: error });
+      if (performance.now() > end) throw error;
+    }
+    await sleep(20);
+  }
+}
