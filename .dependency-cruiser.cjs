@@ -90,6 +90,7 @@ module.exports = {
           '^core/contracts/',
           '^core/errors\\.ts$',
           '^core/memory/paths\\.ts$',
+          '^core/memory/(dream-exclusion|links)\\.ts$',
           '^core/config/base-url\\.ts$',
           '^plugins/$1/',
           '^plugins/storage-knex/',

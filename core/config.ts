@@ -171,8 +171,9 @@ export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
     plugins.push(await produce('plugin', given, lookup(`plugins[${index}]`)));
   }
   // A configuration may bring its own, with options.
-  if (hasOwnPlugin('mcp') && !plugins.some(({ name }) => name === 'mcp')) {
-    plugins.push(await produce('plugin', 'mcp', lookup('plugins')));
+  for (const own of ['mcp', 'dreaming']) {
+    if (!hasOwnPlugin(own) || plugins.some(({ name }) => name === own)) continue;
+    plugins.push(await produce('plugin', own, lookup('plugins')));
   }
   const exporters: TraceExporter[] = [];
   for (const [index, given] of listOf(parts.exporters, 'exporters', file).entries()) {

@@ -145,7 +145,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           },
           scheduler: {
             configured: settings.dream.enabled,
-            hint: hintUnless(settings.dream.enabled, 'Dreaming comes with a later version.'),
+            hint: hintUnless(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
           },
           toolsApi: {
             configured: settings.apiKeys.length > 0,

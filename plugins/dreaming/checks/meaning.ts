@@ -1,0 +1,29 @@
+import type { Candidate } from '../plan.ts';
+import { hasNegation } from '../text/words.ts';
+import { sharesWords } from './survival.ts';
+
+/** What is merged or reworded still says the same: about the same, and denied where it was. */
+export function checkMeaning({ operation, removed, added, replacement }: Candidate): string | null {
+  const { kind, add } = operation;
+  if (kind === 'move' || kind === 'index') return null;
+  const text = add === null ? replacement : added.join('\n');
+  if (kind === 'supersede') {
+    const isDenied = add !== null && hasNegation(text);
+    return isDenied &&
+      !removed.some(hasNegation) &&
+      !hasNegation(replacementWithout(replacement, text))
+      ? 'it denies what no source denies'
+      : null;
+  }
+  for (const line of removed) {
+    if (hasNegation(line) !== hasNegation(text))
+      return 'what is denied would be said, or the reverse';
+    if (!sharesWords(line, replacement))
+      return 'a line that goes has little to do with what replaces it';
+  }
+  return null;
+}
+
+function replacementWithout(replacement: string, text: string): string {
+  return replacement.replace(text, '');
+}

@@ -1,0 +1,31 @@
+import type { Candidate } from '../plan.ts';
+import { parseHeading } from '../text/markdown.ts';
+
+/** Front matter, pinned lines, code and headings stay, and nothing that is added looks like one. */
+export function checkStructure({ operation, snapshot, added }: Candidate): string | null {
+  for (const { path, line } of operation.remove) {
+    const file = snapshot.files.get(path);
+    if (file?.isProtected[line - 1] === true) return `line ${line} of ${path} is protected`;
+    if (typeof file?.headings[line - 1] === 'string') return `line ${line} of ${path} is a heading`;
+  }
+  for (const line of added) {
+    if (line === '') return 'an empty line is added';
+    if (parseHeading(line) !== null) return 'a heading is added as a line';
+    if (/^(?:---|\.\.\.|```|~~~|===)/.test(line) || line.includes('<!--') || line.includes('-->')) {
+      return 'a mark of the structure is added as a line';
+    }
+  }
+  return findPinnedSection(operation, snapshot);
+}
+
+/** Lines go to the end of a section: not where pinned lines would be torn apart. */
+function findPinnedSection(
+  { add }: Candidate['operation'],
+  snapshot: Candidate['snapshot'],
+): string | null {
+  if (add === null || add.heading === null) return null;
+  const file = snapshot.files.get(add.path);
+  const wanted = add.heading.toLowerCase();
+  const at = file?.headings.findIndex((heading) => heading?.toLowerCase() === wanted) ?? -1;
+  return at !== -1 && file?.isProtected[at] === true ? 'that section is pinned' : null;
+}

@@ -1,0 +1,33 @@
+import type { Candidate } from '../plan.ts';
+import { missingSpecifics, specificsOf } from '../text/specifics.ts';
+import { contentStems } from '../text/words.ts';
+
+/** Share of a line's words that must stand in what replaces it. */
+const LEAST_SHARE = 0.5;
+
+/**
+ * Whether a line lives on in another text: all of its specifics do, and at least half of the words
+ * that carry its meaning. A line without either lives on nowhere.
+ */
+export function survives(line: string, replacement: string): boolean {
+  const stems = contentStems(line);
+  if (stems.length === 0 && specificsOf(line).size === 0) return false;
+  return missingSpecifics(line, replacement).length === 0 && sharesWords(line, replacement);
+}
+
+/** Whether at least half of a line's words stand in another text. */
+export function sharesWords(line: string, other: string): boolean {
+  const stems = contentStems(line);
+  const there = new Set(contentStems(other));
+  return stems.filter((stem) => there.has(stem)).length >= LEAST_SHARE * stems.length;
+}
+
+/** The lines of each file that an operation takes away and that survive nowhere. */
+export function countLost({ operation, removed, replacement }: Candidate): Map<string, number> {
+  const lost = new Map<string, number>();
+  operation.remove.forEach(({ path }, index) => {
+    if (survives(removed[index] ?? '', replacement)) return;
+    lost.set(path, (lost.get(path) ?? 0) + 1);
+  });
+  return lost;
+}

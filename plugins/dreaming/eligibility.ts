@@ -1,0 +1,59 @@
+import type { DreamUser } from '../../core/contracts/dreams.ts';
+import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
+import type { DreamSettings } from './settings.ts';
+
+/** Why a user is not dreamed at the next tick. */
+export const SKIP_REASONS = [
+  'disabled',
+  'paused',
+  'no_change',
+  'excluded_only',
+  'grace',
+  'backoff',
+  'budget',
+  'in_flight',
+  'model_not_configured',
+] as const;
+
+export type SkipReason = (typeof SKIP_REASONS)[number];
+
+/** What beside the user decides. */
+export interface Circumstances {
+  settings: DreamSettings;
+  now: number;
+  hasModel: boolean;
+  /** The model fails for everyone: nobody is dreamed for a while. */
+  isModelResting: boolean;
+}
+
+/** Whether a user is dreamed at the next tick: `null`, or the first reason against it. */
+export function judgeUser(user: DreamUser, circumstances: Circumstances): SkipReason | null {
+  const { settings, now, hasModel, isModelResting } = circumstances;
+  const { record } = user;
+  if (!settings.dream_enabled) return 'disabled';
+  if (record?.paused === true) return 'paused';
+  if (!hasChanged(user)) return hasOtherWrites(user) ? 'excluded_only' : 'no_change';
+  const quietSince = user.lastQualifyingAt ?? 0;
+  if (now - quietSince < settings.dream_grace_period_minutes * 60_000) return 'grace';
+  if (isModelResting || (record?.retryAt ?? 0) > now) return 'backoff';
+  if (tokensLeft(record, settings, now) < MIN_RUN_TOKENS) return 'budget';
+  if (isInFlight(user)) return 'in_flight';
+  return hasModel ? null : 'model_not_configured';
+}
+
+/** Whether a user has qualifying writes that no run has seen. */
+export function hasChanged({ lastQualifyingAt, record }: DreamUser): boolean {
+  if (lastQualifyingAt === null) return false;
+  return record === null || record.watermark === null || lastQualifyingAt > record.watermark;
+}
+
+/** Writes since the last run that were not dreaming's own: of logs, as none of them qualified. */
+function hasOtherWrites({ lastWriteAt, record }: DreamUser): boolean {
+  if (lastWriteAt === null) return false;
+  return lastWriteAt > Math.max(record?.watermark ?? -1, record?.ownWriteAt ?? -1);
+}
+
+function isInFlight({ record }: DreamUser): boolean {
+  const status = record?.status ?? null;
+  return status === 'queued' || status === 'running' || status === 'awaiting_review';
+}

@@ -1,0 +1,84 @@
+import type { Plugin } from '../../core/contracts/plugin.ts';
+import { createBreaker } from './breaker.ts';
+import { configRoutes } from './routes/config.ts';
+import { runsRoutes } from './routes/runs.ts';
+import { usersRoutes } from './routes/users.ts';
+import { createRuns, type Runs } from './runs.ts';
+import { createScheduler, type Scheduler, type TickReport } from './scheduler.ts';
+import { createSettings } from './settings.ts';
+
+export { PROMPT_VERSION } from './prompt.ts';
+export type { TickReport } from './scheduler.ts';
+
+/** What is set once, in the configuration; the rest is set while the service runs. */
+export interface DreamingOptions {
+  /** Tokens of memory that one run shows to the model, 1,000 to 500,000; default 24,000. */
+  maxSnapshotTokens?: number;
+}
+
+/** Dreaming, as the service it belongs to starts it. */
+export interface DreamingPlugin extends Plugin {
+  /** One look for users, now, whether or not the scheduler was started; throws before the setup. */
+  tick(): Promise<TickReport>;
+  /** Resolves when no run of this process is under way. */
+  settle(): Promise<void>;
+}
+
+const SNAPSHOT_TOKENS = 24_000;
+
+/**
+ * Background consolidation of users' memory, bounded and checked in code. Its scheduler starts with
+ * the service where `dream.enabled` (`SERVICE_DREAM_ENABLED`) is set; its routes answer anyway. A
+ * storage that keeps nothing of dreaming has none.
+ *
+ * @example
+ * createMemoryService({ storage, model, adminSecret, plugins: [dreaming()], dream: { enabled: true } });
+ */
+export function dreaming(options: DreamingOptions = {}): DreamingPlugin {
+  let parts: { scheduler: Scheduler; runs: Runs } | null = null;
+  const running = () => {
+    if (parts === null) throw new Error('Dreaming is not set up yet.');
+    return parts;
+  };
+  return {
+    name: 'dreaming',
+    apiVersion: 1,
+    options,
+    optionsSchema: {
+      type: 'object',
+      properties: { maxSnapshotTokens: { type: 'integer', minimum: 1_000, maximum: 500_000 } },
+      additionalProperties: false,
+    },
+    setup(host) {
+      const { dreams } = host;
+      if (dreams === null) {
+        host.log.warn({}, 'the storage keeps nothing of dreaming: there is none');
+        return;
+      }
+      const settings = createSettings(host);
+      const breaker = createBreaker(() => host.now());
+      const maxSnapshotTokens = options.maxSnapshotTokens ?? SNAPSHOT_TOKENS;
+      const runs = createRuns({ host, dreams, breaker, maxSnapshotTokens });
+      const scheduler = createScheduler({ host, dreams, settings, runs, breaker });
+      parts = { scheduler, runs };
+      const isModelResting = () => breaker.isResting();
+      const isStarted = () => scheduler.isStarted();
+      for (const route of [
+        ...configRoutes({ settings, isStarted }),
+        ...usersRoutes({ host, dreams, settings, runs, isModelResting }),
+        ...runsRoutes({ host, dreams, runs }),
+      ]) {
+        host.addRoute(route);
+      }
+      host.onStart(async () => {
+        await runs.recover();
+        if (dreams.isEnabled) scheduler.start();
+      });
+      host.onClose(async () => {
+        await Promise.all([scheduler.stop(), runs.stop()]);
+      });
+    },
+    tick: () => running().scheduler.tick(),
+    settle: () => running().runs.settle(),
+  };
+}

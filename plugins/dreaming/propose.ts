@@ -1,0 +1,118 @@
+import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
+import type { Host } from '../../core/contracts/plugin.ts';
+import type { ScopeKey } from '../../core/contracts/records.ts';
+import { MemoryError } from '../../core/errors.ts';
+import { CHECKS } from './checks/list.ts';
+import { parseReply, type Operation } from './operations.ts';
+import { planOperations, type Plan } from './plan.ts';
+import { REPLY_SCHEMA, SYSTEM_PROMPT, toPrompt } from './prompt.ts';
+import type { SnapshotFile } from './snapshot-file.ts';
+import { takeSnapshot, type TakenSnapshot } from './snapshot.ts';
+import { estimateTokens, INSTRUCTION_TOKENS, REPLY_TOKENS } from './tokens.ts';
+
+/** What a model proposed, and what is left of it after the checks. */
+export interface Proposal {
+  snapshot: TakenSnapshot;
+  plan: Plan;
+  malformed: number;
+  /** `false` where there was nothing to look at. */
+  wasAsked: boolean;
+}
+
+/** What a proposal works with. */
+export interface ProposeDependencies {
+  host: Host;
+  maxSnapshotTokens: number;
+  /** Counts tokens of the day before they are spent: a crash leaves them counted. */
+  reserve(tokens: number): Promise<void>;
+  settle(reserved: number, used: { input: number; output: number }): Promise<void>;
+}
+
+/**
+ * Reads a user's memory, asks the model once, and checks what it says. Nothing is written.
+ *
+ * @throws MemoryError `MODEL_FAILED`, also for a reply that is not of the form that it must be.
+ */
+export async function propose(
+  deps: ProposeDependencies,
+  run: {
+    scope: ScopeKey;
+    userId: string;
+    runId: string;
+    record: DreamUserRecord;
+    isAsked: boolean;
+    tokensLeft: number;
+    maxFiles: number;
+    signal: AbortSignal;
+    checkStop: () => void;
+  },
+): Promise<Proposal> {
+  const { host } = deps;
+  const room = run.tokensLeft - REPLY_TOKENS - INSTRUCTION_TOKENS;
+  const snapshot = await takeSnapshot(host, run.scope, {
+    record: run.record,
+    maxTokens: Math.max(0, Math.min(deps.maxSnapshotTokens, room)),
+    isAsked: run.isAsked,
+  });
+  const nothing: Plan = { applied: [], dropped: [], files: [] };
+  if (snapshot.shown.length === 0 || host.model === null) {
+    return { snapshot, plan: nothing, malformed: 0, wasAsked: false };
+  }
+  const { userId, runId } = run;
+  await host.logReads(
+    snapshot.shown.map(({ path, fileNo, revisionId }) => ({
+      userId,
+      path: path.slice('user/'.length),
+      fileNo,
+      revisionId,
+    })),
+    { actor: 'dream-agent', runId },
+  );
+  run.checkStop();
+  const prompt = toPrompt(snapshot.shown, { changed: snapshot.changed, now: host.now() });
+  const reserved = estimateTokens(SYSTEM_PROMPT + prompt) + REPLY_TOKENS;
+  await deps.reserve(reserved);
+  const reply = await host.model.generate({
+    system: SYSTEM_PROMPT,
+    prompt,
+    schema: REPLY_SCHEMA,
+    maxTokens: REPLY_TOKENS,
+    signal: run.signal,
+  });
+  await deps.settle(reserved, { input: reply.inputTokens, output: reply.outputTokens });
+  run.checkStop();
+  const parsed = parseReply(reply.text);
+  if (parsed === null) {
+    throw new MemoryError('MODEL_FAILED', 'The model’s reply is not of the form that it must be.', {
+      details: { reason: 'malformed' },
+    });
+  }
+  const { operations, malformed } = parsed;
+  const dated = await dateLines(host, run.scope, snapshot, operations);
+  const plan = planOperations({ files: dated, paths: snapshot.paths }, operations, {
+    checks: CHECKS,
+    limits: { maxFiles: run.maxFiles },
+  });
+  return { snapshot, plan, malformed, wasAsked: true };
+}
+
+/** Looks up when the lines came, for the files in which something is to be superseded. */
+async function dateLines(
+  host: Pick<Host, 'history'>,
+  scope: ScopeKey,
+  snapshot: TakenSnapshot,
+  operations: readonly Operation[],
+): Promise<Map<string, SnapshotFile>> {
+  const files = new Map(snapshot.files);
+  const named = operations
+    .filter(({ kind }) => kind === 'supersede')
+    .flatMap(({ remove, sources }) => [...remove, ...sources].map(({ path }) => path));
+  for (const path of new Set(named)) {
+    const file = files.get(path);
+    if (file === undefined) continue;
+    const { version, times } = await host.history.lineTimes(scope, path.slice('user/'.length));
+    // Of another version they would be those of other lines: then nothing is known to be newer.
+    if (version === file.version) files.set(path, { ...file, times });
+  }
+  return files;
+}

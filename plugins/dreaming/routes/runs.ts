@@ -1,0 +1,179 @@
+import Type, { type Static } from 'typebox';
+import type { DreamRunRecord } from '../../../core/contracts/dreams.ts';
+import type { Host, PluginDreams } from '../../../core/contracts/plugin.ts';
+import type { RouteDefinition } from '../../../core/contracts/route.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import { parseUserId, toScope } from '../../../core/memory/paths.ts';
+import { parsePage, toCursor } from '../page.ts';
+import { revertRun } from '../revert.ts';
+import type { Runs } from '../runs.ts';
+import { toPhysical, toRunDetail, toRunView, toVirtual } from '../views.ts';
+import {
+  listOf,
+  pageQuery,
+  revertSchema,
+  runDetailSchema,
+  runSchema,
+  stateSchema,
+  strict,
+} from './shapes.ts';
+
+const listQuery = Type.Object(
+  {
+    userId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+    state: Type.Optional(stateSchema),
+    ...pageQuery,
+  },
+  strict,
+);
+
+const pathsBody = Type.Object(
+  {
+    paths: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 1200 }), {
+        minItems: 1,
+        maxItems: 100,
+        description: 'Files of the proposal; default all that are not decided on.',
+      }),
+    ),
+  },
+  strict,
+);
+
+const emptyBody = Type.Object({}, strict);
+
+/** The history of runs, and what people decide about them. */
+export function runsRoutes(deps: {
+  host: Host;
+  dreams: PluginDreams;
+  runs: Runs;
+}): RouteDefinition[] {
+  const { host, dreams, runs } = deps;
+
+  const list: RouteDefinition<Static<typeof listQuery>> = {
+    method: 'GET',
+    path: '/v1/admin/dream/runs',
+    auth: 'admin',
+    tag: 'Dreams',
+    summary: 'List dream runs',
+    description: 'Newest first, without their proposals.',
+    querySchema: listQuery,
+    resultSchema: listOf(runSchema),
+    errorCodes: ['INVALID_CURSOR', 'INVALID_USER_ID'],
+    async handle({ query }) {
+      const { userId, state } = query;
+      const tag = `dream-runs ${userId ?? ''} ${state ?? ''}`;
+      const page = parsePage(query, { tag, defaultOrder: 'desc' });
+      const scope = userId === undefined ? null : toScope(parseUserId(userId));
+      await runs.recover();
+      const { items, next } = await dreams.listRuns({ scope, state: state ?? null }, page);
+      return { items: items.map(toRunView), nextCursor: toCursor(next, tag, page.order) };
+    },
+  };
+
+  const get: RouteDefinition = {
+    method: 'GET',
+    path: '/v1/admin/dream/runs/:id',
+    auth: 'admin',
+    tag: 'Dreams',
+    summary: 'Read a dream run',
+    description: 'What was proposed, what was dropped and why, the diffs, and what was written.',
+    resultSchema: runDetailSchema,
+    errorCodes: ['RUN_NOT_FOUND'],
+    async handle({ params }) {
+      await runs.recover();
+      return await toRunDetail(host, await findRun(dreams, params['id'] ?? ''));
+    },
+  };
+
+  const decide = (
+    verb: 'apply' | 'reject',
+    summary: string,
+    description: string,
+  ): RouteDefinition<unknown, Static<typeof pathsBody>> => ({
+    method: 'POST',
+    path: `/v1/admin/dream/runs/:id/${verb}`,
+    auth: 'admin',
+    tag: 'Dreams',
+    summary,
+    description,
+    bodySchema: pathsBody,
+    resultSchema: runDetailSchema,
+    errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
+    async handle({ params, body, address, traceId }) {
+      await runs.recover();
+      const { id, scope } = await findRun(dreams, params['id'] ?? '');
+      const userId = scope.slice(2);
+      const paths = body.paths?.map((path) => toVirtual(path, userId)) ?? null;
+      return await toRunDetail(host, await runs[verb](id, paths, { address, traceId }));
+    },
+  });
+
+  const cancel: RouteDefinition = {
+    method: 'POST',
+    path: '/v1/admin/dream/runs/:id/cancel',
+    auth: 'admin',
+    tag: 'Dreams',
+    summary: 'Cancel a dream run',
+    description:
+      'Queued, running or awaiting review. What it has written stays, and can be undone.',
+    bodySchema: emptyBody,
+    resultSchema: runDetailSchema,
+    errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE'],
+    async handle({ params, address, traceId }) {
+      await runs.recover();
+      const { id } = await findRun(dreams, params['id'] ?? '');
+      return await toRunDetail(host, await runs.cancel(id, { address, traceId }));
+    },
+  };
+
+  const revert: RouteDefinition = {
+    method: 'POST',
+    path: '/v1/admin/dream/runs/:id/revert',
+    auth: 'admin',
+    tag: 'Dreams',
+    summary: 'Undo a dream run',
+    description:
+      'Puts back what its files held before it, where nobody has changed them since; says what it left and why.',
+    bodySchema: emptyBody,
+    resultSchema: revertSchema,
+    errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
+    async handle({ params, address, traceId }) {
+      await runs.recover();
+      const found = await findRun(dreams, params['id'] ?? '');
+      const userId = found.scope.slice(2);
+      const { run, reverted, left } = await revertRun(deps, found, { address, traceId });
+      return {
+        ...(await toRunDetail(host, run)),
+        reverted: reverted.map(({ path, ...more }) => ({
+          path: toPhysical(path, userId),
+          ...more,
+        })),
+        left: left.map(({ path, why }) => ({ path: toPhysical(path, userId), why })),
+      };
+    },
+  };
+
+  return [
+    list,
+    get,
+    decide(
+      'apply',
+      'Apply a proposal',
+      'Writes what a run in review proposes, or some files of it.',
+    ),
+    decide(
+      'reject',
+      'Reject a proposal',
+      'Drops what a run in review proposes, or some files of it.',
+    ),
+    cancel,
+    revert,
+  ] as RouteDefinition[];
+}
+
+async function findRun(dreams: PluginDreams, id: string): Promise<DreamRunRecord> {
+  const run = await dreams.run(id);
+  if (run !== null) return run;
+  throw new MemoryError('RUN_NOT_FOUND', undefined, { details: { id: id.slice(0, 64) } });
+}

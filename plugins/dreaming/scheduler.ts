@@ -1,0 +1,187 @@
+import type { Host, PluginDreams } from '../../core/contracts/plugin.ts';
+import type { ScopeKey } from '../../core/contracts/records.ts';
+import { toMemoryError } from '../../core/errors.ts';
+import type { Breaker } from './breaker.ts';
+import { judgeUser, type SkipReason } from './eligibility.ts';
+import { keepLease } from './lease.ts';
+import type { Runs } from './runs.ts';
+import type { DreamSettings, SettingsReader } from './settings.ts';
+
+/** How often the clock is looked at: an interval that was shortened holds soon. */
+const LOOK_MS = 15_000;
+/** No instance ticks at the same moment as the others that were started with it. */
+const JITTER = 0.1;
+const FIRST_MS = 60_000;
+const TICK_LEASE = 'dream-tick';
+const PAGE = 200;
+
+/** What a tick came to. */
+export interface TickReport {
+  /** Why nothing was looked at, if so. */
+  skipped: 'disabled' | 'another_instance' | 'model_not_configured' | null;
+  /** Users with changes. */
+  changed: number;
+  /** Runs that were begun. */
+  runs: number;
+  /** Users with changes that were not dreamed, by reason. */
+  reasons: Partial<Record<SkipReason, number>>;
+}
+
+/** Looks for users to dream of, again and again. */
+export interface Scheduler {
+  start(): void;
+  /** One look, now; resolves when all its runs have ended. One at a time. */
+  tick(): Promise<TickReport>;
+  isStarted(): boolean;
+  stop(): Promise<void>;
+}
+
+/** Makes a scheduler; nothing runs before `start`. */
+export function createScheduler(deps: {
+  host: Host;
+  dreams: PluginDreams;
+  settings: SettingsReader;
+  runs: Runs;
+  breaker: Breaker;
+}): Scheduler {
+  const { host, dreams, runs, breaker } = deps;
+  let timer: NodeJS.Timeout | null = null;
+  let isStarted = false;
+  let isStopping = false;
+  let ticking: Promise<TickReport> | null = null;
+  let dueAt = 0;
+
+  async function look(): Promise<void> {
+    if (host.now() < dueAt) return;
+    const { dream_interval_minutes: minutes } = await deps.settings.read();
+    dueAt = host.now() + minutes * 60_000 * (1 - JITTER + 2 * JITTER * Math.random());
+    nextInterval = minutes;
+    await tick();
+  }
+
+  let nextInterval = 0;
+
+  /** A shorter interval is due earlier than what was agreed on at the last tick. */
+  async function adjust(): Promise<void> {
+    const { dream_interval_minutes: minutes } = await deps.settings.read();
+    if (minutes >= nextInterval) return;
+    dueAt = Math.min(dueAt, host.now() + minutes * 60_000);
+    nextInterval = minutes;
+  }
+
+  function schedule(delay: number): void {
+    if (isStopping) return;
+    timer = setTimeout(() => {
+      adjust()
+        .then(look)
+        .catch((error: unknown) => {
+          host.log.warn({ code: toMemoryError(error).code }, 'a dream tick failed');
+        })
+        .finally(() => schedule(LOOK_MS));
+    }, delay);
+    timer.unref();
+  }
+
+  function tick(): Promise<TickReport> {
+    ticking ??= runTick().finally(() => {
+      ticking = null;
+    });
+    return ticking;
+  }
+
+  async function runTick(): Promise<TickReport> {
+    const report: TickReport = { skipped: null, changed: 0, runs: 0, reasons: {} };
+    const settings = await deps.settings.read();
+    await runs.recover();
+    if (!settings.dream_enabled) {
+      host.log.info({}, 'dreaming is switched off: nothing is dreamed');
+      return { ...report, skipped: 'disabled' };
+    }
+    if (host.model === null) {
+      host.log.info({}, 'no model is configured: nothing is dreamed');
+      return { ...report, skipped: 'model_not_configured' };
+    }
+    // Of several instances one goes through the users: so many at once are so many in all.
+    const kept = await keepLease(host, TICK_LEASE);
+    if (kept === null) return { ...report, skipped: 'another_instance' };
+    try {
+      await dreamAll(settings, report, kept.signal);
+    } finally {
+      await kept.release();
+    }
+    if (report.runs === 0) {
+      const { changed, reasons } = report;
+      host.log.info({ changed, reasons }, 'no user is to be dreamed: the tick is skipped');
+    } else {
+      host.log.info({ ...report }, 'a dream tick ended');
+    }
+    return report;
+  }
+
+  async function dreamAll(
+    settings: DreamSettings,
+    report: TickReport,
+    lost: AbortSignal,
+  ): Promise<void> {
+    const running = new Set<Promise<void>>();
+    let after: ScopeKey | null = null;
+    do {
+      const users: Awaited<ReturnType<PluginDreams['changedUsers']>> = await dreams.changedUsers({
+        after,
+        limit: PAGE,
+      });
+      for (const user of users) {
+        if (isStopping || lost.aborted) break;
+        report.changed += 1;
+        // Asked for each one: the model may have begun to fail meanwhile.
+        const reason = judgeUser(user, {
+          settings,
+          now: host.now(),
+          hasModel: true,
+          isModelResting: breaker.isResting(),
+        });
+        if (reason !== null) {
+          report.reasons[reason] = (report.reasons[reason] ?? 0) + 1;
+          continue;
+        }
+        const work: Promise<void> = dreamOne(user.scope.slice(2), settings, report).finally(() =>
+          running.delete(work),
+        );
+        running.add(work);
+        if (running.size >= settings.dream_concurrency) await Promise.race(running);
+      }
+      after = users.length < PAGE ? null : (users.at(-1)?.scope ?? null);
+    } while (after !== null && !isStopping && !lost.aborted);
+    await Promise.all(running);
+  }
+
+  async function dreamOne(
+    userId: string,
+    settings: DreamSettings,
+    report: TickReport,
+  ): Promise<void> {
+    try {
+      const run = await runs.schedule(userId, settings);
+      if (run === null) report.reasons.in_flight = (report.reasons.in_flight ?? 0) + 1;
+      else report.runs += 1;
+    } catch (error) {
+      host.log.warn({ code: toMemoryError(error).code }, 'a dream run could not begin');
+    }
+  }
+
+  return {
+    start() {
+      if (isStarted) return;
+      isStarted = true;
+      dueAt = host.now();
+      schedule(FIRST_MS * (0.5 + Math.random() / 2));
+    },
+    tick,
+    isStarted: () => isStarted,
+    async stop() {
+      isStopping = true;
+      if (timer !== null) clearTimeout(timer);
+      await ticking?.catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,122 @@
+import type { AuditCaller, Host } from '../../core/contracts/plugin.ts';
+import type { JsonSchema } from '../../core/contracts/tool.ts';
+
+/** What an operator can change while the service runs. Names are those of `svc_config`. */
+export interface DreamSettings {
+  dream_enabled: boolean;
+  dream_interval_minutes: number;
+  dream_grace_period_minutes: number;
+  dream_max_writes: number;
+  dream_concurrency: number;
+  dream_mode: 'auto' | 'review';
+  dream_max_tokens_per_user_day: number;
+  dream_run_timeout_seconds: number;
+}
+
+/** Defaults and bounds; the bounds are those of the admin API. */
+export const DEFAULT_DREAM_SETTINGS: DreamSettings = {
+  dream_enabled: true,
+  dream_interval_minutes: 60,
+  dream_grace_period_minutes: 30,
+  dream_max_writes: 10,
+  dream_concurrency: 3,
+  dream_mode: 'auto',
+  dream_max_tokens_per_user_day: 200_000,
+  dream_run_timeout_seconds: 600,
+};
+
+const integer = (minimum: number, maximum: number, description: string) =>
+  ({ type: 'integer', minimum, maximum, description }) as const;
+
+/** One schema a setting, for the routes and for the rows of the database. */
+export const SETTING_SCHEMAS = {
+  dream_enabled: { type: 'boolean', description: 'The switch while the service runs.' },
+  dream_interval_minutes: integer(1, 10_080, 'How often users are looked for.'),
+  dream_grace_period_minutes: integer(0, 10_080, 'Quiet time after the last qualifying write.'),
+  dream_max_writes: integer(1, 100, 'Writes of one run, the entry of the log included.'),
+  dream_concurrency: integer(1, 32, 'Users that are dreamed at once.'),
+  dream_mode: {
+    type: 'string',
+    enum: ['auto', 'review'],
+    description: 'auto writes; review waits for a person.',
+  },
+  dream_max_tokens_per_user_day: integer(
+    0,
+    100_000_000,
+    'Tokens of the model for one user on one day in UTC; 0 is no limit.',
+  ),
+  dream_run_timeout_seconds: integer(30, 3_600, 'How long one run may take.'),
+} as const satisfies Record<keyof DreamSettings, JsonSchema>;
+
+const KEYS = Object.keys(SETTING_SCHEMAS) as (keyof DreamSettings)[];
+const PREFIX = 'dream_';
+
+/** The settings as they are in the database. */
+export interface SettingsReader {
+  /** What holds now. A value that someone has spoilt by hand is warned of, and the last good one holds. */
+  read(): Promise<DreamSettings>;
+  /** Writes some of them, all or none, and says what holds then. They are valid already. */
+  write(changes: Partial<DreamSettings>, caller: AuditCaller): Promise<DreamSettings>;
+}
+
+/** Reads settings by one host, and remembers the last good value of each. */
+export function createSettings(host: Pick<Host, 'config' | 'log'>): SettingsReader {
+  let lastGood: DreamSettings = { ...DEFAULT_DREAM_SETTINGS };
+  /** Keys that had a row: one that has none that can be read any more is spoilt. */
+  const known = new Set<keyof DreamSettings>();
+  const warned = new Map<string, string>();
+
+  function warn(key: string, value: unknown): void {
+    const text = JSON.stringify(value) ?? 'unreadable';
+    if (warned.get(key) === text) return;
+    warned.set(key, text);
+    host.log.warn(
+      { key, holds: lastGood[key as keyof DreamSettings] },
+      'a setting of dreaming is not valid: its last good value holds',
+    );
+  }
+
+  async function read(): Promise<DreamSettings> {
+    const entries = await host.config.entries(PREFIX);
+    const settings: Record<string, unknown> = { ...lastGood };
+    for (const key of KEYS) {
+      const value = entries[key];
+      if (value === undefined) {
+        if (known.has(key)) warn(key, undefined);
+      } else if (isValid(key, value)) {
+        known.add(key);
+        warned.delete(key);
+        settings[key] = value;
+      } else {
+        warn(key, value);
+      }
+    }
+    lastGood = settings as unknown as DreamSettings;
+    return { ...lastGood };
+  }
+
+  return {
+    read,
+    async write(changes, caller) {
+      await host.config.set({ ...changes }, caller);
+      return await read();
+    },
+  };
+}
+
+function isValid(key: keyof DreamSettings, value: unknown): boolean {
+  const schema: { type: string; minimum?: number; maximum?: number; enum?: readonly string[] } =
+    SETTING_SCHEMAS[key];
+  switch (schema.type) {
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'integer':
+      return (
+        Number.isSafeInteger(value) &&
+        (value as number) >= (schema.minimum ?? 0) &&
+        (value as number) <= (schema.maximum ?? 0)
+      );
+    default:
+      return schema.enum?.includes(value as string) === true;
+  }
+}
