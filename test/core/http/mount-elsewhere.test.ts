@@ -1,6 +1,7 @@
 import http, { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { json } from 'node:stream/consumers';
 import { bodyParser } from '@koa/bodyparser';
 import Koa from 'koa';
 import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js';
@@ -128,6 +129,20 @@ describe('in a server that is no Koa app', () => {
       expect((await request('POST', '/memory/v1/mcp', input)).status).toBe(status);
     }
     expect((await request('GET', '/hello')).json).toEqual({ hello: 'app' });
+  });
+
+  it('takes the body that any other server has read, as `body` of Node’s request', async () => {
+    const service = await openService();
+    const memory = service.callback();
+    const { request } = await serve((req, res) => {
+      // As Fastify's handlers get it: read and parsed, and kept elsewhere.
+      void json(req).then((body) => memory(Object.assign(req, { body }), res));
+    });
+    const execute = '/v1/tools/memory_write/execute';
+    const written = await request('POST', execute, { headers: asAgent, body: write });
+    expect([written.status, written.json.result?.version]).toEqual([200, 1]);
+    const bad = await request('POST', execute, { headers: asAgent, body: { ...write, extra: 1 } });
+    expect(bad.json.error.details.issues).toEqual([{ path: '/extra', message: 'is not known' }]);
   });
 
   it('reads the body itself where the app’s parser knows another type alone', async () => {

@@ -254,6 +254,14 @@ describe('tools over streamable HTTP', () => {
   });
 });
 
+it('is in the OpenAPI description, with the key that it needs', async () => {
+  const { request } = await serveMcp();
+  const { json } = await request('GET', '/v1/openapi.json');
+  const { post } = json.paths['/v1/mcp'];
+  expect(post.security).toEqual([{ apiKey: [] }, { apiKeyHeader: [] }]);
+  expect(post.responses['400'].description).toContain('INVALID_USER_ID');
+});
+
 describe('who calls', () => {
   it('refuses a request without a key, without a user or with a bad one', async () => {
     const { request, url } = await serveMcp();
