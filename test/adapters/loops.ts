@@ -15,6 +15,8 @@ export interface AgentLoop {
   name: string;
   /** How the framework itself answers the call of a tool that it was not given. */
   unknownTool: RegExp;
+  /** The model is held to strict schemas: it writes null for what it leaves out. */
+  isStrict?: boolean;
   run(input: AgentInput): Promise<string>;
 }
 
@@ -76,6 +78,7 @@ const vercel = (
 
 const openAi = (name: string, isStrict: boolean, isStreamed: boolean): AgentLoop => ({
   name,
+  isStrict,
   unknownTool: /Invalid tool_call: "memory_nothing"/,
   async run({ runner, options, url }) {
     const { default: OpenAI } = await import('openai');
@@ -94,6 +97,7 @@ const openAi = (name: string, isStrict: boolean, isStreamed: boolean): AgentLoop
 
 const openAiResponses = (name: string, isStrict: boolean, isStreamed: boolean): AgentLoop => ({
   name,
+  isStrict,
   unknownTool: OURS,
   async run({ runner, options, url }) {
     const { default: OpenAI } = await import('openai');
@@ -117,6 +121,7 @@ const openAiResponses = (name: string, isStrict: boolean, isStreamed: boolean): 
 
 const openAiAgents = (name: string, isStrict: boolean): AgentLoop => ({
   name,
+  isStrict,
   unknownTool: /memory_nothing/,
   async run({ runner, options, url }) {
     const { Agent, OpenAIResponsesModel, Runner } = await import('@openai/agents');
