@@ -5,6 +5,7 @@ import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
 import { IDEMPOTENCY_MS } from './files.ts';
 import type { IdSource } from './ids.ts';
+import { expireRollups } from './observability/rollup-retention.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PERIOD_MS = 60 * 60 * 1000;
@@ -85,6 +86,14 @@ export function createRetention(deps: RetentionDependencies): Retention {
         counts[what] = dryRun
           ? await storage.log.countOlder(what, before)
           : await expire(what, before);
+      }
+      if (storage.observations !== undefined && !dryRun) {
+        await expireRollups(storage.observations, {
+          eventsDays: settings.eventsDays,
+          now: deps.now(),
+          batchRows: BATCH_ROWS,
+          signal: stopping.signal,
+        });
       }
       if (settings.revisionsDays > 0) {
         const { pruned, bytes } = await pruneRevisions(settings.revisionsDays, dryRun);

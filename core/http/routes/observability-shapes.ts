@@ -23,7 +23,7 @@ export const countedFields = {
   ...rangeFields,
   countedFrom: Type.Union([timeSchema, Type.Null()], {
     description:
-      'Accesses before this time were not counted: one answer looks at 20,000 rows. null: all were.',
+      'Accesses before this time were not counted: one answer looks at 10,000 rows. null: all were.',
   }),
 };
 

@@ -67,6 +67,26 @@ describe('a retention round', () => {
     expect((await call(core, 'alice', 'memory_write', args, key)).replayed).toBe(true);
   });
 
+  it('removes roll-ups by minute with their events, and keeps those by hour and day', async () => {
+    const { core, retention, clock } = await aged({ eventsDays: 3 });
+    const grains = ['minute', 'hour', 'day'] as const;
+    const count = (grain: (typeof grains)[number]) =>
+      core.storage.observations?.rollups({ grain, scope: null, since: 0, until: clock.now() });
+    const days = async () => (await Promise.all(grains.map(count))).map((rows) => rows?.length);
+    // Each day has a write and a read: a roll-up of each tool.
+    expect(await days()).toEqual([14, 14, 14]);
+    await retention.run({ dryRun: true });
+    expect(await days()).toEqual([14, 14, 14]);
+    await retention.run();
+    expect(await days()).toEqual([6, 14, 14]);
+    // So days are still told of that have no events left.
+    const { calls } = await core.observability.summary({ since: '2026-01-01T00:00:00Z' });
+    expect(calls).toBe(14);
+    clock.advance(398 * DAY_MS);
+    await retention.run();
+    expect(await days()).toEqual([0, 4, 4]);
+  });
+
   it('removes events and access rows from before their days, and nothing later', async () => {
     const { core, calls, retention } = await aged({ eventsDays: 3, accessLogDays: 2 });
     await retention.run();
