@@ -21,7 +21,7 @@ export type DiffRow =
 /** Lines around a change that are shown. */
 const CONTEXT = 3;
 /** Beyond so many edits the two are simply different; the search for the least diff would take long. */
-const MAX_EDITS = 4_000;
+const MAX_EDITS = 2_000;
 const MAX_WORD_DIFF = 2_000;
 
 /** Two texts side by side; `null` is a file that did not exist. */

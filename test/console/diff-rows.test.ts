@@ -52,10 +52,10 @@ describe('a diff side by side', () => {
 
   it('of two large texts that share nothing is there all the same', () => {
     const text = (word: string) =>
-      Array.from({ length: 6_000 }, (_, at) => `${word} ${at}\n`).join('');
+      Array.from({ length: 3_000 }, (_, at) => `${word} ${at}\n`).join('');
     expect(countChanges(toDiffRows(text('a'), text('b')))).toEqual({
-      added: 6_000,
-      removed: 6_000,
+      added: 3_000,
+      removed: 3_000,
     });
   });
 });

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { call } from '../support/service.ts';
+import { expectNoProblems, openConsole } from './support/console.ts';
+
+describe('the dashboard', () => {
+  it('counts the calls, and has a table beside each chart', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const { core } = service;
+    await call(core, 'alice', 'memory_write', {
+      path: 'user/a.md',
+      content: 'see [b](user/b.md)\n',
+    });
+    for (let read = 0; read < 3; read += 1) {
+      await call(core, 'alice', 'memory_read', { path: 'user/a.md' });
+    }
+    await call(core, 'alice', 'memory_remember', { text: 'x' }).catch(() => undefined);
+    await visit('/observability?since=1h&userId=alice');
+    await page.getByText('Tool calls').locator('..').getByText('5', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Topology: as a table' }).click();
+    const topology = page.getByRole('region', { name: 'Topology, as a table' });
+    await topology.getByRole('row', { name: 'memory_read users/alice/a.md 3' }).waitFor();
+    await page.getByRole('button', { name: /MODEL_NOT_CONFIGURED/ }).click();
+    await page
+      .getByRole('dialog', { name: 'Tool call' })
+      .getByText('memory_remember')
+      .first()
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('region', { name: 'Hygiene' }).getByText('broken link').waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('shows events as they happen, until it is paused', async () => {
+    const opened = await openConsole({ path: '/observability' });
+    const { page, service } = opened;
+    const live = page.getByRole('region', { name: 'Live events', exact: true });
+    await live.getByText('live', { exact: true }).waitFor();
+    await call(service.core, 'alice', 'memory_list', {});
+    await live.getByText('memory_list').waitFor();
+    await live.getByRole('button', { name: 'Pause' }).click();
+    await call(service.core, 'bob', 'memory_find', { query: 'x' });
+    await live.getByRole('button', { name: 'Go on' }).click();
+    await live.getByText('memory_find').waitFor();
+    expect(await live.getByText('memory_list').count()).toBe(1);
+    expectNoProblems(opened);
+  });
+});
+
+describe('dreams', () => {
+  it('say that they are not available where there is no dreaming, and what it left', async () => {
+    const opened = await openConsole({ path: '/dreams' });
+    await opened.page.getByText('Dreaming is not available').waitFor();
+    await opened.page.getByRole('link', { name: 'Revisions of dream-agent' }).click();
+    await opened.page
+      .getByRole('button', { name: 'Change the filter Actor: dream-agent' })
+      .waitFor();
+    expectNoProblems(opened);
+  });
+});
+
+describe('an answer that fails', () => {
+  it('shows its code and trace id, to be copied, and is asked for again', async () => {
+    const opened = await openConsole();
+    const { page, visit } = opened;
+    let isBroken = true;
+    await page.route('**/v1/admin/revisions?**', async (route) => {
+      if (!isBroken) return route.continue();
+      return route.fulfill({
+        status: 507,
+        json: {
+          error: {
+            code: 'STORAGE_FULL',
+            message: 'The disk is full.',
+            retryable: false,
+            traceId: 'a'.repeat(32),
+          },
+        },
+      });
+    });
+    await visit('/revisions');
+    const alert = page.getByRole('alert');
+    await alert.getByText('STORAGE_FULL').waitFor();
+    await alert.getByText('a'.repeat(32)).waitFor();
+    isBroken = false;
+    await alert.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Nothing was written yet').waitFor();
+    expectNoProblems(opened);
+  });
+});
