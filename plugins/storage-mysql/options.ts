@@ -64,7 +64,8 @@ export interface MysqlSettings {
   wsrepSyncWait: number | null;
 }
 
-interface Ssl {
+/** mysql2’s own options of TLS. */
+export interface Ssl {
   rejectUnauthorized: boolean;
   verifyIdentity: boolean;
   ca?: string;

@@ -1,15 +1,44 @@
-import { describe, it } from 'vitest';
+import { randomBytes } from 'node:crypto';
+import { createConnection } from 'mysql2/promise';
+import { describe, it, onTestFinished } from 'vitest';
 import { runStorageCase, storageCases } from '../../../core/testing/index.ts';
+import type { StorageCase } from '../../../core/testing/index.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 
-describe('storage on MariaDB', () => {
-  it.each(storageCases)('$name', async (storageCase) => {
-    const urls = new Map<string, string>();
-    await runStorageCase(storageCase, async (place) => {
-      const url = urls.get(place) ?? (await freshDatabase());
-      urls.set(place, url);
-      return mysql({ url });
-    });
+async function runOn(storageCase: StorageCase, makeUrl: () => Promise<string>): Promise<void> {
+  const urls = new Map<string, string>();
+  await runStorageCase(storageCase, async (place) => {
+    const url = urls.get(place) ?? (await makeUrl());
+    urls.set(place, url);
+    return mysql({ url });
   });
+}
+
+describe('storage on MariaDB', () => {
+  it.each(storageCases)('$name', (storageCase) => runOn(storageCase, freshDatabase));
+});
+
+const given = process.env['TEST_MYSQL_URL'];
+
+describe('storage on MySQL 8', () => {
+  if (given === undefined) {
+    it('keeps every rule of the contract', ({ skip }) => {
+      skip('TEST_MYSQL_URL=mysql://root@127.0.0.1:3306 npx vitest run test/plugins/storage-mysql');
+    });
+    return;
+  }
+  const makeUrl = async () => {
+    const url = new URL(given);
+    const name = `memory_test_${randomBytes(6).toString('hex')}`;
+    const admin = await createConnection(given);
+    await admin.query('create database ??', [name]);
+    onTestFinished(async () => {
+      await admin.query('drop database ??', [name]);
+      await admin.end();
+    });
+    url.pathname = name;
+    return url.href;
+  };
+  it.each(storageCases)('$name', (storageCase) => runOn(storageCase, makeUrl));
 });
