@@ -405,16 +405,23 @@ describe('factories by name', () => {
       { name: 'toy-plugin', options: undefined },
       { name: 'toy-plugin', options: { b: 2 } },
       { name: 'mcp' },
+      { name: 'dreaming' },
     ]);
   });
 
-  it('brings MCP along, unless the config file brings it with options of its own', async () => {
+  it('brings MCP and dreaming along, unless the config file brings them with options of its own', async () => {
     const plain = await openConfig(await load());
-    expect(plain.service.plugins).toMatchObject([{ name: 'mcp', options: {} }]);
+    expect(plain.service.plugins).toMatchObject([
+      { name: 'mcp', options: {} },
+      { name: 'dreaming', options: {} },
+    ]);
     const plugins = [{ plugin: 'mcp', options: { readOnly: true } }];
     write('memory.config.json', JSON.stringify({ plugins }));
     const own = await openConfig(await load());
-    expect(own.service.plugins).toMatchObject([{ name: 'mcp', options: { readOnly: true } }]);
+    expect(own.service.plugins).toMatchObject([
+      { name: 'mcp', options: { readOnly: true } },
+      { name: 'dreaming', options: {} },
+    ]);
   });
 
   it('keeps an imported factory’s product as it is', async () => {

@@ -25,6 +25,8 @@ export function sharesWords(line: string, other: string): boolean {
 /** The lines of each file that an operation takes away and that survive nowhere. */
 export function countLost({ operation, removed, replacement }: Candidate): Map<string, number> {
   const lost = new Map<string, number>();
+  // Its entries go with their files: the check of the catalog looks at each.
+  if (operation.kind === 'index') return lost;
   operation.remove.forEach(({ path }, index) => {
     if (survives(removed[index] ?? '', replacement)) return;
     lost.set(path, (lost.get(path) ?? 0) + 1);

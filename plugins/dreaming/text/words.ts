@@ -77,6 +77,15 @@ export function uncasedWords(text: string): string[] {
   return words;
 }
 
+/** Words that a text loses nothing by; those that say how sure something is are none of them. */
+const FILLERS = new Set(
+  (
+    'basically really actually generally simply quite rather kind sort important note noted worth ' +
+    'mentioning please obviously essentially literally pretty eigentlich wirklich grundsätzlich halt ' +
+    'wichtig ziemlich vraiment plutôt assez realmente bastante básicamente veramente davvero abbastanza'
+  ).split(' '),
+);
+
 /** Words shorter than this carry little. */
 const LEAST_LETTERS = 3;
 /** Letters that the forms of a word have in common. */
@@ -87,7 +96,7 @@ export function contentStems(text: string): string[] {
   const stems: string[] = [];
   for (const { text: token } of tokenise(text)) {
     for (const part of token.toLowerCase().split(/[.,:_/'’-]/u)) {
-      if (UNCASED.test(part) || isFunctionWord(part)) continue;
+      if (UNCASED.test(part) || isFunctionWord(part) || FILLERS.has(part)) continue;
       if (part.length < LEAST_LETTERS && !/\p{Nd}/u.test(part)) continue;
       stems.push(toStem(part));
     }

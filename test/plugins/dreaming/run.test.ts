@@ -1,0 +1,320 @@
+import { describe, expect, it } from 'vitest';
+import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
+
+const PROFILE = `# Profile
+
+- Prefers green tea in the morning.
+- Likes green tea in the morning.
+- Lives in Berlin.
+- Works at Acme on the billing team.
+- Correction: lives in Madrid now, moved from Berlin.
+- It is important to note that he basically really prefers short answers.
+- Decided to use Postgres for billing.
+`;
+
+const INDEX = `# Index
+
+- [Profile](profile.md): who he is
+- [Old plans](plans/old.md)
+`;
+
+const TEAM = '# Team\n\nAnna leads billing.\nBen does the invoices.\n';
+
+/** At least one operation of each kind, all of them good. */
+const everyKind = () => ({
+  operations: [
+    operation({
+      kind: 'merge',
+      remove: lines('user/profile.md', PROFILE, 3, 4),
+      add: {
+        path: 'user/profile.md',
+        heading: null,
+        lines: ['- Prefers green tea in the morning.'],
+      },
+    }),
+    operation({
+      kind: 'supersede',
+      remove: lines('user/profile.md', PROFILE, 5),
+      sources: [{ path: 'user/profile.md', line: 7 }],
+    }),
+    operation({
+      kind: 'reword',
+      remove: lines('user/profile.md', PROFILE, 8),
+      add: { path: 'user/profile.md', heading: null, lines: ['- Prefers short answers.'] },
+    }),
+    operation({
+      kind: 'move',
+      remove: lines('user/profile.md', PROFILE, 9),
+      add: {
+        path: 'user/profile.md',
+        heading: 'Decisions',
+        lines: ['- Decided to use Postgres for billing.'],
+      },
+    }),
+    operation({
+      kind: 'index',
+      remove: lines('user/index.md', INDEX, 4),
+      add: {
+        path: 'user/index.md',
+        heading: null,
+        lines: ['- [Team](team.md): Anna leads billing'],
+      },
+      sources: [{ path: 'user/team.md', line: 3 }],
+    }),
+  ],
+});
+
+async function openWithMemory(options: Parameters<typeof openDreams>[0] = {}) {
+  const service = await openDreams(options);
+  await service.write('alice', 'user/profile.md', PROFILE);
+  await service.write('alice', 'user/index.md', INDEX);
+  await service.write('alice', 'user/team.md', TEAM);
+  service.clock.advance(60 * MINUTE);
+  return service;
+}
+
+describe('a dream run in auto mode', () => {
+  it('applies an operation of each kind, as dream-agent, with its run and reasons; the same again does nothing', async () => {
+    const service = await openWithMemory();
+    service.say(everyKind);
+    const run = await service.dream('alice');
+    const dropped = run.operations.filter((it: { status: string }) => it.status === 'dropped');
+    expect(dropped).toEqual([]);
+    expect(run).toMatchObject({
+      state: 'completed',
+      outcome: 'applied',
+      filesTouched: 2,
+      writes: 3,
+      operationsApplied: 5,
+      operationsDropped: 0,
+      model: 'scripted',
+      promptVersion: 'dream-1',
+      error: null,
+    });
+    expect(await service.read('alice', 'user/profile.md')).toBe(`# Profile
+
+- Prefers green tea in the morning.
+- Works at Acme on the billing team.
+- Correction: lives in Madrid now, moved from Berlin.
+- Prefers short answers.
+
+## Decisions
+
+- Decided to use Postgres for billing.
+`);
+    expect(await service.read('alice', 'user/index.md')).toBe(`# Index
+
+- [Profile](profile.md): who he is
+- [Team](team.md): Anna leads billing
+`);
+    const log = (await service.read('alice', 'user/dream-log.md')) ?? '';
+    expect(log).toContain('- user/profile.md: merge, supersede, reword, move\n');
+    expect(log).toContain(`- run ${run.id}\n`);
+    const revisions = await service.admin('GET', `revisions?runId=${run.id}`);
+    expect(
+      revisions.json.items.map((it: { path: string; actor: string }) => [it.path, it.actor]).sort(),
+    ).toEqual([
+      ['users/alice/dream-log.md', 'dream-agent'],
+      ['users/alice/index.md', 'dream-agent'],
+      ['users/alice/profile.md', 'dream-agent'],
+    ]);
+    const reads = await service.admin('GET', 'access-logs?actor=dream-agent&action=read');
+    expect(reads.json.items.map((it: { path: string }) => it.path).sort()).toEqual([
+      'users/alice/index.md',
+      'users/alice/profile.md',
+      'users/alice/team.md',
+    ]);
+
+    const again = await service.dream('alice');
+    expect(again).toMatchObject({
+      state: 'completed',
+      outcome: 'no_op',
+      filesTouched: 0,
+      operationsApplied: 0,
+      operationsDropped: 5,
+    });
+    expect(await service.read('alice', 'user/dream-log.md')).toBe(log);
+    expect(service.provider.violations).toEqual([]);
+  });
+
+  it('leaves nothing behind when there is nothing to do: no entry, no revision, no files touched', async () => {
+    const service = await openWithMemory();
+    const before = await service.admin('GET', 'revisions');
+    const run = await service.dream('alice');
+    expect(run).toMatchObject({ state: 'completed', outcome: 'no_op', filesTouched: 0, writes: 0 });
+    expect(await service.read('alice', 'user/dream-log.md')).toBeNull();
+    expect((await service.admin('GET', 'revisions')).json).toEqual(before.json);
+    const users = await service.admin('GET', 'dream/users');
+    expect(users.json.items).toMatchObject([
+      { userId: 'alice', status: 'completed', filesTouched: 0, runs: 1, skipReason: 'no_change' },
+    ]);
+  });
+
+  it('never loses a write that comes between the snapshot and the apply: that file is left alone', async () => {
+    const service = await openWithMemory();
+    const newer = `${PROFILE}- Plays chess on Fridays.\n`;
+    service.say(everyKind);
+    service.provider.next((exchange) => {
+      void service
+        .write('alice', 'user/profile.md', newer)
+        .then(() => exchange.sendJson(200, exchange.proper()));
+    });
+    const run = await service.dream('alice');
+    expect(run).toMatchObject({ state: 'completed', outcome: 'partial', filesTouched: 1 });
+    expect(await service.read('alice', 'user/profile.md')).toBe(newer);
+    expect(run.files.map((it: { path: string; status: string }) => [it.path, it.status])).toEqual([
+      ['users/alice/profile.md', 'left'],
+      ['users/alice/index.md', 'applied'],
+    ]);
+    const { items } = (await service.admin('GET', 'dream/users')).json;
+    // What came in between is yet to be dreamed.
+    expect(items[0]).toMatchObject({ skipReason: 'grace' });
+  });
+
+  it('keeps a line where it was while the file that should take it was changed', async () => {
+    const service = await openDreams();
+    const a = '# A\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
+    const b = '# Projects\n\n- Decided on Redis in 2023.\n';
+    await service.write('bob', 'user/a.md', a);
+    await service.write('bob', 'user/b.md', b);
+    service.say(() => ({
+      operations: [
+        operation({
+          kind: 'move',
+          remove: lines('user/a.md', a, 4),
+          add: { path: 'user/b.md', heading: 'Projects', lines: ['- Decided on Kafka in 2024.'] },
+        }),
+      ],
+    }));
+    service.provider.next((exchange) => {
+      void service
+        .write('bob', 'user/b.md', `${b}- More.\n`)
+        .then(() => exchange.sendJson(200, exchange.proper()));
+    });
+    const run = await service.dream('bob');
+    expect(run).toMatchObject({ outcome: 'partial', filesTouched: 0, writes: 0 });
+    expect(await service.read('bob', 'user/a.md')).toBe(a);
+    expect(run.files.map((it: { status: string }) => it.status)).toEqual(['left', 'left']);
+    expect(await service.read('bob', 'user/dream-log.md')).toBeNull();
+    service.clock.advance(60 * MINUTE);
+    const second = await service.dream('bob');
+    expect(second).toMatchObject({ outcome: 'applied', filesTouched: 2 });
+    expect(await service.read('bob', 'user/b.md')).toBe(
+      `${b}- More.\n- Decided on Kafka in 2024.\n`,
+    );
+    expect(await service.read('bob', 'user/a.md')).toBe('# A\n\n- Uses Vim at work.\n');
+  });
+
+  it('writes no more than dream_max_writes, the entry of the log included', async () => {
+    const service = await openDreams({ settings: { dream_max_writes: 3 } });
+    const content = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
+    const paths = ['user/a.md', 'user/b.md', 'user/c.md', 'user/d.md'];
+    for (const path of paths) await service.write('alice', path, content);
+    service.say(() => ({
+      operations: paths.map((path) =>
+        operation({
+          kind: 'merge',
+          remove: lines(path, content, 1, 2),
+          add: { path, heading: null, lines: ['- Likes tea a lot.'] },
+        }),
+      ),
+    }));
+    const run = await service.dream('alice');
+    expect(run).toMatchObject({ outcome: 'applied', filesTouched: 2, writes: 3 });
+    expect(run.operations.map((it: { check: string | null }) => it.check)).toEqual([
+      null,
+      null,
+      'write_budget',
+      'write_budget',
+    ]);
+  });
+
+  it('never shows the model excluded files, nor those that say dream: never', async () => {
+    const service = await openDreams();
+    await service.write('alice', 'user/notes.md', '- Fine.\n');
+    for (const path of ['user/log.md', 'user/dream-log.md', 'user/a-LOG.md', 'user/b.log']) {
+      await service.write('alice', path, 'SECRET-OF-A-LOG\n');
+    }
+    await service.write('alice', 'user/private.md', '---\ndream: never\n---\nSECRET-OF-MINE\n');
+    const run = await service.dream('alice');
+    expect(run).toMatchObject({ state: 'completed', filesRead: 1 });
+    const asked = JSON.stringify(service.provider.received);
+    expect(asked).toContain('- Fine.');
+    expect(asked).not.toMatch(/SECRET-OF/);
+  });
+});
+
+describe('a dry run', () => {
+  it('proposes and writes nothing, and changes nothing of the user’s state', async () => {
+    const service = await openWithMemory();
+    service.say(everyKind);
+    const before = (await service.admin('GET', 'dream/users')).json;
+    const run = await service.dream('alice', { dryRun: true });
+    expect(run).toMatchObject({ dryRun: true, state: 'completed', filesTouched: 0, writes: 0 });
+    expect(run.files).toHaveLength(2);
+    expect(run.files[0].diff).toContain('-- Lives in Berlin.');
+    expect(run.files[0].status).toBe('proposed');
+    expect(await service.read('alice', 'user/profile.md')).toBe(PROFILE);
+    expect((await service.admin('GET', 'dream/users')).json).toEqual(before);
+  });
+});
+
+describe('undoing a run', () => {
+  it('puts every file back to the byte, and makes nobody eligible', async () => {
+    const service = await openWithMemory();
+    service.say(everyKind);
+    const run = await service.dream('alice');
+    const answer = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(answer.json).toMatchObject({ outcome: 'reverted', left: [] });
+    expect(answer.json.reverted).toHaveLength(3);
+    expect(await service.read('alice', 'user/profile.md')).toBe(PROFILE);
+    expect(await service.read('alice', 'user/index.md')).toBe(INDEX);
+    expect(await service.read('alice', 'user/dream-log.md')).toBeNull();
+    const users = await service.admin('GET', 'dream/users');
+    expect(users.json.items[0].skipReason).toBe('no_change');
+    const again = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(again.json.error.code).toBe('RUN_STATE');
+    const audit = await service.admin('GET', 'audit?action=dream.revert');
+    expect(audit.json.items).toHaveLength(1);
+  });
+
+  it('leaves what somebody changed since, and says so', async () => {
+    const service = await openWithMemory();
+    service.say(everyKind);
+    const run = await service.dream('alice');
+    const changed = `${await service.read('alice', 'user/index.md')}- Mine.\n`;
+    await service.write('alice', 'user/index.md', changed);
+    const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(json.outcome).toBe('partial');
+    expect(json.left).toEqual([
+      { path: 'users/alice/index.md', why: expect.stringContaining('version') },
+    ]);
+    expect(await service.read('alice', 'user/index.md')).toBe(changed);
+    expect(await service.read('alice', 'user/profile.md')).toBe(PROFILE);
+  });
+
+  it('keeps lines in the file that took them, while the one that gave them was changed', async () => {
+    const service = await openDreams();
+    const a = '# A\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
+    await service.write('bob', 'user/a.md', a);
+    await service.write('bob', 'user/b.md', '# Projects\n\n- Decided on Redis in 2023.\n');
+    service.say(() => ({
+      operations: [
+        operation({
+          kind: 'move',
+          remove: lines('user/a.md', a, 4),
+          add: { path: 'user/b.md', heading: 'Projects', lines: ['- Decided on Kafka in 2024.'] },
+        }),
+      ],
+    }));
+    const run = await service.dream('bob');
+    expect(run.filesTouched).toBe(2);
+    await service.write('bob', 'user/a.md', '# A\n\n- Uses Emacs at work.\n');
+    const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(json.left.map((it: { path: string }) => it.path).sort()).toEqual([
+      'users/bob/a.md',
+      'users/bob/b.md',
+    ]);
+    expect(await service.read('bob', 'user/b.md')).toContain('Kafka in 2024');
+  });
+});
