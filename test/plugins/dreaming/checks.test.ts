@@ -188,7 +188,7 @@ const ATTACKS: Attack[] = [
   ).map(([what, line, text]): Attack => ({
     check: 'specifics',
     title: `${what} lost in a merge`,
-    files: twice(line),
+    files: twice(line, REST.repeat(4)),
     operations: mergeTo(text),
   })),
   {

@@ -1,0 +1,199 @@
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import type { Storage } from '../../../core/contracts/storage.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { withRawSql } from '../../support/raw-sql.ts';
+import { temporaryDirectory } from '../../support/service.ts';
+import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
+
+const TEA = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
+const A = '# A\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
+const B = '# Projects\n\n- Decided on Redis in 2023.\n';
+const FACTS = ['Likes tea a lot', 'Has a cat', 'Uses Vim', 'Kafka in 2024', 'Redis in 2023'];
+const FILES = ['user/tea.md', 'user/a.md', 'user/b.md'];
+
+const proposal = () => ({
+  operations: [
+    operation({
+      kind: 'merge',
+      remove: lines('user/tea.md', TEA, 1, 2),
+      add: { path: 'user/tea.md', heading: null, lines: ['- Likes tea a lot.'] },
+    }),
+    operation({
+      kind: 'move',
+      remove: lines('user/a.md', A, 4),
+      add: { path: 'user/b.md', heading: 'Projects', lines: ['- Decided on Kafka in 2024.'] },
+    }),
+  ],
+});
+
+/** Before and after each write in a release; the one or the other by turns in a test. */
+const EVERY_WAY = process.env['MEMORY_TEST_RELEASE'] !== undefined;
+
+/** A storage whose process dies at its n-th write: before it, or after it but before the answer. */
+function dying(real: Storage) {
+  const fuse = { left: Infinity, isAfter: false, isDead: false };
+  const dead = () => new MemoryError('STORAGE_UNAVAILABLE', 'The process is gone.');
+  function fused<A extends unknown[], R>(write: (...args: A) => Promise<R>) {
+    return async (...args: A): Promise<R> => {
+      if (fuse.isDead) throw dead();
+      fuse.left -= 1;
+      if (fuse.left > 0) return await write(...args);
+      fuse.isDead = true;
+      if (fuse.isAfter) await write(...args);
+      throw dead();
+    };
+  }
+  const { dreams } = real;
+  if (dreams === undefined) throw new Error('The storage keeps nothing of dreaming.');
+  const storage: Storage = {
+    ...real,
+    mutate: fused((request, decide) => real.mutate(request, decide)) as Storage['mutate'],
+    dreams: {
+      ...dreams,
+      update: fused((request, decide) => dreams.update(request, decide)) as typeof dreams.update,
+    },
+    leases: {
+      claim: (...args) => (fuse.isDead ? Promise.reject(dead()) : real.leases.claim(...args)),
+      renew: (...args) => (fuse.isDead ? Promise.reject(dead()) : real.leases.renew(...args)),
+      // The lease of a process that is gone stays until its time is over.
+      release: (...args) => (fuse.isDead ? Promise.reject(dead()) : real.leases.release(...args)),
+    },
+  };
+  return { storage, fuse };
+}
+
+/** What the service says after a process died at its n-th write; `null` when it came to its end. */
+async function dieAt(write: number, isAfter: boolean, mode: 'auto' | 'review') {
+  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const { storage, fuse } = dying(sqlite({ filename }));
+  const first = await openDreams({ storage, settings: { dream_mode: mode } });
+  for (const [index, content] of [TEA, A, B].entries()) {
+    await first.write('alice', FILES[index] ?? '', content);
+  }
+  first.clock.advance(31 * MINUTE);
+  first.say(proposal);
+  let id: string | null = null;
+  if (mode === 'review') id = (await first.dream('alice')).id;
+  Object.assign(fuse, { left: write, isAfter });
+  if (id === null) await first.admin('POST', 'dream/users/alice/run', {});
+  else await first.admin('POST', `dream/runs/${id}/apply`, {});
+  await first.plugin.settle();
+  const hasDied = fuse.isDead;
+  fuse.isDead = true;
+  await first.core.close();
+  // By the database's clock the lease of the dead lasts for a minute.
+  await withRawSql(filename, 'sqlite3', (raw) =>
+    raw.run('update svc_lease set expires_at = 0', []),
+  );
+
+  const second = await openDreams({
+    storage: sqlite({ filename }),
+    clock: first.clock,
+    provider: first.provider,
+  });
+  const runs = (await second.admin('GET', 'dream/runs')).json.items;
+  const memory = await Promise.all(FILES.map((file) => second.read('alice', file)));
+  for (const fact of FACTS) {
+    expect(memory.join('\n'), `${fact}, killed at write ${write}`).toContain(fact);
+  }
+  return { hasDied, second, runs, id, memory };
+}
+
+it(
+  'a process that dies anywhere in a run loses no fact, leaves no run under way, and the next run ends the work',
+  { timeout: 120_000 },
+  async () => {
+    let ends = 0;
+    for (let write = 1; ends < 1; write += 1) {
+      for (const isAfter of EVERY_WAY ? [false, true] : [write % 2 === 0]) {
+        const { hasDied, second, runs } = await dieAt(write, isAfter, 'auto');
+        if (!hasDied) ends += 1;
+        const states = runs.map((run: { state: string }) => run.state);
+        expect(states.every((state: string) => ['failed', 'completed'].includes(state))).toBe(true);
+        if (states[0] === 'failed') {
+          const revisions = await second.admin('GET', `revisions?runId=${runs[0].id}`);
+          const written = revisions.json.items.filter(
+            (it: { path: string }) => !it.path.endsWith('dream-log.md'),
+          );
+          expect(runs[0].filesTouched).toBe(written.length);
+          expect(revisions.json.items).toHaveLength(runs[0].writes);
+          expect(runs[0].writes).toBe(written.length === 0 ? 0 : written.length + 1);
+        }
+        second.clock.advance(25 * 60 * MINUTE);
+        await second.plugin.tick();
+        const b = (await second.read('alice', 'user/b.md')) ?? '';
+        if (!hasDied) expect(b).toContain('Kafka');
+        await second.core.close();
+      }
+      expect(write).toBeLessThan(30);
+    }
+  },
+);
+
+it(
+  'a process that dies while it applies a proposal leaves the rest of it to be decided on',
+  { timeout: 120_000 },
+  async () => {
+    for (const [write, isAfter] of [
+      [1, true],
+      [2, false],
+      [3, true],
+      [4, false],
+    ] as const) {
+      const { second, id, runs } = await dieAt(write, isAfter, 'review');
+      expect(runs[0]).toMatchObject({ id, state: 'awaiting_review' });
+      const { json } = await second.admin('POST', `dream/runs/${id}/apply`, {});
+      expect(json).toMatchObject({ state: 'completed', outcome: 'applied', filesTouched: 3 });
+      expect(await second.read('alice', 'user/a.md')).not.toContain('Kafka');
+      expect((await second.read('alice', 'user/b.md'))?.match(/Kafka/g)).toHaveLength(1);
+      await second.core.close();
+    }
+  },
+);
+
+it('a zombie whose lease another one took writes nothing more', async () => {
+  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const service = await openDreams({ storage: sqlite({ filename }) });
+  await service.write('alice', 'user/tea.md', TEA);
+  service.clock.advance(31 * MINUTE);
+  service.say(proposal);
+  service.provider.next((exchange) => {
+    // It stood still while it waited for its model, and another one came.
+    void withRawSql(filename, 'sqlite3', (raw) =>
+      raw.run("update svc_lease set fence = fence + 1, holder = 'other' where name = ?", [
+        'dream:alice',
+      ]),
+    ).then(() => exchange.sendJson(200, exchange.proper()));
+  });
+  await service.admin('POST', 'dream/users/alice/run', {});
+  await service.plugin.settle();
+  expect(await service.read('alice', 'user/tea.md')).toBe(TEA);
+  expect((await service.admin('GET', 'revisions?actor=dream-agent')).json.items).toEqual([]);
+});
+
+it('a shutdown ends the run, frees the lease, and leaves the user to the next tick', async () => {
+  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const first = await openDreams({ storage: sqlite({ filename }) });
+  await first.write('alice', 'user/tea.md', TEA);
+  first.clock.advance(31 * MINUTE);
+  first.say(proposal);
+  let asked: () => void = () => undefined;
+  const isAsked = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  first.provider.next(() => asked());
+  await first.admin('POST', 'dream/users/alice/run', {});
+  await isAsked;
+  await first.core.close();
+  const second = await openDreams({
+    storage: sqlite({ filename }),
+    clock: first.clock,
+    provider: first.provider,
+  });
+  const [run] = (await second.admin('GET', 'dream/runs')).json.items;
+  expect(run).toMatchObject({ state: 'failed', error: { code: 'SHUTTING_DOWN' } });
+  expect(await second.plugin.tick()).toMatchObject({ runs: 1 });
+  expect(await second.read('alice', 'user/tea.md')).toBe('- Likes tea a lot.\n- Has a cat.\n');
+});

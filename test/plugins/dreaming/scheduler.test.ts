@@ -1,0 +1,231 @@
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { withRawSql } from '../../support/raw-sql.ts';
+import { temporaryDirectory } from '../../support/service.ts';
+import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
+
+const TWICE = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
+const ONCE = '- Likes tea a lot.\n- Has a cat.\n';
+const merging = () => ({
+  operations: [
+    operation({
+      kind: 'merge',
+      remove: lines('user/a.md', TWICE, 1, 2),
+      add: { path: 'user/a.md', heading: null, lines: ['- Likes tea a lot.'] },
+    }),
+  ],
+});
+
+const skipReasons = async (service: Awaited<ReturnType<typeof openDreams>>) => {
+  const { json } = await service.admin('GET', 'dream/users');
+  const rows = json.items as { userId: string; skipReason: string | null }[];
+  return Object.fromEntries(rows.map(({ userId, skipReason }) => [userId, skipReason]));
+};
+
+describe('a tick', () => {
+  it('asks no model when nobody qualifies, and says that it is skipped', async () => {
+    const service = await openDreams();
+    expect(await service.plugin.tick()).toMatchObject({ runs: 0, changed: 0 });
+    expect(service.provider.received).toEqual([]);
+    expect(service.log.lines).toContainEqual(
+      expect.objectContaining({ message: 'no user is to be dreamed: the tick is skipped' }),
+    );
+  });
+
+  it('dreams of users whose memory changed and is quiet, and of nobody else; each other one has its reason', async () => {
+    const service = await openDreams();
+    service.say(merging);
+    for (const userId of ['changed', 'paused', 'logger']) {
+      const file = userId === 'logger' ? 'user/log.md' : 'user/a.md';
+      await service.write(userId, file, TWICE);
+    }
+    await service.admin('PUT', 'dream/users/paused/paused', { paused: true });
+    service.clock.advance(31 * MINUTE);
+    await service.write('recent', 'user/a.md', TWICE);
+    expect(await skipReasons(service)).toEqual({
+      changed: null,
+      logger: 'excluded_only',
+      paused: 'paused',
+      recent: 'grace',
+    });
+    expect(await service.plugin.tick()).toMatchObject({
+      runs: 1,
+      changed: 3,
+      reasons: { paused: 1, grace: 1 },
+    });
+    expect(await service.read('changed', 'user/a.md')).toBe(ONCE);
+    expect(await service.read('paused', 'user/a.md')).toBe(TWICE);
+    expect(await service.read('recent', 'user/a.md')).toBe(TWICE);
+    expect(service.provider.received).toHaveLength(1);
+    expect(await skipReasons(service)).toMatchObject({ changed: 'no_change' });
+
+    await service.admin('PUT', 'dream/users/paused/paused', { paused: false });
+    service.clock.advance(31 * MINUTE);
+    expect(await service.plugin.tick()).toMatchObject({ runs: 2 });
+    expect(await service.read('paused', 'user/a.md')).toBe(ONCE);
+  });
+
+  it('is not set off by what dreaming wrote, nor by what undid it: 100 ticks ask no model (T28)', async () => {
+    const service = await openDreams();
+    service.say(merging);
+    await service.write('alice', 'user/a.md', TWICE);
+    service.clock.advance(31 * MINUTE);
+    await service.plugin.tick();
+    const { items } = (await service.admin('GET', 'dream/runs')).json;
+    await service.admin('POST', `dream/runs/${items[0].id}/revert`, {});
+    const asked = service.provider.received.length;
+    for (let n = 0; n < 100; n += 1) {
+      service.clock.advance(61 * MINUTE);
+      expect((await service.plugin.tick()).changed).toBe(0);
+    }
+    expect(service.provider.received).toHaveLength(asked);
+  });
+
+  it('does nothing while dreaming is switched off, and goes on when it is on again', async () => {
+    const service = await openDreams({ settings: { dream_enabled: false } });
+    service.say(merging);
+    await service.write('alice', 'user/a.md', TWICE);
+    service.clock.advance(31 * MINUTE);
+    expect(await service.plugin.tick()).toMatchObject({ skipped: 'disabled' });
+    expect(await skipReasons(service)).toEqual({ alice: 'disabled' });
+    expect(service.provider.received).toEqual([]);
+    await service.admin('PUT', 'dream/config', { dream_enabled: true });
+    expect(await service.plugin.tick()).toMatchObject({ skipped: null, runs: 1 });
+  });
+
+  it('asks for no user beyond the day’s tokens, and counts them in the database', async () => {
+    const service = await openDreams({ settings: { dream_max_tokens_per_user_day: 11_000 } });
+    await service.write('alice', 'user/a.md', TWICE);
+    service.clock.advance(31 * MINUTE);
+    expect(await skipReasons(service)).toEqual({ alice: 'budget' });
+    const refused = await service.admin('POST', 'dream/users/alice/run', {});
+    expect(refused.json.error).toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+      details: { limit: 'dream_max_tokens_per_user_day' },
+    });
+    await service.admin('PUT', 'dream/config', { dream_max_tokens_per_user_day: 13_000 });
+    await service.plugin.tick();
+    const { record } = (await service.core.storage.dreams?.user('u:alice')) ?? { record: null };
+    const { items } = (await service.admin('GET', 'dream/runs')).json;
+    expect(items[0].inputTokens + items[0].outputTokens).toBeGreaterThan(0);
+    expect(record?.tokensUsed).toBe(items[0].inputTokens + items[0].outputTokens);
+    expect(service.provider.received).toHaveLength(1);
+  });
+
+  it('leaves a user alone for a while after a failure, and the model after five', async () => {
+    const service = await openDreams();
+    const users = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    for (const userId of users) await service.write(userId, 'user/a.md', TWICE);
+    await service.admin('PUT', 'dream/config', { dream_concurrency: 1 });
+    service.clock.advance(31 * MINUTE);
+    service.provider.always((exchange) => exchange.sendJson(500, { error: { message: 'no' } }));
+    expect(await service.plugin.tick()).toMatchObject({ runs: 5, reasons: { backoff: 2 } });
+    const { items } = (await service.admin('GET', 'dream/users')).json;
+    expect(items[0]).toMatchObject({ status: 'failed', failures: 1, skipReason: 'backoff' });
+    expect(items[0].error).toMatch(/model provider/i);
+    expect(items[6]).toMatchObject({ status: null, skipReason: 'backoff' });
+    service.provider.always(null);
+    service.clock.advance(24 * 60 * MINUTE);
+    expect(await service.plugin.tick()).toMatchObject({ runs: 7, reasons: {} });
+    const healed = (await service.admin('GET', 'dream/users')).json.items;
+    expect(healed[0]).toMatchObject({ status: 'completed', failures: 0, error: null });
+  });
+});
+
+describe('two schedulers on one database (F10)', () => {
+  it('dream of each user once, however their ticks meet', async () => {
+    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const first = await openDreams({ storage: sqlite({ filename }) });
+    const second = await openDreams({
+      storage: sqlite({ filename }),
+      clock: first.clock,
+      provider: first.provider,
+    });
+    const users = Array.from({ length: 6 }, (_, n) => `user${n}`);
+    for (let round = 1; round <= 3; round += 1) {
+      for (const userId of users) await first.write(userId, 'user/a.md', `- Round ${round}.\n`);
+      first.clock.advance(31 * MINUTE);
+      await Promise.all([first.plugin.tick(), second.plugin.tick()]);
+      await second.plugin.tick();
+      expect(first.provider.received).toHaveLength(round * users.length);
+    }
+  });
+});
+
+describe('the settings', () => {
+  it('are read with their defaults, changed all or nothing, and audited', async () => {
+    const service = await openDreams();
+    const { json } = await service.admin('GET', 'dream/config');
+    expect(json).toEqual({
+      dream_enabled: true,
+      dream_interval_minutes: 60,
+      dream_grace_period_minutes: 30,
+      dream_max_writes: 10,
+      dream_concurrency: 3,
+      dream_mode: 'auto',
+      dream_max_tokens_per_user_day: 200_000,
+      dream_run_timeout_seconds: 600,
+      schedulerStarted: false,
+    });
+    const refused = await service.admin('PUT', 'dream/config', {
+      dream_max_writes: 5,
+      dream_concurrency: 33,
+    });
+    expect(refused.status).toBe(400);
+    expect((await service.admin('GET', 'dream/config')).json).toEqual(json);
+    const changed = await service.admin('PUT', 'dream/config', { dream_max_writes: 5 });
+    expect(changed.json).toEqual({ ...json, dream_max_writes: 5 });
+    const audit = (await service.admin('GET', 'audit?action=dreaming.config')).json.items;
+    expect(audit).toMatchObject([
+      { target: 'dream_max_writes', details: { dream_max_writes: 5 }, address: '127.0.0.1' },
+    ]);
+  });
+
+  it('refuse what is out of bounds, of another type, or unknown', async () => {
+    const service = await openDreams();
+    for (const [key, value] of [
+      ['dream_enabled', 1],
+      ['dream_interval_minutes', 0],
+      ['dream_interval_minutes', 10_081],
+      ['dream_grace_period_minutes', -1],
+      ['dream_max_writes', 0],
+      ['dream_max_writes', 2.5],
+      ['dream_concurrency', '3'],
+      ['dream_mode', 'maybe'],
+      ['dream_max_tokens_per_user_day', 100_000_001],
+      ['dream_run_timeout_seconds', 29],
+      ['dream_unknown', 1],
+      ['schedulerStarted', true],
+    ] as const) {
+      const { status, json } = await service.admin('PUT', 'dream/config', { [key]: value });
+      expect(status).toBe(400);
+      expect(json.error.details.issues[0].path).toBe(`/${key}`);
+    }
+  });
+
+  it('hold their last good value where a row was spoilt by hand, with a warning (T22)', async () => {
+    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const service = await openDreams({ storage: sqlite({ filename }) });
+    const good = {
+      dream_enabled: true,
+      dream_interval_minutes: 7,
+      dream_grace_period_minutes: 8,
+      dream_max_writes: 9,
+      dream_concurrency: 2,
+      dream_mode: 'review',
+      dream_max_tokens_per_user_day: 12_345,
+      dream_run_timeout_seconds: 99,
+    };
+    await service.admin('PUT', 'dream/config', good);
+    for (const spoilt of ['"x"', '-1', 'null', 'not json', '1e99']) {
+      await withRawSql(filename, 'sqlite3', (raw) =>
+        raw.run("update svc_config set value = ? where `key` like 'dream_%'", [spoilt]),
+      );
+      const { json } = await service.admin('GET', 'dream/config');
+      expect(json, spoilt).toEqual({ ...good, schedulerStarted: false });
+    }
+    const warned = service.log.lines.filter(({ level }) => level === 'warn');
+    expect(new Set(warned.map(({ fields }) => fields['key']))).toEqual(new Set(Object.keys(good)));
+  });
+});
