@@ -54,35 +54,34 @@ async function countWalk(
   ids: { first: Buffer; beyond: Buffer },
   limit: number,
 ): Promise<Counted> {
-  const walked = ['a.id >= ?', 'a.id < ?'];
-  const parameters: SqlValue[] = [ids.first, ids.beyond];
+  const conditions = ['a.id >= ?', 'a.id < ?'];
+  const owner: SqlValue[] = [];
   if (walk.by === 'scope') {
-    walked.push('a.scope_id = ?');
-    parameters.push(walk.scopeId);
+    conditions.push('a.scope_id = ?');
+    owner.push(walk.scopeId);
   } else if (walk.by === 'user') {
-    walked.push('a.user_id = ? and a.user_id is not null');
-    parameters.push(walk.userId);
+    conditions.push('a.user_id = ? and a.user_id is not null');
+    owner.push(walk.userId);
   }
   const source = dialect.byIndex('svc_access_log', 'a', INDEXES[walk.by]);
-  // The walk's end is fixed first, over the index alone.
+  // The walk's end is fixed first, over the index alone. It takes the place of the other bound: of
+  // two, a database would walk from the first and test the second.
   const [end] = await executor.all(
-    `select a.id from ${source} where ${walked.join(' and ')} order by a.id desc limit 1 offset ?`,
-    [...parameters, limit - 1],
+    `select a.id from ${source} where ${conditions.join(' and ')}` +
+      ' order by a.id desc limit 1 offset ?',
+    [ids.first, ids.beyond, ...owner, limit - 1],
   );
-  const tested = ["a.outcome = 'ok' and a.action <> 'list'", 'a.at >= ? and a.at < ?'];
-  parameters.push(since, until);
-  if (end !== undefined) {
-    tested.push('a.id >= ?');
-    parameters.push(end['id'] as Uint8Array);
-  }
+  const first = end === undefined ? ids.first : (end['id'] as Uint8Array);
+  const parameters: SqlValue[] = [first, ids.beyond, ...owner, since, until];
+  conditions.push('a.at >= ? and a.at < ?', "a.outcome = 'ok' and a.action <> 'list'");
   if (typeof tool === 'string') {
-    tested.push('a.tool = ?');
+    conditions.push('a.tool = ?');
     parameters.push(tool);
   }
   const rows = await executor.all(
     'select s.scope, g.path, g.actor, g.tool, g.action, g.accesses, g.last_at from' +
       ' (select a.scope_id, a.path, a.actor, a.tool, a.action, count(*) as accesses,' +
-      ` max(a.at) as last_at from ${source} where ${[...walked, ...tested].join(' and ')}` +
+      ` max(a.at) as last_at from ${source} where ${conditions.join(' and ')}` +
       ' group by a.scope_id, a.path, a.actor, a.tool, a.action) g' +
       ' cross join svc_scope s on s.scope_id = g.scope_id',
     parameters,

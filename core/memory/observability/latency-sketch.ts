@@ -19,9 +19,12 @@ const ZERO_BIN = 0;
 export class LatencySketch {
   readonly #bins = new Map<number, number>();
   #count = 0;
+  /** What was added packed and is not read yet: many sketches are summed up, few are asked. */
+  #packed: Uint8Array[] = [];
 
   /** How many durations it holds. */
   get count(): number {
+    this.#unpack();
     return this.#count;
   }
 
@@ -31,6 +34,7 @@ export class LatencySketch {
   }
 
   merge(other: LatencySketch): void {
+    other.#unpack();
     for (const [bin, count] of other.#bins) this.#addToBin(bin, count);
   }
 
@@ -39,7 +43,7 @@ export class LatencySketch {
    * ⌊q (n - 1)⌋, within {@link RELATIVE_ERROR}. `null` of an empty sketch.
    */
   quantile(q: number): number | null {
-    if (this.#count === 0) return null;
+    if (this.count === 0) return null;
     const rank = Math.floor(q * (this.#count - 1));
     let seen = 0;
     for (const bin of [...this.#bins.keys()].sort((a, b) => a - b)) {
@@ -51,6 +55,7 @@ export class LatencySketch {
 
   /** The bins as bytes: varints of the step to the next bin and of its count. */
   pack(): Uint8Array {
+    this.#unpack();
     const bytes: number[] = [];
     let last = 0;
     for (const bin of [...this.#bins.keys()].sort((a, b) => a - b)) {
@@ -63,6 +68,17 @@ export class LatencySketch {
 
   /** Adds what `pack` gave. Bytes that it did not give are read as far as they make sense. */
   addPacked(bytes: Uint8Array): void {
+    this.#packed.push(bytes);
+  }
+
+  #unpack(): void {
+    const all = this.#packed;
+    if (all.length === 0) return;
+    this.#packed = [];
+    for (const bytes of all) this.#readBins(bytes);
+  }
+
+  #readBins(bytes: Uint8Array): void {
     let bin = 0;
     let at = 0;
     while (at < bytes.length) {

@@ -13,7 +13,8 @@ import { toTime } from '../../../../core/memory/time.ts';
 import { accessRow, eventRow, makeId } from '../../../../core/testing/rows.ts';
 import { mysql } from '../../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
-import { createDatabase, sharedMariadb } from '../../../support/mariadb.ts';
+import { sharedMariadb } from '../../../support/mariadb.ts';
+import { createDatabase } from '../../../support/mariadb-server.ts';
 
 const NOW = Date.UTC(2026, 0, 10, 17, 23, 45, 678);
 const HOUR = 3_600_000;
