@@ -3,6 +3,7 @@ import { createStorage } from '../storage-knex/storage.ts';
 import { MysqlDatabase } from './mysql-database.ts';
 import type { MysqlOptions } from './options.ts';
 import { parseMysqlOptions } from './options.ts';
+import { planMysqlMigration } from './plan-migration.ts';
 
 export type { MysqlOptions, TlsMode } from './options.ts';
 
@@ -16,5 +17,9 @@ export type { MysqlOptions, TlsMode } from './options.ts';
  * });
  */
 export function mysql(options: MysqlOptions): Storage {
-  return createStorage(new MysqlDatabase(parseMysqlOptions(options)));
+  const settings = parseMysqlOptions(options);
+  return {
+    ...createStorage(new MysqlDatabase(settings)),
+    planMigration: () => planMysqlMigration(settings),
+  };
 }

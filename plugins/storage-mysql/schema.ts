@@ -116,7 +116,8 @@ async function openLeases(
   });
 }
 
-async function readSchemaVersion(connections: Connections): Promise<number> {
+/** The version of the schema that is there; 0 where there is none. */
+export async function readSchemaVersion(connections: Connections): Promise<number> {
   try {
     const [row] = await connections.use((session) =>
       session.all('select value from svc_meta where `key` = ?', [SCHEMA_VERSION_KEY]),

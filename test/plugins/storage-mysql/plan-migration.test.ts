@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { MIGRATIONS } from '../../../plugins/storage-knex/migrations/list.ts';
+import { mysql } from '../../../plugins/storage-mysql/index.ts';
+import { freshDatabase } from '../../support/mariadb.ts';
+import { quiet } from '../../support/quiet-log.ts';
+
+it('tells the steps of a migration before it runs them, and none once it has', async () => {
+  const url = await freshDatabase();
+  const plan = await mysql({ url }).planMigration?.();
+  expect(plan).toMatchObject({ from: 0, to: MIGRATIONS.length });
+  expect(plan?.steps[0]).toBe('0001 memory: create table svc_meta');
+  // Asked again, it is the same: nothing was made.
+  expect(await mysql({ url }).planMigration?.()).toEqual(plan);
+
+  const storage = mysql({ url });
+  await storage.init({ log: quiet, now: Date.now });
+  await storage.close();
+  const after = await mysql({ url }).planMigration?.();
+  expect(after).toEqual({ from: MIGRATIONS.length, to: MIGRATIONS.length, steps: [] });
+});
