@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
+import { startProviderServer } from '../support/provider-server/server.ts';
 import type { Bench, Opened, Suite } from './support/bench.ts';
-import { startService, toolRequest } from './support/service.ts';
+import { fetchEmbedding, startService, toolRequest } from './support/service.ts';
+import { DIMENSIONS } from './support/stub-embedder.ts';
 
 const DEPTH = 10;
 const LIMIT = 50;
@@ -17,6 +20,9 @@ export const suite: Suite = {
     turns: 'the same collection with a passage as a file; default: beside --data, session → turn',
     skip: 'a category of questions that is left out (default adversarial)',
   },
+  switches: {
+    hybrid: 'by words and vectors too: SERVICE_EMBEDDING_* name the embedder; else one on loopback',
+  },
   async run(bench) {
     const { data } = bench.options;
     if (data === undefined) throw new Error('retrieval needs --data <file>: see --help.');
@@ -25,21 +31,67 @@ export const suite: Suite = {
     const queries = collection.queries.filter(({ category }) => category !== skip);
     const passages = findPassages(bench.options['turns'] ?? toTurnFile(data), collection);
 
+    const provider = bench.options['hybrid'] === undefined ? null : await openEmbedder();
     const service = await startService(
       bench,
       'memory-service',
       await bench.makeDirectory('service'),
+      provider?.environment,
     );
     await bench.fill(service, fillRequest(collection.docs));
-    const ask = createAsker(service);
     bench.report.note(
       `${collection.docs.length} files, ${queries.length} questions (without ${skip}), ` +
         `${passages.size} of them with labelled passages.`,
     );
-    await measureFiles(bench, ask, queries);
-    if (passages.size > 0) await measurePassages(bench, ask, queries, passages);
+    if (provider !== null) await untilEmbedded(service);
+    for (const mode of provider === null ? (['text'] as const) : (['text', 'hybrid'] as const)) {
+      if (provider !== null) bench.report.note(`${mode}, ${provider.name}:`);
+      const ask = createAsker(service, mode);
+      await measureFiles(bench, ask, queries);
+      if (passages.size > 0) await measurePassages(bench, ask, queries, passages);
+    }
+    await provider?.close();
   },
 };
+
+interface EmbedderOfBench {
+  name: string;
+  environment: Record<string, string>;
+  close(): Promise<void>;
+}
+
+/** The one that the environment names; else one on loopback that knows words and no meanings. */
+async function openEmbedder(): Promise<EmbedderOfBench> {
+  const given = Object.entries(process.env).filter(([name]) =>
+    name.startsWith('SERVICE_EMBEDDING_'),
+  );
+  if (process.env['SERVICE_EMBEDDING_PROVIDER'] !== undefined) {
+    return {
+      name: process.env['SERVICE_EMBEDDING_NAME'] ?? 'the provider’s default',
+      environment: Object.fromEntries(given) as Record<string, string>,
+      close: () => Promise.resolve(),
+    };
+  }
+  const server = await startProviderServer({ dimensions: DIMENSIONS });
+  return {
+    name: 'words on loopback',
+    environment: {
+      SERVICE_EMBEDDING_PROVIDER: 'openai',
+      SERVICE_EMBEDDING_BASE_URL: server.baseUrl,
+      SERVICE_EMBEDDING_NAME: 'words',
+      SERVICE_EMBEDDING_DIMENSIONS: String(DIMENSIONS),
+    },
+    close: () => server.close(),
+  };
+}
+
+async function untilEmbedded({ party }: Opened): Promise<void> {
+  const port = party?.port ?? null;
+  if (party === null || port === null) return;
+  await party.use(async () => {
+    while ((await fetchEmbedding(port)) !== 'idle') await sleep(500);
+  });
+}
 
 interface Doc {
   user: string;
@@ -133,7 +185,7 @@ function fillRequest(docs: readonly Doc[]) {
   );
 }
 
-function createAsker({ party }: Opened): Ask {
+function createAsker({ party }: Opened, mode: 'text' | 'hybrid'): Ask {
   const port = party?.port ?? null;
   if (party === null || port === null) throw new Error('The service could not be opened.');
   const { path, headers } = toolRequest('memory_find', [], '');
@@ -144,11 +196,12 @@ function createAsker({ party }: Opened): Ask {
         headers: { ...headers, 'Content-Type': 'application/json' },
         body: JSON.stringify({
           context: { userId: query.user },
-          arguments: { query: query.query, group, limit: LIMIT, path: 'user/' },
+          arguments: { query: query.query, group, limit: LIMIT, path: 'user/', mode },
         }),
       });
       if (!answer.ok) throw new Error(`memory_find answered ${answer.status}.`);
-      const { result } = (await answer.json()) as { result: { results: Result[] } };
+      const { result } = (await answer.json()) as { result: { mode: string; results: Result[] } };
+      if (result.mode !== mode) throw new Error(`It was a search by ${result.mode}.`);
       return result.results.map((one) => ({ ...one, path: one.path.slice('user/'.length) }));
     });
 }

@@ -18,6 +18,7 @@ export const suite: Suite = {
       throw new Error(`--documents takes a multiple of 1,000, from ${FEW}.`);
     }
     await searchLongDocuments(bench);
+    await searchByMeaning(bench);
     await grow(bench, many);
     if (bench.options['peers'] !== 'no' && !bench.isQuick) await searchBesidePeers(bench);
   },
@@ -34,6 +35,24 @@ async function searchLongDocuments(bench: Bench): Promise<void> {
     entrants: [bench.called('service', service, 'search', 1)],
     figures: [
       { of: service.name, figure: 'search-sqlite', value: ({ latency }) => latency?.p50 ?? NaN },
+    ],
+  });
+}
+
+/** What a search by words takes, and with 1,000 vectors of 384 numbers; the embedder is left out. */
+async function searchByMeaning(bench: Bench): Promise<void> {
+  const service = await bench.open('memory-service, vectors', 'contestants/hybrid.ts', {
+    passages: DOCUMENTS_OF_A_USER,
+  });
+  const entrants = (['text', 'hybrid'] as const).map((operation) => ({
+    ...bench.called('service', service, operation, 1),
+    name: operation,
+  }));
+  await bench.compare({
+    title: 'Search by words, and by words and 1,000 vectors of 384 numbers, of the same user',
+    entrants,
+    figures: [
+      { of: 'hybrid', figure: 'search-hybrid', value: ({ latency }) => latency?.p50 ?? NaN },
     ],
   });
 }

@@ -25,6 +25,8 @@ export interface Suite {
   isCore?: boolean;
   /** Options of its own, each with one line for the help: `{ data: 'queries to ask, JSON lines' }`. */
   options?: Record<string, string>;
+  /** The same for those without a value: one that is given is `yes` among the options. */
+  switches?: Record<string, string>;
   run(bench: Bench): Promise<void>;
 }
 

@@ -29,6 +29,7 @@ export async function main(
 ): Promise<number> {
   const suites = await loadSuites();
   const own = [...suites.values()].flatMap(({ options }) => Object.keys(options ?? {}));
+  const switches = [...suites.values()].flatMap((suite) => Object.keys(suite.switches ?? {}));
   let parsed;
   try {
     parsed = parseArgs({
@@ -37,13 +38,19 @@ export async function main(
       options: {
         ...OPTIONS,
         ...Object.fromEntries(own.map((name) => [name, { type: 'string' as const }])),
+        ...Object.fromEntries(switches.map((name) => [name, { type: 'boolean' as const }])),
       },
     });
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error), suites);
   }
   const { quick, help, 'no-build': noBuild, ...values } = parsed.values;
-  const options = values as Record<string, string | undefined>;
+  const options = Object.fromEntries(
+    Object.entries(values as Record<string, unknown>).map(([name, value]) => [
+      name,
+      value === true ? 'yes' : value,
+    ]),
+  ) as Record<string, string | undefined>;
   if (help) {
     process.stdout.write(toHelp(suites));
     return 0;
@@ -132,10 +139,13 @@ function refuse(problem: string, suites: ReadonlyMap<string, Suite>): number {
 
 function toHelp(suites: ReadonlyMap<string, Suite>): string {
   const width = 12;
-  const lines = [...suites].flatMap(([name, { about, isCore, options }]) => [
+  const lines = [...suites].flatMap(([name, { about, isCore, options, switches }]) => [
     `  ${name.padEnd(width)} ${about}${isCore ? ' (core)' : ''}`,
     ...Object.entries(options ?? {}).map(
       ([option, text]) => `  ${''.padEnd(width)}   --${option} <value>  ${text}`,
+    ),
+    ...Object.entries(switches ?? {}).map(
+      ([option, text]) => `  ${''.padEnd(width)}   --${option}  ${text}`,
     ),
   ]);
   return [

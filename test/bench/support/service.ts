@@ -30,6 +30,7 @@ export async function startService(
   bench: Bench,
   name: string,
   directory: string,
+  more: Record<string, string> = {},
 ): Promise<Opened & { startedMs: number }> {
   return bench.start(name, path.join(DIST, 'core', 'cli', 'bin.cjs'), ['start'], {
     directory,
@@ -38,6 +39,7 @@ export async function startService(
       SERVICE_DATABASE_URL: `sqlite:${path.join(directory, 'memory.db')}`,
       SERVICE_API_KEY: API_KEY,
       SERVICE_ADMIN_SECRET: ADMIN_SECRET,
+      ...more,
     },
   });
 }
@@ -100,6 +102,21 @@ export function writeRequest(set: NoteSet): Request {
 export async function readFilesBehind({ party }: Opened): Promise<number> {
   const port = party?.port ?? null;
   return party === null || port === null ? 0 : party.use(() => fetchFilesBehind(port));
+}
+
+/** How the embedding of all passages stands: `idle` when each has its vector. */
+export async function fetchEmbedding(port: number): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/admin/status`, {
+    headers: { 'x-admin-secret': ADMIN_SECRET },
+  });
+  if (!answer.ok) throw new Error(`The status page answered ${answer.status}.`);
+  const { index, embedder } = (await answer.json()) as {
+    index: { filesBehind: number };
+    embedder: { progress: { state: string; lastFailure: string | null } | null };
+  };
+  const { state = 'none', lastFailure = null } = embedder.progress ?? {};
+  if (state === 'none' || state === 'paused') throw new Error(`No embedder: ${lastFailure}.`);
+  return index.filesBehind > 0 ? 'embedding' : state;
 }
 
 /** The same of a service in any process. */
