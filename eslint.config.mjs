@@ -1,5 +1,6 @@
 import js from '@eslint/js';
 import regexp from 'eslint-plugin-regexp';
+import vue from 'eslint-plugin-vue';
 import tseslint from 'typescript-eslint';
 
 const SECRET = '/^(.*secret|.*apiKey|.*password)s?$/i';
@@ -87,6 +88,38 @@ export default tseslint.config(
   {
     files: ['test/**'],
     rules: { 'regexp/no-super-linear-move': 'off' },
+  },
+  {
+    files: ['console/**/*.vue'],
+    extends: [...vue.configs['flat/recommended'], tseslint.configs.disableTypeChecked],
+    // Its types are vue-tsc's, in `npm run typecheck`.
+    languageOptions: { parserOptions: { parser: tseslint.parser, projectService: false } },
+    rules: {
+      'no-undef': 'off',
+      // The layout is Prettier's.
+      ...Object.fromEntries(
+        ['max-attributes-per-line', 'singleline-html-element-content-newline', 'html-indent']
+          .concat(['multiline-html-element-content-newline', 'html-closing-bracket-newline'])
+          .concat(['html-self-closing', 'first-attribute-linebreak', 'attributes-order'])
+          .map((rule) => [`vue/${rule}`, 'off']),
+      ),
+      'vue/require-default-prop': 'off',
+      'vue/no-v-html': 'error',
+      'vue/multi-word-component-names': 'error',
+    },
+  },
+  {
+    files: ['console/src/**/*.{ts,vue}'],
+    ignores: ['console/src/api.ts'],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        ...['fetch', 'EventSource', 'XMLHttpRequest', 'WebSocket'].map((name) => ({
+          name,
+          message: 'Only console/src/api.ts speaks HTTP.',
+        })),
+      ],
+    },
   },
   {
     files: ['**/*.cjs', '**/*.mjs'],

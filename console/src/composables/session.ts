@@ -7,6 +7,8 @@ export type SessionState = 'checking' | 'locked' | 'open' | 'unreachable';
 
 /** The admin secret's stay in this page, and the calls made with it. */
 export interface Session {
+  /** Of the service, without a slash at its end. */
+  readonly baseUrl: string;
   readonly api: Api;
   readonly state: Readonly<Ref<SessionState>>;
   /** Why it is locked, for the person who sees the lock. */
@@ -73,6 +75,7 @@ export function createSession(baseUrl: string): Session {
   }
 
   const session: Session = {
+    baseUrl,
     api,
     state: readonly(state),
     reason: readonly(reason),
