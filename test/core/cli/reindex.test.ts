@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { startProviderServer } from '../../support/provider-server/server.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
 
 const FILES = 30;
@@ -66,4 +67,48 @@ it('asks the server that has the database open, with the secret beside it', asyn
   expect(refused.stderr).toMatch(/answered 401 .* SERVICE_ADMIN_SECRET/);
   await server.stop();
   expect(await countHerons(filename)).toBe(10);
+});
+
+async function startEmbedder() {
+  const provider = await startProviderServer({ dimensions: 16 });
+  onTestFinished(() => provider.close());
+  const texts = () => provider.received.flatMap(({ body }) => body.input as string[]);
+  const env = {
+    SERVICE_EMBEDDING_PROVIDER: 'openai',
+    SERVICE_EMBEDDING_BASE_URL: provider.baseUrl,
+    SERVICE_EMBEDDING_NAME: 'words',
+    SERVICE_EMBEDDING_DIMENSIONS: '16',
+  };
+  return { provider, texts, env };
+}
+
+it('makes all vectors anew with --embeddings, here or at the server that runs', async () => {
+  const cwd = await temporaryDirectory();
+  await spoiltDatabase(cwd);
+  const { texts, env } = await startEmbedder();
+  const args = ['reindex', '--embeddings'];
+  const here = await runCommand({ cwd, args, env });
+  expect([here.code, here.stderr]).toEqual([0, '']);
+  expect(here.stdout).toBe(`The vectors were made anew: ${FILES} texts.\n`);
+  expect(new Set(texts()).size).toBe(FILES);
+
+  const server = await startCommand({ cwd, env });
+  const there = await runCommand({ cwd, args });
+  expect([there.code, there.stdout]).toEqual([0, `The vectors were made anew: ${FILES} texts.\n`]);
+  expect(texts()).toHaveLength(2 * FILES);
+  await server.stop();
+});
+
+it('says so when there is no embedder, or one that fails', async () => {
+  const cwd = await temporaryDirectory();
+  await spoiltDatabase(cwd);
+  const args = ['reindex', '--embeddings'];
+  const without = await runCommand({ cwd, args });
+  expect(without.code).toBe(1);
+  expect(without.stderr).toMatch(/No embedder is configured: set SERVICE_EMBEDDING_PROVIDER/);
+  const { provider, env } = await startEmbedder();
+  provider.always(({ sendJson }) => sendJson(401, {}));
+  const failing = await runCommand({ cwd, args, env });
+  expect(failing.code).toBe(1);
+  expect(failing.stderr).toMatch(/refuses the API key/);
 });
