@@ -19,8 +19,7 @@ export function checkShape(candidate: Candidate): string | null {
   switch (kind) {
     case 'merge':
       if (add === null) return staying > 0 ? null : 'a line is taken away and nothing stays for it';
-      if (remove.length + staying < 2) return 'a merge needs two lines';
-      return add.lines.length < remove.length + staying ? null : 'a merge has fewer lines after it';
+      return add.lines.length < remove.length ? null : 'a merge has fewer lines after it';
     case 'supersede':
       return staying > 0 ? null : 'it names no line that supersedes';
     case 'reword':

@@ -70,28 +70,40 @@ function beginsSentence(text: string, index: number): boolean {
   return at < 0 || /[.!?:;。！？—–\]]/u.test(text[at] ?? '');
 }
 
-/** Addresses, link targets and code: compared as they stand. */
+/** Addresses, link targets and code: compared as they stand. Marks pair up within a line. */
 function listExact(text: string): { at: number; key: string }[] {
   const found: { at: number; key: string }[] = [];
-  for (const [open, close] of [
-    ['](', ')'],
-    ['[[', ']]'],
-    ['`', '`'],
-  ] as const) {
-    let from = 0;
-    for (;;) {
-      const start = text.indexOf(open, from);
-      const end = start === -1 ? -1 : text.indexOf(close, start + open.length);
-      if (end === -1) break;
-      found.push({ at: start, key: `${open}${text.slice(start + open.length, end).trim()}` });
-      from = end + close.length;
-    }
+  let start = 0;
+  for (const line of text.split('\n')) {
+    for (const { at, key } of listBetween(line)) found.push({ at: start + at, key });
+    start += line.length + 1;
   }
   let at = 0;
   for (const chunk of text.split(/(\s)/u)) {
     const address = trimMarks(chunk);
     if (isAddress(address)) found.push({ at, key: `@${address}` });
     at += chunk.length;
+  }
+  return found;
+}
+
+const MARKS = [
+  ['](', ')'],
+  ['[[', ']]'],
+  ['`', '`'],
+] as const;
+
+function listBetween(line: string): { at: number; key: string }[] {
+  const found: { at: number; key: string }[] = [];
+  for (const [open, close] of MARKS) {
+    let from = 0;
+    for (;;) {
+      const at = line.indexOf(open, from);
+      const end = at === -1 ? -1 : line.indexOf(close, at + open.length);
+      if (end === -1) break;
+      found.push({ at, key: `${open}${line.slice(at + open.length, end).trim()}` });
+      from = end + close.length;
+    }
   }
   return found;
 }

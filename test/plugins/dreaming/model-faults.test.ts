@@ -1,0 +1,85 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { openai } from '../../../plugins/model-openai/index.ts';
+import { CHAT, TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
+import { chatAnswer, startProviderServer } from '../../support/provider-server/server.ts';
+import { openDreams } from './dream-service.ts';
+
+const TEA = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
+const provider = await startProviderServer();
+afterAll(() => provider.close());
+
+const REPLIES: readonly [string, string][] = [
+  ['words', 'I would merge the two lines.'],
+  ['a list', '[]'],
+  ['null', 'null'],
+  ['operations that are none', '{"operations": "all"}'],
+  ['no operations', '{}'],
+  ['JSON that is cut off', '{"operations": [{"kind": "mer'],
+];
+
+describe('a model that fails (F11)', () => {
+  it('ends each run as failed, with its reason, nothing written, and the user free again', async () => {
+    const model = openai({
+      baseUrl: provider.baseUrl,
+      name: 'scripted',
+      maxRetries: 0,
+      timeoutMs: 150,
+    });
+    const service = await openDreams({ provider, config: { model } });
+    await service.write('alice', 'user/tea.md', TEA);
+    const ways = [
+      ...[...TRANSPORT, ...CHAT].map(({ name, behave }) => [name, behave] as const),
+      ...REPLIES.map(
+        ([name, text]) =>
+          [
+            name,
+            (exchange: Parameters<(typeof CHAT)[number]['behave']>[0]) =>
+              exchange.sendJson(200, chatAnswer('scripted', text)),
+          ] as const,
+      ),
+    ];
+    expect(ways.length).toBeGreaterThanOrEqual(30);
+    for (const [name, behave] of ways) {
+      provider.always(behave);
+      const run = await service.dream('alice');
+      expect(run, name).toMatchObject({ state: 'failed', filesTouched: 0, writes: 0 });
+      expect(run.error.code, name).toMatch(/^MODEL_(?:FAILED|TIMEOUT)$/);
+      expect(run.error.message, name).not.toContain('SECRET-OF-THE-PROVIDER');
+      // What it asked for is counted, what it was told is not known.
+      expect(run.outputTokens, name).toBeGreaterThanOrEqual(0);
+      await service.admin('PUT', 'dream/config', { dream_max_tokens_per_user_day: 0 });
+    }
+    expect(await service.read('alice', 'user/tea.md')).toBe(TEA);
+    expect((await service.admin('GET', 'revisions?actor=dream-agent')).json.items).toEqual([]);
+    provider.always((exchange) =>
+      exchange.sendJson(200, chatAnswer('scripted', '{"operations": []}')),
+    );
+    expect(await service.dream('alice')).toMatchObject({ state: 'completed', outcome: 'no_op' });
+  });
+
+  it('drops operations that are none, and takes the others', async () => {
+    const service = await openDreams({ provider });
+    await service.write('alice', 'user/tea.md', TEA);
+    const good = {
+      kind: 'merge',
+      reason: 'twice',
+      remove: [1, 2].map((line) => ({ path: 'user/tea.md', line, text: '- Likes tea a lot.' })),
+      add: { path: 'user/tea.md', heading: null, lines: ['- Likes tea a lot.'] },
+      sources: [],
+    };
+    const operations = [
+      null,
+      'merge',
+      { ...good, kind: 'delete' },
+      { ...good, add: { ...good.add, lines: ['a\nb'] } },
+      { ...good, remove: [{ path: 'user/tea.md', line: 1.5, text: 'x' }] },
+      good,
+    ];
+    provider.always((exchange) =>
+      exchange.sendJson(200, chatAnswer('scripted', JSON.stringify({ operations }))),
+    );
+    const run = await service.dream('alice');
+    expect(run).toMatchObject({ outcome: 'applied', malformedOperations: 5, filesTouched: 1 });
+    expect(await service.read('alice', 'user/tea.md')).toBe('- Likes tea a lot.\n- Has a cat.\n');
+  });
+});
