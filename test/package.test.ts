@@ -39,7 +39,9 @@ it('install scripts run for the SQLite drivers alone', () => {
   // fsevents exists on macOS alone, and its script does nothing.
   const allowed = [...Object.keys(manifest.allowScripts), 'fsevents'];
   expect(allowed).toEqual(expect.arrayContaining(scripted));
-  expect(Object.keys(manifest.allowScripts).sort()).toEqual(['better-sqlite3', 'sqlite3']);
+  // Those of the console's build are refused by name: it works without them.
+  const run = Object.entries(manifest.allowScripts).filter(([, isAllowed]) => isAllowed);
+  expect(run.map(([name]) => name).sort()).toEqual(['better-sqlite3', 'sqlite3']);
 });
 
 it.each([
