@@ -196,6 +196,23 @@ describe('another transaction in the way', () => {
     expect((await writing).version).toBe(2);
   });
 
+  it('that holds the scope of one user holds up no other user', async () => {
+    const url = await freshDatabase();
+    const storage = await open({ url, lockTimeoutMs: 1_000 });
+    const users = ['ann', 'bea', 'cem', 'dan'].map((name) => `u:${name}` as const);
+    for (const scope of users) await write(storage, { scope, path: 'notes.md' }, append('first'));
+    const root = await connectTo(url);
+    for (const held of users) {
+      await root.query('begin');
+      await root.query('select * from svc_scope where scope = ? for update', [held]);
+      for (const scope of users.filter((other) => other !== held)) {
+        await write(storage, { scope, path: 'notes.md' }, append('next'));
+      }
+      await root.query('rollback');
+    }
+    expect((await storage.files.get({ scope: 'u:ann', path: 'notes.md' }))?.version).toBe(4);
+  });
+
   it('never comes between two files of opposite moves', async () => {
     const url = await freshDatabase();
     const [one, other] = [await open({ url }), await open({ url })];
