@@ -5,20 +5,10 @@ import type { OpenAI as OpenAI7 } from 'openai7';
 import { expect, expectTypeOf, it } from 'vitest';
 import type { OpenAiFunctionTool, OpenAiRunnableTool } from '../../adapters/openai.ts';
 import { LOOPS_OF_BOTH_MAJORS } from './loops.ts';
+import type { Told } from './next-majors.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const NODE = ['exec', '--yes', '--package=node@24', '--', 'node'];
-
-interface Told {
-  name: string;
-  words: string;
-  refusals: string[];
-  written: string;
-  absent: string;
-  wrong: string;
-  unknown: string;
-  found: string;
-}
 
 it('works with the next major of each package, on a Node that runs it', async ({ skip }) => {
   const command = `npm ${NODE.join(' ')} test/adapters/next-majors.ts`;

@@ -5,11 +5,23 @@
 
 import * as nodeModule from 'node:module';
 
+/** What a loop came to: a line of what this prints, after the one that says what it ran on. */
+export interface Told {
+  name: string;
+  words: string;
+  refusals: readonly string[];
+  written: string;
+  absent: string;
+  wrong: string;
+  unknown: string;
+  found: string;
+}
+
 /** Installed under another name, since a package is installed in one version. */
 const NEXT: Record<string, string> = {
-  ai: 'ai7',
-  '@ai-sdk/openai': 'ai-sdk-openai-4',
-  openai: 'openai7',
+  ai: import.meta.resolve('ai7'),
+  '@ai-sdk/openai': import.meta.resolve('ai-sdk-openai-4'),
+  openai: import.meta.resolve('openai7'),
 };
 
 type Resolve = (specifier: string, context: object) => object;
@@ -54,19 +66,19 @@ for (const [index, loop] of LOOPS_OF_BOTH_MAJORS.entries()) {
   const texts = new Map(
     model.requests.flatMap(({ answers }) => answers).map(({ callId, text }) => [callId, text]),
   );
-  const unknown = texts.get('call_0_3') ?? '';
-  console.log(
-    JSON.stringify({
-      name: loop.name,
-      words,
-      refusals: model.refusals,
-      written: texts.get('call_0_0'),
-      absent: texts.get('call_0_1'),
-      wrong: texts.get('call_0_2'),
-      unknown: loop.unknownTool.test(unknown) ? 'told' : unknown,
-      found: texts.get('call_1_0'),
-    }),
-  );
+  const textOf = (callId: string): string => texts.get(callId) ?? '';
+  const unknown = textOf('call_0_3');
+  const told: Told = {
+    name: loop.name,
+    words,
+    refusals: model.refusals,
+    written: textOf('call_0_0'),
+    absent: textOf('call_0_1'),
+    wrong: textOf('call_0_2'),
+    unknown: loop.unknownTool.test(unknown) ? 'told' : unknown,
+    found: textOf('call_1_0'),
+  };
+  console.log(JSON.stringify(told));
   await model.close();
 }
 await service.close();

@@ -10,7 +10,7 @@ import { checkChatCompletion } from './chat-completions.ts';
 import { checkMessages } from './messages.ts';
 import { checkResponse } from './responses.ts';
 
-export type { ModelRequest, ToolAnswer, Turn };
+export type { Turn };
 
 /** A model on loopback that takes nothing but what its provider's API takes. */
 export interface ModelServer extends ScriptedModel {
