@@ -77,6 +77,58 @@ export const SNIPPETS: readonly Snippet[] = [
       ].join('\n'),
   },
   {
+    id: 'langchain',
+    label: 'LangChain',
+    note: 'An ES module; npm install memory-service @langchain/core. It calls the one tool; give all of them to createAgent.',
+    code: ({ baseUrl, tool, userId, arguments: args }) =>
+      [
+        `import { toLangChainTools } from 'memory-service/adapters/langchain';`,
+        ...clientOf(baseUrl),
+        `// From a trusted identity of your server, never from a model.`,
+        `const tools = await toLangChainTools(memory, { userId: ${quote(userId)} });`,
+        `// With a model: createAgent({ model, tools }).`,
+        `const tool = tools.find(({ name }) => name === ${quote(tool)});`,
+        `console.log(await tool.invoke(${toJavaScript(args)}));`,
+      ].join('\n'),
+  },
+  {
+    id: 'vercel-ai',
+    label: 'Vercel AI',
+    note: 'An ES module; npm install memory-service ai. It calls the one tool; give all of them to generateText.',
+    code: ({ baseUrl, tool, userId, arguments: args }) =>
+      [
+        `import { toVercelAiTools } from 'memory-service/adapters/vercel-ai';`,
+        ...clientOf(baseUrl),
+        `// From a trusted identity of your server, never from a model.`,
+        `const tools = await toVercelAiTools(memory, { userId: ${quote(userId)} });`,
+        `// With a model: generateText({ model, tools, prompt }).`,
+        `const args = ${toJavaScript(args)};`,
+        `const call = { toolCallId: 'call_1', messages: [] };`,
+        `console.log(JSON.stringify(await tools[${quote(tool)}].execute(args, call), null, 2));`,
+      ].join('\n'),
+  },
+  {
+    id: 'openai',
+    label: 'OpenAI',
+    note: 'An ES module; npm install memory-service openai. It answers the one call; give tools to responses.create.',
+    code: ({ baseUrl, tool, userId, arguments: args }) =>
+      [
+        `import { toOpenAiResponsesTools } from 'memory-service/adapters/openai';`,
+        ...clientOf(baseUrl),
+        `// From a trusted identity of your server, never from a model.`,
+        `const { tools, runCalls } = await toOpenAiResponsesTools(memory, { userId: ${quote(userId)} });`,
+        `// With a model: the calls are response.output of responses.create({ model, input, tools }).`,
+        `const call = {`,
+        `  type: 'function_call',`,
+        `  call_id: 'call_1',`,
+        `  name: ${quote(tool)},`,
+        `  arguments: JSON.stringify(${toJavaScript(args, 2)}),`,
+        `};`,
+        `const [answer] = await runCalls([call]);`,
+        `console.log(answer.output);`,
+      ].join('\n'),
+  },
+  {
     id: 'mcp',
     label: 'MCP',
     note: 'For a client of the Model Context Protocol: its configuration, with the user bound to it.',
@@ -96,6 +148,17 @@ export const SNIPPETS: readonly Snippet[] = [
       ),
   },
 ];
+
+function clientOf(baseUrl: string): string[] {
+  return [
+    `import { MemoryClient } from 'memory-service/client';`,
+    ``,
+    `const memory = new MemoryClient({`,
+    `  baseUrl: ${quote(baseUrl)},`,
+    `  apiKey: process.env['SERVICE_API_KEY'],`,
+    `});`,
+  ];
+}
 
 /** One argument of a POSIX shell: nothing within single quotes means anything. */
 export function quoteShell(text: string): string {
