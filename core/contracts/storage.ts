@@ -322,7 +322,10 @@ export interface LogBatch {
   rollUp?: RollUp;
 }
 
-/** How events are counted. Both are synchronous and pure, as `decide` is. */
+/**
+ * How events are counted. Both are synchronous and pure, as `decide` is. Batches with one come one
+ * after the other from each instance, and no two instances have a row in common.
+ */
 export interface RollUp {
   /** What these events add: one row a key, all of one instance. */
   count(events: readonly EventRecord[]): readonly RollupRecord[];
