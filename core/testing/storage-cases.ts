@@ -1,3 +1,4 @@
+import { dreamCases } from './storage/dreams.ts';
 import { fileCases } from './storage/files.ts';
 import { guardCases } from './storage/guards.ts';
 import { listCases } from './storage/lists.ts';
@@ -32,6 +33,7 @@ export const storageCases: readonly StorageCase[] = [
   ...revisionCases(),
   ...logCases(),
   ...observationCases(),
+  ...dreamCases(),
   ...settingCases(),
   ...searchIndexCases(),
 ];

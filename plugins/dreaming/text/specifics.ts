@@ -66,8 +66,8 @@ function isName(text: string, token: string, index: number): boolean {
 /** After the marks of a list, a heading or emphasis, or after the end of another sentence. */
 function beginsSentence(text: string, index: number): boolean {
   let at = index - 1;
-  while (at >= 0 && /[\s*_#>"'“‘([\-+]/u.test(text[at] ?? '')) at -= 1;
-  return at < 0 || /[.!?:;。！？—–\]]/u.test(text[at] ?? '');
+  while (at >= 0 && text[at] !== '\n' && /[\s*_#>"'“‘([\-+]/u.test(text[at] ?? '')) at -= 1;
+  return at < 0 || text[at] === '\n' || /[.!?:;。！？—–\]]/u.test(text[at] ?? '');
 }
 
 /** Addresses, link targets and code: compared as they stand. Marks pair up within a line. */

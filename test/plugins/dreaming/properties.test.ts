@@ -8,7 +8,7 @@ import { joinLines, parseMarkdown } from '../../../plugins/dreaming/text/markdow
 import { missingSpecifics } from '../../../plugins/dreaming/text/specifics.ts';
 import { snapshotOf } from './memory.ts';
 
-const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 400 : 20_000;
+const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 200 : 20_000;
 
 const name = fc.constantFrom(
   'Anna',
@@ -72,6 +72,8 @@ const draft: fc.Arbitrary<Draft> = fc.record({
   sources: fc.array(fc.integer({ min: 1, max: 18 }), { maxLength: 2 }),
 });
 
+const drafts = fc.array(draft, { minLength: 1, maxLength: 12 });
+
 /** Good and bad proposals: the lines as they are, cut, joined, mixed, made up. */
 function toOperation(contents: Record<string, string>, it: Draft): Operation {
   const lineOf = (path: string, at: number) => contents[path]?.split('\n')[at - 1] ?? '';
@@ -134,6 +136,18 @@ function goodOperations(contents: Record<string, string>): Operation[] {
   });
 }
 
+/** The merges of {@link goodOperations}, each with a word less. */
+function lossyOperations(contents: Record<string, string>, word: number): Operation[] {
+  return goodOperations(contents)
+    .filter(({ kind }) => kind === 'merge')
+    .map((operation) => {
+      const words = (operation.add?.lines[0] ?? '').split(' ');
+      words.splice(1 + (word % Math.max(1, words.length - 1)), 1);
+      const { path } = operation.remove[0] ?? { path: '' };
+      return { ...operation, add: { path, heading: null, lines: [words.join(' ')] } };
+    });
+}
+
 function contentsAfter(contents: Record<string, string>, plan: Plan): Record<string, string> {
   const after = plan.files.map((planned) => [planned.path, planned.after] as const);
   return { ...contents, ...Object.fromEntries(after) };
@@ -146,9 +160,10 @@ describe('whatever a model proposes', () => {
   it('every specific from before stands somewhere after, and what is protected is as it was', () => {
     let applied = 0;
     fc.assert(
-      fc.property(memory, fc.array(draft, { minLength: 1, maxLength: 12 }), (contents, drafts) => {
+      fc.property(memory, drafts, fc.nat(), (contents, all, word) => {
         const operations = [
-          ...drafts.map((it) => toOperation(contents, it)),
+          ...all.map((it) => toOperation(contents, it)),
+          ...lossyOperations(contents, word),
           ...goodOperations(contents),
         ];
         const plan = planOf(contents, operations);
@@ -173,9 +188,9 @@ describe('whatever a model proposes', () => {
 
   it('files are written so that at every moment each specific stands somewhere', () => {
     fc.assert(
-      fc.property(memory, fc.array(draft, { minLength: 1, maxLength: 12 }), (contents, drafts) => {
+      fc.property(memory, drafts, (contents, all) => {
         const plan = planOf(contents, [
-          ...drafts.map((it) => toOperation(contents, it)),
+          ...all.map((it) => toOperation(contents, it)),
           ...goodOperations(contents),
         ]);
         const now = { ...contents } as Record<string, string>;

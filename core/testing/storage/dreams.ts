@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import type {
+  DreamRunRecord,
+  DreamStore,
+  DreamUpdateRequest,
+  DreamUserRecord,
+} from '../../contracts/dreams.ts';
+import type { ScopeKey } from '../../contracts/records.ts';
+import type { Storage } from '../../contracts/storage.ts';
+import { MemoryError } from '../../errors.ts';
+import { makeId, write } from '../rows.ts';
+import { everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
+
+const START = Date.UTC(2026, 0, 1);
+
+/** What dreaming keeps. A driver may do without all of it. */
+export function dreamCases(): StorageCase[] {
+  return [
+    dreaming('keeps what dreaming knows of a user and of a run, each field', async (dreams) => {
+      const request = { scope: 'u:alice', runId: null } as const;
+      const unknown = await dreams.update(request, ({ user, run }) => ({ result: { user, run } }));
+      assert.equal(unknown.run, null);
+      assert.equal(unknown.user.paused, false);
+      assert.equal(unknown.user.watermark, null);
+      const run = runOf('u:alice');
+      const user = userOf('u:alice', run.id);
+      await dreams.update({ scope: 'u:alice', runId: run.id }, () => ({ result: null, user, run }));
+      const read = await dreams.update({ scope: 'u:alice', runId: run.id }, (current) => ({
+        result: current,
+      }));
+      assert.deepEqual(read, { user, run });
+      assert.deepEqual(await dreams.run(run.id), run);
+      assert.equal(await dreams.run(makeId()), null);
+      assert.equal(await dreams.run('nothing'), null);
+      const foreign = await dreams.update({ scope: 'u:bob', runId: run.id }, (current) => ({
+        result: current.run,
+      }));
+      assert.equal(foreign, null);
+    }),
+
+    dreaming(
+      'changes a user and a run together with the audit, or none of them',
+      async (dreams, storage) => {
+        const run = runOf('u:alice');
+        const request: DreamUpdateRequest = { scope: 'u:alice', runId: run.id };
+        const user = userOf('u:alice', run.id);
+        const audit = {
+          id: makeId(),
+          at: START,
+          action: 'dream.run',
+          target: 'alice',
+          details: {},
+          address: null,
+          traceId: null,
+        };
+        await dreams.update(request, () => ({ result: null, user, run, audit }));
+        const changed = { ...run, state: 'failed' as const };
+        await refusal(dreams.update(request, () => ({ result: null, user, run: changed, audit })));
+        assert.deepEqual(await dreams.run(run.id), run);
+        const thrown = await refusal(
+          dreams.update(request, () => {
+            throw new MemoryError('RUN_STATE');
+          }),
+        );
+        assert.equal(thrown.code, 'RUN_STATE');
+        const audits = await everyPage((page) => storage.audit.list({}, page), 10);
+        assert.equal(audits.length, 1);
+      },
+    ),
+
+    dreaming('takes changes of one user one after the other', async (dreams) => {
+      const request = { scope: 'u:alice', runId: null } as const;
+      await Promise.all(
+        Array.from({ length: 40 }, () =>
+          dreams.update(request, ({ user }) => ({
+            result: null,
+            user: { ...user, runs: user.runs + 1 },
+          })),
+        ),
+      );
+      assert.equal(await dreams.update(request, ({ user }) => ({ result: user.runs })), 40);
+    }),
+
+    dreaming('refuses a change whose lease is not the one that lasts', async (dreams, storage) => {
+      const name = 'dream:alice';
+      const fence = (await storage.leases.claim(name, 'one', 60_000)) ?? assert.fail();
+      const request = { scope: 'u:alice', runId: null, lease: { name, fence } } as const;
+      const pause = () =>
+        dreams.update(request, ({ user }) => ({ result: null, user: { ...user, paused: true } }));
+      await pause();
+      await storage.leases.release(name, fence);
+      const over = await refusal(pause());
+      assert.equal(over.code, 'RUN_STATE');
+      assert.deepEqual(over.details, { reason: 'lease_lost' });
+      await storage.leases.claim(name, 'two', 60_000);
+      assert.equal((await refusal(pause())).code, 'RUN_STATE');
+    }),
+
+    dreaming('finds users whose writes are newer than their watermark', async (dreams, storage) => {
+      for (const userId of ['a', 'b', 'c', 'd']) {
+        await write(storage, { scope: `u:${userId}`, path: 'f' }, 'x', { at: START });
+      }
+      const setWatermark = (scope: ScopeKey, watermark: number) =>
+        dreams.update({ scope, runId: null }, ({ user }) => ({
+          result: null,
+          user: { ...user, watermark },
+        }));
+      await setWatermark('u:a', START);
+      await setWatermark('u:b', START - 1);
+      await setWatermark('u:unknown', START);
+      const changed = async (after: ScopeKey | null, limit: number) =>
+        (await dreams.changedUsers({ after, limit })).map(({ scope }) => scope);
+      assert.deepEqual(await changed(null, 10), ['u:b', 'u:c', 'u:d']);
+      assert.deepEqual(await changed(null, 2), ['u:b', 'u:c']);
+      assert.deepEqual(await changed('u:c', 2), ['u:d']);
+      const users = await everyPage((page) => dreams.listUsers({}, page), 3);
+      assert.deepEqual(
+        users.map(({ scope, record }) => [scope, record?.watermark ?? null]),
+        [
+          ['u:a', START],
+          ['u:b', START - 1],
+          ['u:c', null],
+          ['u:d', null],
+        ],
+      );
+      const found = await everyPage((page) => dreams.listUsers({ contains: 'C' }, page), 3);
+      assert.deepEqual(
+        found.map(({ scope }) => scope),
+        ['u:c'],
+      );
+      assert.equal((await dreams.user('u:b'))?.lastQualifyingAt, START);
+      assert.equal(await dreams.user('u:nobody'), null);
+    }),
+
+    dreaming('lists runs by user, by state, and those that have not ended', async (dreams) => {
+      const runs = Array.from({ length: 12 }, (_, index) => ({
+        ...runOf(index % 3 === 0 ? 'u:bob' : 'u:alice'),
+        state: index % 2 === 0 ? ('running' as const) : ('completed' as const),
+        endedAt: index % 2 === 0 ? null : START + 1,
+      }));
+      for (const run of runs) {
+        await dreams.update({ scope: run.scope, runId: run.id }, () => ({ result: null, run }));
+      }
+      const ids = async (
+        filter: Parameters<DreamStore['listRuns']>[0],
+        order: 'asc' | 'desc' = 'asc',
+      ) => (await everyPage((page) => dreams.listRuns(filter, page), 4, order)).map(({ id }) => id);
+      const idsOf = (accept: (run: DreamRunRecord) => boolean) =>
+        runs.filter(accept).map(({ id }) => id);
+      assert.deepEqual(await ids({}, 'desc'), idsOf(() => true).reverse());
+      assert.deepEqual(
+        await ids({ scope: 'u:alice' }),
+        idsOf(({ scope }) => scope === 'u:alice'),
+      );
+      assert.deepEqual(
+        await ids({ isOpen: true }),
+        idsOf(({ endedAt }) => endedAt === null),
+      );
+      assert.deepEqual(
+        await ids({ scope: 'u:bob', isOpen: true, state: 'running' }),
+        idsOf(({ scope, endedAt }) => scope === 'u:bob' && endedAt === null),
+      );
+      assert.deepEqual(await ids({ state: 'failed' }), []);
+    }),
+  ];
+}
+
+function dreaming(
+  name: string,
+  run: (dreams: DreamStore, storage: Storage) => Promise<void>,
+): StorageCase {
+  return on(name, async (storage) => {
+    if (storage.dreams !== undefined) await run(storage.dreams, storage);
+  });
+}
+
+function userOf(scope: ScopeKey, runId: string): DreamUserRecord {
+  return {
+    scope,
+    paused: true,
+    status: 'awaiting_review',
+    runId,
+    watermark: START,
+    ownWriteAt: START + 1,
+    lastRunAt: START + 2,
+    filesTouched: 3,
+    runs: 4,
+    failures: 5,
+    retryAt: START + 6,
+    error: 'Ohne Worte: 不 🙂',
+    reviewCursor: 'projects/é.md',
+    tokensDay: 20_454,
+    tokensUsed: 99_000_000,
+    fence: 7,
+  };
+}
+
+function runOf(scope: ScopeKey): DreamRunRecord {
+  return {
+    id: makeId(),
+    scope,
+    origin: 'manual',
+    dryRun: true,
+    mode: 'review',
+    state: 'running',
+    outcome: 'partial',
+    createdAt: START,
+    startedAt: START + 1,
+    endedAt: null,
+    watermark: START + 2,
+    filesRead: 1,
+    filesTouched: 2,
+    writes: 3,
+    applied: 4,
+    dropped: 5,
+    inputTokens: 6,
+    outputTokens: 7,
+    model: 'a model',
+    promptVersion: 'dream-1',
+    errorCode: 'MODEL_FAILED',
+    errorMessage: 'It did not answer: 不 🙂',
+    fence: 8,
+    details: '{"files":["é \\u0000"]}',
+  };
+}
