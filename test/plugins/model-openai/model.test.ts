@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { loadConfig, openConfig } from '../../../core/config.ts';
 import { openai, type OpenAIModelOptions } from '../../../plugins/model-openai/index.ts';
 import { CHAT, TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
 import {
@@ -8,6 +9,7 @@ import {
   startProviderServer,
 } from '../../support/provider-server/server.ts';
 import { rejection } from '../../support/rejection.ts';
+import { temporaryDirectory } from '../../support/service.ts';
 
 let server: ProviderServer;
 beforeAll(async () => {
@@ -175,5 +177,33 @@ describe('options', () => {
     expect(() =>
       openai(options.name === undefined ? { ...options, apiKey: 'k' } : options),
     ).toThrow(message);
+  });
+});
+
+describe('by name, as the environment says it', () => {
+  async function openModel(env: Record<string, string>) {
+    const cwd = await temporaryDirectory();
+    const all = { SERVICE_DATABASE_URL: 'sqlite::memory:', SERVICE_MODEL_NAME: 'small', ...env };
+    return (await openConfig(await loadConfig({ argv: [], env: all, cwd }))).service.model;
+  }
+
+  it.each([
+    ['openai', () => server.baseUrl],
+    ['anthropic', () => server.origin],
+  ])('%s answers', async (provider, url) => {
+    const own = await openModel({
+      SERVICE_MODEL_PROVIDER: provider,
+      SERVICE_MODEL_BASE_URL: url(),
+      SERVICE_MODEL_API_KEY: 'sk-named',
+    });
+    expect(own).toMatchObject({ name: provider, model: 'small' });
+    expect((await own?.generate(QUESTION))?.text).toMatch(/^You said/);
+    expect(server.received[0]?.headers.authorization).toBe('Bearer sk-named');
+  });
+
+  it('what is missing stops the start, and is named', async () => {
+    await expect(openModel({ SERVICE_MODEL_PROVIDER: 'openai' })).rejects.toThrow(
+      /SERVICE_MODEL_PROVIDER: model-openai refuses: apiKey is missing/,
+    );
   });
 });
