@@ -89,7 +89,7 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
     } catch (error) {
       if (signal?.aborted === true) throw error;
       throw new ApiError(0, {
-        code: 'STORAGE_UNAVAILABLE',
+        code: 'SERVICE_UNREACHABLE',
         message: 'The service does not answer. It may be restarting, or the network is down.',
         retryable: true,
       });

@@ -115,6 +115,7 @@ class Story {
       await this.#run(user, 'memory_patch', {
         path: 'user/log.md',
         append: { text: `- ${new Date(time).toISOString().slice(0, 16)}: ${question}` },
+        reason: 'The agent keeps a log of what was asked.',
       });
     }
     const slip = this.#chance(22);
