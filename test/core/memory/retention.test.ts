@@ -70,7 +70,7 @@ describe('a retention round', () => {
   it('removes roll-ups by minute with their events, and keeps those by hour and day', async () => {
     const { core, retention, clock } = await aged({ eventsDays: 3 });
     const grains = ['minute', 'hour', 'day'] as const;
-    const count = (grain: (typeof grains)[number]) =>
+    const count = async (grain: (typeof grains)[number]) =>
       core.storage.observations?.rollups({ grain, scope: null, since: 0, until: clock.now() });
     const days = async () => (await Promise.all(grains.map(count))).map((rows) => rows?.length);
     // Each day has a write and a read: a roll-up of each tool.
