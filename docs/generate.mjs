@@ -34,6 +34,7 @@ const modules = {
   routes: await dist('core/http/routes.js'),
   traces: await dist('core/http/routes/traces.js'),
   mcp: await dist('plugins/mcp/http.js'),
+  dreaming: await dist('plugins/dreaming/routes/list.js'),
   sqlite: await dist('plugins/storage-sqlite/index.js'),
 };
 

@@ -15,6 +15,7 @@ import { renderTools } from './tools.mjs';
  * @property {typeof import('../../core/http/routes.ts')} routes
  * @property {typeof import('../../core/http/routes/traces.ts')} traces
  * @property {typeof import('../../plugins/mcp/http.ts')} mcp
+ * @property {typeof import('../../plugins/dreaming/routes/list.ts')} dreaming
  * @property {typeof import('../../plugins/storage-sqlite/index.ts')} sqlite
  */
 
@@ -24,15 +25,32 @@ import { renderTools } from './tools.mjs';
  * @param {Modules} modules
  * @returns {Map<string, string>}
  */
-export function renderReference({ core, errors, settings, parse, routes, traces, mcp, sqlite }) {
+export function renderReference({
+  core,
+  errors,
+  settings,
+  parse,
+  routes,
+  traces,
+  mcp,
+  dreaming,
+  sqlite,
+}) {
   // Never opened: it is there to be asked for its definitions.
   const service = core.createCore({
     storage: sqlite.sqlite({ filename: ':memory:' }),
     tools: { delete: true, move: true },
   });
   const tools = service.tools.definitions;
-  // The route of MCP is a plugin's, and the command brings that plugin.
-  const definitions = [...routes.serviceRoutes(service), mcp.mcpRoute(service.tools)];
+  // Those of MCP and of dreaming are plugins', and the command brings these plugins.
+  const unused = /** @type {Parameters<typeof dreaming.dreamRoutes>[0]} */ (
+    /** @type {unknown} */ ({})
+  );
+  const definitions = [
+    ...routes.serviceRoutes(service),
+    ...dreaming.dreamRoutes(unused),
+    mcp.mcpRoute(service.tools),
+  ];
   return new Map([
     ['docs/reference/configuration.md', renderConfiguration(settings, parse)],
     ['docs/reference/errors.md', renderErrors(errors.ERROR_CODES)],

@@ -1,8 +1,6 @@
 import type { Plugin } from '../../core/contracts/plugin.ts';
 import { createBreaker } from './breaker.ts';
-import { configRoutes } from './routes/config.ts';
-import { runsRoutes } from './routes/runs.ts';
-import { usersRoutes } from './routes/users.ts';
+import { dreamRoutes } from './routes/list.ts';
 import { createRuns, type Runs } from './runs.ts';
 import { createScheduler, type Scheduler, type TickReport } from './scheduler.ts';
 import { createSettings } from './settings.ts';
@@ -63,13 +61,8 @@ export function dreaming(options: DreamingOptions = {}): DreamingPlugin {
       parts = { scheduler, runs };
       const isModelResting = () => breaker.isResting();
       const isStarted = () => scheduler.isStarted();
-      for (const route of [
-        ...configRoutes({ settings, isStarted }),
-        ...usersRoutes({ host, dreams, settings, runs, isModelResting }),
-        ...runsRoutes({ host, dreams, runs }),
-      ]) {
-        host.addRoute(route);
-      }
+      const deps = { host, dreams, settings, runs, isStarted, isModelResting };
+      for (const route of dreamRoutes(deps)) host.addRoute(route);
       host.onStart(async () => {
         await runs.recover();
         if (dreams.isEnabled) scheduler.start();

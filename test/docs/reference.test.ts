@@ -9,11 +9,22 @@ import * as errors from '../../core/errors.ts';
 import * as routes from '../../core/http/routes.ts';
 import * as traces from '../../core/http/routes/traces.ts';
 import { renderReference } from '../../docs/generator/reference.mjs';
+import * as dreaming from '../../plugins/dreaming/routes/list.ts';
 import * as mcp from '../../plugins/mcp/http.ts';
 import * as sqlite from '../../plugins/storage-sqlite/index.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const made = renderReference({ core, errors, settings, parse, routes, traces, mcp, sqlite });
+const made = renderReference({
+  core,
+  errors,
+  settings,
+  parse,
+  routes,
+  traces,
+  mcp,
+  dreaming,
+  sqlite,
+});
 
 describe('the reference', () => {
   it.each([...made.keys()])('%s says what the code says now', (path) => {

@@ -49,7 +49,10 @@ const file = fc
       .map((again) => [...lines, ...again.map((at) => lines[at] ?? '')]),
   )
   .map((lines) => `---\ntitle: x\n---\n${lines.join('\n')}\n`);
-const memory = fc.record({ 'user/a.md': file, 'user/b.md': file });
+const memory: fc.Arbitrary<Record<string, string>> = fc.record({
+  'user/a.md': file,
+  'user/b.md': file,
+});
 
 interface Draft {
   kind: OperationKind;
@@ -193,7 +196,7 @@ describe('whatever a model proposes', () => {
           ...all.map((it) => toOperation(contents, it)),
           ...goodOperations(contents),
         ]);
-        const now = { ...contents } as Record<string, string>;
+        const now: Record<string, string> = { ...contents };
         for (const planned of plan.files) {
           now[planned.path] = planned.after;
           const text = Object.values(now).join('\n');
