@@ -21,27 +21,49 @@ export interface DreamUser {
   lastRunAt: string | null;
   lastWriteAt: string | null;
   filesTouched: number;
-  error: unknown;
+  error: string | null;
   runs: number;
 }
 
-/** A run as lists show it; more when it is read by itself. */
+/** A run as lists show it. */
 export interface DreamRun {
   id: string;
   userId: string;
-  state?: string;
-  status?: string;
-  outcome: string | null;
-  dryRun?: boolean;
-  createdAt?: string;
-  startedAt?: string | null;
-  endedAt?: string | null;
-  filesTouched?: number;
-  inputTokens?: number;
-  outputTokens?: number;
-  model?: string | null;
-  error?: unknown;
-  [more: string]: unknown;
+  origin: 'schedule' | 'manual';
+  dryRun: boolean;
+  mode: 'auto' | 'review';
+  state: 'queued' | 'running' | 'awaiting_review' | 'completed' | 'failed' | 'canceled';
+  outcome: 'applied' | 'no_op' | 'partial' | 'rejected' | 'reverted' | null;
+  createdAt: string;
+  startedAt: string | null;
+  endedAt: string | null;
+  filesRead: number;
+  filesTouched: number;
+  inputTokens: number;
+  outputTokens: number;
+  model: string | null;
+  error: { code: string; message: string } | null;
+}
+
+/** A run with its operations, files and revisions. */
+export interface DreamRunDetail extends DreamRun {
+  operations: {
+    kind: string;
+    status: 'applied' | 'dropped';
+    reason: string;
+    paths: string[];
+    check: string | null;
+    why: string | null;
+  }[];
+  files: {
+    path: string;
+    status: 'proposed' | 'applied' | 'left' | 'rejected' | 'reverted';
+    note: string | null;
+    reason: string;
+    diff: string | null;
+  }[];
+  leftOut: string[];
+  revisions: { id: string; path: string; version: number }[];
 }
 
 /** A setting that is a number: its words and bounds (API.md, section 6). */
@@ -119,31 +141,3 @@ export const SKIP_REASONS: Readonly<Record<string, string>> = {
   in_flight: 'a run is under way',
   model_not_configured: 'no model is configured',
 };
-
-/** The words of an error, whatever its form. */
-export function errorText(error: unknown): string | null {
-  if (error === null || error === undefined || error === '') return null;
-  if (typeof error === 'string') return error;
-  if (typeof error === 'object' && 'message' in error) return String(error.message);
-  return JSON.stringify(error);
-}
-
-/** The state of a run, under either of its names. */
-export function stateOf(run: DreamRun): string {
-  return run.state ?? run.status ?? 'unknown';
-}
-
-/** The unified diffs of a run's proposal, wherever they stand in it. */
-export function diffsOf(value: unknown, found: { path: string; diff: string }[] = []) {
-  if (Array.isArray(value)) for (const item of value) diffsOf(item, found);
-  else if (typeof value === 'object' && value !== null) {
-    const { path, diff } = value as Record<string, unknown>;
-    if (typeof diff === 'string' && diff !== '') {
-      found.push({ path: typeof path === 'string' ? path : '', diff });
-    }
-    for (const member of Object.values(value)) {
-      if (typeof member === 'object') diffsOf(member, found);
-    }
-  }
-  return found;
-}

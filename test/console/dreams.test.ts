@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { lines, openDreams, operation } from '../plugins/dreaming/dream-service.ts';
+import { expectNoProblems, openConsole } from './support/console.ts';
+
+describe('dreams', () => {
+  it('propose to a person, who sees the diff, applies it, and undoes it again', async () => {
+    const service = await openDreams({ settings: { dream_mode: 'review' } });
+    const content = '# Preferences\n\n- Tea in the morning\n- Tea in the morning\n';
+    await service.write('alice', 'user/preferences.md', content);
+    service.say(() => ({
+      operations: [
+        operation({
+          kind: 'merge',
+          reason: 'It stood there twice.',
+          remove: lines('user/preferences.md', content, 4),
+          sources: [{ path: 'user/preferences.md', line: 3 }],
+        }),
+      ],
+    }));
+    const opened = await openConsole({ service, path: '/dreams' });
+    const { page } = opened;
+    await page.getByRole('row', { name: /alice/ }).getByRole('button', { name: 'Run now' }).click();
+    const panel = page.getByRole('dialog', { name: 'Dream run' });
+    await panel.getByText('awaiting_review', { exact: true }).waitFor();
+    await panel.getByText('-- Tea in the morning', { exact: true }).waitFor();
+    expect(await service.read('alice', 'user/preferences.md')).toBe(content);
+
+    await panel.getByRole('button', { name: 'Apply' }).click();
+    await panel.getByRole('button', { name: 'Revert the run' }).waitFor();
+    expect(await service.read('alice', 'user/preferences.md')).toBe(
+      '# Preferences\n\n- Tea in the morning\n',
+    );
+    await panel.getByRole('button', { name: 'Revert the run' }).click();
+    await panel.getByText('reverted', { exact: true }).first().waitFor();
+    expect(await service.read('alice', 'user/preferences.md')).toBe(content);
+    expectNoProblems(opened);
+  });
+
+  it('are paused for one user, switched off for all, and keep to their bounds', async () => {
+    const service = await openDreams();
+    await service.write('alice', 'user/a.md', 'a\n');
+    const opened = await openConsole({ service, path: '/dreams' });
+    const { page } = opened;
+    const row = page.getByRole('row', { name: /alice/ });
+    await row.getByRole('button', { name: 'Pause alice' }).click();
+    await row.getByRole('button', { name: 'Resume alice' }).waitFor();
+    await page.getByLabel('Writes of a run, at most').fill('7');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved', { exact: true }).first().waitFor();
+    await page.getByRole('switch', { name: 'Dreaming is on' }).click();
+    await page.getByText('Dreaming is off').first().waitFor();
+    const { json } = await service.admin('GET', 'dream/config');
+    expect(json).toMatchObject({ dream_enabled: false, dream_max_writes: 7 });
+    await page.getByLabel('Writes of a run, at most').fill('101');
+    await page.getByRole('button', { name: 'Save' }).click();
+    expect((await service.admin('GET', 'dream/config')).json.dream_max_writes).toBe(7);
+    expectNoProblems(opened);
+  });
+});
