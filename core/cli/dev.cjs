@@ -1,5 +1,6 @@
 'use strict';
-// `npm run dev`: compiles on each change, and restarts the service on what came out.
+// `npm run dev`: compiles service and console on each change, and restarts the service on what came
+// out.
 
 const { spawn } = require('node:child_process');
 const path = require('node:path');
@@ -11,6 +12,8 @@ orExplain(async () => {
   await ensureBuilt();
   const compiler = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const watch = ['-p', 'tsconfig.build.json', '--watch', '--preserveWatchOutput'];
+  const bundler = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+  const bundle = ['build', 'console', '--watch', '--logLevel', 'warn'];
   const service = [
     '--watch-path=dist',
     '--watch-preserve-output',
@@ -19,6 +22,7 @@ orExplain(async () => {
   ];
   const children = [
     [compiler, ...watch],
+    [bundler, ...bundle],
     [...service, ...process.argv.slice(2)],
   ].map((args) => spawn(process.execPath, args, { cwd: root, stdio: 'inherit' }));
   const stop = (/** @type {NodeJS.Signals} */ signal) =>
