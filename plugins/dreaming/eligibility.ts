@@ -42,7 +42,7 @@ export function judgeUser(user: DreamUser, circumstances: Circumstances): SkipRe
 }
 
 /** Whether a user has qualifying writes that no run has seen. */
-export function hasChanged({ lastQualifyingAt, record }: DreamUser): boolean {
+function hasChanged({ lastQualifyingAt, record }: DreamUser): boolean {
   if (lastQualifyingAt === null) return false;
   return record === null || record.watermark === null || lastQualifyingAt > record.watermark;
 }

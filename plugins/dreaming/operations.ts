@@ -21,7 +21,7 @@ export interface Operation {
 }
 
 /** Operations that one reply may hold; the rest is not looked at. */
-export const MAX_OPERATIONS = 200;
+const MAX_OPERATIONS = 200;
 const MAX_LINES = 100;
 const MAX_TEXT = 2_000;
 const MAX_REASON = 500;

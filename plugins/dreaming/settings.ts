@@ -14,7 +14,7 @@ export interface DreamSettings {
 }
 
 /** Defaults and bounds; the bounds are those of the admin API. */
-export const DEFAULT_DREAM_SETTINGS: DreamSettings = {
+const DEFAULT_DREAM_SETTINGS: DreamSettings = {
   dream_enabled: true,
   dream_interval_minutes: 60,
   dream_grace_period_minutes: 30,

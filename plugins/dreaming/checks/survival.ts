@@ -9,7 +9,7 @@ const LEAST_SHARE = 0.5;
  * Whether a line lives on in another text: all of its specifics do, and at least half of the words
  * that carry its meaning. A line without either lives on nowhere.
  */
-export function survives(line: string, replacement: string): boolean {
+function survives(line: string, replacement: string): boolean {
   const stems = contentStems(line);
   if (stems.length === 0 && specificsOf(line).size === 0) return false;
   return missingSpecifics(line, replacement).length === 0 && sharesWords(line, replacement);

@@ -6,7 +6,7 @@ import { OPERATION_KINDS } from '../operations.ts';
 
 export const strict = { additionalProperties: false } as const;
 
-export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const time = Type.String({ format: 'date-time', description: 'RFC 3339, UTC, with milliseconds.' });
 const count = Type.Integer({ minimum: 0 });

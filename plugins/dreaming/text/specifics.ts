@@ -23,7 +23,7 @@ export function listSpecifics(text: string): string[] {
 }
 
 /** Everything in a text that a specific can be found again by. */
-export function tokensOf(text: string): Set<string> {
+function tokensOf(text: string): Set<string> {
   const tokens = new Set<string>();
   for (const { key } of listExact(text)) tokens.add(key);
   for (const { text: token, index } of tokenise(text)) {

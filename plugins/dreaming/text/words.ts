@@ -37,7 +37,7 @@ const OPENERS = new Set(
 );
 
 /** Whether a word carries no fact of its own, whatever its language. */
-export function isFunctionWord(word: string): boolean {
+function isFunctionWord(word: string): boolean {
   return ALL_FUNCTION_WORDS.has(word);
 }
 

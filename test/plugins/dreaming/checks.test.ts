@@ -131,6 +131,22 @@ const ATTACKS: Attack[] = [
     operations: mergeTo('User: I like tea.'),
   },
   {
+    check: 'transcript',
+    title: 'a conversation of people with names taken for memory',
+    files: {
+      [A]: '**Ann:** I like tea.\n\n**Ann:** I like tea.\n\n**Bo:** Why?\n\n**Ann:** Well.\n\n**Bo:** Ah.\n',
+    },
+    operations: (on) => [
+      on('merge', {
+        remove: [
+          [A, 1],
+          [A, 3],
+        ],
+        add: { path: A, heading: null, lines: ['**Ann:** I like tea.'] },
+      }),
+    ],
+  },
+  {
     check: 'conflict',
     title: 'a line that stands in for another one taken away',
     files: { [A]: `- Likes tea.\n- Likes tea.\n- Likes tea.\n${REST}` },

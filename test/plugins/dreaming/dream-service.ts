@@ -89,7 +89,7 @@ export async function openDreams(options: DreamServiceOptions = {}): Promise<Dre
 }
 
 /** The prompt of a request to the model. */
-export function promptOf(body: { messages: { role: string; content: string }[] }): string {
+function promptOf(body: { messages: { role: string; content: string }[] }): string {
   return body.messages.find(({ role }) => role === 'user')?.content ?? '';
 }
 

@@ -153,6 +153,20 @@ describe('two schedulers on one database (F10)', () => {
   });
 });
 
+describe('the scheduler', () => {
+  it('starts with the service where it is enabled, and never by being mounted', async () => {
+    const isStarted = async (service: Awaited<ReturnType<typeof openDreams>>) =>
+      (await service.admin('GET', 'dream/config')).json.schedulerStarted;
+    const off = await openDreams();
+    await off.core.start();
+    expect(await isStarted(off)).toBe(false);
+    const on = await openDreams({ config: { dream: { enabled: true } } });
+    expect(await isStarted(on)).toBe(false);
+    await on.core.start();
+    expect(await isStarted(on)).toBe(true);
+  });
+});
+
 describe('the settings', () => {
   it('are read with their defaults, changed all or nothing, and audited', async () => {
     const service = await openDreams();
