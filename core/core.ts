@@ -16,6 +16,7 @@ import { createFiles, type Files } from './memory/files.ts';
 import { createFind } from './memory/find.ts';
 import { createIdSource } from './memory/ids.ts';
 import { createIndexer, type Indexer } from './memory/indexer.ts';
+import { createModel } from './memory/model.ts';
 import { createEventStreams, type EventStreams } from './memory/observability/event-stream.ts';
 import { createMetrics, type Metrics } from './memory/observability/metrics.ts';
 import {
@@ -26,6 +27,7 @@ import {
 import { createRollUp } from './memory/observability/rollups.ts';
 import { createReembed, type Reembed } from './memory/reembed.ts';
 import { createReindex, type Reindex } from './memory/reindex.ts';
+import { createRemember } from './memory/remember.ts';
 import { createRetention } from './memory/retention.ts';
 import { createRevisions, type Revisions } from './memory/revisions.ts';
 import { createSearch } from './memory/search.ts';
@@ -166,11 +168,13 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
         ? null
         : { embedding, key: () => embeddings.key(), weights: settings.search },
   };
+  const model =
+    config.model === undefined || config.model === null ? null : createModel(config.model);
   const services: MemoryServices = {
     files,
     find: createFind(search),
-    context: createContext(search),
-    remember: null,
+    context: createContext(search, model),
+    remember: model === null ? null : createRemember({ files, search, model, now }),
   };
   const retention = createRetention({ storage, settings: settings.retention, now, ids, log });
 

@@ -280,6 +280,8 @@ export interface ContextService {
     context: string;
     sources: { path: string; startLine: number; endLine: number; version: number }[];
     mode: 'model' | 'find';
+    /** Why a model that is configured did not write it. */
+    degraded?: string;
   }>;
 }
 
@@ -290,6 +292,7 @@ export interface RememberService {
     call: ToolCall,
   ): Promise<{
     summary: string;
-    writes: { path: string; version: number; revisionId: string; diff: string }[];
+    /** `revisionId` is `null` in a dry run. */
+    writes: { path: string; version: number; revisionId: string | null; diff: string }[];
   }>;
 }

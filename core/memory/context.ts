@@ -1,7 +1,9 @@
 import type { FileKey } from '../contracts/records.ts';
 import type { ContextService, ToolCall } from '../contracts/tool.ts';
+import { answerFromLines, type Retrieved } from './context-answer.ts';
 import { type FindDependencies, logHits, runSearch, scopesOf } from './find.ts';
 import { findLinks } from './links.ts';
+import type { Model } from './model.ts';
 import { parseUserId, parseVirtualPath, toVirtualPath } from './paths.ts';
 import type { FoundFile, Hit, SearchAnswer } from './search.ts';
 
@@ -20,14 +22,34 @@ const LINKED_PASSAGES = 3;
 /** Characters of a passage that are worth a source of their own, when it has to be cut. */
 const LEAST_CUT = 40;
 
-/** `memory_context` without a model: what find gathers, as one text that names its sources. */
-export function createContext(deps: FindDependencies): ContextService {
+/** Characters of memory that a model is shown. */
+const SHOWN_CHARS = 16_000;
+
+/**
+ * `memory_context`: what find gathers, as one text that names its sources; with a model a brief
+ * answer from it. A model that fails, or answers with nothing that memory bears out, leaves what
+ * was gathered, with `degraded` saying why.
+ */
+export function createContext(deps: FindDependencies, model: Model | null): ContextService {
   return {
     async context({ query, maxChars = DEFAULT_CHARS }, call) {
       const hits = await gather(deps, query, call);
+      const shown = model === null ? null : assemble(hits, SHOWN_CHARS);
+      const answer =
+        model === null || shown === null || shown.ranges.length === 0
+          ? null
+          : await answerFromLines(
+              model,
+              { query, retrieved: shown.ranges.map(toRetrieved), maxChars },
+              call,
+            );
+      if (answer !== null && 'text' in answer) {
+        // What a model is shown has been read, whether or not it is cited.
+        await logHits(deps, hitsIn(hits, shown?.ranges ?? []), 'context', call);
+        return { context: answer.text, sources: answer.sources, mode: 'model' };
+      }
       const { text, ranges } = assemble(hits, maxChars);
-      const used = hits.filter(({ file }) => ranges.some((range) => isSameFile(range.file, file)));
-      await logHits(deps, used, 'context', call);
+      await logHits(deps, hitsIn(hits, [...ranges, ...(shown?.ranges ?? [])]), 'context', call);
       return {
         context: text,
         sources: ranges.map(({ file, startLine, endLine }) => ({
@@ -37,9 +59,20 @@ export function createContext(deps: FindDependencies): ContextService {
           version: file.version,
         })),
         mode: 'find',
+        ...(answer === null ? {} : { degraded: answer.degraded }),
       };
     },
   };
+}
+
+function hitsIn(hits: readonly Hit[], ranges: readonly Range[]): Hit[] {
+  return hits.filter(({ file }) => ranges.some((range) => isSameFile(range.file, file)));
+}
+
+function toRetrieved({ file, startLine, endLine, start, end, heading }: Range): Retrieved {
+  const { version } = file;
+  const text = file.content.slice(start, end);
+  return { path: toVirtualPath(file), version, startLine, endLine, heading, text };
 }
 
 /** Passages that answer, best first, then those of the files that they and the catalogs link to. */

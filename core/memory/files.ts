@@ -60,6 +60,15 @@ export interface Restoration {
   content: string | null;
 }
 
+/** A file's whole new content, for the version that its writer has seen. */
+export interface VersionedContent {
+  /** Virtual. */
+  path: string;
+  content: string;
+  /** 0: must not exist. */
+  version: number;
+}
+
 /** Memory files: everything that reads one for an agent, and everything that changes one. */
 export interface Files extends FileService {
   /** Writes by the admin. `ifVersion` 0: must not exist. */
@@ -80,6 +89,18 @@ export interface Files extends FileService {
     options: { reason: string; target: string; qualifies: boolean },
     caller: AdminCaller,
   ): Promise<AdminWritten[]>;
+  /**
+   * Writes several files of one tool call, each only if it is at its `version` (0: must not exist),
+   * in one transaction: all of it, or nothing. `toResult` makes the answer, which the idempotency
+   * key of the call keeps with them, also when there is no file.
+   */
+  writeAll<R extends object>(
+    change: { files: readonly VersionedContent[]; reason: string | undefined },
+    toResult: (written: readonly WriteResult[]) => R,
+    call: ToolCall,
+  ): Promise<R>;
+  /** The first answer to the idempotency key of a call; `null` when there is none yet. */
+  replay<R extends object>(call: ToolCall): Promise<R | null>;
   /** Writes by a plugin. */
   hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
   /** Access rows of files that a plugin read in a run. */
@@ -389,6 +410,50 @@ export function createFiles(deps: FilesDependencies): Files {
         );
         return keys.map((key) => written.get(key) as AdminWritten);
       });
+    },
+
+    async writeAll(change, toResult, call) {
+      const [first, ...rest] = change.files.map(({ path }) => path);
+      if (first === undefined) {
+        if (call.idempotency === undefined) return toResult([]);
+        return commit(writeOf(call, []), () => toResult([]));
+      }
+      return attempt([first, ...rest], 'write', call, (...keys: FileKey[]) => {
+        const reason = checkReason(change.reason);
+        const prepared = change.files.map(({ content, version }, index) => ({
+          key: keys[index] as FileKey,
+          content,
+          version,
+          facts: checkContent(content, limits.maxFileBytes),
+        }));
+        return commit(writeOf(call, keys), (draft) => {
+          for (const { key, version } of prepared) draft.expectVersion(key, version);
+          return toResult(
+            prepared.map(({ key, content, facts }) => {
+              const action = draft.existing(key) === null ? 'create' : 'update';
+              const written = draft.put(key, { content, facts, action, reason });
+              return { path: toVirtualPath(key), ...written };
+            }),
+          );
+        });
+      });
+    },
+
+    async replay<R extends object>(call: ToolCall) {
+      const idempotency = toIdempotencyOf(call);
+      if (idempotency === null) return null;
+      const { scope } = idempotency;
+      const first = await storage.mutate(
+        { scopes: [scope], files: [], idempotency },
+        (current) => ({
+          result: replayOf(current.idempotency, idempotency, deps.now()),
+          writes: 0,
+          changes: {},
+        }),
+      );
+      if (first === null) return null;
+      call.onReplay?.(first);
+      return JSON.parse(first.result) as R;
     },
 
     async hostWrite(change, options) {

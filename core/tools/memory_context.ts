@@ -35,6 +35,9 @@ const outputSchema = Type.Object({
   mode: Type.Enum(['model', 'find'], {
     description: 'model: a model wrote it from what was found; find: it is what was found.',
   }),
+  degraded: Type.Optional(
+    Type.String({ description: 'Why a model that is configured did not write it.' }),
+  ),
 });
 
 export const memoryContext: ToolDefinition<

@@ -21,7 +21,9 @@ const outputSchema = Type.Object({
     Type.Object({
       path: Type.String(),
       version: versionSchema,
-      revisionId: revisionIdSchema,
+      revisionId: Type.Union([revisionIdSchema, Type.Null()], {
+        description: 'Id of the revision; null in a dry run.',
+      }),
       diff: Type.String({ description: 'Unified diff.' }),
     }),
   ),
@@ -39,11 +41,18 @@ export const memoryRemember: ToolDefinition<
   outputSchema,
   readOnly: false,
   requiresModel: true,
-  errorCodes: ['MODEL_NOT_CONFIGURED', 'MODEL_FAILED', 'MODEL_TIMEOUT', 'QUOTA_EXCEEDED'],
+  errorCodes: [
+    'MODEL_NOT_CONFIGURED',
+    'MODEL_FAILED',
+    'MODEL_TIMEOUT',
+    'QUOTA_EXCEEDED',
+    'INVALID_CONTENT',
+    'VERSION_CONFLICT',
+  ],
   example: {
     arguments: { text: 'The user now prefers coffee.' },
     result: {
-      summary: 'Corrected the preference in user/profile.md.',
+      summary: 'Changed user/profile.md.',
       writes: [
         {
           path: 'user/profile.md',

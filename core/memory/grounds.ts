@@ -1,0 +1,135 @@
+import { isStopWord } from '../search/english.ts';
+import { toTokens } from '../search/tokenise.ts';
+import { readWords } from '../search/words.ts';
+
+/** The terms of a text that carry meaning, as search has them: stems, no stop words. */
+export function termsOf(text: string): Set<string> {
+  return new Set(toTokens(readWords(text), true).map(({ term }) => term));
+}
+
+/**
+ * How much of what a text says stands in its grounds: the share of its terms, from 0 to 1. A text
+ * without any term says nothing: 0.
+ */
+export function groundedShare(text: string, grounds: string): number {
+  const terms = [...termsOf(text)];
+  if (terms.length === 0) return 0;
+  const known = termsOf(grounds);
+  return terms.filter((term) => known.has(term)).length / terms.length;
+}
+
+/** How alike two texts are: the terms that both have, of those that either has, from 0 to 1. */
+export function likeness(a: string, b: string): number {
+  const [left, right] = [termsOf(a), termsOf(b)];
+  const both = [...left].filter((term) => right.has(term)).length;
+  const either = left.size + right.size - both;
+  return either === 0 ? 0 : both / either;
+}
+
+/**
+ * Numbers, dates, names and addresses of a text that its grounds lack: what a model made up, or what
+ * a change loses. Compared without regard to case; `$500` is not `€500`.
+ */
+export function missingSpecifics(text: string, grounds: string): string[] {
+  const known = knownTokens(grounds);
+  const missing = listSpecifics(text).filter((specific) => !known.has(specific));
+  const addresses = listAddresses(text).filter((address) => !grounds.includes(address));
+  return [...new Set([...missing, ...addresses])];
+}
+
+/** Whether a text denies something. */
+export function hasNegation(text: string): boolean {
+  return NEGATION.test(text);
+}
+
+const NEGATION =
+  /(?<!\p{L})(?:not|no|never|none|nobody|nothing|neither|nor|cannot|without|nicht|kein\p{L}{0,2}|nie|niemals|ohne|pas|jamais|sans|nunca|sin|mai|senza)(?!\p{L})|n['’]t(?!\p{L})|[不没無沒未]/iu;
+
+// Letters, marks and digits, joined inside a word by what dates, times and names are joined by.
+const TOKEN = /[\p{L}\p{M}\p{Nd}]+(?:[.,:_/'’-][\p{L}\p{M}\p{Nd}]+)*/gu;
+
+interface Token {
+  text: string;
+  index: number;
+}
+
+function tokensOf(text: string): Token[] {
+  return [...text.normalize('NFC').matchAll(TOKEN)].map((match) => ({
+    text: match[0],
+    index: match.index,
+  }));
+}
+
+function listSpecifics(text: string): string[] {
+  const whole = text.normalize('NFC');
+  return tokensOf(text).flatMap(({ text: token, index }) => {
+    if (/\p{Nd}/u.test(token)) return [toSigned(whole, token, index)];
+    return isName(whole, token, index) ? [token.toLowerCase()] : [];
+  });
+}
+
+/** Everything that a specific may be found again by: wholes and parts. */
+function knownTokens(text: string): Set<string> {
+  const whole = text.normalize('NFC');
+  const known = new Set<string>();
+  for (const { text: token, index } of tokensOf(text)) {
+    known.add(toSigned(whole, token, index));
+    known.add(token.toLowerCase());
+    // The parts of a date are said by themselves; those of another number are other numbers.
+    const isDate = /^\d{4}-\d{2}-\d{2}$/.test(token);
+    if (/\p{Nd}/u.test(token) && !isDate) continue;
+    for (const part of token.split(/[.,:_/'’-]/u)) {
+      known.add(part.toLowerCase());
+      known.add(part.replace(/^0/, ''));
+    }
+  }
+  return known;
+}
+
+/** A number with the currency before it and what it counts behind it. */
+function toSigned(whole: string, token: string, index: number): string {
+  const before = whole[index - 1] ?? '';
+  const after = whole[index + token.length] ?? '';
+  const sign = /\p{Sc}/u.test(before) ? before : '';
+  return `${sign}${token.toLowerCase()}${/[%‰°\p{Sc}]/u.test(after) ? after : ''}`;
+}
+
+function isName(whole: string, token: string, index: number): boolean {
+  if (!/[\p{Lu}\p{Lt}]/u.test(token)) return false;
+  const word = token.toLowerCase();
+  if (isStopWord(word.replace(/['’]/gu, ''))) return false;
+  return !(OPENERS.has(word) && beginsSentence(whole, index));
+}
+
+/** After the marks of a list, a heading or emphasis, or after the end of another sentence. */
+function beginsSentence(whole: string, index: number): boolean {
+  let at = index - 1;
+  while (at >= 0 && /[\s*_#>"'“‘([\-+|`]/u.test(whole[at] ?? '')) at -= 1;
+  return at < 0 || /[.!?:;。！？—–\]]/u.test(whole[at] ?? '');
+}
+
+/** Words that begin a line of memory without being a name. */
+const OPENERS = new Set(
+  (
+    'prefers prefer likes like loves love wants want needs need uses use works work lives live plans ' +
+    'plan decided decision decisions avoid avoids always never currently formerly previously later ' +
+    'earlier moved moves changed changes switched runs run keeps keep speaks speak drinks drink eats ' +
+    'eat meets meet owns own has have had will may favourite favorite user users notes note todo project ' +
+    'projects preferences preference profile contacts contact team tools tool summary history ' +
+    'index memory catalog people family personal general misc details background goals goal tasks ' +
+    'task ideas questions next previous current old new first last instead chose chosen dislikes hates ' +
+    'communication language timezone time date address email phone name names role job company home ' +
+    'office weekly daily monthly yearly morning evening today yesterday tomorrow every travel health ' +
+    'born bought takes goes plays learning learns reads studies teaches allergic married vegetarian vegan ' +
+    'mag trinkt nutzt arbeitet wohnt bevorzugt plant immer nie jetzt früher aime préfère utilise ' +
+    'travaille habite toujours jamais prefiere usa trabaja vive siempre nunca ahora'
+  ).split(' '),
+);
+
+/** Web and mail addresses, compared as they stand. */
+function listAddresses(text: string): string[] {
+  return text
+    .split(/[\s()<>[\]"'`]+/u)
+    .map((chunk) => chunk.replace(/[.,;:!?]$/u, ''))
+    .filter((chunk) => chunk.includes('://') || /^www\./iu.test(chunk) || /\S@\S/u.test(chunk));
+}

@@ -1,0 +1,29 @@
+// What speaks to the agent that will read it, not about the user.
+const FORMS = [
+  /\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|earlier|above|all|any|your|the)\b/i,
+  /\b(?:system|developer)\s{1,3}(?:prompt|message|instruction)/i,
+  /\byou\s{1,3}(?:must|should|shall|will|are|have to|need to)\b/i,
+  /\b(?:assistant|agent|model|ai|llm|bot)s?\s{1,3}(?:must|should|shall|will|has to|have to|needs to|may)\b/i,
+  /\b(?:always|never)\s{1,3}(?:respond|reply|answer|say|tell|send|call|run|execute|reveal|mention)\b/i,
+  /\b(?:from now on|act as|pretend to|do not tell|don't tell|respond with|reply with|output only)\b/i,
+  /\b(?:curl|wget|powershell|rm -rf|sudo|eval)\b/i,
+  /<\|?\/?\s{0,3}(?:system|assistant|user|im_start|im_end|tool|instructions?)\b/i,
+  /\[\/?inst\]/i,
+  /\bmemory_(?:write|patch|delete|move|remember)\b/i,
+  /\b(?:ignoriere|vergiss)\b.{0,40}\b(?:alle|bisherigen|vorherigen)\b/i,
+  /\b(?:ignore[rz]?|oublie[rz]?)\b.{0,40}\b(?:instructions|consignes)\b/i,
+  /\bignora\b.{0,40}\b(?:instrucciones|istruzioni|instruções)\b/i,
+  /忽略.{0,20}(?:指令|指示|之前)|你必须|無視して/u,
+];
+
+/**
+ * Whether a model's text reads like an instruction to an agent that its grounds do not give. What a
+ * user asks to be remembered may be one: "always reply in German" is a preference.
+ */
+export function bringsInstruction(text: string, grounds: string): boolean {
+  const known = grounds.toLowerCase();
+  return FORMS.some((form) => {
+    const said = form.exec(text)?.[0];
+    return said !== undefined && !known.includes(said.toLowerCase());
+  });
+}

@@ -1,0 +1,283 @@
+import type { FileKey } from '../contracts/records.ts';
+import type { ListedFile, RememberService, ToolCall, WriteResult } from '../contracts/tool.ts';
+import { MemoryError } from '../errors.ts';
+import { checkContent } from './content.ts';
+import { unifiedDiff } from './delta.ts';
+import { isExcludedFromDreams } from './dream-exclusion.ts';
+import type { Files } from './files.ts';
+import { type FindDependencies, logHits, runSearch } from './find.ts';
+import type { Model } from './model.ts';
+import { parseUserId, toScope, toVirtualPath } from './paths.ts';
+import { INDEX_PATH } from './remember/checks.ts';
+import { parseReply, REPLY_SCHEMA } from './remember/operations.ts';
+import { type PlanFault, type PlannedFile, planOperations } from './remember/plan.ts';
+import { SYSTEM_PROMPT, toPrompt } from './remember/prompt.ts';
+import { type ShownFile, type Snapshot, toShownFile } from './remember/shown-file.ts';
+import type { Hit } from './search.ts';
+import { nameSecret } from './secrets.ts';
+
+/** What remembering works with. */
+export interface RememberDependencies {
+  files: Files;
+  search: FindDependencies;
+  model: Model;
+  now: () => number;
+}
+
+/** Files that one call may change, unless it says otherwise. */
+const DEFAULT_WRITES = 5;
+/** Questions to the model: one, and one more when it wants to see files or was refused. */
+const ROUNDS = 2;
+/** A provider has its own time limit; this one is for those that have none. */
+const MODEL_MS = 120_000;
+const REPLY_TOKENS = 4_000;
+/** Files that are listed, and what the model is shown of them. */
+const LISTED = 500;
+const SHOWN_FILES = 20;
+const SHOWN_CHARS = 24_000;
+/** A file up to this length is shown whole, of a longer one the passages that were found. */
+const WHOLE_CHARS = 8_000;
+const FOUND_PASSAGES = 30;
+const MORE_FILES = 5;
+
+/**
+ * `memory_remember`: looks, asks the model what to change, checks what it says, and writes all of it
+ * in one transaction. Nothing is locked while the model thinks; what changed meanwhile is seen by
+ * its version.
+ *
+ * Throws `INVALID_CONTENT` for a text that looks like a secret, `QUOTA_EXCEEDED` when more files
+ * would change than may, and the codes of models: `details.check` names the rule that was broken.
+ */
+export function createRemember(deps: RememberDependencies): RememberService {
+  const { files, model } = deps;
+  return {
+    async remember({ text, reason, maxWrites = DEFAULT_WRITES, dryRun = false }, call) {
+      checkFact(text);
+      if (!dryRun) {
+        const first = await files.replay<Remembered>(call);
+        if (first !== null) return first;
+      }
+      const today = new Date(deps.now()).toISOString().slice(0, 10);
+      let snapshot = await look(deps, text, call);
+      let problem: string | null = null;
+      for (let round = 1; ; round += 1) {
+        const isLast = round === ROUNDS;
+        const now = deps.now();
+        const prompt = toPrompt(text, snapshot, { maxWrites, now, problem });
+        const answer = await model.ask(
+          { system: SYSTEM_PROMPT, prompt, schema: REPLY_SCHEMA, maxTokens: REPLY_TOKENS },
+          { call, timeoutMs: MODEL_MS },
+        );
+        const reply = parseReply(answer);
+        const isAsking = reply !== null && reply.read.length > 0 && reply.operations.length === 0;
+        if (isAsking && !isLast) {
+          snapshot = await showMore(deps, snapshot, reply.read, call);
+          continue;
+        }
+        const plan =
+          reply === null || isAsking
+            ? { fault: isAsking ? ENDLESS : MALFORMED }
+            : planOperations(snapshot, text, reply.operations, { maxWrites, today });
+        if ('fault' in plan) {
+          if (isLast) throw toError(plan.fault, maxWrites);
+          problem = toProblem(plan.fault);
+          continue;
+        }
+        if (dryRun) return toPreview(plan.files);
+        const change = {
+          files: plan.files.map(({ path, version, after }) => ({ path, version, content: after })),
+          reason,
+        };
+        try {
+          return await files.writeAll(change, (written) => toAnswer(plan.files, written), call);
+        } catch (error) {
+          if (isLast || !(error instanceof MemoryError)) throw error;
+          if (error.code !== 'VERSION_CONFLICT') throw error;
+          snapshot = await look(deps, text, call);
+          problem = 'the memory changed meanwhile.';
+        }
+      }
+    },
+  };
+}
+
+type Remembered = Awaited<ReturnType<RememberService['remember']>>;
+
+const MALFORMED: PlanFault = {
+  check: 'form',
+  operation: null,
+  message: 'the answer is not of the form that it must be',
+};
+const ENDLESS: PlanFault = {
+  check: 'reads',
+  operation: null,
+  message: 'files can be asked for once, and something has to be proposed then',
+};
+
+/** Before anything of it leaves the service. */
+function checkFact(text: string): void {
+  checkContent(text, Number.MAX_SAFE_INTEGER);
+  const secret = nameSecret(text);
+  if (secret === null) return;
+  throw new MemoryError('INVALID_CONTENT', `The text looks like ${secret}: it is not remembered.`, {
+    details: { reason: 'secret' },
+  });
+}
+
+/** What the model is shown: the catalog, what was found, and the rest while there is room. */
+async function look(
+  { files, search }: RememberDependencies,
+  text: string,
+  call: ToolCall,
+): Promise<Snapshot> {
+  const user = parseUserId(call.userId);
+  const { files: first, nextCursor } = await files.list({ path: 'user/', limit: LISTED }, call);
+  const catalog =
+    nextCursor === null ? [] : (await files.list({ path: INDEX_PATH, limit: 1 }, call)).files;
+  const listed = [...first, ...catalog].filter(({ path }) => isOpen(path));
+  const request = {
+    text,
+    // Shared memory is nobody's to correct here, and what is in it is known to others.
+    scopes: [toScope(user)],
+    within: null,
+    group: 'passage',
+    limit: FOUND_PASSAGES,
+    isFuzzy: true,
+  } as const;
+  const found = (await runSearch(search.search, request, call)).hits.filter(({ file }) =>
+    isOpen(toVirtualPath(file)),
+  );
+  const shown = new Map<string, ShownFile>();
+  let room = SHOWN_CHARS;
+  const show = (file: ShownFile) => {
+    const chars = [...file.shown].reduce((sum, at) => sum + (file.lines[at - 1]?.length ?? 0), 0);
+    if (chars > room || shown.size >= SHOWN_FILES) return false;
+    room -= chars;
+    shown.set(file.path, file);
+    return true;
+  };
+  if (listed.some(({ path }) => path === INDEX_PATH)) show(await readFile(files, INDEX_PATH, call));
+  const logged: Hit[] = [];
+  for (const hits of byFile(found)) {
+    const [{ file }] = hits;
+    const path = toVirtualPath(file);
+    if (shown.has(path)) continue;
+    const isWhole = file.content.length <= WHOLE_CHARS;
+    const ranges = isWhole
+      ? null
+      : hits.flatMap(({ passages, passage }) => passages[passage] ?? []);
+    const { version, content } = file;
+    if (show(toShownFile({ path, version, content }, ranges))) logged.push(...hits);
+  }
+  await logHits(search, logged, 'find', call);
+  // Words that nothing has in common may be about the same thing: a small memory is shown whole.
+  const others = listed.filter(({ path, size }) => !shown.has(path) && size <= WHOLE_CHARS);
+  for (const { path, size } of others.sort(newestFirst)) {
+    if (size > room || shown.size >= SHOWN_FILES) break;
+    show(await readFile(files, path, call));
+  }
+  return { files: shown, paths: new Set(listed.map(({ path }) => path)) };
+}
+
+/** Files that the model asked for: those that exist, as far as they fit. */
+async function showMore(
+  { files }: RememberDependencies,
+  snapshot: Snapshot,
+  paths: readonly string[],
+  call: ToolCall,
+): Promise<Snapshot> {
+  const shown = new Map(snapshot.files);
+  let room = SHOWN_CHARS;
+  for (const path of [...new Set(paths)].slice(0, MORE_FILES)) {
+    // What is not in the list of this user's files is none: nothing else is ever asked for.
+    if (!snapshot.paths.has(path)) continue;
+    const file = await readFile(files, path, call);
+    if (file.content.length > room) continue;
+    room -= file.content.length;
+    shown.set(path, file);
+  }
+  return { ...snapshot, files: shown };
+}
+
+async function readFile(files: Files, path: string, call: ToolCall): Promise<ShownFile> {
+  return toShownFile(await files.read({ path }, call), null);
+}
+
+/** Logs are others' records: they are neither shown nor written. */
+function isOpen(path: string): boolean {
+  return !isExcludedFromDreams(path.slice('user/'.length));
+}
+
+function byFile(hits: readonly Hit[]): [Hit, ...Hit[]][] {
+  const groups = new Map<string, [Hit, ...Hit[]]>();
+  for (const hit of hits) {
+    const { scope, path }: FileKey = hit.file;
+    const group = groups.get(`${scope}/${path}`);
+    if (group === undefined) groups.set(`${scope}/${path}`, [hit]);
+    else group.push(hit);
+  }
+  return [...groups.values()];
+}
+
+function newestFirst(a: ListedFile, b: ListedFile): number {
+  return a.updatedAt > b.updatedAt ? -1 : 1;
+}
+
+function toAnswer(planned: readonly PlannedFile[], written: readonly WriteResult[]): Remembered {
+  return {
+    summary: summarise(planned, false),
+    writes: written.map(({ path, version, revisionId }, index) => ({
+      path,
+      version,
+      revisionId,
+      diff: toDiff(planned[index] as PlannedFile),
+    })),
+  };
+}
+
+function toPreview(planned: readonly PlannedFile[]): Remembered {
+  return {
+    summary: summarise(planned, true),
+    writes: planned.map((file) => ({
+      path: file.path,
+      version: file.version + 1,
+      revisionId: null,
+      diff: toDiff(file),
+    })),
+  };
+}
+
+function toDiff({ path, before, after }: PlannedFile): string {
+  return unifiedDiff(before, after, { path });
+}
+
+/** In the service's words: those of a model would speak to the agent. */
+function summarise(planned: readonly PlannedFile[], isPreview: boolean): string {
+  if (planned.length === 0) return 'Nothing was written: there was nothing to add or to correct.';
+  const created = planned.filter(({ before }) => before === null).map(({ path }) => path);
+  const changed = planned.filter(({ before }) => before !== null).map(({ path }) => path);
+  const [create, change] = isPreview ? ['Would create', 'would change'] : ['Created', 'changed'];
+  const parts = [
+    ...(created.length === 0 ? [] : [`${create} ${created.join(', ')}`]),
+    ...(changed.length === 0 ? [] : [`${change} ${changed.join(', ')}`]),
+  ].join('; ');
+  return `${parts.charAt(0).toUpperCase()}${parts.slice(1)}.`;
+}
+
+function toProblem({ operation, message }: PlanFault): string {
+  return operation === null ? `${message}.` : `operation ${operation + 1}: ${message}.`;
+}
+
+function toError({ check, operation, message }: PlanFault, maxWrites: number): MemoryError {
+  if (check === 'budget') {
+    return new MemoryError('QUOTA_EXCEEDED', message, {
+      details: { limit: 'maxWrites', max: maxWrites },
+    });
+  }
+  const where = operation === null ? '' : ` (operation ${operation})`;
+  return new MemoryError(
+    'MODEL_FAILED',
+    `Nothing was written: the model’s proposal was refused${where}: ${message}.`,
+    { details: { reason: check === 'form' ? 'malformed' : 'refused_operation', check } },
+  );
+}

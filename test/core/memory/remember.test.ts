@@ -1,0 +1,287 @@
+import { describe, expect, it } from 'vitest';
+import { asAdmin } from '../http/serve.ts';
+import { type ModelService, operation, serveWithModel } from '../../support/model-service.ts';
+
+const PROFILE = '# Profile\n\n- Prefers tea.\n- Lives in Berlin.\n';
+const COFFEE = 'The user now prefers coffee.';
+
+const proposes = (...operations: object[]) => ({ read: [], operations });
+
+const toCoffee = operation({
+  kind: 'patch',
+  path: 'user/profile.md',
+  line: 3,
+  oldText: '- Prefers tea.',
+  lines: ['- Prefers coffee.'],
+});
+
+async function withProfile(): Promise<ModelService> {
+  const service = await serveWithModel();
+  await service.write('user/profile.md', PROFILE);
+  return service;
+}
+
+async function revisionsOf(service: ModelService, userId = 'alice') {
+  const { json } = await service.request('GET', `/v1/admin/revisions?userId=${userId}`, {
+    headers: asAdmin,
+  });
+  return json.items as { tool: string; reason: string; toolCallId: string; path: string }[];
+}
+
+describe('memory_remember', () => {
+  it('corrects the line that is there, and leaves a revision like any write', async () => {
+    const service = await withProfile();
+    service.says(() => proposes(toCoffee));
+    const args = { text: COFFEE, reason: 'They said so.' };
+    const { status, json, text } = await service.execute('memory_remember', args);
+    expect(status, text).toBe(200);
+    expect(json.result).toMatchObject({
+      summary: 'Changed user/profile.md.',
+      writes: [{ path: 'user/profile.md', version: 2 }],
+    });
+    expect(json.result.writes[0].diff).toContain('-- Prefers tea.\n+- Prefers coffee.\n');
+    expect(await service.read('user/profile.md')).toBe(PROFILE.replace('tea', 'coffee'));
+    const [newest] = await revisionsOf(service);
+    expect(newest).toMatchObject({
+      tool: 'memory_remember',
+      actor: 'agent',
+      reason: 'They said so.',
+      toolCallId: json.toolCallId,
+      traceId: json.traceId,
+      id: json.result.writes[0].revisionId,
+    });
+    expect(service.provider.violations).toEqual([]);
+  });
+
+  it('records what the model was asked as a span with its tokens', async () => {
+    const service = await withProfile();
+    service.says(() => proposes(toCoffee));
+    const { json } = await service.execute('memory_remember', { text: COFFEE });
+    const trace = await service.request(
+      'GET',
+      `/v1/admin/observability/tool-calls/${json.toolCallId}`,
+      { headers: asAdmin },
+    );
+    expect(trace.text).toContain('"llm"');
+    expect(trace.text).toContain('"inputTokens":11');
+    expect(trace.text).toContain('"outputTokens":7');
+    expect(trace.text).not.toContain('coffee.');
+  });
+
+  it('shows the model a small memory whole, with nothing of other users, of shared/ or of logs', async () => {
+    const service = await serveWithModel({ sharedWrites: true });
+    await service.write('user/profile.md', PROFILE);
+    await service.write('user/work.md', '- Zebra keeper.\n');
+    await service.write('user/log.md', 'coffee canary-log\n');
+    await service.write('shared/team.md', 'coffee canary-shared\n');
+    await service.write('user/profile.md', 'coffee canary-bob\n', 'bob');
+    service.says(() => proposes());
+    await service.execute('memory_remember', { text: COFFEE });
+    const [{ prompt } = { prompt: '' }] = service.asked;
+    expect(prompt).toContain('3| - Prefers tea.');
+    expect(prompt).toContain('Zebra keeper');
+    expect(prompt).not.toContain('canary');
+  });
+
+  it('writes nothing when the model finds nothing to add', async () => {
+    const service = await withProfile();
+    service.says(() => proposes());
+    const { json } = await service.execute('memory_remember', { text: 'The user prefers tea.' });
+    expect(json.result.writes).toEqual([]);
+    expect(await revisionsOf(service)).toHaveLength(1);
+  });
+
+  it('gives the diffs of a dry run and writes nothing', async () => {
+    const service = await withProfile();
+    service.says(() => proposes(toCoffee));
+    const args = { text: COFFEE, dryRun: true };
+    const { json } = await service.execute('memory_remember', args, { idempotencyKey: 'k' });
+    expect(json.result.writes).toMatchObject([
+      { path: 'user/profile.md', version: 2, revisionId: null },
+    ]);
+    expect(json.result.writes[0].diff).toContain('+- Prefers coffee.');
+    expect(await service.read('user/profile.md')).toBe(PROFILE);
+    expect(await revisionsOf(service)).toHaveLength(1);
+  });
+
+  it('writes several files in one transaction, or none of them', async () => {
+    const service = await withProfile();
+    await service.write('user/index.md', '# Index\n\n- [Profile](profile.md)\n');
+    const work = operation({
+      kind: 'create',
+      path: 'user/work.md',
+      lines: ['# Work', '', '- Works at Acme.'],
+    });
+    const text = 'The user now prefers coffee and works at Acme.';
+    service.says(() => proposes(toCoffee, work));
+    const refused = await service.execute('memory_remember', { text, maxWrites: 2 });
+    expect(refused.json.error).toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+      details: { limit: 'maxWrites', max: 2 },
+    });
+    expect(await service.read('user/profile.md')).toBe(PROFILE);
+    const { json } = await service.execute('memory_remember', { text, maxWrites: 3 });
+    expect(json.result.writes.map(({ path }: { path: string }) => path)).toEqual([
+      'user/profile.md',
+      'user/work.md',
+      'user/index.md',
+    ]);
+    expect(new Set((await revisionsOf(service)).slice(0, 3).map((it) => it.toolCallId)).size).toBe(
+      1,
+    );
+    expect(await service.read('user/index.md')).toBe(
+      '# Index\n\n- [Profile](profile.md)\n- [Work](work.md)\n',
+    );
+  });
+
+  it('adds a new fact to its section, and makes the section where there is none', async () => {
+    const service = await withProfile();
+    await service.write(
+      'user/profile.md',
+      '# Profile\n\n## Food\n\n- Eats rice.\n\n## Work\n\n- Nurse.\n',
+    );
+    const append = (heading: string) =>
+      operation({ kind: 'append', path: 'user/profile.md', heading, lines: ['- Hates olives.'] });
+    const text = 'The user hates olives.';
+    service.says(() => proposes(append('Food')));
+    await service.execute('memory_remember', { text });
+    expect(await service.read('user/profile.md')).toBe(
+      '# Profile\n\n## Food\n\n- Eats rice.\n- Hates olives.\n\n## Work\n\n- Nurse.\n',
+    );
+    await service.write('user/profile.md', PROFILE);
+    service.says(() => proposes(append('Food')));
+    await service.execute('memory_remember', { text });
+    expect(await service.read('user/profile.md')).toBe(`${PROFILE}\n## Food\n\n- Hates olives.\n`);
+  });
+
+  it('keeps line ends and a last line without one as they are', async () => {
+    const service = await serveWithModel();
+    await service.write('user/profile.md', '# Profile\r\n\r\n- Prefers tea.\r\n- Lives in Berlin.');
+    service.says(() => proposes(toCoffee));
+    await service.execute('memory_remember', { text: COFFEE });
+    expect(await service.read('user/profile.md')).toBe(
+      '# Profile\r\n\r\n- Prefers coffee.\r\n- Lives in Berlin.',
+    );
+  });
+
+  it('answers a repeated idempotency key with the first answer, and asks the model once', async () => {
+    const service = await withProfile();
+    service.says(() => proposes(toCoffee));
+    const options = { idempotencyKey: 'k-1' };
+    const first = await service.execute('memory_remember', { text: COFFEE }, options);
+    const second = await service.execute('memory_remember', { text: COFFEE }, options);
+    expect(second.headers['idempotency-replayed']).toBe('true');
+    expect(second.json.result).toEqual(first.json.result);
+    expect(service.asked).toHaveLength(1);
+    const other = await service.execute('memory_remember', { text: 'Another fact.' }, options);
+    expect(other.json.error.code).toBe('IDEMPOTENCY_KEY_REUSED');
+  });
+
+  it('writes once when two calls with one key arrive together', async () => {
+    const service = await withProfile();
+    service.says(() => proposes(toCoffee));
+    const options = { idempotencyKey: 'k-2' };
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => service.execute('memory_remember', { text: COFFEE }, options)),
+    );
+    for (const { status, json } of answers) {
+      expect(status).toBe(200);
+      expect(json.result).toEqual(answers[0]?.json.result);
+    }
+    expect(await revisionsOf(service)).toHaveLength(2);
+  });
+
+  it('remembers that there was nothing to write, too', async () => {
+    const service = await withProfile();
+    service.says(() => proposes());
+    const options = { idempotencyKey: 'k-3' };
+    await service.execute('memory_remember', { text: COFFEE }, options);
+    service.says(() => proposes(toCoffee));
+    const { json } = await service.execute('memory_remember', { text: COFFEE }, options);
+    expect(json.result.writes).toEqual([]);
+    expect(service.asked).toEqual([]);
+  });
+
+  it('looks again when the memory changed while the model thought', async () => {
+    const service = await withProfile();
+    let changing: Promise<void> | null = null;
+    const { provider } = service;
+    provider.next((exchange) => {
+      changing = service.write('user/profile.md', `- Vegan.\n\n${PROFILE.slice(11)}`);
+      void changing.then(() => exchange.sendJson(200, exchange.proper()));
+    });
+    service.says(({ prompt }) =>
+      proposes({ ...toCoffee, line: Number(/(\d+)\| - Prefers tea/.exec(prompt)?.[1]) }),
+    );
+    const { status, text } = await service.execute('memory_remember', { text: COFFEE });
+    expect(status, text).toBe(200);
+    expect(service.asked).toHaveLength(2);
+    expect(await service.read('user/profile.md')).toContain('- Vegan.');
+    expect(await service.read('user/profile.md')).toContain('- Prefers coffee.');
+    expect(await service.read('user/profile.md')).not.toContain('tea');
+  });
+
+  it('gives up with VERSION_CONFLICT when the memory changes each time, and overwrites nothing', async () => {
+    const service = await withProfile();
+    let n = 0;
+    service.provider.always((exchange) => {
+      n += 1;
+      void service
+        .write('user/profile.md', `${PROFILE}- Change ${n}.\n`)
+        .then(() => exchange.sendJson(200, exchange.proper()));
+    });
+    service.says(() => proposes(toCoffee));
+    const { status, json } = await service.execute('memory_remember', { text: COFFEE });
+    expect([status, json.error.code]).toEqual([409, 'VERSION_CONFLICT']);
+    expect(await service.read('user/profile.md')).toBe(`${PROFILE}- Change 2.\n`);
+  });
+
+  it('shows files that the model asks for, once', async () => {
+    const service = await serveWithModel();
+    const long = `${'- Nothing of note here, nothing at all.\n'.repeat(300)}- Owns a grey parrot.\n`;
+    await service.write('user/birds.md', long);
+    await service.write('user/profile.md', PROFILE);
+    service.says(({ round }) =>
+      round === 1 ? { read: ['user/birds.md', 'user/none.md'], operations: [] } : proposes(),
+    );
+    const { status } = await service.execute('memory_remember', { text: 'Likes quiet.' });
+    expect(status).toBe(200);
+    expect(service.asked[0]?.prompt).not.toContain('grey parrot');
+    expect(service.asked[1]?.prompt).toContain('301| - Owns a grey parrot.');
+  });
+
+  it('tells the model what was wrong with its first answer', async () => {
+    const service = await withProfile();
+    const wrong = { ...toCoffee, line: 4 };
+    service.says(({ round }) => proposes(round === 1 ? wrong : toCoffee));
+    const { status } = await service.execute('memory_remember', { text: COFFEE });
+    expect(status).toBe(200);
+    expect(service.asked[1]?.prompt).toContain('oldText is not what stands in that line');
+  });
+
+  it('refuses a secret before it leaves the service', async () => {
+    const service = await withProfile();
+    const text = `The deploy token is ghp_${'a1'.repeat(18)}`;
+    const { status, json, text: body } = await service.execute('memory_remember', { text });
+    expect([status, json.error.code]).toEqual([400, 'INVALID_CONTENT']);
+    expect(body).not.toContain('a1a1');
+    expect(service.asked).toEqual([]);
+  });
+
+  it('says MODEL_TIMEOUT when the model is too slow, and MODEL_FAILED when it fails', async () => {
+    const slow = await serveWithModel({}, { timeoutMs: 50 });
+    slow.provider.always(() => undefined);
+    const late = await slow.execute('memory_remember', { text: COFFEE });
+    expect([late.status, late.json.error.code]).toEqual([504, 'MODEL_TIMEOUT']);
+    slow.provider.always(({ sendJson }) => sendJson(500, { error: { message: 'canary' } }));
+    const failed = await slow.execute('memory_remember', { text: COFFEE });
+    expect([failed.status, failed.json.error.code]).toEqual([502, 'MODEL_FAILED']);
+    expect(failed.text).not.toContain('canary');
+    // The third failure in a row: it is left alone.
+    await slow.execute('memory_remember', { text: COFFEE });
+    const before = slow.provider.received.length;
+    const left = await slow.execute('memory_remember', { text: COFFEE });
+    expect(left.json.error.details).toEqual({ reason: 'circuit_open' });
+    expect(slow.provider.received).toHaveLength(before);
+  });
+});

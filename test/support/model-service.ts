@@ -1,0 +1,100 @@
+import { onTestFinished } from 'vitest';
+import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
+import { openai } from '../../plugins/model-openai/index.ts';
+import { asAgent, type LiveServer, serveCore } from '../core/http/serve.ts';
+import { type ProviderServer, startProviderServer } from './provider-server/server.ts';
+
+/** What the scripted model is asked, and how often it was before. */
+export interface Asked {
+  system: string;
+  prompt: string;
+  /** From 1. */
+  round: number;
+}
+
+/** A service over HTTP whose model is the test's, behind a provider on loopback. */
+export interface ModelService extends LiveServer {
+  readonly provider: ProviderServer;
+  /** Every question so far. */
+  readonly asked: Asked[];
+  /** Sets what the model says from now on: text as it is, anything else as JSON. */
+  says(answer: (asked: Asked) => unknown): void;
+  execute(
+    tool: string,
+    args: object,
+    options?: { userId?: string; idempotencyKey?: string },
+  ): ReturnType<LiveServer['request']>;
+  write(path: string, content: string, userId?: string): Promise<void>;
+  /** A file as it is now; `null` when there is none. */
+  read(path: string, userId?: string): Promise<string | null>;
+}
+
+export async function serveWithModel(
+  config: Partial<MemoryServiceConfig> = {},
+  options: { timeoutMs?: number } = {},
+): Promise<ModelService> {
+  const asked: Asked[] = [];
+  let answer: (asked: Asked) => unknown = () => ({ read: [], operations: [] });
+  const provider = await startProviderServer({
+    reply(body) {
+      const [system, user] = body.messages as { content: string }[];
+      const entry = { system: system?.content ?? '', prompt: user?.content ?? '', round: 0 };
+      asked.push(entry);
+      entry.round = asked.length;
+      const said = answer(entry);
+      return typeof said === 'string' ? said : JSON.stringify(said);
+    },
+  });
+  onTestFinished(() => provider.close());
+  const { timeoutMs = 20_000 } = options;
+  const model = openai({
+    baseUrl: provider.baseUrl,
+    apiKey: 'test',
+    name: 'scripted',
+    maxRetries: 0,
+    timeoutMs,
+  });
+  const server = await serveCore({ model, ...config });
+  const execute: ModelService['execute'] = (tool, args, more = {}) => {
+    const { userId = 'alice', idempotencyKey } = more;
+    return server.request('POST', `/v1/tools/${tool}/execute`, {
+      headers: {
+        ...asAgent,
+        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      },
+      body: { context: { userId }, arguments: args },
+    });
+  };
+  return {
+    ...server,
+    provider,
+    asked,
+    execute,
+    says(next) {
+      asked.length = 0;
+      answer = next;
+    },
+    async write(path, content, userId) {
+      const more = userId === undefined ? {} : { userId };
+      const { status, text } = await execute('memory_write', { path, content }, more);
+      if (status !== 200) throw new Error(text);
+    },
+    async read(path, userId) {
+      const more = userId === undefined ? {} : { userId };
+      const { status, json } = await execute('memory_read', { path }, more);
+      return status === 200 ? (json.result.content as string) : null;
+    },
+  };
+}
+
+/** An operation of `memory_remember` with what is left out as `null` or empty. */
+export function operation(part: {
+  kind: string;
+  path: string;
+  heading?: string;
+  line?: number;
+  oldText?: string;
+  lines?: string[];
+}): object {
+  return { heading: null, line: null, oldText: null, lines: [], ...part };
+}
