@@ -229,7 +229,7 @@ export const SETTINGS = {
     default: DEFAULT_SETTINGS.search.embedTimeoutMs,
     env: 'SERVICE_SEARCH_EMBED_TIMEOUT_MS',
     description:
-      'How long a search waits for the embedder before it goes by the words alone, in milliseconds.',
+      'How long a search waits for the embedder before it goes by words, in milliseconds.',
   },
   'sla.p95Ms': {
     schema: integer(1, 600_000),

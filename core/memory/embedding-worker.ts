@@ -42,7 +42,9 @@ const BATCH_TEXTS = 64;
 const BATCH_LISTS = 64;
 /** Indexed files that are looked at in one step of the first walk. */
 const BATCH_FILES = 1_000;
-/** Longer than an embedder may take for a batch: then another instance may try. */
+/** How long an embedder may take for a batch. */
+const LIMIT_MS = 90_000;
+/** Longer than that: then another instance may try. */
 const LEASE_MS = 120_000;
 /** Writes that come close together are embedded together. */
 const DELAY_MS = 50;
@@ -186,7 +188,7 @@ export function createEmbeddingWorker(deps: {
     try {
       const answer = await embedding.embed(
         batch.map((task) => texts.get(task) ?? ''),
-        { signal: stopping.signal },
+        { limitMs: LIMIT_MS, signal: stopping.signal },
       );
       results = batch.map((task, at) => ({ task, vector: answer.vectors[at] ?? null }));
     } catch (error) {

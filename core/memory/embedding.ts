@@ -17,11 +17,12 @@ export interface Embedding {
   readonly circuit: Circuit;
   /**
    * Vectors of length 1, one for each text. Throws `EMBEDDING_FAILED`; `details.reason` is
-   * `circuit_open` when the embedder was not asked.
+   * `circuit_open` when the embedder was not asked, `timeout` after `limitMs`. It ends then, and when
+   * `signal` says so, whether or not the embedder hears it.
    */
   embed(
     texts: readonly string[],
-    options: { signal?: AbortSignal },
+    options: { limitMs: number; signal?: AbortSignal | undefined },
   ): Promise<{ vectors: Float32Array[]; tokens: number }>;
   /** Never rejects and never takes longer than the limit: a find goes on without it. */
   embedQuestion(text: string, call: ToolCall): Promise<QuestionVector>;
@@ -48,48 +49,32 @@ export function createEmbedding(
   const circuit = new Circuit();
   const questions = new LRUCache<string, Float32Array>({ max: QUESTIONS_KEPT });
 
-  async function embed(texts: readonly string[], { signal }: { signal?: AbortSignal }) {
+  const embed: Embedding['embed'] = async (texts, { limitMs, signal }) => {
     if (texts.length === 0) return { vectors: [], tokens: 0 };
     if (!circuit.tryEnter()) throw failure('circuit_open', 'It failed before, and is left alone.');
+    const slow = new AbortController();
+    const timer = setTimeout(() => slow.abort(), limitMs);
+    const stop = signal === undefined ? slow.signal : AbortSignal.any([signal, slow.signal]);
     try {
       let tokens = 0;
-      const given = await embedder.embed(texts, {
-        ...(signal === undefined ? {} : { signal }),
-        onTokens: (count) => (tokens += count),
-      });
+      const given = await untilAborted(stop, () =>
+        embedder.embed(texts, { signal: stop, onTokens: (count) => (tokens += count) }),
+      );
       const vectors = check(given, texts.length, dimensions);
       circuit.succeed();
       return { vectors, tokens };
     } catch (thrown) {
-      const error = toFailure(thrown);
+      const isSlow = slow.signal.aborted;
+      const error = isSlow ? failure('timeout', 'It did not answer in time.') : toFailure(thrown);
       // Who gives up early has learned that the embedder is slow; who was shut down, nothing.
-      if (signal?.aborted === true && signal.reason !== SLOW) circuit.release();
+      if (signal?.aborted === true && !isSlow) circuit.release();
       else if (isRefusal(error)) circuit.succeed();
       else circuit.fail();
       throw error;
-    }
-  }
-
-  async function embedInTime(text: string, signal: AbortSignal | undefined) {
-    const slow = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        slow.abort(SLOW);
-        reject(failure('timeout', 'It did not answer in time.'));
-      }, questionMs);
-    });
-    const work = embed([text], {
-      signal: signal === undefined ? slow.signal : AbortSignal.any([signal, slow.signal]),
-    });
-    // An embedder that hears no signal ends whenever it ends.
-    work.catch(() => undefined);
-    try {
-      return await Promise.race([work, limit]);
     } finally {
       clearTimeout(timer);
     }
-  }
+  };
 
   return {
     provider: name,
@@ -105,7 +90,10 @@ export function createEmbedding(
       if (known !== undefined) return { vector: known };
       const span = call.trace.start('embedding', 'embed question');
       try {
-        const { vectors, tokens } = await embedInTime(text, call.signal);
+        const { vectors, tokens } = await embed([text], {
+          limitMs: questionMs,
+          signal: call.signal,
+        });
         const [vector] = vectors as [Float32Array];
         span.end({ provider: name, model, dimensions, inputTokens: tokens });
         questions.set(key, vector);
@@ -119,8 +107,6 @@ export function createEmbedding(
   };
 }
 
-const SLOW = new Error('The embedder is slow.');
-
 const SENTENCES: Readonly<Record<string, string>> = {
   timeout: 'The embedder did not answer in time.',
   circuit_open: 'The embedder failed before, and is left alone for a moment.',
@@ -133,6 +119,21 @@ function failure(reason: string, message: string): MemoryError {
   return new MemoryError('EMBEDDING_FAILED', `The embedder cannot be used. ${message}`, {
     details: { reason },
   });
+}
+
+/** An embedder of someone's own may hear no signal: it ends whenever it ends. */
+async function untilAborted<T>(signal: AbortSignal, start: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  let stop = (): void => undefined;
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([start(), stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 /** Whatever an embedder of someone's own throws. */
