@@ -35,7 +35,7 @@ export interface Runs {
   apply(id: string, paths: readonly string[] | null, caller: AuditCaller): Promise<DreamRunRecord>;
   reject(id: string, paths: readonly string[] | null, caller: AuditCaller): Promise<DreamRunRecord>;
   cancel(id: string, caller: AuditCaller): Promise<DreamRunRecord>;
-  /** Ends runs whose process is gone. */
+  /** Ends runs whose process is gone; what cannot be ended is logged. */
   recover(): Promise<void>;
   /** Resolves when no run of this process is under way. */
   settle(): Promise<void>;
@@ -441,6 +441,18 @@ export function createRuns(deps: RunsDependencies): Runs {
     }
   }
 
+  /** The same, unless someone else has the lease. */
+  async function recoverLost(scope: ScopeKey): Promise<void> {
+    const userId = scope.slice(2);
+    const kept = await keepLease(host, leaseOf(userId));
+    if (kept === null) return;
+    try {
+      await recoverUser(scope, userId, kept);
+    } finally {
+      await kept.release();
+    }
+  }
+
   async function recoverRun(run: ActiveRun): Promise<void> {
     const row = await dreams.run(run.id);
     if (row === null) return;
@@ -666,14 +678,11 @@ export function createRuns(deps: RunsDependencies): Runs {
       );
       for (const { id, scope, state } of items) {
         if (state === 'awaiting_review' || active.has(id) || isStopping) continue;
-        const userId = scope.slice(2);
-        const kept = await keepLease(host, leaseOf(userId));
-        if (kept === null) continue;
-        try {
-          await recoverUser(scope, userId, kept);
-        } finally {
-          await kept.release();
-        }
+        // Who only looks at the runs sees them as they are where nothing can be written.
+        await recoverLost(scope).catch((error: unknown) => {
+          const { code } = toMemoryError(error);
+          host.log.warn({ runId: id, code }, 'an interrupted dream run could not be ended');
+        });
       }
     },
 

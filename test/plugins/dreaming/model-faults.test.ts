@@ -25,7 +25,8 @@ describe('a model that fails (F11)', () => {
       maxRetries: 0,
       timeoutMs: 150,
     });
-    const service = await openDreams({ provider, config: { model } });
+    const settings = { dream_max_tokens_per_user_day: 0 };
+    const service = await openDreams({ provider, config: { model }, settings });
     await service.write('alice', 'user/tea.md', TEA);
     const ways = [
       ...[...TRANSPORT, ...CHAT].map(({ name, behave }) => [name, behave] as const),
@@ -47,7 +48,6 @@ describe('a model that fails (F11)', () => {
       expect(run.error.message, name).not.toContain('SECRET-OF-THE-PROVIDER');
       // What it asked for is counted, what it was told is not known.
       expect(run.outputTokens, name).toBeGreaterThanOrEqual(0);
-      await service.admin('PUT', 'dream/config', { dream_max_tokens_per_user_day: 0 });
     }
     expect(await service.read('alice', 'user/tea.md')).toBe(TEA);
     expect((await service.admin('GET', 'revisions?actor=dream-agent')).json.items).toEqual([]);
