@@ -6,7 +6,13 @@ import type {
   PruneAnswer,
   RevertAnswer,
 } from '../contracts/admin.ts';
-import type { AuditRecord, FileKey, RevisionAction, RevisionRecord } from '../contracts/records.ts';
+import type {
+  AuditRecord,
+  FileKey,
+  RevisionAction,
+  RevisionRecord,
+  RevisionStep,
+} from '../contracts/records.ts';
 import type { RunRevision } from '../contracts/plugin.ts';
 import type { PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
@@ -56,7 +62,10 @@ export interface Revisions {
     caller: AdminCaller,
   ): Promise<RevertAnswer>;
   prune(request: PruneRequest, caller: AdminCaller): Promise<PruneAnswer>;
-  /** When each line of a file came: the time of its oldest revision known for what is older. */
+  /**
+   * When each line of a file came, by its newest 64 revisions: what is older has the time of the
+   * oldest of them. Version 0 where nothing is known.
+   */
   lineTimes(key: FileKey): Promise<{ version: number; times: readonly number[] }>;
   /** The revisions of a run, oldest first, with their contents. */
   ofRun(runId: string): Promise<RunRevision[]>;
@@ -236,12 +245,20 @@ export function createRevisions(deps: {
       if (head === null || head.content === null || oldest === undefined) {
         return { version: 0, times: [] };
       }
-      const chain = await storage.revisions.chain(key, Math.max(0, oldest.version - 1));
       const timeOf = new Map(items.map(({ version, at }) => [version, at]));
-      return {
-        version: head.version,
-        times: dateLines(chain?.file ?? head, chain?.steps ?? [], timeOf),
-      };
+      const steps: RevisionStep[] = [];
+      // A chain ends at a keyframe: the next one goes on behind it.
+      for (let from = oldest.version - 1; from < head.version;) {
+        const chain = await storage.revisions.chain(key, from);
+        // Written meanwhile: nothing is said of lines that may be others by now.
+        if (chain === null || chain.file.version !== head.version) {
+          return { version: 0, times: [] };
+        }
+        const last = chain.steps.at(-1)?.version ?? head.version;
+        steps.push(...chain.steps);
+        from = last;
+      }
+      return { version: head.version, times: dateLines(head, steps, timeOf) };
     },
 
     async ofRun(runId) {
@@ -270,7 +287,7 @@ const LINE_REVISIONS = 64;
 /** When each line came, from the head down: a line that a revision did not change is older. */
 function dateLines(
   head: { content: string | null; version: number },
-  steps: RevisionChain['steps'],
+  steps: readonly RevisionStep[],
   timeOf: ReadonlyMap<number, number>,
 ): number[] {
   let content = head.content ?? '';
@@ -303,7 +320,7 @@ function dateLines(
   return times;
 }
 
-function toOlder(content: string, step: RevisionChain['steps'][number]): string | null {
+function toOlder(content: string, step: RevisionStep): string | null {
   if (step.keyframe !== null) return step.keyframe;
   return step.delta === null ? null : applyDelta(content, decodeDelta(step.delta));
 }

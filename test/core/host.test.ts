@@ -175,6 +175,29 @@ describe('what a plugin gets', () => {
     expect(rows.items).toHaveLength(before.items.length);
   });
 
+  it('writes a file only while others are as it says, and takes one away in a revert alone', async () => {
+    const { core, host } = await withPlugin();
+    const write = (path: string, content: string | null, more: object = {}) =>
+      host.write(
+        { userId: 'alice', path, content, reason: 'x', ...more },
+        { actor: 'dream-agent' },
+      );
+    await write('user/a.md', 'tea');
+    const requires = [{ path: 'user/a.md', version: 1 }];
+    expect(await write('user/b.md', 'milk', { requires })).toMatchObject({ version: 1 });
+    await write('user/a.md', 'coffee');
+    const stale = await failure(write('user/b.md', 'cream', { requires }));
+    expect(stale).toMatchObject({ code: 'VERSION_CONFLICT', details: { path: 'user/a.md' } });
+    const absent = [{ path: 'user/c.md', version: 0 }];
+    await write('user/b.md', 'cream', { requires: absent });
+    expect((await failure(write('user/a.md', null))).code).toBe('INVALID_REQUEST');
+    const { revisionId } = await write('user/a.md', null, { isRevert: true, ifVersion: 2 });
+    expect(await core.storage.revisions.get(revisionId)).toMatchObject({
+      action: 'revert',
+      existsAfter: false,
+    });
+  });
+
   it('writes by the one write path: a revision, an access row, the rules that hold for all', async () => {
     const { core, host } = await withPlugin();
     const change = { userId: 'alice', path: 'user/a.md', content: 'tea', reason: 'merge' };

@@ -646,3 +646,35 @@ async function compareScope(core: Core, userId: string, files: ModelFile[]): Pro
     });
   }
 }
+
+describe('the age of lines', () => {
+  it('is that of the revision that brought each, through edits, moves inside the file and keyframes', async () => {
+    const clock = manualClock();
+    const core = await openCore({ now: clock.now });
+    const lines = Array.from({ length: 12 }, (_, index) => `line ${index}`);
+    const born = lines.map(() => 0);
+    const put = async () => {
+      await write(core, 'user/a.md', `${lines.join('\n')}\n`);
+      clock.advance(1_000);
+    };
+    born.fill(clock.now());
+    await put();
+    for (let n = 0; n < 80; n += 1) {
+      const at = (n * 7) % lines.length;
+      lines[at] = `line ${at} as of ${n}`;
+      born[at] = clock.now();
+      if (n % 10 === 0) {
+        lines.splice(at, 0, `new in ${n}`);
+        born.splice(at, 0, clock.now());
+      }
+      await put();
+    }
+    const { version, times } = await core.revisions.lineTimes({ scope: 'u:alice', path: 'a.md' });
+    expect(version).toBe(81);
+    // Of what is older than the newest 64 revisions, only that it is older is known.
+    const oldest = clock.now() - 64_000;
+    expect(times).toEqual(born.map((time) => Math.max(time, oldest)));
+    const nothing = await core.revisions.lineTimes({ scope: 'u:alice', path: 'b.md' });
+    expect(nothing).toEqual({ version: 0, times: [] });
+  });
+});
