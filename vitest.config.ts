@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** Rules of the service that are run a second time, on the MariaDB of the tests. */
 const ON_BOTH_DATABASES = [
-  'test/core/memory/{access-log,context,embedding,files,find,indexer,retention,traces}.test.ts',
+  'test/core/memory/{access-log,context,context-answer,embedding,files,find,indexer,remember,retention,traces}.test.ts',
   'test/core/tools/{memory_find,memory_move,memory_patch,run-tool}.test.ts',
   'test/support/service.test.ts',
 ];

@@ -138,6 +138,7 @@ export function checkSentence(
 ): CitedSentence | null {
   const cited: Source[] = [];
   const lines: string[] = [];
+  const headings: string[] = [];
   for (const { passage, startLine, endLine } of sources) {
     const from = retrieved[passage - 1];
     if (from === undefined) return null;
@@ -146,9 +147,9 @@ export function checkSentence(
     cited.push({ path, startLine, endLine, version });
     const first = startLine - from.startLine;
     lines.push(...from.text.split('\n').slice(first, endLine - from.startLine + 1));
-    lines.push(from.heading ?? '');
+    headings.push(from.heading ?? '');
   }
-  const grounds = lines.join('\n');
+  const grounds = [...lines, ...headings].join('\n');
   if (cited.length === 0 || missingSpecifics(text, grounds).length > 0) return null;
   // The words of the question name what is asked; at least one has to come from the lines.
   if (groundedShare(text, `${grounds}\n${query}`) < LEAST_GROUNDED) return null;

@@ -8,12 +8,14 @@ export function termsOf(text: string): Set<string> {
 }
 
 /**
- * How much of what a text says stands in its grounds: the share of its terms, from 0 to 1. A text
- * without any term says nothing: 0.
+ * How much of what a text says stands in its grounds: the share of its terms, from 0 to 1. Words
+ * that only say how a fact is put (`prefers`, `the user`) do not count, and a text without any term
+ * says nothing: 0.
  */
 export function groundedShare(text: string, grounds: string): number {
-  const terms = [...termsOf(text)];
-  if (terms.length === 0) return 0;
+  const all = termsOf(text);
+  const terms = [...all].filter((term) => !PHRASING.has(term));
+  if (terms.length === 0) return all.size === 0 ? 0 : 1;
   const known = termsOf(grounds);
   return terms.filter((term) => known.has(term)).length / terms.length;
 }
@@ -47,6 +49,11 @@ const NEGATION =
 
 // Letters, marks and digits, joined inside a word by what dates, times and names are joined by.
 const TOKEN = /[\p{L}\p{M}\p{Nd}]+(?:[.,:_/'’-][\p{L}\p{M}\p{Nd}]+)*/gu;
+
+/** Words in which a fact is put, whatever it says. */
+const PHRASING = termsOf(
+  'user users prefers likes loves wants uses works lives now currently favourite favorite new',
+);
 
 interface Token {
   text: string;

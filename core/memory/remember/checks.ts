@@ -30,7 +30,7 @@ export interface Candidate {
 export type Check = (candidate: Candidate) => string | null;
 
 /** A share of a line's terms below which it says something else than the fact. */
-const LEAST_GROUNDED = 0.5;
+const LEAST_GROUNDED = 0.6;
 /** A line that is this much like another one says the same. */
 const SAME = 0.8;
 /** What comes may be this much longer than the fact and what goes. */
