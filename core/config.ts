@@ -334,15 +334,21 @@ async function openTelemetryExporter(
   const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
   const origin = names.find((name) => telemetry[name] !== undefined);
   if (origin === undefined || telemetry['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return null;
-  if (!hasOwnPlugin('exporter-otlp')) {
-    // Often set for every process of a machine: no reason to refuse the start.
-    warnings.push(
-      `${origin} is set, and the OpenTelemetry exporter comes with a later version: traces are kept here alone`,
+  const wanted = telemetry['OTEL_TRACES_EXPORTER']?.split(',').map((name) => name.trim());
+  if (wanted !== undefined && !wanted.includes('otlp')) return null;
+  const options = { environment: telemetry };
+  try {
+    return await produce(
+      'exporter',
+      { plugin: 'exporter-otlp', options },
+      { directory: cwd, origin },
     );
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    // Often set for every process of a machine: no reason to refuse the start.
+    warnings.push(`${error.message} Traces are kept here alone.`);
     return null;
   }
-  const options = { environment: telemetry };
-  return produce('exporter', { plugin: 'exporter-otlp', options }, { directory: cwd, origin });
 }
 
 /** The loopback names, and the host itself when it is one: no page can make a name of its own of it. */

@@ -3,7 +3,6 @@ import type { Logger, Plugin } from './contracts/plugin.ts';
 import type { RouteDefinition } from './contracts/route.ts';
 import type { Storage } from './contracts/storage.ts';
 import type { MemoryServices, ToolDefinition } from './contracts/tool.ts';
-import type { TraceExporter } from './contracts/trace-exporter.ts';
 import { MemoryError } from './errors.ts';
 import { createPluginHost, type PluginHooks } from './host.ts';
 import { type AccessLog, createAccessLog } from './memory/access-log.ts';
@@ -44,6 +43,8 @@ import { memoryRead } from './tools/memory_read.ts';
 import { memoryRemember } from './tools/memory_remember.ts';
 import { memoryWrite } from './tools/memory_write.ts';
 import { createTools, type Tools } from './tools/run-tool.ts';
+import { createExporters, type ExporterState } from './tracing/exporters.ts';
+import { findPackageRoot } from './http/package-root.ts';
 
 /** Where the service is in its life. */
 export type CoreState = 'created' | 'starting' | 'ready' | 'closing' | 'closed';
@@ -70,7 +71,11 @@ export interface Core {
   readonly embeddings: EmbeddingWorker | null;
   readonly reembed: Reembed;
   /** What is configured beside storage, for the status page. */
-  readonly parts: { model: string | null; embedder: string | null; exporters: readonly string[] };
+  readonly parts: {
+    model: string | null;
+    embedder: string | null;
+    exporters(): readonly ExporterState[];
+  };
   /** Routes of plugins; complete once `ready` has resolved. */
   readonly pluginRoutes: readonly RouteDefinition[];
   now(): number;
@@ -115,11 +120,15 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   const log = config.log ?? SILENT;
   const now = config.now ?? Date.now;
   const ids = createIdSource(now);
-  const exporters: TraceExporter[] = [...(config.exporters ?? [])];
+  const exporters = createExporters(config.exporters ?? [], {
+    config: storage.config,
+    log,
+    version: findPackageRoot().version,
+  });
   const pluginRoutes: RouteDefinition[] = [];
   const queue = createWriteBehind({
     store: storage.log,
-    exporters,
+    exporters: exporters.active,
     log,
     rollUp: createRollUp(ids.next()),
     onWritten(events) {
@@ -204,6 +213,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     isStorageOpen = true;
     for (const plugin of (config.plugins ?? []).slice(hooks.length)) await setUp(plugin);
     if (closing !== null) return;
+    await exporters.open();
     state = 'ready';
     indexer.refresh();
     await embeddings?.begin();
@@ -217,7 +227,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
 
   async function setUp(plugin: Plugin): Promise<void> {
     const added: string[] = [];
-    const [routes, sinks] = [pluginRoutes.length, exporters.length];
+    const [routes, sinks] = [pluginRoutes.length, exporters.active.length];
     const host = createPluginHost(plugin, {
       storage,
       files,
@@ -238,7 +248,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
         added.push(tool.name);
       },
       addRoute: (route) => pluginRoutes.push(route),
-      addExporter: (exporter) => exporters.push(exporter),
+      addExporter: (exporter) => exporters.active.push(exporter),
     });
     try {
       await host.setUp();
@@ -247,7 +257,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       // The next attempt sets it up anew: what this one added would stand in its way.
       added.forEach((name) => tools.remove(name));
       pluginRoutes.length = routes;
-      exporters.length = sinks;
+      exporters.active.length = sinks;
       throw error;
     }
     hooks.push(host);
@@ -270,6 +280,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     services,
     ids,
     queue,
+    exporters,
     log,
     rateLimit: settings.rateLimit,
     ready,
@@ -318,9 +329,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     parts: {
       model: config.model?.model ?? null,
       embedder: config.embedder?.model ?? null,
-      get exporters() {
-        return exporters.map(({ name }) => name);
-      },
+      exporters: () => exporters.describe(),
     },
     pluginRoutes,
     now,

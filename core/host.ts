@@ -351,8 +351,13 @@ function guardTool(
 
 function guardExporter(exporter: TraceExporter, log: Logger, limitMs: number): TraceExporter {
   const what = `exporter ${exporter.name}`;
+  const { counters, activeContext, runWithin } = exporter;
   return {
     name: exporter.name,
+    open: (service) => withinLimit(() => exporter.open?.(service), limitMs, what, log),
+    ...(counters === undefined ? {} : { counters: counters.bind(exporter) }),
+    ...(activeContext === undefined ? {} : { activeContext: activeContext.bind(exporter) }),
+    ...(runWithin === undefined ? {} : { runWithin: runWithin.bind(exporter) }),
     export: (events) => withinLimit(() => exporter.export(events), limitMs, what, log),
     close: () => withinLimit(() => exporter.close?.(), limitMs, what, log),
   };

@@ -13,6 +13,7 @@ import type {
   SpanAttributes,
   SpanKind,
 } from './records.ts';
+import type { SpanCounters } from './trace-exporter.ts';
 import type { StorageDescription } from './storage.ts';
 
 /** A page of a list over HTTP. */
@@ -384,7 +385,13 @@ export interface AdminStatus {
   storage: StorageDescription;
   model: StatusPart;
   embedder: StatusPart & { progress: EmbeddingProgress | null };
-  exporters: { configured: boolean; names: string[]; hint: string | null };
+  exporters: {
+    configured: boolean;
+    names: string[];
+    hint: string | null;
+    /** `spans` counts since the start; `problem` says why an exporter does not run. */
+    items: { name: string; problem: string | null; spans: SpanCounters | null }[];
+  };
   scheduler: { configured: boolean; hint: string | null };
   toolsApi: { configured: boolean; hint: string | null };
   tools: { name: string; available: boolean }[];

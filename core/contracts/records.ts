@@ -238,6 +238,8 @@ export interface EventRecord extends SpanRecord {
   userId: string | null;
   tool: string | null;
   actor: string;
+  /** The caller's span, as exporters need it; of fresh events alone, and kept by no storage. */
+  parent?: { isSampled: boolean; isRemote: boolean };
   spans: readonly SpanRecord[];
 }
 

@@ -1,3 +1,4 @@
+import type { Logger } from './plugin.ts';
 import type { EventRecord } from './records.ts';
 
 /**
@@ -6,6 +7,56 @@ import type { EventRecord } from './records.ts';
  */
 export interface TraceExporter {
   readonly name: string;
+  /**
+   * Called once, before the first event. When it throws, the reason is in the log and in the status,
+   * and the service runs without this exporter.
+   */
+  open?(service: ExporterServices): Promise<void>;
   export(events: readonly EventRecord[]): Promise<void>;
+  /** What became of the spans since the start. */
+  counters?(): SpanCounters;
+  /**
+   * Where the app around the service is in a trace of its own; `null` where it is in none. Asked for
+   * at the begin of each call, so it costs next to nothing.
+   */
+  activeContext?(): TraceContext | null;
+  /** Runs the work of a call so that what the app records meanwhile is below the call's span. */
+  runWithin?<T>(span: TraceContext, work: () => T): T;
+  /** Sends what it still has; with a time limit of its own. */
   close?(): Promise<void>;
+}
+
+/** What an exporter gets from the service. */
+export interface ExporterServices {
+  readonly log: Logger;
+  /** Of the service. */
+  readonly version: string;
+  /**
+   * 32 hex digits that stand for a user: a keyed hash. The key is in `svc_config`, so that it is the
+   * same in all instances and after a restart.
+   */
+  hashUserId(userId: string): string;
+}
+
+/** Each span that was to be exported is in one of these. */
+export interface SpanCounters {
+  /** Waiting, or on their way. */
+  queued: number;
+  exported: number;
+  /** Found the queue full, or were left at the end. */
+  dropped: number;
+  /** Refused by the receiver, or sent and never acknowledged. */
+  failed: number;
+}
+
+/** A place in a trace: W3C Trace Context. */
+export interface TraceContext {
+  /** 32 lower-case hex digits. */
+  traceId: string;
+  /** 16 lower-case hex digits: the caller's span. */
+  spanId: string;
+  /** Whether the trace is kept where it began. */
+  isSampled: boolean;
+  /** Whether the span is another process's. */
+  isRemote: boolean;
 }

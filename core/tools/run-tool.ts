@@ -17,6 +17,7 @@ import { parseUserId, toScope } from '../memory/paths.ts';
 import type { WriteBehind } from '../memory/write-behind.ts';
 import { createRateLimit } from '../rate-limit.ts';
 import { compileSchema } from '../schema.ts';
+import type { Exporters } from '../tracing/exporters.ts';
 import { parseTraceparent } from '../tracing/trace-context.ts';
 import { RootTrace } from '../tracing/tracer.ts';
 import { parseActor } from '../memory/actor.ts';
@@ -42,6 +43,7 @@ export interface ToolsDependencies {
   services: MemoryServices;
   ids: IdSource;
   queue: WriteBehind;
+  exporters: Pick<Exporters, 'parentOf' | 'runWithin'>;
   log: Logger;
   /** Tool calls a minute for each user; 0 is off. */
   rateLimit: number;
@@ -96,7 +98,7 @@ export function createTools(deps: ToolsDependencies): Tools {
       actor: actor.value ?? 'agent',
       toolCallId,
       callerToolCallId: parseCallerCallId(context.toolCallId),
-      parent: parseTraceparent(request?.traceparent),
+      parent: deps.exporters.parentOf(parseTraceparent(request?.traceparent)),
       startedAt,
     });
     try {
@@ -122,7 +124,10 @@ export function createTools(deps: ToolsDependencies): Tools {
           first = { toolCallId: firstCallId, traceId };
         },
       };
-      const result = await tool.definition.run(deps.services, args, call);
+      const { definition } = tool;
+      const result = await deps.exporters.runWithin(trace.context(), () =>
+        definition.run(deps.services, args, call),
+      );
       const event = trace.finish(null, first === null ? {} : { replayed: true });
       deps.queue.event(event);
       const { traceId } = trace;

@@ -1,12 +1,7 @@
-/** The caller's place in its own trace: W3C Trace Context. */
-export interface TraceContext {
-  /** 32 lower-case hex digits. */
-  traceId: string;
-  /** 16 lower-case hex digits: the caller's span. */
-  spanId: string;
-}
+import type { TraceContext } from '../contracts/trace-exporter.ts';
 
-const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const SAMPLED = 0x01;
 const ALL_ZERO = /^0+$/;
 
 /** A later version may be longer than this one's 55 characters, but not without end. */
@@ -20,9 +15,10 @@ export function parseTraceparent(header: string | null | undefined): TraceContex
   if (typeof header !== 'string' || header.length > MAX_LENGTH) return null;
   const match = TRACEPARENT.exec(header.trim());
   if (match === null) return null;
-  const [, version, traceId, spanId, more] = match;
+  const [, version, traceId, spanId, flags = '', more] = match;
   if (traceId === undefined || spanId === undefined || version === 'ff') return null;
   if (version === '00' && more !== undefined) return null;
   if (ALL_ZERO.test(traceId) || ALL_ZERO.test(spanId)) return null;
-  return { traceId, spanId };
+  const isSampled = (Number.parseInt(flags, 16) & SAMPLED) !== 0;
+  return { traceId, spanId, isSampled, isRemote: true };
 }

@@ -7,10 +7,10 @@ import type {
   SpanRecord,
 } from '../contracts/records.ts';
 import type { Span, Trace } from '../contracts/tool.ts';
+import type { TraceContext } from '../contracts/trace-exporter.ts';
 import { toMemoryError } from '../errors.ts';
 import { newSpanId, newTraceId } from '../memory/ids.ts';
 import { sanitiseAttributes } from './sanitise.ts';
-import type { TraceContext } from './trace-context.ts';
 
 /** A call records at most this many spans; a loop that makes more is seen by its first ones. */
 const SPAN_LIMIT = 128;
@@ -52,6 +52,12 @@ export class RootTrace implements Trace {
     this.traceId = options.parent?.traceId ?? newTraceId(options.startedAt);
   }
 
+  /** Where this call is in its trace, for what is done within it. */
+  context(): TraceContext {
+    const isSampled = this.#options.parent?.isSampled ?? true;
+    return { traceId: this.traceId, spanId: this.spanId, isSampled, isRemote: false };
+  }
+
   start(kind: SpanKind, name: string): Span {
     return new OpenSpan(this, kind, name);
   }
@@ -89,6 +95,7 @@ export class RootTrace implements Trace {
         traceId: this.traceId,
         spanId: this.spanId,
         parentSpanId: options.parent?.spanId ?? null,
+        ...(options.parent === null ? {} : { parent: toParent(options.parent) }),
         status: error === null ? 'ok' : 'error',
         errorCode: error === null ? null : toMemoryError(error).code,
         startedAt: options.startedAt,
@@ -128,6 +135,10 @@ class OpenSpan implements Span {
     this.#isOpen = false;
     this.#root.record(this, errorCode, attributes);
   }
+}
+
+function toParent({ isSampled, isRemote }: TraceContext) {
+  return { isSampled, isRemote };
 }
 
 /** Records nothing: for work that belongs to no tool call. */

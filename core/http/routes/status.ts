@@ -3,6 +3,7 @@ import type { AdminStatus } from '../../contracts/admin.ts';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../core.ts';
 import { toTime } from '../../memory/time.ts';
+import type { ExporterState } from '../../tracing/exporters.ts';
 import { embeddingProgressSchema } from './reembed.ts';
 import { reindexSchema } from './reindex.ts';
 import { countSchema, nullable, strict, timeSchema } from './shapes.ts';
@@ -21,6 +22,28 @@ const embedderSchema = Type.Object(
   {
     ...partSchema.properties,
     progress: nullable(embeddingProgressSchema),
+  },
+  strict,
+);
+
+const exporterSchema = Type.Object(
+  {
+    name: Type.String(),
+    problem: nullable(Type.String({ description: 'Why it does not run.' })),
+    spans: nullable(
+      Type.Object(
+        {
+          queued: Type.Integer({ minimum: 0, description: 'Waiting, or on their way.' }),
+          exported: countSchema,
+          dropped: Type.Integer({
+            minimum: 0,
+            description: 'Found the queue full, or were left at the end.',
+          }),
+          failed: Type.Integer({ minimum: 0, description: 'Refused, or never acknowledged.' }),
+        },
+        { ...strict, description: 'Since the start; null for an exporter that does not count.' },
+      ),
+    ),
   },
   strict,
 );
@@ -52,6 +75,7 @@ const statusSchema = Type.Object(
         configured: Type.Boolean(),
         names: Type.Array(Type.String()),
         hint: nullable(Type.String()),
+        items: Type.Array(exporterSchema),
       },
       strict,
     ),
@@ -135,14 +159,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
             ),
             progress,
           },
-          exporters: {
-            configured: parts.exporters.length > 0,
-            names: [...parts.exporters],
-            hint: hintUnless(
-              parts.exporters.length > 0,
-              'Add one with a plugin (host.addExporter); the service brings none yet.',
-            ),
-          },
+          exporters: toExporters(parts.exporters()),
           scheduler: {
             configured: settings.dream.enabled,
             hint: hintUnless(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
@@ -161,6 +178,19 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
       },
     },
   ];
+}
+
+function toExporters(items: readonly ExporterState[]): AdminStatus['exporters'] {
+  const running = items.filter(({ problem }) => problem === null);
+  const [problem = 'Set OTEL_EXPORTER_OTLP_ENDPOINT, as in http://127.0.0.1:4318.'] = items.flatMap(
+    (item) => item.problem ?? [],
+  );
+  return {
+    configured: running.length > 0,
+    names: running.map(({ name }) => name),
+    hint: hintUnless(running.length > 0, problem),
+    items: [...items],
+  };
 }
 
 function toPart(name: string | null, hint: string) {

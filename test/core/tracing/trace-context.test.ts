@@ -17,7 +17,20 @@ describe('parseTraceparent', () => {
     ['a later version with a dash behind it', `01-${TRACE}-${SPAN}-00-`],
     ['the last version', `fe-${TRACE}-${SPAN}-01`],
   ])('takes %s', (_, header) => {
-    expect(parseTraceparent(header)).toEqual({ traceId: TRACE, spanId: SPAN });
+    expect(parseTraceparent(header)).toMatchObject({
+      traceId: TRACE,
+      spanId: SPAN,
+      isRemote: true,
+    });
+  });
+
+  it.each([
+    ['00', false],
+    ['01', true],
+    ['02', false],
+    ['ff', true],
+  ])('of the flags %s, says whether the caller keeps the trace: %s', (flags, isSampled) => {
+    expect(parseTraceparent(`00-${TRACE}-${SPAN}-${flags}`)).toMatchObject({ isSampled });
   });
 
   it.each([
