@@ -108,7 +108,7 @@ export interface FileHistory {
 }
 
 /** Walks a file from its content back to its oldest revision: I1, I2, I3 and I8. */
-export function checkHistory({ file, revisions, steps }: FileHistory): Finding[] {
+function checkHistory({ file, revisions, steps }: FileHistory): Finding[] {
   const path = toPhysicalPath(file);
   const findings: Finding[] = [];
   const add = (invariant: Invariant, message: string) =>

@@ -115,7 +115,7 @@ function makeName(): string {
 }
 
 /** A port of the loopback that nobody listens on. */
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };

@@ -24,7 +24,7 @@ export interface Reply {
 }
 
 /** Characters of a reply, and what may stand in it. */
-export const REPLY_LIMITS = {
+const REPLY_LIMITS = {
   characters: 65_536,
   reads: 20,
   operations: 50,
