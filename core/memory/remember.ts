@@ -179,7 +179,7 @@ async function look(
   return { files: shown, paths: new Set(listed.map(({ path }) => path)) };
 }
 
-/** Files that the model asked for: those that exist, as far as they fit. */
+/** Files that the model asked for: those that exist, as far as there is room. */
 async function showMore(
   { files }: RememberDependencies,
   snapshot: Snapshot,
@@ -191,10 +191,14 @@ async function showMore(
   for (const path of [...new Set(paths)].slice(0, MORE_FILES)) {
     // What is not in the list of this user's files is none: nothing else is ever asked for.
     if (!snapshot.paths.has(path)) continue;
-    const file = await readFile(files, path, call);
-    if (file.content.length > room) continue;
-    room -= file.content.length;
-    shown.set(path, file);
+    const { version, content } = await files.read({ path }, call);
+    const fitting = content.slice(0, room);
+    if (fitting === '') break;
+    room -= fitting.length;
+    // Of one that is too long, the lines that fit: a cut one is none to be replaced.
+    const endLine = fitting.split('\n').length - 1;
+    const ranges = fitting.length === content.length ? null : [{ startLine: 1, endLine }];
+    shown.set(path, toShownFile({ path, version, content }, ranges));
   }
   return { ...snapshot, files: shown };
 }

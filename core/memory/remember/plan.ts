@@ -75,8 +75,16 @@ function catalogue(
     const stem = (target.split('/').at(-1) ?? target).replace(/\.md$/, '');
     const title = lines.map(parseHeading).find((text) => text !== null && text !== '');
     const words = (title ?? stem.replaceAll(/[-_]/g, ' ')).replaceAll(/[[\]()]/g, '');
-    draft.add([`- [${words}](${encodeURI(target).replaceAll(/[()]/g, encodeURIComponent)})`], null);
+    draft.add([`- [${words}](${toTarget(target)})`], null);
   }
+}
+
+/** A path as the target of a link: what would end it, or part it, is encoded. */
+function toTarget(path: string): string {
+  return path.replaceAll(/[\s()#[\]]/gu, (character) => {
+    const encoded = encodeURIComponent(character);
+    return encoded === character ? `%${character.charCodeAt(0).toString(16)}` : encoded;
+  });
 }
 
 /** A file while operations change it: its lines keep the numbers under which they were shown. */
