@@ -22,7 +22,7 @@ describe('a memory file', () => {
     await page.keyboard.press('Control+End');
     await page.keyboard.type('- tea');
 
-    await page.getByRole('link', { name: 'Activity' }).click();
+    await page.getByRole('link', { name: 'Activity', exact: true }).click();
     const leave = page.getByRole('dialog', { name: 'Leave without saving?' });
     await leave.getByRole('button', { name: 'Cancel' }).click();
     await leave.waitFor({ state: 'hidden' });

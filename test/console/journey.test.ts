@@ -20,7 +20,7 @@ describe('an operator who hears of a wrong answer', () => {
     await call(core, 'bob', 'memory_write', { path: 'user/profile.md', content: '# Bob\n' });
 
     // The fact.
-    await page.getByRole('link', { name: 'Files' }).click();
+    await page.getByRole('link', { name: 'Files', exact: true }).click();
     const tree = page.getByRole('tree', { name: 'Memory files' });
     await tree.getByRole('treeitem', { name: /users/ }).click();
     await tree.getByRole('treeitem', { name: /alice/ }).click();

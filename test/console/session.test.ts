@@ -79,7 +79,7 @@ describe('the console', () => {
       path: '/revisions?actor=x',
     });
     await opened.page.getByText('No revision fits the filters').waitFor();
-    await opened.page.getByRole('link', { name: 'Activity' }).click();
+    await opened.page.getByRole('link', { name: 'Activity', exact: true }).click();
     expect(new URL(opened.page.url()).pathname).toBe('/apps/memory/admin/activity');
     expectNoProblems(opened);
   });

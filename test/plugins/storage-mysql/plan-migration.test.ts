@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
 import { MIGRATIONS } from '../../../plugins/storage-knex/migrations/list.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
-import { freshDatabase } from '../../support/mariadb.ts';
+import { sharedMariadb } from '../../support/mariadb.ts';
+import { createDatabase } from '../../support/mariadb-server.ts';
 import { quiet } from '../../support/quiet-log.ts';
 
 it('tells the steps of a migration before it runs them, and none once it has', async () => {
-  const url = await freshDatabase();
+  const url = await createDatabase(await sharedMariadb());
   const plan = await mysql({ url }).planMigration?.();
   expect(plan).toMatchObject({ from: 0, to: MIGRATIONS.length });
   expect(plan?.steps[0]).toBe('0001 memory: create table svc_meta');
