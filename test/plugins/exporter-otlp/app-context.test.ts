@@ -5,6 +5,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
 import Koa from 'koa';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
@@ -147,4 +148,21 @@ it('a traceparent of another trace wins over the app’s span, one of the same t
   ]);
   // Bit 9 says that the parent is another process's.
   expect(roots.map(({ flags }) => (flags & 0x200) !== 0)).toEqual([true, false]);
+});
+
+it('the app’s instrumentation makes no span of a request to the collector', async () => {
+  const { service, collector } = await openService();
+  const seen: boolean[] = [];
+  // What an instrumentation of HTTP does when a request begins.
+  const instrument = () => {
+    const span = trace.getTracer('http').startSpan('POST');
+    seen.push(span.isRecording());
+    span.end();
+  };
+  subscribe('http.client.request.start', instrument);
+  onTestFinished(() => void unsubscribe('http.client.request.start', instrument));
+  await inSpan('agent turn', () => service.tools.execute('memory_list', request()));
+  await service.close();
+  expect(collector.requests).toHaveLength(1);
+  expect(seen).toEqual([false]);
 });
