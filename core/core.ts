@@ -183,7 +183,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     files,
     find: createFind(search),
     context: createContext(search, model),
-    remember: model === null ? null : createRemember({ files, search, model, now }),
+    remember: model === null ? null : createRemember({ files, revisions, search, model, now }),
   };
   const retention = createRetention({ storage, settings: settings.retention, now, ids, log });
 

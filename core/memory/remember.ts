@@ -13,12 +13,14 @@ import { parseReply, REPLY_SCHEMA } from './remember/operations.ts';
 import { type PlanFault, type PlannedFile, planOperations } from './remember/plan.ts';
 import { SYSTEM_PROMPT, toPrompt } from './remember/prompt.ts';
 import { type ShownFile, type Snapshot, toShownFile } from './remember/shown-file.ts';
+import type { Revisions } from './revisions.ts';
 import type { Hit } from './search.ts';
 import { nameSecret } from './secrets.ts';
 
 /** What remembering works with. */
 export interface RememberDependencies {
   files: Files;
+  revisions: Pick<Revisions, 'get'>;
   search: FindDependencies;
   model: Model;
   now: () => number;
@@ -54,8 +56,8 @@ export function createRemember(deps: RememberDependencies): RememberService {
     async remember({ text, reason, maxWrites = DEFAULT_WRITES, dryRun = false }, call) {
       checkFact(text);
       if (!dryRun) {
-        const first = await files.replay<Remembered>(call);
-        if (first !== null) return first;
+        const first = await files.replay<Kept>(call);
+        if (first !== null) return withDiffs(deps, first);
       }
       const today = new Date(deps.now()).toISOString().slice(0, 10);
       let snapshot = await look(deps, text, call);
@@ -89,7 +91,8 @@ export function createRemember(deps: RememberDependencies): RememberService {
           reason,
         };
         try {
-          return await files.writeAll(change, (written) => toAnswer(plan.files, written), call);
+          const kept = await files.writeAll(change, (written) => toKept(plan.files, written), call);
+          return await withDiffs(deps, kept);
         } catch (error) {
           if (isLast || !(error instanceof MemoryError)) throw error;
           if (error.code !== 'VERSION_CONFLICT') throw error;
@@ -102,6 +105,12 @@ export function createRemember(deps: RememberDependencies): RememberService {
 }
 
 type Remembered = Awaited<ReturnType<RememberService['remember']>>;
+
+/** What an idempotency key keeps: no content, which a redaction would not find there. */
+interface Kept {
+  summary: string;
+  writes: { path: string; version: number; revisionId: string }[];
+}
 
 const MALFORMED: PlanFault = {
   check: 'form',
@@ -227,16 +236,28 @@ function newestFirst(a: ListedFile, b: ListedFile): number {
   return a.updatedAt > b.updatedAt ? -1 : 1;
 }
 
-function toAnswer(planned: readonly PlannedFile[], written: readonly WriteResult[]): Remembered {
-  return {
-    summary: summarise(planned, false),
-    writes: written.map(({ path, version, revisionId }, index) => ({
-      path,
-      version,
-      revisionId,
-      diff: toDiff(planned[index] as PlannedFile),
-    })),
-  };
+function toKept(planned: readonly PlannedFile[], written: readonly WriteResult[]): Kept {
+  const writes = written.map(({ path, version, revisionId }) => ({ path, version, revisionId }));
+  return { summary: summarise(planned, false), writes };
+}
+
+/** The answer, the first or a repeated one: what each revision changed, as it is kept by now. */
+async function withDiffs(
+  { revisions }: Pick<RememberDependencies, 'revisions'>,
+  { summary, writes }: Kept,
+): Promise<Remembered> {
+  const diffs = writes.map(async ({ path, revisionId }) => {
+    try {
+      const { contentBefore, contentAfter } = await revisions.get(revisionId);
+      return unifiedDiff(contentBefore, contentAfter, { path });
+    } catch (error) {
+      // Pruned since the first answer; or the database went away, after what was to be done is done.
+      if (error instanceof MemoryError) return '';
+      throw error;
+    }
+  });
+  const known = await Promise.all(diffs);
+  return { summary, writes: writes.map((write, at) => ({ ...write, diff: known[at] ?? '' })) };
 }
 
 function toPreview(planned: readonly PlannedFile[]): Remembered {
@@ -246,13 +267,9 @@ function toPreview(planned: readonly PlannedFile[]): Remembered {
       path: file.path,
       version: file.version + 1,
       revisionId: null,
-      diff: toDiff(file),
+      diff: unifiedDiff(file.before, file.after, { path: file.path }),
     })),
   };
-}
-
-function toDiff({ path, before, after }: PlannedFile): string {
-  return unifiedDiff(before, after, { path });
 }
 
 /** In the service's words: those of a model would speak to the agent. */

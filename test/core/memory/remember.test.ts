@@ -177,6 +177,23 @@ describe('memory_remember', () => {
     expect(other.json.error.code).toBe('IDEMPOTENCY_KEY_REUSED');
   });
 
+  it('keeps no content beside a key: a repetition shows what the revision still has', async () => {
+    const service = await withProfile();
+    service.says(() => proposes(toCoffee));
+    const options = { idempotencyKey: 'k-4' };
+    const first = await service.execute('memory_remember', { text: COFFEE }, options);
+    expect(first.json.result.writes[0].diff).toContain('coffee');
+    await service.write('user/profile.md', PROFILE);
+    const pruned = await service.request('POST', '/v1/admin/revisions/prune', {
+      headers: asAdmin,
+      body: { keepLast: 1, userId: 'alice' },
+    });
+    expect(pruned.status, pruned.text).toBe(200);
+    const second = await service.execute('memory_remember', { text: COFFEE }, options);
+    expect(second.headers['idempotency-replayed']).toBe('true');
+    expect(second.json.result.writes).toEqual([{ ...first.json.result.writes[0], diff: '' }]);
+  });
+
   it('writes once when two calls with one key arrive together', async () => {
     const service = await withProfile();
     service.says(() => proposes(toCoffee));
