@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asAdmin } from '../http/serve.ts';
+import { asAdmin, asAgent } from '../http/serve.ts';
 import { type ModelService, operation, serveWithModel } from '../../support/model-service.ts';
 
 const PROFILE = '# Profile\n\n- Prefers tea.\n- Lives in Berlin.\n';
@@ -132,6 +132,29 @@ describe('memory_remember', () => {
     expect(await service.read('user/index.md')).toBe(
       '# Index\n\n- [Profile](profile.md)\n- [Work](work.md)\n',
     );
+  });
+
+  it('writes none of its files when the last of them is refused by the storage of the user', async () => {
+    const service = await serveWithModel({ limits: { maxFilesPerUser: 1 } });
+    await service.write('user/profile.md', PROFILE);
+    const work = operation({ kind: 'create', path: 'user/work.md', lines: ['- Works at Acme.'] });
+    service.says(() => proposes(toCoffee, work));
+    const { json } = await service.execute('memory_remember', {
+      text: 'The user now prefers coffee and works at Acme.',
+    });
+    expect(json.error).toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+      details: { limit: 'maxFilesPerUser' },
+    });
+    expect(await service.read('user/profile.md')).toBe(PROFILE);
+    expect(await revisionsOf(service)).toHaveLength(1);
+  });
+
+  it('is listed as available where there is a model', async () => {
+    const service = await serveWithModel();
+    const { json } = await service.request('GET', '/v1/tools', { headers: asAgent });
+    const tools = json.tools as { name: string; available: boolean }[];
+    expect(tools.find(({ name }) => name === 'memory_remember')?.available).toBe(true);
   });
 
   it('adds a new fact to its section, and makes the section where there is none', async () => {
