@@ -228,8 +228,7 @@ export const SETTINGS = {
     schema: integer(1, 60_000),
     default: DEFAULT_SETTINGS.search.embedTimeoutMs,
     env: 'SERVICE_SEARCH_EMBED_TIMEOUT_MS',
-    description:
-      'How long a search waits for the embedder before it goes by words, in milliseconds.',
+    description: 'How long a search waits for the embedder, in milliseconds.',
   },
   'sla.p95Ms': {
     schema: integer(1, 600_000),
