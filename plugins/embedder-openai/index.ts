@@ -1,8 +1,8 @@
-import OpenAI from 'openai';
 import type { Embedder } from '../../core/contracts/embedder.ts';
 import { readTokens, toObject } from '../provider-http/answer.ts';
 import { callProvider, type CallPolicy } from '../provider-http/call.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
+import { createOpenAIClient } from '../provider-http/openai-client.ts';
 import { checkProviderOptions, type ProviderOptions, whole } from '../provider-http/options.ts';
 
 /** Where embeddings come from, and which. */
@@ -63,21 +63,7 @@ export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
     maxRetries,
     retryDelayMs,
   };
-  const client = new OpenAI({
-    baseURL: baseUrl,
-    // The SDK wants one; servers that ask for none don't look at it.
-    apiKey: apiKey ?? 'none',
-    // Else they would be read from the environment.
-    adminAPIKey: null,
-    organization: null,
-    project: null,
-    webhookSecret: null,
-    fetch,
-    maxRetries: 0,
-    timeout: timeoutMs,
-    // It logs prompts.
-    logLevel: 'off',
-  });
+  const client = createOpenAIClient({ baseUrl, apiKey, fetch, timeoutMs });
   let takesDimensions = dimensions !== known;
 
   async function request(

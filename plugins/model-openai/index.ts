@@ -1,4 +1,4 @@
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import type {
   GenerateRequest,
   GenerateResult,
@@ -8,6 +8,7 @@ import { readTokens, toObject } from '../provider-http/answer.ts';
 import { callProvider, type CallPolicy } from '../provider-http/call.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
 import { askForJson, isStrictSchema, unwrapJson } from '../provider-http/json-reply.ts';
+import { createOpenAIClient } from '../provider-http/openai-client.ts';
 import { checkProviderOptions, type ProviderOptions } from '../provider-http/options.ts';
 
 /** Where the model is, and which. */
@@ -54,21 +55,7 @@ export function openai(options: OpenAIModelOptions = {}): ModelProvider {
     maxRetries,
     retryDelayMs,
   };
-  const client = new OpenAI({
-    baseURL: baseUrl,
-    // The SDK wants one; servers that ask for none don't look at it.
-    apiKey: apiKey ?? 'none',
-    // Else they would be read from the environment.
-    adminAPIKey: null,
-    organization: null,
-    project: null,
-    webhookSecret: null,
-    fetch,
-    maxRetries: 0,
-    timeout: timeoutMs,
-    // It logs prompts.
-    logLevel: 'off',
-  });
+  const client = createOpenAIClient({ baseUrl, apiKey, fetch, timeoutMs });
   const isOpenAI = new URL(baseUrl).origin === new URL(OPENAI_URL).origin;
   let known: Manner = {
     json: 'schema',

@@ -1,0 +1,26 @@
+import OpenAI from 'openai';
+import type { CheckedOptions } from './options.ts';
+
+/** The SDK's client as a provider uses it: nothing from the environment, no retries, no logs. */
+export function createOpenAIClient({
+  baseUrl,
+  apiKey,
+  fetch,
+  timeoutMs,
+}: Pick<CheckedOptions, 'baseUrl' | 'apiKey' | 'fetch' | 'timeoutMs'>): OpenAI {
+  return new OpenAI({
+    baseURL: baseUrl,
+    // The SDK wants one; servers that ask for none don't look at it.
+    apiKey: apiKey ?? 'none',
+    // Else they would be read from the environment.
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    fetch,
+    maxRetries: 0,
+    timeout: timeoutMs,
+    // It logs prompts.
+    logLevel: 'off',
+  });
+}
