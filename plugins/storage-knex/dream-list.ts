@@ -5,11 +5,11 @@ import type { PageRequest, PageResult } from '../../core/contracts/storage.ts';
 import type { Database } from './database.ts';
 import type { Row } from './dialect.ts';
 import { DREAM_RUN_ROW, DREAM_USER_COLUMNS, toDreamRunListing, toDreamUser } from './dream-rows.ts';
-import { lowerAscii } from './file-list.ts';
 import { toUuid } from './ids.ts';
 import { checkLimit, parseIdPageKey, parsePageKey, readPage } from './page.ts';
 import { toText } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
+import { haveFiles, walkUserScopes } from './user-list.ts';
 
 /** Users with qualifying writes newer than their watermark, by user id. */
 export async function listChangedDreamUsers(
@@ -38,7 +38,6 @@ export async function listDreamUsers(
   page: PageRequest,
 ): Promise<PageResult<DreamUser>> {
   const after = parsePageKey(page.after, ['string']);
-  const contains = filter.contains ?? '';
   return await readPage(knex, dialect, {
     limit: checkLimit(page.limit),
     order: page.order,
@@ -46,11 +45,7 @@ export async function listDreamUsers(
     key: ['scope'],
     after: after === null ? null : [`u:${after[0]}`],
     isOrdered: true,
-    walk: () =>
-      knex
-        .from(knex.raw(dialect.byIndex('svc_scope', 's', 'svc_scope_scope')))
-        .where('s.scope', '>=', 'u:')
-        .where('s.scope', '<', 'u;'),
+    walk: () => walkUserScopes(knex, dialect),
     complete: (query) => {
       query
         .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
@@ -58,14 +53,7 @@ export async function listDreamUsers(
         .clearSelect()
         .select('k.scope_id', ...DREAM_USER_COLUMNS);
     },
-    filters: [
-      (query) => void query.where('s.files', '>', 0),
-      (query) => {
-        if (contains === '') return;
-        const condition = dialect.containsText('substr(s.scope, 3)');
-        query.where(knex.raw(condition, [lowerAscii(contains)]));
-      },
-    ],
+    filters: haveFiles(knex, dialect, filter.contains),
     toItem: toDreamUser,
     toPageKey: (row) => [toText(row['scope']).slice(2)],
   });
