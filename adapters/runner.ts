@@ -4,7 +4,7 @@ import type {
   ToolResponse,
   ToolRunner,
 } from '../core/contracts/tool.ts';
-import { ERROR_CODES, type ErrorCode, MemoryError } from '../core/errors.ts';
+import { type ErrorCode, MemoryError, toErrorText } from '../core/errors.ts';
 
 /** Which tools a model gets, and for whom they run. The same for every adapter. */
 export interface AdapterOptions {
@@ -144,17 +144,6 @@ export async function importPeer<Module>(
       { cause, details: { package: peer } },
     );
   }
-}
-
-/** Code, message, what to do, and what else helps, as lines of text for a model. */
-export function toErrorText(failure: ToolFailure): string {
-  const { code, message, details, retryAfterSeconds } = failure;
-  const lines = [`Error ${code}: ${message}`];
-  // A newer service may have codes that this table lacks.
-  if (Object.hasOwn(ERROR_CODES, code)) lines.push(ERROR_CODES[code].action);
-  if (retryAfterSeconds !== undefined) lines.push(`Try again in ${retryAfterSeconds} seconds.`);
-  if (details !== undefined) lines.push(`Details: ${JSON.stringify(details)}`);
-  return lines.join('\n');
 }
 
 /** What a call that threw comes to. */

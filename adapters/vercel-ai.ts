@@ -1,12 +1,7 @@
 import type { ToolSet } from 'ai';
 import type { ToolResponse, ToolRunner } from '../core/contracts/tool.ts';
-import {
-  type AdapterOptions,
-  bindTools,
-  importPeer,
-  toErrorText,
-  type ToolFailure,
-} from './runner.ts';
+import { toErrorText } from '../core/errors.ts';
+import { type AdapterOptions, bindTools, importPeer, type ToolFailure } from './runner.ts';
 
 export type { AdapterOptions, ToolFailure } from './runner.ts';
 

@@ -325,3 +325,28 @@ export function toErrorBody(error: MemoryError, traceId?: string): { error: Erro
     },
   };
 }
+
+/** What to do next; `null` for a code that this table lacks, as of a newer service. */
+export function findAction(code: string): string | null {
+  return Object.hasOwn(ERROR_CODES, code) ? ERROR_CODES[code as ErrorCode].action : null;
+}
+
+/** Code, message, what to do, and what else helps, as lines of text for a model. */
+export function toErrorText({
+  code,
+  message,
+  details,
+  retryAfterSeconds,
+}: {
+  code: string;
+  message: string;
+  details?: Record<string, unknown> | undefined;
+  retryAfterSeconds?: number | undefined;
+}): string {
+  const lines = [`Error ${code}: ${message}`];
+  const action = findAction(code);
+  if (action !== null) lines.push(action);
+  if (retryAfterSeconds !== undefined) lines.push(`Try again in ${retryAfterSeconds} seconds.`);
+  if (details !== undefined) lines.push(`Details: ${JSON.stringify(details)}`);
+  return lines.join('\n');
+}

@@ -2,16 +2,10 @@ import { createRequire } from 'node:module';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolDescription, ToolRunner } from '../../core/contracts/tool.ts';
-import { MemoryError } from '../../core/errors.ts';
+import { findAction, MemoryError } from '../../core/errors.ts';
 import { type Call, listResources, listResourceTemplates, readResource } from './resources.ts';
 import type { McpSdk } from './sdk.ts';
-import {
-  findAction,
-  type RunnerError,
-  toCallResult,
-  toErrorResult,
-  toRunnerError,
-} from './tool-result.ts';
+import { type RunnerError, toCallResult, toErrorResult, toRunnerError } from './tool-result.ts';
 
 /** What a client is given. */
 export interface McpOptions {

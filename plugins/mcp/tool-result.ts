@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolResponse } from '../../core/contracts/tool.ts';
-import { ERROR_CODES, type ErrorCode, MemoryError } from '../../core/errors.ts';
+import { MemoryError, toErrorText } from '../../core/errors.ts';
 
 /** An error of a runner: the service throws a `MemoryError`, its client one with the same members. */
 export type RunnerError = Pick<
@@ -42,21 +42,6 @@ export function toErrorResult(error: RunnerError): CallToolResult {
       ...(toolCallId === undefined ? {} : { toolCallId }),
     },
   };
-}
-
-/** Code, message, what to do, and what else helps, as lines of text: as in every adapter. */
-export function toErrorText({ code, message, details, retryAfterSeconds }: RunnerError): string {
-  const lines = [`Error ${code}: ${message}`];
-  const action = findAction(code);
-  if (action !== null) lines.push(action);
-  if (retryAfterSeconds !== undefined) lines.push(`Try again in ${retryAfterSeconds} seconds.`);
-  if (details !== undefined) lines.push(`Details: ${JSON.stringify(details)}`);
-  return lines.join('\n');
-}
-
-/** What to do next; `null` for a code that a newer service has. */
-export function findAction(code: string): string | null {
-  return Object.hasOwn(ERROR_CODES, code) ? ERROR_CODES[code as ErrorCode].action : null;
 }
 
 /** The error that a runner rejected with; of one that is none of the service, nothing is told. */

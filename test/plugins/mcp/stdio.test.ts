@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { ToolRequest, ToolRunner } from '../../../core/contracts/tool.ts';
-import { toErrorText as adapterText } from '../../../adapters/runner.ts';
+import { toFailedOutcome } from '../../../adapters/runner.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { serveStdio } from '../../../plugins/mcp/index.ts';
-import { toErrorText } from '../../../plugins/mcp/tool-result.ts';
+import { toErrorResult } from '../../../plugins/mcp/tool-result.ts';
 
 /** A runner whose calls wait until they are let go. */
 function gatedRunner() {
@@ -105,8 +105,11 @@ it('an error reads as it does in every adapter', () => {
     details: { actual: 7 },
     retryAfterSeconds: 3,
   });
-  expect(toErrorText(error)).toBe(adapterText(error as never));
-  expect(toErrorText(error).split('\n')).toHaveLength(4);
+  const { text } = toFailedOutcome(error);
+  expect(toErrorResult(error).content).toEqual([{ type: 'text', text }]);
+  expect(text.split('\n')).toHaveLength(4);
   const newer = { ...error, code: 'OF_TOMORROW' as never, message: 'New.' };
-  expect(toErrorText(newer)).toBe(adapterText(newer as never));
+  expect(toErrorResult(newer).content).toEqual([
+    { type: 'text', text: toFailedOutcome(newer).text },
+  ]);
 });
