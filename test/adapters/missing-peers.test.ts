@@ -1,13 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { packPackage, unpackPackage } from '../support/packed-package.ts';
 import { temporaryDirectory } from '../support/service.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const execute = promisify(execFile);
 
 const SCRIPT = `
 import { MemoryClient } from 'memory-service/client';
@@ -33,15 +30,10 @@ console.log(typeof MemoryClient);
 
 it('the packed adapters load without the packages of others, and say what to install', async () => {
   const project = await temporaryDirectory();
-  const pack = ['pack', '--ignore-scripts', '--pack-destination', project];
-  const { stdout: packed } = await execute('npm', pack, { cwd: root });
   // Alone in its node_modules, as in a project that has installed nothing else.
-  const installed = join(project, 'node_modules/memory-service');
-  await mkdir(installed, { recursive: true });
-  const archive = join(project, packed.trim().split('\n').at(-1) ?? '');
-  await execute('tar', ['-xzf', archive, '-C', installed, '--strip-components=1']);
+  await unpackPackage(await packPackage(project), project);
   await writeFile(join(project, 'try.mjs'), SCRIPT);
-  const { stdout } = await execute(process.execPath, ['try.mjs'], { cwd: project });
+  const { stdout } = await promisify(execFile)(process.execPath, ['try.mjs'], { cwd: project });
   const needs = 'needs a package that is not installed: npm install';
   expect(stdout.trim().split('\n')).toEqual([
     `toLangChainTools: toLangChainTools ${needs} @langchain/core`,

@@ -20,6 +20,8 @@ export interface CommandOptions {
   env?: Readonly<Record<string, string>>;
   /** What Node runs under, with its arguments: `['strace', '-D', …]`. */
   under?: readonly string[];
+  /** What is run in the place of this Node and of what it has built. */
+  program?: readonly string[];
 }
 
 /** A `memory-service` that has said that it is ready. */
@@ -70,10 +72,11 @@ export async function startCommand(options: CommandOptions): Promise<RunningComm
   };
 }
 
-function launch({ cwd, args = [], env = {}, under = [] }: CommandOptions) {
+function launch({ cwd, args = [], env = {}, under = [], program: given }: CommandOptions) {
   if (!existsSync(BIN)) throw new Error('Nothing is built: run npm test, or npm run build.');
   // Nothing of the surroundings but what a process needs: no SERVICE_*, no npm_*.
-  const [program, ...rest] = [...under, process.execPath, BIN, ...args] as [string, ...string[]];
+  const built = given ?? [process.execPath, BIN];
+  const [program, ...rest] = [...under, ...built, ...args] as [string, ...string[]];
   const process_ = spawn(program, rest, {
     cwd,
     env: { PATH: process.env['PATH'], ...env },

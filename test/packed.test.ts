@@ -1,0 +1,194 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import ts from 'typescript';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startCommand } from './support/command.ts';
+import { operation } from './support/model-service.ts';
+import {
+  findNode,
+  linkDependencies,
+  type Manifest,
+  nodeCommand,
+  packPackage,
+  readManifest,
+  unpackPackage,
+} from './support/packed-package.ts';
+import { startProviderServer } from './support/provider-server/server.ts';
+
+const execute = promisify(execFile);
+const NODES = ['20', '22', '24'];
+const MAX_BYTES = 3_000_000;
+/** An install with the driver's compilation, on a machine that does other things, too. */
+const INSTALL_MS = 900_000;
+const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
+
+let directory: string;
+let archive: string;
+/** A project that has the packed files and what their manifest asks for, without an install. */
+let project: string;
+let manifest: Manifest;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'memory-packed-'));
+  archive = await packPackage(directory);
+  project = join(directory, 'linked');
+  const folder = await unpackPackage(archive, project);
+  manifest = await readManifest(folder);
+  await linkDependencies(folder);
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+describe('the packed package', () => {
+  it('is smaller than 3 MB', async () => {
+    const { size } = await stat(archive);
+    expect(size).toBeLessThan(MAX_BYTES);
+  });
+
+  it('holds what was built and the pages, and nothing of the repository beside', async () => {
+    const { stdout } = await execute('tar', ['-tzf', archive]);
+    const names = stdout.trim().split('\n');
+    const others = names.filter((name) => !/^package\/(?:dist|docs)\//.test(name)).sort();
+    const kept = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
+    expect(others).toEqual(kept.map((name) => `package/${name}`));
+    const sources = names.filter((name) => /(?<!\.d)\.(?:ts|cts|vue)$|\.test\.|\.env/.test(name));
+    expect(sources).toEqual([]);
+  });
+
+  it('has types at each entry, wherever TypeScript looks for them', () => {
+    const { ModuleResolutionKind: resolution, ModuleKind: kind } = ts;
+    const importer = join(project, 'app.mts');
+    for (const options of [
+      { moduleResolution: resolution.NodeNext, module: kind.NodeNext },
+      { moduleResolution: resolution.Bundler, module: kind.ESNext },
+    ]) {
+      for (const specifier of specifiers()) {
+        const { resolvedModule } = ts.resolveModuleName(specifier, importer, options, ts.sys);
+        const { resolvedFileName: file = '' } = resolvedModule ?? {};
+        expect([specifier, file]).toEqual([specifier, expect.stringMatching(/\.d\.ts$/)]);
+        expect(file).toContain(join(directory, 'linked'));
+      }
+    }
+  });
+});
+
+describe.each(NODES)('the packed package on Node %s', (major) => {
+  it('loads each entry with what its own manifest asks for, by import and by require', async ({
+    skip,
+  }) => {
+    const node = await findNode(major);
+    if (node === null) return skip(commandFor(major));
+    await expectEntries(node, project);
+  });
+
+  it('starts, remembers a fact over HTTP, and finds it', async ({ skip }) => {
+    const node = await findNode(major);
+    if (node === null) return skip(commandFor(major));
+    const bin = join('node_modules/memory-service', manifest.bin['memory-service'] ?? '');
+    await expectFirstFact([node, join(project, bin)]);
+  });
+
+  if (!isRelease) return;
+  it(
+    'installs in an empty project, and does the same there',
+    async ({ skip }) => {
+      const node = await findNode(major);
+      if (node === null) return skip(commandFor(major));
+      const installed = join(directory, `installed-${major}`);
+      await mkdir(installed);
+      // As docs/guides/in-process.md has it: npm 12 runs no other install script.
+      const app = { private: true, type: 'module', allowScripts: { sqlite3: true } };
+      await writeFile(join(installed, 'package.json'), JSON.stringify(app));
+      const env = { ...process.env, PATH: `${dirname(node)}:${process.env['PATH'] ?? ''}` };
+      const options = { cwd: installed, env };
+      await execute('npm', ['install', '--no-audit', '--no-fund', archive], options);
+      await expectEntries(node, installed);
+      await expectFirstFact([node, join(installed, 'node_modules/.bin/memory-service')]);
+      // Its N-API build is one for all: what this Node compiled, the others load.
+      for (const other of await Promise.all(NODES.map(findNode))) {
+        const load = ['-e', "new (require('sqlite3').Database)(':memory:')"];
+        if (other !== null) await execute(other, load, { cwd: installed });
+      }
+    },
+    INSTALL_MS,
+  );
+});
+
+function specifiers(): string[] {
+  const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json');
+  return entries.map((entry) => `memory-service${entry.slice(1)}`);
+}
+
+function commandFor(major: string): string {
+  const { command, args } = nodeCommand(major);
+  return `${[command, ...args].join(' ')} --version`;
+}
+
+const LOAD_ENTRIES = `
+import { createRequire } from 'node:module';
+const require = createRequire(import.meta.url);
+const loaded = {};
+for (const specifier of JSON.parse(process.argv[2])) {
+  const imported = Object.keys(await import(specifier));
+  const required = Object.keys(require(specifier)).filter((name) => name !== '__esModule');
+  loaded[specifier] = [imported.sort(), required.sort()];
+}
+console.log(JSON.stringify(loaded));
+`;
+
+async function expectEntries(node: string, folder: string): Promise<void> {
+  await writeFile(join(folder, 'load-entries.mjs'), LOAD_ENTRIES);
+  const names = specifiers();
+  const args = ['--no-warnings', 'load-entries.mjs', JSON.stringify(names)];
+  const { stdout, stderr } = await execute(node, args, { cwd: folder });
+  expect(stderr).toBe('');
+  const loaded = JSON.parse(stdout) as Record<string, [string[], string[]]>;
+  expect(Object.keys(loaded)).toEqual(names);
+  for (const [name, [imported, required]] of Object.entries(loaded)) {
+    expect(imported.length, name).toBeGreaterThan(0);
+    expect([name, required]).toEqual([name, imported]);
+  }
+}
+
+/** Starts the service with a model on loopback, tells it a fact, and asks for it. */
+async function expectFirstFact(program: readonly string[]): Promise<void> {
+  const cwd = await mkdtemp(join(directory, 'start-'));
+  const profile = { kind: 'create', path: 'user/profile.md', lines: ['- Prefers tea.'] };
+  const reply = () => JSON.stringify({ read: [], operations: [operation(profile)] });
+  const provider = await startProviderServer({ reply });
+  onTestFinished(() => provider.close());
+  const env = {
+    SERVICE_MODEL_PROVIDER: 'openai',
+    SERVICE_MODEL_BASE_URL: provider.baseUrl,
+    SERVICE_MODEL_API_KEY: 'of-the-model',
+    SERVICE_MODEL_NAME: 'scripted',
+  };
+  const service = await startCommand({ cwd, env, program });
+  const execute = async (tool: string, args: object): Promise<object> => {
+    const response = await fetch(`${service.url}/v1/tools/${tool}/execute`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${service.apiKey}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ context: { userId: 'alice' }, arguments: args }),
+    });
+    return (await response.json()) as object;
+  };
+  try {
+    const remembered = await execute('memory_remember', { text: 'The user prefers tea.' });
+    expect(remembered).toMatchObject({
+      result: { writes: [{ path: 'user/profile.md', version: 1 }] },
+    });
+    expect(await execute('memory_find', { query: 'tea' })).toMatchObject({
+      result: { results: [{ path: 'user/profile.md', snippet: '- Prefers tea.' }] },
+    });
+    expect((await fetch(`${service.url}/admin`)).status).toBe(200);
+    expect((await fetch(`${service.url}/v1/docs/start.md`)).status).toBe(200);
+    expect(provider.violations).toEqual([]);
+  } finally {
+    expect(await service.stop()).toMatchObject({ code: 0 });
+  }
+}

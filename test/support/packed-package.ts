@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const execute = promisify(execFile);
+
+/** What of a manifest the tests of the package ask for. */
+export interface Manifest {
+  name: string;
+  bin: Record<string, string>;
+  exports: Record<string, string | Record<string, string>>;
+  dependencies: Record<string, string>;
+  optionalDependencies: Record<string, string>;
+}
+
+/** Packs what is built as `npm publish` would, and gives the archive’s path. */
+export async function packPackage(directory: string): Promise<string> {
+  const pack = ['pack', '--ignore-scripts', '--pack-destination', directory];
+  const { stdout } = await execute('npm', pack, { cwd: root });
+  return join(directory, stdout.trim().split('\n').at(-1) ?? '');
+}
+
+/** Unpacks it where an install would, with nothing beside it. Gives the folder. */
+export async function unpackPackage(archive: string, project: string): Promise<string> {
+  const folder = join(project, 'node_modules/memory-service');
+  await mkdir(folder, { recursive: true });
+  await execute('tar', ['-xzf', archive, '-C', folder, '--strip-components=1']);
+  return folder;
+}
+
+export async function readManifest(folder: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
+}
+
+/**
+ * Puts beside an unpacked package what its own manifest asks for, from the packages of this
+ * repository, and nothing else: what it imports without asking for it is not found.
+ */
+export async function linkDependencies(folder: string): Promise<void> {
+  const { dependencies, optionalDependencies } = await readManifest(folder);
+  for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+    const link = join(dirname(folder), name);
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(join(root, 'node_modules', name), link, 'dir');
+  }
+}
+
+/** Where that major of Node is; `null` when npm cannot get it. */
+export async function findNode(major: string): Promise<string | null> {
+  if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
+  const { command, args } = nodeCommand(major);
+  try {
+    const { stdout } = await execute(command, [...args, '-p', 'process.execPath'], { cwd: root });
+    return stdout.trim();
+  } catch {
+    return null;
+  }
+}
+
+/** What gets it. */
+export function nodeCommand(major: string): { command: string; args: string[] } {
+  return { command: 'npm', args: ['exec', '--yes', `--package=node@${major}`, '--', 'node'] };
+}
