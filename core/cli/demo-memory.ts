@@ -5,6 +5,31 @@ export interface DemoFile {
   reason: string;
 }
 
+/** What is learned one day. */
+export interface DemoFact {
+  path: string;
+  /** The heading that it goes under; `null` for the end of the file. */
+  under: string | null;
+  text: string;
+  reason: string;
+  /** It is told to `memory_remember`, which finds the place; else the agent patches the file. */
+  isTold?: true;
+  /** The title of the file that it begins, where there is none yet. */
+  newFile?: string;
+}
+
+/** What the quiet hours tidy up once all of its lines are there. */
+export interface DemoTidying {
+  kind: 'merge' | 'supersede' | 'reword' | 'move';
+  path: string;
+  remove: readonly string[];
+  add: readonly string[];
+  /** Where the added lines go; absent: where the first of the removed ones stood. */
+  heading?: string;
+  sources: readonly { path: string; text: string }[];
+  reason: string;
+}
+
 /** A user of the demo: a person whom an agent works for. */
 export interface DemoUser {
   userId: string;
@@ -15,9 +40,8 @@ export interface DemoUser {
   files: DemoFile[];
   questions: string[];
   /** What is learned over the weeks, in this order. */
-  facts: { path: string; under: string | null; text: string; reason: string }[];
-  /** What the quiet hours tidy up. */
-  nights: { path: string; before: string; after: string; reason: string }[];
+  facts: DemoFact[];
+  tidyings: DemoTidying[];
 }
 
 /** Shared memory: what everybody's agent may read. */
@@ -154,7 +178,7 @@ Status: in development. Launch: 14 May.
       {
         path: 'projects/offline-packs.md',
         under: '## Decisions',
-        text: '- Launch moves to 28 May: the store review takes longer (Maya).',
+        text: '- Launch moved to 28 May: the store review takes longer (Maya).',
         reason: 'The user said that the date moved.',
       },
       {
@@ -162,6 +186,7 @@ Status: in development. Launch: 14 May.
         under: null,
         text: '- Allergic to peanuts; matters for team dinners',
         reason: 'She mentioned it when the dinner was booked.',
+        isTold: true,
       },
       {
         path: 'projects/offline-packs.md',
@@ -178,22 +203,52 @@ Status: in development. Launch: 14 May.
       {
         path: 'projects/offline-packs.md',
         under: '## Decisions',
-        text: '- The first regions are the Alps and the Lake District.',
+        text: '- The first regions are now decided: the Alps and the Lake District (Maya, Priya).',
         reason: 'Decided with Priya.',
       },
-    ],
-    nights: [
       {
+        path: 'projects/pricing.md',
+        under: null,
+        text: '- Offline packs are part of the yearly plan, not sold one by one.',
+        reason: 'Decided in the pricing round.',
+        isTold: true,
+        newFile: 'Pricing',
+      },
+    ],
+    tidyings: [
+      {
+        kind: 'merge',
         path: 'preferences.md',
-        before: '- Short answers, decision first\n',
-        after: '',
+        remove: ['- Short answers, decision first'],
+        add: [],
+        sources: [{ path: 'preferences.md', text: '- Short, with the decision first' }],
         reason: 'The same preference stood there twice.',
       },
       {
+        kind: 'supersede',
         path: 'projects/offline-packs.md',
-        before: 'Launch: 14 May.',
-        after: 'Launch: 28 May.',
-        reason: 'Replaces the old date, which the user corrected later in the same file.',
+        remove: ['Status: in development. Launch: 14 May.'],
+        add: ['Status: in development. Launch: 28 May (formerly 14 May).'],
+        sources: [
+          {
+            path: 'projects/offline-packs.md',
+            text: '- Launch moved to 28 May: the store review takes longer (Maya).',
+          },
+        ],
+        reason: 'The user corrected the date later in the same file.',
+      },
+      {
+        kind: 'supersede',
+        path: 'projects/offline-packs.md',
+        remove: ['- Which regions come first? Maya leans to the Alps.'],
+        add: [],
+        sources: [
+          {
+            path: 'projects/offline-packs.md',
+            text: '- The first regions are now decided: the Alps and the Lake District (Maya, Priya).',
+          },
+        ],
+        reason: 'The question was answered.',
       },
     ],
   },
@@ -216,7 +271,7 @@ Status: in development. Launch: 14 May.
         reason: 'He said how he likes code.',
         content: `# Preferences
 
-- Explain with a diff, not in prose
+- Explain with a diff rather than in prose
 - Tests before refactoring
 - No emoji in commit messages
 `,
@@ -254,6 +309,19 @@ The cache evicts the newest tile first when the clock jumps back.
         reason: 'Result of a debugging session.',
       },
       {
+        path: 'preferences.md',
+        under: null,
+        text: '- Prefers a diff to prose when something is explained',
+        reason: 'He said it again.',
+      },
+      {
+        path: 'profile.md',
+        under: null,
+        text: '- On call in even weeks',
+        reason: 'From the rota that he pasted.',
+        isTold: true,
+      },
+      {
         path: 'projects/tile-cache.md',
         under: '## Plan',
         text: '3. Migrate old entries lazily, on their first read.',
@@ -264,6 +332,7 @@ The cache evicts the newest tile first when the clock jumps back.
         under: null,
         text: '- Likes property tests for caches',
         reason: 'He asked for one.',
+        isTold: true,
       },
       {
         path: 'projects/tile-cache.md',
@@ -271,19 +340,24 @@ The cache evicts the newest tile first when the clock jumps back.
         text: '- Fixed in build 2291; no crash report since.',
         reason: 'He reported the result.',
       },
-      {
-        path: 'profile.md',
-        under: null,
-        text: '- On call in even weeks',
-        reason: 'From the rota that he pasted.',
-      },
     ],
-    nights: [
+    tidyings: [
       {
+        kind: 'merge',
+        path: 'preferences.md',
+        remove: ['- Prefers a diff to prose when something is explained'],
+        add: [],
+        sources: [{ path: 'preferences.md', text: '- Explain with a diff rather than in prose' }],
+        reason: 'The same preference stood there twice.',
+      },
+      {
+        kind: 'move',
         path: 'profile.md',
-        before: '- Munich, works late\n',
-        after: '- Works from Munich, often late\n',
-        reason: 'Clearer wording, nothing lost.',
+        remove: ['- On call in even weeks'],
+        add: ['- On call in even weeks'],
+        heading: 'On call',
+        sources: [],
+        reason: 'When he is on call has a heading of its own.',
       },
     ],
   },
@@ -343,6 +417,13 @@ The cache evicts the newest tile first when the clock jumps back.
         under: null,
         text: '- Maya: asks for the first regions by Friday',
         reason: 'From the planning call.',
+        isTold: true,
+      },
+      {
+        path: 'people.md',
+        under: null,
+        text: '- Hugo now answers on Wednesdays',
+        reason: 'His mail of this morning.',
       },
       {
         path: 'projects/trail-score.md',
@@ -351,12 +432,22 @@ The cache evicts the newest tile first when the clock jumps back.
         reason: 'Result that she reported.',
       },
     ],
-    nights: [
+    tidyings: [
       {
+        kind: 'reword',
         path: 'projects/trail-score.md',
-        before: '0 to 100. Weights:',
-        after: 'From 0 to 100; see shared/glossary.md. Weights:',
-        reason: 'Points to the shared definition instead of repeating it.',
+        remove: ['0 to 100. Weights: surface 0.3, views 0.4, traffic 0.3.'],
+        add: ['From 0 to 100, by surface, views and traffic.'],
+        sources: [],
+        reason: 'Says the same in fewer words.',
+      },
+      {
+        kind: 'supersede',
+        path: 'people.md',
+        remove: ['- Hugo: elevation data, answers on Tuesdays'],
+        add: ['- Hugo: elevation data, answers on Wednesdays (formerly on Tuesdays)'],
+        sources: [{ path: 'people.md', text: '- Hugo now answers on Wednesdays' }],
+        reason: 'The day changed.',
       },
     ],
   },
@@ -406,6 +497,13 @@ The cache evicts the newest tile first when the clock jumps back.
         under: null,
         text: '- Asked for 150 more seats from January',
         reason: 'From a mail that Lena pasted.',
+        isTold: true,
+      },
+      {
+        path: 'customers/alpine-club.md',
+        under: null,
+        text: '- Pays within 30 days, by invoice',
+        reason: 'From their order form.',
       },
       {
         path: 'customers/city-of-graz.md',
@@ -418,9 +516,38 @@ The cache evicts the newest tile first when the clock jumps back.
         under: null,
         text: '- Away from 22 December to 3 January',
         reason: 'She set her absence.',
+        isTold: true,
+      },
+      {
+        path: 'customers/alpine-club.md',
+        under: null,
+        text: '- The seats of the Alpine Club are now 1,350',
+        reason: 'The contract was signed.',
       },
     ],
-    nights: [],
+    tidyings: [
+      {
+        kind: 'merge',
+        path: 'customers/alpine-club.md',
+        remove: ['- Pays within 30 days, by invoice'],
+        add: [],
+        sources: [{ path: 'customers/alpine-club.md', text: '- Pays by invoice, 30 days' }],
+        reason: 'How they pay stood there twice.',
+      },
+      {
+        kind: 'supersede',
+        path: 'customers/alpine-club.md',
+        remove: ['- 1,200 seats, renews each 1 March'],
+        add: ['- 1,350 seats (formerly 1,200), renews each 1 March'],
+        sources: [
+          {
+            path: 'customers/alpine-club.md',
+            text: '- The seats of the Alpine Club are now 1,350',
+          },
+        ],
+        reason: 'The number of seats changed.',
+      },
+    ],
   },
   {
     userId: 'diego.alvarez',
@@ -461,8 +588,30 @@ Three screens: where you walk, how far, and whether maps may be kept offline.
         text: '- Prefers voice notes to long texts',
         reason: 'He said so.',
       },
+      {
+        path: 'projects/onboarding.md',
+        under: null,
+        text: '- The third screen shows how large the offline maps are.',
+        reason: 'Result of the design review.',
+        isTold: true,
+      },
+      {
+        path: 'profile.md',
+        under: null,
+        text: '- Voice notes are preferred to long texts',
+        reason: 'He mentioned it once more.',
+      },
     ],
-    nights: [],
+    tidyings: [
+      {
+        kind: 'merge',
+        path: 'profile.md',
+        remove: ['- Voice notes are preferred to long texts'],
+        add: [],
+        sources: [{ path: 'profile.md', text: '- Prefers voice notes to long texts' }],
+        reason: 'The same preference stood there twice.',
+      },
+    ],
   },
   {
     userId: 'sam.okafor@example.com',
@@ -486,8 +635,15 @@ Three screens: where you walk, how far, and whether maps may be kept offline.
         under: null,
         text: '- The knee is fine again; up to 12 km since November',
         reason: 'The user said so.',
+        isTold: true,
+      },
+      {
+        path: 'profile.md',
+        under: null,
+        text: '- Wants trails where dogs may run free',
+        reason: 'Asked for in a review of a trail.',
       },
     ],
-    nights: [],
+    tidyings: [],
   },
 ];

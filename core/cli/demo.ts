@@ -2,33 +2,50 @@ import { randomBytes } from 'node:crypto';
 import type { MemoryServiceConfig } from '../contracts/config.ts';
 import { type Core, createCore } from '../core.ts';
 import { MemoryError } from '../errors.ts';
-import { DEMO_SHARED, DEMO_USERS, type DemoUser } from './demo-memory.ts';
+import { type DemoDreams, demoDreams, type DemoRun } from './demo-dreams.ts';
+import { DEMO_SHARED, DEMO_USERS, type DemoFact, type DemoUser } from './demo-memory.ts';
+import { type DemoModel, demoModel, toSaid } from './demo-model.ts';
 
 /** How far back the demo's history begins, in days. */
 const DAYS = 24;
+/** The night of the first dreams, in days after the beginning. */
+const FIRST_NIGHT = 5;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
  * Fills a database that has no memory with a team's: weeks of reads, writes, searches, failures,
- * corrections and tidying, each through the tools and the admin's write path, with a clock that
+ * corrections and dreams, each through the tools and the admin's write path, with a clock that
  * walks from then to `until` (milliseconds since 1970). Gives the number of tool calls; 0, and
  * nothing is written, when there is memory already.
  *
- * `config` holds a storage of its own, which is closed again.
+ * `config` holds a storage and plugins of its own, which are closed again. Of a model, embedder or
+ * exporter in it nothing is asked: what is made up costs nobody tokens.
  */
 export async function fillDemo(config: MemoryServiceConfig, until: number): Promise<number> {
   let at = until - DAYS * DAY_MS;
-  const core = createCore({ ...config, now: () => at });
+  const model = demoModel();
+  const core = createCore({
+    ...config,
+    model,
+    embedder: null,
+    exporters: [],
+    dream: { enabled: false },
+    now: () => at,
+  });
   try {
     await core.ready();
     if ((await core.fileLists.users({ limit: 1 })).items.length > 0) return 0;
-    const story = new Story(core, (time) => (at = Math.max(at, Math.min(time, until))));
+    const dreams = demoDreams(core, config.plugins ?? []);
+    const story = new Story({ core, model, dreams }, (time) => {
+      at = Math.max(at, Math.min(time, until));
+    });
     await story.begin(at);
     for (let day = 0; day <= DAYS; day += 1) {
       const midnight = Math.floor((until - (DAYS - day) * DAY_MS) / DAY_MS) * DAY_MS;
       await story.day(day, midnight, until);
     }
+    await story.end(until);
     return story.calls;
   } finally {
     await core.close();
@@ -39,11 +56,18 @@ export async function fillDemo(config: MemoryServiceConfig, until: number): Prom
 class Story {
   calls = 0;
   readonly #core: Core;
+  readonly #model: DemoModel;
+  readonly #dreams: DemoDreams | null;
   readonly #moveTo: (time: number) => void;
   #seed = 20_261;
 
-  constructor(core: Core, moveTo: (time: number) => void) {
-    this.#core = core;
+  constructor(
+    parts: { core: Core; model: DemoModel; dreams: DemoDreams | null },
+    moveTo: (time: number) => void,
+  ) {
+    this.#core = parts.core;
+    this.#model = parts.model;
+    this.#dreams = parts.dreams;
     this.#moveTo = moveTo;
   }
 
@@ -58,6 +82,7 @@ class Story {
       }
       await this.#run(user, 'memory_write', { path: 'user/log.md', content: '# Log\n\n' });
     }
+    await this.#dreams?.configure({ dream_enabled: false });
   }
 
   /** One day: sessions from morning to evening, then the quiet hours. */
@@ -70,21 +95,51 @@ class Story {
         const time = midnight + (7 + this.#chance(12)) * HOUR_MS + this.#chance(HOUR_MS);
         moments.push({ time, play: () => this.#session(user, day, time) });
       }
-      const [night] = user.nights;
-      if (night !== undefined && day > 3 && (day + user.userId.length) % 6 === 0) {
-        const time = midnight + 3 * HOUR_MS + this.#chance(HOUR_MS);
-        moments.push({ time, play: () => this.#night(user) });
-      }
     }
-    if (day === DAYS - 9) {
-      const time = midnight + 13 * HOUR_MS;
-      moments.push({ time, play: () => this.#correction() });
+    for (const [onDay, hour, play] of this.#plan) {
+      if (onDay === day) moments.push({ time: midnight + hour * HOUR_MS, play });
+    }
+    if (this.#dreams !== null && day >= FIRST_NIGHT) {
+      moments.push({ time: midnight + 3.2 * HOUR_MS, play: () => this.#night(day) });
     }
     moments.sort((a, b) => a.time - b.time);
     for (const { time, play } of moments) {
       if (time > until) continue;
       this.#moveTo(time);
       await play();
+    }
+  }
+
+  /** What people and providers do: the day, the hour in UTC, and what happens. */
+  readonly #plan: readonly (readonly [day: number, hour: number, play: () => Promise<void>])[] = [
+    [FIRST_NIGHT - 1, 14, () => this.#configure({ dream_enabled: true, dream_mode: 'review' })],
+    [FIRST_NIGHT - 1, 14.1, () => this.#configure({ dream_max_writes: 6 })],
+    [FIRST_NIGHT, 9, async () => this.#dreams?.pause('sam.okafor@example.com')],
+    [DAYS - 11, 15, () => this.#configure({ dream_mode: 'auto', dream_interval_minutes: 180 })],
+    [DAYS - 9, 13, () => this.#correction()],
+    [DAYS - 7, 2, async () => void (this.#model.isDown = true)],
+    [DAYS - 7, 11, async () => void (this.#model.isDown = false)],
+    [DAYS - 5, 12.5, () => this.#misunderstanding()],
+    [DAYS - 4, 9.5, () => this.#undoMisunderstanding()],
+    [DAYS - 3, 9.4, () => this.#undoDream()],
+    [DAYS - 2, 10, () => this.#configure({ dream_mode: 'review' })],
+  ];
+
+  /** The last hours: what waits for whoever opens the console. */
+  async end(until: number): Promise<void> {
+    for (const user of DEMO_USERS) {
+      if (this.#dreams === null) return;
+      let fact = this.#dueFact(user, Infinity);
+      while (fact !== undefined) {
+        await this.#learn(user, fact);
+        fact = this.#dueFact(user, Infinity);
+      }
+    }
+    this.#moveTo(until);
+    await this.#dreams?.run('jonas.weber', { dryRun: true });
+    for (const userId of ['lena.fischer', 'diego.alvarez']) {
+      const isWaiting = (await this.#waiting()).some((run) => run.userId === userId);
+      if (!isWaiting) await this.#dreams?.run(userId, { dryRun: false });
     }
   }
 
@@ -104,18 +159,12 @@ class Story {
     }
     this.#moveTo(time + 21_000);
     const fact = this.#dueFact(user, day);
-    if (fact !== undefined) {
-      await this.#run(user, 'memory_patch', {
-        path: `user/${fact.path}`,
-        append: { text: fact.text, ...(fact.under === null ? {} : { afterHeading: fact.under }) },
-        reason: fact.reason,
-      });
-    }
-    if (this.#chance(6) === 0) {
+    if (fact !== undefined) await this.#learn(user, fact);
+    if (this.#chance(14) === 0) {
       await this.#run(user, 'memory_patch', {
         path: 'user/log.md',
         append: { text: `- ${new Date(time).toISOString().slice(0, 16)}: ${question}` },
-        reason: 'The agent keeps a log of what was asked.',
+        reason: `Asked: ${question}`,
       });
     }
     const slip = this.#chance(22);
@@ -127,9 +176,6 @@ class Story {
         reason: 'Keep the glossary short.',
       });
     }
-    if (slip === 3) {
-      await this.#run(user, 'memory_remember', { text: 'Prefers the train to the plane.' });
-    }
     if (slip === 2) {
       await this.#run(user, 'memory_patch', {
         path: 'user/preferences.md',
@@ -138,21 +184,66 @@ class Story {
     }
   }
 
-  /** Tidying in the quiet hours, as dreaming does it. */
-  async #night(user: DemoUser): Promise<void> {
-    const night = user.nights.shift();
-    if (night === undefined) return;
-    await this.#run(user, 'memory_read', { path: `user/${night.path}` }, 'dream-agent');
-    await this.#run(
-      user,
-      'memory_patch',
-      {
-        path: `user/${night.path}`,
-        edits: [{ oldText: night.before, newText: night.after }],
-        reason: night.reason,
-      },
-      'dream-agent',
-    );
+  /** A fact, told to the service or written by the agent itself. */
+  async #learn(user: DemoUser, fact: DemoFact): Promise<void> {
+    const { path, under, text, reason, isTold } = fact;
+    const isKept =
+      isTold === true && (await this.#run(user, 'memory_remember', { text: toSaid(fact), reason }));
+    if (isKept) return;
+    await this.#run(user, 'memory_patch', {
+      path: `user/${path}`,
+      append: { text, ...(under === null ? {} : { afterHeading: under }) },
+      reason,
+    });
+  }
+
+  /** Dreaming in the quiet hours; in review someone looks at the proposals in the morning. */
+  async #night(day: number): Promise<void> {
+    await this.#dreams?.tick();
+    if (day >= DAYS - 1) return;
+    for (const run of await this.#waiting()) {
+      const [first, ...others] = run.files.map(({ path }) => path);
+      this.#moveTo(this.#core.now() + 40 * 60_000);
+      if (first !== undefined && others.length > 0) {
+        await this.#dreams?.decide(run, 'apply', [first]);
+        await this.#dreams?.decide(run, 'reject');
+      } else await this.#dreams?.decide(run, run.userId.startsWith('jonas') ? 'reject' : 'apply');
+    }
+  }
+
+  async #waiting(): Promise<DemoRun[]> {
+    const runs = (await this.#dreams?.runs()) ?? [];
+    return runs.filter(({ state }) => state === 'awaiting_review');
+  }
+
+  async #configure(settings: Record<string, unknown>): Promise<void> {
+    await this.#dreams?.configure(settings);
+  }
+
+  /** An operator takes back what the last run did that wrote something. */
+  async #undoDream(): Promise<void> {
+    const runs = (await this.#dreams?.runs()) ?? [];
+    const run = runs.find(({ filesTouched, outcome }) => filesTouched > 0 && outcome === 'applied');
+    if (run !== undefined) await this.#dreams?.decide(run, 'revert');
+  }
+
+  /** An agent takes a joke at its word… */
+  async #misunderstanding(): Promise<void> {
+    const diego = DEMO_USERS.find(({ userId }) => userId === 'diego.alvarez') as DemoUser;
+    await this.#run(diego, 'memory_find', { query: 'where does Diego live', limit: 5 });
+    await this.#run(diego, 'memory_patch', {
+      path: 'user/profile.md',
+      edits: [{ oldText: '- Bogotá (UTC−5)', newText: '- Lives on a boat near Cartagena' }],
+      reason: 'He said that he lives on a boat now.',
+    });
+  }
+
+  /** …and an operator reverts it. */
+  async #undoMisunderstanding(): Promise<void> {
+    const path = 'users/diego.alvarez/profile.md';
+    const { items } = await this.#core.revisions.list({ path, limit: 5 });
+    const wrong = items.find(({ reason }) => reason?.includes('boat') === true);
+    if (wrong !== undefined) await this.#core.revisions.revert(wrong.id, {}, byOperator());
   }
 
   /** An operator finds a fact that is wrong, and puts it right. */
@@ -167,31 +258,20 @@ class Story {
   }
 
   async #put(path: string, content: string, reason: string): Promise<void> {
-    await this.#core.files.put(
-      path,
-      { content, reason },
-      {
-        address: '127.0.0.1',
-        traceId: randomBytes(16).toString('hex'),
-      },
-    );
+    await this.#core.files.put(path, { content, reason }, byOperator());
   }
 
-  async #run(
-    { userId, actor }: DemoUser,
-    tool: string,
-    args: object,
-    reserved: 'dream-agent' | null = null,
-  ): Promise<void> {
+  /** Whether the call went well. */
+  async #run({ userId, actor }: DemoUser, tool: string, args: object): Promise<boolean> {
     this.calls += 1;
-    const request = { context: { userId, actor }, arguments: args };
     try {
-      await this.#core.tools.executeAs(tool, request, reserved);
+      await this.#core.tools.executeAs(tool, { context: { userId, actor }, arguments: args }, null);
+      return true;
     } catch (error) {
-      // Refusals belong to the story: they are what the console helps to find.
-      const isStory = error instanceof MemoryError && error.code === 'MODEL_NOT_CONFIGURED';
-      if (isStory) return;
-      if (!(error instanceof MemoryError) || error.status >= 500) throw error;
+      // Refusals and a provider that fails belong to the story: the console helps to find them.
+      const isStory = error instanceof MemoryError && (error.status < 500 || error.status === 502);
+      if (!isStory) throw error;
+      return false;
     }
   }
 
@@ -215,4 +295,8 @@ class Story {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * below);
   }
+}
+
+function byOperator(): { address: string; traceId: string } {
+  return { address: '127.0.0.1', traceId: randomBytes(16).toString('hex') };
 }

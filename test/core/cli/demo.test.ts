@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fillDemo } from '../../../core/cli/demo.ts';
+import { demoDreams } from '../../../core/cli/demo-dreams.ts';
 import { createCore } from '../../../core/core.ts';
+import { dreaming } from '../../../plugins/dreaming/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { startCommand } from '../../support/command.ts';
 import { temporaryDirectory } from '../../support/service.ts';
@@ -10,13 +12,14 @@ import { temporaryDirectory } from '../../support/service.ts';
 const UNTIL = Date.UTC(2026, 10, 21, 16, 0);
 
 describe('the demo', () => {
-  it('tells weeks of a team’s memory, with failures, a correction and tidying, once', async () => {
+  it('tells weeks of a team’s memory, with failures, corrections and dreams of every outcome, once', async () => {
     const filename = join(await temporaryDirectory(), 'demo.db');
-    const config = () => ({ storage: sqlite({ filename }) });
+    const config = () => ({ storage: sqlite({ filename }), plugins: [dreaming()] });
     const calls = await fillDemo(config(), UNTIL);
     expect(calls).toBeGreaterThan(500);
 
-    const core = createCore({ ...config(), now: () => UNTIL });
+    const served = config();
+    const core = createCore({ ...served, now: () => UNTIL });
     await core.ready();
     const users = await core.fileLists.users({});
     expect(users.items.length).toBeGreaterThan(4);
@@ -27,6 +30,15 @@ describe('the demo', () => {
     for (const outcome of ['not_found', 'denied'] as const) {
       expect((await core.accessLog.list({ outcome })).items.length).toBeGreaterThan(0);
     }
+    const runs = (await demoDreams(core, served.plugins)?.runs()) ?? [];
+    expect(new Set(runs.map(({ state, outcome }) => outcome ?? state))).toEqual(
+      new Set([
+        ...['applied', 'no_op', 'partial', 'rejected', 'reverted'],
+        ...['failed', 'awaiting_review'],
+      ]),
+    );
+    const told = await core.accessLog.list({ tool: 'memory_remember', action: 'write' });
+    expect(told.items.length).toBeGreaterThan(3);
     const oldest = (await core.revisions.list({ order: 'asc', limit: 1 })).items[0];
     const newest = (await core.accessLog.list({ limit: 1 })).items[0];
     expect(UNTIL - Date.parse(oldest?.at ?? '')).toBeGreaterThan(21 * 86_400_000);

@@ -1,0 +1,122 @@
+import type { GenerateRequest, ModelProvider } from '../contracts/model-provider.ts';
+import { MemoryError } from '../errors.ts';
+import { DEMO_USERS, type DemoFact, type DemoTidying } from './demo-memory.ts';
+
+/** The model of the demo's past, which can be made to fail. */
+export interface DemoModel extends ModelProvider {
+  isDown: boolean;
+}
+
+/** What a model takes at least, in milliseconds: that of the demo is not to look like none. */
+const THINKING_MS = 6;
+
+/**
+ * A model that knows the demo's script: where a fact belongs, which lines answer a question, and
+ * what the quiet hours tidy up. Everything that it says is checked as any model's is. It is there
+ * while the demo is filled, and never afterwards.
+ */
+export function demoModel(): DemoModel {
+  const model: DemoModel = {
+    name: 'demo',
+    model: 'demo-script',
+    isDown: false,
+    async generate({ system, prompt, schema }: GenerateRequest) {
+      await new Promise((resolve) => setTimeout(resolve, THINKING_MS));
+      if (model.isDown) throw new MemoryError('MODEL_FAILED', 'The model provider answered 503.');
+      const reply = prompt.includes('<fact-')
+        ? remember(prompt)
+        : prompt.includes('<passage-')
+          ? quote(prompt)
+          : tidy(toFiles(prompt));
+      const text = JSON.stringify(reply);
+      return {
+        text,
+        inputTokens: toTokens(system.length + prompt.length + JSON.stringify(schema ?? {}).length),
+        outputTokens: toTokens(text.length),
+      };
+    },
+  };
+  return model;
+}
+
+/** A fact as one says it: what stands in memory without its bullet. */
+export function toSaid({ text }: DemoFact): string {
+  return text.replace(/^- /, '');
+}
+
+function remember(prompt: string): object {
+  const said = /<fact-[0-9a-f]+>\n(.*)\n<\/fact-/.exec(prompt)?.[1] ?? '';
+  const fact = DEMO_USERS.flatMap(({ facts }) => facts).find((one) => toSaid(one) === said);
+  if (fact === undefined) return { read: [], operations: [] };
+  const { path, under, text, newFile } = fact;
+  const bare = { line: null, oldText: null };
+  const heading = under?.replace(/^#+ /, '') ?? null;
+  if (newFile === undefined) {
+    const append = { kind: 'append', path: `user/${path}`, heading, ...bare, lines: [text] };
+    return { read: [], operations: [append] };
+  }
+  const create = { kind: 'create', path: `user/${path}`, heading: null, ...bare };
+  const index = { kind: 'index', path: 'user/index.md', heading: null, ...bare };
+  return {
+    read: [],
+    operations: [
+      { ...create, lines: [`# ${newFile}`, '', text] },
+      { ...index, lines: [`- [${newFile}](user/${path})`] },
+    ],
+  };
+}
+
+/** The first line of each of the first three passages, as an answer from them. */
+function quote(prompt: string): object {
+  const passages = prompt.split(/^<passage-[0-9a-f]+ number="\d+"[^\n]*\n/m).slice(1, 4);
+  const sentences = passages.flatMap((passage, index) => {
+    const [, line, text] = /^(\d+)\| (.*\S)$/m.exec(passage) ?? [];
+    if (text === undefined) return [];
+    const at = Number(line);
+    return [{ text, sources: [{ passage: index + 1, startLine: at, endLine: at }] }];
+  });
+  return { sentences };
+}
+
+type Lines = ReadonlyMap<string, readonly string[]>;
+
+function tidy(files: Lines): object {
+  const due = DEMO_USERS.flatMap(({ tidyings }) => tidyings);
+  return { operations: due.flatMap((tidying) => toOperation(files, tidying) ?? []) };
+}
+
+/** `null` unless all of its lines stand in what is shown. */
+function toOperation(files: Lines, tidying: DemoTidying): object | null {
+  const find = ({ path, text }: { path: string; text: string }) => {
+    const line = (files.get(`user/${path}`)?.indexOf(text) ?? -1) + 1;
+    return line === 0 ? null : { path: `user/${path}`, line, text };
+  };
+  const { kind, path, reason, heading = null } = tidying;
+  const remove = tidying.remove.map((text) => find({ path, text }));
+  const sources = tidying.sources.map(find);
+  if ([...remove, ...sources].includes(null)) return null;
+  return {
+    kind,
+    reason,
+    remove,
+    add: tidying.add.length === 0 ? null : { path: `user/${path}`, heading, lines: tidying.add },
+    sources: sources.map((source) => ({ path: source?.path, line: source?.line })),
+  };
+}
+
+function toFiles(prompt: string): Lines {
+  const files = new Map<string, string[]>();
+  for (const [, path = '', body = ''] of prompt.matchAll(
+    /<file-[0-9a-f]+ path="([^"]*)"[^>]*>\n([\s\S]*?)\n<\/file-/g,
+  )) {
+    files.set(
+      path,
+      body.split('\n').map((row) => row.replace(/^\d+\| ?/, '')),
+    );
+  }
+  return files;
+}
+
+function toTokens(characters: number): number {
+  return Math.ceil(characters / 4);
+}
