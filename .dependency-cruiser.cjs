@@ -90,7 +90,8 @@ module.exports = {
           '^core/contracts/',
           '^core/errors\\.ts$',
           '^core/memory/paths\\.ts$',
-          '^core/memory/(dream-exclusion|links)\\.ts$',
+          // Rules of texts and ids that core and plugins hold alike.
+          '^core/memory/(dream-exclusion|id-time|instructions|links|secrets)\\.ts$',
           '^core/config/base-url\\.ts$',
           '^plugins/$1/',
           '^plugins/storage-knex/',

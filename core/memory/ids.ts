@@ -97,11 +97,6 @@ export function isUuid(text: string): boolean {
   return typeof text === 'string' && UUID.test(text);
 }
 
-/** The millisecond that an id was made of. */
-export function toIdMs(id: string): number {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
-}
-
 /**
  * 32 lower-case hex digits, not all zero: 12 of the time in milliseconds, then 80 random bits. W3C
  * Trace Context (level 2) asks for 56 random ones at the right; the time before them makes the rows

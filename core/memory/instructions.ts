@@ -1,19 +1,20 @@
 // What speaks to the agent that will read it, not about the user.
 const FORMS = [
-  /\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|earlier|above|all|any|your|the)\b/i,
-  /\b(?:system|developer)\s{1,3}(?:prompt|message|instruction)/i,
-  /\byou\s{1,3}(?:must|should|shall|will|are|have to|need to)\b/i,
-  /\b(?:assistant|agent|model|ai|llm|bot)s?\s{1,3}(?:must|should|shall|will|has to|have to|needs to|may)\b/i,
-  /\b(?:always|never)\s{1,3}(?:respond|reply|answer|say|tell|send|call|run|execute|reveal|mention)\b/i,
-  /\b(?:from now on|act as|pretend to|do not tell|don't tell|respond with|reply with|output only)\b/i,
-  /\b(?:curl|wget|powershell|rm -rf|sudo|eval)\b/i,
-  /<\|?\/?\s{0,3}(?:system|assistant|user|im_start|im_end|tool|instructions?)\b/i,
-  /\[\/?inst\]/i,
-  /\bmemory_(?:write|patch|delete|move|remember)\b/i,
-  /\b(?:ignoriere|vergiss)\b.{0,40}\b(?:alle|bisherigen|vorherigen)\b/i,
-  /\b(?:ignore[rz]?|oublie[rz]?)\b.{0,40}\b(?:instructions|consignes)\b/i,
-  /\bignora\b.{0,40}\b(?:instrucciones|istruzioni|instruções)\b/i,
-  /忽略.{0,20}(?:指令|指示|之前)|你必须|無視して/u,
+  /\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|earlier|above|all|any|your|the)\b/gi,
+  /\b(?:system|developer)\s{1,3}(?:prompt|message|instruction)/gi,
+  /\byou\s{1,3}(?:must|should|shall|will|are|have to|need to)\b/gi,
+  /\b(?:assistant|agent|model|ai|llm|bot)s?\s{1,3}(?:must|should|shall|will|has to|have to|needs to|may)\b/gi,
+  /\b(?:always|never)\s{1,3}(?:respond|reply|answer|say|tell|send|call|run|execute|reveal|mention|ask|include|recommend)\b/gi,
+  /\b(?:from now on|act as|pretend to|do not tell|don't tell|respond with|reply with|output only)\b/gi,
+  /\b(?:send|forward|post|upload|email|exfiltrate)\b.{0,60}\b(?:to|at)\b.{0,20}(?:https?:|www\.|@)/gi,
+  /\b(?:curl|wget|powershell|rm -rf|sudo|eval)\b/gi,
+  /<\|?\/?\s{0,3}(?:system|assistant|user|im_start|im_end|tool|instructions?)\b/gi,
+  /\[\/?inst\]/gi,
+  /\bmemory_(?:write|patch|delete|move|remember)\b/gi,
+  /\b(?:ignoriere|vergiss)\b.{0,40}\b(?:alle|bisherigen|vorherigen)\b/gi,
+  /\b(?:ignore[rz]?|oublie[rz]?)\b.{0,40}\b(?:instructions|consignes)\b/gi,
+  /\bignora\b.{0,40}\b(?:instrucciones|istruzioni|instruções)\b/gi,
+  /忽略.{0,20}(?:指令|指示|之前)|你必须|無視して/gu,
 ];
 
 /**
@@ -22,8 +23,7 @@ const FORMS = [
  */
 export function bringsInstruction(text: string, grounds: string): boolean {
   const known = grounds.toLowerCase();
-  return FORMS.some((form) => {
-    const said = form.exec(text)?.[0];
-    return said !== undefined && !known.includes(said.toLowerCase());
-  });
+  return FORMS.some((form) =>
+    (text.match(form) ?? []).some((said) => !known.includes(said.toLowerCase())),
+  );
 }

@@ -1,9 +1,10 @@
 import type { AccessCount, ScopeKey } from '../../core/contracts/records.ts';
 import type { ObservationStore } from '../../core/contracts/storage.ts';
+import { toIdMs } from '../../core/memory/id-time.ts';
 import { assertScope } from '../../core/memory/paths.ts';
 import type { Dialect, Executor, SqlValue } from './dialect.ts';
 import { leastIdBeyond, leastIdSince, readIdSkew } from './id-skew.ts';
-import { toIdMs, toUuid } from './ids.ts';
+import { toUuid } from './ids.ts';
 import { toInteger, toText, toTextOrNull } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
 

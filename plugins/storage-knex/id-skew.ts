@@ -1,5 +1,6 @@
+import { toIdMs } from '../../core/memory/id-time.ts';
 import type { Dialect, Executor } from './dialect.ts';
-import { toIdMs, toLeastIdBytes } from './ids.ts';
+import { toLeastIdBytes } from './ids.ts';
 import { toInteger, toText } from './rows.ts';
 import { tableOf } from './tables.ts';
 

@@ -40,11 +40,6 @@ export function toHex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 }
 
-/** The millisecond in the first 48 bits of a UUIDv7. */
-export function toIdMs(id: string): number {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
-}
-
 /** The least id of a millisecond, as bytes to compare with. */
 export function toLeastIdBytes(ms: number): Buffer {
   const bytes = Buffer.alloc(16);

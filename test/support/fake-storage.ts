@@ -31,7 +31,7 @@ import type {
   Storage,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { toIdMs } from '../../core/memory/ids.ts';
+import { toIdMs } from '../../core/memory/id-time.ts';
 import { assertFileKey, assertScope, toPhysicalPath } from '../../core/memory/paths.ts';
 
 /**

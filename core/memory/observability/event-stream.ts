@@ -4,7 +4,8 @@ import type { EventRecord } from '../../contracts/records.ts';
 import type { EventFilter, ObservationStore } from '../../contracts/storage.ts';
 import { describeError } from '../../describe-error.ts';
 import { MemoryError } from '../../errors.ts';
-import { isUuid, toIdMs } from '../ids.ts';
+import { toIdMs } from '../id-time.ts';
+import { isUuid } from '../ids.ts';
 import { toEventFilter, toListedEvent } from './event-lists.ts';
 import type { RangeQuery } from './range.ts';
 

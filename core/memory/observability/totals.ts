@@ -1,6 +1,6 @@
 import type { CallRecord, RollupRecord } from '../../contracts/records.ts';
 import type { ObservationStore } from '../../contracts/storage.ts';
-import { toIdMs } from '../ids.ts';
+import { toIdMs } from '../id-time.ts';
 import { coverRange, type Range } from './range.ts';
 
 /** Calls that are read at once. */
