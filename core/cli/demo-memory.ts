@@ -14,6 +14,8 @@ export interface DemoFact {
   reason: string;
   /** It is told to `memory_remember`, which finds the place; else the agent patches the file. */
   isTold?: true;
+  /** The day that it is learned on; absent: one fact after the other, over all of the weeks. */
+  onDay?: number;
   /** The title of the file that it begins, where there is none yet. */
   newFile?: string;
 }
@@ -213,6 +215,7 @@ Status: in development. Launch: 14 May.
         reason: 'Decided in the pricing round.',
         isTold: true,
         newFile: 'Pricing',
+        onDay: 16,
       },
     ],
     tidyings: [
@@ -313,6 +316,7 @@ The cache evicts the newest tile first when the clock jumps back.
         under: null,
         text: '- Prefers a diff to prose when something is explained',
         reason: 'He said it again.',
+        onDay: 8,
       },
       {
         path: 'profile.md',
@@ -320,6 +324,7 @@ The cache evicts the newest tile first when the clock jumps back.
         text: '- On call in even weeks',
         reason: 'From the rota that he pasted.',
         isTold: true,
+        onDay: 10,
       },
       {
         path: 'projects/tile-cache.md',
@@ -424,6 +429,7 @@ The cache evicts the newest tile first when the clock jumps back.
         under: null,
         text: '- Hugo now answers on Wednesdays',
         reason: 'His mail of this morning.',
+        onDay: 15,
       },
       {
         path: 'projects/trail-score.md',
@@ -523,6 +529,7 @@ The cache evicts the newest tile first when the clock jumps back.
         under: null,
         text: '- The seats of the Alpine Club are now 1,350',
         reason: 'The contract was signed.',
+        onDay: 23,
       },
     ],
     tidyings: [
@@ -600,6 +607,7 @@ Three screens: where you walk, how far, and whether maps may be kept offline.
         under: null,
         text: '- Voice notes are preferred to long texts',
         reason: 'He mentioned it once more.',
+        onDay: 22,
       },
     ],
     tidyings: [

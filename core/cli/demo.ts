@@ -96,6 +96,11 @@ class Story {
         moments.push({ time, play: () => this.#session(user, day, time) });
       }
     }
+    for (const user of DEMO_USERS) {
+      for (const fact of user.facts.filter(({ onDay }) => onDay === day)) {
+        moments.push({ time: midnight + 12 * HOUR_MS, play: () => this.#learn(user, fact) });
+      }
+    }
     for (const [onDay, hour, play] of this.#plan) {
       if (onDay === day) moments.push({ time: midnight + hour * HOUR_MS, play });
     }
@@ -127,14 +132,6 @@ class Story {
 
   /** The last hours: what waits for whoever opens the console. */
   async end(until: number): Promise<void> {
-    for (const user of DEMO_USERS) {
-      if (this.#dreams === null) return;
-      let fact = this.#dueFact(user, Infinity);
-      while (fact !== undefined) {
-        await this.#learn(user, fact);
-        fact = this.#dueFact(user, Infinity);
-      }
-    }
     this.#moveTo(until);
     await this.#dreams?.run('jonas.weber', { dryRun: true });
     for (const userId of ['lena.fischer', 'diego.alvarez']) {
@@ -276,11 +273,12 @@ class Story {
   }
 
   /** What is learned comes bit by bit, over all of the weeks. */
-  #dueFact(user: DemoUser, day: number): DemoUser['facts'][number] | undefined {
+  #dueFact(user: DemoUser, day: number): DemoFact | undefined {
+    const facts = user.facts.filter(({ onDay }) => onDay === undefined);
     const told = this.#told.get(user.userId) ?? 0;
-    if (day < 1 + ((told + 0.5) * DAYS) / user.facts.length) return undefined;
+    if (day < 1 + ((told + 0.5) * DAYS) / facts.length) return undefined;
     this.#told.set(user.userId, told + 1);
-    return user.facts[told];
+    return facts[told];
   }
   readonly #told = new Map<string, number>();
 
