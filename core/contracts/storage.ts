@@ -323,14 +323,23 @@ export interface LogBatch {
 }
 
 /**
- * How events are counted. Both are synchronous and pure, as `decide` is. Batches with one come one
- * after the other from each instance, and no two instances have a row in common.
+ * How events are counted. All of it is synchronous, as `decide` is. Batches with one come one after
+ * the other from each instance, and no two instances have a row in common. A batch may be counted
+ * again, when its transaction is: the last time counts.
  */
 export interface RollUp {
-  /** What these events add: one row a key, all of one instance. */
-  count(events: readonly EventRecord[]): readonly RollupRecord[];
+  /** What these events come to: one row a key, all of one instance. */
+  count(events: readonly EventRecord[]): CountedEvents;
   /** The row that is kept, with what is added to it. */
   merge(kept: RollupRecord, added: RollupRecord): RollupRecord;
+}
+
+/** The rows of counted events. */
+export interface CountedEvents {
+  /** Rows that hold all that their key has come to: they are written over what is kept. */
+  whole: readonly RollupRecord[];
+  /** Rows that hold what these events add: they are merged with what is kept, if anything is. */
+  added: readonly RollupRecord[];
 }
 
 /** Roll-ups whose buckets begin in a range of times. */

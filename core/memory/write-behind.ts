@@ -1,15 +1,23 @@
 import { performance } from 'node:perf_hooks';
 import type { AccessRecord, EventRecord } from '../contracts/records.ts';
 import type { Logger } from '../contracts/plugin.ts';
-import type { LogStore, RollUp } from '../contracts/storage.ts';
+import type { LogBatch, LogStore } from '../contracts/storage.ts';
 import type { TraceExporter } from '../contracts/trace-exporter.ts';
 import { describeError } from '../describe-error.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
+import type { RememberedRollUp } from './observability/rollups.ts';
 
 /** Rows wait this long for others before they are written: with the write, within 200 ms. */
 const FLUSH_MS = 150;
 /** A batch is one transaction: long enough to be cheap, short enough to hold up no write. */
 const BATCH_ROWS = 512;
+/**
+ * While many come, events wait for more: a batch adds to the same roll-ups, however large it is.
+ * Few are written with the access rows of their calls.
+ */
+const EVENTS_MS = 1_000;
+const FEW_EVENTS = 64;
+const BATCH_EVENTS = 2_048;
 /** Access rows are never dropped: beyond this, calls wait until there is room. */
 const ACCESS_LIMIT = 20_000;
 /** Events beyond this are dropped and counted. */
@@ -40,13 +48,17 @@ export function createWriteBehind(deps: {
   exporters: readonly TraceExporter[];
   log: Logger;
   /** Keeps the roll-ups of the events, in their transaction. */
-  rollUp?: RollUp;
+  rollUp?: RememberedRollUp;
   /** Called with the events of a batch once they are written; it must not throw. */
   onWritten?: (events: readonly EventRecord[]) => void;
 }): WriteBehind {
   let access: AccessRecord[] = [];
   let events: EventRecord[] = [];
   let eventsDropped = 0;
+  /** How many of the queued events the exporters have been given. */
+  let exported = 0;
+  /** When events were last written, or began to come. */
+  let eventsSince = Number.NEGATIVE_INFINITY;
   let isRepeated = false;
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<boolean> | null = null;
@@ -74,51 +86,68 @@ export function createWriteBehind(deps: {
   }
 
   async function writeAll(): Promise<boolean> {
-    while (access.length > 0 || events.length > 0) {
+    for (;;) {
+      exportNew();
       const batch = {
         access: access.slice(0, BATCH_ROWS),
-        events: events.slice(0, BATCH_ROWS),
+        events: mayEventsWait() ? [] : events.slice(0, BATCH_EVENTS),
         isRepeated,
         ...(deps.rollUp === undefined ? {} : { rollUp: deps.rollUp }),
       };
-      try {
-        await deps.store.append(batch);
-      } catch (thrown) {
-        const error = toMemoryError(thrown);
-        deps.log.warn(
-          { code: error.code, error: describeError(thrown) },
-          'log rows wait: storage refused the batch',
-        );
-        isRepeated = true;
-        schedule(RETRY_MS);
-        return false;
-      }
-      isRepeated = false;
-      access = access.slice(batch.access.length);
-      events = events.slice(batch.events.length);
-      written.access += batch.access.length;
-      written.events += batch.events.length;
-      for (const wake of [...waiters]) wake();
-      if (batch.events.length > 0) deps.onWritten?.(batch.events);
-      exportEvents(batch.events);
-      if (!isDue()) {
-        // A small batch costs nearly as much as a full one, so the rest waits for more.
-        schedule(FLUSH_MS);
-        break;
-      }
+      if (batch.access.length + batch.events.length > 0 && !(await write(batch))) return false;
+      if (isDue()) continue;
+      // A small batch costs nearly as much as a full one, so the rest waits for more.
+      if (access.length + events.length > 0) schedule(FLUSH_MS);
+      return true;
     }
+  }
+
+  async function write(batch: LogBatch): Promise<boolean> {
+    try {
+      await deps.store.append(batch);
+    } catch (thrown) {
+      const error = toMemoryError(thrown);
+      deps.log.warn(
+        { code: error.code, error: describeError(thrown) },
+        'log rows wait: storage refused the batch',
+      );
+      isRepeated = true;
+      deps.rollUp?.forget();
+      schedule(RETRY_MS);
+      return false;
+    }
+    isRepeated = false;
+    deps.rollUp?.commit();
+    access = access.slice(batch.access.length);
+    events = events.slice(batch.events.length);
+    exported -= batch.events.length;
+    if (batch.events.length > 0) eventsSince = performance.now();
+    written.access += batch.access.length;
+    written.events += batch.events.length;
+    for (const wake of [...waiters]) wake();
+    if (batch.events.length > 0) deps.onWritten?.(batch.events);
     return true;
   }
 
   function isDue(): boolean {
-    if (access.length >= BATCH_ROWS || events.length >= BATCH_ROWS) return true;
+    if (access.length >= BATCH_ROWS || events.length >= BATCH_EVENTS) return true;
     return written.access < wanted.access || written.events < wanted.events;
   }
 
-  function exportEvents(batch: readonly EventRecord[]): void {
-    if (batch.length === 0) return;
+  function mayEventsWait(): boolean {
+    if (events.length <= FEW_EVENTS || events.length >= BATCH_EVENTS) return false;
+    // Sent again, a batch has to hold what it held: some of it may stand already.
+    if (isRepeated || written.events < wanted.events) return false;
+    return performance.now() - eventsSince < EVENTS_MS;
+  }
+
+  /** Little by little: exporters have bounds of their own, and are not to drop what came at once. */
+  function exportNew(): void {
+    if (exported === events.length) return;
+    const fresh = events.slice(exported);
+    exported = events.length;
     for (const exporter of deps.exporters) {
-      void guarded(exporter, () => exporter.export(batch));
+      void guarded(exporter, () => exporter.export(fresh));
     }
   }
 
@@ -174,9 +203,10 @@ export function createWriteBehind(deps: {
         eventsDropped += 1;
         return;
       }
+      if (events.length === 0) eventsSince = performance.now();
       events.push(event);
       queued.events += 1;
-      if (events.length >= BATCH_ROWS) void drain();
+      if (events.length >= BATCH_EVENTS) void drain();
       else schedule(FLUSH_MS);
     },
     async flush() {

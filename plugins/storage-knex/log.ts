@@ -24,6 +24,7 @@ import { toScopeId } from './scope-id.ts';
 
 /** Root events of one trace that are read at most. */
 const EVENTS_OF_TRACE = 200;
+const EVENTS_A_STATEMENT = 256;
 
 /** Makes the store of access rows and events. */
 export function createLogStore(database: Database, skew: IdSkewKeeper): LogStore {
@@ -107,7 +108,15 @@ async function appendBatch(
     events = await withoutKnown(executor, dialect, 'svc_event', events);
   }
   await insertRecords(executor, dialect, ACCESS_ROW, access);
-  await insertRecords(executor, dialect, EVENT_ROW, events);
+  for (let from = 0; from < events.length; from += EVENTS_A_STATEMENT) {
+    // In parts: packing them holds up the event loop.
+    await insertRecords(
+      executor,
+      dialect,
+      EVENT_ROW,
+      events.slice(from, from + EVENTS_A_STATEMENT),
+    );
+  }
   if (batch.rollUp !== undefined) await keepRollups(executor, dialect, batch.rollUp, events);
   await insertRecords(executor, dialect, STAT_ROW, countReads(access), {
     keys: ['scope_id', 'file_no'],

@@ -87,17 +87,28 @@ function toRollup(scope: ScopeKey | null, grain: RollupGrain, row: Row): RollupR
   };
 }
 
-/** Adds what events come to, in the transaction that writes them: one read and one write of rows. */
+/** Adds what events come to, in the transaction that writes them. */
 export async function keepRollups(
   executor: Executor,
   dialect: Dialect,
   rollUp: RollUp,
   events: readonly EventRecord[],
 ): Promise<void> {
-  const added = [...rollUp.count(events)].sort(
+  const { whole, added } = rollUp.count(events);
+  const merged = await mergeKept(executor, dialect, rollUp, added);
+  const rows = [...whole, ...merged].sort(
     (left, right) => toRollupScopeId(left.scope) - toRollupScopeId(right.scope),
   );
-  if (added.length === 0) return;
+  await insertRecords(executor, dialect, ROLLUP_ROW, rows, { keys: KEYS, update: VALUES });
+}
+
+async function mergeKept(
+  executor: Executor,
+  dialect: Dialect,
+  rollUp: RollUp,
+  added: readonly RollupRecord[],
+): Promise<readonly RollupRecord[]> {
+  if (added.length === 0) return added;
   const keys = dialect.keySet(
     KEY_COLUMNS,
     added.map((row) => [
@@ -119,12 +130,11 @@ export async function keepRollups(
       row,
     ]),
   );
-  const merged = added.map((row) => {
+  return added.map((row) => {
     const key = `${toRollupScopeId(row.scope)} ${GRAIN_MS[row.grain]} ${row.bucket} ${row.tool ?? ''}`;
     const old = kept.get(key);
     return old === undefined ? row : rollUp.merge(toRollup(row.scope, row.grain, old), row);
   });
-  await insertRecords(executor, dialect, ROLLUP_ROW, merged, { keys: KEYS, update: VALUES });
 }
 
 /** Roll-ups of one grain, by bucket; those of every instance. */

@@ -295,11 +295,12 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
           await pause();
           access.push(...batch.access);
           events.push(...batch.events);
-          for (const row of batch.rollUp?.count(batch.events) ?? []) {
-            const { grain, bucket, scope, tool, instanceId } = row;
-            const key = JSON.stringify([grain, bucket, scope, tool, instanceId]);
-            const old = rollups.get(key);
-            rollups.set(key, old === undefined ? row : (batch.rollUp?.merge(old, row) ?? row));
+          const counted = batch.rollUp?.count(batch.events);
+          for (const row of counted?.whole ?? []) rollups.set(rollupKey(row), row);
+          for (const row of counted?.added ?? []) {
+            const old = rollups.get(rollupKey(row));
+            const sum = old === undefined ? row : (batch.rollUp?.merge(old, row) ?? row);
+            rollups.set(rollupKey(row), sum);
           }
           for (const row of batch.access) {
             if (row.outcome !== 'ok' || (row.action !== 'read' && row.action !== 'context'))
@@ -652,4 +653,8 @@ function isWithin(
   const isLate = typeof since !== 'number' || at >= since;
   const isEarly = typeof until !== 'number' || at < until;
   return isLate && isEarly;
+}
+
+function rollupKey({ grain, bucket, scope, tool, instanceId }: RollupRecord): string {
+  return JSON.stringify([grain, bucket, scope, tool, instanceId]);
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type {
   CallRecord,
   EventRecord,
@@ -78,32 +79,73 @@ export class CallTotals {
 
 const COUNTS = ['calls', 'failed', 'refused', 'reads', 'writes', 'finds'] as const;
 
+/** Rows that are remembered at most, of about 1 KB each: those of a thousand active users. */
+const KNOWN_LIMIT = 5_000;
+
+/** A {@link RollUp} that is told what became of its rows. */
+export interface RememberedRollUp extends RollUp {
+  /** The rows that were counted last are written. */
+  commit(): void;
+  /** They may be or not: from now on, what is kept is looked up again. */
+  forget(): void;
+}
+
 /**
  * Counts the events of a batch, by minute, hour and day of all scopes together and by hour and day
- * of each scope. The rows are this instance's own, so that no two of them wait for one another.
+ * of each scope. The rows are this instance's own: no two of them wait for one another, and none is
+ * read again that was written lately.
  */
-export function createRollUp(instanceId: string): RollUp {
+export function createRollUp(instanceId: string): RememberedRollUp {
+  const known = new LRUCache<string, CallTotals>({ max: KNOWN_LIMIT });
+  /** What the rows of the batch under way will hold. */
+  const pending = new Map<string, CallTotals>();
   return {
     count(events) {
-      const totals = new Map<string, { key: RollupKey; totals: CallTotals }>();
-      for (const leaf of countLeaves(events)) {
-        for (const key of keysOf(leaf.key)) {
-          const name = nameOf(key);
-          const entry = totals.get(name);
-          if (entry === undefined) totals.set(name, { key, totals: leaf.totals.copy() });
-          else entry.totals.add(leaf.totals);
-        }
+      pending.clear();
+      const sums = sumUp(events);
+      const whole: RollupRecord[] = [];
+      const added: RollupRecord[] = [];
+      for (const [name, { key, totals }] of sums) {
+        const before = known.get(name);
+        if (before !== undefined) totals.add(before);
+        pending.set(name, totals);
+        (before === undefined ? added : whole).push(totals.toRollup(key, instanceId));
       }
-      return [...totals.values()].map((entry) => entry.totals.toRollup(entry.key, instanceId));
+      return { whole, added };
     },
     merge(kept, added) {
       const totals = new CallTotals();
       totals.addRollup(kept);
       totals.addRollup(added);
       const { grain, bucket, scope, tool } = added;
-      return totals.toRollup({ grain, bucket, scope, tool }, added.instanceId);
+      const key = { grain, bucket, scope, tool };
+      pending.set(nameOf(key), totals);
+      return totals.toRollup(key, added.instanceId);
+    },
+    commit() {
+      for (const [name, totals] of pending) known.set(name, totals);
+      pending.clear();
+    },
+    forget() {
+      pending.clear();
+      known.clear();
     },
   };
+}
+
+function sumUp(
+  events: readonly EventRecord[],
+): Map<string, { key: RollupKey; totals: CallTotals }> {
+  const sums = new Map<string, { key: RollupKey; totals: CallTotals }>();
+  for (const leaf of countLeaves(events)) {
+    for (const key of keysOf(leaf.key)) {
+      const name = nameOf(key);
+      const sum = sums.get(name);
+      if (sum === undefined) sums.set(name, { key, totals: leaf.totals.copy() });
+      else sum.totals.add(leaf.totals);
+    }
+  }
+  return sums;
 }
 
 /** Counted once by what is finest: a batch has few users and tools, and five rows for each. */

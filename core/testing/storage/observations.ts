@@ -39,9 +39,13 @@ export function observationCases(): StorageCase[] {
           ],
         );
         // Another instance counts in rows of its own.
-        await append([at(30)], countingRollUp(makeId(START)));
+        const other = countingRollUp(makeId(START));
+        await append([at(30)], other);
         const first = { grain: 'minute', scope: null, since: START, until: START + 1 } as const;
         assert.deepEqual((await store.rollups(first)).map(({ calls }) => calls).toSorted(), [1, 3]);
+        // What its counter knows to be whole is not added to what is kept.
+        await append([at(40)], knowing(other, 7));
+        assert.deepEqual((await store.rollups(first)).map(({ calls }) => calls).toSorted(), [3, 7]);
         assert.equal((await store.rollups({ ...first, tool: 'memory_write' })).length, 0);
         assert.equal((await store.rollups({ ...first, grain: 'hour' })).length, 0);
         assert.equal((await store.rollups({ ...first, scope: 'u:alice' })).length, 0);
@@ -224,9 +228,20 @@ function countingRollUp(instanceId: string): RollUp {
           rows.set(name, toRollup(key, instanceId, calls));
         }
       }
-      return [...rows.values()];
+      return { whole: [], added: [...rows.values()] };
     },
     merge: (kept, added) => toRollup(added, kept.instanceId, kept.calls + added.calls),
+  };
+}
+
+/** Gives each row as a whole one. */
+function knowing(rollUp: RollUp, calls: number): RollUp {
+  return {
+    ...rollUp,
+    count: (events) => {
+      const { added } = rollUp.count(events);
+      return { whole: added.map((row) => toRollup(row, row.instanceId, calls)), added: [] };
+    },
   };
 }
 

@@ -4,12 +4,16 @@ import type { LogBatch, LogStore } from '../../../core/contracts/storage.ts';
 import type { TraceExporter } from '../../../core/contracts/trace-exporter.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { createIdSource } from '../../../core/memory/ids.ts';
+import { createRollUp } from '../../../core/memory/observability/rollups.ts';
 import { createWriteBehind } from '../../../core/memory/write-behind.ts';
+import { eventRow, makeId } from '../../../core/testing/rows.ts';
+import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
-import { call, openCore } from '../../support/service.ts';
+import { call, makeStorage, openCore } from '../../support/service.ts';
 
 const ACCESS_LIMIT = 20_000;
 const EVENT_LIMIT = 8_192;
+const BATCH_EVENTS = 2_048;
 const ids = createIdSource(() => 1);
 
 const row = (path = 'a.md'): AccessRecord => ({
@@ -36,12 +40,19 @@ const event = (): EventRecord => ({ id: ids.next() }) as EventRecord;
 function gatedStore() {
   const written: AccessRecord[] = [];
   const events: EventRecord[] = [];
-  const state = { isRefusing: false, attempts: 0, largest: 0, gate: Promise.resolve() };
+  const state = {
+    isRefusing: false,
+    attempts: 0,
+    largestAccess: 0,
+    largestEvents: 0,
+    gate: Promise.resolve(),
+  };
   const append = async (batch: LogBatch) => {
     state.attempts += 1;
     await state.gate;
     if (state.isRefusing) throw new MemoryError('STORAGE_FULL');
-    state.largest = Math.max(state.largest, batch.access.length, batch.events.length);
+    state.largestAccess = Math.max(state.largestAccess, batch.access.length);
+    state.largestEvents = Math.max(state.largestEvents, batch.events.length);
     written.push(...batch.access);
     events.push(...batch.events);
   };
@@ -62,11 +73,12 @@ describe('the queue of access rows and events', () => {
     const { queue, written, events, state } = open();
     const all = rows(2_000);
     for (const one of all) expect(queue.access([one])).toBeUndefined();
-    for (let n = 0; n < 1_500; n += 1) queue.event(event());
+    for (let n = 0; n < 3_000; n += 1) queue.event(event());
     await queue.flush();
     expect(written).toEqual(all);
-    expect(events).toHaveLength(1_500);
-    expect(state.largest).toBeLessThanOrEqual(512);
+    expect(events).toHaveLength(3_000);
+    expect(state.largestAccess).toBeLessThanOrEqual(512);
+    expect(state.largestEvents).toBeLessThanOrEqual(BATCH_EVENTS);
     expect(queue.counters()).toEqual({ accessQueued: 0, eventsQueued: 0, eventsDropped: 0 });
   });
 
@@ -100,6 +112,56 @@ describe('the queue of access rows and events', () => {
     void queue.access(rows(10));
     await expect.poll(() => written.length).toBe(532);
     expect(state.attempts).toBe(2);
+  });
+
+  it('lets many events wait for more of them, and writes few with the next rows', async () => {
+    const { queue, written, events } = open();
+    for (let n = 0; n < 64; n += 1) queue.event(event());
+    void queue.access([row()]);
+    await expect.poll(() => written.length).toBe(1);
+    expect(events).toHaveLength(64);
+    for (let n = 0; n < 65; n += 1) queue.event(event());
+    void queue.access([row()]);
+    await expect.poll(() => written.length).toBe(2);
+    expect(events).toHaveLength(64);
+    await expect.poll(() => events.length, { timeout: 5_000 }).toBe(129);
+  });
+
+  it('counts each event in one roll-up, whatever batches fail or go unanswered', async () => {
+    const storage = await makeStorage();
+    await storage.init({ log: quiet, now: Date.now });
+    const append = storage.log.append.bind(storage.log);
+    const outcomes = ['answered', 'refused', 'answered', 'unanswered', 'unanswered', 'answered'];
+    const seen: string[] = [];
+    const store = {
+      ...storage.log,
+      async append(batch: LogBatch) {
+        const outcome = outcomes[seen.length % outcomes.length] as string;
+        seen.push(outcome);
+        if (outcome !== 'refused') await append(batch);
+        if (outcome !== 'answered') throw new MemoryError('STORAGE_UNAVAILABLE');
+      },
+    };
+    const rollUp = createRollUp(makeId(0));
+    const queue = createWriteBehind({ store, exporters: [], log: quiet, rollUp });
+    for (let round = 1; round <= 12; round += 1) {
+      for (let n = 0; n < 20; n += 1) {
+        queue.event(eventRow(n % 2 === 0 ? 'u:alice' : 'u:bob', { id: makeId(round * 10_000) }));
+      }
+      await queue.flush();
+    }
+    await expect.poll(() => queue.counters().eventsQueued, { timeout: 10_000 }).toBe(0);
+    expect(new Set(seen)).toEqual(new Set(outcomes));
+    const range = { since: 0, until: 86_400_000 };
+    for (const [scope, calls] of [
+      [null, 240],
+      ['u:alice', 120],
+      ['u:bob', 120],
+    ] as const) {
+      const rollups = await storage.observations?.rollups({ grain: 'day', scope, ...range });
+      expect(rollups?.map((one) => one.calls)).toEqual([calls]);
+    }
+    await storage.close();
   });
 
   it('keeps every access row while storage refuses, and writes them once it can', async () => {
@@ -178,7 +240,7 @@ describe('the queue of access rows and events', () => {
 });
 
 describe('an exporter', () => {
-  it('gets each event once it is written, and costs nothing when it throws or rejects', async () => {
+  it('gets each event once, and costs nothing when it throws or rejects', async () => {
     const exported: string[] = [];
     const { queue, events, logged } = open([
       {
