@@ -5,6 +5,7 @@
 //   npm test                       everything
 //   npm test -- test/core/memory   the files whose path contains that
 //   npm run test:release           the long samples of the same tests
+//   npm run test:cluster           instances on three Galera nodes, which are killed and come back
 
 import { createRequire } from 'node:module';
 import { prepareParts } from './support/prepare-parts.mjs';
@@ -20,13 +21,16 @@ const {
 
 const args = process.argv.slice(2);
 if (args.includes('--release')) process.env.MEMORY_TEST_RELEASE = '1';
+const isCluster = args.includes('--cluster');
+if (isCluster) process.env.MEMORY_TEST_CLUSTER = '1';
 const filters = args.filter((arg) => !arg.startsWith('--'));
+if (isCluster && filters.length === 0) filters.push('test/cluster');
 
 await orExplain(async () => {
   checkNode();
   await ensureInstalled();
   await ensureBuilt();
-  await prepareParts();
+  await prepareParts({ isCluster });
 });
 
 // Only now: before the install there may be no vitest.

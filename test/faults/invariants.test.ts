@@ -92,6 +92,10 @@ describe('a database that was spoilt', () => {
       'I6',
       `delete from svc_access_log where id = (select max(id) from svc_access_log where action = 'write')`,
     ],
+    [
+      'I7',
+      `insert into svc_dream_history (scope_id, id, user_id, origin, dry_run, mode, state, created_at, files_read, files_touched, writes, applied, dropped, input_tokens, output_tokens, fence, details) values (1, zeroblob(16), 'alice', 'person', 0, 'auto', 'running', 0, 0, 0, 0, 0, 0, 0, 0, 1, '{}')`,
+    ],
     ['I8', `update svc_revision set version = 99 where file_no = ${TEA} and version = 71`],
     ['I8', `update svc_revision set id = zeroblob(16) where file_no = ${TEA} and version = 30`],
     ['I8', `update svc_revision set at = at - 9999999 where file_no = ${TEA} and version = 30`],

@@ -13,6 +13,8 @@ export interface FaultProxy {
   readonly connections: number;
   /** Cuts the connection of the next statement that is chosen; resolves when it was. */
   cut(when: Cut, choose: (statement: string) => boolean): Promise<void>;
+  /** Passes the next statement that is chosen on only when something else has been done. */
+  hold(choose: (statement: string) => boolean, until: () => Promise<void>): Promise<void>;
   /** Cuts what is connected, and refuses new connections until it is called with `false`. */
   refuse(isRefusing: boolean): void;
   close(): Promise<void>;
@@ -23,8 +25,9 @@ const PREPARE = 0x16;
 const EXECUTE = 0x17;
 
 interface Fault {
-  when: Cut;
+  when: Cut | 'held';
   choose: (statement: string) => boolean;
+  until?: () => Promise<void>;
   done: () => void;
 }
 
@@ -65,6 +68,7 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
     const prepared = new Map<number, string>();
     let preparing: string | null = null;
     let unanswered: Fault | null = null;
+    let held: Fault | null = null;
     const packets = readPackets((header, payload) => {
       const statement = readStatement(header, payload, prepared);
       if (statement === null) return true;
@@ -78,11 +82,21 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
         fault.done();
         return false;
       }
-      unanswered = fault;
+      if (fault?.when === 'held') held = fault;
+      else unanswered = fault;
       return true;
     });
     client.on('data', (chunk: Buffer) => {
-      if (packets(chunk)) upstream.write(chunk);
+      if (!packets(chunk)) return;
+      if (held === null) return void upstream.write(chunk);
+      const { until, done } = held;
+      held = null;
+      client.pause();
+      void until?.().finally(() => {
+        upstream.write(chunk);
+        client.resume();
+        done();
+      });
     });
     upstream.on('data', (chunk: Buffer) => {
       if (unanswered !== null) {
@@ -105,6 +119,8 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
       return connections;
     },
     cut: (when, choose) => new Promise<void>((done) => faults.push({ when, choose, done })),
+    hold: (choose, until) =>
+      new Promise<void>((done) => faults.push({ when: 'held', choose, until, done })),
     refuse(refuses) {
       isRefusing = refuses;
       if (refuses) for (const socket of sockets) socket.destroy();

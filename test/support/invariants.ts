@@ -4,22 +4,19 @@ import { packTerms } from '../../core/search/document-terms.ts';
 import { indexFile } from '../../core/search/index-file.ts';
 import { encodeFile, readFrames } from '../../core/search/postings.ts';
 import { TOKENISER_VERSION } from '../../core/search/tokenise.ts';
-import {
-  loadSqliteModule,
-  type SqliteConnection,
-} from '../../plugins/storage-sqlite/connection.ts';
 import { toScopeId } from '../../plugins/storage-knex/scope-id.ts';
+import { leaseOf } from '../../plugins/dreaming/lease.ts';
+import { type Rows, withSnapshot } from './snapshot.ts';
 
 /**
  * What must hold after every fault: I1 every acknowledged write is there, byte for byte. I2 a
  * file's version is its writes ever. I3 the content before revision n is the content after n − 1.
  * I4 the postings of what is not behind are those made anew from the files. I5 no revision without
- * a file row. I6 a write's access row is there. I8 the history of each file is linear. And no write
- * is there in part: counts of the scope, both halves of a move, idempotency and audit rows.
- *
- * I7 (no run is running past its lease) comes with the first runs.
+ * a file row. I6 a write's access row is there. I7 no run is running past its lease. I8 the history
+ * of each file is linear. And no write is there in part: counts of the scope, both halves of a move,
+ * idempotency and audit rows.
  */
-export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I8' | 'whole';
+export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'whole';
 
 /** A broken invariant: which one, and where. */
 export interface Violation {
@@ -39,29 +36,26 @@ export interface AcknowledgedWrite {
 }
 
 /**
- * Checks a database file in one snapshot, while a service runs on it or not. `isIndexed` asks that
- * no file is behind: after a find, and the moment that its index takes.
+ * Checks a database (an SQLite file, or the `mysql://` URL of one) in one snapshot, while a service
+ * runs on it or not. `isIndexed` asks that no file is behind: after a find, and the moment that its
+ * index takes.
  */
 export async function findViolations(
-  filename: string,
+  database: string,
   options: { acknowledged?: readonly AcknowledgedWrite[]; isIndexed?: boolean } = {},
 ): Promise<Violation[]> {
-  const native = await loadSqliteModule('sqlite3');
-  const connection = await native.open(filename, { busyTimeoutMs: 10_000 });
-  try {
-    await connection.exec('pragma query_only = on; begin');
-    const database = await readDatabase(connection);
+  return await withSnapshot(database, async (rows) => {
+    const read = await readDatabase(rows);
     const report: Violation[] = [];
-    const histories = checkHistories(database, report);
-    checkAcknowledged(database, histories, options.acknowledged ?? [], report);
-    checkOrphans(database, report);
-    checkAccess(database, report);
-    checkWhole(database, report);
-    checkIndex(database, options.isIndexed === true, report);
+    const histories = checkHistories(read, report);
+    checkAcknowledged(read, histories, options.acknowledged ?? [], report);
+    checkOrphans(read, report);
+    checkAccess(read, report);
+    checkRuns(read, report);
+    checkWhole(read, report);
+    checkIndex(read, options.isIndexed === true, report);
     return report;
-  } finally {
-    await connection.close();
-  }
+  });
 }
 
 /** Violations as lines, for a message. */
@@ -109,6 +103,8 @@ interface Database {
   access: { scope_id: number; action: string; outcome: string; revision_id: string | null }[];
   idempotency: { scope_id: number; result: string }[];
   audit: { details: string }[];
+  runs: { user_id: string; id: string; fence: number | null }[];
+  leases: { name: string; fence: number }[];
   contents: { scope_id: number; file_no: number }[];
   queue: { scope_id: number; file_no: number; version: number }[];
   documents: {
@@ -121,8 +117,7 @@ interface Database {
   postings: { scope_id: number; term: string; bucket: number; postings: Buffer }[];
 }
 
-async function readDatabase(connection: SqliteConnection): Promise<Database> {
-  const all = async (sql: string) => (await connection.all(sql, [])) as never[];
+async function readDatabase({ all, nowMs }: Rows): Promise<Database> {
   return {
     scopes: await all('select scope_id, scope, files, bytes, revisions from svc_scope'),
     files: await all(
@@ -143,6 +138,10 @@ async function readDatabase(connection: SqliteConnection): Promise<Database> {
     ),
     idempotency: await all('select scope_id, result from svc_idempotency'),
     audit: await all('select details from svc_admin_audit'),
+    runs: await all(
+      "select user_id, lower(hex(id)) as id, fence from svc_dream_history where state = 'running'",
+    ),
+    leases: await all(`select name, fence from svc_lease where expires_at > ${nowMs}`),
     contents: await all('select scope_id, file_no from svc_content'),
     queue: await all('select scope_id, file_no, version from svc_index_queue'),
     documents: await all(
@@ -294,6 +293,14 @@ function checkAccess(database: Database, report: Report) {
   for (const row of database.revisions) {
     if (written.has(`${row.scope_id}/${row.id}`)) continue;
     report.push({ invariant: 'I6', message: `revision ${row.id} has no access row` });
+  }
+}
+
+function checkRuns(database: Database, report: Report) {
+  const fences = new Map(database.leases.map(({ name, fence }) => [name, fence]));
+  for (const { user_id, id, fence } of database.runs) {
+    if (fence !== null && fences.get(leaseOf(user_id)) === fence) continue;
+    report.push({ invariant: 'I7', message: `run ${id} of ${user_id} is running past its lease` });
   }
 }
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,10 +15,14 @@ const START_MS = 60_000;
 export interface MariadbOptions {
   /** More flags of mariadbd. */
   flags?: readonly string[];
-  /** The data of one that was stopped, or killed, before. */
+  /** Where its data are, or are to be; a directory of its own when left out. */
   directory?: string;
   /** The port that it had. */
   port?: number;
+  /** Who runs it, where root starts it; default root. */
+  user?: 'root' | 'mysql';
+  /** How long its start may take, milliseconds. */
+  startMs?: number;
 }
 
 /** A MariaDB of the tests' own. */
@@ -32,31 +37,31 @@ export interface Mariadb {
 
 /** Starts a MariaDB with its own data on a free port of the loopback. Its user is root, without a password. */
 export async function startMariadb(options: MariadbOptions = {}): Promise<Mariadb> {
+  const { user = 'root', startMs = START_MS } = options;
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'memory-mariadb-')));
   const data = join(directory, 'data');
   const env = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin` };
-  const asRoot = process.getuid?.() === 0 ? ['--user=root'] : [];
-  if (options.directory === undefined) {
-    const install = spawnSync(
+  const isRoot = process.getuid?.() === 0;
+  const asUser = isRoot ? [`--user=${user}`] : [];
+  if (!existsSync(data)) {
+    if (isRoot && user !== 'root') run('chown', [user, directory], env);
+    run(
       'mariadb-install-db',
       [
         '--no-defaults',
-        ...asRoot,
+        ...asUser,
         '--auth-root-authentication-method=normal',
         '--skip-test-db',
         `--datadir=${data}`,
       ],
-      { encoding: 'utf8', env },
+      env,
     );
-    if (install.status !== 0) {
-      throw new Error(`mariadb-install-db failed: ${install.error?.message ?? install.stderr}`);
-    }
   }
   const port = options.port ?? (await freePort());
   const server = [
     'mariadbd',
     '--no-defaults',
-    ...asRoot,
+    ...asUser,
     `--datadir=${data}`,
     `--socket=${join(directory, 'socket')}`,
     `--pid-file=${join(directory, 'pid')}`,
@@ -67,12 +72,14 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
     '--max-connections=400',
     ...(options.flags ?? []),
   ];
-  // Should the tests be killed, the server ends too.
+  // Should the tests be killed, the server ends too. It forgets that when it changes its user.
   const hasSetpriv = spawnSync('setpriv', ['--version'], { stdio: 'ignore' }).status === 0;
-  const command = hasSetpriv ? ['setpriv', '--pdeathsig', 'TERM', ...server] : server;
+  const become =
+    isRoot && user !== 'root' ? [`--reuid=${user}`, `--regid=${user}`, '--clear-groups'] : [];
+  const command = hasSetpriv ? ['setpriv', ...become, '--pdeathsig', 'TERM', ...server] : server;
   const child = spawn(command[0] as string, command.slice(1), { stdio: 'ignore', env });
   const ended = once(child, 'exit');
-  await untilAnswering(child, port);
+  await untilAnswering(child, port, startMs);
   const end = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal);
     await ended;
@@ -86,6 +93,11 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv): void {
+  const { status, error, stderr } = spawnSync(command, args, { encoding: 'utf8', env });
+  if (status !== 0) throw new Error(`${command} failed: ${error?.message ?? stderr}`);
 }
 
 /** A connection that may do everything. */
@@ -115,7 +127,7 @@ function makeName(): string {
 }
 
 /** A port of the loopback that nobody listens on. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
@@ -124,8 +136,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function untilAnswering(child: ChildProcess, port: number): Promise<void> {
-  const end = performance.now() + START_MS;
+async function untilAnswering(child: ChildProcess, port: number, startMs: number): Promise<void> {
+  const end = performance.now() + startMs;
   for (;;) {
     try {
       await (await connectAsRoot(port)).end();

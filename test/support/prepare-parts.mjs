@@ -35,9 +35,33 @@ const PARTS = [
   },
 ];
 
-/** Finds or installs every part. Ends the process with the exact command where it cannot. */
-export async function prepareParts() {
-  const packages = PARTS.filter((part) => !part.find()).flatMap((part) => part.debian);
+/**
+ * What a cluster takes beside that; Galera's library stands in no path of commands.
+ *
+ * @type {Part[]}
+ */
+const CLUSTER_PARTS = [
+  {
+    name: 'Galera',
+    find: () => existsSync('/usr/lib/galera/libgalera_smm.so'),
+    debian: ['mariadb-server', 'galera-4'],
+  },
+  {
+    name: 'rsync',
+    find: () => spawnSync('rsync', ['--version'], { stdio: 'ignore' }).status === 0,
+    debian: ['rsync'],
+  },
+];
+
+/**
+ * Finds or installs every part, and with `isCluster` those of a cluster too. Ends the process with
+ * the exact command where it cannot.
+ *
+ * @param {{ isCluster?: boolean }} [options]
+ */
+export async function prepareParts({ isCluster = false } = {}) {
+  const parts = isCluster ? [...PARTS, ...CLUSTER_PARTS] : PARTS;
+  const packages = parts.filter((part) => !part.find()).flatMap((part) => part.debian);
   if (packages.length === 0) return;
   const install = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;
   const isRootOnDebian = process.getuid?.() === 0 && existsSync('/etc/debian_version');
@@ -49,10 +73,10 @@ export async function prepareParts() {
       spawnSync(`DEBIAN_FRONTEND=noninteractive ${install}`, [], options).status === 0;
     // A fresh container has no package lists yet.
     if (isInstalled() || (spawnSync('apt-get update', [], options).status === 0 && isInstalled())) {
-      if (PARTS.every((part) => part.find())) return;
+      if (parts.every((part) => part.find())) return;
     }
   }
-  if (PARTS.every((part) => part.isOptional || part.find())) return;
+  if (parts.every((part) => part.isOptional || part.find())) return;
   process.stderr.write(`The tests need ${packages.join(', ')}. Run: ${install}\n`);
   process.exit(1);
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -11,13 +12,31 @@ export interface KillableTarget extends Target {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** The built command: tools over HTTP. */
-export async function startServer(options: CommandOptions): Promise<KillableTarget> {
-  const env = { SERVICE_TOOLS_DELETE: 'true', SERVICE_TOOLS_MOVE: 'true', ...options.env };
+/** The built command: tools over HTTP, on the database of its directory, or of a URL. */
+export async function startServer({
+  databaseUrl,
+  ...options
+}: CommandOptions & { databaseUrl?: string }): Promise<KillableTarget> {
+  const env = {
+    SERVICE_TOOLS_DELETE: 'true',
+    SERVICE_TOOLS_MOVE: 'true',
+    ...(databaseUrl === undefined ? {} : shared(databaseUrl)),
+    ...options.env,
+  };
   const command = await startCommand({ ...options, env });
   return {
     execute: (operation) => post(command, operation),
     end: async (signal) => (await command.stop(signal)).code,
+  };
+}
+
+/** What is given to a server whose database others share: it makes no secrets of its own. */
+function shared(databaseUrl: string): Record<string, string> {
+  const secret = () => randomBytes(32).toString('base64url');
+  return {
+    SERVICE_DATABASE_URL: databaseUrl,
+    SERVICE_API_KEY: secret(),
+    SERVICE_ADMIN_SECRET: secret(),
   };
 }
 
