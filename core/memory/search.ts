@@ -55,6 +55,8 @@ export interface HybridSignals {
   vectorRank: number;
   /** The cosine of the passage and the question, above 0 and up to 1. */
   similarity: number;
+  /** How much the passage stands out from all that were compared, 0 to 1. */
+  prominence: number;
 }
 
 /** A file as it was when it was found. */
@@ -280,7 +282,7 @@ async function fuseRankings(
         ...(word === undefined || textRank === null ? {} : { textRank, textScore: word.score }),
         ...(meaning === undefined || vectorRank === null
           ? {}
-          : { vectorRank, similarity: meaning.similarity }),
+          : { vectorRank, similarity: meaning.similarity, prominence: meaning.prominence }),
       };
     },
   };

@@ -1,4 +1,5 @@
 import type { Candidate } from './rank.ts';
+import type { VectorCandidate } from './vectors.ts';
 
 /** How much each of two rankings counts; 0 leaves it out. */
 export interface FusionWeights {
@@ -27,6 +28,16 @@ export interface Fused {
 const RANK_CONSTANT = 2;
 
 /**
+ * The share of its weight that the ranking by vectors has for a result that does not stand out
+ * (`prominence`); one that stands out has all of it. What the vectors alone put first then comes
+ * somewhere between the third place and the sixtieth. With the whole weight for all, words as an
+ * embedder cost passages 0.024 R@5 and 0.030 R@10, and random vectors 0.049 and 0.037 (weight 0.5);
+ * with this share both cost 0.001 or nothing, and an embedder that knows half of the answers still
+ * gains 0.045 R@5. A share of 0.2 gains 0.014 more, and words lose 0.004.
+ */
+const LEAST_SHARE = 0.1;
+
+/**
  * Fuses two rankings, each best first. A result of both is the one that has the better place, so
  * that a file is shown with the passage that brought it up.
  *
@@ -34,7 +45,7 @@ const RANK_CONSTANT = 2;
  */
 export function fuse(
   text: readonly Candidate[],
-  vector: readonly Candidate[],
+  vector: readonly (Candidate & Pick<VectorCandidate, 'prominence'>)[],
   weights: FusionWeights,
   keyOf: (candidate: Candidate) => string,
 ): Fused[] {
@@ -46,7 +57,8 @@ export function fuse(
   }
   for (const [place, candidate] of vector.entries()) {
     const vectorRank = place + 1;
-    const score = weights.vector / (RANK_CONSTANT + vectorRank);
+    const share = LEAST_SHARE + (1 - LEAST_SHARE) * candidate.prominence;
+    const score = (weights.vector * share) / (RANK_CONSTANT + vectorRank);
     const key = keyOf(candidate);
     const known = found.get(key);
     if (known === undefined) {

@@ -3,12 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { fuse } from '../../../core/search/fuse.ts';
 import type { Candidate } from '../../../core/search/rank.ts';
 
-const of = (file: number, passage = 0): Candidate => ({
+const of = (file: number, passage = 0, prominence = 1): Candidate & { prominence: number } => ({
   scope: 0,
   file,
   passage,
   score: 1,
   slot: file,
+  prominence,
 });
 const byFile = ({ file }: Candidate) => String(file);
 const order = (fused: ReturnType<typeof fuse>) =>
@@ -57,6 +58,33 @@ describe('two rankings as one', () => {
         expect(order(fuse(ranking, ranking, weights, byFile))).toEqual(files);
       }),
     );
+  });
+
+  it('vectors that stand out in nothing leave the first five of the words as they are', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.nat(15), { minLength: 1, maxLength: 5 }),
+        fc.uniqueArray(fc.nat(15), { maxLength: 15 }),
+        (text, vector) => {
+          const fused = fuse(
+            text.map((file) => of(file)),
+            vector.map((file) => of(file, 0, 0)),
+            { text: 1, vector: 0.5 },
+            byFile,
+          );
+          expect(order(fused).slice(0, text.length)).toEqual(text);
+        },
+      ),
+    );
+  });
+
+  it('what stands out wholly comes up, whether the words found it or not', () => {
+    const text = [1, 2, 3, 4, 5, 6, 7, 8].map((file) => of(file));
+    const weights = { text: 1, vector: 0.5 };
+    const place = (file: number, prominence: number) =>
+      order(fuse(text, [of(file, 0, prominence)], weights, byFile)).indexOf(file) + 1;
+    expect([place(9, 1), place(9, 0.5), place(9, 0)]).toEqual([5, 9, 9]);
+    expect([place(8, 1), place(8, 0.5), place(8, 0)]).toEqual([2, 4, 7]);
   });
 
   it('a better place in either ranking never makes a result worse', () => {
