@@ -18,11 +18,8 @@ import { createIndexer, type Indexer } from './memory/indexer.ts';
 import { createModel } from './memory/model.ts';
 import { createEventStreams, type EventStreams } from './memory/observability/event-stream.ts';
 import { createMetrics, type Metrics } from './memory/observability/metrics.ts';
-import {
-  createObservability,
-  type Observability,
-  observationsOf,
-} from './memory/observability/observability.ts';
+import { observationsOf } from './memory/observability/observation-store.ts';
+import { createObservability, type Observability } from './memory/observability/observability.ts';
 import { createRollUp } from './memory/observability/rollups.ts';
 import { createReembed, type Reembed } from './memory/reembed.ts';
 import { createReindex, type Reindex } from './memory/reindex.ts';
@@ -241,6 +238,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       log,
       now,
       ids,
+      record: (event) => queue.event(event),
       model: config.model ?? null,
       embedder: config.embedder ?? null,
       addTool(tool) {

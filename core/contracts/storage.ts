@@ -406,6 +406,8 @@ export interface ObservationStore {
     filter: Pick<AccessFilter, 'userId' | 'tool'> & { since: number; until: number },
     limit: number,
   ): Promise<{ counts: readonly AccessCount[]; from: number | null }>;
+  /** Files that exist in a scope, by their numbers, whose present content a tool's call wrote. */
+  filesWrittenBy(scope: ScopeKey, tool: string): Promise<readonly number[]>;
 }
 
 /** What operators changed. Rows are written with the changes, never by themselves. */

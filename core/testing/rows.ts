@@ -37,6 +37,7 @@ export function sha256(text: string): string {
 
 export interface WriteOptions {
   actor?: string;
+  tool?: string | null;
   action?: RevisionAction;
   at?: number;
   id?: string;
@@ -90,7 +91,7 @@ export function decideWrite(
       ...key,
       fileNo,
       actor: state.latestActor,
-      tool: 'memory_write',
+      tool: options.tool === undefined ? 'memory_write' : options.tool,
       toolCallId: options.toolCallId ?? null,
       traceId: options.traceId ?? null,
       at,

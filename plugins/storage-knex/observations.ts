@@ -4,6 +4,7 @@ import type { Database } from './database.ts';
 import { listEvents, readCalls } from './event-list.ts';
 import { toExecutor } from './revision-list.ts';
 import { countRollupScopes, expireRollupRows, readRollups } from './rollup.ts';
+import { findFilesWrittenBy } from './written-by.ts';
 
 /** Makes the store of what operators see of the events and the access log. */
 export function createObservationStore(database: Database): ObservationStore {
@@ -19,5 +20,7 @@ export function createObservationStore(database: Database): ObservationStore {
     listEvents: (filter, page) => database.list((knex) => listEvents(knex, database, filter, page)),
     countAccesses: (filter, limit) =>
       database.list((knex) => countAccesses(toExecutor(knex), dialect, filter, limit)),
+    filesWrittenBy: (scope, tool) =>
+      database.list((knex) => findFilesWrittenBy(toExecutor(knex), scope, tool)),
   };
 }

@@ -431,6 +431,14 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
         }
         return { counts: [...counts.values()], from: null };
       },
+      async filesWrittenBy(scope, tool) {
+        const heads = new Set(revisions.filter((row) => row.tool === tool).map(({ id }) => id));
+        return [...files.values()]
+          .filter((file) => file.scope === scope && file.content !== null)
+          .filter(({ latestRevisionId }) => heads.has(latestRevisionId))
+          .map(({ fileNo }) => fileNo)
+          .sort((left, right) => left - right);
+      },
     },
 
     audit: {

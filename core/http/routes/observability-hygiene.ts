@@ -1,10 +1,11 @@
 import Type, { type Static } from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../core.ts';
+import { rangeQuery } from './observability-shapes.ts';
 import {
   countSchema,
+  filterText,
   physicalPathSchema,
-  sinceQuery,
   strict,
   timeSchema,
   userIdSchema,
@@ -24,8 +25,9 @@ const kindSchema = Type.Enum([
 
 const querySchema = Type.Object(
   {
+    ...rangeQuery,
     userId: Type.String({ minLength: 1, maxLength: 1200, description: 'Whose memory.' }),
-    ...sinceQuery,
+    tool: filterText('Files whose last write was a call of this tool.'),
   },
   strict,
 );
@@ -74,7 +76,7 @@ export function observabilityHygieneRoutes(core: Pick<Core, 'observability'>): R
     tag: 'Observability',
     summary: 'Check a user’s memory',
     description:
-      'Stale catalog entries, broken links, lines that repeat or contradict each other, oversized files, files that nobody reads, and what looks like a secret; each with its place and how to mend it. No model is asked. since and until narrow it to files written in that time. At most 2,000 files and 16 MB are looked at.',
+      'Stale catalog entries, broken links, lines that repeat or contradict each other, oversized files, files that nobody reads, and what looks like a secret; each with its place and how to mend it. No model is asked. since, until and tool narrow it to files by their last write: its time, and the tool that made it. At most 2,000 files and 16 MB are looked at.',
     querySchema,
     resultSchema: reportSchema,
     errorCodes: ['INVALID_USER_ID'],

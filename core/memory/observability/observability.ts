@@ -11,8 +11,7 @@ import type {
   Topology,
 } from '../../contracts/admin.ts';
 import type { SlaSettings } from '../../contracts/config.ts';
-import type { ObservationStore, Storage } from '../../contracts/storage.ts';
-import { MemoryError } from '../../errors.ts';
+import type { Storage } from '../../contracts/storage.ts';
 import { toAdminAccess } from '../access-log.ts';
 import { isUuid } from '../ids.ts';
 import { type PageQuery, parsePage, toCursor } from '../page.ts';
@@ -28,6 +27,7 @@ import {
   listFailures,
 } from './event-lists.ts';
 import { checkHygiene } from './hygiene/check.ts';
+import { observationsOf } from './observation-store.ts';
 import { type Bucket, chooseBucket, parseRange, type RangeQuery } from './range.ts';
 import { readActivity, readLatency } from './series.ts';
 import { readSummary } from './summary.ts';
@@ -128,14 +128,3 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
 
 /** The accesses that show a content: all of it, or a passage. */
 const SHOWING = ['read', 'context', 'find'] as const;
-
-/** What a storage keeps for the dashboard; where it keeps nothing, each read throws `NOT_FOUND`. */
-export function observationsOf(storage: Storage): ObservationStore {
-  return storage.observations ?? ABSENT;
-}
-
-const ABSENT = new Proxy({} as ObservationStore, {
-  get: () => () => {
-    throw new MemoryError('NOT_FOUND', 'This storage keeps no roll-ups: there is no dashboard.');
-  },
-});

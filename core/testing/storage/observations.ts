@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { EventRecord, RollupRecord } from '../../contracts/records.ts';
 import type { EventFilter, ObservationStore, RollUp } from '../../contracts/storage.ts';
-import { accessRow, eventRow, makeId } from '../rows.ts';
+import { accessRow, eventRow, makeId, write } from '../rows.ts';
 import { everyPage, on, type StorageCase } from '../storage-case.ts';
 
 const MINUTE = 60_000;
@@ -182,6 +182,30 @@ export function observationCases(): StorageCase[] {
       });
       assert.deepEqual((await counted({ tool: 'memory_write' })).rows, ['s read memory_write 1 6']);
       assert.deepEqual((await counted({ userId: 'nobody' })).rows, []);
+    }),
+
+    on('names the files whose present content a tool wrote', async (storage) => {
+      const store = storage.observations;
+      if (store === undefined) return;
+      const by = (tool: string | null, path: string, content: string | null, user = 'alice') =>
+        write(storage, { scope: `u:${user}`, path }, content, { tool });
+      await by('memory_write', 'kept.md', 'a');
+      await by('memory_write', 'taken-over.md', 'a');
+      await by('memory_remember', 'taken-over.md', 'b');
+      await by('memory_write', 'deleted.md', 'a');
+      await by('memory_write', 'deleted.md', null);
+      await by(null, 'by-nobody.md', 'a');
+      await by('memory_remember', 'other.md', 'a', 'Alice');
+      const writtenBy = async (tool: string) => {
+        const numbers = await store.filesWrittenBy('u:alice', tool);
+        const files = await storage.files.list('u:alice', { prefix: '', after: null, limit: 9 });
+        return files.filter(({ fileNo }) => numbers.includes(fileNo)).map(({ path }) => path);
+      };
+      assert.deepEqual(await writtenBy('memory_write'), ['kept.md']);
+      assert.deepEqual(await writtenBy('memory_remember'), ['taken-over.md']);
+      assert.deepEqual(await writtenBy('MEMORY_WRITE'), []);
+      assert.equal((await store.filesWrittenBy('u:alice', 'memory_write')).length, 1);
+      assert.deepEqual(await store.filesWrittenBy('u:nobody', 'memory_write'), []);
     }),
   ];
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HygieneFinding, HygieneKind, HygieneReport } from '../../../contracts/admin.ts';
-import type { FileListing } from '../../../contracts/records.ts';
+import type { FileContent, FileListing, ScopeKey } from '../../../contracts/records.ts';
 import type { Storage } from '../../../contracts/storage.ts';
 import { MemoryError } from '../../../errors.ts';
 import { isExcludedFromDreams } from '../../dream-exclusion.ts';
@@ -12,6 +12,7 @@ import {
   toVirtualPath,
 } from '../../paths.ts';
 import { parseTimeOrNull, toTime } from '../../time.ts';
+import { observationsOf } from '../observation-store.ts';
 import type { RangeQuery } from '../range.ts';
 import { findContradictions } from './fact-findings.ts';
 import { type Line, readLines } from './line.ts';
@@ -28,10 +29,14 @@ const OVERSIZED_BYTES = 32 * 1024;
 /** A file that is younger may still be read. */
 const UNREAD_MS = 7 * 24 * 60 * 60 * 1000;
 const PAGE = 500;
+const FILES_AT_ONCE = 32;
+/** One report is no reason for tool calls to wait: after so much text others have their turn. */
+const SLICE_BYTES = 64 * 1024;
 
 /**
- * Looks for what may be wrong with a user's memory, without a model. `since` and `until` narrow it
- * to files that were written in that time. Reads leave no access row. Throws `INVALID_USER_ID`.
+ * Looks for what may be wrong with a user's memory, without a model. The filters narrow it to files
+ * by their last write: `since` and `until` by its time, `tool` by the tool whose call it was. Reads
+ * leave no access row. Throws `INVALID_USER_ID`.
  */
 export async function checkHygiene(
   storage: Storage,
@@ -42,18 +47,15 @@ export async function checkHygiene(
   const since = parseTimeOrNull(query.since, 'since') ?? -Infinity;
   const until = parseTimeOrNull(query.until, 'until') ?? Infinity;
   const listings = await listFiles(storage, query.userId);
+  const isByTool = await findWrittenBy(storage, toScope(user), query.tool);
   const findings: HygieneFinding[] = [];
   const lines: Line[] = [];
   const links: Link[] = [];
-  let bytes = 0;
   let filesChecked = 0;
   const checked = new Set<string>();
-  const isInRange = ({ updatedAt }: FileListing) => updatedAt >= since && updatedAt < until;
-  for (const listing of listings.filter(isInRange)) {
-    bytes += listing.size;
-    if (filesChecked >= LIMITS.files || bytes > LIMITS.bytes) break;
-    const file = await storage.files.read(listing);
-    if (file === null) continue;
+  const isAsked = (file: FileListing) =>
+    file.updatedAt >= since && file.updatedAt < until && isByTool(file);
+  for await (const { listing, file } of readFiles(storage, listings.filter(isAsked))) {
     filesChecked += 1;
     const path = toPhysicalPath(listing);
     const virtualPath = toVirtualPath(listing);
@@ -64,8 +66,6 @@ export async function checkHygiene(
       lines.push(...readLines(path, file.content));
       links.push(...readLinks(virtualPath, file.content));
     }
-    // One report is no reason for tool calls to wait.
-    await nextTurn();
   }
   const toPhysical = (path: string) => toPhysicalPath(parseVirtualPath(path, user));
   const existing = new Set(listings.map(toVirtualPath));
@@ -125,6 +125,42 @@ function findInFile(file: FileListing, now: number): HygieneFinding[] {
     });
   }
   return findings;
+}
+
+/** Whether a file's present content was written by a call of the tool; without one, any is. */
+async function findWrittenBy(
+  storage: Storage,
+  scope: ScopeKey,
+  tool: string | undefined,
+): Promise<(file: FileListing) => boolean> {
+  if (tool === undefined) return () => true;
+  const numbers = new Set(await observationsOf(storage).filesWrittenBy(scope, tool));
+  return ({ fileNo }) => numbers.has(fileNo);
+}
+
+/** The files with their contents, as far as the limits go, some at once. */
+async function* readFiles(
+  storage: Storage,
+  listings: readonly FileListing[],
+): AsyncGenerator<{ listing: FileListing; file: FileContent }> {
+  let bytes = 0;
+  let inSlice = 0;
+  const beyond = listings.findIndex(({ size }) => (bytes += size) > LIMITS.bytes);
+  const end = Math.min(LIMITS.files, beyond === -1 ? listings.length : beyond);
+  for (let from = 0; from < end; from += FILES_AT_ONCE) {
+    const some = listings.slice(from, Math.min(from + FILES_AT_ONCE, end));
+    // Reads that come together are answered together.
+    const files = await Promise.all(some.map((listing) => storage.files.read(listing)));
+    for (const [at, listing] of some.entries()) {
+      const file = files[at] ?? null;
+      if (file === null) continue;
+      yield { listing, file };
+      inSlice += file.size;
+      if (inSlice < SLICE_BYTES) continue;
+      inSlice = 0;
+      await nextTurn();
+    }
+  }
 }
 
 async function listFiles(storage: Storage, userId: string): Promise<FileListing[]> {

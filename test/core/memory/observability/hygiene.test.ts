@@ -12,6 +12,7 @@ import { manualClock } from '../../../support/clock.ts';
 import { call, openCore } from '../../../support/service.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
+const ADMIN = { address: '127.0.0.1', traceId: '0af7651916cd43dd8448eb211c80319c' };
 
 /** The report on alice after these files were written, some days later. */
 async function check(files: Record<string, string>, { days = 0 } = {}) {
@@ -190,6 +191,31 @@ describe('the hygiene of a user’s memory', () => {
     const { findings, filesChecked } = await core.observability.hygiene({ userId: 'alice', since });
     expect(filesChecked).toBe(1);
     expect(placesOf(findings)).toEqual([[{ path: 'users/alice/b.md', lines: [1] }]]);
+  });
+
+  it('is narrowed to the files whose present content a tool wrote', async () => {
+    const { core } = await check({
+      'user/a.md': '[gone](gone.md)\n',
+      'user/b.md': '[lost](lost.md)\n',
+      'user/c.md': '[kept](a.md)\n',
+    });
+    const patch = { path: 'user/b.md', append: { text: '[out](out.md)' } };
+    await call(core, 'alice', 'memory_patch', patch);
+    await core.files.put('users/alice/c.md', { content: '[torn](torn.md)\n' }, ADMIN);
+    const of = async (tool?: string) => {
+      const asked = { userId: 'alice', ...(tool === undefined ? {} : { tool }) };
+      const { findings, filesChecked, files } = await core.observability.hygiene(asked);
+      expect(files).toBe(3);
+      expect(filesChecked).toBe(new Set(findings.flatMap(({ places }) => places[0]?.path)).size);
+      return placesOf(findings)
+        .flat()
+        .map(({ path, lines }) => `${path} ${lines.join()}`);
+    };
+    expect(await of('memory_write')).toEqual(['users/alice/a.md 1']);
+    expect(await of('memory_patch')).toEqual(['users/alice/b.md 1', 'users/alice/b.md 2']);
+    expect(await of('memory_find')).toEqual([]);
+    // The operator's write is no tool's.
+    expect((await of()).length).toBe(4);
   });
 
   it('bounds its list, the gravest first', async () => {
