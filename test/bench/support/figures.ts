@@ -39,6 +39,7 @@ export const FIGURES = {
   'store-size': atMost(10, '%', '1,000 small patches of a 64 KB file', 'of 1,000 copies'),
   'console-list': atMost(100, 'ms', 'console, 100k files, 1M log rows', 'every list at the API'),
   'console-screen': atMost(2, 's', 'console, 100k files, 1M log rows', 'first screen'),
+  dashboard: atMost(100, 'ms', 'dashboard, 1M log rows, 2M events', 'each answer, median'),
   'start-cold': atMost(2, 's', 'cold start, migrated database', 'until it names its address'),
 } as const satisfies Record<string, Figure>;
 
