@@ -26,7 +26,7 @@ export interface QueryUnit {
   kind: 'word' | 'whole' | 'hint';
   /** Which identifier it belongs to, as whole or as part, from 1; 0 for none. */
   group: number;
-  /** For a `whole`, how many words it covers; else 1. */
+  /** How many words of the question a match covers: none for a `hint`, all of them for a `whole`. */
   covers: number;
 }
 
@@ -100,7 +100,7 @@ function addRun(builder: Builder, characters: readonly string[]): void {
     if (next !== undefined) builder.add([character + next], 1, 'word', 0, 1);
   });
   for (const character of characters) {
-    if (HAN.test(character)) builder.add([character], CHARACTER_WEIGHT, 'hint', 0, 1);
+    if (HAN.test(character)) builder.add([character], CHARACTER_WEIGHT, 'hint', 0, 0);
   }
 }
 
@@ -111,7 +111,7 @@ function addJoined(builder: Builder, words: readonly Word[]): void {
     const next = words[index + 1];
     if (next === undefined || !isPlain(word) || !isPlain(next)) return;
     const joined = `${word.parts.join('')}${next.parts.join('')}`;
-    builder.add(toTerms(joined), 1, 'hint', 0, 1);
+    builder.add(toTerms(joined), 1, 'hint', 0, 0);
   });
 }
 

@@ -137,7 +137,7 @@ export function scanNaively(
       const wholes = new Set<number>();
       units.forEach((unit, index) => {
         const tf = passage.positions[index]?.length ?? 0;
-        const isCovered = unit.kind === 'hint' || (unit.kind === 'word' && wholes.has(unit.group));
+        const isCovered = unit.kind === 'word' && wholes.has(unit.group);
         if (tf > 0) {
           own += unit.weight * (rarity[index] ?? 0) * saturate(tf, 0.9, 0.1, relative);
           if (!isCovered) covered += unit.covers;
@@ -160,7 +160,7 @@ export function scanNaively(
         pairs += least * saturate(near, 0.9, 0.1, relative);
       });
       filePairs += pairs;
-      const share = Math.min(1, covered / size) ** Math.min(1, 6 / size);
+      const share = Math.min(1, Math.max(0.3, covered) / size) ** Math.min(1, 6 / size);
       passage.score = (own + 0.2 * pairs) * share;
     }
     const whole = sum(

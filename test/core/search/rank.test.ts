@@ -81,6 +81,19 @@ describe('rankCollection', () => {
     expect(first).toMatchObject({ path: 'profile.md', startLine: 3, endLine: 3, passage: 0 });
   });
 
+  it.each([
+    ['smart watch', '# Things\n\nA laptop.\n\nA smartwatch.\n\nA phone.\n', 5],
+    ['狗叫什么名字', '# 家庭\n\n妻子是老师。\n\n养了一只狗。\n\n住在上海。\n', 5],
+    ['multi-agent', '# Notes\n\nOne.\n\n## Multiagent\n\nTwo.\n\n## Other\n\nThree.\n', 7],
+  ])(
+    'finds by %j the place in the file, where no word stands as it was asked',
+    (asked, text, line) => {
+      expect(findLines(text, asked)[0]).toBe(line);
+      const [found] = searchTexts([{ scope: 0, path: 'a.md', text }], asked, FILES);
+      expect(found?.startLine).toBe(line);
+    },
+  );
+
   it('prefers the passage that holds more of the question', () => {
     const text = 'tea\n\ngreen shirts\n\nx\n\nx\n\ngreen and black tea\n\nx\n';
     expect(findLines(text, 'green tea')[0]).toBe(9);
@@ -159,7 +172,7 @@ describe('rankCollection', () => {
 
 describe('any collection', () => {
   const WORDS =
-    'tea green black cup ann bob went go garden the is multi-agent multiagent agents 猫が好き 東京 ist nicht und v1.2'.split(
+    'tea green black teacup cup ann bob went go garden the is multi-agent multiagent agents 猫が好き 好 東京 ist nicht und v1.2'.split(
       ' ',
     );
   const sentence = fc
@@ -189,6 +202,12 @@ describe('any collection', () => {
     fc.assert(
       fc.property(documents, question, group, (given, asked, by) => {
         const found = searchTexts(given, asked, { group: by, limit: 1_000 });
+        if (by === 'file') {
+          // A file's place is one that has something of the question, never just a neighbour.
+          for (const { signals } of found) {
+            expect(signals.passage + signals.context).toBeGreaterThan(0);
+          }
+        }
         const expected = scanNaively(given, asked, by);
         const byPlace = (list: readonly { path: string; passage: number; score: number }[]) =>
           new Map(list.map(({ path, passage, score }) => [`${path} ${passage}`, score]));
