@@ -1,13 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
+import { toEmbeddedText } from '../../core/search/embedded-text.ts';
+import { splitPassages } from '../../core/search/passages.ts';
 import { startProviderServer } from '../support/provider-server/server.ts';
 import type { Bench, Opened, Suite } from './support/bench.ts';
 import { fetchEmbedding, startService, toolRequest } from './support/service.ts';
+import { type Answered, STAND_INS } from './support/stand-in-embedders.ts';
 import { DIMENSIONS } from './support/stub-embedder.ts';
 
 const DEPTH = 10;
 const LIMIT = 50;
+/** A difference below this may be noise on some hundred questions. */
+const NOISE = 0.02;
 
 /**
  * How well `memory_find` finds, by its public answers alone: the files that answer a question, and
@@ -19,9 +24,10 @@ export const suite: Suite = {
     data: 'JSON lines, gzipped or not: doc rows (user, path, text) and query rows (relevant paths)',
     turns: 'the same collection with a passage as a file; default: beside --data, session → turn',
     skip: 'a category of questions that is left out (default adversarial)',
+    embedder: `stands in for a model with --hybrid: ${Object.keys(STAND_INS).join(', ')} (default words)`,
   },
   switches: {
-    hybrid: 'by words and vectors too: SERVICE_EMBEDDING_* name the embedder; else one on loopback',
+    hybrid: 'by words and vectors too: SERVICE_EMBEDDING_* name the embedder; else a stand-in',
   },
   async run(bench) {
     const { data } = bench.options;
@@ -31,7 +37,12 @@ export const suite: Suite = {
     const queries = collection.queries.filter(({ category }) => category !== skip);
     const passages = findPassages(bench.options['turns'] ?? toTurnFile(data), collection);
 
-    const provider = bench.options['hybrid'] === undefined ? null : await openEmbedder();
+    const provider =
+      bench.options['hybrid'] === undefined
+        ? null
+        : await openEmbedder(bench.options['embedder'] ?? 'words', () =>
+            listAnswered(collection, passages),
+          );
     const service = await startService(
       bench,
       'memory-service',
@@ -44,15 +55,46 @@ export const suite: Suite = {
         `${passages.size} of them with labelled passages.`,
     );
     if (provider !== null) await untilEmbedded(service);
+    const measured: Tables[] = [];
     for (const mode of provider === null ? (['text'] as const) : (['text', 'hybrid'] as const)) {
-      if (provider !== null) bench.report.note(`${mode}, ${provider.name}:`);
       const ask = createAsker(service, mode);
-      await measureFiles(bench, ask, queries);
-      if (passages.size > 0) await measurePassages(bench, ask, queries, passages);
+      const tables: Tables = { files: await measureFiles(ask, queries) };
+      if (passages.size > 0) tables.passages = await measurePassages(ask, queries, passages);
+      measured.push(tables);
+      if (provider !== null) bench.report.note(`${mode}, ${provider.name}:`);
+      for (const [what, table] of Object.entries(tables)) print(bench, what, table, toLine);
     }
     await provider?.close();
+    const [text, hybrid] = measured;
+    if (text === undefined || hybrid === undefined) return;
+    bench.report.note(`hybrid less text (under ${NOISE} may be noise; below that is marked):`);
+    for (const [what, table] of Object.entries(hybrid)) {
+      const other = text[what as keyof Tables] ?? {};
+      print(bench, what, table, (scores, category) => compare(scores, other[category] ?? []));
+    }
   },
 };
+
+/** The scores of each question, by category; `all` has them all. */
+type Table = Record<string, Scores[]>;
+
+interface Tables {
+  files: Table;
+  passages?: Table;
+}
+
+function print(
+  bench: Bench,
+  what: string,
+  table: Table,
+  toText: (scores: readonly Scores[], category: string) => string,
+): void {
+  const { all = [], ...categories } = table;
+  bench.report.note(`${what.padEnd(9)} ${toText(all, 'all')}`);
+  for (const [category, own] of Object.entries(categories).sort()) {
+    bench.report.note(`  ${category.padEnd(12)} ${toText(own, category)}`);
+  }
+}
 
 interface EmbedderOfBench {
   name: string;
@@ -60,8 +102,11 @@ interface EmbedderOfBench {
   close(): Promise<void>;
 }
 
-/** The one that the environment names; else one on loopback that knows words and no meanings. */
-async function openEmbedder(): Promise<EmbedderOfBench> {
+/** The one that the environment names; else a stand-in on loopback. */
+async function openEmbedder(
+  standIn: string,
+  listAnswers: () => readonly Answered[],
+): Promise<EmbedderOfBench> {
   const given = Object.entries(process.env).filter(([name]) =>
     name.startsWith('SERVICE_EMBEDDING_'),
   );
@@ -72,13 +117,18 @@ async function openEmbedder(): Promise<EmbedderOfBench> {
       close: () => Promise.resolve(),
     };
   }
-  const server = await startProviderServer({ dimensions: DIMENSIONS });
+  const chosen = STAND_INS[standIn];
+  if (chosen === undefined) {
+    throw new Error(`--embedder takes ${Object.keys(STAND_INS).join(', ')}.`);
+  }
+  const embed = chosen.make(listAnswers());
+  const server = await startProviderServer({ dimensions: DIMENSIONS, embed });
   return {
-    name: 'words on loopback',
+    name: `${standIn} in place of a model (${chosen.about})`,
     environment: {
       SERVICE_EMBEDDING_PROVIDER: 'openai',
       SERVICE_EMBEDDING_BASE_URL: server.baseUrl,
-      SERVICE_EMBEDDING_NAME: 'words',
+      SERVICE_EMBEDDING_NAME: standIn,
       SERVICE_EMBEDDING_DIMENSIONS: String(DIMENSIONS),
     },
     close: () => server.close(),
@@ -168,6 +218,23 @@ function findPassages(turnFile: string | null, { docs }: Collection): Map<string
   return places;
 }
 
+/** Each question with what is embedded of the passages that answer it. */
+function listAnswered(
+  { docs, queries }: Collection,
+  places: ReadonlyMap<string, Place[]>,
+): Answered[] {
+  const texts = new Map(docs.map(({ user, path, text }) => [`${user} ${path}`, text]));
+  return queries.map(({ id, user, query }) => ({
+    question: query,
+    answers: (places.get(id) ?? []).flatMap(({ path, line }) => {
+      const text = texts.get(`${user} ${path}`) ?? '';
+      return splitPassages(text)
+        .filter(({ startLine, endLine }) => line >= startLine && line <= endLine)
+        .map((passage) => toEmbeddedText(text, passage));
+    }),
+  }));
+}
+
 function isText(line: string): boolean {
   return line.trim() !== '' && !line.startsWith('#');
 }
@@ -206,34 +273,24 @@ function createAsker({ party }: Opened, mode: 'text' | 'hybrid'): Ask {
     });
 }
 
-async function measureFiles(bench: Bench, ask: Ask, queries: readonly Query[]): Promise<void> {
-  const scores: Scores[] = [];
-  const byCategory = new Map<string, Scores[]>();
+async function measureFiles(ask: Ask, queries: readonly Query[]): Promise<Table> {
+  const table: Table = {};
   for (const query of queries) {
     const relevant = [...new Set(query.relevant)];
     if (relevant.length === 0) continue;
     const paths = (await ask(query, 'file')).map(({ path }) => path);
-    const score = judge(
-      paths.map((path) => [path]),
-      relevant,
-    );
-    scores.push(score);
-    const category = query.category ?? 'all';
-    byCategory.set(category, [...(byCategory.get(category) ?? []), score]);
+    const ranked = paths.map((path) => [path]);
+    addScores(table, query, judge(ranked, relevant));
   }
-  bench.report.note(`files     ${toLine(scores)}`);
-  for (const [category, own] of [...byCategory].sort()) {
-    bench.report.note(`  ${category.padEnd(12)} ${toLine(own)}`);
-  }
+  return table;
 }
 
 async function measurePassages(
-  bench: Bench,
   ask: Ask,
   queries: readonly Query[],
   places: ReadonlyMap<string, Place[]>,
-): Promise<void> {
-  const scores: Scores[] = [];
+): Promise<Table> {
+  const table: Table = {};
   for (const query of queries) {
     const wanted = places.get(query.id);
     if (wanted === undefined) continue;
@@ -243,9 +300,14 @@ async function measurePassages(
         .filter((place) => place.path === path && place.line >= startLine && place.line <= endLine)
         .map((place) => `${place.path}:${place.line}`),
     );
-    scores.push(judge(covered, keys));
+    addScores(table, query, judge(covered, keys));
   }
-  bench.report.note(`passages  ${toLine(scores)}`);
+  return table;
+}
+
+function addScores(table: Table, { category }: Query, scores: Scores): void {
+  (table['all'] ??= []).push(scores);
+  if (category !== undefined) (table[category] ??= []).push(scores);
 }
 
 interface Scores {
@@ -279,12 +341,30 @@ function judge(ranked: readonly string[][], relevant: readonly string[]): Scores
   };
 }
 
+const MEASURES = {
+  'R@1': 'recall1',
+  'R@5': 'recall5',
+  'R@10': 'recall10',
+  'nDCG@10': 'ndcg10',
+  MRR: 'reciprocal',
+} as const satisfies Record<string, keyof Scores>;
+
+function meanOf(scores: readonly Scores[], key: keyof Scores): number {
+  return scores.reduce((sum, score) => sum + score[key], 0) / scores.length;
+}
+
 function toLine(scores: readonly Scores[]): string {
-  const mean = (pick: (score: Scores) => number) =>
-    (scores.reduce((sum, score) => sum + pick(score), 0) / scores.length).toFixed(3);
-  return (
-    `R@1 ${mean((s) => s.recall1)}  R@5 ${mean((s) => s.recall5)}  ` +
-    `R@10 ${mean((s) => s.recall10)}  nDCG@10 ${mean((s) => s.ndcg10)}  ` +
-    `MRR ${mean((s) => s.reciprocal)}  (${scores.length})`
+  const parts = Object.entries(MEASURES).map(
+    ([name, key]) => `${name} ${meanOf(scores, key).toFixed(3)}`,
   );
+  return `${parts.join('  ')}  (${scores.length})`;
+}
+
+function compare(scores: readonly Scores[], others: readonly Scores[]): string {
+  const parts = Object.entries(MEASURES).map(([name, key]) => {
+    const difference = meanOf(scores, key) - meanOf(others, key);
+    const mark = difference < -NOISE ? '!' : ' ';
+    return `${name} ${difference < 0 ? '' : '+'}${difference.toFixed(3)}${mark}`;
+  });
+  return `${parts.join(' ')} (${scores.length})`;
 }
