@@ -22,7 +22,7 @@ const execute = promisify(execFile);
 const NODES = ['20', '22', '24'];
 const MAX_BYTES = 3_000_000;
 /** An install with the driver's compilation, on a machine that does other things, too. */
-const INSTALL_MS = 900_000;
+const INSTALL_MS = 1_800_000;
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 
 let directory: string;

@@ -6,6 +6,7 @@ import { compileSchema } from '../../core/schema.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { startModelServer } from '../support/model-server/model-server.ts';
 import { type AgentLoop, LOOPS } from './loops.ts';
+import { type MemoryModel, PROFILE, startMemoryModel } from './memory-model.ts';
 import { openService, type ServedService } from './service.ts';
 
 // Never opened: it is there to be asked for its definitions.
@@ -17,10 +18,15 @@ const NAMES = definitions.map(({ name }) => name);
 
 const tools = { delete: true, move: true };
 let service: ServedService;
+let memoryModel: MemoryModel;
 beforeAll(async () => {
-  service = await openService({ tools });
+  memoryModel = await startMemoryModel();
+  service = await openService({ tools, model: memoryModel.model });
 });
-afterAll(() => service.close());
+afterAll(async () => {
+  await service.close();
+  await memoryModel.provider.close();
+});
 
 /** A user of the test's own, with the files that the examples of the tools speak of. */
 let users = 0;
@@ -28,7 +34,7 @@ async function newUser(): Promise<string> {
   users += 1;
   const context = { userId: `user-${users}` };
   for (const [path = '', content = ''] of [
-    ['user/profile.md', '# Profile\n\n- Prefers tea.\n'],
+    ['user/profile.md', PROFILE],
     ['user/plan.md', 'Go to Kyoto.\n'],
     ['user/old-plan.md', 'Go to Oslo.\n'],
   ]) {
@@ -48,9 +54,10 @@ async function answersTo(
   runner: ToolRunner,
   userId: string,
   calls: Call[],
+  names: readonly string[] = NAMES,
 ): Promise<string[]> {
   const model = await startModelServer([{ calls }]);
-  const options = { userId, actor: 'loop', tools: NAMES };
+  const options = { userId, actor: 'loop', tools: names };
   const words = await loop.run({ runner, options, url: model.url });
   expect(model.refusals).toEqual([]);
   expect(words).toBe('Done.');
@@ -65,12 +72,53 @@ describe.each(LOOPS)('$name', (loop) => {
     'runs %s, and hands its result to the model',
     async (_, tool, index) => {
       const runner = (index + LOOPS.indexOf(loop)) % 2 === 0 ? service.tools : service.client();
-      const call = { name: tool.name, arguments: argumentsOf(tool, loop) };
+      const call = {
+        name: tool.name,
+        arguments: withNulls(tool.name, tool.example.arguments, loop),
+      };
       const [text = ''] = await answersTo(loop, runner, await newUser(), [call]);
-      if (tool.requiresModel) expect(text).toMatch(/^Error MODEL_NOT_CONFIGURED: /);
-      else expectResult(tool, text);
+      expectResult(tool, text);
     },
   );
+
+  it('remembers by a model of the memory’s own, as the user and the actor of the loop', async () => {
+    const userId = await newUser();
+    const args = { text: 'The user now prefers coffee.', reason: 'They said so.' };
+    const call = { name: 'memory_remember', arguments: withNulls('memory_remember', args, loop) };
+    const [text = ''] = await answersTo(loop, service.client(), userId, [call]);
+    expect(JSON.parse(text)).toMatchObject({ writes: [{ path: 'user/profile.md', version: 2 }] });
+    const read = { context: { userId }, arguments: { path: 'user/profile.md' } };
+    const { result } = await service.tools.execute('memory_read', read);
+    expect(result.content).toBe(PROFILE.replace('tea', 'coffee'));
+    const revisions = await service.admin(`revisions?userId=${userId}&actor=loop`);
+    expect(revisions).toMatchObject([{ tool: 'memory_remember', reason: 'They said so.' }]);
+    expect(memoryModel.provider.violations).toEqual([]);
+  });
+
+  it('gets sentences that name their sources from that model', async () => {
+    const args = { query: 'Does the user drink tea?' };
+    const call = { name: 'memory_context', arguments: withNulls('memory_context', args, loop) };
+    const [text = ''] = await answersTo(loop, service.tools, await newUser(), [call]);
+    expect(JSON.parse(text)).toMatchObject({
+      context: '- The user prefers tea. (user/profile.md, line 3, version 1)\n',
+      sources: [{ path: 'user/profile.md', startLine: 3, endLine: 3, version: 1 }],
+      mode: 'model',
+    });
+    expect(memoryModel.provider.violations).toEqual([]);
+  });
+
+  it('is told what there is no model for, and how to have one', async () => {
+    const plain = await openService();
+    onTestFinished(() => plain.close());
+    const call = {
+      name: 'memory_remember',
+      arguments: withNulls('memory_remember', { text: 'Likes tea.' }, loop),
+    };
+    const names = (await plain.tools.listTools()).map(({ name }) => name);
+    const [text] = await answersTo(loop, plain.tools, 'alice', [call], names);
+    if (loop.leavesOutUnavailable) expect(text).toMatch(/memory_remember.* not found/);
+    else expect(text).toMatch(/^Error MODEL_NOT_CONFIGURED: [^]*SERVICE_MODEL_PROVIDER/);
+  });
 
   it('writes as the user that it is bound to, and as the actor that it was given', async () => {
     const userId = await newUser();
@@ -98,6 +146,39 @@ describe.each(LOOPS)('$name', (loop) => {
     expect(path).toMatch(/^Error INVALID_PATH: /);
     expect(absent).toMatch(/^Error FILE_NOT_FOUND: user\/nothing\.md does not exist\.\nList the/);
   });
+
+  // Anthropic’s API has them as an object.
+  const { notJson } = loop;
+  const itWithText = notJson === undefined ? null : it;
+  itWithText?.(
+    'tells the model that its arguments are no JSON, and runs the call beside it',
+    async () => {
+      const userId = await newUser();
+      const model = await startModelServer([
+        {
+          calls: [
+            { name: 'memory_write', arguments: '{"path":"user/a.md","content":"Cut o' },
+            { name: 'memory_read', arguments: '{"path":"user/profile.md"}' },
+          ],
+        },
+      ]);
+      const options = { userId, tools: NAMES };
+      const run = loop.run({ runner: service.tools, options, url: model.url });
+      if (notJson === 'ends the run') {
+        await expect(run).rejects.toThrow(/JSON/);
+        return;
+      }
+      expect(await run).toBe('Done.');
+      expect(model.refusals).toEqual([]);
+      const answers = (model.requests.at(-1)?.answers ?? []).toSorted(byCallId);
+      const whole = answers.pop();
+      expect(whole).toMatchObject({ callId: 'call_0_1' });
+      expect(whole?.text).toContain('Prefers tea.');
+      const cut = answers.map(({ text }) => text);
+      if (notJson === 'is dropped') expect(cut).toEqual([]);
+      else expect(cut).toEqual([expect.stringMatching(notJson)]);
+    },
+  );
 
   it('has no place for another user: neither in an argument nor in a path', async () => {
     const [userId, other] = [await newUser(), await newUser()];
@@ -173,12 +254,13 @@ async function deadUrl(): Promise<string> {
   return gone.url;
 }
 
-/** The arguments of a tool’s example, as a model of that loop writes them. */
-function argumentsOf({ inputSchema, example }: ToolDefinition, { isStrict = false }: AgentLoop) {
-  if (!isStrict) return example.arguments;
-  const { properties = {} } = inputSchema as { properties?: object };
-  const leftOut = Object.fromEntries(Object.keys(properties).map((name) => [name, null]));
-  return { ...leftOut, ...(example.arguments as object) };
+/** Arguments as a model of that loop writes them: in strict mode null for what it leaves out. */
+function withNulls(name: string, args: unknown, { isStrict = false }: AgentLoop): unknown {
+  if (!isStrict) return args;
+  const tool = definitions.find((one) => one.name === name);
+  const { properties = {} } = (tool?.inputSchema ?? {}) as { properties?: object };
+  const leftOut = Object.fromEntries(Object.keys(properties).map((one) => [one, null]));
+  return { ...leftOut, ...(args as object) };
 }
 
 function expectResult({ name, outputSchema }: ToolDefinition, text: string): void {

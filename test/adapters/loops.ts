@@ -17,6 +17,13 @@ export interface AgentLoop {
   unknownTool: RegExp;
   /** The model is held to strict schemas: it writes null for what it leaves out. */
   isStrict?: boolean;
+  /**
+   * What becomes of a call whose arguments are no JSON, where the model’s API has them as text: words
+   * for the model, or what the framework does before it asks the adapter.
+   */
+  notJson?: RegExp | 'is dropped' | 'ends the run';
+  /** A tool that lacks its model is not among those that are given. */
+  leavesOutUnavailable?: boolean;
   run(input: AgentInput): Promise<string>;
 }
 
@@ -24,10 +31,12 @@ const PROMPT = 'Do what you are told.';
 const MODEL = 'scripted';
 const KEY = { apiKey: 'not-checked' };
 const OURS = /TOOL_NOT_FOUND/;
+const NOT_JSON = /^Error INVALID_REQUEST: The arguments are not valid JSON\.\n/;
 
 const langchain: AgentLoop = {
   name: 'LangChain createAgent',
   unknownTool: /is not a valid tool, try one of/,
+  notJson: 'is dropped',
   async run({ runner, options, url }) {
     const { createAgent } = await import('langchain');
     const { ChatOpenAI } = await import('@langchain/openai');
@@ -51,6 +60,7 @@ const vercel = (
 ): AgentLoop => ({
   name,
   unknownTool: /unavailable tool 'memory_nothing'/,
+  notJson: /^Invalid input for tool memory_write: JSON parsing failed: /,
   async run({ runner, options, url }) {
     const ai = await import('ai');
     const { createOpenAI } = await import('@ai-sdk/openai');
@@ -80,6 +90,8 @@ const openAi = (name: string, isStrict: boolean, isStreamed: boolean): AgentLoop
   name,
   isStrict,
   unknownTool: /Invalid tool_call: "memory_nothing"/,
+  // What is strict, the package parses by itself.
+  notJson: isStrict ? 'ends the run' : NOT_JSON,
   async run({ runner, options, url }) {
     const { default: OpenAI } = await import('openai');
     const { toOpenAiRunnableTools } = await import('../../adapters/openai.ts');
@@ -99,6 +111,7 @@ const openAiResponses = (name: string, isStrict: boolean, isStreamed: boolean): 
   name,
   isStrict,
   unknownTool: OURS,
+  notJson: isStrict ? 'ends the run' : NOT_JSON,
   async run({ runner, options, url }) {
     const { default: OpenAI } = await import('openai');
     const { toOpenAiResponsesTools } = await import('../../adapters/openai.ts');
@@ -123,6 +136,7 @@ const openAiAgents = (name: string, isStrict: boolean): AgentLoop => ({
   name,
   isStrict,
   unknownTool: /memory_nothing/,
+  notJson: /while parsing tool arguments\. Please try again with valid JSON\./,
   async run({ runner, options, url }) {
     const { Agent, OpenAIResponsesModel, Runner } = await import('@openai/agents');
     const { default: OpenAI } = await import('openai');
@@ -177,6 +191,39 @@ const anthropicMessages: AgentLoop = {
   },
 };
 
+/** Over MCP, with the client of the SDK inside an agent of OpenAI's. */
+const mcp: AgentLoop = {
+  name: 'MCP in an OpenAI agent',
+  unknownTool: /memory_nothing/,
+  notJson: /while parsing tool arguments\. Please try again with valid JSON\./,
+  leavesOutUnavailable: true,
+  async run({ runner, options: { userId, ...given }, url }) {
+    const { Agent, MCPServerStreamableHttp, OpenAIResponsesModel, Runner } =
+      await import('@openai/agents');
+    const { default: OpenAI } = await import('openai');
+    const { mcpRoute } = await import('../../plugins/mcp/http.ts');
+    const { asAgent, serve } = await import('../core/http/serve.ts');
+    const served = await serve([mcpRoute(runner, given)]);
+    const memory = new MCPServerStreamableHttp({
+      url: `http://127.0.0.1:${served.port}/v1/mcp`,
+      requestInit: { headers: { ...asAgent, 'x-user-id': userId } },
+    });
+    await memory.connect();
+    try {
+      const client = new OpenAI({ ...KEY, baseURL: `${url}/v1`, maxRetries: 0 });
+      const model = new OpenAIResponsesModel(client, MODEL);
+      const agent = new Agent({ name: 'Assistant', model, mcpServers: [memory] });
+      const toolNotFoundBehavior = 'return_error_to_model' as const;
+      const runs = new Runner({ tracingDisabled: true, toolNotFoundBehavior });
+      return (await runs.run(agent, PROMPT)).finalOutput ?? '';
+    } finally {
+      await memory.close();
+      served.close();
+      await served.server.close({ graceMs: 0 });
+    }
+  },
+};
+
 /** The loops of the packages whose next major runs on newer Nodes alone. */
 export const LOOPS_OF_BOTH_MAJORS: readonly AgentLoop[] = [
   vercel('Vercel AI generateText, chat', 'chat', 'generateText'),
@@ -197,4 +244,5 @@ export const LOOPS: readonly AgentLoop[] = [
   anthropic('Anthropic toolRunner', false),
   anthropic('Anthropic toolRunner, streamed', true),
   anthropicMessages,
+  mcp,
 ];

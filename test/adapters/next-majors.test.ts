@@ -37,6 +37,8 @@ it('works with the next major of each package, on a Node that runs it', async ({
         wrong: expect.stringContaining('Error INVALID_REQUEST: /content is required.'),
         unknown: 'told',
         found: expect.stringContaining('"snippet":"- Prefers tea.'),
+        context: expect.stringMatching(/The user prefers tea\..*"mode":"model"/),
+        remembered: expect.stringMatching(/"path":"user\/profile\.md","version":2,/),
       },
     ]);
   }

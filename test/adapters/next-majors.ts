@@ -15,6 +15,8 @@ export interface Told {
   wrong: string;
   unknown: string;
   found: string;
+  remembered: string;
+  context: string;
 }
 
 /** Installed under another name, since a package is installed in one version. */
@@ -38,12 +40,15 @@ registerHooks({
 // After the hooks: these import the packages.
 const { openModelServer } = await import('../support/model-server/model-server.ts');
 const { LOOPS_OF_BOTH_MAJORS } = await import('./loops.ts');
+const { PROFILE, startMemoryModel } = await import('./memory-model.ts');
 const { openService } = await import('./service.ts');
 
-const service = await openService({ tools: { delete: true, move: true } });
+const { model: memoryModel, provider } = await startMemoryModel();
+const tools = { delete: true, move: true };
+const service = await openService({ tools, model: memoryModel });
 const client = service.client();
 const described = await client.listTools();
-const write = { path: 'user/profile.md', content: '- Prefers tea.\n' };
+const write = { path: 'user/profile.md', content: PROFILE };
 
 const packages = Object.keys(NEXT).map((name) => import.meta.resolve(name));
 console.log(JSON.stringify({ node: process.version, packages }));
@@ -58,7 +63,13 @@ for (const [index, loop] of LOOPS_OF_BOTH_MAJORS.entries()) {
         { name: 'memory_nothing', arguments: {} },
       ],
     },
-    { calls: [{ name: 'memory_find', arguments: { query: 'tea' } }] },
+    {
+      calls: [
+        { name: 'memory_find', arguments: { query: 'tea' } },
+        { name: 'memory_context', arguments: { query: 'Does the user drink tea?' } },
+      ],
+    },
+    { calls: [{ name: 'memory_remember', arguments: { text: 'The user now prefers coffee.' } }] },
   ]);
   const options = { userId: `user-${index}`, tools: described.map(({ name }) => name) };
   const runner = index % 2 === 0 ? client : service.tools;
@@ -77,8 +88,11 @@ for (const [index, loop] of LOOPS_OF_BOTH_MAJORS.entries()) {
     wrong: textOf('call_0_2'),
     unknown: loop.unknownTool.test(unknown) ? 'told' : unknown,
     found: textOf('call_1_0'),
+    context: textOf('call_1_1'),
+    remembered: textOf('call_2_0'),
   };
   console.log(JSON.stringify(told));
   await model.close();
 }
 await service.close();
+await provider.close();

@@ -1,0 +1,43 @@
+import type { ModelProvider } from '../../core/contracts/model-provider.ts';
+import { openai } from '../../plugins/model-openai/index.ts';
+import { type ProviderServer, startProviderServer } from '../support/provider-server/server.ts';
+
+/** The model behind `memory_remember` and `memory_context`, which is not the agent's own. */
+export interface MemoryModel {
+  model: ModelProvider;
+  provider: ProviderServer;
+}
+
+/** What the profile says, line by line, before anything is remembered. */
+export const PROFILE = '# Profile\n\n- Prefers tea.\n';
+
+/**
+ * A model on loopback that corrects the profile's third line to coffee, and answers a question with
+ * that line, in the words of the provider's API.
+ */
+export async function startMemoryModel(): Promise<MemoryModel> {
+  const provider = await startProviderServer({
+    reply: ({ messages }) => JSON.stringify(answerTo((messages as { content: string }[]).at(-1))),
+  });
+  const { baseUrl } = provider;
+  const model = openai({ baseUrl, apiKey: 'of-the-memory', name: 'scripted', maxRetries: 0 });
+  return { model, provider };
+}
+
+function answerTo({ content: prompt } = { content: '' }): object {
+  const passages = [
+    ...prompt.matchAll(/^<passage-[0-9a-f]+ number="(\d+)"[^]*?^(\d+)\| (.*tea.*)$/gm),
+  ];
+  const [, passage, line] = passages[0] ?? [];
+  if (line !== undefined) {
+    const source = { passage: Number(passage), startLine: Number(line), endLine: Number(line) };
+    return { sentences: [{ text: 'The user prefers tea.', sources: [source] }] };
+  }
+  const path = 'user/profile.md';
+  const oldText = '- Prefers tea.';
+  const lines = ['- Prefers coffee.'];
+  return {
+    read: [],
+    operations: [{ kind: 'patch', path, heading: null, line: 3, oldText, lines }],
+  };
+}
