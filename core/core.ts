@@ -138,6 +138,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     queues: () => queue.counters(),
     streams: () => eventStreams.counters(),
     filesBehind: () => storage.files.countBehind(),
+    exporters: () => exporters.describe(),
   });
   const { embedder = null } = config;
   const { vectors } = storage;

@@ -14,15 +14,19 @@ import type {
   PluginHistory,
   ReadFile,
   ReadOnlyMemory,
+  RunTrace,
+  TracedRun,
 } from './contracts/plugin.ts';
-import type { AuditRecord } from './contracts/records.ts';
+import type { AuditRecord, EventRecord } from './contracts/records.ts';
 import type { RouteDefinition } from './contracts/route.ts';
 import type { Storage } from './contracts/storage.ts';
-import type { ToolDefinition, ToolRunner, WriteResult } from './contracts/tool.ts';
+import type { ToolDefinition, ToolRunner, Trace, WriteResult } from './contracts/tool.ts';
 import type { TraceExporter } from './contracts/trace-exporter.ts';
 import { MemoryError } from './errors.ts';
 import { describeError } from './describe-error.ts';
+import { parseUserId, toScope } from './memory/paths.ts';
 import { compileSchema } from './schema.ts';
+import { RootTrace } from './tracing/tracer.ts';
 
 /** What a plugin's code may take: `setup`, a hook or a batch of an exporter; a tool or a route. */
 const PLUGIN_TIME_LIMITS = { hookMs: 10_000, callMs: 120_000 } as const;
@@ -46,7 +50,10 @@ export interface PluginHostDependencies {
   storage: Pick<Storage, 'files' | 'config' | 'leases' | 'dreams'>;
   files: {
     hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
-    hostReads(files: readonly ReadFile[], options: { actor: string; runId: string }): Promise<void>;
+    hostReads(
+      files: readonly ReadFile[],
+      options: { actor: string; runId: string; trace?: Trace },
+    ): Promise<void>;
   };
   history: PluginHistory;
   /** Whether the operator wants the scheduler of dreaming to start with the service. */
@@ -55,6 +62,8 @@ export interface PluginHostDependencies {
   log: Logger;
   now: () => number;
   ids: { next(): string; readonly lastMs: number };
+  /** Takes the events of runs, as those of tool calls. */
+  record(event: EventRecord): void;
   model: ModelProvider | null;
   embedder: Embedder | null;
   addTool(tool: ToolDefinition): void;
@@ -68,6 +77,7 @@ type Hook = () => void | Promise<void>;
 
 const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,63}$/;
 const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;
+const RUN_NAME = /^[a-z][a-z._-]{0,63}$/;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 // Settings of the service itself; a plugin's own begin with another word.
 const RESERVED_CONFIG_PREFIX = 'service_';
@@ -87,6 +97,10 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
     if (!isSettingUp) throw invalid(plugin, `${what} works during setup alone`);
   }
 
+  function checkRunId(runId: string): void {
+    if (!UUID.test(runId)) throw invalid(plugin, 'a runId is a UUID in lower case');
+  }
+
   const host: Host = Object.freeze({
     log,
     now: deps.now,
@@ -101,14 +115,22 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
     history: deps.history,
     dreams: pluginDreams(deps),
     newId: () => deps.ids.next(),
+    startRun(run) {
+      if (!RUN_NAME.test(run.name)) {
+        throw invalid(
+          plugin,
+          `a run's name is 1 to 64 of a-z . _ -, not ${JSON.stringify(run.name)}`,
+        );
+      }
+      checkRunId(run.runId);
+      return startRun(run, deps);
+    },
     async logReads(files, options) {
-      if (!UUID.test(options.runId)) throw invalid(plugin, 'a runId is a UUID in lower case');
+      checkRunId(options.runId);
       await deps.files.hostReads(files, options);
     },
     async write(change, options) {
-      if (options.runId !== undefined && !UUID.test(options.runId)) {
-        throw invalid(plugin, 'a runId is a UUID in lower case');
-      }
+      if (options.runId !== undefined) checkRunId(options.runId);
       return deps.files.hostWrite(change, options);
     },
     lease: (name, options) => claimLease(deps.storage, plugin, name, options.ttlMs),
@@ -289,6 +311,36 @@ function pluginDreams(deps: PluginHostDependencies): PluginDreams | null {
         return audit === undefined ? decision : { ...decision, audit: toAudit(audit) };
       }),
   } satisfies PluginDreams);
+}
+
+/** A root of its own: a plugin's run belongs to no tool call. */
+function startRun(
+  { name, runId, userId, actor }: TracedRun,
+  deps: PluginHostDependencies,
+): RunTrace {
+  const root = new RootTrace({
+    ids: deps.ids,
+    kind: 'dream.run',
+    name,
+    scope: toScope(parseUserId(userId)),
+    userId,
+    tool: null,
+    actor,
+    toolCallId: runId,
+    callerToolCallId: null,
+    parent: null,
+    startedAt: deps.now(),
+  });
+  let isFinished = false;
+  return Object.freeze({
+    traceId: root.traceId,
+    start: (kind, span) => root.start(kind, span),
+    finish(error, attributes) {
+      if (isFinished) return;
+      isFinished = true;
+      deps.record(root.finish(error, attributes));
+    },
+  } satisfies RunTrace);
 }
 
 async function claimLease(

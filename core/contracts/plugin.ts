@@ -1,10 +1,16 @@
 import type { DreamCurrent, DreamDecision, DreamStore, DreamUpdateRequest } from './dreams.ts';
 import type { Embedder } from './embedder.ts';
 import type { ModelProvider } from './model-provider.ts';
-import type { FileState, RevisionRecord, ScopeKey, UserListing } from './records.ts';
+import type {
+  FileState,
+  RevisionRecord,
+  ScopeKey,
+  SpanAttributes,
+  UserListing,
+} from './records.ts';
 import type { RouteDefinition } from './route.ts';
 import type { Guard } from './storage.ts';
-import type { JsonSchema, ToolDefinition, ToolRunner, WriteResult } from './tool.ts';
+import type { JsonSchema, ToolDefinition, ToolRunner, Trace, WriteResult } from './tool.ts';
 import type { TraceExporter } from './trace-exporter.ts';
 
 /** Structured logs: fields first, then a fixed message. */
@@ -56,8 +62,16 @@ export interface Host {
   readonly dreams: PluginDreams | null;
   /** A new id, later than every one before it: a UUIDv7. */
   newId(): string;
+  /**
+   * Begins the record of a run: when it is finished, it is an observation event with its spans, as a
+   * tool call is.
+   */
+  startRun(run: TracedRun): RunTrace;
   /** Leaves an access row for each file that was read in a run. */
-  logReads(files: readonly ReadFile[], options: { actor: string; runId: string }): Promise<void>;
+  logReads(
+    files: readonly ReadFile[],
+    options: { actor: string; runId: string; trace?: Trace },
+  ): Promise<void>;
   /**
    * Writes one file by the one write path. `guards` are checked and counted in the write's own
    * transaction. The actor may be a reserved one.
@@ -100,10 +114,28 @@ export interface ReadFile {
   revisionId: string;
 }
 
+/** Work of a plugin's own that belongs to no tool call. */
+export interface TracedRun {
+  /** What is done: 1 to 64 of `a-z . _ -`, the first a letter. */
+  name: string;
+  /** A UUIDv7, from `newId`: it takes the place of a tool call's id. */
+  runId: string;
+  userId: string;
+  actor: string;
+}
+
+/** The record of a run while it lasts. Spans that end after it are left out. */
+export interface RunTrace extends Trace {
+  /** Ends the run and records it; an error gives its code alone. The first call counts. */
+  finish(error: unknown, attributes?: SpanAttributes): void;
+}
+
 /** Who writes, in which run, and what must hold at that moment. */
 export interface HostWriteOptions {
   actor: string;
   runId?: string;
+  /** Takes the phases of the write, and is named by its revision. */
+  trace?: Trace;
   guards?: readonly Guard[];
 }
 

@@ -209,7 +209,8 @@ export type SpanKind =
   | 'llm'
   | 'revision.write'
   | 'access_log.write'
-  | 'dream.run';
+  | 'dream.run'
+  | 'dream.check';
 
 /** Counts, sizes, versions, model names and token counts: never content, queries or secrets. */
 export type SpanAttributes = Record<string, string | number | boolean>;

@@ -104,7 +104,10 @@ export interface Files extends FileService {
   /** Writes by a plugin. */
   hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
   /** Access rows of files that a plugin read in a run. */
-  hostReads(files: readonly ReadFile[], options: { actor: string; runId: string }): Promise<void>;
+  hostReads(
+    files: readonly ReadFile[],
+    options: { actor: string; runId: string; trace?: Trace },
+  ): Promise<void>;
 }
 
 /** What the write path works with. */
@@ -471,15 +474,15 @@ export function createFiles(deps: FilesDependencies): Files {
         actor,
         tool: null,
         toolCallId: null,
-        // No event is recorded of it: there is no trace to be found.
-        traceId: null,
+        // Without a trace no event is recorded of it: there is none to be found.
+        traceId: options.trace?.traceId ?? null,
         runId: options.runId === undefined ? null : parseRunId(options.runId),
         qualifies: actor !== 'dream-agent' && change.isRevert !== true,
         toPath: toVirtualPath,
       };
       const keys = [key, ...required.map((other) => other.key)];
       return commit(
-        { keys, caller, trace: noTrace(), guards: options.guards },
+        { keys, caller, trace: options.trace ?? noTrace(), guards: options.guards },
         (draft): WriteResult => {
           draft.expectVersion(key, change.ifVersion);
           for (const other of required) draft.expectVersion(other.key, other.version);
@@ -489,7 +492,7 @@ export function createFiles(deps: FilesDependencies): Files {
       );
     },
 
-    async hostReads(read, { actor, runId }) {
+    async hostReads(read, { actor, runId, trace }) {
       const row = { actor: parseHostActor(actor), runId: parseRunId(runId) };
       const rows = read.map(({ userId, path, fileNo, revisionId }): AccessRecord => {
         const id = deps.ids.next();
@@ -504,13 +507,15 @@ export function createFiles(deps: FilesDependencies): Files {
           tool: null,
           action: 'read',
           toolCallId: null,
-          traceId: null,
+          traceId: trace?.traceId ?? null,
           revisionId,
           rank: null,
           outcome: 'ok',
         };
       });
+      const span = trace?.start('access_log.write', 'queue access rows');
       await deps.log.access(rows);
+      span?.end({ rows: rows.length });
     },
   };
 

@@ -21,9 +21,11 @@ export function createTraces(storage: Storage, queue: WriteBehind, revisions: Re
   async function withRows(event: EventRecord): Promise<AdminToolCall> {
     const { toolCallId, traceId } = event;
     const page = { limit: ROW_LIMIT, order: 'asc' as const, after: null };
+    // A run has no tool call: its own id stands in its place, and is that of its rows.
+    const own = event.kind === 'dream.run' ? { runId: toolCallId, traceId } : { toolCallId };
     const [accesses, written] = await Promise.all([
-      storage.log.listAccess({ toolCallId }, page),
-      revisions.list({ toolCallId, limit: ROW_LIMIT, order: 'asc' }),
+      storage.log.listAccess(own, page),
+      revisions.list({ ...own, limit: ROW_LIMIT, order: 'asc' }),
     ]);
     const { root, spans } = toAdminEvents(event);
     return {

@@ -5,17 +5,20 @@ import type { SpanAttributes } from '../contracts/records.ts';
  * sizes, versions, model names and token counts. What is not named here is not recorded.
  */
 const COUNTS_AND_FLAGS = new Set([
+  'applied',
   'behind',
   'bytes',
   'candidates',
   'created',
   'dimensions',
+  'dropped',
   'edits',
   'files',
   'fuzzy',
   'hits',
   'inputTokens',
   'lines',
+  'malformed',
   'outputTokens',
   'passages',
   'queued',
@@ -33,7 +36,7 @@ const COUNTS_AND_FLAGS = new Set([
 ]);
 
 /** Those that may be text, too: names that the service or its configuration gives, no one's words. */
-const NAMES = new Set(['degraded', 'mode', 'model', 'provider']);
+const NAMES = new Set(['degraded', 'mode', 'model', 'outcome', 'provider', 'state']);
 
 /** In UTF-16 units. */
 const TEXT_LIMIT = 100;

@@ -13,7 +13,9 @@ const KINDS = {
   llm: 'A call of the model.',
   'revision.write': 'Making up the revision of a write.',
   'access_log.write': 'Making up or queueing access rows.',
-  'dream.run': 'The root of a dream run.',
+  'dream.run':
+    'The root of a dream run, or of what was done with one: dream.apply, dream.revert, dream.recover.',
+  'dream.check': 'Checking what the model proposed.',
 };
 
 /**
@@ -37,7 +39,6 @@ export function renderEvents(eventSchema) {
       }),
     ),
     'A root that goes on with a trace of the caller (`traceparent`) has the caller’s span as its ' +
-      'parent. Searches, embeddings, model calls and dream runs leave spans once those parts are ' +
-      'there.',
+      'parent. A dream run has a trace of its own, and its id stands in `toolCallId`.',
   ]);
 }

@@ -3,12 +3,13 @@ import type {
   DreamRunRecord,
   DreamUserRecord,
 } from '../../core/contracts/dreams.ts';
-import type { AuditFacts, Host, PluginDreams } from '../../core/contracts/plugin.ts';
+import type { AuditFacts, Host, PluginDreams, RunTrace } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError } from '../../core/errors.ts';
 import type { Breaker } from './breaker.ts';
 import type { KeptLease } from './lease.ts';
 import type { Slots } from './slots.ts';
+import { startRunTrace, type RunTraceName } from './trace.ts';
 
 /** What all that is done with runs works with. */
 export interface RunParts {
@@ -31,6 +32,8 @@ export interface ActiveRun {
   userId: string;
   scope: ScopeKey;
   kept: KeptLease;
+  /** What is done with the run now, as an observation event. */
+  trace: RunTrace;
   stopping: AbortController;
 }
 
@@ -46,10 +49,14 @@ export class Stopped extends Error {
 
 /** Begins to do something with a run: nobody else does while the lease is kept. */
 export function toActiveRun(
+  { host }: Pick<RunParts, 'host'>,
   { id, scope }: Pick<DreamRunRecord, 'id' | 'scope'>,
   kept: KeptLease,
+  name: RunTraceName,
 ): ActiveRun {
-  return { id, userId: scope.slice(2), scope, kept, stopping: new AbortController() };
+  const userId = scope.slice(2);
+  const trace = startRunTrace(host, { id, userId }, name);
+  return { id, userId, scope, kept, trace, stopping: new AbortController() };
 }
 
 /**

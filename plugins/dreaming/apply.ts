@@ -1,9 +1,10 @@
-import type { Host, Lease } from '../../core/contracts/plugin.ts';
+import type { Host, Lease, RunTrace } from '../../core/contracts/plugin.ts';
 import type { Guard } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import type { RunFile } from './details.ts';
 
-const ACTOR = 'dream-agent';
+/** Who reads and writes in a run. */
+export const ACTOR = 'dream-agent';
 /** Times that the log is tried when others write it at the same moment. */
 const LOG_TRIES = 3;
 const LOG = 'dream-log.md';
@@ -13,6 +14,7 @@ export interface Writing {
   userId: string;
   runId: string;
   lease: Pick<Lease, 'guard'>;
+  trace: RunTrace;
   maxWrites: number;
 }
 
@@ -57,7 +59,7 @@ async function writeFile(
   file: RunFile,
   versions: ReadonlyMap<string, number>,
 ): Promise<RunFile> {
-  const { userId, runId } = writing;
+  const { userId, runId, trace } = writing;
   const { path, after: content, reason, version: ifVersion } = file;
   const requires = file.needs.map((need) => ({
     path: need.path,
@@ -66,7 +68,7 @@ async function writeFile(
   try {
     const { version } = await host.write(
       { userId, path, content, reason: reason.slice(0, 1_000).toWellFormed(), ifVersion, requires },
-      { actor: ACTOR, runId, guards: guardsOf(writing) },
+      { actor: ACTOR, runId, trace, guards: guardsOf(writing) },
     );
     return { ...file, status: 'applied', after: null, diff: null, written: version };
   } catch (error) {
@@ -108,7 +110,7 @@ export async function writeLog(
   writing: Writing,
   files: readonly { path: string; what: string }[],
 ): Promise<boolean> {
-  const { userId, runId } = writing;
+  const { userId, runId, trace } = writing;
   const time = new Date(host.now()).toISOString();
   const entry = `## ${time}\n\n${files.map(({ path, what }) => `- ${path}: ${what}\n`).join('')}- run ${runId}\n`;
   for (let tries = 1; ; tries += 1) {
@@ -124,7 +126,7 @@ export async function writeLog(
           reason: 'Entry of a dream run.',
           ifVersion: log?.version ?? 0,
         },
-        { actor: ACTOR, runId, guards: guardsOf(writing) },
+        { actor: ACTOR, runId, trace, guards: guardsOf(writing) },
       );
       return true;
     } catch (error) {

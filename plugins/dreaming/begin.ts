@@ -93,7 +93,7 @@ export async function beginRun(
             }),
       };
     });
-    const run = toActiveRun({ id, scope }, kept);
+    const run = toActiveRun(parts, { id, scope }, kept, 'dream.run');
     active.set(id, run);
     return run;
   } catch (error) {

@@ -1,10 +1,11 @@
 import type { DreamOutcome } from '../../core/contracts/dreams.ts';
-import { toMemoryError } from '../../core/errors.ts';
+import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import { advanceRun, findStop, Stopped, type ActiveRun, type RunParts } from './active-run.ts';
-import { toDetails, withDetails, type RunFile } from './details.ts';
+import { detailsOf, toDetails, withDetails, type RunFile } from './details.ts';
 import { propose, type Proposal } from './propose.ts';
 import type { DreamSettings } from './settings.ts';
 import { countTokens, tokensLeft } from './tokens.ts';
+import { finishRunTrace } from './trace.ts';
 import {
   hasWritten,
   outcomeOf,
@@ -48,6 +49,7 @@ export async function carryOutRun(
     checkStop();
     const isToBeWritten = await keepProposal(work, proposal);
     if (isToBeWritten) await writeProposal(work, proposal);
+    await finishRunTrace(parts, run, null);
   } catch (error) {
     await giveUp(work, whyItEnded(checkStop) ?? findStop(error) ?? error);
   } finally {
@@ -67,12 +69,14 @@ async function makeProposal(work: Work, signal: AbortSignal): Promise<Proposal> 
       state: 'running',
       startedAt: host.now(),
       model: host.model?.model ?? null,
+      details: JSON.stringify({ ...detailsOf(queued), traceId: run.trace.traceId }),
     },
     ...(queued.dryRun ? {} : { user: { ...user, status: 'running' } }),
   }));
   const proposal = await propose(
     {
       host,
+      trace: run.trace,
       maxSnapshotTokens,
       reserve: (tokens) => spend(work, tokens, null),
       settle: (reserved, used) => spend(work, used.input + used.output - reserved, used),
@@ -121,7 +125,12 @@ async function keepProposal(work: Work, proposal: Proposal): Promise<boolean> {
   const { plan, snapshot, malformed } = proposal;
   const details = toDetails(
     plan,
-    { malformed, leftOut: snapshot.leftOut, maxWrites: settings.dream_max_writes },
+    {
+      malformed,
+      leftOut: snapshot.leftOut,
+      maxWrites: settings.dream_max_writes,
+      traceId: run.trace.traceId,
+    },
     (before, after, path) => host.history.diff(before, after, path),
   );
   work.files = details.files;
@@ -194,12 +203,13 @@ async function writeProposal(work: Work, { snapshot }: Proposal): Promise<void> 
 async function giveUp({ parts, run, files, settings }: Work, error: unknown): Promise<void> {
   const { host, breaker } = parts;
   const stop = error instanceof Stopped ? error.why : null;
+  const failure = toFailure(error, settings);
   // Whoever has the lease now brings it to an end.
   if (stop === 'lease_lost') {
     host.log.warn({ runId: run.id }, 'a dream run lost its lease');
+    run.trace.finish(failure);
     return;
   }
-  const failure = toFailure(error, settings);
   const isModels = failure.code === 'MODEL_FAILED' || failure.code === 'MODEL_TIMEOUT';
   if (isModels) breaker.fail();
   try {
@@ -240,6 +250,7 @@ async function giveUp({ parts, run, files, settings }: Work, error: unknown): Pr
     const { code } = toMemoryError(thrown);
     host.log.error({ runId: run.id, code }, 'a dream run could not be ended');
   }
+  await finishRunTrace(parts, run, stop === 'canceled' ? null : failure);
 }
 
 /** A model that is given up fails in its own words: what gave it up is asked first. */
@@ -252,16 +263,19 @@ function whyItEnded(checkStop: () => void): unknown {
   }
 }
 
-function toFailure(error: unknown, settings: DreamSettings): { code: string; message: string } {
-  if (error instanceof Stopped) {
-    if (error.why === 'shutdown')
-      return { code: 'SHUTTING_DOWN', message: 'The service shut down.' };
-    if (error.why === 'timeout') {
-      const message = `The run took longer than ${settings.dream_run_timeout_seconds} s.`;
-      return { code: 'MODEL_TIMEOUT', message };
-    }
-    return { code: 'RUN_STATE', message: 'The run was canceled.' };
+function toFailure(error: unknown, settings: DreamSettings): MemoryError {
+  if (!(error instanceof Stopped)) return toMemoryError(error);
+  switch (error.why) {
+    case 'shutdown':
+      return new MemoryError('SHUTTING_DOWN', 'The service shut down.');
+    case 'timeout':
+      return new MemoryError(
+        'MODEL_TIMEOUT',
+        `The run took longer than ${settings.dream_run_timeout_seconds} s.`,
+      );
+    case 'lease_lost':
+      return new MemoryError('RUN_STATE', 'The lease of the run was lost.');
+    case 'canceled':
+      return new MemoryError('RUN_STATE', 'The run was canceled.');
   }
-  const { code, message } = toMemoryError(error);
-  return { code, message };
 }

@@ -44,6 +44,8 @@ export interface RunDetails {
   /** Files that did not fit into the snapshot. */
   leftOut: readonly string[];
   maxWrites: number;
+  /** Of the work that made the proposal; absent in runs of earlier versions. */
+  traceId?: string | null;
 }
 
 /** Of a run that has proposed nothing yet. */
@@ -54,7 +56,7 @@ export function newDetails(maxWrites: number): RunDetails {
 /** What a plan comes to. */
 export function toDetails(
   plan: Plan,
-  more: { malformed: number; leftOut: readonly string[]; maxWrites: number },
+  more: Pick<RunDetails, 'malformed' | 'leftOut' | 'maxWrites' | 'traceId'>,
   diff: (before: string, after: string, path: string) => string,
 ): RunDetails {
   return {

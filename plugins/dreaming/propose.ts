@@ -1,7 +1,9 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
-import type { Host } from '../../core/contracts/plugin.ts';
+import type { Host, RunTrace } from '../../core/contracts/plugin.ts';
+import type { GenerateResult, ModelProvider } from '../../core/contracts/model-provider.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError } from '../../core/errors.ts';
+import { ACTOR } from './apply.ts';
 import { CHECKS } from './checks/list.ts';
 import { parseReply, type Operation } from './operations.ts';
 import { planOperations, type Plan } from './plan.ts';
@@ -22,6 +24,7 @@ export interface Proposal {
 /** What a proposal works with. */
 export interface ProposeDependencies {
   host: Host;
+  trace: RunTrace;
   maxSnapshotTokens: number;
   /** Counts tokens of the day before they are spent: a crash leaves them counted. */
   reserve(tokens: number): Promise<void>;
@@ -47,13 +50,15 @@ export async function propose(
     checkStop: () => void;
   },
 ): Promise<Proposal> {
-  const { host } = deps;
+  const { host, trace } = deps;
   const room = run.tokensLeft - REPLY_TOKENS - INSTRUCTION_TOKENS;
+  const reading = trace.start('db.read', 'snapshot');
   const snapshot = await takeSnapshot(host, run.scope, {
     record: run.record,
     maxTokens: Math.max(0, Math.min(deps.maxSnapshotTokens, room)),
     isAsked: run.isAsked,
   });
+  reading.end({ files: snapshot.shown.length });
   const nothing: Plan = { applied: [], dropped: [], files: [] };
   if (snapshot.shown.length === 0 || host.model === null) {
     return { snapshot, plan: nothing, malformed: 0, wasAsked: false };
@@ -66,19 +71,13 @@ export async function propose(
       fileNo,
       revisionId,
     })),
-    { actor: 'dream-agent', runId },
+    { actor: ACTOR, runId, trace },
   );
   run.checkStop();
   const prompt = toPrompt(snapshot.shown, { changed: snapshot.changed, now: host.now() });
   const reserved = estimateTokens(SYSTEM_PROMPT + prompt) + REPLY_TOKENS;
   await deps.reserve(reserved);
-  const reply = await host.model.generate({
-    system: SYSTEM_PROMPT,
-    prompt,
-    schema: REPLY_SCHEMA,
-    maxTokens: REPLY_TOKENS,
-    signal: run.signal,
-  });
+  const reply = await ask(host.model, prompt, { signal: run.signal, trace });
   await deps.settle(reserved, { input: reply.inputTokens, output: reply.outputTokens });
   run.checkStop();
   const parsed = parseReply(reply.text);
@@ -88,12 +87,38 @@ export async function propose(
     });
   }
   const { operations, malformed } = parsed;
+  const checking = trace.start('dream.check', 'check operations');
   const dated = await dateLines(host, run.scope, snapshot, operations);
   const plan = planOperations({ files: dated, paths: snapshot.paths }, operations, {
     checks: CHECKS,
     limits: { maxFiles: run.maxFiles },
   });
+  checking.end({ applied: plan.applied.length, dropped: plan.dropped.length, malformed });
   return { snapshot, plan, malformed, wasAsked: true };
+}
+
+async function ask(
+  model: ModelProvider,
+  prompt: string,
+  { signal, trace }: { signal: AbortSignal; trace: RunTrace },
+): Promise<GenerateResult> {
+  const names = { provider: model.name, model: model.model };
+  const span = trace.start('llm', 'chat');
+  try {
+    const reply = await model.generate({
+      system: SYSTEM_PROMPT,
+      prompt,
+      schema: REPLY_SCHEMA,
+      maxTokens: REPLY_TOKENS,
+      signal,
+    });
+    const { inputTokens, outputTokens } = reply;
+    span.end({ ...names, inputTokens, outputTokens });
+    return reply;
+  } catch (error) {
+    span.fail(error, names);
+    throw error;
+  }
 }
 
 /** Looks up when the lines came, for the files in which something is to be superseded. */

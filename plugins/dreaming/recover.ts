@@ -1,9 +1,10 @@
 import type { DreamOutcome } from '../../core/contracts/dreams.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
-import { toMemoryError } from '../../core/errors.ts';
+import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import { advanceRun, toActiveRun, type ActiveRun, type RunParts } from './active-run.ts';
 import { detailsOf, type RunFile } from './details.ts';
 import { keepLease, leaseOf, type KeptLease } from './lease.ts';
+import { finishRunTrace } from './trace.ts';
 import { hasWritten, toEnded, toFailed, toLeftOver, withFiles } from './transitions.ts';
 import { logRun } from './write-run.ts';
 
@@ -39,7 +40,11 @@ export async function recoverUser(
   );
   for (const { id, state } of items) {
     if (state === 'awaiting_review' || active.has(id)) continue;
-    await recoverRun(parts, toActiveRun({ id, scope }, kept));
+    const run = toActiveRun(parts, { id, scope }, kept, 'dream.recover');
+    await recoverRun(parts, run).catch((error: unknown) => {
+      run.trace.finish(error);
+      throw error;
+    });
   }
 }
 
@@ -99,5 +104,7 @@ async function recoverRun(parts: RunParts, run: ActiveRun): Promise<void> {
     };
     return { result: null, run: ended, ...(current.dryRun ? {} : { user: next }) };
   });
+  // It left no event of its own: this one says what became of it.
+  await finishRunTrace(parts, run, new MemoryError('RUN_STATE', INTERRUPTED));
   host.log.warn({ runId: run.id }, 'a dream run that was interrupted was brought to its end');
 }

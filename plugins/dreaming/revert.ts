@@ -3,6 +3,7 @@ import type { AuditCaller, Host, PluginDreams, RunRevision } from '../../core/co
 import { MemoryError } from '../../core/errors.ts';
 import { detailsOf, withDetails, type RunFile } from './details.ts';
 import { keepLease, leaseOf } from './lease.ts';
+import { finishRunTrace, startRunTrace } from './trace.ts';
 
 /** What an undone run came to. Paths are virtual. */
 export interface RevertedRun {
@@ -29,6 +30,7 @@ export async function revertRun(
   const userId = run.scope.slice(2);
   const kept = await keepLease(host, leaseOf(userId));
   if (kept === null) throw new MemoryError('DREAM_RUNNING');
+  const trace = startRunTrace(host, { id: run.id, userId }, 'dream.revert');
   try {
     const lease = { name: kept.name, fence: kept.fence };
     const request = { scope: run.scope, runId: run.id, lease };
@@ -65,7 +67,7 @@ export async function revertRun(
             ifVersion: revision.version,
             isRevert: true,
           },
-          { actor: 'admin', runId: run.id, guards: [kept.lease.guard] },
+          { actor: 'admin', runId: run.id, trace, guards: [kept.lease.guard] },
         );
         undone.set(path, written.version);
         reverted.push({ path, version: written.version, revisionId: written.revisionId });
@@ -89,7 +91,11 @@ export async function revertRun(
       const ownWriteAt = reverted.length > 0 ? host.now() : user.ownWriteAt;
       return { result, run: result, user: { ...user, ownWriteAt } };
     });
+    await finishRunTrace(deps, { id: run.id, trace }, null);
     return { run: ended, reverted, left };
+  } catch (error) {
+    trace.finish(error);
+    throw error;
   } finally {
     await kept.release();
   }

@@ -4,6 +4,7 @@ import { MemoryError } from '../../core/errors.ts';
 import { advanceRun, Stopped, toActiveRun, type ActiveRun, type RunParts } from './active-run.ts';
 import { detailsOf, withDetails, type RunFile } from './details.ts';
 import { keepLease, leaseOf } from './lease.ts';
+import { finishRunTrace } from './trace.ts';
 import { assertState, hasWritten, skipped, toReviewed, withFiles } from './transitions.ts';
 import { logRun, writeRunFiles } from './write-run.ts';
 
@@ -28,7 +29,7 @@ export async function applyProposal(
   const picked = pickFiles(row, paths);
   const kept = await keepLease(parts.host, leaseOf(scope.slice(2)));
   if (kept === null) throw new MemoryError('DREAM_RUNNING');
-  const run = toActiveRun(row, kept);
+  const run = toActiveRun(parts, row, kept, 'dream.apply');
   parts.active.set(id, run);
   try {
     const lease = { name: kept.name, fence: kept.fence };
@@ -42,7 +43,12 @@ export async function applyProposal(
         audit: { action: 'dream.apply', target: id, details: { paths: [...picked] }, caller },
       };
     });
-    return await writePicked(parts, run, picked, begun);
+    const written = await writePicked(parts, run, picked, begun);
+    await finishRunTrace(parts, run, null);
+    return written;
+  } catch (error) {
+    run.trace.finish(error);
+    throw error;
   } finally {
     parts.active.delete(id);
     await kept.release();

@@ -74,6 +74,7 @@ export async function toRunDetail(host: Pick<Host, 'history'>, run: DreamRunReco
       why,
     })),
     malformedOperations: details.malformed,
+    traceId: details.traceId ?? null,
     files: details.files.map((file) => ({
       path: toPhysical(file.path, userId),
       status: file.status,

@@ -55,6 +55,6 @@ export async function logRun(
   return await writeLog(host, toWriting(run, maxWrites), entries);
 }
 
-function toWriting({ userId, id, kept }: ActiveRun, maxWrites: number): Writing {
-  return { userId, runId: id, lease: kept.lease, maxWrites };
+function toWriting({ userId, id, kept, trace }: ActiveRun, maxWrites: number): Writing {
+  return { userId, runId: id, lease: kept.lease, trace, maxWrites };
 }

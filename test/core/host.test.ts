@@ -221,6 +221,31 @@ describe('what a plugin gets', () => {
     expect(outside.code).toBe('INVALID_PATH');
   });
 
+  it('records its runs as events that hold the phases of their writes, and no content', async () => {
+    const { core, host } = await withPlugin();
+    const runId = host.newId();
+    const run = { name: 'toy.run', runId, userId: 'alice', actor: 'toy' };
+    const trace = host.startRun(run);
+    const change = { userId: 'alice', path: 'user/a.md', content: 'tea', reason: 'merge' };
+    const written = await host.write(change, { actor: 'toy', runId, trace });
+    trace.finish(new Error('tea'), { writes: 1, content: 'tea' });
+    trace.finish(null);
+    trace.start('llm', 'too late').end();
+    const found = await core.traces.trace(trace.traceId);
+    expect(found.calls).toHaveLength(1);
+    expect(found.calls[0]).toMatchObject({
+      toolCallId: runId,
+      root: { kind: 'dream.run', name: 'toy.run', status: 'error', errorCode: 'INTERNAL' },
+      revisions: [{ id: written.revisionId, runId, traceId: trace.traceId }],
+      accesses: [{ action: 'write', path: 'users/alice/a.md' }],
+    });
+    expect(found.calls[0]?.root.attributes).toEqual({ writes: 1 });
+    expect(found.calls[0]?.spans.map(({ kind }) => kind)).toContain('db.write');
+    for (const bad of [{ name: 'About tea' }, { runId: 'run-1' }, { userId: 'a b' }]) {
+      expect(() => host.startRun({ ...run, ...bad })).toThrow(MemoryError);
+    }
+  });
+
   it('leases of one holder at a time, whose loss fails the write that it guards', async () => {
     const { host } = await withPlugin();
     const lease = await host.lease('dreams', { ttlMs: 60_000 });
@@ -354,6 +379,7 @@ describe('a plugin that hangs', () => {
       log,
       now: Date.now,
       ids: createIdSource(Date.now),
+      record: () => undefined,
       model: null,
       embedder: null,
       addTool: (it) => void added.tools.push(it),

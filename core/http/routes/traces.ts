@@ -25,6 +25,7 @@ export const eventFields = {
     'revision.write',
     'access_log.write',
     'dream.run',
+    'dream.check',
   ]),
   name: Type.String(),
   userId: nullable(userIdSchema),

@@ -104,6 +104,9 @@ const detailFields = {
     ),
   ),
   malformedOperations: count,
+  traceId: nullable(
+    Type.String({ description: 'Of its observation event: where its time and its tokens went.' }),
+  ),
   files: Type.Array(
     Type.Object(
       {

@@ -113,6 +113,15 @@ it(
         const states = runs.map((run: { state: string }) => run.state);
         expect(states.every((state: string) => ['failed', 'completed'].includes(state))).toBe(true);
         if (states[0] === 'failed') {
+          const events = await second.admin('GET', 'observability/events?kind=dream.run');
+          expect(events.json.items).toContainEqual(
+            expect.objectContaining({
+              name: 'dream.recover',
+              toolCallId: runs[0].id,
+              errorCode: 'RUN_STATE',
+              attributes: expect.objectContaining({ state: 'failed' }),
+            }),
+          );
           const revisions = await second.admin('GET', `revisions?runId=${runs[0].id}`);
           const written = revisions.json.items.filter(
             (it: { path: string }) => !it.path.endsWith('dream-log.md'),
