@@ -3,6 +3,7 @@ import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableT
 import { BetaLocalFilesystemMemoryTool, betaMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toAnthropicMemoryTool } from '../../adapters/anthropic-memory.ts';
+import type { ToolRunner } from '../../core/contracts/tool.ts';
 import { startModelServer, type Turn } from '../support/model-server/model-server.ts';
 import { temporaryDirectory } from '../support/service.ts';
 import { openService, type ServedService } from './service.ts';
@@ -200,6 +201,35 @@ describe('the memory tool', () => {
       ]);
     } finally {
       await plain.close();
+    }
+  });
+
+  it('says what it can do without a service, and how long to wait for one', async () => {
+    const gone = await openService();
+    await gone.close();
+    const dead: ToolRunner = {
+      listTools: () => service.tools.listTools(),
+      execute: (name, request) => gone.client({ maxRetries: 0 }).execute(name, request),
+    };
+    const path = '/memories/a.md';
+    const unreached = await toAnthropicMemoryTool(dead, { userId: newUser() });
+    const refused = await answersTo(unreached, [
+      { command: 'view', path },
+      { command: 'create', path, file_text: 'a' },
+    ]);
+    for (const text of refused) {
+      expect(text).toMatch(/^Error SERVICE_UNREACHABLE: .*\nTry again later, or go on without/);
+    }
+
+    const limited = await openService({ rateLimit: 1 });
+    try {
+      const tool = await toAnthropicMemoryTool(limited.client(), { userId: 'alice' });
+      const create = { command: 'create', path, file_text: 'a' };
+      const [created, waiting] = await answersTo(tool, [create, { command: 'view', path }]);
+      expect(created).toBe(`File created successfully at: ${path}`);
+      expect(waiting).toMatch(/^Error RATE_LIMITED: [^]*Try again in \d+ seconds\./);
+    } finally {
+      await limited.close();
     }
   });
 
