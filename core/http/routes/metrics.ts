@@ -11,7 +11,7 @@ export function metricsRoutes(core: Pick<Core, 'metrics'>): RouteDefinition[] {
       tag: 'Observability',
       summary: 'Read the metrics of this instance',
       description:
-        'In Prometheus’ text format. Labels are tools and outcomes, never users. The scraper sends the admin secret as a header.',
+        'In Prometheus’ text format. Labels are tools, outcomes and exporters, never users. The scraper sends the admin secret as a header.',
       resultSchema: null,
       contentType: 'text/plain; version=0.0.4; charset=utf-8',
       errorCodes: [],

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { EventRecord } from '../../contracts/records.ts';
+import type { SpanCounters } from '../../contracts/trace-exporter.ts';
 import { outcomeOf } from './outcome.ts';
 
 /** Upper ends of the histogram's buckets, in seconds. */
@@ -10,6 +11,8 @@ export interface MetricsSources {
   queues(): { accessQueued: number; eventsQueued: number; eventsDropped: number };
   streams(): { watchers: number; dropped: number };
   filesBehind(): Promise<number>;
+  /** The exporters that count, by their names. */
+  exporters(): readonly { name: string; spans: SpanCounters | null }[];
 }
 
 /** Figures of this instance for Prometheus. */
@@ -21,11 +24,13 @@ export interface Metrics {
 }
 
 /**
- * Makes the metrics. Labels are tools and outcomes alone, names that the service gives: never a
- * user, a path or an actor, so that there are few series and nothing personal in them.
+ * Makes the metrics. Labels are tools, outcomes and exporters alone, names that the service and its
+ * configuration give: never a user, a path or an actor, so that there are few series and nothing
+ * personal in them.
  */
 export function createMetrics(sources: MetricsSources): Metrics {
   const tools = new Map<string, ToolFigures>();
+  let spans = 0;
   const registers = [new Registry()];
   const [registry] = registers as [Registry];
 
@@ -58,6 +63,38 @@ export function createMetrics(sources: MetricsSources): Metrics {
   counter('memory_service_stream_watchers_dropped_total', 'Watchers that did not keep up.', () => {
     return sources.streams().dropped;
   });
+  counter('memory_service_spans_total', 'Spans that were recorded, roots among them.', () => spans);
+  // Those of an exporter add up to the spans that it was to export: with sampling not all of them.
+  for (const [fate, help] of [
+    ['exported', 'Spans that the receiver took.'],
+    ['dropped', 'Spans that found the exporter’s queue full, or were left at the end.'],
+    ['failed', 'Spans that the receiver refused, or never acknowledged.'],
+  ] as const) {
+    new Counter({
+      name: `memory_service_spans_${fate}_total`,
+      help,
+      labelNames: ['exporter'],
+      registers,
+      collect() {
+        this.reset();
+        for (const { name, counters } of exportersThatCount()) {
+          this.inc({ exporter: name }, counters[fate]);
+        }
+      },
+    });
+  }
+  new Gauge({
+    name: 'memory_service_spans_queued',
+    help: 'Spans that wait to be exported, or are on their way.',
+    labelNames: ['exporter'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { name, counters } of exportersThatCount()) {
+        this.inc({ exporter: name }, counters.queued);
+      }
+    },
+  });
   gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());
   gauge('process_start_time_seconds', 'When the process began, since 1970.', () =>
     Math.round(Date.now() / 1000 - process.uptime()),
@@ -66,6 +103,12 @@ export function createMetrics(sources: MetricsSources): Metrics {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });
+
+  function exportersThatCount(): { name: string; counters: SpanCounters }[] {
+    return sources
+      .exporters()
+      .flatMap(({ name, spans: counters }) => (counters === null ? [] : [{ name, counters }]));
+  }
 
   function gauge(name: string, help: string, read: () => number | Promise<number>): void {
     new Gauge({
@@ -93,6 +136,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
   return {
     count(events) {
       for (const event of events) {
+        spans += 1 + event.spans.length;
         if (event.kind !== 'tool') continue;
         const tool = event.tool ?? 'unknown';
         let figures = tools.get(tool);

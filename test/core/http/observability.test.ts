@@ -1,4 +1,5 @@
 import http from 'node:http';
+import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ADMIN_SECRET, asAdmin, asAgent, serveCore, type LiveServer } from './serve.ts';
 
@@ -220,6 +221,11 @@ describe('/metrics', () => {
     );
     expect(text).toMatch(/^memory_service_tool_duration_seconds_count\{tool="memory_write"\} 1$/m);
     expect(text).toMatch(/^memory_service_events_dropped_total 0$/m);
+    // Of three calls, and of their phases.
+    const [, spans] = /^memory_service_spans_total (\d+)$/m.exec(text) ?? [];
+    const { items } = await server.core.observability.events({ spans: true });
+    expect(Number(spans)).toBe(items.reduce((sum, each) => sum + 1 + (each.spans?.length ?? 0), 0));
+    expect(Number(spans)).toBeGreaterThan(3);
     expect(text).not.toContain('a-user-of-note');
     expect(text).not.toContain('unheard');
     // Each line is a comment or a sample, and each sample has a TYPE before it.
@@ -229,6 +235,46 @@ describe('/metrics', () => {
       expect(typed, line).toContain(name.replace(/_(?:bucket|sum|count)$/, ''));
       expect(Number(value), line).not.toBeNaN();
     }
+  });
+});
+
+describe('the series of /metrics', () => {
+  it('are the same whatever callers call their users, tools, actors and paths (T31)', async () => {
+    const server = await serveCore();
+    const seriesOf = async () => {
+      const { text } = await server.request('GET', '/metrics', { headers: asAdmin });
+      const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+      return samples.map((line) => line.slice(0, line.lastIndexOf(' '))).toSorted();
+    };
+    await execute(server, 'memory_write', { path: 'user/a.md', content: 'x' });
+    await execute(server, 'memory_write', { path: '../a.md', content: 'x' });
+    await execute(server, 'memory_unheard_of', {});
+    await server.core.queue.flush();
+    const before = await seriesOf();
+    const hostile = fc.array(
+      fc.oneof(
+        fc.constantFrom('\r\n', '\n', '"} 1\n', 'memory_service_forged 1', '{', '\\', '\u2028'),
+        fc.string({ unit: 'binary', maxLength: 8 }),
+      ),
+      { minLength: 1, maxLength: 4 },
+    );
+    await fc.assert(
+      fc.asyncProperty(hostile, async (pieces) => {
+        const text = pieces.join('');
+        const context = { userId: 'alice', actor: text, toolCallId: text };
+        const calls = [
+          ['memory_write', { context, arguments: { path: `user/${text}.md`, content: text } }],
+          ['memory_write', { context: { userId: text }, arguments: { path: text, content: text } }],
+          [`memory_${text}`, { context, arguments: { [text]: text } }],
+        ] as const;
+        for (const [tool, request] of calls) {
+          await server.core.tools.execute(tool, request).catch(() => undefined);
+        }
+      }),
+      { numRuns: 150 },
+    );
+    await server.core.queue.flush();
+    expect(await seriesOf()).toEqual(before);
   });
 });
 
