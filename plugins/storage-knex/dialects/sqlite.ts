@@ -203,8 +203,9 @@ function* packRows({
   let size = 0;
   for (const row of rows) {
     const packed: CellValue[] = [];
-    for (const [index, value] of row.entries()) {
+    for (let index = 0; index < row.length; index += 1) {
       const kind = kinds[index] ?? 'text';
+      const value = row[index] ?? null;
       if (kind !== 'content' && kind !== 'bytes') {
         packed.push(toCell(kind, value));
       } else if (value === null) {
