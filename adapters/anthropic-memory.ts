@@ -25,7 +25,7 @@ export type { AdapterOptions } from './runner.ts';
  * import { toAnthropicMemoryTool } from 'memory-service/adapters/anthropic-memory';
  *
  * const memory = await toAnthropicMemoryTool(service.tools, { userId: session.userId });
- * const request = { model: 'claude-sonnet-4-5', max_tokens: 4096, messages, tools: [memory] };
+ * const request = { model: 'claude-sonnet-5', max_tokens: 4096, messages, tools: [memory] };
  * const message = await new Anthropic().beta.messages.toolRunner(request);
  */
 export async function toAnthropicMemoryTool(

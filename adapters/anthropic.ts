@@ -33,7 +33,7 @@ export interface AnthropicTools {
  * import { toAnthropicRunnableTools } from 'memory-service/adapters/anthropic';
  *
  * const tools = await toAnthropicRunnableTools(service.tools, { userId: session.userId });
- * const request = { model: 'claude-sonnet-4-5', max_tokens: 4096, messages, tools };
+ * const request = { model: 'claude-sonnet-5', max_tokens: 4096, messages, tools };
  * const message = await new Anthropic().beta.messages.toolRunner(request);
  */
 export async function toAnthropicRunnableTools(
@@ -67,7 +67,7 @@ export async function toAnthropicRunnableTools(
  * import { toAnthropicTools } from 'memory-service/adapters/anthropic';
  *
  * const memory = await toAnthropicTools(service.tools, { userId: session.userId });
- * const request = { model: 'claude-sonnet-4-5', max_tokens: 4096, tools: memory.tools };
+ * const request = { model: 'claude-sonnet-5', max_tokens: 4096, tools: memory.tools };
  * const { content } = await anthropic.messages.create({ ...request, messages });
  * messages.push({ role: 'assistant', content });
  * messages.push({ role: 'user', content: await memory.runCalls(content) });

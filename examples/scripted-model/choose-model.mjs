@@ -1,12 +1,12 @@
 // The real model where there is a key for it, else the one that says what it is told to.
 
-/** @import { ToolAnswer, Turn } from './server.mjs' */
+/** @import { Script } from './server.mjs' */
 /** @typedef {{ name: string, apiKey: string, baseURL: string, close: () => Promise<void> }} Model */
 
 import { startScriptedModel } from './server.mjs';
 
 /**
- * @param {(Turn | ((answers: ToolAnswer[]) => Turn))[]} turns
+ * @param {Script[]} turns
  * @returns {Promise<Model>}
  */
 export async function openAiModel(turns) {
@@ -18,11 +18,11 @@ export async function openAiModel(turns) {
 }
 
 /**
- * @param {(Turn | ((answers: ToolAnswer[]) => Turn))[]} turns
+ * @param {Script[]} turns
  * @returns {Promise<Model>}
  */
 export async function anthropicModel(turns) {
-  const { ANTHROPIC_API_KEY: apiKey, ANTHROPIC_MODEL: name = 'claude-sonnet-4-5' } = process.env;
+  const { ANTHROPIC_API_KEY: apiKey, ANTHROPIC_MODEL: name = 'claude-sonnet-5' } = process.env;
   const { ANTHROPIC_BASE_URL: baseURL = 'https://api.anthropic.com' } = process.env;
   if (apiKey) return { name, apiKey, baseURL, close: async () => {} };
   const { url, close } = await startScriptedModel(turns);

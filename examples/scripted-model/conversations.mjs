@@ -1,8 +1,8 @@
 // What the examples talk about: a fact that an agent files, and a later talk in which it finds it.
 
-/** @import { ToolAnswer, Turn } from './server.mjs' */
+/** @import { Script } from './server.mjs' */
 
-/** @type {readonly { prompt: string, turns: (Turn | ((answers: ToolAnswer[]) => Turn))[] }[]} */
+/** @type {readonly { prompt: string, turns: Script[] }[]} */
 export const CONVERSATIONS = [
   {
     prompt: 'I have given up coffee: I drink tea now. Please remember that.',

@@ -26,8 +26,11 @@ import { responses } from './responses.mjs';
  * A request that came.
  * @typedef {{ path: string, headers: import('node:http').IncomingHttpHeaders, body: any, answers: ToolAnswer[] }} ModelRequest
  *
+ * What it says at a turn, or how it makes that from what it has been told and asked.
+ * @typedef {Turn | ((answers: ToolAnswer[], body: any) => Turn)} Script
+ *
  * @typedef {object} ScriptedModel
- * @property {string} url with `/v1` for OpenAI's clients, without for Anthropic's
+ * @property {string} url for Anthropic's clients, and for OpenAI's with `/v1` or without
  * @property {ModelRequest[]} requests in the order in which they came
  * @property {() => Promise<void>} close
  */
@@ -38,12 +41,13 @@ const APIS = [chatCompletions, responses, messages];
 /**
  * Starts the model on a free port. Its turns come one after the other in each conversation; a turn
  * may be made from what the tools have said. A request that `check` throws at is answered with 400.
+ * In the background, it keeps no process from ending.
  *
- * @param {(Turn | ((answers: ToolAnswer[]) => Turn))[]} turns
- * @param {{ check?: (request: ModelRequest) => void }} [options]
+ * @param {readonly Script[]} turns
+ * @param {{ check?: (request: ModelRequest) => void, isInBackground?: boolean }} [options]
  * @returns {Promise<ScriptedModel>}
  */
-export async function startScriptedModel(turns, { check } = {}) {
+export async function startScriptedModel(turns, { check, isInBackground = false } = {}) {
   /** @type {ModelRequest[]} */
   const requests = [];
   const server = createServer((request, response) => {
@@ -52,7 +56,7 @@ export async function startScriptedModel(turns, { check } = {}) {
     request.on('data', (chunk) => chunks.push(chunk));
     request.on('end', () => {
       const [path = ''] = (request.url ?? '').split('?');
-      const api = APIS.find((one) => path === one.path);
+      const api = APIS.find((one) => one.path === path || one.path === `/v1${path}`);
       if (api === undefined || request.method !== 'POST') {
         response.writeHead(404).end();
         return;
@@ -69,7 +73,7 @@ export async function startScriptedModel(turns, { check } = {}) {
       }
       const number = nextTurn(asked.answers);
       const scripted = turns[number] ?? { text: 'Done.' };
-      const turn = typeof scripted === 'function' ? scripted(asked.answers) : scripted;
+      const turn = typeof scripted === 'function' ? scripted(asked.answers, body) : scripted;
       const callIds =
         'calls' in turn ? turn.calls.map((_, index) => `call_${number}_${index}`) : [];
       const reply = api.toReply(turn, callIds, body);
@@ -77,6 +81,7 @@ export async function startScriptedModel(turns, { check } = {}) {
       else sendJson(response, 200, reply);
     });
   });
+  if (isInBackground) server.unref().on('connection', (socket) => socket.unref());
   await new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve(undefined));
   });

@@ -1,7 +1,7 @@
 // What the examples do around their agent: they open a memory, talk twice, and show what is left.
 
 /** @import { Model } from './choose-model.mjs' */
-/** @import { ToolAnswer, Turn } from './server.mjs' */
+/** @import { Script } from './server.mjs' */
 /** @import { ToolRunner } from 'memory-service' */
 
 import { mkdtemp } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { sqlite } from 'memory-service/plugins/storage-sqlite';
 import { CONVERSATIONS } from './conversations.mjs';
 
 /**
- * @param {(turns: (Turn | ((answers: ToolAnswer[]) => Turn))[]) => Promise<Model>} chooseModel
+ * @param {(turns: Script[]) => Promise<Model>} chooseModel
  * @param {(input: { memory: ToolRunner, userId: string, model: Model, prompt: string }) => Promise<string>} ask
  * @param {typeof CONVERSATIONS} [conversations]
  */

@@ -15,13 +15,17 @@ const memory = createMemoryService(config);
 console.log(`database: ${database.name}, model: ${config.model?.model ?? 'none'}`);
 
 const context = { userId: 'alice', actor: 'notes-app' };
-const { result: written } = await memory.tools.execute('memory_write', {
+const { result: remembered } = await memory.tools.execute('memory_remember', {
   context,
-  arguments: { path: 'user/profile.md', content: '# Profile\n\n- Prefers tea.\n' },
+  arguments: { text: 'The user drinks tea.', reason: 'The user said so.' },
 });
-const { result: found } = await memory.tools.execute('memory_find', {
+console.log(remembered.summary);
+for (const { path, version, diff } of remembered.writes) {
+  console.log(`${path}, version ${version}:\n${diff.trimEnd()}`);
+}
+const { result: answer } = await memory.tools.execute('memory_context', {
   context,
-  arguments: { query: 'coffee or tea?' },
+  arguments: { query: 'What does the user drink?' },
 });
-console.log(`${written.path}, version ${written.version}: ${found.results[0]?.snippet.trim()}`);
+console.log(`answered by ${answer.mode}:\n${answer.context.trimEnd()}`);
 await memory.close();

@@ -1,0 +1,63 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  commandsIn,
+  fillTranscripts,
+  NEED_SERVICE,
+  outputOf,
+  TOLD,
+} from '../../examples/scripted-model/fill-transcripts.mjs';
+import { freshDatabase } from '../support/mariadb.ts';
+import { root, serve, temporaryDirectory } from './run-example.ts';
+
+const COMMAND = 'dist/core/cli/bin.cjs';
+/** They run nothing by themselves: a configuration, an image, a model, a driver with its own tests. */
+const WITHOUT = [
+  ...['config-file', 'console-behind-sign-in', 'docker', 'scripted-model', 'custom-storage'],
+];
+
+const readReadme = (folder: string) =>
+  readFileSync(join(root, 'examples', folder, 'README.md'), 'utf8');
+
+describe.each(TOLD)('examples/%s', (folder) => {
+  const readme = readReadme(folder);
+
+  it.for(commandsIn(readme))('prints what its README shows: %s', async (command, { skip }) => {
+    const [program = ''] = command.split(' ');
+    if (program !== 'node' && spawnSync(program, ['--version']).error !== undefined) {
+      skip(`install ${program}, then npx vitest run test/examples/transcripts`);
+    }
+    const cwd = await temporaryDirectory();
+    const env: Record<string, string> = {};
+    if (NEED_SERVICE.includes(folder)) {
+      env['SERVICE_URL'] = (await serve([COMMAND, '--port', '0'], { cwd })).url;
+    }
+    if (command.includes('mysql')) env['SERVICE_DATABASE_URL'] = await freshDatabase();
+    const output = await outputOf(command, { cwd, env });
+    const made = fillTranscripts(readme, (one) => (one === command ? output : null));
+    expect(made).toBe(readme);
+  });
+});
+
+it('each other example has a transcript, or tests of its own', () => {
+  const entries = readdirSync(join(root, 'examples'), { withFileTypes: true });
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  for (const folder of TOLD) expect(commandsIn(readReadme(folder)), folder).not.toEqual([]);
+  const others = folders.filter((name) => !TOLD.includes(name) && !WITHOUT.includes(name));
+  const tested = readdirSync(join(root, 'test/examples'));
+  for (const name of others) expect(tested).toContain(`${name}.test.ts`);
+});
+
+it('needs nothing of Python but its standard library', async ({ skip }) => {
+  if (spawnSync('python3', ['--version']).error !== undefined) {
+    skip('install python3, then npx vitest run test/examples/transcripts');
+  }
+  const cwd = await temporaryDirectory();
+  const { url } = await serve([COMMAND, '--port', '0'], { cwd });
+  // Isolated, and without site: nothing that is installed beside Python is found.
+  const command = 'python3 -I -S examples/python/main.py';
+  const output = await outputOf(command, { cwd, env: { SERVICE_URL: url } });
+  expect(output).toContain('found in user/profile.md, line 3: - Prefers tea.\n');
+});
