@@ -18,6 +18,9 @@ const KNOWN: Readonly<Record<string, ActorLook>> = {
   playground: { icon: 'i-lucide-flask-conical', tone: 'amber', meaning: 'The Tool Playground' },
 };
 
+/** Actors that the service itself names, for those who look for one. */
+export const KNOWN_ACTORS: readonly string[] = Object.keys(KNOWN);
+
 /** The look of an actor; a name of the caller's own is an agent's. */
 export function lookOf(actor: string): ActorLook {
   return Object.hasOwn(KNOWN, actor)

@@ -1,3 +1,13 @@
+/** The states of a run, in their order. */
+export const RUN_STATES = [
+  'queued',
+  'running',
+  'awaiting_review',
+  'completed',
+  'failed',
+  'canceled',
+] as const;
+
 /** The settings of dreaming, named as in the database. */
 export interface DreamConfig {
   dream_enabled: boolean;
@@ -32,7 +42,7 @@ export interface DreamRun {
   origin: 'schedule' | 'manual';
   dryRun: boolean;
   mode: 'auto' | 'review';
-  state: 'queued' | 'running' | 'awaiting_review' | 'completed' | 'failed' | 'canceled';
+  state: (typeof RUN_STATES)[number];
   outcome: 'applied' | 'no_op' | 'partial' | 'rejected' | 'reverted' | null;
   createdAt: string;
   startedAt: string | null;
@@ -114,7 +124,7 @@ export const NUMBER_SETTINGS: readonly NumberSetting[] = [
   {
     key: 'dream_max_tokens_per_user_day',
     label: 'Tokens a user and day',
-    unit: '0 is off',
+    unit: '0 for no limit',
     min: 0,
     max: 100_000_000,
     consequence: 'Beyond it a user waits until the next day (UTC).',
@@ -141,3 +151,19 @@ export const SKIP_REASONS: Readonly<Record<string, string>> = {
   in_flight: 'a run is under way',
   model_not_configured: 'no model is configured',
 };
+
+/** `awaiting_review` as a person reads it. */
+export const toWords = (name: string): string => name.replaceAll('_', ' ');
+
+/** How a state is coloured. */
+export function toneOfState(state: string): 'bad' | 'warn' | 'info' | 'neutral' {
+  if (state === 'failed') return 'bad';
+  if (state === 'awaiting_review') return 'warn';
+  return state === 'queued' || state === 'running' ? 'info' : 'neutral';
+}
+
+/** How an outcome is coloured. */
+export function toneOfOutcome(outcome: string): 'dream' | 'warn' | 'neutral' {
+  if (outcome === 'applied') return 'dream';
+  return outcome === 'no_op' ? 'neutral' : 'warn';
+}

@@ -19,6 +19,7 @@ export const NAV: readonly NavEntry[] = [
   { name: 'observability', label: 'Observability', icon: 'i-lucide-chart-line', key: 'o' },
   { name: 'playground', label: 'Playground', icon: 'i-lucide-flask-conical', key: 'p' },
   { name: 'dreams', label: 'Dreams', icon: 'i-lucide-moon-star', key: 'd' },
+  { name: 'audit', label: 'Audit', icon: 'i-lucide-scroll-text', key: 'u' },
 ];
 
 /** Makes the router below `basePath`, which ends in `/admin`. */
@@ -45,6 +46,7 @@ export function createConsoleRouter(basePath: string): Router {
         component: () => import('./views/PlaygroundView.vue'),
       },
       { path: '/dreams', name: 'dreams', component: () => import('./views/DreamsView.vue') },
+      { path: '/audit', name: 'audit', component: () => import('./views/AuditView.vue') },
       {
         path: '/:rest(.*)*',
         name: 'absent',

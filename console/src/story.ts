@@ -95,7 +95,9 @@ function groupNeighbours(rows: readonly AdminAccess[]): AdminAccess[][] {
 }
 
 function tellStep(group: readonly AdminAccess[]): string {
-  const files = count(new Set(group.map(({ path }) => path)).size, 'file');
+  const paths = [...new Set(group.map(({ path }) => path))];
+  // One file is told by its name; its folder stands below.
+  const files = paths.length === 1 ? nameOf(paths[0] ?? '') : count(paths.length, 'file');
   switch (group[0]?.action) {
     case 'find':
       return `Searched and got ${files}`;
@@ -122,6 +124,10 @@ function tellRefusal(group: readonly AdminAccess[]): string {
     default:
       return `Tried to ${verb} ${path} and failed`;
   }
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
 }
 
 function lowerFirst(text: string): string {

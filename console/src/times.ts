@@ -76,3 +76,17 @@ export function toInstant(value: string, now: number): string | null {
   const ms = Date.parse(value);
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();
 }
+
+/** A time as `<input type="datetime-local">` has it, in the reader's zone or in UTC. */
+export function toFieldTime(time: string, zone: Zone): string {
+  const ms = Date.parse(time);
+  if (Number.isNaN(ms)) return '';
+  const offset = zone === 'utc' ? 0 : new Date(ms).getTimezoneOffset() * 60_000;
+  return new Date(ms - offset).toISOString().slice(0, 19);
+}
+
+/** The other way round; `null` when it is no time. */
+export function fromFieldTime(text: string, zone: Zone): string | null {
+  const ms = Date.parse(zone === 'utc' ? `${text}Z` : text);
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}

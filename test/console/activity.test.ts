@@ -11,9 +11,9 @@ describe('the activity', () => {
     await call(core, 'alice', 'memory_find', { query: 'tea' });
     await call(core, 'alice', 'memory_read', { path: 'user/coffee.md' }).catch(() => undefined);
     await visit('/activity');
-    await page.getByText('Searched and got 1 file').waitFor();
+    await page.getByText('Searched and got tea.md').waitFor();
     await page.getByText('Tried to read users/alice/coffee.md, which does not exist').waitFor();
-    await page.getByText('Searched and got 1 file').click();
+    await page.getByText('Searched and got tea.md').click();
     const panel = page.getByRole('dialog', { name: 'Tool call' });
     await panel.getByRole('list', { name: 'Phases' }).getByText('search.bm25').waitFor();
     expect(page.url()).toContain('call=');
@@ -28,20 +28,24 @@ describe('the activity', () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;
     const actor = '=HYPERLINK("http://evil.example")';
-    await call(service.core, 'alice', 'memory_list', {}, { actor });
+    // More than one page of the list: all of them are exported.
+    for (let row = 0; row < 130; row += 1) {
+      await call(service.core, 'alice', 'memory_list', {}, { actor });
+    }
     await call(service.core, 'bob', 'memory_list', {});
     await visit('/activity?userId=alice');
     await page.getByRole('button', { name: 'Export' }).click();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('menuitem', { name: 'CSV, 1 rows' }).click(),
+      page.getByRole('menuitem', { name: 'CSV of what is filtered' }).click(),
     ]);
     expect(download.suggestedFilename()).toBe('access-logs.csv');
     const stream = await download.createReadStream();
     let text = '';
     for await (const chunk of stream) text += String(chunk);
     expect(text).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
-    expect(text.split('\r\n')).toHaveLength(3);
+    expect(text.split('\r\n')).toHaveLength(132);
+    expect(text).not.toContain('bob');
     expectNoProblems(opened);
   });
 });

@@ -63,7 +63,7 @@ describe('a memory file', () => {
   it('that someone else wrote meanwhile shows both changes, and takes a result of the two', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;
-    await put(service, 'name: Alice\n\ncity: Porto\n');
+    await put(service, 'name: Alice\n\ncity: Porto\n\n\n');
     await visit(`/files?path=${PATH}`);
     await page.getByRole('button', { name: 'Edit (e)' }).click();
     await page.getByRole('textbox', { name: `Content of ${PATH}` }).click();
@@ -81,11 +81,14 @@ describe('a memory file', () => {
     await dialog.getByRole('button', { name: 'What you changed' }).click();
     await dialog.getByText('tea: green').waitFor();
     await dialog.getByRole('button', { name: 'Put together the result' }).click();
+    await dialog.getByText('the result has both').waitFor();
     const result = dialog.getByRole('textbox', { name: 'Result' });
-    await result.fill('name: Alice\n\ncity: Lisbon\ntea: green\n');
+    await result.click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('!');
     await dialog.getByRole('button', { name: 'Save the result' }).click();
     await page.getByText('Saved as version 3').first().waitFor();
-    expect(await contentOf(service)).toBe('name: Alice\n\ncity: Lisbon\ntea: green\n');
+    expect(await contentOf(service)).toBe('name: Alice\n\ncity: Lisbon\n\n\ntea: green!');
     expectNoProblems(opened);
   });
 

@@ -35,7 +35,7 @@ describe('an operator who hears of a wrong answer', () => {
     expect(await revision.innerText()).toContain('agent');
     await revision.getByRole('link', { name: wrong.toolCallId }).click();
     const panel = page.getByRole('dialog', { name: 'Tool call' });
-    await panel.getByText('Wrote 1 file').first().waitFor();
+    await panel.getByText('Wrote profile.md').first().waitFor();
     expect(await panel.innerText()).toContain('memory_patch');
     await page.keyboard.press('Escape');
     await panel.waitFor({ state: 'hidden' });

@@ -26,7 +26,7 @@ describe('the Playground', () => {
     const { items } = await service.core.revisions.list({ limit: 1 });
     expect(items[0]).toMatchObject({ actor: 'playground', path: 'users/alice/a.md', version: 2 });
     await page.getByRole('link', { name: 'What it did' }).click();
-    await page.getByRole('dialog', { name: 'Tool call' }).getByText('Wrote 1 file').waitFor();
+    await page.getByRole('dialog', { name: 'Tool call' }).getByText('Wrote a.md').waitFor();
     expectNoProblems(opened);
   });
 

@@ -41,6 +41,27 @@ describe('revisions', () => {
     expectNoProblems(opened);
   });
 
+  it('tell who was shown their content, call by call', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const { core } = service;
+    const write = (content: string) =>
+      call<{ revisionId: string }>(core, 'alice', 'memory_write', { path: 'user/a.md', content });
+    const wrong = await write('She likes coffee.\n');
+    const read = await call(core, 'alice', 'memory_read', { path: 'user/a.md' });
+    const right = await write('She likes tea.\n');
+    await core.queue.flush();
+    await visit(`/revisions?id=${wrong.result.revisionId}`);
+    await page.getByRole('button', { name: 'Who read it' }).click();
+    const readers = page.getByRole('region', { name: 'Who was shown this content' });
+    expect(await readers.getByRole('link').count()).toBeLessThan(2);
+    await readers.getByRole('link', { name: /memory_read/ }).click();
+    await page.getByRole('dialog', { name: 'Tool call' }).getByText(read.toolCallId).waitFor();
+    await visit(`/revisions?id=${right.result.revisionId}&show=readers`);
+    await page.getByText('No agent was shown this content').waitFor();
+    expectNoProblems(opened);
+  });
+
   it('are pruned after the filter and the exact count were shown, and nothing else is', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;

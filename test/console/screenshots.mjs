@@ -1,9 +1,9 @@
 // `npm run screenshots`: the console as it is with the demo's memory, view by view, light, dark and
 // narrow, full, empty and failing. All of them go to .cache/screenshots; those that the docs show
-// go to docs/images as well.
+// go to docs/images as well. `npm run screenshots -- dreams files` takes those whose names begin so.
 
 import { spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,50 +16,131 @@ const { ensureBuilt, orExplain, root } = require('../../core/cli/prepare.cjs');
 const OUTPUT = join(root, '.cache/screenshots');
 const DOCS = join(root, 'docs/images');
 /** Shown in the docs and the README. */
-const CHOSEN = ['files.light', 'revision.light', 'activity-call.dark', 'observability.light'];
+const CHOSEN = [
+  'overview.light',
+  'files.light',
+  'revision.light',
+  'activity-call.dark',
+  'observability.light',
+  'playground.light',
+  'dream-review.dark',
+];
 
 const LAUNCH = encodeURIComponent('{"query":"when is the launch"}');
 const PACKS = 'users/maya.chen/projects/offline-packs.md';
 
-/** @type {{ name: string, path: string, act?: (page: import('playwright-core').Page) => Promise<unknown> }[]} */
+/** @typedef {import('playwright-core').Page} Page */
+/** @type {{ name: string, path: string, act?: (page: Page) => Promise<unknown> }[]} */
 const VIEWS = [
   { name: 'overview', path: '/' },
   { name: 'files', path: `/files?path=${PACKS}` },
+  { name: 'files-none', path: '/files' },
   { name: 'files-rendered', path: '/files?path=shared/brand/voice.md&as=rendered' },
   { name: 'files-version', path: `/files?path=${PACKS}&version=3` },
   {
     name: 'files-edit',
-    path: '/files?path=users/maya.chen/profile.md',
+    path: `/files?path=${PACKS}`,
     act: async (page) => {
       await page.getByRole('button', { name: 'Edit (e)' }).click();
       await page.getByRole('textbox', { name: /^Content of/ }).waitFor();
     },
   },
+  {
+    name: 'files-conflict',
+    path: '/files?path=users/diego.alvarez/profile.md',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Edit (e)' }).click();
+      await page.getByRole('textbox', { name: /^Content of/ }).click();
+      await page.keyboard.press('Control+End');
+      await page.keyboard.type('- Prefers the morning for calls');
+      await page.evaluate(writeElsewhere);
+      await page.keyboard.press('Control+s');
+      await page.getByRole('button', { name: 'Put together the result' }).click();
+      await page.getByRole('textbox', { name: 'Result' }).waitFor();
+    },
+  },
+  { name: 'files-new', path: '/files?new=yes' },
   { name: 'revisions', path: '/revisions' },
   {
     name: 'revision',
     path: '/revisions?actor=dream-agent',
     act: async (page) => {
-      await page.getByRole('button', { name: /of users\/maya\.chen\/projects/ }).click();
+      await page
+        .getByRole('button', { name: /of users\/maya\.chen\/projects/ })
+        .last()
+        .click();
       await page.getByText('Copy diff').waitFor();
     },
   },
-  { name: 'prune', path: '/revisions?prune=yes' },
+  {
+    name: 'revision-readers',
+    path: `/revisions?path=${PACKS}&action=create`,
+    act: async (page) => {
+      await page.getByRole('button', { name: /^Open version/ }).click();
+      await page.getByRole('button', { name: 'Who read it' }).click();
+      await page.getByText('Tool calls that were shown').waitFor();
+    },
+  },
+  {
+    name: 'revision-compare',
+    path: `/revisions?path=${PACKS}`,
+    act: async (page) => {
+      await page.getByRole('checkbox').first().check();
+      await page.getByRole('checkbox').last().check();
+      await page.getByRole('button', { name: 'Compare the two' }).click();
+      await page.getByRole('article', { name: 'Comparison' }).waitFor();
+    },
+  },
+  {
+    name: 'revision-revert',
+    path: '/revisions?action=update&userId=maya.chen',
+    act: async (page) => {
+      await page
+        .getByRole('button', { name: /^Open version/ })
+        .first()
+        .click();
+      await page.getByRole('button', { name: 'Revert…' }).click();
+      await page.getByRole('dialog').waitFor();
+    },
+  },
+  {
+    name: 'prune',
+    path: '/revisions?prune=yes',
+    act: async (page) => {
+      await page.getByLabel('Older than, days').fill('14');
+      await page.getByRole('button', { name: 'Count' }).click();
+      await page.getByText('would be removed').waitFor();
+    },
+  },
   { name: 'activity', path: '/activity' },
   { name: 'activity-each', path: '/activity?rows=each&outcome=not_found' },
   {
     name: 'activity-call',
-    path: '/activity?tool=memory_context',
+    path: '/activity?tool=memory_remember&action=write',
     act: async (page) => {
       await page
-        .getByText(/into a context/)
+        .getByText(/^Wrote 2 files/)
         .first()
         .click();
       await page.getByText('Phases').waitFor();
     },
   },
   { name: 'observability', path: '/observability?since=30d' },
-  { name: 'hygiene', path: '/observability?since=30d&userId=maya.chen' },
+  {
+    name: 'observability-below',
+    path: '/observability?since=30d',
+    act: (page) => page.getByRole('heading', { name: 'Live events' }).scrollIntoViewIfNeeded(),
+  },
+  {
+    name: 'observability-table',
+    path: '/observability?since=30d',
+    act: (page) => page.getByRole('button', { name: 'Latency: as a table' }).click(),
+  },
+  {
+    name: 'hygiene',
+    path: '/observability?since=30d&userId=maya.chen',
+    act: (page) => page.getByRole('region', { name: 'Hygiene' }).scrollIntoViewIfNeeded(),
+  },
   {
     name: 'playground',
     path: `/playground?tool=memory_find&user=maya.chen&args=${LAUNCH}`,
@@ -75,6 +156,23 @@ const VIEWS = [
   { name: 'playground-wiring', path: '/playground?show=wiring' },
   { name: 'dreams', path: '/dreams' },
   {
+    name: 'dream-review',
+    path: '/dreams',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Review lena.fischer' }).click();
+      await page.getByRole('button', { name: 'Reject' }).waitFor();
+    },
+  },
+  {
+    name: 'dream-dropped',
+    path: '/dreams?userId=priya.nair',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Open the run of priya.nair' }).first().click();
+      await page.getByText('Proposed, and dropped by a check').waitFor();
+    },
+  },
+  { name: 'audit', path: '/audit' },
+  {
     name: 'palette',
     path: '/',
     act: async (page) => {
@@ -86,8 +184,41 @@ const VIEWS = [
         .waitFor();
     },
   },
+  {
+    name: 'shortcuts',
+    path: '/',
+    act: async (page) => {
+      await page.getByText('Latest changes').waitFor();
+      await page.keyboard.press('?');
+      await page.getByRole('dialog').waitFor();
+    },
+  },
+  {
+    name: 'settings',
+    path: '/activity',
+    act: (page) => page.getByRole('button', { name: 'Settings' }).click(),
+  },
+  {
+    name: 'lock',
+    path: '/',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Settings' }).click();
+      await page.getByRole('menuitem', { name: 'Lock' }).click();
+      await page.getByLabel('Admin secret').waitFor();
+    },
+  },
 ];
-const EMPTY = ['/', '/files', '/revisions', '/activity', '/observability', '/dreams'];
+/** What an empty and a failing service are looked at in. */
+const PLACES = [
+  '/',
+  '/files',
+  '/revisions',
+  '/activity',
+  '/observability',
+  '/playground',
+  '/dreams',
+  '/audit',
+];
 
 /** @type {{ name: string, context: import('playwright-core').BrowserContextOptions }[]} */
 const LOOKS = [
@@ -95,6 +226,18 @@ const LOOKS = [
   { name: 'dark', context: { colorScheme: 'dark', viewport: { width: 1440, height: 900 } } },
   { name: 'narrow', context: { colorScheme: 'light', viewport: { width: 390, height: 844 } } },
 ];
+
+/** The service at once, as seen by another client: someone else writes. */
+const writeElsewhere = `fetch('../v1/admin/files/users/diego.alvarez/profile.md', {
+  method: 'PUT',
+  headers: {
+    'content-type': 'application/json',
+    'x-admin-secret': sessionStorage.getItem('memory-service.admin-secret'),
+  },
+  body: JSON.stringify({
+    content: '# Diego \\u00c1lvarez (' + Date.now() % 1000 + ')\\n\\n- Design, icons and onboarding\\n- Bogot\\u00e1 (UTC\\u22125)\\n- Prefers voice notes to long texts\\n',
+  }),
+})`;
 
 /**
  * Starts the command and waits until it is ready.
@@ -138,49 +281,109 @@ if (executablePath === null) throw new Error('There is no Chromium: run npm test
 mkdirSync(OUTPUT, { recursive: true });
 mkdirSync(DOCS, { recursive: true });
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
-const [full, empty] = [await serve(['--demo']), await serve([])];
+const wanted = process.argv.slice(2);
+const isWanted = (/** @type {string} */ name) =>
+  wanted.length === 0 || wanted.some((one) => name.startsWith(one));
 
 /**
- * @param {typeof full} service
- * @param {import('playwright-core').BrowserContextOptions} context
+ * @param {Page} page
+ * @param {string} url
  * @param {string} file
- * @param {string} path
- * @param {(page: import('playwright-core').Page) => Promise<unknown>} [act]
+ * @param {(page: Page) => Promise<unknown>} [act]
  */
-async function shoot(service, context, file, path, act) {
-  const opened = await browser.newContext(context);
-  const page = await opened.newPage();
+async function shoot(page, url, file, act) {
+  if (!isWanted(file)) return;
+  try {
+    await page.goto(url);
+    // Not the network, which the live stream keeps busy: what loads says so.
+    await page.locator('h1').first().waitFor({ state: 'attached' });
+    await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' });
+    await act?.(page);
+    await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' });
+    await page.evaluate('new Promise((resolve) => setTimeout(resolve, 600))');
+    await page.screenshot({ path: join(OUTPUT, `${file}.png`) });
+  } catch (error) {
+    process.stderr.write(`${file}: ${String(error).split('\n').slice(0, 3).join(' ')}\n`);
+  }
+}
+
+/**
+ * A page of the console, in one look.
+ *
+ * @param {Awaited<ReturnType<typeof serve>>} service
+ * @param {import('playwright-core').BrowserContextOptions} options
+ */
+async function open(service, options) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  page.on('dialog', (dialog) => void dialog.accept());
   await page.addInitScript(
     `sessionStorage.setItem('memory-service.admin-secret', ${JSON.stringify(service.adminSecret)})`,
   );
-  if (file.startsWith('failing')) {
-    await page.route('**/v1/admin/revisions?**', (route) => route.abort());
-  }
-  await page.goto(service.url + path);
-  // Not the network, which the live stream keeps busy: what loads says so.
-  await page.locator('h1').first().waitFor({ state: 'attached' });
-  await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' });
-  await act?.(page);
-  await page.evaluate('new Promise((resolve) => setTimeout(resolve, 600))');
-  await page.screenshot({ path: join(OUTPUT, `${file}.png`) });
-  await opened.close();
+  return page;
 }
 
+/**
+ * The same picture in WebP, which is a third of the size.
+ *
+ * @param {Page} page
+ * @param {string} name
+ */
+async function publish(page, name) {
+  const source = join(OUTPUT, `${name}.png`);
+  if (!existsSync(source)) return;
+  const url = `data:image/png;base64,${readFileSync(source).toString('base64')}`;
+  const webp = await page.evaluate(
+    `createImageBitmap(new Blob([Uint8Array.from(atob(${JSON.stringify(url)}.split(',')[1]), (one) => one.charCodeAt(0))]))
+      .then((bitmap) => {
+        const canvas = document.createElement('canvas');
+        [canvas.width, canvas.height] = [bitmap.width, bitmap.height];
+        canvas.getContext('2d').drawImage(bitmap, 0, 0);
+        return canvas.toDataURL('image/webp', 0.88);
+      })`,
+  );
+  const bytes = Buffer.from(String(webp).split(',')[1] ?? '', 'base64');
+  writeFileSync(join(DOCS, `console-${name.split('.')[0]}.webp`), bytes);
+}
+
+const nameOf = (/** @type {string} */ path) => (path === '/' ? 'overview' : path.slice(1));
+const full = await serve(['--demo']);
+const empty = await serve([]);
 try {
   for (const { name: look, context } of LOOKS) {
+    const page = await open(full, context);
     for (const { name, path, act } of VIEWS) {
-      await shoot(full, context, `${name}.${look}`, path, act).catch((error) => {
-        process.stderr.write(`${name}.${look}: ${String(error.message).split('\n')[0]}\n`);
-      });
+      await shoot(page, full.url + path, `${name}.${look}`, act);
     }
-    for (const path of EMPTY) {
-      await shoot(empty, context, `empty${path.replace('/', '-')}.${look}`, path);
+    await page.context().close();
+    const blank = await open(empty, context);
+    for (const path of PLACES) {
+      await shoot(blank, empty.url + path, `empty-${nameOf(path)}.${look}`);
     }
-    await shoot(full, context, `failing-revisions.${look}`, '/revisions');
+    await blank.context().close();
+    const failing = await open(full, context);
+    // The status alone answers: with it the console opens.
+    await failing.route(/\/v1\/admin\/(?!status)/, (route) =>
+      route.fulfill({
+        status: 500,
+        json: {
+          error: {
+            code: 'INTERNAL',
+            message: 'The service met an error of its own.',
+            retryable: false,
+            traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+          },
+        },
+      }),
+    );
+    for (const path of PLACES) {
+      await shoot(failing, full.url + path, `failing-${nameOf(path)}.${look}`);
+    }
+    await failing.context().close();
   }
-  for (const name of CHOSEN) {
-    copyFileSync(join(OUTPUT, `${name}.png`), join(DOCS, `console-${name.split('.')[0]}.png`));
-  }
+  const page = await browser.newPage();
+  for (const name of CHOSEN.filter(isWanted)) await publish(page, name);
 } finally {
   await browser.close();
   await Promise.all([full.stop(), empty.stop()]);

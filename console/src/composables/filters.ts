@@ -10,6 +10,8 @@ export interface FilterDefinition {
   /** Of a choice. */
   options?: readonly string[];
   placeholder?: string;
+  /** What a text is likely to be: of users, asked of the service. */
+  suggests?: 'users' | 'actors' | 'tools';
 }
 
 /** The filters of a view. They live in its URL, so that a link shows the same screen. */

@@ -13,7 +13,16 @@ export interface List<T> {
   readonly hasMore: Ref<boolean>;
   loadMore(): void;
   refresh(): void;
+  /** Every row that the filters let through, at most `max`, read anew from the first page on. */
+  readAll(options: {
+    max: number;
+    signal: AbortSignal;
+    onProgress(rows: number): void;
+  }): Promise<T[]>;
 }
+
+/** Rows of a page, where all of them are read. */
+const LARGEST_PAGE = 500;
 
 /**
  * Reads a list by its cursor. Ranges such as `since=24h` are counted from the first page on: a
@@ -47,6 +56,21 @@ export function useList<T>(options: {
     hasMore: query.hasNextPage,
     loadMore: () => void query.fetchNextPage(),
     refresh: () => void query.refetch(),
+    async readAll({ max, signal, onProgress }) {
+      const settled = settle(filters());
+      const items: T[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: ListAnswer<T> = await fetch(
+          { ...settled, limit: LARGEST_PAGE, cursor },
+          signal,
+        );
+        items.push(...page.items);
+        onProgress(items.length);
+        cursor = page.nextCursor;
+      } while (cursor !== null && items.length < max);
+      return items.slice(0, max);
+    },
   };
 }
 

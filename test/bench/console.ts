@@ -1,0 +1,178 @@
+import { chromium, type Browser } from 'playwright-core';
+import { findChromium } from '../support/chromium.mjs';
+import type { Bench, Opened, Suite } from './support/bench.ts';
+import { type ConsoleSet, fileAt, openConsoleFixture } from './support/console-fixture.ts';
+import { FIGURES } from './support/figures.ts';
+import { ADMIN_SECRET, startService } from './support/service.ts';
+import { toSpread } from './support/statistics.ts';
+
+const WHOLE: ConsoleSet = { users: 1_000, files: 100_000, accesses: 1_000_000 };
+const SMALL: ConsoleSet = { users: 100, files: 2_000, accesses: 10_000 };
+const LIST_MS = FIGURES['console-list'].value;
+const PAGES = 20;
+
+/** What an operator waits for, in Chromium and at the API. */
+export const suite: Suite = {
+  about: 'the console: first screens in Chromium, and its lists, on 100k files and 1M log rows',
+  switches: { 'no-browser': 'measure the lists alone' },
+  async run(bench) {
+    const set = bench.isQuick ? SMALL : WHOLE;
+    if (bench.isQuick) bench.report.note('Fewer rows than the figures are for.');
+    const say = (text: string) => void process.stderr.write(`  ${text}\n`);
+    const directory = await openConsoleFixture(set, say);
+    const service = await startService(bench, 'memory-service', directory, {
+      SERVICE_RETENTION_EVENTS_DAYS: '0',
+    });
+    await measureLists(bench, service, set);
+    if (bench.options['no-browser'] === undefined) await measureScreens(bench, service, set);
+  },
+};
+
+async function measureLists(bench: Bench, { party }: Opened, set: ConsoleSet): Promise<void> {
+  const port = party?.port ?? null;
+  if (party === null || port === null) return;
+  const { report } = bench;
+  const lists = listQueries(set);
+  const width = Math.max(...lists.map(([title]) => title.length));
+  const times = bench.isQuick ? 3 : PAGES;
+  report.row(`Each list over HTTP, ${times} times, one after the other`, []);
+  report.note(`  ${''.padEnd(width)}    p50 ms    p95 ms   p50 ≤ ${LIST_MS} ms`);
+  const medians: number[] = [];
+  for (const [title, query] of lists) {
+    const taken = await party.use(() => timeAnswers(port, query, times));
+    const [p50, p95] = [quantile(taken, 0.5), quantile(taken, 0.95)];
+    medians.push(p50);
+    const cells = [p50, p95].map((ms) => ms.toFixed(1).padStart(8)).join('  ');
+    const verdict = p50 <= LIST_MS ? 'reached' : 'NOT REACHED';
+    report.note(`  ${title.padEnd(width)}  ${cells}   ${verdict}`);
+  }
+  report.row('The slowest of these lists, by its median', []);
+  report.figure('console-list', toSpread([Math.max(...medians)]));
+}
+
+/** The lists of the views as the views ask for them, filtered and deep ones too. */
+function listQueries(set: ConsoleSet): [title: string, query: string][] {
+  const { userId, path } = fileAt(1_234, set);
+  const folder = `users/${userId}/notes/`;
+  const file = `users/${userId}/${path}`;
+  const day = since(1);
+  return [
+    ['status', 'status'],
+    ['users', 'users?limit=100'],
+    ['users that contain a text', 'users?q=99&limit=20'],
+    ['files: roots', 'files?prefix=&depth=1&limit=200'],
+    ['files: users', 'files?prefix=users/&depth=1&limit=200'],
+    ['files: a folder', `files?prefix=${folder}&depth=1&limit=200`],
+    ['files: read most', 'files?sort=reads&limit=6'],
+    ['files: changed last', 'files?sort=updatedAt&limit=50'],
+    ['files that contain a text', 'files?q=/7/77.md&limit=50'],
+    ['files that contain what none does', 'files?q=nowhere-at-all&limit=50'],
+    ['a file', `files/${file}`],
+    ['revisions', 'revisions?limit=50'],
+    ['revisions of a user', `revisions?userId=${userId}&limit=50`],
+    ['revisions of a file', `revisions?path=${file}&limit=6`],
+    ['revisions of an actor', 'revisions?actor=agent&limit=50'],
+    ['revisions of an actor that has none', 'revisions?actor=dream-agent&limit=50'],
+    ['accesses', 'access-logs?limit=100'],
+    ['accesses of a user', `access-logs?userId=${userId}&limit=100`],
+    ['accesses of a file', `access-logs?path=${file}&limit=6`],
+    ['accesses nearby', `access-logs?prefix=${folder}&${day}&limit=30`],
+    ['accesses that were denied', 'access-logs?outcome=denied&limit=6'],
+    ['accesses that missed', 'access-logs?outcome=not_found&limit=6'],
+    ['accesses of a tool', 'access-logs?tool=memory_find&limit=100'],
+    ['accesses of an actor, a day', `access-logs?actor=support-agent&${day}&limit=100`],
+    ['audit', 'audit?limit=50'],
+    ['dream users', 'dream/users?limit=50'],
+    ['dream runs', 'dream/runs?limit=25'],
+    ['summary, a day', `observability/summary?${day}`],
+    ['activity, two weeks', `observability/activity?bucket=1d&${since(14)}`],
+    ['topology, a day', `observability/topology?${day}`],
+    ['top files, a day', `observability/top-files?${day}`],
+    ['failures, a day', `observability/failures?${day}&limit=30`],
+    ['events', 'observability/events?limit=50'],
+  ];
+}
+
+function since(days: number): string {
+  return `since=${new Date(Date.now() - days * 86_400_000).toISOString()}`;
+}
+
+async function timeAnswers(port: number, query: string, times: number): Promise<number[]> {
+  const taken: number[] = [];
+  // The first two warm up what any later one finds warm.
+  for (let time = -2; time < times; time += 1) {
+    const started = performance.now();
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/admin/${query}`, {
+      headers: { 'x-admin-secret': ADMIN_SECRET },
+    });
+    const body = await answer.text();
+    if (!answer.ok) throw new Error(`${query} answered ${answer.status}: ${body.slice(0, 200)}`);
+    if (time >= 0) taken.push(performance.now() - started);
+  }
+  return taken;
+}
+
+async function measureScreens(bench: Bench, { party }: Opened, set: ConsoleSet): Promise<void> {
+  const port = party?.port ?? null;
+  if (party === null || port === null) return;
+  const executablePath = findChromium();
+  if (executablePath === null) {
+    bench.report.problem('There is no Chromium: npm test finds or installs one.');
+    return;
+  }
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  try {
+    const { userId, path } = fileAt(1_234, set);
+    // A text of each that is there when its data is.
+    const screens: [title: string, path: string, shown: readonly string[]][] = [
+      ['overview', '/', ['[aria-labelledby=latest-title] li', '[aria-labelledby=most-title] li']],
+      ['files, a deep link', `/files?path=users/${userId}/${path}`, ['[aria-label=Source] li']],
+      ['revisions', '/revisions', ['[data-row]']],
+      ['activity', '/activity', ['[data-row]']],
+      ['observability', '/observability', ['canvas', '[aria-label="Top files"] td']],
+    ];
+    bench.report.row('First screens in Chromium with an empty cache, until their data shows', []);
+    const overview: number[] = [];
+    for (const [title, address, shown] of screens) {
+      const taken: number[] = [];
+      for (let round = 0; round < bench.rounds; round += 1) {
+        const url = `http://127.0.0.1:${port}/admin${address}`;
+        taken.push(await party.use(() => timeScreen(browser, url, shown)));
+      }
+      if (title === 'overview') overview.push(...taken);
+      const { median, min, max } = toSpread(taken.map((ms) => ms / 1_000));
+      const spread = `${min.toFixed(2)}–${max.toFixed(2)}`;
+      bench.report.note(`  ${title.padEnd(20)} ${median.toFixed(2)} s (${spread})`);
+    }
+    bench.report.row('The first screen: the overview', []);
+    bench.report.figure('console-screen', toSpread(overview.map((ms) => ms / 1_000)));
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Milliseconds from the navigation until everything that is named shows. */
+async function timeScreen(
+  browser: Browser,
+  url: string,
+  shown: readonly string[],
+): Promise<number> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  try {
+    const page = await context.newPage();
+    await page.addInitScript(
+      `sessionStorage.setItem('memory-service.admin-secret', ${JSON.stringify(ADMIN_SECRET)})`,
+    );
+    const started = performance.now();
+    await page.goto(url, { waitUntil: 'commit' });
+    await Promise.all(shown.map((selector) => page.locator(selector).first().waitFor()));
+    return performance.now() - started;
+  } finally {
+    await context.close();
+  }
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN;
+}

@@ -1,0 +1,148 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { AccessRecord, EventRecord, ScopeKey } from '../../../core/contracts/records.ts';
+import type { Storage } from '../../../core/contracts/storage.ts';
+import { createRollUp } from '../../../core/memory/observability/rollups.ts';
+import { accessRow, eventRow, makeId, write } from '../../../core/testing/rows.ts';
+import { toNote } from './notes.ts';
+import { importService } from './service.ts';
+
+/** What an operator of a large service looks at. */
+export interface ConsoleSet {
+  users: number;
+  /** In all. */
+  files: number;
+  /** Access rows; half as many tool calls. */
+  accesses: number;
+}
+
+/** Raised with each change of what is written, so that no older fixture is taken. */
+const EDITION = 1;
+const CACHE = path.resolve(import.meta.dirname, '../.cache');
+const BATCH = 4_000;
+/** Files that are written at once: the storage groups them into one transaction. */
+const AT_ONCE = 64;
+const DAY_MS = 86_400_000;
+const SPAN_MS = 30 * DAY_MS;
+const TOOLS = ['memory_read', 'memory_read', 'memory_find', 'memory_write'] as const;
+const quiet = { debug: none, info: none, warn: none, error: none };
+
+/** The path below its user of the `n`th file: some folders, so that trees have something to roll up. */
+export function fileAt(n: number, { users }: ConsoleSet): { userId: string; path: string } {
+  const own = Math.floor(n / users);
+  return { userId: `user-${n % users}`, path: `notes/${own % 10}/${own}.md` };
+}
+
+/**
+ * The directory of a database with that many files and log rows of the last 30 days. What the
+ * console shows first is of today: a fixture is made anew on another day, and kept for this one.
+ */
+export async function openConsoleFixture(
+  set: ConsoleSet,
+  say: (text: string) => void,
+): Promise<string> {
+  const prefix = `console-${EDITION}-${set.users}-${set.files}-${set.accesses}-`;
+  const directory = path.join(CACHE, prefix + new Date().toISOString().slice(0, 10));
+  if (existsSync(directory)) return directory;
+  await mkdir(CACHE, { recursive: true });
+  for (const name of await readdir(CACHE)) {
+    if (name.startsWith(prefix)) await rm(path.join(CACHE, name), { recursive: true, force: true });
+  }
+  const partial = `${directory}.partial`;
+  await mkdir(partial, { recursive: true });
+  const { sqlite } = await importService();
+  const storage = sqlite({ filename: path.join(partial, 'memory.db'), synchronous: 'normal' });
+  await storage.init({ log: quiet, now: Date.now });
+  const since = Date.now() - SPAN_MS;
+  await writeFiles(storage, set, since, say);
+  await writeLogs(storage, set, since, say);
+  await storage.close();
+  await rename(partial, directory);
+  return directory;
+}
+
+async function writeFiles(
+  storage: Storage,
+  set: ConsoleSet,
+  since: number,
+  say: (text: string) => void,
+): Promise<void> {
+  for (let from = 0; from < set.files; from += AT_ONCE) {
+    await Promise.all(
+      range(from, Math.min(set.files, from + AT_ONCE)).map(async (n) => {
+        const file = fileAt(n, set);
+        const key = { scope: `u:${file.userId}` as ScopeKey, path: file.path };
+        const at = since + Math.floor((n / set.files) * SPAN_MS);
+        await write(storage, key, toNote(n), { at, id: makeId(at) });
+      }),
+    );
+    if ((from / AT_ONCE) % 300 === 0) say(`${from.toLocaleString('en-US')} files written`);
+  }
+}
+
+async function writeLogs(
+  storage: Storage,
+  set: ConsoleSet,
+  since: number,
+  say: (text: string) => void,
+): Promise<void> {
+  const rollUp = createRollUp(makeId(since));
+  for (let from = 0; from < set.accesses; from += BATCH) {
+    const to = Math.min(set.accesses, from + BATCH);
+    const timeOf = (n: number) => since + Math.floor((n / set.accesses) * SPAN_MS);
+    const access = range(from, to).map((n) => accessAt(n, timeOf(n), set));
+    const events = range(from, to)
+      .filter((n) => n % 2 === 0)
+      .map((n) => eventAt(n, timeOf(n), set));
+    await storage.log.append({ events, access, rollUp });
+    if ((from / BATCH) % 50 === 0) say(`${from.toLocaleString('en-US')} log rows written`);
+  }
+}
+
+function accessAt(n: number, at: number, set: ConsoleSet): AccessRecord {
+  const random = scramble(n + 1);
+  const file = fileAt(random % set.files, set);
+  const fileNo = 1 + Math.floor((random % set.files) / set.users);
+  const action = random % 9 === 0 ? 'write' : random % 4 === 0 ? 'find' : 'read';
+  return accessRow(`u:${file.userId}`, {
+    id: makeId(at),
+    at,
+    toolCallId: makeId(at),
+    fileNo,
+    path: file.path,
+    actor: random % 5 === 0 ? 'support-agent' : 'agent',
+    tool: `memory_${action}`,
+    action,
+    revisionId: null,
+    rank: action === 'find' ? 1 + (random % 10) : null,
+    outcome: random % 5_000 === 0 ? 'denied' : random % 60 === 0 ? 'not_found' : 'ok',
+  });
+}
+
+function eventAt(n: number, at: number, set: ConsoleSet): EventRecord {
+  const random = scramble(n);
+  const tool = TOOLS[(random >>> 8) % TOOLS.length] ?? 'memory_read';
+  const isError = random % 200 === 0;
+  return eventRow(`u:user-${random % set.users}`, {
+    id: makeId(at),
+    startedAt: at,
+    name: tool,
+    tool,
+    durationMs: 0.2 + (random % 4_000) / 100,
+    status: isError ? 'error' : 'ok',
+    errorCode: isError ? 'STORAGE_UNAVAILABLE' : null,
+  });
+}
+
+function scramble(n: number): number {
+  return Math.imul(n ^ (n >>> 15), 0x2c1b3c6d) >>> 0;
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, n) => from + n);
+}
+
+function none(): void {
+  // The storage says nothing here that matters.
+}

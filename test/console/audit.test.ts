@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { asAdmin, serveCore } from '../core/http/serve.ts';
+import { expectNoProblems, openConsole } from './support/console.ts';
+
+describe('the audit', () => {
+  it('lists what operators changed, leads to the change, and is filtered by its address', async () => {
+    const service = await serveCore();
+    const put = (path: string, content: string) =>
+      service.request('PUT', `/v1/admin/files/${path}`, { body: { content }, headers: asAdmin });
+    await put('users/alice/a.md', 'tea\n');
+    await service.request('POST', '/v1/admin/revisions/prune', {
+      body: { keepLast: 5 },
+      headers: asAdmin,
+    });
+    const opened = await openConsole({ service, path: '/audit' });
+    const { page } = opened;
+    const rows = page.locator('[data-row]');
+    await page.getByText('revisions.prune').waitFor();
+    expect(await rows.count()).toBe(2);
+    expect(await rows.nth(0).innerText()).toContain('127.0.0.1');
+
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Action' }).click();
+    await page.getByRole('textbox', { name: 'Action' }).fill('files.write');
+    await page.keyboard.press('Enter');
+    await page.getByText('revisions.prune').waitFor({ state: 'hidden' });
+    expect(page.url()).toContain('action=files.write');
+    await rows.getByRole('link', { name: 'files.write' }).click();
+    await page.getByRole('article', { name: 'Revision' }).getByText('users/alice').waitFor();
+    expectNoProblems(opened);
+  });
+});
