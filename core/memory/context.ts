@@ -1,17 +1,19 @@
 import type { FileKey } from '../contracts/records.ts';
 import type { ContextService, ToolCall } from '../contracts/tool.ts';
 import { answerFromLines, type Retrieved } from './context-answer.ts';
-import { type FindDependencies, logHits, runSearch, scopesOf } from './find.ts';
+import { type FindDependencies, findHits, logHits, runSearch, scopesOf } from './find.ts';
 import { findLinks } from './links.ts';
 import type { Model } from './model.ts';
 import { parseUserId, parseVirtualPath, toVirtualPath } from './paths.ts';
-import type { FoundFile, Hit, SearchAnswer } from './search.ts';
+import type { FoundFile, Hit, SearchRequest } from './search.ts';
 
 const DEFAULT_CHARS = 8_000;
 /** Passages that are gathered; what does not fit or falls off is left out. */
 const GATHERED = 60;
-/** A passage that scores below this share of the best one is likelier noise than help. */
+/** A passage whose words score below this share of the best is likelier noise than help. */
 const WORTHWHILE = 0.2;
+/** Passages by their meaning, the most alike first: some passage always is. */
+const MEANT = 10;
 /** The catalogs: their lines on the question name files, whatever those lines score. */
 const CATALOGS = ['user/index.md', 'shared/index.md'];
 const CATALOG_PASSAGES = 5;
@@ -33,7 +35,7 @@ const SHOWN_CHARS = 16_000;
 export function createContext(deps: FindDependencies, model: Model | null): ContextService {
   return {
     async context({ query, maxChars = DEFAULT_CHARS }, call) {
-      const hits = await gather(deps, query, call);
+      const { hits, degraded } = await gather(deps, query, call);
       const shown = model === null ? null : assemble(hits, SHOWN_CHARS);
       const answer =
         model === null || shown === null || shown.ranges.length === 0
@@ -46,10 +48,12 @@ export function createContext(deps: FindDependencies, model: Model | null): Cont
       if (answer !== null && 'text' in answer) {
         // What a model is shown has been read, whether or not it is cited.
         await logHits(deps, hitsIn(hits, shown?.ranges ?? []), 'context', call);
-        return { context: answer.text, sources: answer.sources, mode: 'model' };
+        const { text: context, sources } = answer;
+        return { context, sources, mode: 'model', ...(degraded === null ? {} : { degraded }) };
       }
       const { text, ranges } = assemble(hits, maxChars);
       await logHits(deps, hitsIn(hits, [...ranges, ...(shown?.ranges ?? [])]), 'context', call);
+      const why = [answer?.degraded, degraded].filter((reason) => typeof reason === 'string');
       return {
         context: text,
         sources: ranges.map(({ file, startLine, endLine }) => ({
@@ -59,7 +63,7 @@ export function createContext(deps: FindDependencies, model: Model | null): Cont
           version: file.version,
         })),
         mode: 'find',
-        ...(answer === null ? {} : { degraded: answer.degraded }),
+        ...(why.length === 0 ? {} : { degraded: why.join(' ') }),
       };
     },
   };
@@ -75,32 +79,57 @@ function toRetrieved({ file, startLine, endLine, start, end, heading }: Range): 
   return { path: toVirtualPath(file), version, startLine, endLine, heading, text };
 }
 
-/** Passages that answer, best first, then those of the files that they and the catalogs link to. */
-async function gather(deps: FindDependencies, query: string, call: ToolCall): Promise<Hit[]> {
+/**
+ * Passages that answer, best first, then those of the files that they and the catalogs link to. By
+ * words and meaning like any find; what is linked has to have the question's words.
+ */
+async function gather(
+  deps: FindDependencies,
+  query: string,
+  call: ToolCall,
+): Promise<{ hits: Hit[]; degraded: string | null }> {
   const user = parseUserId(call.userId);
-  const search = (
-    within: readonly FileKey[] | null,
-    limit: number,
-    isFuzzy: boolean,
-  ): Promise<SearchAnswer> => {
-    const request = { text: query, scopes: scopesOf(call), within, limit, isFuzzy };
-    return runSearch(deps.search, { ...request, group: 'passage' }, call);
-  };
+  const toRequest = (within: readonly FileKey[] | null, limit: number, isFuzzy: boolean) =>
+    ({
+      text: query,
+      scopes: scopesOf(call),
+      within,
+      group: 'passage',
+      limit,
+      isFuzzy,
+    }) satisfies SearchRequest;
   const toKeys = (paths: readonly string[]) => paths.map((path) => parseVirtualPath(path, user));
 
-  const { hits, stats } = await search(null, GATHERED, true);
-  if (hits.length === 0) return [];
+  const found = await findHits(deps, toRequest(null, GATHERED, true), 'auto', call);
+  const { hits, stats, degraded } = found;
+  if (hits.length === 0) return { hits, degraded };
   // What the question's words found by their likeness, they are to find by it in the others too.
   const isFuzzy = stats.fuzzy > 0;
-  const least = (hits[0]?.score ?? 0) * WORTHWHILE;
-  const gathered = hits.filter(({ score }) => score >= least);
-  const catalog = await search(toKeys(CATALOGS), CATALOG_PASSAGES, isFuzzy);
+  const gathered = found.isHybrid ? keepWorthwhile(hits) : keepScored(hits);
+  const inCatalogs = toRequest(toKeys(CATALOGS), CATALOG_PASSAGES, isFuzzy);
+  const catalog = await runSearch(deps.search, inCatalogs, call);
   const known = new Set(gathered.map(({ file }) => toVirtualPath(file)));
   const links = [...new Set([...catalog.hits, ...gathered].flatMap(linksOf))];
   const linked = links.filter((path) => !known.has(path)).slice(0, FOLLOWED);
-  if (linked.length === 0) return gathered;
-  const limit = linked.length * GATHERED;
-  return [...gathered, ...atMost((await search(toKeys(linked), limit, isFuzzy)).hits)];
+  if (linked.length === 0) return { hits: gathered, degraded };
+  const inLinked = toRequest(toKeys(linked), linked.length * GATHERED, isFuzzy);
+  const { hits: more } = await runSearch(deps.search, inLinked, call);
+  return { hits: [...gathered, ...atMost(more)], degraded };
+}
+
+function keepScored(hits: readonly Hit[]): Hit[] {
+  const least = (hits[0]?.score ?? 0) * WORTHWHILE;
+  return hits.filter(({ score }) => score >= least);
+}
+
+/** Fused scores are of places: the words' own scores tell what is noise, and places in meaning. */
+function keepWorthwhile(hits: readonly Hit[]): Hit[] {
+  const signals = hits.map((hit) => hit.explain());
+  const best = Math.max(0, ...signals.map(({ textScore = 0 }) => textScore));
+  return hits.filter((_, at) => {
+    const { textScore = 0, vectorRank = Number.POSITIVE_INFINITY } = signals[at] ?? {};
+    return (textScore > 0 && textScore >= best * WORTHWHILE) || vectorRank <= MEANT;
+  });
 }
 
 /** The files that a passage links to, as virtual paths. */

@@ -37,23 +37,41 @@ export function createFind(deps: FindDependencies): FindService {
     async find(args, call) {
       const { query, path, limit = DEFAULT_LIMIT, group = 'file', mode = 'auto' } = args;
       const within = path === undefined || path === '' ? null : parsePrefix(path, call);
-      // Before the snapshot: nothing of the database waits for an embedder.
-      const { hybrid, degraded } = await askByMeaning(deps.hybrid, query, mode, call);
       const request = { text: query, scopes: scopesOf(call), within, group, limit, isFuzzy: true };
-      const { hits, stats } = await runSearch(
-        deps.search,
-        hybrid === null ? request : { ...request, hybrid },
-        call,
-      );
+      const { hits, isHybrid, degraded } = await findHits(deps, request, mode, call);
       await logHits(deps, hits, 'find', call);
-      const why = hybrid !== null && stats.vectors === 0 ? NO_VECTORS : degraded;
       return {
-        mode: hybrid !== null && why === null ? 'hybrid' : 'text',
-        ...(why === null ? {} : { degraded: why }),
+        mode: isHybrid ? 'hybrid' : 'text',
+        ...(degraded === null ? {} : { degraded }),
         results: hits.map((hit) => toFound(hit, args.explain === true)),
       };
     },
   };
+}
+
+/** What a find found, and by what. */
+export interface FoundHits extends SearchAnswer {
+  isHybrid: boolean;
+  /** Why it went by the words alone; `null` when it did not, or was to. */
+  degraded: string | null;
+}
+
+/** Searches by words, and by meaning where an embedder is configured and `mode` does not say no. */
+export async function findHits(
+  deps: Pick<FindDependencies, 'search' | 'hybrid'>,
+  request: SearchRequest,
+  mode: NonNullable<FindArguments['mode']>,
+  call: ToolCall,
+): Promise<FoundHits> {
+  // Before the snapshot: nothing of the database waits for an embedder.
+  const { hybrid, degraded } = await askByMeaning(deps.hybrid, request.text, mode, call);
+  const answer = await runSearch(
+    deps.search,
+    hybrid === null ? request : { ...request, hybrid },
+    call,
+  );
+  const why = hybrid !== null && answer.stats.vectors === 0 ? NO_VECTORS : degraded;
+  return { ...answer, isHybrid: hybrid !== null && why === null, degraded: why };
 }
 
 const NO_VECTORS = 'No passage that was searched has a vector yet.';

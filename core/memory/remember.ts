@@ -5,7 +5,7 @@ import { checkContent } from './content.ts';
 import { unifiedDiff } from './delta.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
 import type { Files } from './files.ts';
-import { type FindDependencies, logHits, runSearch } from './find.ts';
+import { type FindDependencies, findHits, logHits } from './find.ts';
 import type { Model } from './model.ts';
 import { parseUserId, toScope, toVirtualPath } from './paths.ts';
 import { INDEX_PATH } from './remember/checks.ts';
@@ -153,7 +153,7 @@ async function look(
     limit: FOUND_PASSAGES,
     isFuzzy: true,
   } as const;
-  const found = (await runSearch(search.search, request, call)).hits.filter(({ file }) =>
+  const found = (await findHits(search, request, 'auto', call)).hits.filter(({ file }) =>
     isOpen(toVirtualPath(file)),
   );
   const shown = new Map<string, ShownFile>();

@@ -36,7 +36,10 @@ const outputSchema = Type.Object({
     description: 'model: a model wrote it from what was found; find: it is what was found.',
   }),
   degraded: Type.Optional(
-    Type.String({ description: 'Why a model that is configured did not write it.' }),
+    Type.String({
+      description:
+        'Why a model that is configured did not write it, or an embedder that is configured did not help to find it.',
+    }),
   ),
 });
 

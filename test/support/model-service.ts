@@ -1,7 +1,9 @@
 import { onTestFinished } from 'vitest';
 import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
+import { openai as embedder } from '../../plugins/embedder-openai/index.ts';
 import { openai } from '../../plugins/model-openai/index.ts';
 import { asAgent, type LiveServer, serveCore } from '../core/http/serve.ts';
+import { embedMeaning } from './provider-server/embed.ts';
 import { type ProviderServer, startProviderServer } from './provider-server/server.ts';
 
 /** What the scripted model is asked, and how often it was before. */
@@ -27,15 +29,18 @@ export interface ModelService extends LiveServer {
   write(path: string, content: string, userId?: string): Promise<void>;
   /** A file as it is now; `null` when there is none. */
   read(path: string, userId?: string): Promise<string | null>;
+  /** Ends when each passage has its vector. */
+  embed(): Promise<void>;
 }
 
 export async function serveWithModel(
   config: Partial<MemoryServiceConfig> = {},
-  options: { timeoutMs?: number } = {},
+  options: { timeoutMs?: number; hasEmbedder?: boolean } = {},
 ): Promise<ModelService> {
   const asked: Asked[] = [];
   let answer: (asked: Asked) => unknown = () => ({ read: [], operations: [] });
   const provider = await startProviderServer({
+    embed: embedMeaning,
     reply(body) {
       const [system, user] = body.messages as { content: string }[];
       const entry = { system: system?.content ?? '', prompt: user?.content ?? '', round: 0 };
@@ -46,15 +51,22 @@ export async function serveWithModel(
     },
   });
   onTestFinished(() => provider.close());
-  const { timeoutMs = 20_000 } = options;
+  const { timeoutMs = 20_000, hasEmbedder = false } = options;
+  const { baseUrl } = provider;
   const model = openai({
-    baseUrl: provider.baseUrl,
+    baseUrl,
     apiKey: 'test',
     name: 'scripted',
     maxRetries: 0,
     timeoutMs,
   });
-  const server = await serveCore({ model, ...config });
+  const server = await serveCore({
+    model,
+    ...(hasEmbedder
+      ? { embedder: embedder({ baseUrl, name: 'meaning', dimensions: 8, maxRetries: 0 }) }
+      : {}),
+    ...config,
+  });
   const execute: ModelService['execute'] = (tool, args, more = {}) => {
     const { userId = 'alice', idempotencyKey } = more;
     return server.request('POST', `/v1/tools/${tool}/execute`, {
@@ -83,6 +95,10 @@ export async function serveWithModel(
       const more = userId === undefined ? {} : { userId };
       const { status, json } = await execute('memory_read', { path }, more);
       return status === 200 ? (json.result.content as string) : null;
+    },
+    async embed() {
+      await server.core.indexer.drain();
+      await server.core.embeddings?.drain();
     },
   };
 }

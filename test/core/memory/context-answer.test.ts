@@ -157,6 +157,66 @@ describe('memory_context with a model', () => {
   });
 });
 
+describe('memory_context with an embedder', () => {
+  const BEVERAGES = 'Which beverages, of any sort: beverage?';
+
+  async function withNotes(): Promise<ModelService> {
+    const service = await serveWithModel({}, { hasEmbedder: true });
+    await service.write('user/profile.md', PROFILE);
+    await service.write('user/walks.md', '- Has a puppy.\n');
+    await service.write('user/secret.md', '- Drinks canary tea.\n', 'bob');
+    await service.embed();
+    return service;
+  }
+
+  const ask = async (service: ModelService, query: string) =>
+    (await service.execute('memory_context', { query })).json.result;
+
+  it('shows the model what means the same in other words, and nothing of another user', async () => {
+    const service = await withNotes();
+    service.says(({ prompt }) => ({
+      sentences: [{ text: TEA, sources: [cite(prompt, 'tea')] }],
+    }));
+    expect(await ask(service, BEVERAGES)).toEqual({
+      context: `- ${TEA} (user/profile.md, line 3, version 1)\n`,
+      sources: [{ path: 'user/profile.md', startLine: 3, endLine: 3, version: 1 }],
+      mode: 'model',
+    });
+    expect(JSON.stringify(service.asked)).not.toContain('canary');
+  });
+
+  it('gives what was found by meaning when the model fails', async () => {
+    const service = await withNotes();
+    service.says(() => 'none');
+    const answer = await ask(service, BEVERAGES);
+    expect(answer).toMatchObject({ mode: 'find', degraded: expect.stringMatching(/form/) });
+    expect(answer.sources[0]).toMatchObject({ path: 'user/profile.md', startLine: 3 });
+    expect(answer.context).not.toContain('canary');
+  });
+
+  it('goes by the words when the embedder is down, and says so whoever writes the answer', async () => {
+    const service = await withNotes();
+    const isDown = (path: string) => path === '/v1/embeddings';
+    service.provider.always(({ path, proper, sendJson }) =>
+      isDown(path) ? sendJson(500, {}) : sendJson(200, proper()),
+    );
+    service.says(({ prompt }) => ({
+      sentences: [{ text: TEA, sources: [cite(prompt, 'tea')] }],
+    }));
+    expect(await ask(service, BEVERAGES)).toMatchObject({
+      context: '',
+      mode: 'find',
+      degraded: expect.stringMatching(/^The embedder/),
+    });
+    expect(await ask(service, QUERY)).toMatchObject({
+      mode: 'model',
+      degraded: expect.stringMatching(/^The embedder/),
+    });
+    service.says(() => 'none');
+    expect((await ask(service, QUERY)).degraded).toMatch(/^The model’s answer .+\. The embedder/);
+  });
+});
+
 describe('a sentence of a model', () => {
   const retrieved: Retrieved[] = [
     {

@@ -7,31 +7,13 @@ import { openai } from '../../../plugins/embedder-openai/index.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
+import { embedMeaning } from '../../support/provider-server/embed.ts';
 import {
   type ProviderServer,
   type ProviderServerOptions,
   startProviderServer,
 } from '../../support/provider-server/server.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
-
-/** Words by what they mean: those of one line point the same way. */
-const MEANINGS = [
-  ['tea', 'drink', 'beverage', 'coffee'],
-  ['dog', 'pet', 'puppy'],
-  ['berlin', 'city', 'capital'],
-  ['blue', 'colour', 'green'],
-];
-
-/** A model that knows synonyms, so that it finds what no word of the question stands in. */
-function embedMeaning(text: string, dimensions: number): number[] {
-  const words = text.toLowerCase().match(/[a-z]+/g) ?? [];
-  const vector = Array.from(
-    { length: dimensions },
-    (_, at) => words.filter((word) => MEANINGS[at]?.includes(word)).length,
-  );
-  vector[dimensions - 1] = 0.01;
-  return vector;
-}
 
 let server: ProviderServer;
 async function start(options: ProviderServerOptions = {}): Promise<void> {

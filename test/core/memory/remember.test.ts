@@ -308,6 +308,47 @@ describe('memory_remember', () => {
     expect(service.asked).toEqual([]);
   });
 
+  describe('with an embedder', () => {
+    /** Too long to be shown whole: of it the model sees what was found. */
+    const LONG = `${Array.from({ length: 400 }, (_, n) => `- Note ${n} on the weather.\n`).join('\n')}\n- Prefers tea.\n`;
+    const COCOA = 'Cocoa is the beverage of choice.';
+
+    async function withLong(): Promise<ModelService> {
+      const service = await serveWithModel({}, { hasEmbedder: true });
+      await service.write('user/long.md', LONG);
+      await service.embed();
+      service.says(() => proposes());
+      return service;
+    }
+
+    it('shows the model the line that means the same in other words', async () => {
+      const service = await withLong();
+      const { status, text } = await service.execute('memory_remember', { text: COCOA });
+      expect(status, text).toBe(200);
+      expect(service.asked[0]?.prompt).toMatch(/^\d+\| - Prefers tea\.$/m);
+      expect(service.provider.violations).toEqual([]);
+    });
+
+    it('goes by the words when the embedder is down', async () => {
+      const service = await withLong();
+      service.provider.always(({ path, proper, sendJson }) =>
+        path === '/v1/embeddings' ? sendJson(500, {}) : sendJson(200, proper()),
+      );
+      const { status, text } = await service.execute('memory_remember', { text: COCOA });
+      expect(status, text).toBe(200);
+      expect(service.asked[0]?.prompt).not.toContain('Prefers tea');
+      expect(service.asked[0]?.prompt).toContain(COCOA);
+    });
+
+    it('embeds no secret', async () => {
+      const service = await withLong();
+      const text = `The beverage token is ghp_${'a1'.repeat(18)}`;
+      const { status } = await service.execute('memory_remember', { text });
+      expect(status).toBe(400);
+      expect(JSON.stringify(service.provider.received)).not.toContain('a1a1');
+    });
+  });
+
   it('says MODEL_TIMEOUT when the model is too slow, and MODEL_FAILED when it fails', async () => {
     const slow = await serveWithModel({}, { timeoutMs: 50 });
     slow.provider.always(() => undefined);
