@@ -1,0 +1,130 @@
+// A service that dreams, in a process that can be killed or stopped where a test says so.
+//
+//   node dreamer-process.mjs <sqlite file or mysql:// URL>
+//
+// Takes commands as JSON lines on standard input, and answers each with a line on standard output:
+// { do: 'write', userId, path, content }, { do: 'advance', ms }, { do: 'tick' },
+// { do: 'spend', name, max, writes }, and { do: 'arm', point, signal }: at that point of the next run
+// the process sends itself the signal.
+
+import { writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { POINTS } from './points.mjs';
+import { scriptedDreamer } from '../../support/scripted-dreamer.mjs';
+
+const [database = ''] = process.argv.slice(2);
+/** @param {string} path */
+const load = (path) => import(new URL(`../../../dist/${path}`, import.meta.url).href);
+const [{ sqlite }, { mysql }, { createCore }, { dreaming }] = await Promise.all([
+  load('plugins/storage-sqlite/index.js'),
+  load('plugins/storage-mysql/index.js'),
+  load('core/core.js'),
+  load('plugins/dreaming/index.js'),
+]);
+
+/** @type {{ point: string, signal: NodeJS.Signals } | null} */
+let armed = null;
+let next = 0;
+
+/** @param {string} point */
+function pass(point) {
+  if (armed?.point !== point) return;
+  const { signal } = armed;
+  armed = null;
+  // Said before it happens, and nothing of this process runs in between.
+  writeSync(1, '{"at":"the point"}\n');
+  process.kill(process.pid, signal);
+}
+
+/**
+ * A write of a run, with a point before it and one between its commit and its answer.
+ *
+ * @template {unknown[]} A
+ * @template R
+ * @param {(...args: A) => Promise<R>} write
+ * @returns {(...args: A) => Promise<R>}
+ */
+function withPoints(write) {
+  return async (...args) => {
+    if (armed === null) return await write(...args);
+    const point = POINTS[next++] ?? 'beyond';
+    pass(`before ${point}`);
+    const result = await write(...args);
+    pass(`after ${point}`);
+    return result;
+  };
+}
+
+const real = database.includes('://') ? mysql({ url: database }) : sqlite({ filename: database });
+const storage = {
+  ...real,
+  mutate: withPoints(real.mutate.bind(real)),
+  dreams: { ...real.dreams, update: withPoints(real.dreams.update.bind(real.dreams)) },
+};
+const model = scriptedDreamer({
+  onAsk() {
+    pass('model');
+  },
+});
+let now = Date.UTC(2026, 0, 1);
+const plugin = dreaming();
+/** @type {any} */
+let host = null;
+const grab = {
+  name: 'grab',
+  apiVersion: 1,
+  /** @param {unknown} given */
+  setup(given) {
+    host = given;
+  },
+};
+const core = createCore({ storage, model, plugins: [plugin, grab], now: () => now });
+await core.ready();
+
+/** @type {Record<string, (command: any) => unknown>} */
+const commands = {
+  write: ({ userId, path, content }) =>
+    core.tools.execute('memory_write', { context: { userId }, arguments: { path, content } }),
+  advance({ ms }) {
+    now += ms;
+  },
+  arm({ point, signal }) {
+    armed = { point, signal };
+    next = 0;
+  },
+  async tick() {
+    const before = model.usage.calls;
+    const report = await plugin.tick();
+    return { ...report, asked: model.usage.calls - before };
+  },
+  /** So many writes at once under one budget; says how many went through. */
+  async spend({ name, max, writes }) {
+    const attempts = Array.from({ length: writes }, (_, n) =>
+      host.write(
+        {
+          userId: 'spender',
+          path: `user/${name}-${process.pid}-${n}.md`,
+          content: 'x',
+          reason: '',
+        },
+        { actor: 'dream-agent', guards: [{ kind: 'budget', name, max }] },
+      ),
+    );
+    const ends = await Promise.allSettled(attempts);
+    return ends.filter(({ status }) => status === 'fulfilled').length;
+  },
+};
+
+process.stdout.write('{"ready":true}\n');
+for await (const line of createInterface({ input: process.stdin })) {
+  const command = JSON.parse(line);
+  /** @type {object} */
+  let answer;
+  try {
+    answer = { result: (await commands[command.do]?.(command)) ?? null };
+  } catch (error) {
+    answer = { error: String(error) };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+await core.close();

@@ -1,0 +1,187 @@
+// A model that dreams by rule, for what is measured and killed: it answers at once, makes good and
+// bad proposals of whatever memory it is shown, and says the same to the same prompt.
+
+/**
+ * @import { ModelProvider } from '../../core/contracts/model-provider.ts'
+ * @typedef {{ path: string, line: number, text: string }} Line
+ */
+
+/** Words that say that something was corrected. */
+const CORRECTS = /\b(?:no longer|now|actually|moved|switched|changed|instead|quit)\b/i;
+const FILLERS = /\b(?:basically|really|it is important to note that) /gi;
+const LIKE = 0.75;
+
+/**
+ * @param {{ onAsk?: () => void | Promise<void> }} [options]
+ * @returns {ModelProvider & { usage: { calls: number, inputTokens: number, outputTokens: number } }}
+ */
+export function scriptedDreamer({ onAsk } = {}) {
+  const usage = { calls: 0, inputTokens: 0, outputTokens: 0 };
+  return {
+    name: 'scripted',
+    model: 'scripted-dreamer',
+    usage,
+    async generate({ system, prompt, schema }) {
+      await onAsk?.();
+      const text = JSON.stringify({ operations: proposeOperations(prompt) });
+      const inputTokens = toTokens(system.length + prompt.length + JSON.stringify(schema).length);
+      const outputTokens = toTokens(text.length);
+      usage.calls += 1;
+      usage.inputTokens += inputTokens;
+      usage.outputTokens += outputTokens;
+      return { text, inputTokens, outputTokens };
+    },
+  };
+}
+
+/** @param {string} prompt */
+function proposeOperations(prompt) {
+  const files = readFiles(prompt);
+  return [...files.entries()].flatMap(([path, lines]) =>
+    path === 'user/index.md'
+      ? []
+      : [
+          ...mergeAlike(lines),
+          ...supersedeCorrected(lines),
+          ...rewordFillers(lines),
+          ...moveDecisions(lines),
+          ...addToIndex(path, lines, files.get('user/index.md') ?? null),
+        ],
+  );
+}
+
+/**
+ * @param {string} prompt
+ * @returns {Map<string, Line[]>}
+ */
+function readFiles(prompt) {
+  const files = new Map();
+  const blocks = prompt.matchAll(/^<file-\w+ path="([^"]+)"[^\n]*\n([\s\S]*?)\n<\/file-/gm);
+  for (const [, path = '', body = ''] of blocks) {
+    files.set(
+      path,
+      body.split('\n').map((row) => {
+        const bar = row.indexOf('|');
+        return { path, line: Number(row.slice(0, bar)), text: row.slice(bar + 2) };
+      }),
+    );
+  }
+  return files;
+}
+
+/** @param {Line[]} lines */
+function mergeAlike(lines) {
+  const facts = lines.filter(isFact);
+  const gone = new Set();
+  return facts.flatMap((first, index) => {
+    const second = facts
+      .slice(index + 1)
+      .find((other) => !gone.has(other) && likeness(first.text, other.text) >= LIKE);
+    if (gone.has(first) || second === undefined) return [];
+    const [kept, left] =
+      first.text.length >= second.text.length ? [first, second] : [second, first];
+    gone.add(first).add(second);
+    return [
+      {
+        kind: 'merge',
+        reason: 'said twice',
+        remove: [first, second],
+        add: { path: first.path, heading: null, lines: [kept.text] },
+        sources: [],
+      },
+      { kind: 'merge', reason: 'again', remove: [left], add: null, sources: [toRef(kept)] },
+    ];
+  });
+}
+
+/** @param {Line[]} lines */
+function supersedeCorrected(lines) {
+  const facts = lines.filter(isFact);
+  return facts
+    .filter(({ text }) => CORRECTS.test(text))
+    .flatMap((newer) => {
+      const older = facts.find(
+        (it) => it.line < newer.line && likeness(it.text, newer.text) >= LIKE / 3,
+      );
+      if (older === undefined) return [];
+      const sources = [toRef(newer)];
+      return [{ kind: 'supersede', reason: 'corrected', remove: [older], add: null, sources }];
+    });
+}
+
+/** @param {Line[]} lines */
+function rewordFillers(lines) {
+  return lines.filter(isFact).flatMap((line) => {
+    const text = line.text.replaceAll(FILLERS, '');
+    if (text === line.text) return [];
+    const add = { path: line.path, heading: null, lines: [text] };
+    return [{ kind: 'reword', reason: 'shorter', remove: [line], add, sources: [] }];
+  });
+}
+
+/** @param {Line[]} lines */
+function moveDecisions(lines) {
+  const heading = 'Decisions';
+  const at = lines.findIndex(({ text }) => text === `## ${heading}`);
+  return lines
+    .filter(
+      (line, index) => isFact(line) && /^- Decided\b/.test(line.text) && (at < 0 || index < at),
+    )
+    .map((line) => ({
+      kind: 'move',
+      reason: 'a decision',
+      remove: [line],
+      add: { path: line.path, heading, lines: [line.text] },
+      sources: [],
+    }));
+}
+
+/**
+ * @param {string} path
+ * @param {Line[]} lines
+ * @param {Line[] | null} index
+ */
+function addToIndex(path, lines, index) {
+  const inside = path.slice('user/'.length);
+  const first = lines.find(({ text }) => text.startsWith('# '));
+  if (index === null || first === undefined) return [];
+  if (index.some(({ text }) => text.includes(`(${inside})`))) return [];
+  const add = {
+    path: 'user/index.md',
+    heading: null,
+    lines: [`- [${first.text.slice(2)}](${inside})`],
+  };
+  return [{ kind: 'index', reason: 'missing', remove: [], add, sources: [toRef(first)] }];
+}
+
+/** @param {Line} line */
+function isFact({ text }) {
+  return text.startsWith('- ');
+}
+
+/** @param {Line} line */
+function toRef({ path, line }) {
+  return { path, line };
+}
+
+/**
+ * The share of words that two texts have in common.
+ *
+ * @param {string} one
+ * @param {string} other
+ */
+function likeness(one, other) {
+  const [left, right] = [toWords(one), toWords(other)];
+  const common = [...left].filter((word) => right.has(word)).length;
+  return common / Math.max(1, left.size + right.size - common);
+}
+
+/** @param {string} text */
+function toWords(text) {
+  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []);
+}
+
+/** @param {number} characters */
+function toTokens(characters) {
+  return Math.ceil(characters / 4);
+}
