@@ -443,7 +443,7 @@ class Reading {
     const before = this.#caches.vectors.get(name) ?? null;
     const read = await this.view.vectors?.(scope, model, indexGeneration, before?.known ?? null);
     if (read === undefined) return null;
-    const after = PassageVectors.from(read, before, {
+    const after = await PassageVectors.from(read, before, {
       dimensions: model.dimensions,
       indexGeneration,
     });

@@ -5,10 +5,30 @@ import { unpackHashes } from './embedded-text.ts';
 import { findLargest, measureProminence } from './prominence.ts';
 import type { Candidate } from './rank.ts';
 
-/** A scan pauses this often, so that requests go on. */
+/** What takes long pauses this often, so that requests go on. */
 const SLICE_MS = 4;
-/** Vectors that are compared between two looks at the clock. */
+/** Vectors that are compared, or taken in, between two looks at the clock. */
 const VECTORS_OF_A_LOOK = 512;
+
+/** Lets others have a turn now and then. */
+class Pace {
+  #done = 0;
+  #lookAt = VECTORS_OF_A_LOOK;
+  #sliceEnd = performance.now() + SLICE_MS;
+
+  /** So many vectors were worked on; `true` when it is time for a `pause`. */
+  isDue(vectors: number): boolean {
+    this.#done += vectors;
+    if (this.#done < this.#lookAt) return false;
+    this.#lookAt = this.#done + VECTORS_OF_A_LOOK;
+    return performance.now() >= this.#sliceEnd;
+  }
+
+  async pause(): Promise<void> {
+    await nextTurn();
+    this.#sliceEnd = performance.now() + SLICE_MS;
+  }
+}
 
 /**
  * A vector of length 1 in the same direction; `null` when it has none of its own: a number that is
@@ -125,12 +145,15 @@ export class PassageVectors {
     this.#lists = lists;
   }
 
-  /** Makes it from what was read, and from `before`, which it was read against. */
-  static from(
+  /**
+   * Makes it from what was read, and from `before`, which it was read against. It pauses every 4 ms:
+   * a large scope has tens of thousands.
+   */
+  static async from(
     read: ScopeVectors,
     before: PassageVectors | null,
     { dimensions, indexGeneration }: { dimensions: number; indexGeneration: number },
-  ): PassageVectors {
+  ): Promise<PassageVectors> {
     const known = { indexGeneration, vectorGeneration: read.vectorGeneration };
     const isUnchanged =
       before?.known.indexGeneration === indexGeneration &&
@@ -141,18 +164,28 @@ export class PassageVectors {
     const isTableKept = before !== null && !read.isWhole.vectors;
     const table = isTableKept ? before.#table : new VectorTable(dimensions, read.vectors.length);
     const lists = new Map<number, Int32Array>();
+    const pace = new Pace();
     if (before !== null && !read.isWhole.lists) {
+      const names = isTableKept ? [] : before.#table.names();
       for (const [fileNo, rows] of before.#lists) {
-        lists.set(fileNo, isTableKept ? rows : rename(rows, before.#table, table));
+        // Rows of a table that was made anew.
+        const renamed = isTableKept ? rows : rows.map((row) => table.take(names[row] ?? ''));
+        lists.set(fileNo, renamed);
+        if (pace.isDue(rows.length)) await pace.pause();
       }
     }
     for (const { fileNo, hashes } of read.lists) {
+      const texts = unpackHashes(hashes);
       lists.set(
         fileNo,
-        Int32Array.from(unpackHashes(hashes), (hash) => table.take(hash)),
+        Int32Array.from(texts, (hash) => table.take(hash)),
       );
+      if (pace.isDue(texts.length)) await pace.pause();
     }
-    for (const { textHash, vector } of read.vectors) table.set(textHash, vector);
+    for (const { textHash, vector } of read.vectors) {
+      table.set(textHash, vector);
+      if (pace.isDue(1)) await pace.pause();
+    }
     return new PassageVectors(known, table, lists);
   }
 
@@ -188,12 +221,6 @@ export class PassageVectors {
     }
     return compared;
   }
-}
-
-/** Rows of a table that was made anew. */
-function rename(rows: Int32Array, from: VectorTable, to: VectorTable): Int32Array {
-  const names = from.names();
-  return rows.map((row) => to.take(names[row] ?? ''));
 }
 
 /**
@@ -278,8 +305,7 @@ async function compareAll(
   const { fileCount, firstSlots, slotCount } = collection.lengths;
   const cosines = new Float64Array(slotCount).fill(Number.NaN);
   let compared = 0;
-  let lookAt = VECTORS_OF_A_LOOK;
-  let sliceEnd = performance.now() + SLICE_MS;
+  const pace = new Pace();
   for (let number = 0; number < fileCount; number += 1) {
     const file = collection.fileAt(number);
     const vectors = scopes[file.scope] ?? null;
@@ -288,12 +314,9 @@ async function compareAll(
     const first = firstSlots[number] ?? 0;
     // Else they are the passages of another version.
     if (rows === null || rows.length !== (firstSlots[number + 1] ?? 0) - first) continue;
-    compared += vectors.compareAll(rows, query, cosines, first);
-    if (compared < lookAt) continue;
-    lookAt = compared + VECTORS_OF_A_LOOK;
-    if (performance.now() < sliceEnd) continue;
-    await nextTurn();
-    sliceEnd = performance.now() + SLICE_MS;
+    const own = vectors.compareAll(rows, query, cosines, first);
+    compared += own;
+    if (pace.isDue(own)) await pace.pause();
   }
   return { cosines, compared };
 }

@@ -47,17 +47,17 @@ describe('a vector of length 1', () => {
 });
 
 describe('the vectors of a scope', () => {
-  it('are the cosines of the passages, whatever their order of arrival and their length', () => {
-    fc.assert(
-      fc.property(
+  it('are the cosines of the passages, whatever their order of arrival and their length', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.integer({ min: 1, max: 33 }),
         fc.array(fc.nat(30), { minLength: 1, maxLength: 20 }),
         fc.nat(30),
-        (dimensions, texts, asked) => {
+        async (dimensions, texts, asked) => {
           const known = { dimensions, indexGeneration: 1 };
           const query = vectorOf(asked, dimensions);
           fc.pre(query !== null);
-          const vectors = PassageVectors.from(
+          const vectors = await PassageVectors.from(
             read({
               isWhole: { lists: true, vectors: true },
               lists: [{ fileNo: 1, hashes: toHashes(texts) }],
@@ -80,10 +80,10 @@ describe('the vectors of a scope', () => {
     );
   });
 
-  it('take what is new, and leave to an earlier snapshot what it had', () => {
+  it('take what is new, and leave to an earlier snapshot what it had', async () => {
     const known = { dimensions: 4, indexGeneration: 1 };
     const query = vectorOf(1, 4) as Float32Array;
-    const first = PassageVectors.from(
+    const first = await PassageVectors.from(
       read({
         isWhole: { lists: true, vectors: true },
         lists: [{ fileNo: 1, hashes: toHashes([1, 2]) }],
@@ -93,7 +93,7 @@ describe('the vectors of a scope', () => {
       known,
     );
     expect(cosines(first, 1, query)).toEqual([expect.closeTo(1, 5), NaN]);
-    const second = PassageVectors.from(
+    const second = await PassageVectors.from(
       read({
         vectorGeneration: 2,
         lists: [{ fileNo: 1, hashes: toHashes([3, 1]) }],
@@ -107,17 +107,17 @@ describe('the vectors of a scope', () => {
     expect(second.known).toEqual({ indexGeneration: 2, vectorGeneration: 2 });
   });
 
-  it('are the same ones when nothing changed', () => {
+  it('are the same ones when nothing changed', async () => {
     const known = { dimensions: 4, indexGeneration: 1 };
-    const first = PassageVectors.from(
+    const first = await PassageVectors.from(
       read({ isWhole: { lists: true, vectors: true } }),
       null,
       known,
     );
-    expect(PassageVectors.from(read({}), first, known)).toBe(first);
+    expect(await PassageVectors.from(read({}), first, known)).toBe(first);
   });
 
-  it('survive a look at all vectors anew, with lists from before', () => {
+  it('survive a look at all vectors anew, with lists from before', async () => {
     const known = { dimensions: 4, indexGeneration: 1 };
     const query = vectorOf(2, 4) as Float32Array;
     const vectors = [1, 2].map((text) => ({
@@ -125,12 +125,12 @@ describe('the vectors of a scope', () => {
       vector: vectorOf(text, 4) as Float32Array,
     }));
     const lists = [{ fileNo: 1, hashes: toHashes([1, 2]) }];
-    const first = PassageVectors.from(
+    const first = await PassageVectors.from(
       read({ isWhole: { lists: true, vectors: true }, lists, vectors }),
       null,
       known,
     );
-    const again = PassageVectors.from(
+    const again = await PassageVectors.from(
       read({ isWhole: { lists: false, vectors: true }, vectors: [...vectors].reverse() }),
       first,
       known,
@@ -138,8 +138,8 @@ describe('the vectors of a scope', () => {
     expect(cosines(again, 1, query)).toEqual(cosines(first, 1, query));
   });
 
-  it('leave out a vector of another length, and one that holds what is no number', () => {
-    const vectors = PassageVectors.from(
+  it('leave out a vector of another length, and one that holds what is no number', async () => {
+    const vectors = await PassageVectors.from(
       read({
         isWhole: { lists: true, vectors: true },
         lists: [{ fileNo: 1, hashes: toHashes([1, 2, 3]) }],
