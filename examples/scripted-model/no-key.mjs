@@ -11,17 +11,25 @@ const { env } = process;
 
 /** @type {Script[]} */
 const TURNS = [
-  (_answers, body) =>
-    answerMemory(body) ?? {
-      calls: [
-        {
-          name: 'memory_write',
-          arguments: { path: 'user/profile.md', content: '# Profile\n\n- Drinks tea.\n' },
-        },
-      ],
-    },
-  { text: 'I will remember that you drink tea.' },
+  (_answers, body) => answerMemory(body) ?? { calls: [isQuestion(body) ? FIND : WRITE] },
+  (answers) => {
+    const { results } = JSON.parse(answers.at(-1)?.text ?? '{}');
+    if (results === undefined) return { text: 'I will remember that you drink tea.' };
+    const [{ snippet, path } = { snippet: '', path: '' }] = results;
+    return { text: snippet === '' ? 'I do not know.' : `"${snippet.trim()}" (${path})` };
+  },
 ];
+
+const WRITE = {
+  name: 'memory_write',
+  arguments: { path: 'user/profile.md', content: '# Profile\n\n- Drinks tea.\n' },
+};
+const FIND = { name: 'memory_find', arguments: { query: 'what does the user drink' } };
+
+/** @param {any} body */
+function isQuestion({ messages, input }) {
+  return JSON.stringify(messages ?? input).includes('?');
+}
 
 if (!env.OPENAI_API_KEY && !env.ANTHROPIC_API_KEY && !env.SERVICE_MODEL_API_KEY) {
   const { url } = await startScriptedModel(TURNS, { isInBackground: true });
@@ -29,4 +37,6 @@ if (!env.OPENAI_API_KEY && !env.ANTHROPIC_API_KEY && !env.SERVICE_MODEL_API_KEY)
     env[`${name}_BASE_URL`] = url;
     env[`${name}_API_KEY`] = 'none';
   }
+  // Else the Agents SDK sends its traces to OpenAI.
+  env.OPENAI_AGENTS_DISABLE_TRACING = '1';
 }
