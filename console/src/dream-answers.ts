@@ -143,11 +143,11 @@ export const NUMBER_SETTINGS: readonly NumberSetting[] = [
 export const SKIP_REASONS: Readonly<Record<string, string>> = {
   disabled: 'dreaming is off',
   paused: 'paused',
-  no_change: 'nothing changed since the last run',
-  excluded_only: 'only log files changed',
+  no_change: 'nothing changed since',
+  excluded_only: 'only logs changed',
   grace: 'changed too recently',
   backoff: 'waits after a failure',
-  budget: 'the tokens of today are used up',
+  budget: 'tokens of today used up',
   in_flight: 'a run is under way',
   model_not_configured: 'no model is configured',
 };

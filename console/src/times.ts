@@ -47,6 +47,7 @@ export function formatAge(time: string, now: number): string {
 
 /** `1.2 ms`, `340 ms`, `2.1 s`. */
 export function formatDuration(ms: number): string {
+  if (ms < 0.05) return '< 0.1 ms';
   if (ms < 10) return `${ms.toFixed(1)} ms`;
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;

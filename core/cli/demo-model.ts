@@ -5,9 +5,11 @@ import { DEMO_USERS, type DemoFact, type DemoTidying } from './demo-memory.ts';
 /** The model of the demo's past, which can be made to fail. */
 export interface DemoModel extends ModelProvider {
   isDown: boolean;
+  /** What a call takes at least, in milliseconds. */
+  thinkingMs: number;
 }
 
-/** What a model takes at least, in milliseconds: that of the demo is not to look like none. */
+/** A model that takes no time at all would not look like one. */
 const THINKING_MS = 6;
 
 /**
@@ -20,8 +22,9 @@ export function demoModel(): DemoModel {
     name: 'demo',
     model: 'demo-script',
     isDown: false,
+    thinkingMs: THINKING_MS,
     async generate({ system, prompt, schema }: GenerateRequest) {
-      await new Promise((resolve) => setTimeout(resolve, THINKING_MS));
+      await new Promise((resolve) => setTimeout(resolve, model.thinkingMs));
       if (model.isDown) throw new MemoryError('MODEL_FAILED', 'The model provider answered 503.');
       const reply = prompt.includes('<fact-')
         ? remember(prompt)

@@ -8,6 +8,8 @@ import { type DemoModel, demoModel, toSaid } from './demo-model.ts';
 
 /** How far back the demo's history begins, in days. */
 const DAYS = 24;
+/** Slower than a slow call, in milliseconds. */
+const SLOW_MS = 1_100;
 /** The night of the first dreams, in days after the beginning. */
 const FIRST_NIGHT = 5;
 const HOUR_MS = 3_600_000;
@@ -87,7 +89,8 @@ class Story {
 
   /** One day: sessions from morning to evening, then the quiet hours. */
   async day(day: number, midnight: number, until: number): Promise<void> {
-    const isWeekend = [0, 6].includes(new Date(midnight).getUTCDay());
+    // Today is a working day in any case: it is what is looked at first.
+    const isWeekend = day < DAYS - 1 && [0, 6].includes(new Date(midnight).getUTCDay());
     const moments: { time: number; play: () => Promise<void> }[] = [];
     for (const user of DEMO_USERS) {
       const sessions = isWeekend ? this.#chance(2) : 1 + this.#chance(user.sessions);
@@ -123,6 +126,7 @@ class Story {
     [DAYS - 11, 15, () => this.#configure({ dream_mode: 'auto', dream_interval_minutes: 180 })],
     [DAYS - 9, 13, () => this.#correction()],
     [DAYS - 7, 2, async () => void (this.#model.isDown = true)],
+    [DAYS - 7, 9.7, () => this.#failToRemember()],
     [DAYS - 7, 11, async () => void (this.#model.isDown = false)],
     [DAYS - 5, 12.5, () => this.#misunderstanding()],
     [DAYS - 4, 9.5, () => this.#undoMisunderstanding()],
@@ -132,6 +136,8 @@ class Story {
 
   /** The last hours: what waits for whoever opens the console. */
   async end(until: number): Promise<void> {
+    this.#moveTo(until - 25 * 60_000);
+    await this.#struggle();
     this.#moveTo(until);
     await this.#dreams?.run('jonas.weber', { dryRun: true });
     for (const userId of ['lena.fischer', 'diego.alvarez']) {
@@ -222,6 +228,26 @@ class Story {
     const runs = (await this.#dreams?.runs()) ?? [];
     const run = runs.find(({ filesTouched, outcome }) => filesTouched > 0 && outcome === 'applied');
     if (run !== undefined) await this.#dreams?.decide(run, 'revert');
+  }
+
+  /** The model is away, and what people say is not kept. */
+  async #failToRemember(): Promise<void> {
+    for (const user of DEMO_USERS) {
+      const text = `Asked when the model is back (${user.userId}).`;
+      await this.#run(user, 'memory_remember', { text });
+    }
+  }
+
+  /** A call that takes long, and one that the model's provider refuses. */
+  async #struggle(): Promise<void> {
+    const [user] = DEMO_USERS;
+    if (user === undefined) return;
+    this.#model.thinkingMs = SLOW_MS;
+    await this.#run(user, 'memory_context', { query: user.questions[0] ?? '' });
+    this.#model.thinkingMs = 0;
+    this.#model.isDown = true;
+    await this.#run(user, 'memory_remember', { text: 'The launch party is on 29 May.' });
+    this.#model.isDown = false;
   }
 
   /** An agent takes a joke at its word… */

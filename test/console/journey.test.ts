@@ -43,7 +43,7 @@ describe('an operator who hears of a wrong answer', () => {
     // Undone, after a look at what that changes.
     await revision.getByRole('button', { name: 'Revert…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revert this revision?' });
-    await dialog.getByText('+- Vegetarian').waitFor();
+    await dialog.getByText('- Vegetarian').waitFor();
     await dialog.getByRole('button', { name: 'Revert' }).click();
     await page.getByText('users/alice/profile.md is now at version 3.').first().waitFor();
 
