@@ -20,10 +20,18 @@ import {
   type ScopeIndex,
 } from '../search/collection.ts';
 import { expandQuery, listPrefixes } from '../search/fuzzy.ts';
-import { indexFile, type IndexedFile } from '../search/index-file.ts';
+import { indexFile } from '../search/index-file.ts';
 import { ScopeLengths } from '../search/lengths.ts';
 import { type Passage, splitPassages } from '../search/passages.ts';
-import { damaged, damagedScope, isIndexDamage, LENGTHS_TERM } from '../search/postings.ts';
+import {
+  damaged,
+  damagedScope,
+  encodeFile,
+  type FilePayloads,
+  isIndexDamage,
+  LENGTHS_TERM,
+  weighPayloads,
+} from '../search/postings.ts';
 import { listTerms, parseQuery, type SearchQuery } from '../search/query.ts';
 import {
   type Candidate,
@@ -101,16 +109,14 @@ export interface Search {
 
 /** Files that are behind are tokenised for a find; what that gave is kept up to so many bytes. */
 const CACHE_BYTES = 32 * 1024 * 1024;
-/** A tokenised file weighs about so many times its text. */
-const WEIGHT = 6;
 /** Lengths of passages are kept by scope for as long as its index stays the same: so many bytes. */
 const LENGTHS_BYTES = 16 * 1024 * 1024;
 /** Vectors of passages are kept by scope, checked against its generations: so many bytes. */
 const VECTOR_BYTES = 96 * 1024 * 1024;
 /** Results of each ranking that are fused: what is further down in one adds next to nothing. */
 const FUSED_DEPTH = 50;
-/** Texts that are read at a time. */
-const CHUNK_FILES = 64;
+/** Texts that are read at a time: of the largest files 8 MB. */
+const CHUNK_FILES = 32;
 const SLICE_MS = 5;
 /** Terms of one beginning that a fuzzy search looks through. */
 const DICTIONARY_LIMIT = 5_000;
@@ -127,7 +133,6 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
     files: new LRUCache({ maxSize: CACHE_BYTES }),
     lengths: new LRUCache({ maxSize: LENGTHS_BYTES }),
     vectors: new LRUCache({ maxSize: VECTOR_BYTES }),
-    texts: new WeakMap(),
   };
 
   async function search(view: IndexView, request: SearchRequest): Promise<SearchAnswer> {
@@ -157,12 +162,18 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
 
 /** What is kept between searches; each is checked against what the snapshot says. */
 interface Caches {
-  files: LRUCache<string, IndexedFile>;
+  files: LRUCache<string, TokenisedFile>;
   lengths: LRUCache<ScopeKey, { generation: number; lengths: ScopeLengths }>;
   /** By model and scope. */
   vectors: LRUCache<string, PassageVectors>;
-  /** The hashes of the passages of `files`. */
-  texts: WeakMap<IndexedFile, readonly string[]>;
+}
+
+/** A file that was read anew. */
+interface TokenisedFile {
+  /** Of all its terms, or of those that a search asks for. */
+  payloads: FilePayloads;
+  /** The hashes of its passages' texts; `null` where no vectors are wanted. */
+  texts: readonly string[] | null;
 }
 
 /** Of a file: its scope's number among those that are searched, and its own. */
@@ -305,8 +316,10 @@ class Reading {
   readonly view: IndexView;
   readonly #scopes: readonly ScopeKey[];
   readonly #caches: Caches;
-  /** By scope: files that were read anew; `null` before the scope was opened. */
-  #replaced: (Map<number, IndexedFile | null> | null)[];
+  /** By scope: the files that were read anew, each with what was asked of it. */
+  #replaced: Map<number, TokenisedFile | null>[];
+  /** By scope: the files that are behind. */
+  #behind: (readonly BehindFile[])[];
   /** Scopes whose rows are another tokeniser's. */
   readonly #foreign = new Set<number>();
   readonly #distrusted = new Set<number>();
@@ -316,8 +329,6 @@ class Reading {
   readonly #model: ModelKey | null;
   /** By scope: the generation of its index; `null` where there is none to go by. */
   #generations: (number | null)[];
-  /** The hashes of passages of files that were read anew, where vectors are wanted. */
-  readonly #texts: WeakMap<IndexedFile, readonly string[]>;
 
   constructor(
     view: IndexView,
@@ -330,13 +341,13 @@ class Reading {
     this.#caches = caches;
     this.#model = model;
     this.#generations = scopes.map(() => null);
-    this.#texts = caches.texts;
-    this.#replaced = scopes.map(() => null);
+    this.#replaced = scopes.map(() => new Map());
+    this.#behind = scopes.map(() => []);
   }
 
   /** How many files were read since the index is behind. */
   get behind(): number {
-    return this.#replaced.reduce((sum, files) => sum + (files?.size ?? 0), 0);
+    return this.#replaced.reduce((sum, files) => sum + files.size, 0);
   }
 
   /** Scopes whose index was found to be damaged. */
@@ -355,7 +366,6 @@ class Reading {
     for (const [index] of this.#scopes.entries()) {
       if (scope !== null && scope !== index) continue;
       this.#distrusted.add(index);
-      this.#replaced[index] = null;
     }
     return this.#distrusted.size > before;
   }
@@ -373,7 +383,8 @@ class Reading {
     );
     for (const [index, scope] of opened.entries()) {
       this.#judge(index, scope);
-      const replaced = (this.#replaced[index] ??= await this.#readBehind(index, scope.behind));
+      this.#behind[index] = scope.behind;
+      const replaced = await this.#readBehind(index, terms);
       if (!this.#isUsable(index)) {
         scopes.push({ rows: NO_ROWS, replaced });
         continue;
@@ -396,11 +407,11 @@ class Reading {
         if (!this.#isUsable(index)) continue;
         for (const term of await this.view.terms(scope, prefix, DICTIONARY_LIMIT)) terms.add(term);
       }
-      for (const file of this.#replaced[index]?.values() ?? []) {
-        for (const term of file?.terms.keys() ?? []) {
+      await this.#visitBehind(index, (_, file) => {
+        for (const term of file?.payloads.keys() ?? []) {
           if (prefixes.some((prefix) => term.startsWith(prefix))) terms.add(term);
         }
-      }
+      });
     }
     return terms;
   }
@@ -430,8 +441,8 @@ class Reading {
     if (vectors === null) return null;
     const replaced = this.#replaced[scope]?.get(file);
     if (replaced === undefined) return vectors.rowsOf(file);
-    const texts = replaced === null ? undefined : this.#texts.get(replaced);
-    return texts === undefined ? null : vectors.rowsOfTexts(texts);
+    const texts = replaced?.texts ?? null;
+    return texts === null ? null : vectors.rowsOfTexts(texts);
   }
 
   async #readVectors(
@@ -492,38 +503,45 @@ class Reading {
     }
   }
 
+  /** Of each file that is read anew, what was asked for: all of them together may be large. */
   async #readBehind(
     index: number,
-    behind: readonly BehindFile[],
-  ): Promise<Map<number, IndexedFile | null>> {
+    terms: readonly string[],
+  ): Promise<Map<number, FilePayloads | null>> {
+    const files = new Map<number, TokenisedFile | null>();
+    const replaced = new Map<number, FilePayloads | null>();
+    await this.#visitBehind(index, (fileNo, file) => {
+      const payloads = file === null ? null : pick(file.payloads, [LENGTHS_TERM, ...terms]);
+      replaced.set(fileNo, payloads);
+      files.set(fileNo, payloads === null || file === null ? null : { ...file, payloads });
+    });
+    this.#replaced[index] = files;
+    return replaced;
+  }
+
+  /** Every file of a scope that the index cannot be asked of, as it is now; `null` if it is gone. */
+  async #visitBehind(
+    index: number,
+    visit: (fileNo: number, file: TokenisedFile | null) => void,
+  ): Promise<void> {
     const scope = this.#scopes[index] as ScopeKey;
-    const files = new Map<number, IndexedFile | null>();
     const wanted: number[] = [];
     if (this.#isUsable(index)) {
-      for (const file of behind) {
+      for (const file of this.#behind[index] ?? []) {
         const known = file.isDeleted ? null : this.#caches.files.get(toCacheKey(file));
         const isLacking = known === undefined || (known !== null && this.#lacksTexts(known));
         if (isLacking) wanted.push(file.fileNo);
-        else files.set(file.fileNo, known);
+        else visit(file.fileNo, known);
       }
     } else {
       wanted.push(...(await this.view.fileNos(scope, '')));
     }
-    await this.#tokenise(scope, wanted, files);
-    return files;
-  }
-
-  async #tokenise(
-    scope: ScopeKey,
-    fileNos: readonly number[],
-    into: Map<number, IndexedFile | null>,
-  ): Promise<void> {
     let sliceEnd = performance.now() + SLICE_MS;
-    for (let at = 0; at < fileNos.length; at += CHUNK_FILES) {
-      const chunk = fileNos.slice(at, at + CHUNK_FILES);
+    for (let at = 0; at < wanted.length; at += CHUNK_FILES) {
+      const chunk = wanted.slice(at, at + CHUNK_FILES);
       const files = await this.view.contents(chunk.map((fileNo) => ({ scope, fileNo })));
       for (const file of files) {
-        into.set(file.fileNo, file.content === null ? null : this.#index(file, file.content));
+        visit(file.fileNo, file.content === null ? null : this.#tokenise(file, file.content));
         if (performance.now() < sliceEnd) continue;
         await nextTurn();
         sliceEnd = performance.now() + SLICE_MS;
@@ -532,23 +550,36 @@ class Reading {
   }
 
   /** Whether it was tokenised for a search by words alone, and this one is not. */
-  #lacksTexts(file: IndexedFile): boolean {
-    return this.#model !== null && !this.#texts.has(file);
+  #lacksTexts({ texts }: TokenisedFile): boolean {
+    return this.#model !== null && texts === null;
   }
 
-  #index(file: IndexText, content: string): IndexedFile {
+  #tokenise(file: IndexText, content: string): TokenisedFile {
     const key = toCacheKey(file);
-    let indexed = this.#caches.files.get(key);
-    if (indexed === undefined) {
-      indexed = indexFile(content, file.path);
-      this.#caches.files.set(key, indexed, { size: Math.max(1, content.length * WEIGHT) });
-    }
-    if (this.#lacksTexts(indexed)) {
-      const listed = indexed.passages.filter(({ start, end }) => end > start);
-      this.#texts.set(indexed, unpackHashes(packHashes(content, listed)));
-    }
-    return indexed;
+    const known = this.#caches.files.get(key);
+    if (known !== undefined && !this.#lacksTexts(known)) return known;
+    const indexed = indexFile(content, file.path);
+    const payloads = known?.payloads ?? encodeFile(indexed);
+    const listed = indexed.passages.filter(({ start, end }) => end > start);
+    const texts = this.#model === null ? null : unpackHashes(packHashes(content, listed));
+    const tokenised = { payloads, texts };
+    const size = weighPayloads(payloads) + HASH_WEIGHT * (texts?.length ?? 0);
+    this.#caches.files.set(key, tokenised, { size });
+    return tokenised;
   }
+}
+
+/** Of a passage's hash, 32 digits. */
+const HASH_WEIGHT = 60;
+
+/** What a file has of some terms, copied: a view would keep all of the file's. */
+function pick(payloads: FilePayloads, terms: readonly string[]): FilePayloads {
+  const picked = new Map<string, Uint8Array>();
+  for (const term of terms) {
+    const payload = payloads.get(term);
+    if (payload !== undefined) picked.set(term, payload.slice());
+  }
+  return picked;
 }
 
 const NO_ROWS: readonly PostingRow[] = [];

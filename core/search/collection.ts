@@ -1,9 +1,7 @@
-import type { IndexedFile } from './index-file.ts';
 import { LengthsTable, ScopeLengths } from './lengths.ts';
 import {
   damaged,
-  encodeLengths,
-  encodePostings,
+  type FilePayloads,
   isIndexDamage,
   LENGTHS_TERM,
   PostingsList,
@@ -20,10 +18,10 @@ export interface ScopeIndex {
   /** What the rows of `LENGTHS_TERM` say, from an earlier question. */
   lengths?: ScopeLengths;
   /**
-   * Files whose index is behind, read anew: they take the place of what the rows say of them.
-   * `null` for a file that is gone.
+   * Files whose index is behind, read anew: they take the place of what the rows say of them. Of
+   * each at least `LENGTHS_TERM` and the terms of the query; `null` for a file that is gone.
    */
-  replaced: ReadonlyMap<number, IndexedFile | null>;
+  replaced: ReadonlyMap<number, FilePayloads | null>;
 }
 
 export interface PostingRow {
@@ -113,7 +111,7 @@ function inScope<T>(scope: number, run: () => T): T {
 /** A file that was read anew goes the way of the stored ones, so that both rank alike. */
 interface FreshFile {
   file: number;
-  indexed: IndexedFile;
+  payloads: FilePayloads;
   lengths: Uint8Array;
 }
 
@@ -125,7 +123,7 @@ class ScopeReader {
   /** At least as many as it has. */
   readonly fileCount: number;
   readonly slotCount: number;
-  readonly #replaced: ReadonlyMap<number, IndexedFile | null>;
+  readonly #replaced: ReadonlyMap<number, FilePayloads | null>;
   readonly #rows = new Map<string, PostingRow[]>();
   readonly #fresh: FreshFile[] = [];
   /** By the scope's file number: the collection's; unless all are as the rows have them. */
@@ -146,11 +144,12 @@ class ScopeReader {
     this.lengths = lengths ?? new ScopeLengths(lengthRows);
     this.files = this.lengths.files;
     let slotCount = this.lengths.table.slotCount;
-    for (const [file, indexed] of replaced) {
-      if (indexed === null) continue;
-      const payload = encodeLengths(indexed);
-      this.#fresh.push({ file, indexed, lengths: payload });
-      slotCount += payload.length;
+    for (const [file, payloads] of replaced) {
+      if (payloads === null) continue;
+      const own = payloads.get(LENGTHS_TERM);
+      if (own === undefined) throw damaged();
+      this.#fresh.push({ file, payloads, lengths: own });
+      slotCount += own.length;
     }
     this.fileCount = this.files.length + this.#fresh.length;
     this.slotCount = slotCount;
@@ -181,7 +180,7 @@ class ScopeReader {
   countBytes(term: string): number {
     let bytes = 0;
     for (const { blob } of this.#rows.get(term) ?? []) bytes += blob.length;
-    for (const { indexed } of this.#fresh) bytes += measurePostings(indexed, term);
+    for (const { payloads } of this.#fresh) bytes += payloads.get(term)?.length ?? 0;
     return bytes;
   }
 
@@ -197,17 +196,9 @@ class ScopeReader {
         if (!this.#replaced.has(file)) add(file, blob, start, end);
       }
     }
-    for (const { file, indexed } of this.#fresh) {
-      const postings = indexed.terms.get(term);
-      if (postings === undefined) continue;
-      const blob = encodePostings(postings);
-      add(file, blob, 0, blob.length);
+    for (const { file, payloads } of this.#fresh) {
+      const payload = payloads.get(term);
+      if (payload !== undefined) add(file, payload, 0, payload.length);
     }
   }
-}
-
-/** At least two bytes for each row that a list needs. */
-function measurePostings(indexed: IndexedFile, term: string): number {
-  const postings = indexed.terms.get(term);
-  return postings === undefined ? 0 : 2 * (postings.entries.length + postings.contexts.length);
 }

@@ -6,6 +6,7 @@ import { MemoryError } from '../../../core/errors.ts';
 import { openCollection } from '../../../core/search/collection.ts';
 import { expandQuery, listPrefixes } from '../../../core/search/fuzzy.ts';
 import { indexFile } from '../../../core/search/index-file.ts';
+import { encodeFile } from '../../../core/search/postings.ts';
 import { parseQuery } from '../../../core/search/query.ts';
 import { orderCandidates, rankCollection } from '../../../core/search/rank.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
@@ -114,7 +115,7 @@ function scan(texts: readonly Text[], { query, group, limit, path: prefix = '' }
       rows: [],
       replaced: new Map(
         files.flatMap(({ path: own, indexed }, file) =>
-          own.startsWith(root) ? [[file, indexed] as const] : [],
+          own.startsWith(root) ? [[file, encodeFile(indexed)] as const] : [],
         ),
       ),
     })),

@@ -56,8 +56,8 @@ export function searchTexts(
   const scopes = [0, 1].map((scope) => ({
     rows: [],
     replaced: new Map(
-      documents.flatMap((document, file) =>
-        document.scope === scope ? [[file, indexed[file] ?? null] as const] : [],
+      indexed.flatMap((own, file) =>
+        documents[file]?.scope === scope ? [[file, encodeFile(own)] as const] : [],
       ),
     ),
   }));

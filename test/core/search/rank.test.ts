@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
 import { openCollection } from '../../../core/search/collection.ts';
 import { indexFile } from '../../../core/search/index-file.ts';
-import { LENGTHS_TERM } from '../../../core/search/postings.ts';
+import { encodeFile, type FilePayloads, LENGTHS_TERM } from '../../../core/search/postings.ts';
 import { parseQuery } from '../../../core/search/query.ts';
 import { rankCollection, sumSignals, type RankOptions } from '../../../core/search/rank.ts';
 import { scanNaively, searchScopes, searchTexts, storeScope, type Document } from './full-scan.ts';
@@ -262,11 +262,13 @@ describe('any collection', () => {
           // A file that is gone leaves its postings until the indexer comes by.
           stored.set(50, indexFile('gone green tea', 'gone.md'));
           const replaced = new Map(
-            own.flatMap((file) => (behind[file] ? [[file, indexed[file] ?? null] as const] : [])),
+            indexed.flatMap((now, file) =>
+              own.includes(file) && behind[file] ? [[file, encodeFile(now)] as const] : [],
+            ),
           );
           return {
             rows: [...storeScope(stored)].reverse(),
-            replaced: new Map([...replaced, [50, null]]),
+            replaced: new Map<number, FilePayloads | null>([...replaced, [50, null]]),
           };
         });
         expect(searchScopes(scopes, given, indexed, asked, options)).toEqual(
