@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { outputOf } from '../examples/scripted-model/fill-transcripts.mjs';
 import { startCommand } from './support/command.ts';
 import { operation } from './support/model-service.ts';
 import {
@@ -72,6 +73,19 @@ describe('the packed package', () => {
       }
     }
   });
+
+  it('says what to install for each part whose package is not there', async () => {
+    await writeFile(join(project, 'use-parts.mjs'), USE_PARTS);
+    const cwd = await mkdtemp(join(directory, 'parts-'));
+    const script = join(project, 'use-parts.mjs');
+    const { stdout } = await execute(process.execPath, [script], { cwd });
+    const said = JSON.parse(stdout) as Record<string, string>;
+    expect(said).toEqual({
+      'model-anthropic': expect.stringMatching(/: npm install @anthropic-ai\/sdk$/),
+      'storage-sqlite': expect.stringMatching(/: npm install better-sqlite3, or /),
+      mcp: expect.stringMatching(/: npm install @modelcontextprotocol\/sdk/),
+    });
+  });
 });
 
 describe.each(NODES)('the packed package on Node %s', (major) => {
@@ -116,6 +130,44 @@ describe.each(NODES)('the packed package on Node %s', (major) => {
   );
 });
 
+if (isRelease) {
+  it(
+    'remembers a first fact with nothing but the page on a framework in hand',
+    async () => {
+      const app = join(directory, 'by-the-page');
+      await mkdir(app);
+      const folder = join(project, 'node_modules/memory-service');
+      const pages = await Promise.all(GUIDES.map((name) => readPage(join(folder, name))));
+      const packages = new Set(pages.flatMap((page) => page.packages));
+      const install = ['install', '--no-audit', '--no-fund', archive, ...packages];
+      await writeFile(join(app, 'package.json'), '{"allowScripts":{"sqlite3":true}}');
+      await execute('npm', install, { cwd: app });
+      for (const [index, { code }] of pages.entries()) {
+        const script = join(app, `first-fact-${index}.mjs`);
+        await writeFile(script, code);
+        const cwd = await mkdtemp(join(app, 'run-'));
+        const command = `node --import ./examples/scripted-model/no-key.mjs ${script}`;
+        expect(await outputOf(command, { cwd })).toBe('I will remember that you drink tea.\n');
+        const found = await outputOf(`${command} Drinks?`, { cwd });
+        expect(found).toBe('"- Drinks tea." (user/profile.md)\n');
+      }
+    },
+    INSTALL_MS,
+  );
+}
+
+const GUIDES = ['langchain', 'vercel-ai', 'openai', 'anthropic'].map(
+  (name) => `docs/guides/${name}.md`,
+);
+
+/** What the first section of a page tells to install beside the service, and to save. */
+async function readPage(file: string): Promise<{ packages: string[]; code: string }> {
+  const page = await readFile(file, 'utf8');
+  const [, packages = ''] = /```sh\nnpm install memory-service (.*)\n```/.exec(page) ?? [];
+  const [, code = ''] = /first-fact\.mjs#whole -->\n\n```js\n([^]*?)```/.exec(page) ?? [];
+  return { packages: packages.split(' '), code };
+}
+
 function specifiers(): string[] {
   const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json');
   return entries.map((entry) => `memory-service${entry.slice(1)}`);
@@ -125,6 +177,41 @@ function commandFor(major: string): string {
   const { command, args } = nodeCommand(major);
   return `${[command, ...args].join(' ')} --version`;
 }
+
+const USE_PARTS = `
+import { createMemoryService } from 'memory-service';
+import { anthropic } from 'memory-service/plugins/model-anthropic';
+import { mcp } from 'memory-service/plugins/mcp';
+import { sqlite } from 'memory-service/plugins/storage-sqlite';
+const said = {};
+const keep = (part) => ({ message }) => { said[part] = message; };
+const context = { userId: 'alice' };
+const apiKey = 'k'.repeat(32);
+const memory = createMemoryService({
+  storage: sqlite({ filename: './memory.db' }),
+  model: anthropic({ apiKey, name: 'any' }),
+  plugins: [mcp()],
+  apiKey,
+});
+const fact = { context, arguments: { text: 'The user drinks tea.' } };
+await memory.tools.execute('memory_remember', fact).catch(keep('model-anthropic'));
+const server = memory.app.listen(0, '127.0.0.1');
+await new Promise((resolve) => server.once('listening', resolve));
+const response = await fetch('http://127.0.0.1:' + server.address().port + '/v1/mcp', {
+  method: 'POST',
+  headers: { 'x-api-key': apiKey, 'x-user-id': 'alice', 'content-type': 'application/json' },
+  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+});
+keep('mcp')((await response.json()).error);
+server.close();
+server.closeAllConnections();
+await memory.close();
+const other = sqlite({ filename: './other.db', driver: 'better-sqlite3' });
+const service = createMemoryService({ storage: other });
+await service.ready().catch(keep('storage-sqlite'));
+await service.close();
+console.log(JSON.stringify(said));
+`;
 
 const LOAD_ENTRIES = `
 import { createRequire } from 'node:module';
