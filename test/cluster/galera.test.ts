@@ -11,8 +11,8 @@ import { createDatabase } from '../support/mariadb-server.ts';
 import { quiet } from '../support/quiet-log.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryDirectory } from '../support/service.ts';
-import { type KillableTarget, startServer } from '../support/targets.ts';
-import { type Answer, seededRandom, type Target, Workload } from '../support/workload.ts';
+import { type KillableTarget, patient, startServer } from '../support/targets.ts';
+import { seededRandom, Workload } from '../support/workload.ts';
 
 const NODES = 3;
 /** Each node is killed so often. */
@@ -65,7 +65,7 @@ describe('instances on a cluster of three Galera nodes', () => {
         return server;
       }),
     );
-    const target = acrossInstances(instances);
+    const target = patient(instances);
     const workload = new Workload(seededRandom(4));
     await workload.prepare(target);
     let isOver = false;
@@ -119,6 +119,7 @@ describe('instances on a cluster of three Galera nodes', () => {
     // At its commit, and while it still reads and writes.
     for (const [at, statement] of [/^commit/, /^insert into svc_revision/].entries()) {
       const held = proxy.hold(
+        'before',
         (sql) => statement.test(sql),
         async () => void (await write(other, alice, append('by the other'))),
       );
@@ -168,30 +169,6 @@ describe('instances on a cluster of three Galera nodes', () => {
     expect((await storages[2]?.files.get(alice))?.version).toBe(5);
   });
 });
-
-/**
- * Calls the instances in turn. A call that is refused for a while is repeated under its key, by the
- * next one.
- */
-function acrossInstances(instances: readonly Target[]): Target & { readonly repeated: number } {
-  let calls = 0;
-  let repeated = 0;
-  return {
-    get repeated() {
-      return repeated;
-    },
-    async execute(operation): Promise<Answer> {
-      for (;;) {
-        calls += 1;
-        const answer = await (instances[calls % instances.length] as Target).execute(operation);
-        const isForNow = answer.status === 'refused' && answer.code === 'STORAGE_UNAVAILABLE';
-        if (!isForNow) return answer;
-        repeated += 1;
-        await sleep(PROBE_MS);
-      }
-    },
-  };
-}
 
 /** Waits until an instance has acknowledged a write that began after the call. */
 async function untilWritten(instance: KillableTarget): Promise<void> {

@@ -4,26 +4,33 @@
 //
 //   node bare-writer.mjs <database> [--acknowledge-early] [--kill-at=<n>]
 //
-// With --kill-at it kills itself before the nth statement of the transaction of an operation that
+// The database is an SQLite file, or a mysql:// URL. With --kill-at, on SQLite, it kills itself before the nth statement of the transaction of an operation that
 // says `isVictim`; where that has n − 1 statements, between the commit and the answer.
 
 import { createInterface } from 'node:readline';
 import { randomUUID, createHash } from 'node:crypto';
 import { acknowledgeEarly } from './acknowledge-early.mjs';
 
-const [filename, ...flags] = process.argv.slice(2);
+const [database = '', ...flags] = process.argv.slice(2);
 const killAt = Number(flags.find((flag) => flag.startsWith('--kill-at='))?.slice(10) ?? 0);
 
 /** @param {string} path */
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
-const [{ sqlite }, { loadSqliteModule }, { createFiles }, { createIdSource }, { noTrace }] =
-  await Promise.all([
-    load('plugins/storage-sqlite/index.js'),
-    load('plugins/storage-sqlite/connection.js'),
-    load('core/memory/files.js'),
-    load('core/memory/ids.js'),
-    load('core/tracing/tracer.js'),
-  ]);
+const [
+  { mysql },
+  { sqlite },
+  { loadSqliteModule },
+  { createFiles },
+  { createIdSource },
+  { noTrace },
+] = await Promise.all([
+  load('plugins/storage-mysql/index.js'),
+  load('plugins/storage-sqlite/index.js'),
+  load('plugins/storage-sqlite/connection.js'),
+  load('core/memory/files.js'),
+  load('core/memory/ids.js'),
+  load('core/tracing/tracer.js'),
+]);
 
 let isArmed = false;
 let statements = 0;
@@ -46,7 +53,7 @@ function countEnd(sql) {
 }
 
 const native = await loadSqliteModule('sqlite3');
-const driver = {
+const countingDriver = {
   ...native,
   /** @type {typeof native.open} */
   async open(/** @type {any[]} */ ...args) {
@@ -69,7 +76,9 @@ const driver = {
 
 const now = Date.now;
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-const real = sqlite({ filename, ...(killAt > 0 ? { driver } : {}) });
+const real = database.startsWith('mysql:')
+  ? mysql({ url: database })
+  : sqlite({ filename: database, ...(killAt > 0 ? { driver: countingDriver } : {}) });
 const storage = flags.includes('--acknowledge-early') ? acknowledgeEarly(real) : real;
 const files = createFiles({
   storage,

@@ -1,16 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { startFaultProxy } from '../support/fault-proxy.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';
-import { type KillReport, killRepeatedly, summarise } from '../support/kills.ts';
+import { type KillOptions, type KillReport, killRepeatedly, summarise } from '../support/kills.ts';
+import { emptyDatabase, freshDatabase } from '../support/mariadb.ts';
 import { startBareWriter } from '../support/targets.ts';
-import type { Answer, Operation } from '../support/workload.ts';
+import type { Answer, Operation, Target } from '../support/workload.ts';
 
-const SAMPLE = process.env['MEMORY_TEST_RELEASE'] === undefined ? 300 : 10_000;
-/** By hand: node test/faults/kill.mjs --kills 500. */
-const KILLS = Number(process.env['MEMORY_TEST_KILLS'] ?? SAMPLE);
-const LONG = { timeout: KILLS * 10_000 };
+const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
+/** By hand: node test/faults/kill.mjs --kills 500 --bare. */
+const BY_HAND = process.env['MEMORY_TEST_KILLS'];
+const LONG = { timeout: 20_000_000 };
 
 /** A transaction has fewer statements than this, whatever it does. */
 const MOST_STATEMENTS = 40;
@@ -28,32 +30,56 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 /** What an acknowledged write is said to be that is not there. */
 const LOST = /(?:is|are) lost$/;
 
-describe('the bare write path, killed with kill -9 (F1)', () => {
-  it('loses nothing that it acknowledged, and leaves the rest whole or absent', LONG, async () => {
-    const report = await killRepeatedly({
-      kills: KILLS,
-      start: (cwd) => startBareWriter(path.join(cwd, 'memory.db')),
-      filename: 'memory.db',
-      checkEvery: 5,
-      seed: 2,
-      progress,
-    });
-    console.log(summarise(report));
-    expect(report.problems).toEqual([]);
-    expect(report.kills).toBe(KILLS);
-    expect(report.inFlight).toBeGreaterThanOrEqual(KILLS * 0.8);
-  });
+/** How often the bare write path is killed, and on which empty database. */
+const DATABASES: readonly [string, number, () => Promise<KillOptions['makeDatabase']>][] = [
+  ['SQLite', isRelease ? 10_000 : 300, () => Promise.resolve((cwd) => path.join(cwd, 'memory.db'))],
+  [
+    'MariaDB',
+    isRelease ? 10_000 : 12,
+    async () => {
+      const url = await freshDatabase();
+      return async () => {
+        await emptyDatabase(url);
+        return url;
+      };
+    },
+  ],
+];
 
-  it('is caught when it acknowledges before the commit', LONG, async () => {
-    const report = await killRepeatedly({
-      kills: 20,
-      start: (cwd) => startBareWriter(path.join(cwd, 'memory.db'), ['--acknowledge-early']),
-      filename: 'memory.db',
-      until: LOST,
+describe.each(DATABASES)(
+  'the bare write path on %s, killed with kill -9 (F1)',
+  (name, sample, prepare) => {
+    it(
+      'loses nothing that it acknowledged, and leaves the rest whole or absent',
+      LONG,
+      async () => {
+        const kills = Number(BY_HAND ?? sample);
+        const report = await killRepeatedly({
+          kills,
+          makeDatabase: await prepare(),
+          start: (_, database) => startBareWriter(database),
+          checkEvery: 5,
+          seed: 2,
+          progress,
+        });
+        console.log(summarise(report, `the bare write path on ${name}, kill -9`));
+        expect(report.problems).toEqual([]);
+        expect(report.kills).toBe(kills);
+        expect(report.inFlight).toBeGreaterThanOrEqual(kills * 0.8);
+      },
+    );
+
+    it('is caught when it acknowledges before the commit', LONG, async () => {
+      const report = await killRepeatedly({
+        kills: 20,
+        makeDatabase: await prepare(),
+        start: (_, database) => startBareWriter(database, ['--acknowledge-early']),
+        until: LOST,
+      });
+      expect(report.problems.filter((problem) => LOST.test(problem))).not.toEqual([]);
     });
-    expect(report.problems.filter((problem) => LOST.test(problem))).not.toEqual([]);
-  });
-});
+  },
+);
 
 /** What is killed, on a user's file a.md. */
 const VICTIMS: readonly [string, Omit<Operation, 'userId'>][] = [
@@ -104,6 +130,62 @@ describe('a write that is killed before each statement of its transaction, and a
   });
 });
 
+describe('a writer on MariaDB that is killed at each statement of its transaction (F1)', () => {
+  // A process for each point: the one with the most statements stands for all.
+  it.each(isRelease ? VICTIMS : VICTIMS.slice(-1))(
+    '%s all of it or nothing, and once when it is repeated',
+    LONG,
+    async (_, victim) => {
+      const url = await freshDatabase();
+      const proxy = await startFaultProxy(Number(new URL(url).port));
+      onTestFinished(() => proxy.close());
+      const through = url.replace(/:\d+\//, `:${proxy.port}/`);
+      const acknowledged: AcknowledgedWrite[] = [];
+      const prepareUser = async (writer: Target, userId: string) => {
+        const args = { path: 'user/a.md', content: 'a\n' };
+        const first = await writer.execute({ userId, tool: 'memory_write', args, key: 'first' });
+        acknowledged.push(toAcknowledged(first, userId, 'a.md', 'a\n'));
+      };
+      // The statements of this write, as a writer makes them that nobody kills.
+      const calm = await startBareWriter(through);
+      await prepareUser(calm, 'calm');
+      const from = proxy.statements.length;
+      await calm.execute({ ...victim, userId: 'calm', key: 'key' });
+      const statements = proxy.statements.slice(from);
+      expect(statements[0]).toBe('start transaction');
+      expect(statements.at(-1)).toBe('commit');
+
+      const points = statements.flatMap((sql, at) =>
+        (at === statements.length - 1 ? (['before', 'after'] as const) : (['before'] as const)).map(
+          (when) => ({ sql, when }),
+        ),
+      );
+      const whole: boolean[] = [];
+      for (const [point, { sql, when }] of points.entries()) {
+        const userId = `user-${point}`;
+        const writer = await startBareWriter(through);
+        await prepareUser(writer, userId);
+        const isMet = proxy.hold(
+          when,
+          (text) => text === sql,
+          async () => void (await writer.end('SIGKILL')),
+        );
+        const answer = await writer.execute({ ...victim, userId, key: 'key' });
+        await isMet;
+        expect([sql, answer.status]).toEqual([sql, 'lost']);
+        expect(toLines(await findViolations(url, { acknowledged }))).toEqual([]);
+        const repeat = await calm.execute({ ...victim, userId, key: 'key' });
+        if (repeat.status !== 'acknowledged') throw new Error(JSON.stringify(repeat));
+        whole.push(repeat.isReplayed);
+      }
+      await calm.end('SIGTERM');
+      expect(toLines(await findViolations(url, { acknowledged }))).toEqual([]);
+      // Behind the commit alone it had been made.
+      expect(whole).toEqual(points.map(({ when }) => when === 'after'));
+    },
+  );
+});
+
 function toAcknowledged(
   answer: Answer,
   userId: string,
@@ -116,6 +198,6 @@ function toAcknowledged(
 }
 
 function progress(report: KillReport): void {
-  if (report.kills % 100 === 0)
+  if (report.kills % 500 === 0)
     console.log(`${report.kills} kills, ${report.problems.length} lost`);
 }

@@ -13,8 +13,12 @@ export interface FaultProxy {
   readonly connections: number;
   /** Cuts the connection of the next statement that is chosen; resolves when it was. */
   cut(when: Cut, choose: (statement: string) => boolean): Promise<void>;
-  /** Passes the next statement that is chosen on only when something else has been done. */
-  hold(choose: (statement: string) => boolean, until: () => Promise<void>): Promise<void>;
+  /** Passes the next statement that is chosen, or its answer, on only when something else is done. */
+  hold(
+    when: Cut,
+    choose: (statement: string) => boolean,
+    until: () => Promise<void>,
+  ): Promise<void>;
   /** Cuts what is connected, and refuses new connections until it is called with `false`. */
   refuse(isRefusing: boolean): void;
   close(): Promise<void>;
@@ -25,7 +29,7 @@ const PREPARE = 0x16;
 const EXECUTE = 0x17;
 
 interface Fault {
-  when: Cut | 'held';
+  when: Cut;
   choose: (statement: string) => boolean;
   until?: () => Promise<void>;
   done: () => void;
@@ -77,31 +81,30 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
         return true;
       }
       const fault = meet(statement);
-      if (fault?.when === 'before') {
+      if (fault?.when === 'before' && fault.until === undefined) {
         cut();
         fault.done();
         return false;
       }
-      if (fault?.when === 'held') held = fault;
+      if (fault?.when === 'before') held = fault;
       else unanswered = fault;
       return true;
     });
     client.on('data', (chunk: Buffer) => {
       if (!packets(chunk)) return;
       if (held === null) return void upstream.write(chunk);
-      const { until, done } = held;
+      passLater(held, client, upstream, chunk);
       held = null;
-      client.pause();
-      void until?.().finally(() => {
-        upstream.write(chunk);
-        client.resume();
-        done();
-      });
     });
     upstream.on('data', (chunk: Buffer) => {
       if (unanswered !== null) {
-        cut();
-        unanswered.done();
+        if (unanswered.until !== undefined) {
+          passLater(unanswered, upstream, client, chunk);
+        } else {
+          cut();
+          unanswered.done();
+        }
+        unanswered = null;
         return;
       }
       if (preparing !== null && chunk[4] === 0) prepared.set(chunk.readUInt32LE(5), preparing);
@@ -119,8 +122,8 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
       return connections;
     },
     cut: (when, choose) => new Promise<void>((done) => faults.push({ when, choose, done })),
-    hold: (choose, until) =>
-      new Promise<void>((done) => faults.push({ when: 'held', choose, until, done })),
+    hold: (when, choose, until) =>
+      new Promise<void>((done) => faults.push({ when, choose, until, done })),
     refuse(refuses) {
       isRefusing = refuses;
       if (refuses) for (const socket of sockets) socket.destroy();
@@ -131,6 +134,16 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
       await once(server, 'close');
     },
   };
+}
+
+/** Passes bytes on once what was to be done before that is done. */
+function passLater({ until, done }: Fault, from: Socket, to: Socket, chunk: Buffer): void {
+  from.pause();
+  void until?.().finally(() => {
+    to.write(chunk);
+    from.resume();
+    done();
+  });
 }
 
 /** Puts a client's bytes together to packets: 3 bytes of length, the number in the command, and the rest. */

@@ -17,10 +17,10 @@ const INDEX_LIMIT_MS = 60_000;
 
 export interface KillOptions {
   kills: number;
+  /** An empty database for a directory: a file in it, or a URL. */
+  makeDatabase(directory: string): string | Promise<string>;
   /** Starts the target on the database of a directory. */
-  start(directory: string): Promise<KillableTarget>;
-  /** The database in that directory. */
-  filename: string;
+  start(directory: string, database: string): Promise<KillableTarget>;
   signal?: NodeJS.Signals;
   seed?: number;
   /** Kills between two looks at the whole database; default 1. */
@@ -73,11 +73,11 @@ export async function killRepeatedly(options: KillOptions): Promise<KillReport> 
   return report;
 }
 
-/** One line that says what a report says. */
-export function summarise(report: KillReport): string {
+/** One line that says what a report says, and how to have it again. */
+export function summarise(report: KillReport, what: string): string {
   const { kills, inFlight, acknowledged, unanswered, committed, problems } = report;
   return (
-    `${kills} kills (${inFlight} with a write in flight), ${acknowledged} acknowledged, ` +
+    `${what}: ${kills} kills (${inFlight} with a write in flight), ${acknowledged} acknowledged, ` +
     `${problems.length} lost or in part; ${committed} of ${unanswered} unanswered were committed`
   );
 }
@@ -89,16 +89,16 @@ async function killOneDatabase(
   report: KillReport,
 ): Promise<void> {
   const { start, signal = 'SIGKILL', checkEvery = 1 } = options;
-  const filename = path.join(directory, options.filename);
+  const database = await options.makeDatabase(directory);
   const workload = new Workload(random);
   const kills = Math.min(KILLS_PER_DATABASE, options.kills - report.kills);
   const look = async (isDue: boolean) => {
     const { acknowledged } = workload;
-    if (isDue) report.problems.push(...toLines(await findViolations(filename, { acknowledged })));
+    if (isDue) report.problems.push(...toLines(await findViolations(database, { acknowledged })));
     report.problems.push(...workload.problems.splice(0));
   };
   for (let kill = 0; kill <= kills; kill += 1) {
-    const target = await start(directory);
+    const target = await start(directory, database);
     try {
       if (kill === 0) await workload.prepare(target);
       else await look(kill % checkEvery === 0 || kill === kills);
@@ -106,7 +106,7 @@ async function killOneDatabase(
       if (kill === kills) {
         await look(true);
         if (options.isSearchable === true)
-          report.problems.push(...(await findAndLook(target, filename)));
+          report.problems.push(...(await findAndLook(target, database)));
       }
       if (kill === kills || isEnough(options, report)) break;
 
@@ -130,7 +130,7 @@ async function killOneDatabase(
 }
 
 /** Finds for every writer; then no file is behind for long, and the postings are right (I4). */
-async function findAndLook(target: KillableTarget, filename: string): Promise<string[]> {
+async function findAndLook(target: KillableTarget, database: string): Promise<string[]> {
   for (let writer = 0; writer < WRITERS; writer += 1) {
     const args = { query: 'a fact of some length' };
     const answer = await target.execute({ userId: `writer-${writer}`, tool: 'memory_find', args });
@@ -138,7 +138,7 @@ async function findAndLook(target: KillableTarget, filename: string): Promise<st
   }
   const end = performance.now() + INDEX_LIMIT_MS;
   for (;;) {
-    const lines = toLines(await findViolations(filename, { isIndexed: true }));
+    const lines = toLines(await findViolations(database, { isIndexed: true }));
     if (!lines.some((line) => line.endsWith('are behind')) || performance.now() > end) return lines;
     await sleep(50);
   }

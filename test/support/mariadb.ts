@@ -40,7 +40,7 @@ export async function freshDatabase(): Promise<string> {
 }
 
 /** Removes every row but the schema's version. */
-async function emptyDatabase(url: string): Promise<void> {
+export async function emptyDatabase(url: string): Promise<void> {
   const { port, pathname } = new URL(url);
   const root = await connectAsRoot(Number(port), pathname.slice(1));
   try {

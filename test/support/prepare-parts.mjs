@@ -38,7 +38,7 @@ const PARTS = [
 /**
  * What a cluster takes beside that; Galera's library stands in no path of commands.
  *
- * @type {Part[]}
+ * @type {typeof PARTS}
  */
 const CLUSTER_PARTS = [
   {

@@ -2,7 +2,10 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { Core } from '../../core/core.ts';
+import { MemoryError } from '../../core/errors.ts';
 import { type CommandOptions, startCommand } from './command.ts';
 import type { Answer, Operation, Target } from './workload.ts';
 
@@ -20,7 +23,7 @@ export async function startServer({
   const env = {
     SERVICE_TOOLS_DELETE: 'true',
     SERVICE_TOOLS_MOVE: 'true',
-    ...(databaseUrl === undefined ? {} : shared(databaseUrl)),
+    ...(databaseUrl === undefined ? {} : { ...makeSecrets(), SERVICE_DATABASE_URL: databaseUrl }),
     ...options.env,
   };
   const command = await startCommand({ ...options, env });
@@ -30,14 +33,10 @@ export async function startServer({
   };
 }
 
-/** What is given to a server whose database others share: it makes no secrets of its own. */
-function shared(databaseUrl: string): Record<string, string> {
+/** Secrets for a server whose database others share: it makes none of its own. */
+export function makeSecrets(): Record<string, string> {
   const secret = () => randomBytes(32).toString('base64url');
-  return {
-    SERVICE_DATABASE_URL: databaseUrl,
-    SERVICE_API_KEY: secret(),
-    SERVICE_ADMIN_SECRET: secret(),
-  };
+  return { SERVICE_API_KEY: secret(), SERVICE_ADMIN_SECRET: secret() };
 }
 
 /** Calls a tool of a running command. */
@@ -68,6 +67,59 @@ export async function post(
   } catch {
     return { status: 'lost' };
   }
+}
+
+/** The tools of a service in this process. */
+export function inProcess(core: Core): Target {
+  return {
+    async execute({ userId, tool, args, key }): Promise<Answer> {
+      try {
+        const { result, replayed } = await core.tools.execute(tool, {
+          context: { userId },
+          arguments: args,
+          ...(key === undefined ? {} : { idempotencyKey: key }),
+        });
+        return {
+          status: 'acknowledged',
+          result: result as Record<string, unknown>,
+          isReplayed: replayed === true,
+        };
+      } catch (error) {
+        if (!(error instanceof MemoryError)) throw error;
+        return { status: 'refused', code: error.code, details: error.details };
+      }
+    },
+  };
+}
+
+/** Several instances as one, called in turn. */
+export interface Patient extends Target {
+  /** Calls that were made again. */
+  readonly repeated: number;
+}
+
+/**
+ * Calls the instances in turn. A call that is refused for a while is repeated under its key, by the
+ * next one, as the callers of a service are told to.
+ */
+export function patient(instances: readonly Target[]): Patient {
+  let calls = 0;
+  let repeated = 0;
+  return {
+    get repeated() {
+      return repeated;
+    },
+    async execute(operation) {
+      for (;;) {
+        calls += 1;
+        const answer = await (instances[calls % instances.length] as Target).execute(operation);
+        const isForNow = answer.status === 'refused' && answer.code === 'STORAGE_UNAVAILABLE';
+        if (!isForNow) return answer;
+        repeated += 1;
+        await sleep(20);
+      }
+    },
+  };
 }
 
 const WRITER = fileURLToPath(new URL('../faults/bare-writer.mjs', import.meta.url));
