@@ -8,6 +8,7 @@ import { observationCases } from './storage/observations.ts';
 import { revisionCases } from './storage/revisions.ts';
 import { searchIndexCases } from './storage/search-index.ts';
 import { settingCases } from './storage/settings.ts';
+import { vectorCases } from './storage/vectors.ts';
 import type { StorageCase } from './storage-case.ts';
 
 /**
@@ -36,4 +37,5 @@ export const storageCases: readonly StorageCase[] = [
   ...dreamCases(),
   ...settingCases(),
   ...searchIndexCases(),
+  ...vectorCases(),
 ];
