@@ -1,3 +1,4 @@
+import type { PassageSet } from './contestants/hybrid.ts';
 import type { Bench, Opened, Suite } from './support/bench.ts';
 import type { NoteSet } from './support/notes.ts';
 import { DOCUMENTS_OF_A_USER, type SearchFixture } from './support/search-fixture.ts';
@@ -11,6 +12,7 @@ export const suite: Suite = {
   options: {
     documents: `documents in all for the growth (default ${MANY.toLocaleString('en-US')})`,
     peers: 'no: leave mem0 and grep out, which take minutes',
+    vectors: 'vectors of the long scan (default 10,000; 100,000 take minutes to make)',
   },
   async run(bench) {
     const many = Number(bench.options['documents'] ?? (bench.isQuick ? 20_000 : MANY));
@@ -19,6 +21,8 @@ export const suite: Suite = {
     }
     await searchLongDocuments(bench);
     await searchByMeaning(bench);
+    if (!bench.isQuick) await searchColdVectors(bench);
+    await scanManyVectors(bench, bench.isQuick ? 1_000 : Number(bench.options['vectors'] ?? FEW));
     await grow(bench, many);
     if (bench.options['peers'] !== 'no' && !bench.isQuick) await searchBesidePeers(bench);
   },
@@ -39,11 +43,13 @@ async function searchLongDocuments(bench: Bench): Promise<void> {
   });
 }
 
+const openVectors = (bench: Bench, name: string, set: PassageSet): Promise<Opened> =>
+  bench.open(name, 'contestants/hybrid.ts', { set });
+
 /** What a search by words takes, and with 1,000 vectors of 384 numbers; the embedder is left out. */
 async function searchByMeaning(bench: Bench): Promise<void> {
-  const service = await bench.open('memory-service, vectors', 'contestants/hybrid.ts', {
-    passages: DOCUMENTS_OF_A_USER,
-  });
+  const set = { users: 1, files: DOCUMENTS_OF_A_USER, passages: 1 };
+  const service = await openVectors(bench, 'memory-service, vectors', set);
   const entrants = (['text', 'hybrid'] as const).map((operation) => ({
     ...bench.called('service', service, operation, 1),
     name: operation,
@@ -53,6 +59,37 @@ async function searchByMeaning(bench: Bench): Promise<void> {
     entrants,
     figures: [
       { of: 'hybrid', figure: 'search-hybrid', value: ({ latency }) => latency?.p50 ?? NaN },
+    ],
+  });
+}
+
+/** More users than there is room for in the cache: each time another one's vectors are read. */
+async function searchColdVectors(bench: Bench): Promise<void> {
+  const ofAUser = { files: 10, passages: 100 };
+  const [warm, cold] = [
+    await openVectors(bench, 'vectors in memory', { users: 1, ...ofAUser }),
+    await openVectors(bench, 'vectors read anew', { users: 80, ...ofAUser }),
+  ];
+  await bench.compare({
+    title: 'Search by words and 1,000 vectors of 384 numbers, of one user and of another each time',
+    entrants: [warm, cold].map((one) => bench.called('service', one, 'hybrid', 1)),
+    ratios: [{ of: warm.name, to: cold.name }],
+  });
+}
+
+/** A scan that takes long is to hold up no other request: its delay is the loop's. */
+async function scanManyVectors(bench: Bench, vectors: number): Promise<void> {
+  const set = { users: 1, files: vectors / 100, passages: 100 };
+  const count = vectors.toLocaleString('en-US');
+  const service = await openVectors(bench, `${count} vectors`, set);
+  await bench.compare({
+    title: `Search by words, and by words and ${count} vectors of 384 numbers, of one user`,
+    entrants: (['text', 'hybrid'] as const).map((operation) => ({
+      ...bench.called('service', service, operation, 1),
+      name: operation,
+    })),
+    figures: [
+      { of: 'hybrid', figure: 'loop-delay', value: ({ loopDelay }) => loopDelay?.p99 ?? NaN },
     ],
   });
 }

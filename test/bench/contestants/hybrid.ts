@@ -8,16 +8,21 @@ import { pickQuery, toNote } from '../support/notes.ts';
 import { ADMIN_SECRET, fetchEmbedding, importService } from '../support/service.ts';
 import { DIMENSIONS } from '../support/stub-embedder.ts';
 
-const USER = 'u0';
 const FILLERS = 32;
 
-/** `passages` files of one passage each; the questions' vectors come from memory, as it is asked. */
-export const open: OpenContestant<{ passages: number }> = async ({ passages, directory }) => {
+/** Users with files of as many passages, each with its vector. */
+export interface PassageSet {
+  users: number;
+  files: number;
+  passages: number;
+}
+
+/** The questions' vectors come from memory, as it is asked: what is left is the service's part. */
+export const open: OpenContestant<{ set: PassageSet }> = async ({ set, directory }) => {
   const { createMemoryService, sqlite } = await importService();
   const service = createMemoryService({
     storage: sqlite({ filename: path.join(directory, 'memory.db'), synchronous: 'normal' }),
     adminSecret: ADMIN_SECRET,
-    limits: { maxFilesPerUser: passages },
     embedder: {
       name: 'words',
       model: 'words',
@@ -27,16 +32,17 @@ export const open: OpenContestant<{ passages: number }> = async ({ passages, dir
     },
   });
   await service.start();
-  async function execute<Result>(tool: string, args: object): Promise<Result> {
-    const context = { userId: USER };
+  async function execute<Result>(user: number, tool: string, args: object): Promise<Result> {
+    const context = { userId: `u${user}` };
     return (await service.tools.execute(tool, { context, arguments: args })).result as Result;
   }
   let next = 0;
+  const total = set.users * set.files;
   await Promise.all(
     Array.from({ length: FILLERS }, async () => {
-      for (let seed = next++; seed < passages; seed = next++) {
-        const content = `${toNote(seed).replaceAll(/\n+/g, ' ').slice(0, 500)}\n`;
-        await execute('memory_write', { path: `user/notes/${seed}.md`, content });
+      for (let seed = next++; seed < total; seed = next++) {
+        const content = toPassages(seed, set.passages);
+        await execute(seed % set.users, 'memory_write', { path: `user/${seed}.md`, content });
       }
     }),
   );
@@ -44,7 +50,11 @@ export const open: OpenContestant<{ passages: number }> = async ({ passages, dir
 
   const find = async (mode: 'text' | 'hybrid', n: number): Promise<void> => {
     const args = { query: pickQuery(n % 100), limit: 10, mode };
-    const answer = await execute<{ mode: string; results: unknown[] }>('memory_find', args);
+    const answer = await execute<{ mode: string; results: unknown[] }>(
+      n % set.users,
+      'memory_find',
+      args,
+    );
     if (answer.mode !== mode) throw new Error(`It was a search by ${answer.mode}.`);
     if (answer.results.length === 0) throw new Error('Nothing was found.');
   };
@@ -53,6 +63,18 @@ export const open: OpenContestant<{ passages: number }> = async ({ passages, dir
     close: () => service.close(),
   };
 };
+
+/** Paragraphs of a note's words: the shorter, the more of them there are. */
+function toPassages(seed: number, count: number): string {
+  const length = count === 1 ? 500 : 120;
+  const texts = Array.from({ length: count }, (_, at) =>
+    toNote(seed * count + at)
+      .replaceAll(/\n+|# /g, ' ')
+      .slice(0, length)
+      .trim(),
+  );
+  return `${texts.join('\n\n')}\n`;
+}
 
 async function untilEmbedded(app: { callback(): unknown }): Promise<void> {
   const { createServer } = await import('node:http');
