@@ -118,8 +118,8 @@ const FUSED_DEPTH = 50;
 /** Texts that are read at a time: of the largest files 8 MB. */
 const CHUNK_FILES = 32;
 const SLICE_MS = 5;
-/** Terms of one beginning that a fuzzy search looks through. */
-const DICTIONARY_LIMIT = 5_000;
+/** Terms of one beginning that a fuzzy search looks through: more than the memory of one user has. */
+const DICTIONARY_LIMIT = 20_000;
 /** Ties beyond this are told apart by path before any content is read. */
 const TIES_READ_WHOLE = 32;
 

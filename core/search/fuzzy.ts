@@ -17,10 +17,16 @@ export function listPrefixes(query: SearchQuery): string[] {
  * the development conversations. `dictionary` holds terms of the index in any order.
  */
 export function expandQuery(query: SearchQuery, dictionary: Iterable<string>): SearchQuery | null {
-  const words = wordsOf(query).map((unit) => ({ unit, found: [] as Match[] }));
+  const words = wordsOf(query).map((unit) => ({
+    unit,
+    forms: unit.terms.map(toForm),
+    found: [] as Match[],
+  }));
   for (const term of new Set(dictionary)) {
-    for (const { unit, found } of words) {
-      const distance = Math.min(...unit.terms.map((word) => measureDistance(word, term)));
+    const other = toForm(term);
+    for (const { forms, found } of words) {
+      let distance = Infinity;
+      for (const form of forms) distance = Math.min(distance, measureDistance(form, other));
       if (distance !== Infinity) found.push({ term, distance });
     }
   }
@@ -75,14 +81,45 @@ function compareMatches(left: Match, right: Match): number {
   return left.term < right.term ? -1 : 1;
 }
 
+/** A word with the letters that it has, as bits; letters that share a bit are taken for one. */
+interface Form {
+  text: string;
+  letters: number;
+}
+
+function toForm(text: string): Form {
+  let letters = 0;
+  for (let at = 0; at < text.length; at++) letters |= 1 << (text.charCodeAt(at) & 31);
+  return { text, letters };
+}
+
+/**
+ * Whether a word lacks more of the letters of another than so many slips can have put there. Nearly
+ * all words of a dictionary are told apart by this: to count slips with each would take seconds.
+ */
+function differsTooMuch(word: Form, term: Form, most: number): boolean {
+  return (
+    countBits(word.letters & ~term.letters) > most || countBits(term.letters & ~word.letters) > most
+  );
+}
+
+function countBits(bits: number): number {
+  let count = 0;
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count++;
+  return count;
+}
+
 /** 1 or 2 for slips, above that for a beginning, `Infinity` for another word. */
-function measureDistance(word: string, term: string): number {
-  if (!isLong(term) || firstCharacter(word) !== firstCharacter(term)) return Infinity;
+function measureDistance(wordForm: Form, termForm: Form): number {
+  const { text: word } = wordForm;
+  const { text: term } = termForm;
+  if (!isLong(term) || word.codePointAt(0) !== term.codePointAt(0)) return Infinity;
   const most = word.length >= TWO_SLIPS_LENGTH ? 2 : 1;
-  const slips =
-    word.length > MIN_LENGTH && Math.abs(word.length - term.length) <= most
-      ? countSlips(word, term)
-      : Infinity;
+  const isNear =
+    word.length > MIN_LENGTH &&
+    Math.abs(word.length - term.length) <= most &&
+    !differsTooMuch(wordForm, termForm, most);
+  const slips = isNear ? countSlips(word, term) : Infinity;
   if (slips <= most) return slips;
   const isBeginning = term.startsWith(word) || (word.startsWith(term) && term.length > MIN_LENGTH);
   return isBeginning ? 2 + Math.abs(word.length - term.length) : Infinity;

@@ -125,6 +125,18 @@ describe('memory_find', () => {
     expect(await findPaths(core, 'alice', 'zzzzzz')).toEqual([]);
   });
 
+  it('knows words that look alike however many begin with the same letter', async () => {
+    const core = await openCore();
+    const digits = (n: number) =>
+      n.toString(26).replace(/\d/g, (digit) => 'qrstuvwxyz'[+digit] ?? '');
+    const others = Array.from({ length: 7_000 }, (_, n) => `sa${digits(n)}`);
+    await write(core, 'alice', 'user/words.md', `${others.join(' ')}\n\nThe strawberry is red.\n`);
+    const ask = async () => (await find(core, 'alice', { query: 'strawbrery' })).results[0];
+    expect(await ask()).toMatchObject({ startLine: 3 });
+    await core.indexer.drain();
+    expect(await ask()).toMatchObject({ startLine: 3 });
+  });
+
   it('explains each score by signals that make it', async () => {
     const core = await openCore();
     await write(core, 'alice', 'user/profile.md', PROFILE);

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { expandQuery, listPrefixes } from '../../../core/search/fuzzy.ts';
 import { parseQuery } from '../../../core/search/query.ts';
@@ -41,6 +42,45 @@ describe('expandQuery', () => {
     expect(expand('zebra')).toBeNull();
     expect(expand('xy')).toBeNull();
     expect(expand('')).toBeNull();
+  });
+
+  it('finds any word by a slip after its first letter, a long one by two', () => {
+    const letters = 'abcdeéжя';
+    const slip = fc.record({
+      kind: fc.constantFrom('put in', 'left out', 'exchanged', 'swapped'),
+      place: fc.nat(20),
+      letter: fc.constantFrom(...letters, 'x'),
+    });
+    const make = (word: string, { kind, place, letter }: fc.TypeOf<typeof slip>): string => {
+      const at = 1 + (place % (word.length - 2));
+      const [before, own, next, after] = [
+        word.slice(0, at),
+        word.charAt(at),
+        word.charAt(at + 1),
+        word.slice(at + 2),
+      ];
+      switch (kind) {
+        case 'put in':
+          return before + letter + own + next + after;
+        case 'left out':
+          return before + next + after;
+        case 'exchanged':
+          return before + letter + next + after;
+        default:
+          return before + next + own + after;
+      }
+    };
+    const word = fc.string({ unit: fc.constantFrom(...letters), minLength: 5, maxLength: 14 });
+    fc.assert(
+      fc.property(word, slip, slip, (term, first, second) => {
+        const once = make(term, first);
+        const asked = once.length >= 10 ? make(once, second) : once;
+        const unit = { weight: 1, kind: 'word' as const, group: 0, covers: 1 };
+        const query = { units: [{ ...unit, terms: [asked] }], size: 1, truncated: false };
+        expect(expandQuery(query, [term])?.units[0]?.terms).toEqual([term]);
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it('gives at most eight terms for a word, the same whatever the dictionary’s order', () => {
