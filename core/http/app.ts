@@ -110,12 +110,20 @@ export function createApp(
 
   function createKoa({ middleware, notFound }: Mount): Koa {
     const koa = new Koa();
-    koa.use(middleware).use(notFound);
+    koa.use(middleware).use(leadToConsole).use(notFound);
     // What reaches Koa itself went wrong after the answer began: mostly a client that left.
     koa.on('error', (error: unknown) => {
       log.debug({ error: describeError(error) }, 'an answer was cut short');
     });
     return koa;
+  }
+
+  /** Who opens the service's address in a browser looks for the console. */
+  async function leadToConsole(ctx: Context, next: Next): Promise<void> {
+    const isPage =
+      ctx.method === 'GET' && ctx.path === '/' && ctx.accepts('json', 'html') === 'html';
+    if (isPage) ctx.redirect(`${settings.basePath}/admin`);
+    else await next();
   }
 
   const plain = createMount(null);

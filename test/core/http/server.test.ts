@@ -25,6 +25,17 @@ const echo = route({
   handle: ({ body }) => body,
 });
 
+describe('the address of the service', () => {
+  it('leads a browser to the console, and tells a program that there is nothing', async () => {
+    const service = await start([hello]);
+    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+    const page = await service.request('GET', '/', { headers: { accept } });
+    expect(page).toMatchObject({ status: 302, headers: { location: '/admin' } });
+    expect((await service.request('GET', '/')).status).toBe(404);
+    expect((await service.request('GET', '/else', { headers: { accept } })).status).toBe(404);
+  });
+});
+
 describe('slow clients', () => {
   it('two hundred of them hold up no one else, and are let go', async () => {
     const service = await start([hello, echo], { headersTimeoutMs: 1_000, bodyTimeoutMs: 1_000 });
