@@ -163,7 +163,7 @@ const GUIDES = ['langchain', 'vercel-ai', 'openai', 'anthropic'].map(
 /** What the first section of a page tells to install beside the service, and to save. */
 async function readPage(file: string): Promise<{ packages: string[]; code: string }> {
   const page = await readFile(file, 'utf8');
-  const [, packages = ''] = /```sh\nnpm install memory-service (.*)\n```/.exec(page) ?? [];
+  const [, packages = ''] = /^npm install memory-service (.*)$/m.exec(page) ?? [];
   const [, code = ''] = /first-fact\.mjs#whole -->\n\n```js\n([^]*?)```/.exec(page) ?? [];
   return { packages: packages.split(' '), code };
 }

@@ -41,8 +41,9 @@ export async function loadSqliteModule(driver: SqliteDriver): Promise<SqliteModu
 
 const MISSING: Record<SqliteDriver, string> = {
   sqlite3:
-    'The module sqlite3 is not installed or was not built: it needs python3, make and a C++ compiler' +
-    ' (npm install sqlite3), or choose a mysql:// database.',
+    'The module sqlite3 is not installed or was not built: it needs python3, make and a C++ compiler,' +
+    ' and for npm 12 "allowScripts": { "sqlite3": true } in package.json; then npm rebuild sqlite3.' +
+    ' Or choose a mysql:// database.',
   'better-sqlite3':
     'The module better-sqlite3 is not installed: npm install better-sqlite3, or leave the driver out' +
     ' to use sqlite3.',
