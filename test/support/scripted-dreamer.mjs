@@ -9,13 +9,14 @@
 /** Words that say that something was corrected. */
 const CORRECTS = /\b(?:no longer|now|actually|moved|switched|changed|instead|quit)\b/i;
 const FILLERS = /\b(?:basically|really|it is important to note that) /gi;
+/** The share of words that two lines must have in common before they are taken for one. */
 const LIKE = 0.75;
 
 /**
- * @param {{ onAsk?: () => void | Promise<void> }} [options]
+ * @param {{ onAsk?: () => void | Promise<void>, like?: number }} [options]
  * @returns {ModelProvider & { usage: { calls: number, inputTokens: number, outputTokens: number } }}
  */
-export function scriptedDreamer({ onAsk } = {}) {
+export function scriptedDreamer({ onAsk, like = LIKE } = {}) {
   const usage = { calls: 0, inputTokens: 0, outputTokens: 0 };
   return {
     name: 'scripted',
@@ -23,7 +24,7 @@ export function scriptedDreamer({ onAsk } = {}) {
     usage,
     async generate({ system, prompt, schema }) {
       await onAsk?.();
-      const text = JSON.stringify({ operations: proposeOperations(prompt) });
+      const text = JSON.stringify({ operations: proposeOperations(prompt, like) });
       const inputTokens = toTokens(system.length + prompt.length + JSON.stringify(schema).length);
       const outputTokens = toTokens(text.length);
       usage.calls += 1;
@@ -34,15 +35,18 @@ export function scriptedDreamer({ onAsk } = {}) {
   };
 }
 
-/** @param {string} prompt */
-function proposeOperations(prompt) {
+/**
+ * @param {string} prompt
+ * @param {number} like
+ */
+function proposeOperations(prompt, like) {
   const files = readFiles(prompt);
   return [...files.entries()].flatMap(([path, lines]) =>
     path === 'user/index.md'
       ? []
       : [
-          ...mergeAlike(lines),
-          ...supersedeCorrected(lines),
+          ...mergeAlike(lines, like),
+          ...supersedeCorrected(lines, like),
           ...rewordFillers(lines),
           ...moveDecisions(lines),
           ...addToIndex(path, lines, files.get('user/index.md') ?? null),
@@ -69,14 +73,17 @@ function readFiles(prompt) {
   return files;
 }
 
-/** @param {Line[]} lines */
-function mergeAlike(lines) {
+/**
+ * @param {Line[]} lines
+ * @param {number} like
+ */
+function mergeAlike(lines, like) {
   const facts = lines.filter(isFact);
   const gone = new Set();
   return facts.flatMap((first, index) => {
     const second = facts
       .slice(index + 1)
-      .find((other) => !gone.has(other) && likeness(first.text, other.text) >= LIKE);
+      .find((other) => !gone.has(other) && likeness(first.text, other.text) >= like);
     if (gone.has(first) || second === undefined) return [];
     const [kept, left] =
       first.text.length >= second.text.length ? [first, second] : [second, first];
@@ -94,14 +101,17 @@ function mergeAlike(lines) {
   });
 }
 
-/** @param {Line[]} lines */
-function supersedeCorrected(lines) {
+/**
+ * @param {Line[]} lines
+ * @param {number} like
+ */
+function supersedeCorrected(lines, like) {
   const facts = lines.filter(isFact);
   return facts
     .filter(({ text }) => CORRECTS.test(text))
     .flatMap((newer) => {
       const older = facts.find(
-        (it) => it.line < newer.line && likeness(it.text, newer.text) >= LIKE / 3,
+        (it) => it.line < newer.line && likeness(it.text, newer.text) >= like / 3,
       );
       if (older === undefined) return [];
       const sources = [toRef(newer)];

@@ -1,31 +1,41 @@
-import type { LineRef } from '../operations.ts';
-import { stayingSources } from '../operations.ts';
+import { stayingSources, type LineRef } from '../operations.ts';
 import { lineAt } from '../snapshot-file.ts';
 import type { Candidate } from '../plan.ts';
 import { contentStems, tokenise } from '../text/words.ts';
 
-const MARKS = new Set(
+/** Words that say that something was corrected. */
+const PLAIN_MARKS = new Set(
   (
-    'correction corrected corrects actually now longer instead changed change changes moved switched ' +
-    'replaced replaces renamed updated update wrong mistake formerly previously anymore since former was ' +
-    'became becomes quit left stopped korrektur korrigiert jetzt nun mehr stattdessen geändert umgezogen ' +
-    'gewechselt falsch früher ehemals seit correction corrigé désormais maintenant plus changé déménagé ' +
-    'remplacé ancien corrección corregido ahora ya cambió cambiado mudó reemplazado antes correzione ora ' +
-    'adesso più cambiato trasferito correção agora mudou correctie nu gewijzigd verhuisd теперь больше ' +
-    'исправление переехал'
+    'correction corrected corrects longer moved switched replaced replaces renamed wrong mistake formerly ' +
+    'previously anymore former became becomes quit stopped korrektur korrigiert umgezogen gewechselt falsch ' +
+    'ehemals corrigé désormais déménagé remplacé ancien corrección corregido cambió mudó reemplazado ' +
+    'correzione trasferito correção mudou correctie gewijzigd verhuisd исправление переехал'
   ).split(' '),
 );
-const UNCASED_MARK = /更正|现在|現在|改为|改成|不再|搬到|訂正|変更|이제|정정|变更|變更/u;
+const PLAIN_UNCASED_MARK = /更正|改为|改成|不再|搬到|訂正|変更|정정|变更|變更/u;
+/** Words that are said of much else, too: then the two lines must be much alike. */
+const VAGUE_MARKS = new Set(
+  (
+    'actually now instead change changed changes updated update left jetzt nun mehr stattdessen geändert ' +
+    'früher seit maintenant changé ahora ya cambiado antes adesso ora più cambiato agora nu теперь больше'
+  ).split(' '),
+);
+const VAGUE_UNCASED_MARK = /现在|現在|이제/u;
+
+/** Shares of a line's words that must stand in what supersedes it. */
+const LEAST_SHARE = { plain: 1 / 3, vague: 1 / 2 } as const;
+/** A line of so few words has said what it is about with one of them. */
+const FEW_WORDS = 2;
 
 /** What supersedes is newer than what goes, speaks of the same, and says that it is a correction. */
-export function checkCorrection({ operation, snapshot, removed }: Candidate): string | null {
+export function checkCorrection({ operation, snapshot, removed, added }: Candidate): string | null {
   if (operation.kind !== 'supersede') return null;
   const sources = stayingSources(operation);
   for (const [index, old] of operation.remove.entries()) {
     const newer = sources.filter((ref) => isNewer(snapshot, ref, old));
     if (newer.length === 0) return 'what supersedes is not newer';
     const line = removed[index] ?? '';
-    const isCorrected = newer.some((ref) => corrects(lineAt(snapshot, ref) ?? '', line));
+    const isCorrected = newer.some((ref) => corrects(lineAt(snapshot, ref) ?? '', added, line));
     if (!isCorrected) return 'what supersedes does not say that it corrects this';
   }
   return null;
@@ -39,9 +49,19 @@ function isNewer(snapshot: Candidate['snapshot'], newer: LineRef, older: LineRef
   return at > before || (at === before && newer.path === older.path && newer.line > older.line);
 }
 
-function corrects(newer: string, older: string): boolean {
+/** What is added may tell what was before: "Lives in Madrid (until 2025: Berlin)". */
+function corrects(newer: string, added: readonly string[], older: string): boolean {
   const words = tokenise(newer).map(({ text }) => text.toLowerCase());
-  if (!words.some((word) => MARKS.has(word)) && !UNCASED_MARK.test(newer)) return false;
+  const isPlain = words.some((word) => PLAIN_MARKS.has(word)) || PLAIN_UNCASED_MARK.test(newer);
+  const isVague = words.some((word) => VAGUE_MARKS.has(word)) || VAGUE_UNCASED_MARK.test(newer);
+  if (!isPlain && !isVague) return false;
   const subject = new Set(contentStems(older));
-  return contentStems(newer).some((stem) => subject.has(stem));
+  const said = new Set(contentStems(newer));
+  const told = new Set([...said, ...contentStems(added.join('\n'))]);
+  const count = (stems: ReadonlySet<string>) => [...subject].filter((it) => stems.has(it)).length;
+  if (count(said) === 0) return false;
+  if (subject.size <= FEW_WORDS) return true;
+  return isPlain
+    ? count(told) >= LEAST_SHARE.plain * subject.size
+    : count(told) > LEAST_SHARE.vague * subject.size;
 }

@@ -1,6 +1,6 @@
 import type { Candidate } from '../plan.ts';
 import { hasNegation } from '../text/words.ts';
-import { sharesWords } from './survival.ts';
+import { keepsWords, sharesWords } from './survival.ts';
 
 /** What is merged or reworded still says the same: about the same, and denied where it was. */
 export function checkMeaning({ operation, removed, added, replacement }: Candidate): string | null {
@@ -18,8 +18,9 @@ export function checkMeaning({ operation, removed, added, replacement }: Candida
   for (const line of removed) {
     if (hasNegation(line) !== hasNegation(text))
       return 'what is denied would be said, or the reverse';
-    if (!sharesWords(line, replacement))
-      return 'a line that goes has little to do with what replaces it';
+    const isKept =
+      kind === 'merge' ? keepsWords(line, replacement) : sharesWords(line, replacement);
+    if (!isKept) return 'a line that goes says something that what replaces it does not';
   }
   return null;
 }

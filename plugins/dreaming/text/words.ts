@@ -21,7 +21,7 @@ const ALL_FUNCTION_WORDS = new Set(Object.values(FUNCTION_WORDS).flatMap((it) =>
 /** Words that begin a line of memory without being a name. */
 const OPENERS = new Set(
   (
-    'prefers prefer likes like loves love wants want needs need uses use works work lives live plans plan ' +
+    'prefers prefer likes like loves love enjoys enjoy adores adore wants want needs need uses use works work lives live plans plan ' +
     'decided decision decisions avoid avoids always never now currently later earlier correction corrected ' +
     'moved moves changed changes switched replaced runs run keeps keep speaks speak drinks drink eats eat ' +
     'meets meet owns own has have favourite favorite user notes note todo project projects preferences ' +

@@ -302,10 +302,32 @@ const ATTACKS: Attack[] = [
     operations: (on) => [on('supersede', { remove: [[A, 1]], sources: [[A, 2]] })],
   },
   {
+    check: 'correction',
+    title: 'a trip superseded by another day that is actually remembered',
+    files: {
+      [A]: `- Has taken the kids camping in the mountains last week.\n- Was actually just remembering the day with the kids at the shelter.\n${REST}${REST}`,
+    },
+    operations: (on) => [on('supersede', { remove: [[A, 1]], sources: [[A, 2]] })],
+  },
+  {
+    check: 'meaning',
+    title: 'a drink that another drink is merged into',
+    files: { [A]: `- Likes tea at work.\n- Likes coffee at work.\n${REST}` },
+    operations: mergeTo('- Likes tea at work.'),
+  },
+  {
+    check: 'meaning',
+    title: 'half of an evening that is merged away',
+    files: {
+      [A]: `- Roasted marshmallows by the campfire and went for a hike.\n- Roasted marshmallows and shared stories by the campfire.\n${REST}`,
+    },
+    operations: mergeTo('- Roasted marshmallows by the campfire and went for a hike.'),
+  },
+  {
     check: 'removed_share',
     title: 'a third of a file superseded by a word',
     files: {
-      [A]: '- Drinks strong black coffee every morning.\n- Now drinks water.\n- Has two cats.\n',
+      [A]: '- Drinks strong black coffee at breakfast.\n- Switched at breakfast from coffee to water.\n- Has two cats.\n',
     },
     operations: (on) => [on('supersede', { remove: [[A, 1]], sources: [[A, 2]] })],
   },
