@@ -2,6 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { call, openCore } from '../../support/service.ts';
 
+const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
+const QUERIES = isRelease ? 200_000 : 2_000;
+const LIMIT_MS = isRelease ? 3_000_000 : 120_000;
+
 interface Found {
   results: { path: string; startLine: number; endLine: number }[];
 }
@@ -26,7 +30,7 @@ const query = fc.oneof(
 );
 
 describe('memory_find with any query (T5)', () => {
-  it('answers, whatever operators the query holds', { timeout: 120_000 }, async () => {
+  it('answers, whatever operators the query holds', { timeout: LIMIT_MS }, async () => {
     const core = await openCore();
     const paths = ['user/tea.md', 'user/notes/c++.md', 'user/茶.md'];
     for (const path of paths) {
@@ -45,7 +49,7 @@ describe('memory_find with any query (T5)', () => {
           expect(startLine).toBeLessThanOrEqual(endLine);
         }
       }),
-      { numRuns: process.env['MEMORY_TEST_RELEASE'] === undefined ? 2_000 : 200_000 },
+      { numRuns: QUERIES },
     );
   });
 
