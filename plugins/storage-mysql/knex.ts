@@ -27,6 +27,8 @@ export async function connectKnex(
         format(toMysqlStatement(sql), values as Parameters<typeof format>[1]),
     } as Knex.MySql2ConnectionConfig,
     acquireConnectionTimeout: settings.statementTimeoutMs,
+    // It would print them, to whoever reads standard output; what fails is thrown too.
+    log: { warn: ignore, error: ignore, deprecate: ignore, debug: ignore },
     pool: {
       min: 0,
       max: connections,
@@ -39,6 +41,10 @@ export async function connectKnex(
     },
     postProcessResponse: (result: unknown) => (isRawAnswer(result) ? result[0] : result),
   });
+}
+
+function ignore(): void {
+  // Nothing of it is told.
 }
 
 interface Queried {

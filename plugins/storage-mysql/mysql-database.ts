@@ -181,7 +181,7 @@ export class MysqlDatabase implements Database {
     try {
       await migrateDatabase({
         connections: agents,
-        openKnex: () => connectKnex(settings, { connections: 1, setup: setup('agents') }),
+        openKnex: () => connectKnex(settings, { connections: 1, setup: setup('migrations') }),
         dialect,
         lockTimeoutMs: settings.lockTimeoutMs,
         log,
@@ -235,10 +235,11 @@ interface Opened {
   knex: Promise<Knex> | null;
 }
 
-type SessionKind = 'agents' | 'snapshots' | 'lists';
+type SessionKind = 'agents' | 'snapshots' | 'lists' | 'migrations';
 
 const ISOLATION: Record<SessionKind, string> = {
   agents: 'read committed, read write',
+  migrations: 'read committed, read write',
   snapshots: 'repeatable read, read only',
   lists: 'read committed, read only',
 };
@@ -248,9 +249,13 @@ function setupOf(
   wsrepSyncWait: number | null,
   kind: SessionKind,
 ): string[] {
+  const lockTimeout = Math.ceil(lockTimeoutMs / 1_000);
   const variables = [
     `sql_mode = '${SQL_MODE}'`,
-    `innodb_lock_wait_timeout = ${Math.ceil(lockTimeoutMs / 1_000)}`,
+    `innodb_lock_wait_timeout = ${lockTimeout}`,
+    // Of whole tables, as a backup holds them: the server's own limit is a day or a year. A change
+    // of the schema has to wait for whoever still uses the table.
+    ...(kind === 'migrations' ? [] : [`lock_wait_timeout = ${lockTimeout}`]),
     `autocommit = ${kind === 'snapshots' ? 0 : 1}`,
     ...(wsrepSyncWait === null ? [] : [`wsrep_sync_wait = ${wsrepSyncWait}`]),
   ];

@@ -1,13 +1,12 @@
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createCore } from '../../core/core.ts';
-import { MemoryError } from '../../core/errors.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { startCommand } from '../support/command.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';
-import { call, temporaryDirectory } from '../support/service.ts';
-import { post } from '../support/targets.ts';
-import type { Answer, Operation, Target } from '../support/workload.ts';
+import { temporaryDirectory } from '../support/service.ts';
+import { inProcess, post } from '../support/targets.ts';
+import type { Operation, Target } from '../support/workload.ts';
 
 const APPENDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 50 : 313;
 const WORKERS = 16;
@@ -24,20 +23,8 @@ async function startTwo(): Promise<{ filename: string; instances: Target[] }> {
     await server.stop('SIGKILL');
   });
   await core.ready();
-  const inProcess = async ({ userId, tool, args, key }: Operation): Promise<Answer> => {
-    try {
-      const more = key === undefined ? {} : { idempotencyKey: key };
-      const { result, replayed } = await call(core, userId, tool, args, more);
-      return { status: 'acknowledged', result, isReplayed: replayed === true };
-    } catch (error) {
-      if (error instanceof MemoryError) {
-        return { status: 'refused', code: error.code, details: error.details };
-      }
-      throw error;
-    }
-  };
   const overHttp = (operation: Operation) => post(server, operation);
-  return { filename, instances: [{ execute: overHttp }, { execute: inProcess }] };
+  return { filename, instances: [{ execute: overHttp }, inProcess(core)] };
 }
 
 it(
@@ -80,7 +67,11 @@ it(
 
     expect(refused).toEqual([]);
     expect(acknowledged).toHaveLength(2 * WORKERS * APPENDS);
-    expect(toLines(await findViolations(filename, { acknowledged }))).toEqual([]);
+    const problems = toLines(await findViolations(filename, { acknowledged }));
+    console.log(
+      `appends of two instances on SQLite: ${acknowledged.length} acknowledged, ${problems.length} lost`,
+    );
+    expect(problems).toEqual([]);
     for (const name of paths) {
       const own = acknowledged.filter((write) => write.path === name);
       const lines = own.map(({ content }) => (content as { end: string }).end.trimEnd());

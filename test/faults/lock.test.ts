@@ -2,10 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/connection.ts';
 import { type RunningCommand, startCommand } from '../support/command.ts';
 import { findViolations, toLines } from '../support/invariants.ts';
+import { freshDatabase } from '../support/mariadb.ts';
+import { connectAsRoot } from '../support/mariadb-server.ts';
+import { rejection } from '../support/rejection.ts';
+import { call, openCore } from '../support/service.ts';
 
 let directory: string;
 let filename: string;
@@ -23,7 +28,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-describe('a database that another process has locked (F4)', () => {
+describe('an SQLite file that another process has locked (F4)', () => {
   it.each([0.1, 1])('for %s s: writes wait, and go through', async (seconds) => {
     for (let round = 0; ; round += 1) {
       const start = performance.now();
@@ -62,6 +67,82 @@ describe('a database that another process has locked (F4)', () => {
     }
     expect(toLines(await findViolations(filename))).toEqual([]);
   });
+});
+
+/** What another connection locks on MariaDB, and how it lets go. */
+const LOCKS = [
+  ['rows', ['start transaction', 'select * from svc_scope for update'], 'rollback'],
+  ['a table', ['lock tables svc_file write'], 'unlock tables'],
+] as const;
+
+describe('a MariaDB on which another connection has locked (F4)', () => {
+  const openLocked = async (sql: readonly string[]) => {
+    const url = await freshDatabase();
+    const core = await openCore({ storage: mysql({ url }) });
+    await call(core, 'alice', 'memory_write', { path: 'user/first.md', content: 'first' });
+    const { port, pathname } = new URL(url);
+    const other = await connectAsRoot(Number(port), pathname.slice(1));
+    onTestFinished(() => other.end());
+    for (const statement of sql) await other.query(statement);
+    const attempt = (name: string) =>
+      call(core, 'alice', 'memory_write', { path: `user/${name}`, content: name });
+    return { url, core, other, attempt };
+  };
+
+  it.each(LOCKS.flatMap((lock) => [0.1, 1].map((seconds) => [...lock, seconds] as const)))(
+    '%s: writes wait, and go through',
+    async (_, sql, unlock, seconds) => {
+      for (let round = 0; ; round += 1) {
+        const { url, other, attempt } = await openLocked(sql);
+        const start = performance.now();
+        const names = Array.from({ length: 6 }, (_, n) => `${n}.md`);
+        const writes = Promise.all(
+          names.map((name) =>
+            attempt(name).then(
+              () => null,
+              (error: unknown) => error,
+            ),
+          ),
+        );
+        await sleep(seconds * 1_000);
+        await other.query(unlock);
+        const errors = (await writes).filter((error) => error !== null);
+        // On a busy machine the lock may be held, or waited for, longer than it was to be.
+        if (errors.length > 0 && performance.now() - start > 1_700 && round < 10) continue;
+        expect(errors).toEqual([]);
+        expect(toLines(await findViolations(url))).toEqual([]);
+        break;
+      }
+    },
+  );
+
+  it.each(LOCKS)(
+    '%s for longer than 2 s: writes get 503 with Retry-After, and nothing of them is written',
+    async (what, sql, unlock) => {
+      const { url, core, other, attempt } = await openLocked(sql);
+      const refused = await Promise.all(['a.md', 'b.md'].map((name) => rejection(attempt(name))));
+      for (const error of refused) {
+        expect([error.code, error.status]).toEqual(['STORAGE_UNAVAILABLE', 503]);
+        expect(error.retryAfterSeconds).toBeGreaterThan(0);
+        expect(error.message).toContain('locked');
+      }
+      // A table that is locked as a whole can not be read either.
+      if (what === 'rows') {
+        const read = { path: 'user/first.md' };
+        expect((await call(core, 'alice', 'memory_read', read)).result).toMatchObject({
+          content: 'first',
+        });
+        const found = await call(core, 'alice', 'memory_find', { query: 'first' });
+        expect(found.result).toMatchObject({ results: [{ path: 'user/first.md' }] });
+      }
+      await other.query(unlock);
+      expect((await call(core, 'alice', 'memory_list', {})).result).toMatchObject({
+        files: [{ path: 'user/first.md' }],
+      });
+      for (const name of ['a.md', 'b.md']) expect((await attempt(name)).result['version']).toBe(1);
+      expect(toLines(await findViolations(url))).toEqual([]);
+    },
+  );
 });
 
 /** Runs with the database's write lock held by a connection that is not the service's. */
