@@ -27,6 +27,7 @@ import type { ModelProvider } from './contracts/model-provider.ts';
 import type { Plugin } from './contracts/plugin.ts';
 import type { Storage } from './contracts/storage.ts';
 import type { TraceExporter } from './contracts/trace-exporter.ts';
+import { DEFAULT_PLUGINS } from './default-plugins.ts';
 
 export { ConfigError } from './config/error.ts';
 export type { NamedFactory } from './config/factories.ts';
@@ -171,7 +172,7 @@ export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
     plugins.push(await produce('plugin', given, lookup(`plugins[${index}]`)));
   }
   // A configuration may bring its own, with options.
-  for (const own of ['mcp', 'dreaming']) {
+  for (const own of DEFAULT_PLUGINS) {
     if (!hasOwnPlugin(own) || plugins.some(({ name }) => name === own)) continue;
     plugins.push(await produce('plugin', own, lookup('plugins')));
   }

@@ -108,6 +108,8 @@ const SILENT: Logger = {
 export interface CoreOptions {
   /** Throws when routes of plugins can't be served: that stops the start, as a bad tool does. */
   checkRoutes?: (routes: readonly RouteDefinition[]) => void;
+  /** Gives the plugins to be set up, from those of the configuration; default these alone. */
+  findPlugins?: (given: readonly Plugin[]) => Promise<readonly Plugin[]>;
 }
 
 /** Puts the parts of a service together. Nothing is opened before `ready`. */
@@ -191,6 +193,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   let isStorageOpen = false;
   let isStarted = false;
   const hooks: PluginHooks[] = [];
+  let plugins: readonly Plugin[] | null = null;
 
   function ready(): Promise<void> {
     if (state === 'ready') return READY;
@@ -209,7 +212,9 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     state = 'starting';
     if (!isStorageOpen) await storage.init({ log, now });
     isStorageOpen = true;
-    for (const plugin of (config.plugins ?? []).slice(hooks.length)) await setUp(plugin);
+    const given = config.plugins ?? [];
+    plugins ??= (await options.findPlugins?.(given)) ?? given;
+    for (const plugin of plugins.slice(hooks.length)) await setUp(plugin);
     if (closing !== null) return;
     await exporters.open();
     state = 'ready';

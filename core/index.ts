@@ -6,6 +6,7 @@ import type { TypedToolRunner } from './contracts/tool.ts';
 import { checkConfig } from './config/check.ts';
 import { ConfigError } from './config/error.ts';
 import { createCore } from './core.ts';
+import { withDefaultPlugins } from './default-plugins.ts';
 import { type CallbackOptions, createApp, type MiddlewareOptions } from './http/app.ts';
 import { serviceRoutes } from './http/routes.ts';
 
@@ -53,8 +54,9 @@ export interface MemoryService {
 }
 
 /**
- * Makes a memory service. It reads no environment, prints nothing, installs no signal handler, and
- * opens nothing before it is used. Throws a `ConfigError` for a value that is not allowed.
+ * Makes a memory service, with MCP and dreaming unless the configuration brings them with options of
+ * its own. It reads no environment, prints nothing, installs no signal handler, and opens nothing
+ * before it is used: no dream without `dream.enabled` and `start()`. Throws a `ConfigError` for a value that is not allowed.
  *
  * @example
  * import { createMemoryService } from 'memory-service';
@@ -69,7 +71,10 @@ export interface MemoryService {
  */
 export function createMemoryService(config: MemoryServiceConfig): MemoryService {
   checkConfig(config);
-  const core = createCore(config, { checkRoutes: (routes) => http.checkRoutes(routes) });
+  const core = createCore(config, {
+    checkRoutes: (routes) => http.checkRoutes(routes),
+    findPlugins: withDefaultPlugins,
+  });
   const http = createApp(core, serviceRoutes(core));
   return {
     app: http.app,
