@@ -13,10 +13,12 @@ const DEPTH = 10;
 const LIMIT = 50;
 /** A difference below this may be noise on some hundred questions. */
 const NOISE = 0.02;
+/** Lengths of contexts: a short one, and the default. */
+const CONTEXT_CHARS = [2_000, 8_000];
 
 /**
  * How well `memory_find` finds, by its public answers alone: the files that answer a question, and
- * the passages in them.
+ * the passages in them; and how much of these `memory_context` gathers.
  */
 export const suite: Suite = {
   about: 'retrieval on a labelled collection: recall and nDCG of files and passages (needs --data)',
@@ -52,7 +54,7 @@ export const suite: Suite = {
     await bench.fill(service, fillRequest(collection.docs));
     bench.report.note(
       `${collection.docs.length} files, ${queries.length} questions (without ${skip}), ` +
-        `${passages.size} of them with labelled passages.`,
+        `${queries.filter(({ id }) => passages.has(id)).length} of them with labelled passages.`,
     );
     if (provider !== null) await untilEmbedded(service);
     const measured: Tables[] = [];
@@ -64,6 +66,7 @@ export const suite: Suite = {
       if (provider !== null) bench.report.note(`${mode}, ${provider.name}:`);
       for (const [what, table] of Object.entries(tables)) print(bench, what, table, toLine);
     }
+    if (passages.size > 0) await measureContexts(bench, service, queries, passages);
     await provider?.close();
     const [text, hybrid] = measured;
     if (text === undefined || hybrid === undefined) return;
@@ -252,25 +255,42 @@ function fillRequest(docs: readonly Doc[]) {
   );
 }
 
-function createAsker({ party }: Opened, mode: 'text' | 'hybrid'): Ask {
+function createAsker(service: Opened, mode: 'text' | 'hybrid'): Ask {
+  return async ({ user, query }, group) => {
+    const args = { query, group, limit: LIMIT, path: 'user/', mode };
+    const result = await execute<{ mode: string; results: Result[] }>(
+      service,
+      'memory_find',
+      user,
+      args,
+    );
+    if (result.mode !== mode) throw new Error(`It was a search by ${result.mode}.`);
+    return result.results.map(toOwnPath);
+  };
+}
+
+async function execute<Answer>(
+  { party }: Opened,
+  tool: string,
+  userId: string,
+  args: object,
+): Promise<Answer> {
   const port = party?.port ?? null;
   if (party === null || port === null) throw new Error('The service could not be opened.');
-  const { path, headers } = toolRequest('memory_find', [], '');
-  return (query, group) =>
-    party.use(async () => {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-        method: 'POST',
-        headers: { ...headers, 'Content-Type': 'application/json' },
-        body: JSON.stringify({
-          context: { userId: query.user },
-          arguments: { query: query.query, group, limit: LIMIT, path: 'user/', mode },
-        }),
-      });
-      if (!answer.ok) throw new Error(`memory_find answered ${answer.status}.`);
-      const { result } = (await answer.json()) as { result: { mode: string; results: Result[] } };
-      if (result.mode !== mode) throw new Error(`It was a search by ${result.mode}.`);
-      return result.results.map((one) => ({ ...one, path: one.path.slice('user/'.length) }));
+  const { path, headers } = toolRequest(tool, [], '');
+  return await party.use(async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: 'POST',
+      headers: { ...headers, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ context: { userId }, arguments: args }),
     });
+    if (!answer.ok) throw new Error(`${tool} answered ${answer.status}.`);
+    return ((await answer.json()) as { result: Answer }).result;
+  });
+}
+
+function toOwnPath(result: Result): Result {
+  return { ...result, path: result.path.slice('user/'.length) };
 }
 
 async function measureFiles(ask: Ask, queries: readonly Query[]): Promise<Table> {
@@ -294,15 +314,53 @@ async function measurePassages(
   for (const query of queries) {
     const wanted = places.get(query.id);
     if (wanted === undefined) continue;
-    const keys = [...new Set(wanted.map(({ path, line }) => `${path}:${line}`))];
-    const covered = (await ask(query, 'passage')).map(({ path, startLine, endLine }) =>
-      wanted
-        .filter((place) => place.path === path && place.line >= startLine && place.line <= endLine)
-        .map((place) => `${place.path}:${place.line}`),
-    );
-    addScores(table, query, judge(covered, keys));
+    const covered = (await ask(query, 'passage')).map((result) => listCovered(result, wanted));
+    addScores(table, query, judge(covered, listKeys(wanted)));
   }
   return table;
+}
+
+/** Which share of the passages that answer stands in the context, and how long it is. */
+async function measureContexts(
+  bench: Bench,
+  service: Opened,
+  queries: readonly Query[],
+  places: ReadonlyMap<string, Place[]>,
+): Promise<void> {
+  for (const maxChars of CONTEXT_CHARS) {
+    let [count, share, length] = [0, 0, 0];
+    for (const { id, user, query } of queries) {
+      const wanted = places.get(id);
+      if (wanted === undefined) continue;
+      const answer = await execute<{ context: string; sources: Result[] }>(
+        service,
+        'memory_context',
+        user,
+        { query, maxChars },
+      );
+      const covered = answer.sources.flatMap((source) => listCovered(toOwnPath(source), wanted));
+      count += 1;
+      share += new Set(covered).size / listKeys(wanted).length;
+      length += answer.context.length;
+    }
+    bench.report.note(
+      `context of ${maxChars} characters at most: ${(share / count).toFixed(3)} of the passages, ` +
+        `in ${(length / count).toFixed(0)} characters (${count})`,
+    );
+  }
+}
+
+/** The places that a result covers, each by its key. */
+function listCovered({ path, startLine, endLine }: Result, wanted: readonly Place[]): string[] {
+  return listKeys(
+    wanted.filter(
+      (place) => place.path === path && place.line >= startLine && place.line <= endLine,
+    ),
+  );
+}
+
+function listKeys(places: readonly Place[]): string[] {
+  return [...new Set(places.map(({ path, line }) => `${path}:${line}`))];
 }
 
 function addScores(table: Table, { category }: Query, scores: Scores): void {
