@@ -4,6 +4,8 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { MemoryError } from '../../core/errors.ts';
+import { mysql } from '../../plugins/storage-mysql/index.ts';
 import {
   loadSqliteModule,
   type SqliteConnection,
@@ -11,11 +13,29 @@ import {
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { type RunningCommand, runCommand, startCommand } from '../support/command.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';
+import { createDatabase, startMariadb } from '../support/mariadb-server.ts';
 import { rejection } from '../support/rejection.ts';
 import { call, openCore, temporaryDirectory } from '../support/service.ts';
 
 const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 3 : 20;
 const LONG = { timeout: ROUNDS * 60_000 };
+/** A MariaDB of a few megabytes, whose tables alone grow. */
+const SMALL = [
+  '--innodb-log-file-size=8M',
+  '--innodb-temp-data-file-path=ibtmp1:5M:autoextend',
+  '--innodb-data-file-path=ibdata1:10M:autoextend',
+  '--innodb-log-write-ahead-size=512',
+  '--aria-log-file-size=8M',
+];
+
+/** Reads that name a file that is there. */
+const READS = [
+  ['memory_read', { path: 'user/first.md' }],
+  ['memory_find', { query: 'first' }],
+  ['memory_context', { query: 'first' }],
+  ['memory_list', {}],
+] as const;
+
 const canMount = process.getuid?.() === 0 && process.platform === 'linux';
 
 describe('a full disk (F3)', () => {
@@ -44,12 +64,7 @@ describe('a full disk (F3)', () => {
           error: { code: 'STORAGE_FULL', retryable: true },
         });
 
-        for (const [tool, args] of [
-          ['memory_read', { path: 'user/first.md' }],
-          ['memory_find', { query: 'first' }],
-          ['memory_context', { query: 'first' }],
-          ['memory_list', {}],
-        ] as const) {
+        for (const [tool, args] of READS) {
           const response = await execute(service, tool, args);
           expect([tool, response.status]).toEqual([tool, 200]);
           expect(await response.text()).toContain('first.md');
@@ -87,6 +102,59 @@ describe('a full disk (F3)', () => {
     await set('pragma max_page_count = 1073741823');
     await call(core, 'alice', 'memory_write', large);
   });
+});
+
+describe('a full disk below MariaDB (F3)', () => {
+  it(
+    'refuses writes with 507, serves reads, and writes again without a restart',
+    LONG,
+    async (test) => {
+      if (!canMount) test.skip('sudo npm test -- test/faults/disk');
+      const disk = await mountDisk('96m');
+      const server = await startMariadb({ directory: disk, flags: SMALL, dataFlags: SMALL });
+      const url = await createDatabase(server.port);
+      const core = await openCore({ storage: mysql({ url }) });
+      onTestFinished(() => server.end('SIGKILL'));
+      const acknowledged: AcknowledgedWrite[] = [];
+      const write = async (name: string) => {
+        // Of more than fits into a row, MariaDB 10.11 cannot take back what a full disk cut off, and
+        // ends itself.
+        const content = `# ${name}\n${'Some text to fill a page. '.repeat(200)}\n`;
+        const { result } = await call<{ version: number; revisionId: string }>(
+          core,
+          'alice',
+          'memory_write',
+          { path: `user/${name}`, content },
+        );
+        acknowledged.push({ ...result, userId: 'alice', path: name, content });
+      };
+      await write('first.md');
+
+      for (let round = 0; round < ROUNDS; round += 1) {
+        fillDisk(path.join(disk, 'filler'));
+        // The tables may have room of their own left.
+        let refused: MemoryError | null = null;
+        for (let n = 0; refused === null; n += 1) {
+          refused = await write(`full-${round}-${n}.md`).then(
+            () => null,
+            (error: unknown) => error as MemoryError,
+          );
+        }
+        expect([refused.code, refused.status]).toEqual(['STORAGE_FULL', 507]);
+        expect(refused.retryAfterSeconds).toBeGreaterThan(0);
+        for (const [tool, args] of READS) {
+          const { result } = await call(core, 'alice', tool, args);
+          expect(JSON.stringify(result)).toContain('first.md');
+        }
+        expect(toLines(await findViolations(url, { acknowledged }))).toEqual([]);
+
+        await rm(path.join(disk, 'filler'));
+        await write(`room-${round}.md`);
+        expect(toLines(await findViolations(url, { acknowledged }))).toEqual([]);
+      }
+      console.log(`a full disk below MariaDB: ${acknowledged.length} acknowledged, 0 lost`);
+    },
+  );
 });
 
 describe('a read-only disk (F3)', () => {

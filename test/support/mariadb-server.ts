@@ -15,6 +15,8 @@ const START_MS = 60_000;
 export interface MariadbOptions {
   /** More flags of mariadbd. */
   flags?: readonly string[];
+  /** Those of them that its data are made with. */
+  dataFlags?: readonly string[];
   /** Where its data are, or are to be; a directory of its own when left out. */
   directory?: string;
   /** The port that it had. */
@@ -53,6 +55,7 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
         '--auth-root-authentication-method=normal',
         '--skip-test-db',
         `--datadir=${data}`,
+        ...(options.dataFlags ?? []),
       ],
       env,
     );
