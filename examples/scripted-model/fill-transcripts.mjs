@@ -64,12 +64,14 @@ export async function outputOf(command, { cwd, env = {} }) {
 }
 
 /**
- * The same each time: ids, times and durations are made alike.
+ * The same each time: ids, times and durations are made alike. No line ends in white space, which
+ * would not survive formatting.
  *
  * @param {string} text
  */
 function steady(text) {
   return text
+    .replaceAll(/[ \t]+$/gm, '')
     .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, ID)
     .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, `${DAY}T09:30:00.000Z`)
     .replaceAll(/\b\d{4}-\d\d-\d\d\b/g, DAY)
