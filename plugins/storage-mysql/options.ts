@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { MemoryError } from '../../core/errors.ts';
 
 /** How the connection is encrypted, in the words of MySQL's own `ssl-mode`. */
@@ -24,7 +25,7 @@ export interface MysqlOptions {
   database?: string;
   /**
    * Default `disabled`. `required` encrypts, `verify-ca` also checks that an authority signed the
-   * server's certificate, `verify-identity` also that it is of that host.
+   * server's certificate, `verify-identity` also that it is of that host, which is named then.
    */
   tls?: TlsMode;
   /** Files in PEM: authorities in place of the system's own, and the client's certificate and key. */
@@ -86,9 +87,14 @@ export function parseMysqlOptions(given: MysqlOptions): MysqlSettings {
     throw refused('A database is named after the host: mysql://user:password@host:3306/memory.');
   }
   if (!TLS_MODES.includes(tls)) throw refused(`ssl-mode is one of ${TLS_MODES.join(', ')}.`);
+  const host = options.host ?? '127.0.0.1';
+  // mysql2 compares the certificate of a mere address with `localhost`, whatever the address is.
+  if (tls === 'verify-identity' && isIP(host) !== 0) {
+    throw refused('ssl-mode=verify-identity takes the name of the host, not its address.');
+  }
   return {
     server: {
-      host: options.host ?? '127.0.0.1',
+      host,
       port: within('port', options.port ?? 3306, 1, 65_535),
       socketPath: options.socketPath,
       user: options.user ?? 'root',
