@@ -16,6 +16,7 @@ import {
   LENGTHS_TERM,
   readFrames,
   replaceFile,
+  weighPayloads,
 } from '../../../core/search/postings.ts';
 
 const positions = fc
@@ -119,6 +120,15 @@ describe('encodeFile', () => {
       if (term === LENGTHS_TERM) continue;
       expect(decodePostings(payload, 0, payload.length)).toEqual(indexed.terms.get(term));
     }
+  });
+
+  it('keeps all payloads in one buffer, and says what they weigh', () => {
+    const text = 'green tea and cups of tea\n\n'.repeat(200);
+    const payloads = encodeFile(indexFile(text, 'a.md'));
+    const bytes = [...payloads.values()].reduce((sum, { length }) => sum + length, 0);
+    expect(new Set([...payloads.values()].map(({ buffer }) => buffer)).size).toBe(1);
+    expect(payloads.get('tea')?.buffer.byteLength).toBe(bytes);
+    expect(weighPayloads(payloads)).toBeGreaterThan(bytes);
   });
 });
 
