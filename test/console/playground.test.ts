@@ -2,8 +2,11 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SNIPPETS } from '../../console/src/snippets.ts';
+import { mcp } from '../../plugins/mcp/index.ts';
 import { API_KEY, serveCore } from '../core/http/serve.ts';
 import { call } from '../support/service.ts';
 import { expectNoProblems, openConsole } from './support/console.ts';
@@ -93,6 +96,30 @@ describe('a snippet', () => {
       expect(read.result.content).toBe(args.content);
     },
   );
+
+  it('for MCP connects a client that is configured with it, for the user it names', async () => {
+    const service = await serveCore({ plugins: [mcp()] });
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'tea\n' });
+    const code = SNIPPETS.find(({ id }) => id === 'mcp')?.code({
+      baseUrl: `http://127.0.0.1:${service.port}`,
+      tool: 'memory_read',
+      userId: 'alice',
+      arguments: {},
+    });
+    // As a client does: the variable of its environment in the place of its name.
+    const expanded = code?.replaceAll('${SERVICE_API_KEY}', API_KEY) ?? '';
+    const { url, headers } = JSON.parse(expanded).mcpServers.memory as {
+      url: string;
+      headers: Record<string, string>;
+    };
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    // The SDK's own types disagree about an optional member.
+    const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+    await client.connect(transport as never);
+    onTestFinished(() => client.close());
+    const answer = await client.callTool({ name: 'memory_read', arguments: { path: 'user/a.md' } });
+    expect(JSON.stringify(answer.content)).toContain('tea');
+  });
 
   it('for MCP is a configuration that names the service, the user and the key’s variable', () => {
     const code = SNIPPETS.find(({ id }) => id === 'mcp')?.code({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ADMIN_SECRET, serveCore } from '../core/http/serve.ts';
-import { expectNoProblems, openConsole } from './support/console.ts';
+import { ADMIN_SECRET, asAdmin, serveCore } from '../core/http/serve.ts';
+import { expectNoProblems, openConsole, PLAIN_HOST } from './support/console.ts';
 
 const field = 'Admin secret';
 
@@ -19,6 +19,10 @@ describe('the admin secret', () => {
       'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, document.documentElement.outerHTML])',
     );
     expect(kept).not.toContain(ADMIN_SECRET);
+    const stores =
+      '(async () => [await indexedDB.databases(), await caches.keys(), history.state])()';
+    expect(JSON.stringify(await page.evaluate(stores))).not.toContain(ADMIN_SECRET);
+    expect(JSON.stringify(opened.service.log.lines)).not.toContain(ADMIN_SECRET);
 
     await page.reload();
     await page.getByLabel(field).waitFor();
@@ -81,6 +85,31 @@ describe('the console', () => {
     await opened.page.getByText('No revision fits the filters').waitFor();
     await opened.page.getByRole('link', { name: 'Activity', exact: true }).click();
     expect(new URL(opened.page.url()).pathname).toBe('/apps/memory/admin/activity');
+    expectNoProblems(opened);
+  });
+
+  it('copies on plain http too, where the browser has no clipboard of its own', async () => {
+    const service = await serveCore();
+    await service.request('PUT', '/v1/admin/files/users/alice/a.md', {
+      body: { content: 'tea' },
+      headers: asAdmin,
+    });
+    const opened = await openConsole({
+      service,
+      host: PLAIN_HOST,
+      path: '/files?path=users/alice/a.md',
+    });
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Copy the path' }).click();
+    await page.getByRole('button', { name: 'Copied the path' }).waitFor();
+    expect(await page.evaluate('[isSecureContext, typeof navigator.clipboard]')).toEqual([
+      false,
+      'undefined',
+    ]);
+    // Only a paste tells what is on the clipboard here.
+    await page.getByRole('searchbox', { name: 'Search paths' }).focus();
+    await page.keyboard.press('Control+v');
+    await page.waitForURL(/q=users(?:%2F|\/)alice(?:%2F|\/)a\.md/);
     expectNoProblems(opened);
   });
 

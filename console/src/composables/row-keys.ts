@@ -7,7 +7,7 @@ import { useShortcuts } from './shortcuts.ts';
  */
 export function useRowKeys(): void {
   function move(by: number): void {
-    const rows = [...document.querySelectorAll<HTMLElement>('[data-row]')];
+    const rows = [...document.querySelectorAll<HTMLElement>('[data-row]:not(:disabled)')];
     if (rows.length === 0) return;
     const at = rows.findIndex((row) => row.contains(document.activeElement));
     const next = rows[at < 0 ? 0 : Math.max(0, Math.min(at + by, rows.length - 1))];

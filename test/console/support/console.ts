@@ -22,7 +22,12 @@ export interface ConsoleOptions {
   isUnlocked?: boolean;
   context?: BrowserContextOptions;
   basePath?: string;
+  /** The name that the browser takes the service by; one that is not loopback is plain http. */
+  host?: string;
 }
+
+/** Leads to this machine, and is no secure context: what a browser keeps for those is not there. */
+export const PLAIN_HOST = 'memory.test';
 
 let browser: Browser | null = null;
 afterAll(async () => {
@@ -34,13 +39,14 @@ async function sharedBrowser(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === null) throw new Error('There is no Chromium: run npm test.');
   // As root in a container there are no user namespaces for Chromium's sandbox.
-  browser ??= await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  const args = ['--no-sandbox', `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`];
+  browser ??= await chromium.launch({ executablePath, args });
   return browser;
 }
 
 /** Opens the built console in headless Chromium, on a real service and a real SQLite. */
 export async function openConsole(options: ConsoleOptions = {}): Promise<ConsolePage> {
-  const { path = '/', isUnlocked = true, basePath = '' } = options;
+  const { path = '/', isUnlocked = true, basePath = '', host = '127.0.0.1' } = options;
   const service = options.service ?? (await serveCore(options.config));
   const context = await (
     await sharedBrowser()
@@ -51,7 +57,7 @@ export async function openConsole(options: ConsoleOptions = {}): Promise<Console
   onTestFinished(() => context.close());
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
-  const origin = `http://127.0.0.1:${service.port}`;
+  const origin = `http://${host}:${service.port}`;
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   page.on('console', (message) => {
@@ -78,6 +84,16 @@ export async function openConsole(options: ConsoleOptions = {}): Promise<Console
   };
   await visit(path);
   return { page, service, problems, visit };
+}
+
+/** Goes to a view within the page, as a link does: the application is not loaded again. */
+export async function go(page: Page, path: string): Promise<void> {
+  await page.locator('#view').waitFor();
+  await page.evaluate(
+    `history.pushState(null, '', location.pathname.replace(/\\/admin(?:\\/.*)?$/, '/admin') + ${JSON.stringify(path)});
+    dispatchEvent(new PopStateEvent('popstate', { state: null }));`,
+  );
+  await page.locator('h1').first().waitFor({ state: 'attached' });
 }
 
 /** Nothing went wrong in the page: no script failed, no style or request was refused or left. */

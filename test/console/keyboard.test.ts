@@ -1,0 +1,128 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { openDreams } from '../plugins/dreaming/dream-service.ts';
+import { call } from '../support/service.ts';
+import { expectNoProblems, go, openConsole } from './support/console.ts';
+
+const VIEWS: [path: string, shown: string][] = [
+  ['/', 'Latest changes'],
+  ['/files?path=users/alice/a.md', 'Nearby, last 24 hours'],
+  ['/revisions', 'Prune…'],
+  ['/activity?rows=each', 'memory_write'],
+  ['/observability', 'Most accessed files'],
+  ['/playground?tool=memory_patch', 'Patch a memory file'],
+  ['/dreams', 'Run now'],
+  ['/audit', 'files.write'],
+];
+
+/** Numbers what Tab is to reach, and gives how many that are. */
+const NUMBER_STOPS = `(() => {
+  const wanted = 'a[href], button, input, select, textarea, summary, [tabindex="0"], [contenteditable=true]';
+  const all = [...document.querySelectorAll(wanted)].filter((element) =>
+    !element.disabled && element.tabIndex >= 0 && element.checkVisibility() && !element.closest('[inert]'));
+  document.querySelectorAll('[data-stop]').forEach((element) => delete element.dataset.stop);
+  all.forEach((element, index) => (element.dataset.stop = String(index)));
+  document.activeElement?.blur?.();
+  return all.length;
+})()`;
+const STOP = `document.activeElement?.dataset?.stop ?? null`;
+/** What can be pressed with a pointer, and neither has the focus nor stands in what can have it. */
+const POINTER_ONLY = `[...document.querySelectorAll('#view *')]
+  .filter((element) => getComputedStyle(element).cursor === 'pointer' && element.checkVisibility())
+  .filter((element) => !element.closest('a[href], button, input, select, textarea, summary, label, [tabindex], [role=tree]'))
+  .map((element) => element.outerHTML.slice(0, 120))`;
+
+async function filled() {
+  const service = await openDreams();
+  await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'tea\n' });
+  await service.admin('PUT', 'files/users/alice/a.md', { content: 'coffee\n' });
+  return service;
+}
+
+/** Presses Tab until what is named has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let step = 0; step < 150; step += 1) {
+    await page.keyboard.press('Tab');
+    const label = await page.evaluate(
+      `document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent?.trim()`,
+    );
+    if (label === name) return;
+  }
+  throw new Error(`Tab does not come to ${name}.`);
+}
+
+describe('by the keyboard alone', () => {
+  it('every control of every view is reached, and nothing is there for a pointer only', async () => {
+    const opened = await openConsole({ service: await filled() });
+    const { page } = opened;
+    for (const [path, shown] of VIEWS) {
+      await go(page, path);
+      await page.getByText(shown).first().waitFor();
+      await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' });
+      expect(await page.evaluate(POINTER_ONLY), path).toEqual([]);
+      const stops = Number(await page.evaluate(NUMBER_STOPS));
+      const reached = new Set<unknown>();
+      for (let step = 0; step < stops + 5; step += 1) {
+        await page.keyboard.press('Tab');
+        reached.add(await page.evaluate(STOP));
+      }
+      const missed = Array.from({ length: stops }, (_, stop) => String(stop)).filter(
+        (stop) => !reached.has(stop),
+      );
+      const names = await Promise.all(
+        missed.map((stop) => page.locator(`[data-stop="${stop}"]`).evaluateAll(String)),
+      );
+      expect(names, path).toEqual([]);
+    }
+    expectNoProblems(opened);
+  });
+
+  it('a wrong change is found, looked at and reverted', async () => {
+    const service = await filled();
+    const opened = await openConsole({ service });
+    const { page } = opened;
+    await page.getByText('Latest changes').waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('r');
+    await page.getByRole('button', { name: 'Open version 2 of users/alice/a.md' }).waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('article', { name: 'Revision' }).waitFor();
+    await tabTo(page, 'Revert…');
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Revert this revision?' });
+    await dialog.waitFor();
+    await tabTo(page, 'Revert');
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await service.read('alice', 'user/a.md')).toBe('tea\n');
+    expectNoProblems(opened);
+  });
+
+  it('a filter is set by its menu, taken away again, and a panel closes with Escape', async () => {
+    const opened = await openConsole({ service: await filled(), path: '/activity' });
+    const { page } = opened;
+    await page.getByText('Wrote a.md').first().waitFor();
+    await tabTo(page, 'Filter');
+    await page.keyboard.press('Enter');
+    await page.getByRole('menuitem', { name: 'Actor' }).waitFor();
+    await page.keyboard.type('ac');
+    await page.keyboard.press('Enter');
+    const field = page.getByRole('combobox', { name: 'Actor' });
+    await field.and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('agent');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Change the filter Actor: agent' }).waitFor();
+    await page.locator('[data-row]:disabled').waitFor({ state: 'detached' });
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    const panel = page.getByRole('dialog', { name: 'Tool call' });
+    await panel.waitFor();
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+    await tabTo(page, 'Remove the filter Actor');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: /^Change the filter/ }).waitFor({ state: 'detached' });
+    expectNoProblems(opened);
+  });
+});
