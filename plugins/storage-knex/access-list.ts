@@ -82,10 +82,10 @@ export async function listAccess(
       after: after === null ? null : [after],
       walk: () => {
         const query = knex.from(knex.raw(dialect.byIndex('svc_access_log', 'a', INDEXES[index])));
-        times.walk(query);
         narrow(query);
         return query;
       },
+      bounds: times.walk,
       join: (query) => {
         if (range.kind !== 'all' || userId !== null)
           query.joinRaw('cross join svc_scope s on s.scope_id = a.scope_id');

@@ -32,9 +32,9 @@ export function createAuditStore(database: Database): AuditStore {
                       knex.raw(dialect.byIndex('svc_admin_audit', 'u', 'svc_admin_audit_action')),
                     )
                     .where('u.action', action);
-            times.walk(query);
             return query;
           },
+          bounds: times.walk,
           complete: (query) => {
             query
               .joinRaw('cross join svc_admin_audit u on u.id = k.id')

@@ -62,10 +62,12 @@ export async function listEvents(
     walk: () => {
       const query = knex.from(knex.raw(dialect.byIndex('svc_event', 'e', index)));
       narrow(query);
+      return query;
+    },
+    bounds: (query) => {
       // The time of an event is that of its id.
       if (typeof since === 'number') query.where('e.id', '>=', toLeastIdBytes(since));
       if (typeof until === 'number') query.where('e.id', '<', toLeastIdBytes(until));
-      return query;
     },
     filters,
     complete: (query) => {
@@ -109,30 +111,35 @@ export async function readCalls(
   const { scope = null, tool, since, until } = filter;
   if (scope !== null) assertScope(scope);
   const after = page.after === null ? null : parseIdBytes(page.after);
-  const conditions = ["e.kind = 'tool'", 'e.id >= ?', 'e.id < ?'];
-  const parameters: SqlValue[] = [toLeastIdBytes(since), toLeastIdBytes(until)];
+  // One lower bound: of two, SQLite would walk from the first, page by page anew.
+  const least = toLeastIdBytes(since);
+  const begin = after === null || after.compare(least) < 0 ? null : after;
+  const conditions = ["e.kind = 'tool'", begin === null ? 'e.id >= ?' : 'e.id > ?', 'e.id < ?'];
+  const parameters: SqlValue[] = [begin ?? least, toLeastIdBytes(until)];
   const add = (condition: string, value: SqlValue) => {
     conditions.push(condition);
     parameters.push(value);
   };
   if (scope !== null) add('e.scope_id = ?', toScopeId(scope));
   if (typeof tool === 'string') add('e.tool = ?', tool);
-  if (after !== null) add('e.id > ?', after);
   parameters.push(page.limit);
   const source = dialect.byIndex('svc_event', 'e', scope === null ? 'svc_event_id' : null);
+  const columns = 'e.id, e.tool, e.status, e.error_code, e.duration_ms';
   const rows = await executor.all(
-    'select e.id, s.scope, e.tool, e.status, e.error_code, e.duration_ms' +
-      ` from ${source} cross join svc_scope s on s.scope_id = e.scope_id` +
+    // One scope is known by its name: the rows of a user who calls often come without it.
+    (scope === null
+      ? `select ${columns}, s.scope from ${source} cross join svc_scope s on s.scope_id = e.scope_id`
+      : `select ${columns} from ${source}`) +
       ` where ${conditions.join(' and ')} order by e.id limit ?`,
     parameters,
   );
-  return rows.map(toCall);
+  return rows.map((row) => toCall(row, scope ?? (toText(row['scope']) as ScopeKey)));
 }
 
-function toCall(row: Row): CallRecord {
+function toCall(row: Row, scope: ScopeKey): CallRecord {
   return {
     id: toUuid(row['id'] as Uint8Array),
-    scope: toText(row['scope']) as ScopeKey,
+    scope,
     tool: toTextOrNull(row['tool']),
     status: toText(row['status']) as CallRecord['status'],
     errorCode: toTextOrNull(row['error_code']),

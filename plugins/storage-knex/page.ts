@@ -21,6 +21,11 @@ export interface KeysetQuery<T> {
   after: readonly SqlValue[] | null;
   /** The rows that are walked: a table by one index, narrowed by what that index can tell. */
   walk: () => Knex.QueryBuilder;
+  /**
+   * Bounds of the walk on the key's own column. They come after the page's: of two bounds on one
+   * side SQLite goes to the first and tests the second, row by row, from there to the page.
+   */
+  bounds?: Filter;
   /** Whether the walk has the list's order: else all of it is read, sorted, and never cut short. */
   isOrdered: boolean;
   /** Joins that the filters need. */
@@ -55,23 +60,24 @@ export async function readPage<T>(
     const { sql, parameters } = dialect.isBeyond(key, operator, values);
     builder.whereRaw(sql, parameters as readonly Knex.RawBinding[]);
   };
-  const walk = () => {
+  const walk = (end: Row | null) => {
     const builder = query.walk();
     if (query.after !== null) narrow(builder, order === 'asc' ? '>' : '<', query.after);
+    if (end !== null) {
+      const last = query.key.map((name) => end[name] as SqlValue);
+      narrow(builder, order === 'asc' ? '<=' : '>=', last);
+    }
+    query.bounds?.(builder);
     return builder.orderBy(key.map((column) => ({ column, order }))).select(pick);
   };
   // Where rows are tested, the walk's end is fixed first: over the index alone, a matter of 1 ms.
   const end =
     filters.length === 0 || !query.isOrdered
       ? undefined
-      : ((await walk()
+      : ((await walk(null)
           .offset(EXAMINED_ROWS - 1)
           .first()) as Row | undefined);
-  const keys = walk();
-  if (end !== undefined) {
-    const last = query.key.map((name) => end[name] as SqlValue);
-    narrow(keys, order === 'asc' ? '<=' : '>=', last);
-  }
+  const keys = walk(end ?? null);
   if (filters.length > 0) query.join?.(keys);
   for (const filter of filters) filter(keys);
   const page = knex

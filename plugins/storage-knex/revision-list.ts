@@ -77,7 +77,6 @@ export async function listRevisions(
     after: byVersion ? versionAfter : after === null ? null : [after],
     walk: () => {
       const query = knex.from(knex.raw(walk.source));
-      times.walk(query);
       switch (walk.by) {
         case 'path':
           query.where({ 'r.scope_id': toScopeId(filter.path?.scope ?? 's'), 'r.file_no': fileNo });
@@ -96,6 +95,7 @@ export async function listRevisions(
       }
       return query;
     },
+    bounds: times.walk,
     complete: (query) => {
       query
         .joinRaw(
