@@ -274,6 +274,15 @@ export interface RollupRecord extends RollupKey {
   latency: Uint8Array;
 }
 
+/** The calls of roll-ups, summed up from a time on for as long as was asked for. */
+export interface RollupCount extends Pick<
+  RollupRecord,
+  'calls' | 'failed' | 'refused' | 'reads' | 'writes' | 'finds'
+> {
+  /** The start of the sum's bucket. */
+  bucket: number;
+}
+
 /** A tool call in short, as roll-ups count it. */
 export interface CallRecord {
   /** That of its event. */

@@ -17,6 +17,7 @@ import type {
   RevisionAction,
   RevisionRecord,
   RevisionStep,
+  RollupCount,
   RollupGrain,
   RollupRecord,
   ScopeKey,
@@ -386,6 +387,11 @@ export interface CountedRange {
 /** What operators see of the events and the access log: all of it for the admin alone. */
 export interface ObservationStore {
   rollups(filter: RollupFilter): Promise<readonly RollupRecord[]>;
+  /**
+   * Their calls without latencies, summed up by buckets of `length` milliseconds, ascending: a
+   * whole number of the grain's. Buckets without any are left out.
+   */
+  countRollups(filter: RollupFilter & { length: number }): Promise<readonly RollupCount[]>;
   /** Removes at most `limit` roll-ups of a grain from before a time; how many. */
   expireRollups(grain: RollupGrain, before: number, limit: number): Promise<number>;
   /** How many scopes of users have calls in these ranges together. */

@@ -3,7 +3,7 @@ import { countAccesses } from './access-counts.ts';
 import type { Database } from './database.ts';
 import { listEvents, readCalls } from './event-list.ts';
 import { toExecutor } from './revision-list.ts';
-import { countRollupScopes, expireRollupRows, readRollups } from './rollup.ts';
+import { countRollups, countRollupScopes, expireRollupRows, readRollups } from './rollup.ts';
 import { findFilesWrittenBy } from './written-by.ts';
 
 /** Makes the store of what operators see of the events and the access log. */
@@ -11,6 +11,7 @@ export function createObservationStore(database: Database): ObservationStore {
   const { dialect } = database;
   return {
     rollups: (filter) => database.list((knex) => readRollups(toExecutor(knex), filter)),
+    countRollups: (filter) => database.list((knex) => countRollups(toExecutor(knex), filter)),
     expireRollups: (grain, before, limit) =>
       database.write((executor) => expireRollupRows(executor, dialect, grain, before, limit)),
     countScopes: (ranges, tool) =>

@@ -12,6 +12,7 @@ import type {
   IdempotencyRecord,
   NewRevision,
   RevisionRecord,
+  RollupCount,
   RollupRecord,
   ScopeKey,
   ScopeState,
@@ -370,6 +371,21 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
             (typeof tool !== 'string' || row.tool === tool) &&
             isWithin(row.bucket, { since, until }),
         );
+      },
+      async countRollups({ grain, scope, tool, since, until, length }) {
+        const sums = new Map<number, RollupCount>();
+        for (const row of rollups.values()) {
+          if (row.grain !== grain || row.scope !== scope) continue;
+          if (typeof tool === 'string' && row.tool !== tool) continue;
+          if (!isWithin(row.bucket, { since, until })) continue;
+          const bucket = row.bucket - (row.bucket % length);
+          const none = { calls: 0, failed: 0, refused: 0, reads: 0, writes: 0, finds: 0 };
+          const sum = sums.get(bucket) ?? { bucket, ...none };
+          for (const name of ['calls', 'failed', 'refused', 'reads', 'writes', 'finds'] as const)
+            sum[name] += row[name];
+          sums.set(bucket, sum);
+        }
+        return [...sums.values()].sort((one, other) => one.bucket - other.bucket);
       },
       async expireRollups(grain, before, limit) {
         const old = [...rollups].filter(([, row]) => row.grain === grain && row.bucket < before);

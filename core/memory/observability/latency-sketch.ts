@@ -21,6 +21,8 @@ export class LatencySketch {
   #count = 0;
   /** What was added packed and is not read yet: many sketches are summed up, few are asked. */
   #packed: Uint8Array[] = [];
+  /** The bins in order, as long as no other one comes. */
+  #ordered: number[] | null = null;
 
   /** How many durations it holds. */
   get count(): number {
@@ -46,7 +48,7 @@ export class LatencySketch {
     if (this.count === 0) return null;
     const rank = Math.floor(q * (this.#count - 1));
     let seen = 0;
-    for (const bin of [...this.#bins.keys()].sort((a, b) => a - b)) {
+    for (const bin of this.#inOrder()) {
       seen += this.#bins.get(bin) as number;
       if (seen > rank) return toMs(bin);
     }
@@ -58,7 +60,7 @@ export class LatencySketch {
     this.#unpack();
     const bytes: number[] = [];
     let last = 0;
-    for (const bin of [...this.#bins.keys()].sort((a, b) => a - b)) {
+    for (const bin of this.#inOrder()) {
       pushVarint(bytes, bin - last);
       pushVarint(bytes, this.#bins.get(bin) as number);
       last = bin;
@@ -69,6 +71,11 @@ export class LatencySketch {
   /** Adds what `pack` gave. Bytes that it did not give are read as far as they make sense. */
   addPacked(bytes: Uint8Array): void {
     this.#packed.push(bytes);
+  }
+
+  #inOrder(): readonly number[] {
+    this.#ordered ??= [...this.#bins.keys()].sort((a, b) => a - b);
+    return this.#ordered;
   }
 
   #unpack(): void {
@@ -92,7 +99,9 @@ export class LatencySketch {
   }
 
   #addToBin(bin: number, count: number): void {
-    this.#bins.set(bin, (this.#bins.get(bin) ?? 0) + count);
+    const before = this.#bins.get(bin);
+    if (before === undefined) this.#ordered = null;
+    this.#bins.set(bin, (before ?? 0) + count);
     this.#count += count;
   }
 }

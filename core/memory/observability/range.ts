@@ -27,6 +27,8 @@ export const BUCKET_MS: Readonly<Record<Bucket, number>> = {
 const DEFAULT_RANGE_MS = BUCKET_MS['1d'];
 /** A series has no more points than this. */
 const POINT_LIMIT = 2_000;
+/** Up to this length a user's calls are counted by minutes where no bucket is asked for. */
+const COUNTED_RANGE_MS = 6 * BUCKET_MS['1h'];
 /** A bucket that is chosen makes about as many points as a chart is wide. */
 const CHOSEN_POINTS = 400;
 
@@ -73,7 +75,9 @@ export function chooseBucket(range: Range, wanted: Bucket | undefined): Bucket {
     if (points <= POINT_LIMIT) return wanted;
     return refuse('bucket', `makes more than ${POINT_LIMIT} points: choose a longer one`);
   }
-  const order = ['1m', '5m', '1h', '1d'] as const;
+  // Of one user shorter buckets than roll-ups have are counted call by call, for some hours at most.
+  const isCounted = range.scope !== null && length > COUNTED_RANGE_MS;
+  const order = isCounted ? (['1h', '1d'] as const) : (['1m', '5m', '1h', '1d'] as const);
   const chosen = order.find((bucket) => length / BUCKET_MS[bucket] <= CHOSEN_POINTS) ?? '1d';
   return length / BUCKET_MS[chosen] <= POINT_LIMIT
     ? chosen

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type {
   CallRecord,
   EventRecord,
+  RollupCount,
   RollupGrain,
   RollupKey,
   RollupRecord,
@@ -63,6 +64,10 @@ export class CallTotals {
     const copy = new CallTotals();
     copy.add(this);
     return copy;
+  }
+
+  addCount(counts: RollupCount): void {
+    for (const count of COUNTS) this[count] += counts[count];
   }
 
   addRollup(rollup: RollupRecord): void {

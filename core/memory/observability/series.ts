@@ -14,14 +14,23 @@ export async function readActivity(
   bucket: Bucket,
 ): Promise<ActivitySeries> {
   const length = BUCKET_MS[bucket];
-  const series = await readSeries(store, range, length, () => '');
-  const totals = series.get('') ?? new Map<number, CallTotals>();
+  const totals = new Map<number, CallTotals>();
+  const totalsAt = (time: number): CallTotals => at(totals, floor(time, length));
+  await readCalls(
+    store,
+    range,
+    {
+      count: (count) => totalsAt(count.bucket).addCount(count),
+      call: (call, time) => totalsAt(time).addCall(call),
+    },
+    length,
+  );
   const points: ActivityPoint[] = [];
   // An event from a clock that is ahead of ours is counted, so it is shown.
   const last = Math.max(range.until - 1, ...totals.keys());
-  for (let at = floor(range.since, length); at <= last; at += length) {
-    const { calls, failed, refused, reads, writes, finds } = totals.get(at) ?? EMPTY;
-    points.push({ at: toTime(at), calls, failed, refused, reads, writes, finds });
+  for (let time = floor(range.since, length); time <= last; time += length) {
+    const { calls, failed, refused, reads, writes, finds } = totals.get(time) ?? EMPTY;
+    points.push({ at: toTime(time), calls, failed, refused, reads, writes, finds });
   }
   return { since: toTime(range.since), until: toTime(range.until), bucket, points };
 }
@@ -34,14 +43,29 @@ export async function readLatency(
   range: Range,
   bucket: Bucket,
 ): Promise<LatencySeries> {
-  const series = await readSeries(store, range, BUCKET_MS[bucket], (tool) => tool ?? '');
+  const length = BUCKET_MS[bucket];
+  const series = new Map<string | null, Map<number, CallTotals>>();
+  const totalsAt = (tool: string | null, time: number): CallTotals => {
+    let buckets = series.get(tool);
+    if (buckets === undefined) series.set(tool, (buckets = new Map()));
+    return at(buckets, floor(time, length));
+  };
+  await readCalls(
+    store,
+    range,
+    {
+      rollup: (rollup) => totalsAt(rollup.tool, rollup.bucket).addRollup(rollup),
+      call: (call, time) => totalsAt(call.tool, time).addCall(call),
+    },
+    length,
+  );
   const tools = [...series].map(([tool, buckets]) => ({
-    tool: tool === '' ? null : tool,
+    tool,
     points: [...buckets]
       .filter(([, { latency }]) => latency.count > 0)
       .sort(([left], [right]) => left - right)
-      .map(([at, { latency }]) => ({
-        at: toTime(at),
+      .map(([time, { latency }]) => ({
+        at: toTime(time),
         calls: latency.count,
         p50: roundMs(latency.quantile(0.5)) ?? 0,
         p95: roundMs(latency.quantile(0.95)) ?? 0,
@@ -59,31 +83,8 @@ export async function readLatency(
   };
 }
 
-/** Totals by line and bucket. */
-async function readSeries(
-  store: ObservationStore,
-  range: Range,
-  length: number,
-  toLine: (tool: string | null) => string,
-): Promise<Map<string, Map<number, CallTotals>>> {
-  const lines = new Map<string, Map<number, CallTotals>>();
-  const totalsAt = (tool: string | null, time: number): CallTotals => {
-    const line = toLine(tool);
-    let buckets = lines.get(line);
-    if (buckets === undefined) lines.set(line, (buckets = new Map()));
-    const at = floor(time, length);
-    let totals = buckets.get(at);
-    if (totals === undefined) buckets.set(at, (totals = new CallTotals()));
-    return totals;
-  };
-  await readCalls(
-    store,
-    range,
-    {
-      rollup: (rollup) => totalsAt(rollup.tool, rollup.bucket).addRollup(rollup),
-      call: (call, at) => totalsAt(call.tool, at).addCall(call),
-    },
-    length,
-  );
-  return lines;
+function at(buckets: Map<number, CallTotals>, time: number): CallTotals {
+  let totals = buckets.get(time);
+  if (totals === undefined) buckets.set(time, (totals = new CallTotals()));
+  return totals;
 }

@@ -46,6 +46,17 @@ export function observationCases(): StorageCase[] {
         // What its counter knows to be whole is not added to what is kept.
         await append([at(40)], knowing(other, 7));
         assert.deepEqual((await store.rollups(first)).map(({ calls }) => calls).toSorted(), [3, 7]);
+        const hour = { ...first, until: START + HOUR };
+        const sums = async (filter: Parameters<ObservationStore['countRollups']>[0]) =>
+          (await store.countRollups(filter)).map(({ bucket, calls }) => [bucket - START, calls]);
+        assert.deepEqual(await sums({ ...hour, length: MINUTE }), [
+          [0, 10],
+          [MINUTE, 2],
+        ]);
+        assert.deepEqual(await sums({ ...hour, length: 5 * MINUTE }), [[0, 12]]);
+        assert.deepEqual(await sums({ ...hour, tool: 'memory_read', length: HOUR }), [[0, 11]]);
+        assert.deepEqual(await sums({ ...first, length: HOUR }), [[0, 10]]);
+        assert.deepEqual(await sums({ ...hour, scope: 'u:alice', length: HOUR }), []);
         assert.equal((await store.rollups({ ...first, tool: 'memory_write' })).length, 0);
         assert.equal((await store.rollups({ ...first, grain: 'hour' })).length, 0);
         assert.equal((await store.rollups({ ...first, scope: 'u:alice' })).length, 0);

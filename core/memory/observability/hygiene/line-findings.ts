@@ -7,10 +7,9 @@ const LIKENESS = 0.8;
 /** A word that more lines begin with tells none of them apart. */
 const COMMON = 100;
 
-/** A line without its likes: its words in order, and those that are not there twice. */
+/** A line with its words, each once. */
 interface Worded {
   line: Line;
-  key: string;
   words: readonly string[];
 }
 
@@ -33,37 +32,57 @@ export function findDuplicateLines(lines: readonly Line[]): HygieneFinding[] {
  */
 export function findSimilarLines(lines: readonly Line[]): HygieneFinding[] {
   const distinct = [...groupByWords(lines).values()].flatMap(([first]) => first ?? []);
-  const frequency = new Map<string, number>();
-  for (const { words } of distinct) {
-    for (const word of words) frequency.set(word, (frequency.get(word) ?? 0) + 1);
-  }
-  const byRarity = (one: string, other: string) =>
-    (frequency.get(one) ?? 0) - (frequency.get(other) ?? 0) || (one < other ? -1 : 1);
-  const seen = new Map<string, Worded[]>();
+  const ranked = rankWords(distinct);
+  /** Lines by the rarer words that they have. */
+  const holders: number[][] = [];
+  /** The last line that each one was compared with, so that none is twice. */
+  const comparedWith = new Int32Array(distinct.length).fill(-1);
   const findings: HygieneFinding[] = [];
-  for (const worded of distinct) {
-    const rarest = worded.words.toSorted(byRarity);
+  const findLike = (at: number, rarer: Uint32Array): number | null => {
+    for (const word of rarer) {
+      for (const other of holders[word] ?? []) {
+        if (comparedWith[other] === at) continue;
+        comparedWith[other] = at;
+        if (isAlike(ranked[at] as Uint32Array, ranked[other] as Uint32Array)) return other;
+      }
+    }
+    return null;
+  };
+  for (const [at, words] of ranked.entries()) {
     // Of n words any that are alike share ⌈0.8 n⌉: at least one of them is among these.
-    const prefix = rarest.slice(0, rarest.length - Math.ceil(LIKENESS * rarest.length) + 1);
-    const candidates = new Set(prefix.flatMap((word) => seen.get(word) ?? []));
-    for (const other of candidates) {
-      if (!isAlike(worded.words, other.words)) continue;
+    const rarer = words.subarray(0, words.length - Math.ceil(LIKENESS * words.length) + 1);
+    const like = findLike(at, rarer);
+    const [line, other] = [distinct[at]?.line, like === null ? undefined : distinct[like]?.line];
+    if (line !== undefined && other !== undefined) {
       findings.push({
         kind: 'similar_line',
         severity: 'low',
         message: 'Two lines say nearly the same.',
-        places: toPlaces([other.line, worded.line]),
+        places: toPlaces([other, line]),
         mend: 'Bring them together in one line, or say what sets them apart.',
       });
-      break;
     }
-    for (const word of prefix) {
-      const holders = seen.get(word) ?? [];
-      if (holders.length < COMMON) holders.push(worded);
-      seen.set(word, holders);
+    for (const word of rarer) {
+      const held = (holders[word] ??= []);
+      if (held.length < COMMON) held.push(at);
     }
   }
   return findings;
+}
+
+/** The words of each line as numbers, the rarest first: a word has the same number in all lines. */
+function rankWords(lines: readonly Worded[]): Uint32Array[] {
+  const frequency = new Map<string, number>();
+  for (const { words } of lines) {
+    for (const word of words) frequency.set(word, (frequency.get(word) ?? 0) + 1);
+  }
+  const byRarity = [...frequency].sort(
+    ([one, often], [other, oftenOther]) => often - oftenOther || (one < other ? -1 : 1),
+  );
+  const ranks = new Map(byRarity.map(([word], rank) => [word, rank]));
+  return lines.map(({ words }) =>
+    Uint32Array.from(words, (word) => ranks.get(word) as number).sort(),
+  );
 }
 
 function groupByWords(lines: readonly Line[]): Map<string, Worded[]> {
@@ -72,15 +91,23 @@ function groupByWords(lines: readonly Line[]): Map<string, Worded[]> {
     const words = wordsOf(line);
     if (words.length === 0) continue;
     const key = words.join(' ');
-    const group = groups.get(key) ?? [];
-    group.push({ line, key, words: [...new Set(words)] });
-    groups.set(key, group);
+    const worded = { line, words: [...new Set(words)] };
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [worded]);
+    else group.push(worded);
   }
   return groups;
 }
 
-function isAlike(one: readonly string[], other: readonly string[]): boolean {
-  const words = new Set(one);
-  const shared = other.filter((word) => words.has(word)).length;
+/** Both are in order: what they share is counted in one walk. */
+function isAlike(one: Uint32Array, other: Uint32Array): boolean {
+  const [shorter, longer] = one.length < other.length ? [one, other] : [other, one];
+  if (shorter.length < LIKENESS * longer.length) return false;
+  let shared = 0;
+  let at = 0;
+  for (const word of one) {
+    while (at < other.length && (other[at] as number) < word) at += 1;
+    if (other[at] === word) shared += 1;
+  }
   return shared >= LIKENESS * (one.length + other.length - shared);
 }
