@@ -2,6 +2,7 @@ import type { Bench, Opened, Suite } from './support/bench.ts';
 import { FIGURES } from './support/figures.ts';
 import {
   BUSIEST,
+  CALLER,
   COLLECTOR,
   KNOWN,
   MONTH,
@@ -64,6 +65,59 @@ async function measure(bench: Bench, { party }: Opened, requests: number): Promi
   }
   report.row('The slowest of these answers, by its median', []);
   report.figure('dashboard', toSpread([Math.max(...medians)]));
+  report.row(
+    `Percentiles of ${CALLER}, a month: the dashboard's, and those of each recorded call`,
+    [],
+  );
+  for (const line of await party.use(() => comparePercentiles(port))) report.note(`  ${line}`);
+}
+
+interface Summary {
+  calls: number;
+  refused: number;
+  latency: { p50: number; p95: number; p99: number; relativeError: number };
+}
+
+/** The dashboard's percentiles beside the exact ones, of every call that is recorded. */
+async function comparePercentiles(port: number): Promise<string[]> {
+  const range = `userId=${CALLER}&since=${toTime(MONTH.since)}&until=${toTime(MONTH.until)}`;
+  const { calls, refused, latency } = (await read(port, `summary?${range}`)) as Summary;
+  const skipped = new Set<string>();
+  const durations: number[] = [];
+  const list = async (path: string, take: (event: Recorded) => void): Promise<void> => {
+    let cursor: string | null = null;
+    do {
+      const more: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const page = (await read(port, `${path}&${range}&limit=500${more}`)) as Page;
+      page.items.forEach(take);
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+  };
+  // Refused calls take no time, and are in no percentile.
+  await list('failures?reason=refused', ({ id }) => void skipped.add(id));
+  await list('events?kind=tool', ({ id, durationMs }) => {
+    if (!skipped.has(id)) durations.push(durationMs);
+  });
+  if (durations.length !== calls - refused) throw new Error('The lists lack calls of the summary.');
+  durations.sort((one, other) => one - other);
+  return (['p50', 'p95', 'p99'] as const).map((name) => {
+    const exact = quantile(durations, Number(name.slice(1)) / 100);
+    const off = Math.abs(latency[name] - exact) / exact;
+    const verdict = off <= latency.relativeError ? 'within' : 'NOT WITHIN';
+    const figures = `${latency[name].toFixed(3)} ms, exact ${exact.toFixed(3)} ms`;
+    const stated = `${verdict} the stated ${latency.relativeError * 100}%`;
+    return `${name}: ${figures}, off by ${(off * 100).toFixed(2)}%, ${stated} (${durations.length} calls)`;
+  });
+}
+
+interface Recorded {
+  id: string;
+  durationMs: number;
+}
+
+interface Page {
+  items: Recorded[];
+  nextCursor: string | null;
 }
 
 /** Milliseconds of each answer, to its last byte; of a stream, to its first event. */
@@ -77,15 +131,26 @@ async function timeAnswers(port: number, path: string, requests: number): Promis
   return times.toSorted((one, other) => one - other);
 }
 
-async function answer(port: number, path: string): Promise<void> {
-  const limit = new AbortController();
+async function read(port: number, path: string): Promise<unknown> {
+  const response = await ask(port, path);
+  return response.json();
+}
+
+async function ask(port: number, path: string, signal?: AbortSignal): Promise<Response> {
   const response = await fetch(`http://127.0.0.1:${port}/v1/admin/observability/${path}`, {
     headers: { 'x-admin-secret': ADMIN_SECRET },
-    signal: limit.signal,
+    ...(signal === undefined ? {} : { signal }),
   });
+  if (!response.ok)
+    throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+  return response;
+}
+
+async function answer(port: number, path: string): Promise<void> {
+  const limit = new AbortController();
+  const response = await ask(port, path, limit.signal);
   if (!path.startsWith('events/stream')) {
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
+    await response.text();
     return;
   }
   const decoder = new TextDecoder();
@@ -95,12 +160,16 @@ async function answer(port: number, path: string): Promise<void> {
   limit.abort();
 }
 
+function toTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
 function quantile(sorted: readonly number[], q: number): number {
   return sorted[Math.floor(q * (sorted.length - 1))] ?? NaN;
 }
 
 function listQueries(): [title: string, path: string][] {
-  const time = (ms: number) => new Date(ms).toISOString();
+  const time = toTime;
   const month = `since=${time(MONTH.since)}&until=${time(MONTH.until)}`;
   const day = `since=${time(MONTH.until - DAY)}&until=${time(MONTH.until)}`;
   // Off every bucket, so that calls at both ends are counted one by one.
@@ -127,7 +196,7 @@ function listQueries(): [title: string, path: string][] {
     ['failures, a month', `failures?${month}`],
     ['failures, 500 of them', `failures?limit=500&${month}`],
     ['failures, slow ones of a tool', `failures?reason=slow&tool=memory_write&${month}`],
-    ['failures, refused ones of a user', `failures?reason=refused&userId=${READER}&${month}`],
+    ['failures, refused ones of a user', `failures?reason=refused&userId=${CALLER}&${month}`],
     ['failures of the busiest user', `failures?${busiest}&${month}`],
     ['events, a month', `events?spans=true&${month}`],
     ['events, 500 with their spans', `events?spans=true&limit=500&${month}`],

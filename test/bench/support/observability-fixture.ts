@@ -22,6 +22,8 @@ export const MONTH = { since: Date.UTC(2026, 0, 1), until: Date.UTC(2026, 0, 31)
 export const BUSIEST = 'user-0';
 /** Has {@link FILES} memory files, those that its access rows name. */
 export const READER = 'user-7';
+/** One of those who call now and then. */
+export const CALLER = 'user-10';
 /** Has so many memory files that a check of them takes long. */
 export const COLLECTOR = 'user-8';
 
