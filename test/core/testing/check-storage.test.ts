@@ -4,7 +4,10 @@ import { checkStorage, runStorageCase, storageCases } from '../../../core/testin
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { journalStorage } from '../../../examples/custom-storage/journal-storage.mjs';
 import { temporaryDirectory } from '../../support/service.ts';
+import { vectorCases } from '../../../core/testing/storage/vectors.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { type BrokenStorage, brokenStorages } from './broken-storages.ts';
+import { brokenVectorStorages } from './broken-vector-storages.ts';
 
 // The example imports the package as it is built; its errors are to be of these sources' class.
 vi.mock('memory-service/plugin', () => import('../../../core/plugin.ts'));
@@ -28,8 +31,11 @@ it('finds nothing wrong with a good driver', async () => {
 });
 
 /** Wraps a good driver; what a bug counts outlasts its storages, as long as the place does. */
-async function breakStorages({ wrap }: BrokenStorage): Promise<(place: string) => Storage> {
-  const make = await goodStorages();
+async function breakStorages(
+  { wrap }: BrokenStorage,
+  makeGood: typeof goodStorages = goodStorages,
+): Promise<(place: string) => Storage> {
+  const make = await makeGood();
   const counts = new Map<string, Map<string, number>>();
   return (place) => {
     const good = make(place);
@@ -63,6 +69,31 @@ describe('a driver that', () => {
     const cases = storageCases.filter(({ name }) => isRelease || !LONG.includes(name));
     const results = await checkStorage(await breakStorages(broken), { cases });
     expect(failed(results).filter((name) => name !== broken.breaks)).toEqual([]);
+  });
+});
+
+/** The same of a driver that keeps vectors. */
+async function goodVectorStorages(): Promise<(place: string) => Storage> {
+  const directory = await temporaryDirectory();
+  return (place) => sqlite({ filename: join(directory, `${place}.db`), synchronous: 'normal' });
+}
+
+describe('a driver of vectors that', () => {
+  const cases = vectorCases();
+
+  it.each(brokenVectorStorages)(
+    '$bug breaks the rule of its name, and no other',
+    async (broken) => {
+      const make = await breakStorages(broken, goodVectorStorages);
+      const own = cases.filter(({ name }) => name === broken.breaks);
+      const results = await checkStorage(make, { cases: isRelease ? cases : own });
+      expect(failed(results)).toEqual([broken.breaks]);
+    },
+  );
+
+  it('has a bug for each rule', () => {
+    const broken = brokenVectorStorages.map(({ breaks }) => breaks);
+    expect(broken).toEqual(cases.map(({ name }) => name));
   });
 });
 
