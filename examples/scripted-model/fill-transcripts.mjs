@@ -71,7 +71,9 @@ export async function outputOf(command, { cwd, env = {} }) {
  */
 function steady(text) {
   return text
-    .replaceAll(/[ \t]+$/gm, '')
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n')
     .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, ID)
     .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, `${DAY}T09:30:00.000Z`)
     .replaceAll(/\b\d{4}-\d\d-\d\d\b/g, DAY)
