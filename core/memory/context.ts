@@ -10,7 +10,11 @@ import type { FoundFile, Hit, SearchRequest } from './search.ts';
 const DEFAULT_CHARS = 8_000;
 /** Passages that are gathered; what does not fit or falls off is left out. */
 const GATHERED = 60;
-/** A passage whose words score below this share of the best is likelier noise than help. */
+/**
+ * A passage whose words score below this share of the best is likelier noise than help. On
+ * conversations contexts of at most 8,000 characters hold 0.868 of what answers, in 7,050 on average
+ * (by words alone, 393 questions); with 0.3 it is 0.859 in 5,330, with 0 0.874 in 7,930.
+ */
 const WORTHWHILE = 0.2;
 /** Passages by their meaning, the most alike first: some passage always is. */
 const MEANT = 10;
