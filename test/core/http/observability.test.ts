@@ -148,6 +148,13 @@ describe('the dashboard over HTTP', () => {
       '/bucket',
     );
     expect((await get(server, long)).json.bucket).toBe('1d');
+    // Of one user, a day is counted by the hours that are rolled up; minutes have to be asked for.
+    const day = 'since=2026-01-01T00:00:00Z&until=2026-01-02T00:00:00Z';
+    expect((await get(server, `activity?${day}`)).json.bucket).toBe('5m');
+    expect((await get(server, `activity?${day}&userId=alice`)).json.bucket).toBe('1h');
+    expect((await get(server, `activity?${day}&userId=alice&bucket=1m`)).json.bucket).toBe('1m');
+    const hours = 'since=2026-01-01T00:00:00Z&until=2026-01-01T06:00:00Z&userId=alice';
+    expect((await get(server, `latency?${hours}`)).json.bucket).toBe('1m');
     expect((await get(server, 'activity?since=1970-01-01T00:00:00Z')).status).toBe(400);
   });
 
