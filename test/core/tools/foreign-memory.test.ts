@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Logger } from '../../../core/contracts/plugin.ts';
 import { MemoryError } from '../../../core/errors.ts';
+import { embedWords } from '../../support/provider-server/embed.ts';
 import { call, openCore } from '../../support/service.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
@@ -12,14 +13,37 @@ const USERS = 50;
 const known = (n: number): string => `knock${n}word`;
 const secret = (n: number): string => `hush${(n * 7919 + 104729) % 99991}whisper`;
 
-it(`is in no answer, error, log, span or access row of ${CALLS} calls of every tool by a neighbour (T3)`, async () => {
+it(`is in no answer, prompt, error, log, span or access row of ${CALLS} calls of every tool by a neighbour (T3)`, async () => {
   const heard: string[] = [];
   const record = (...parts: unknown[]) => void heard.push(JSON.stringify(parts, withErrors));
+  let prompts = 0;
   const log: Logger = { debug: record, info: record, warn: record, error: record };
   const core = await openCore({
     log,
     sharedWrites: true,
     tools: { delete: true, move: true },
+    embedder: {
+      name: 'words',
+      model: 'words',
+      dimensions: 32,
+      // Alike to everything, so that nothing but the scope keeps the others' passages away.
+      embed: async (texts) =>
+        texts.map((text) => Float32Array.from(embedWords(text, 32), (value) => 1 + value)),
+    },
+    model: {
+      name: 'curious',
+      model: 'curious',
+      async generate({ system, prompt }) {
+        prompts += 1;
+        record(system, prompt);
+        const others = [1, 2, 3].map((n) => `users/mallory${n}/profile.md`);
+        const wanted = { read: ['user/profile.md', ...others], operations: [] };
+        const all = { passage: 1, startLine: 1, endLine: 3 };
+        const told = { sentences: [{ text: 'The word is.', sources: [all] }] };
+        const text = JSON.stringify(prompt.includes('<fact-') ? wanted : told);
+        return { text, inputTokens: 1, outputTokens: 1 };
+      },
+    },
     exporters: [
       {
         name: 'collector',
@@ -44,6 +68,11 @@ it(`is in no answer, error, log, span or access row of ${CALLS} calls of every t
     path: 'user/own.md',
     content: 'My word is tea.\n',
   });
+
+  await core.indexer.drain();
+  await core.embeddings?.drain();
+  const before = await call<{ mode: string }>(core, 'mallory', 'memory_find', { query: 'word' });
+  expect(before.result.mode).toBe('hybrid');
 
   const user = fc.nat(USERS - 1);
   const words = fc.oneof(
@@ -121,9 +150,7 @@ it(`is in no answer, error, log, span or access row of ${CALLS} calls of every t
       record(answer);
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error;
-      expect(error.status, error.message).toBeLessThan(
-        error.code === 'MODEL_NOT_CONFIGURED' ? 504 : 500,
-      );
+      expect(error.status, error.message).toBeLessThan(error.code === 'MODEL_FAILED' ? 503 : 500);
       refused += 1;
       record(error);
     }
@@ -131,6 +158,7 @@ it(`is in no answer, error, log, span or access row of ${CALLS} calls of every t
   // Both kinds were there to be looked at.
   expect(toolCallIds.length).toBeGreaterThan(CALLS / 10);
   expect(refused).toBeGreaterThan(CALLS / 10);
+  expect(prompts).toBeGreaterThan(CALLS / 20);
   await core.indexer.drain();
   await core.queue.flush();
   for (let cursor: string | null | undefined; cursor !== null;) {
