@@ -31,6 +31,8 @@ export interface MariadbOptions {
 export interface Mariadb {
   readonly port: number;
   readonly directory: string;
+  /** Whether it has ended, by itself or not. */
+  readonly hasEnded: boolean;
   /** Ends it in order, or at once; its data stay. */
   end(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** Ends it, and removes its data. */
@@ -83,13 +85,17 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
   const child = spawn(command[0] as string, command.slice(1), { stdio: 'ignore', env });
   const ended = once(child, 'exit');
   await untilAnswering(child, port, startMs);
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   const end = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') => {
-    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    if (!hasEnded()) child.kill(signal);
     await ended;
   };
   return {
     port,
     directory,
+    get hasEnded() {
+      return hasEnded();
+    },
     end,
     async remove() {
       await end('SIGKILL');

@@ -34,8 +34,8 @@ const NOW_MS = "(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 
  *   stands in binary columns, and the collations of both ignore nothing there.
  * - `values(column)` in ON DUPLICATE KEY UPDATE: MySQL 8 has an alias of the row too, and warns;
  *   MariaDB knows it alone.
- * - `json_table`: from MariaDB 10.6 and MySQL 8.0.4 on. Vitess plans it for one shard at most, TiDB
- *   has none (docs/guides/several-instances.md).
+ * - `json_table`: from MariaDB 10.6 and MySQL 8.0.4 on. TiDB has none, and Vitess does not support it
+ *   (docs/guides/several-instances.md).
  * - `rank` is reserved in MySQL 8, `key` in both: such columns stand in backticks, or after a dot.
  * - `start transaction` and the isolation of a session, `straight_join`, `force index (primary)`,
  *   `innodb_lock_wait_timeout` and `lock_wait_timeout` are the same; MySQL's `lock_wait_timeout` is

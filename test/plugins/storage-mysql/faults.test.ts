@@ -250,24 +250,28 @@ describe('another transaction in the way', () => {
 });
 
 describe('a server that becomes read-only (F8)', () => {
-  it('takes no write, answers reads, and its connections are dropped, until it takes writes again', async () => {
-    const { url, proxy } = await withUser();
-    const storage = await open({ url: url.replace(/:\d+\//, `:${proxy.port}/`) });
-    await write(storage, alice, append('first'));
-    const root = await connectTo(url);
-    onTestFinished(async () => void (await root.query('set global read_only = 0')));
-    for (let round = 1; round <= FLIPS; round += 1) {
-      const before = proxy.connections;
-      await root.query('set global read_only = 1');
-      const error = await rejection(write(storage, alice, append('refused')));
-      expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
-      expect(error.message).toContain('read-only');
-      expect((await storage.files.read(alice))?.version).toBe(round);
-      await root.query('set global read_only = 0');
-      expect((await write(storage, alice, append('again'))).version).toBe(round + 1);
-      expect(proxy.connections).toBeGreaterThan(before);
-    }
-  });
+  it(
+    'takes no write, answers reads, and its connections are dropped, until it takes writes again',
+    { timeout: FLIPS * 20_000 },
+    async () => {
+      const { url, proxy } = await withUser();
+      const storage = await open({ url: url.replace(/:\d+\//, `:${proxy.port}/`) });
+      await write(storage, alice, append('first'));
+      const root = await connectTo(url);
+      onTestFinished(async () => void (await root.query('set global read_only = 0')));
+      for (let round = 1; round <= FLIPS; round += 1) {
+        const before = proxy.connections;
+        await root.query('set global read_only = 1');
+        const error = await rejection(write(storage, alice, append('refused')));
+        expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+        expect(error.message).toContain('read-only');
+        expect((await storage.files.read(alice))?.version).toBe(round);
+        await root.query('set global read_only = 0');
+        expect((await write(storage, alice, append('again'))).version).toBe(round + 1);
+        expect(proxy.connections).toBeGreaterThan(before);
+      }
+    },
+  );
 });
 
 /** A user without the right to write to a read-only server, as root has it. */
