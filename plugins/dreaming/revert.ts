@@ -49,14 +49,18 @@ export async function revertRun(
     const undone = new Map(
       files.filter(({ status }) => status === 'reverted').map(({ path }) => [path, 0]),
     );
+    const wasUndone = new Set(undone.keys());
     for (const { revision, contents } of revisions) {
       const path = `user/${revision.path}`;
-      if (undone.has(path)) continue;
+      if (wasUndone.has(path)) continue;
       const why = findHold(path, files, undone) ?? (contents === null ? PRUNED : null);
       if (why !== null || contents === null) {
         left.push({ path, why: why ?? PRUNED });
         continue;
       }
+      const current = await host.memory.read(run.scope, revision.path);
+      // A later run that was undone has left what this one wrote, at another version.
+      const isAsLeft = (current?.content ?? null) === contents.after;
       try {
         const written = await host.write(
           {
@@ -64,7 +68,7 @@ export async function revertRun(
             path,
             content: contents.before,
             reason: `Reverts dream run ${run.id}.`,
-            ifVersion: revision.version,
+            ifVersion: isAsLeft ? (current?.version ?? 0) : revision.version,
             isRevert: true,
           },
           { actor: 'admin', runId: run.id, trace, guards: [kept.lease.guard] },

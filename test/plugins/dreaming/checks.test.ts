@@ -147,6 +147,23 @@ const ATTACKS: Attack[] = [
     ],
   },
   {
+    check: 'transcript',
+    title: 'what somebody said in a conversation taken into the catalog',
+    files: {
+      'user/index.md': '# Index\n',
+      [A]: '# Tea\nUser: Tea is green.\nAssistant: Noted.\nUser: Thanks.\nAssistant: Bye.\n',
+    },
+    operations: (on) => [
+      on('index', {
+        add: { path: 'user/index.md', heading: null, lines: ['- [Tea](a.md): is green'] },
+        sources: [
+          [A, 1],
+          [A, 2],
+        ],
+      }),
+    ],
+  },
+  {
     check: 'conflict',
     title: 'a line that stands in for another one taken away',
     files: { [A]: `- Likes tea.\n- Likes tea.\n- Likes tea.\n${REST}` },

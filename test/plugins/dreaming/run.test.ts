@@ -278,6 +278,38 @@ describe('undoing a run', () => {
     expect(audit.json.items).toHaveLength(1);
   });
 
+  it('undoes one run after the other, the newest first, to the byte', async () => {
+    const service = await openDreams();
+    const first = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n- Has a cat.\n- Sings.\n';
+    await service.write('alice', 'user/a.md', first);
+    const merging = (content: string, one: number) => () => ({
+      operations: [
+        operation({
+          kind: 'merge',
+          remove: lines('user/a.md', content, one, one + 1),
+          add: { path: 'user/a.md', heading: null, lines: [content.split('\n')[one - 1] ?? ''] },
+        }),
+      ],
+    });
+    service.say(merging(first, 1));
+    const older = await service.dream('alice');
+    const second = (await service.read('alice', 'user/a.md')) ?? '';
+    service.say(merging(second, 2));
+    const newer = await service.dream('alice');
+    expect(await service.read('alice', 'user/a.md')).toBe(
+      '- Likes tea a lot.\n- Has a cat.\n- Sings.\n',
+    );
+    for (const [run, content] of [
+      [newer, second],
+      [older, first],
+    ]) {
+      const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+      expect(json).toMatchObject({ outcome: 'reverted', left: [] });
+      expect(await service.read('alice', 'user/a.md')).toBe(content);
+    }
+    expect(await service.read('alice', 'user/dream-log.md')).toBeNull();
+  });
+
   it('leaves what somebody changed since, and says so', async () => {
     const service = await openWithMemory();
     service.say(everyKind);
