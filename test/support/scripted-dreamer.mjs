@@ -83,7 +83,7 @@ function mergeAlike(lines, like) {
   return facts.flatMap((first, index) => {
     const second = facts
       .slice(index + 1)
-      .find((other) => !gone.has(other) && likeness(first.text, other.text) >= like);
+      .find((other) => !gone.has(other) && likeness(first, other) >= like);
     if (gone.has(first) || second === undefined) return [];
     const [kept, left] =
       first.text.length >= second.text.length ? [first, second] : [second, first];
@@ -111,7 +111,7 @@ function supersedeCorrected(lines, like) {
     .filter(({ text }) => CORRECTS.test(text))
     .flatMap((newer) => {
       const older = facts.find(
-        (it) => it.line < newer.line && likeness(it.text, newer.text) >= like / 3,
+        (it) => it.line < newer.line && likeness(it, newer) >= like / 3,
       );
       if (older === undefined) return [];
       const sources = [toRef(newer)];
@@ -175,20 +175,29 @@ function toRef({ path, line }) {
 }
 
 /**
- * The share of words that two texts have in common.
+ * The share of words that two lines have in common.
  *
- * @param {string} one
- * @param {string} other
+ * @param {Line} one
+ * @param {Line} other
  */
 function likeness(one, other) {
-  const [left, right] = [toWords(one), toWords(other)];
-  const common = [...left].filter((word) => right.has(word)).length;
+  const [left, right] = [wordsOf(one), wordsOf(other)];
+  let common = 0;
+  for (const word of left) if (right.has(word)) common += 1;
   return common / Math.max(1, left.size + right.size - common);
 }
 
-/** @param {string} text */
-function toWords(text) {
-  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []);
+/** @type {WeakMap<Line, Set<string>>} */
+const known = new WeakMap();
+
+/** @param {Line} line */
+function wordsOf(line) {
+  let words = known.get(line);
+  if (words === undefined) {
+    words = new Set(line.text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []);
+    known.set(line, words);
+  }
+  return words;
 }
 
 /** @param {number} characters */

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as Core from '../../../core/index.ts';
+import type * as Dreaming from '../../../plugins/dreaming/index.ts';
 import type * as Mysql from '../../../plugins/storage-mysql/index.ts';
 import type * as Sqlite from '../../../plugins/storage-sqlite/index.ts';
 import type { Bench, Opened, Request } from './bench.ts';
@@ -16,13 +17,15 @@ export async function importService(): Promise<{
   createMemoryService: typeof Core.createMemoryService;
   sqlite: typeof Sqlite.sqlite;
   mysql: typeof Mysql.mysql;
+  dreaming: typeof Dreaming.dreaming;
 }> {
   const load = <Module>(file: string): Promise<Module> =>
     import(pathToFileURL(path.join(DIST, file)).href) as Promise<Module>;
   const { createMemoryService } = await load<typeof Core>('core/index.js');
   const { sqlite } = await load<typeof Sqlite>('plugins/storage-sqlite/index.js');
   const { mysql } = await load<typeof Mysql>('plugins/storage-mysql/index.js');
-  return { createMemoryService, sqlite, mysql };
+  const { dreaming } = await load<typeof Dreaming>('plugins/dreaming/index.js');
+  return { createMemoryService, sqlite, mysql, dreaming };
 }
 
 /** Starts the service's own command on a SQLite file of `directory`, with its defaults. */
