@@ -7,6 +7,7 @@ import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../../support/invariants.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { call } from '../../support/service.ts';
+import { inProcess, patient } from '../../support/targets.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const APPENDS = isRelease ? 313 : 16;
@@ -53,19 +54,19 @@ it(
     }
     const acknowledged = new Map(names.map((name) => [name, [] as string[]]));
     const append = async (core: Core, worker: string) => {
+      // A scope may stay locked for longer than is waited for: a repeat under the key is exact.
+      const target = patient([inProcess(core)]);
       for (let at = 0; at < APPENDS; at += 1) {
         const name = names[at % FILES] as string;
         const text = `- ${worker} says ${at}`;
         const args = { path: `user/${name}`, append: { text } };
-        const { result } = await call<Written & { revisionId: string }>(
-          core,
-          'alice',
-          'memory_patch',
-          args,
-          { idempotencyKey: `${worker}-${at}` },
-        );
+        const key = `${worker}-${at}`;
+        const answer = await target.execute({ userId: 'alice', tool: 'memory_patch', args, key });
+        if (answer.status !== 'acknowledged') throw new Error(JSON.stringify(answer));
+        const { version, revisionId } = answer.result as { version: number; revisionId: string };
         acknowledged.get(name)?.push(text);
-        writes.push({ ...result, userId: 'alice', path: name, content: { end: `${text}\n` } });
+        const content = { end: `${text}\n` };
+        writes.push({ userId: 'alice', path: name, version, revisionId, content });
       }
     };
     await Promise.all(
