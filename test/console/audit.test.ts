@@ -8,15 +8,16 @@ describe('the audit', () => {
     const put = (path: string, content: string) =>
       service.request('PUT', `/v1/admin/files/${path}`, { body: { content }, headers: asAdmin });
     await put('users/alice/a.md', 'tea\n');
+    await put('users/alice/a.md', 'coffee\n');
     await service.request('POST', '/v1/admin/revisions/prune', {
-      body: { keepLast: 5 },
+      body: { keepLast: 1 },
       headers: asAdmin,
     });
     const opened = await openConsole({ service, path: '/audit' });
     const { page } = opened;
     const rows = page.locator('[data-row]');
     await page.getByText('revisions.prune').waitFor();
-    expect(await rows.count()).toBe(2);
+    expect(await rows.count()).toBe(3);
     expect(await rows.nth(0).innerText()).toContain('127.0.0.1');
 
     await page.getByRole('button', { name: 'Filter', exact: true }).click();
@@ -25,7 +26,7 @@ describe('the audit', () => {
     await page.keyboard.press('Enter');
     await page.getByText('revisions.prune').waitFor({ state: 'hidden' });
     expect(page.url()).toContain('action=files.write');
-    await rows.getByRole('link', { name: 'files.write' }).click();
+    await rows.getByRole('link', { name: 'files.write' }).first().click();
     await page.getByRole('article', { name: 'Revision' }).getByText('users/alice').waitFor();
     expectNoProblems(opened);
   });

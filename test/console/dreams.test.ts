@@ -21,7 +21,7 @@ describe('dreams', () => {
     const { page } = opened;
     await page.getByRole('row', { name: /alice/ }).getByRole('button', { name: 'Run now' }).click();
     const panel = page.getByRole('dialog', { name: 'Dream run' });
-    await panel.getByText('awaiting_review', { exact: true }).waitFor();
+    await panel.getByText('awaiting review', { exact: true }).waitFor();
     await panel.getByText('- Tea in the morning', { exact: true }).first().waitFor();
     expect(await service.read('alice', 'user/preferences.md')).toBe(content);
 

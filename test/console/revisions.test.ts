@@ -11,7 +11,7 @@ describe('revisions', () => {
     await visit('/revisions');
     await page.getByRole('button', { name: 'Filter', exact: true }).click();
     await page.getByRole('menuitem', { name: 'User' }).click();
-    await page.getByRole('textbox', { name: 'User' }).fill('bob');
+    await page.getByRole('combobox', { name: 'User' }).fill('bob');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Change the filter User: bob' }).waitFor();
     await page.getByText('users/alice/').waitFor({ state: 'hidden' });
