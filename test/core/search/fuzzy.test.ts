@@ -46,12 +46,17 @@ describe('expandQuery', () => {
 
   it('finds any word by a slip after its first letter, a long one by two', () => {
     const letters = 'abcdeéжя';
-    const slip = fc.record({
+    interface Slip {
+      kind: 'put in' | 'left out' | 'exchanged' | 'swapped';
+      place: number;
+      letter: string;
+    }
+    const slip: fc.Arbitrary<Slip> = fc.record({
       kind: fc.constantFrom('put in', 'left out', 'exchanged', 'swapped'),
       place: fc.nat(20),
       letter: fc.constantFrom(...letters, 'x'),
     });
-    const make = (word: string, { kind, place, letter }: fc.TypeOf<typeof slip>): string => {
+    const make = (word: string, { kind, place, letter }: Slip): string => {
       const at = 1 + (place % (word.length - 2));
       const [before, own, next, after] = [
         word.slice(0, at),
