@@ -151,6 +151,34 @@ describe('two schedulers on one database (F10)', () => {
       expect(first.provider.received).toHaveLength(round * users.length);
     }
   });
+
+  it('dream of no more users at once, taken together, than dream_concurrency says', async () => {
+    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const first = await openDreams({
+      storage: sqlite({ filename }),
+      settings: { dream_concurrency: 2 },
+    });
+    const second = await openDreams({
+      storage: sqlite({ filename }),
+      clock: first.clock,
+      provider: first.provider,
+    });
+    const users = Array.from({ length: 5 }, (_, n) => `user${n}`);
+    for (const userId of users) await first.write(userId, 'user/a.md', TWICE);
+    first.clock.advance(31 * MINUTE);
+    const open: (() => void)[] = [];
+    let most = 0;
+    first.provider.always((exchange) => {
+      open.push(() => exchange.sendJson(200, exchange.proper()));
+      most = Math.max(most, open.length);
+      // Held until the next one has had its chance to come.
+      setTimeout(() => open.shift()?.(), 50);
+    });
+    await Promise.all([first.plugin.tick(), second.plugin.tick()]);
+    await second.plugin.tick();
+    expect(first.provider.received).toHaveLength(users.length);
+    expect(most).toBe(2);
+  });
 });
 
 describe('the scheduler', () => {
