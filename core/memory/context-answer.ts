@@ -176,7 +176,11 @@ function parseSentence(value: unknown): Sentence | null {
   if (!isObject(value)) return null;
   const { text, sources } = value;
   if (typeof text !== 'string' || !Array.isArray(sources) || sources.length > CITED) return null;
-  const plain = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
+  // A line of a list is quoted without its mark: it becomes one of the answer's own list.
+  const plain = text
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim()
+    .replace(/^[-*+] /, '');
   if (plain === '' || plain.length > SENTENCE_LENGTH || !plain.isWellFormed()) return null;
   const cited = sources.filter(isObject).map(({ passage, startLine, endLine }) => ({
     passage: toLine(passage),

@@ -96,6 +96,16 @@ describe('memory_context with a model', () => {
     expect((await ask(service)).context).toBe(`- ${TEA} (user/profile.md, line 3, version 1)\n`);
   });
 
+  it('quotes a line of a list without its mark', async () => {
+    const service = await withProfile();
+    service.says(({ prompt }) => ({
+      sentences: [{ text: '- Prefers tea.', sources: [cite(prompt, 'tea')] }],
+    }));
+    expect((await ask(service)).context).toBe(
+      '- Prefers tea. (user/profile.md, line 3, version 1)\n',
+    );
+  });
+
   it('never cites or shows the memory of another user', async () => {
     const service = await withProfile();
     await service.write('user/secret.md', '- Prefers tea with canary-bob.\n', 'bob');
