@@ -143,13 +143,13 @@ export const NUMBER_SETTINGS: readonly NumberSetting[] = [
 export const SKIP_REASONS: Readonly<Record<string, string>> = {
   disabled: 'dreaming is off',
   paused: 'paused',
-  no_change: 'nothing changed since',
+  no_change: 'nothing changed',
   excluded_only: 'only logs changed',
   grace: 'changed too recently',
   backoff: 'waits after a failure',
   budget: 'tokens of today used up',
   in_flight: 'a run is under way',
-  model_not_configured: 'no model is configured',
+  model_not_configured: 'no model configured',
 };
 
 /** `awaiting_review` as a person reads it. */

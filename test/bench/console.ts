@@ -14,10 +14,13 @@ const PAGES = 20;
 /** What an operator waits for, in Chromium and at the API. */
 export const suite: Suite = {
   about: 'the console: first screens in Chromium, and its lists, on 100k files and 1M log rows',
+  options: { share: 'of the files and rows, from 0.01 to 1 (default 1: some minutes to write)' },
   switches: { 'no-browser': 'measure the lists alone' },
   async run(bench) {
-    const set = bench.isQuick ? SMALL : WHOLE;
-    if (bench.isQuick) bench.report.note('Fewer rows than the figures are for.');
+    const share = Number(bench.options['share'] ?? 1);
+    if (!(share >= 0.01 && share <= 1)) throw new Error('--share takes a number from 0.01 to 1.');
+    const set = bench.isQuick ? SMALL : scale(WHOLE, share);
+    if (set.files < WHOLE.files) bench.report.note('Fewer rows than the figures are for.');
     const say = (text: string) => void process.stderr.write(`  ${text}\n`);
     const directory = await openConsoleFixture(set, say);
     const service = await startService(bench, 'memory-service', directory, {
@@ -27,6 +30,11 @@ export const suite: Suite = {
     if (bench.options['no-browser'] === undefined) await measureScreens(bench, service, set);
   },
 };
+
+function scale({ users, files, accesses }: ConsoleSet, share: number): ConsoleSet {
+  const of = (count: number): number => Math.round(count * share);
+  return { users: of(users), files: of(files), accesses: of(accesses) };
+}
 
 async function measureLists(bench: Bench, { party }: Opened, set: ConsoleSet): Promise<void> {
   const port = party?.port ?? null;
@@ -60,7 +68,7 @@ function listQueries(set: ConsoleSet): [title: string, query: string][] {
     ['status', 'status'],
     ['users', 'users?limit=100'],
     ['users that contain a text', 'users?q=99&limit=20'],
-    ['files: roots', 'files?prefix=&depth=1&limit=200'],
+    ['files: roots', 'files?depth=1&limit=200'],
     ['files: users', 'files?prefix=users/&depth=1&limit=200'],
     ['files: a folder', `files?prefix=${folder}&depth=1&limit=200`],
     ['files: read most', 'files?sort=reads&limit=6'],
