@@ -54,6 +54,7 @@ async function measureLists(bench: Bench, { party }: Opened, set: ConsoleSet): P
     const verdict = p50 <= LIST_MS ? 'reached' : 'NOT REACHED';
     report.note(`  ${title.padEnd(width)}  ${cells}   ${verdict}`);
   }
+  if (set.files < WHOLE.files) return;
   report.row('The slowest of these lists, by its median', []);
   report.figure('console-list', toSpread([Math.max(...medians)]));
 }
@@ -152,6 +153,7 @@ async function measureScreens(bench: Bench, { party }: Opened, set: ConsoleSet):
       const spread = `${min.toFixed(2)}–${max.toFixed(2)}`;
       bench.report.note(`  ${title.padEnd(20)} ${median.toFixed(2)} s (${spread})`);
     }
+    if (set.files < WHOLE.files) return;
     bench.report.row('The first screen: the overview', []);
     bench.report.figure('console-screen', toSpread(overview.map((ms) => ms / 1_000)));
   } finally {
