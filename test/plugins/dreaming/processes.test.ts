@@ -12,6 +12,8 @@ import { expireLeases, readBudget, startDreamer } from './dreamer.ts';
 import { POINTS } from './points.mjs';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
+/** The long samples take minutes. */
+const LONG = { timeout: isRelease ? 3_600_000 : 60_000 };
 
 const FILES = ['user/a.md', 'user/b.md', 'user/c.md'];
 const contentOf = (file: string) =>
@@ -79,7 +81,7 @@ describe('a process that is killed in a run', () => {
   );
 });
 
-describe('a process that stands still in a run while another takes its user (F10)', () => {
+describe('a process that stands still in a run while another takes its user (F10)', LONG, () => {
   it('writes nothing once it goes on, and overwrites nothing of what came meanwhile', async () => {
     const database = await freshDatabase();
     const zombie = await startDreamer(database);
@@ -122,7 +124,7 @@ describe('a process that stands still in a run while another takes its user (F10
   });
 });
 
-describe('two processes with a scheduler each (F10)', () => {
+describe('two processes with a scheduler each (F10)', LONG, () => {
   it('dream of each user once a round, and of nobody twice', async () => {
     const [rounds, count] = isRelease ? [200, 50] : [20, 10];
     const database = await freshDatabase();

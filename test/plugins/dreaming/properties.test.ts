@@ -9,6 +9,7 @@ import { missingSpecifics } from '../../../plugins/dreaming/text/specifics.ts';
 import { snapshotOf } from './memory.ts';
 
 const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 200 : 20_000;
+const LONG = { timeout: RUNS * 300 };
 
 const name = fc.constantFrom(
   'Anna',
@@ -159,7 +160,7 @@ function contentsAfter(contents: Record<string, string>, plan: Plan): Record<str
 const planOf = (contents: Record<string, string>, operations: readonly Operation[]) =>
   planOperations(snapshotOf(contents), operations, { checks: CHECKS, limits: { maxFiles: 9 } });
 
-describe('whatever a model proposes', () => {
+describe('whatever a model proposes', LONG, () => {
   it('every specific from before stands somewhere after, and what is protected is as it was', () => {
     let applied = 0;
     fc.assert(
@@ -228,7 +229,7 @@ describe('whatever a model proposes', () => {
   });
 });
 
-describe('taking texts apart', () => {
+describe('taking texts apart', LONG, () => {
   it('gives every file back to the byte', () => {
     const text = fc.array(
       fc.constantFrom('a', '\n', '\r\n', '---', '```', '# T', '<!-- pin -->', ' '),
