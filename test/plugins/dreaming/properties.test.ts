@@ -1,156 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CHECKS } from '../../../plugins/dreaming/checks/list.ts';
-import type { Operation, OperationKind } from '../../../plugins/dreaming/operations.ts';
-import { OPERATION_KINDS, parseReply } from '../../../plugins/dreaming/operations.ts';
+import { type Operation, parseReply } from '../../../plugins/dreaming/operations.ts';
 import { type Plan, planOperations } from '../../../plugins/dreaming/plan.ts';
 import { joinLines, parseMarkdown } from '../../../plugins/dreaming/text/markdown.ts';
 import { missingSpecifics } from '../../../plugins/dreaming/text/specifics.ts';
+import {
+  draft,
+  drafts,
+  frontMatterOf,
+  goodOperations,
+  lossyOperations,
+  memory,
+  toOperation,
+} from './generated-memory.ts';
 import { snapshotOf } from './memory.ts';
 
 const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 200 : 20_000;
 const LONG = { timeout: RUNS * 300 };
-
-const name = fc.constantFrom(
-  'Anna',
-  'Ben Okafor',
-  'Zoë',
-  'Acme',
-  'Postgres',
-  'Madrid',
-  'Łódź',
-  '王小明',
-);
-const detail = fc.oneof(
-  fc.integer({ min: 0, max: 9_999 }).map(String),
-  fc.constantFrom('2024-03-01', '09:30', '$500', '12%', 'v2.1', 'anna@example.org', '+49 30 1234'),
-  fc.constantFrom('https://example.org/a', '[notes](b.md)', '`npm test`', 'on Mondays', 'at home'),
-);
-const fact = fc
-  .tuple(
-    fc.constantFrom('Prefers', 'Works with', 'Decided on', 'Does not like', 'Now uses', 'Met'),
-    name,
-    detail,
-    fc.constantFrom('tea', 'billing', 'the project', 'long walks', 'the team'),
-  )
-  .map(([verb, who, what, rest]) => `- ${verb} ${who} ${what} ${rest}.`);
-const line = fc.oneof(
-  { weight: 8, arbitrary: fact },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom('', '## Work', '## Teas', '- pinned. <!-- pin -->', '```'),
-  },
-);
-/** Facts stand in a file more than once: that is what there is to merge. */
-const file = fc
-  .array(line, { minLength: 2, maxLength: 10 })
-  .chain((lines) =>
-    fc
-      .array(fc.nat({ max: lines.length - 1 }), { maxLength: 4 })
-      .map((again) => [...lines, ...again.map((at) => lines[at] ?? '')]),
-  )
-  .map((lines) => `---\ntitle: x\n---\n${lines.join('\n')}\n`);
-const memory: fc.Arbitrary<Record<string, string>> = fc.record({
-  'user/a.md': file,
-  'user/b.md': file,
-});
-
-interface Draft {
-  kind: OperationKind;
-  from: string;
-  lines: number[];
-  to: string;
-  heading: string | null;
-  text: number;
-  foreign: string;
-  sources: number[];
-}
-const draft: fc.Arbitrary<Draft> = fc.record({
-  kind: fc.constantFrom(...OPERATION_KINDS),
-  from: fc.constantFrom('user/a.md', 'user/b.md'),
-  lines: fc.uniqueArray(fc.integer({ min: 1, max: 18 }), { minLength: 1, maxLength: 3 }),
-  to: fc.constantFrom('user/a.md', 'user/b.md'),
-  heading: fc.constantFrom(null, 'Work', 'Teas', 'Decisions', 'Notes'),
-  text: fc.nat({ max: 6 }),
-  foreign: fact,
-  sources: fc.array(fc.integer({ min: 1, max: 18 }), { maxLength: 2 }),
-});
-
-const drafts = fc.array(draft, { minLength: 1, maxLength: 12 });
-
-/** Good and bad proposals: the lines as they are, cut, joined, mixed, made up. */
-function toOperation(contents: Record<string, string>, it: Draft): Operation {
-  const lineOf = (path: string, at: number) => contents[path]?.split('\n')[at - 1] ?? '';
-  const removed = it.lines.map((at) => lineOf(it.from, at));
-  const first = removed[0] ?? '';
-  const texts = [
-    [first],
-    removed,
-    [removed.join(' ')],
-    [first.slice(0, Math.floor(first.length / 2))],
-    [it.foreign],
-    [first.replace(/\d+/, '7')],
-    [removed.map((text) => text.split(' ').toReversed().join(' ')).join(' ')],
-  ];
-  return {
-    kind: it.kind,
-    reason: 'because',
-    remove: it.lines.map((at) => ({ path: it.from, line: at, text: lineOf(it.from, at) })),
-    add:
-      it.text === 6 && it.kind === 'merge'
-        ? null
-        : { path: it.to, heading: it.heading, lines: texts[it.text] ?? [] },
-    sources: it.sources.map((at) => ({ path: it.to, line: at })),
-  };
-}
-
-/** A good proposal for each file that says something twice, and a move of its last line. */
-function goodOperations(contents: Record<string, string>): Operation[] {
-  return Object.entries(contents).flatMap(([path, content]) => {
-    const lines = content.split('\n');
-    const isFact = (text: string) => text.startsWith('- ') && !text.includes('<!--');
-    const first = lines.findIndex((text, at) => isFact(text) && lines.indexOf(text, at + 1) > at);
-    const last = lines.findLastIndex(isFact);
-    const pick = (at: number) => ({ path, line: at + 1, text: lines[at] ?? '' });
-    const common = { reason: 'because', sources: [] };
-    const merge: Operation[] =
-      first === -1
-        ? []
-        : [
-            {
-              ...common,
-              kind: 'merge',
-              remove: [pick(first), pick(lines.indexOf(lines[first] ?? '', first + 1))],
-              add: { path, heading: null, lines: [lines[first] ?? ''] },
-            },
-          ];
-    const other = path === 'user/a.md' ? 'user/b.md' : 'user/a.md';
-    const move: Operation[] =
-      last === -1
-        ? []
-        : [
-            {
-              ...common,
-              kind: 'move',
-              remove: [pick(last)],
-              add: { path: other, heading: 'Decisions', lines: [lines[last] ?? ''] },
-            },
-          ];
-    return [...merge, ...move];
-  });
-}
-
-/** The merges of {@link goodOperations}, each with a word less. */
-function lossyOperations(contents: Record<string, string>, word: number): Operation[] {
-  return goodOperations(contents)
-    .filter(({ kind }) => kind === 'merge')
-    .map((operation) => {
-      const words = (operation.add?.lines[0] ?? '').split(' ');
-      words.splice(1 + (word % Math.max(1, words.length - 1)), 1);
-      const { path } = operation.remove[0] ?? { path: '' };
-      return { ...operation, add: { path, heading: null, lines: [words.join(' ')] } };
-    });
-}
 
 function contentsAfter(contents: Record<string, string>, plan: Plan): Record<string, string> {
   const after = plan.files.map((planned) => [planned.path, planned.after] as const);
@@ -178,7 +45,7 @@ describe('whatever a model proposes', LONG, () => {
           expect(missingSpecifics(content, text)).toEqual([]);
         }
         for (const [path, content] of Object.entries(after)) {
-          expect(content.startsWith('---\ntitle: x\n---\n')).toBe(true);
+          expect(content.startsWith(frontMatterOf(contents[path] ?? ''))).toBe(true);
           const pins = (of: string) => of.split('\n').filter((it) => it.includes('<!-- pin -->'));
           expect(pins(content)).toEqual(pins(contents[path] ?? ''));
         }
