@@ -1,6 +1,9 @@
 // A service that dreams, in a process that can be killed or stopped where a test says so.
 //
-//   node dreamer-process.mjs <sqlite file or mysql:// URL>
+//   node dreamer-process.mjs <sqlite file or mysql:// URL> [no-index]
+//
+// With `no-index` it leaves the search index to others. A process that is stopped may stand inside a
+// transaction of its index, and holds its locks then: that is another fault than a run that stands.
 //
 // Takes commands as JSON lines on standard input, and answers each with a line on standard output:
 // { do: 'write', userId, path, content }, { do: 'advance', ms }, { do: 'tick' },
@@ -12,7 +15,7 @@ import { createInterface } from 'node:readline';
 import { POINTS } from './points.mjs';
 import { scriptedDreamer } from '../../support/scripted-dreamer.mjs';
 
-const [database = ''] = process.argv.slice(2);
+const [database = '', index = ''] = process.argv.slice(2);
 /** @param {string} path */
 const load = (path) => import(new URL(`../../../dist/${path}`, import.meta.url).href);
 const [{ sqlite }, { mysql }, { createCore }, { dreaming }] = await Promise.all([
@@ -60,6 +63,7 @@ const storage = {
   ...real,
   mutate: withPoints(real.mutate.bind(real)),
   dreams: { ...real.dreams, update: withPoints(real.dreams.update.bind(real.dreams)) },
+  ...(index === 'no-index' ? { index: { ...real.index, tasks: async () => [] } } : {}),
 };
 const model = scriptedDreamer({
   onAsk() {

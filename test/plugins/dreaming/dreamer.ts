@@ -21,12 +21,15 @@ export interface Dreamer {
 
 const PROGRAM = fileURLToPath(new URL('dreamer-process.mjs', import.meta.url));
 
-/** Starts a process; it is killed when the test ends. */
-export async function startDreamer(database: string): Promise<Dreamer> {
+/** Starts a process; it is killed when the test ends. It keeps the search index, unless told not to. */
+export async function startDreamer(
+  database: string,
+  { indexes = true }: { indexes?: boolean } = {},
+): Promise<Dreamer> {
   if (!existsSync('dist/plugins/dreaming/index.js')) {
     throw new Error('Nothing is built: run npm test, or npm run build.');
   }
-  const child = spawn(process.execPath, [PROGRAM, database], {
+  const child = spawn(process.execPath, [PROGRAM, database, ...(indexes ? [] : ['no-index'])], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));

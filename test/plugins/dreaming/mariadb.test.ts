@@ -1,10 +1,15 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { Storage } from '../../../core/contracts/storage.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
+import { call } from '../../support/service.ts';
 import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
 
 const TEA = '- Likes tea a lot.\n- Likes tea a lot.\n- Lives in Berlin.\n- Has a cat.\n';
 const NEWER = '# News\n\n- Moved: lives in Madrid now, no longer in Berlin.\n';
+/** How often a user's write and the run's own meet at one file. */
+const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 10 : 300;
+const LONG = { timeout: ROUNDS * 6_000 };
 
 it('two instances on MariaDB dream of each user once, and undo it to the byte', async () => {
   const url = await freshDatabase();
@@ -47,4 +52,126 @@ it('two instances on MariaDB dream of each user once, and undo it to the byte', 
     expect(json).toMatchObject({ outcome: 'reverted', left: [] });
     expect(await first.read(run.userId, 'user/tea.md')).toBe(TEA);
   }
+});
+
+describe('a user who writes on one instance while another applies a run (MariaDB)', LONG, () => {
+  const FILES = ['user/a.md', 'user/b.md', 'user/c.md'];
+  const MERGED = '- Likes tea a lot.\n- Lives in Berlin.\n- Has a cat.\n';
+  const MINE = '- Plays chess on Fridays.\n';
+
+  /** Two instances; `meanwhile` is called before each write of memory on the first one. */
+  async function openTwo() {
+    const url = await freshDatabase();
+    const real = mysql({ url });
+    let meanwhile: (paths: string[]) => Promise<void> = async () => undefined;
+    const storage: Storage = {
+      ...real,
+      async mutate(request, decide) {
+        await meanwhile(request.files.map(({ path }) => `user/${path}`));
+        return await real.mutate(request, decide);
+      },
+    };
+    const first = await openDreams({ storage });
+    const second = await openDreams({
+      storage: mysql({ url }),
+      clock: first.clock,
+      provider: first.provider,
+    });
+    /** Does `act` once, when the file is about to be written. */
+    const atWriteOf = (file: string, act: () => Promise<void>) => {
+      let isDone = false;
+      meanwhile = async (paths) => {
+        if (isDone || !paths.includes(file)) return;
+        isDone = true;
+        await act();
+      };
+    };
+    return { first, second, atWriteOf };
+  }
+
+  const merges = () => ({
+    operations: FILES.map((path) =>
+      operation({
+        kind: 'merge',
+        remove: lines(path, TEA, 1, 2),
+        add: { path, heading: null, lines: ['- Likes tea a lot.'] },
+      }),
+    ),
+  });
+
+  const statusOf = (run: { files: { path: string; status: string }[] }, file: string) =>
+    run.files.find(({ path }) => path.endsWith(file.slice('user'.length)))?.status;
+
+  it('keeps the write wherever it comes in, leaves that file alone, and the run is partial', async () => {
+    const { first, second, atWriteOf } = await openTwo();
+    first.say(merges);
+    for (const [index, mine] of ['while the model thinks', ...FILES].entries()) {
+      const userId = `user${index}`;
+      const target = FILES.includes(mine) ? mine : 'user/b.md';
+      for (const file of FILES) await second.write(userId, file, TEA);
+      const write = () => second.write(userId, target, `${TEA}${MINE}`);
+      if (target === mine) atWriteOf(target, write);
+      else {
+        first.provider.next((exchange) => {
+          void write().then(() => exchange.sendJson(200, exchange.proper()));
+        });
+      }
+      const run = await first.dream(userId);
+      expect(run).toMatchObject({ state: 'completed', outcome: 'partial', filesTouched: 2 });
+      for (const file of FILES) {
+        const isTheirs = file === target;
+        expect(statusOf(run, file)).toBe(isTheirs ? 'left' : 'applied');
+        expect(await second.read(userId, file)).toBe(isTheirs ? `${TEA}${MINE}` : MERGED);
+      }
+    }
+  });
+
+  it('keeps a line where it was when the file that took it is put back before the line goes', async () => {
+    const { first, second, atWriteOf } = await openTwo();
+    const a = '# A\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
+    const b = '# Projects\n\n- Decided on Redis in 2023.\n';
+    await second.write('bob', 'user/a.md', a);
+    await second.write('bob', 'user/b.md', b);
+    first.say(() => ({
+      operations: [
+        operation({
+          kind: 'move',
+          remove: lines('user/a.md', a, 4),
+          add: { path: 'user/b.md', heading: 'Projects', lines: ['- Decided on Kafka in 2024.'] },
+        }),
+      ],
+    }));
+    atWriteOf('user/a.md', async () => {
+      expect(await second.read('bob', 'user/b.md')).toContain('Kafka');
+      await second.write('bob', 'user/b.md', b);
+    });
+    const run = await first.dream('bob');
+    expect(run).toMatchObject({ state: 'completed', outcome: 'partial', filesTouched: 1 });
+    expect(await second.read('bob', 'user/a.md')).toBe(a);
+    expect(await second.read('bob', 'user/b.md')).toBe(b);
+  });
+
+  it('keeps a line that is appended at the same moment, before the run’s write or after it', async () => {
+    const { first, second, atWriteOf } = await openTwo();
+    first.say(merges);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const userId = `user${round}`;
+      const target = FILES[round % FILES.length] ?? '';
+      for (const file of FILES) await second.write(userId, file, TEA);
+      let appended: Promise<unknown> = Promise.resolve();
+      atWriteOf(target, async () => {
+        const append = { path: target, append: { text: MINE } };
+        appended = call(second.core, userId, 'memory_patch', append);
+      });
+      const run = await first.dream(userId);
+      await appended;
+      const isLeft = statusOf(run, target) === 'left';
+      expect(run).toMatchObject({
+        state: 'completed',
+        outcome: isLeft ? 'partial' : 'applied',
+        filesTouched: isLeft ? 2 : 3,
+      });
+      expect(await second.read(userId, target)).toBe(`${isLeft ? TEA : MERGED}${MINE}`);
+    }
+  });
 });

@@ -84,7 +84,7 @@ describe('a process that is killed in a run', () => {
 describe('a process that stands still in a run while another takes its user (F10)', LONG, () => {
   it('writes nothing once it goes on, and overwrites nothing of what came meanwhile', async () => {
     const database = await freshDatabase();
-    const zombie = await startDreamer(database);
+    const zombie = await startDreamer(database, { indexes: false });
     const survivor = await openSurvivor(database);
     const points = [
       'model',
