@@ -26,7 +26,7 @@ import {
   listEvents,
   listFailures,
 } from './event-lists.ts';
-import { checkHygiene } from './hygiene/check.ts';
+import { createHygieneCheck } from './hygiene/check.ts';
 import { observationsOf } from './observation-store.ts';
 import { type Bucket, chooseBucket, parseRange, type RangeQuery } from './range.ts';
 import { readActivity, readLatency } from './series.ts';
@@ -73,6 +73,7 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
     return range;
   }
 
+  const checkHygiene = createHygieneCheck(storage, now);
   return {
     summary: async (query) => readSummary(store, await parsed(query), sla),
     async activity(query) {
@@ -121,7 +122,7 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
 
     async hygiene(query) {
       await queue.flush();
-      return checkHygiene(storage, query, now());
+      return checkHygiene(query);
     },
   };
 }

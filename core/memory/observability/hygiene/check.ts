@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import type { HygieneFinding, HygieneKind, HygieneReport } from '../../../contracts/admin.ts';
 import type { FileContent, FileListing, ScopeKey } from '../../../contracts/records.ts';
 import type { Storage } from '../../../contracts/storage.ts';
@@ -33,54 +35,101 @@ const FILES_AT_ONCE = 32;
 /** One report is no reason for tool calls to wait: after so much text others have their turn. */
 const SLICE_BYTES = 64 * 1024;
 
+/** What is remembered of contents, in findings and links of about 500 bytes each. */
+const KNOWN_LIMIT = 20_000;
+
+/** Makes a {@link HygieneReport}. Throws `INVALID_USER_ID`. */
+export type HygieneCheck = (query: RangeQuery & { userId: string }) => Promise<HygieneReport>;
+
 /**
  * Looks for what may be wrong with a user's memory, without a model. The filters narrow it to files
  * by their last write: `since` and `until` by its time, `tool` by the tool whose call it was. Reads
- * leave no access row. Throws `INVALID_USER_ID`.
+ * leave no access row. What the contents came to is kept until one of them changes: to compare all
+ * lines of a thousand files takes a tenth of a second.
  */
-export async function checkHygiene(
+export function createHygieneCheck(storage: Storage, now: () => number): HygieneCheck {
+  const known = new LRUCache<string, ContentFindings>({
+    maxSize: KNOWN_LIMIT,
+    sizeCalculation: ({ findings, links }) => 1 + findings.length + links.length,
+  });
+  return async (query) => {
+    const at = now();
+    const user = parseUserId(query.userId);
+    const since = parseTimeOrNull(query.since, 'since') ?? -Infinity;
+    const until = parseTimeOrNull(query.until, 'until') ?? Infinity;
+    const listings = await listFiles(storage, query.userId);
+    const isByTool = await findWrittenBy(storage, toScope(user), query.tool);
+    const asked = listings.filter(
+      (file) => file.updatedAt >= since && file.updatedAt < until && isByTool(file),
+    );
+    const key = toContentsKey(toScope(user), asked);
+    let contents = known.get(key);
+    if (contents === undefined) {
+      contents = await findInContents(storage, asked);
+      known.set(key, contents);
+    }
+    const { links, checked } = contents;
+    const findings = [...contents.findings];
+    for (const file of asked) {
+      if (checked.has(toVirtualPath(file))) findings.push(...findInFile(file, at));
+    }
+    const toPhysical = (path: string) => toPhysicalPath(parseVirtualPath(path, user));
+    const existing = new Set(listings.map(toVirtualPath));
+    for (const path of await findShared(storage, links, user)) existing.add(path);
+    findings.push(...findBrokenLinks(links, (path) => existing.has(path), toPhysical));
+    const listable = listings
+      .filter(({ path }) => !isExcludedFromDreams(path))
+      .map(toVirtualPath)
+      .filter((path) => checked.has(path));
+    if (checked.has(CATALOG)) findings.push(...findUnlisted(links, listable, toPhysical));
+    return toReport(findings, {
+      userId: query.userId,
+      now: at,
+      filesChecked: checked.size,
+      files: listings.length,
+    });
+  };
+}
+
+/** What some contents came to, whatever else there is. */
+interface ContentFindings {
+  findings: readonly HygieneFinding[];
+  links: readonly Link[];
+  /** Virtual paths of the files that were read. */
+  checked: ReadonlySet<string>;
+}
+
+/** The same for the same files at the same versions. */
+function toContentsKey(scope: ScopeKey, files: readonly FileListing[]): string {
+  const hash = createHash('sha256').update(scope);
+  for (const { fileNo, version } of files) hash.update(` ${fileNo}:${version}`);
+  return hash.digest('hex');
+}
+
+async function findInContents(
   storage: Storage,
-  query: RangeQuery & { userId: string },
-  now: number,
-): Promise<HygieneReport> {
-  const user = parseUserId(query.userId);
-  const since = parseTimeOrNull(query.since, 'since') ?? -Infinity;
-  const until = parseTimeOrNull(query.until, 'until') ?? Infinity;
-  const listings = await listFiles(storage, query.userId);
-  const isByTool = await findWrittenBy(storage, toScope(user), query.tool);
+  listings: readonly FileListing[],
+): Promise<ContentFindings> {
   const findings: HygieneFinding[] = [];
   const lines: Line[] = [];
   const links: Link[] = [];
-  let filesChecked = 0;
   const checked = new Set<string>();
-  const isAsked = (file: FileListing) =>
-    file.updatedAt >= since && file.updatedAt < until && isByTool(file);
-  for await (const { listing, file } of readFiles(storage, listings.filter(isAsked))) {
-    filesChecked += 1;
+  for await (const { listing, file } of readFiles(storage, listings)) {
     const path = toPhysicalPath(listing);
     const virtualPath = toVirtualPath(listing);
     checked.add(virtualPath);
-    findings.push(...findSecrets(path, file.content), ...findInFile(listing, now));
+    findings.push(...findSecrets(path, file.content));
     // Logs repeat themselves, and link to what was: that is what they are for.
     if (!isExcludedFromDreams(listing.path)) {
       lines.push(...readLines(path, file.content));
       links.push(...readLinks(virtualPath, file.content));
     }
   }
-  const toPhysical = (path: string) => toPhysicalPath(parseVirtualPath(path, user));
-  const existing = new Set(listings.map(toVirtualPath));
-  for (const path of await findShared(storage, links, user)) existing.add(path);
-  findings.push(...findBrokenLinks(links, (path) => existing.has(path), toPhysical));
-  const listable = listings
-    .filter(({ path }) => !isExcludedFromDreams(path))
-    .map(toVirtualPath)
-    .filter((path) => checked.has(path));
-  if (checked.has(CATALOG)) findings.push(...findUnlisted(links, listable, toPhysical));
   for (const find of [findContradictions, findDuplicateLines, findSimilarLines]) {
     await nextTurn();
     findings.push(...find(lines));
   }
-  return toReport(findings, { userId: query.userId, now, filesChecked, files: listings.length });
+  return { findings, links, checked };
 }
 
 function toReport(

@@ -40,6 +40,24 @@ describe('the hygiene of a user’s memory', () => {
     expect(report).toMatchObject({ findings: [], counts: {}, omitted: 0, filesChecked: 4 });
   });
 
+  it('is the same when it is asked for again, and sees what was written, read or removed since', async () => {
+    const { core, report, clock } = await check(
+      { 'user/a.md': 'Likes tea in the morning.\n', 'user/b.md': 'Likes tea in the morning.\n' },
+      { days: 8 },
+    );
+    const again = () => core.observability.hygiene({ userId: 'alice' });
+    expect(report.counts).toEqual({ duplicate_line: 1, never_read: 2 });
+    expect(await again()).toEqual(report);
+    await call(core, 'alice', 'memory_read', { path: 'user/a.md' });
+    expect((await again()).counts).toEqual({ duplicate_line: 1, never_read: 1 });
+    await call(core, 'alice', 'memory_write', { path: 'user/b.md', content: '[c](c.md)\n' });
+    expect((await again()).counts).toEqual({ broken_link: 1, never_read: 1 });
+    await call(core, 'alice', 'memory_write', { path: 'user/c.md', content: 'Tea.\n' });
+    expect((await again()).counts).toEqual({ never_read: 1 });
+    clock.advance(8 * DAY);
+    expect((await again()).counts).toEqual({ never_read: 2 });
+  });
+
   it('finds catalog entries that lead nowhere, and files that the catalog lacks', async () => {
     const { of } = await check({
       'user/index.md': '# Index\n\n- [Profile](profile.md)\n- [Old](old.md)\n- [[old]]\n',
