@@ -110,9 +110,7 @@ function supersedeCorrected(lines, like) {
   return facts
     .filter(({ text }) => CORRECTS.test(text))
     .flatMap((newer) => {
-      const older = facts.find(
-        (it) => it.line < newer.line && likeness(it, newer) >= like / 3,
-      );
+      const older = facts.find((it) => it.line < newer.line && likeness(it, newer) >= like / 3);
       if (older === undefined) return [];
       const sources = [toRef(newer)];
       return [{ kind: 'supersede', reason: 'corrected', remove: [older], add: null, sources }];
