@@ -55,10 +55,12 @@ export function createRemember(deps: RememberDependencies): RememberService {
   return {
     async remember({ text, reason, maxWrites = DEFAULT_WRITES, dryRun = false }, call) {
       checkFact(text);
-      if (!dryRun) {
-        const first = await files.replay<Kept>(call);
-        if (first !== null) return withDiffs(deps, first);
-      }
+      const replay = async () => {
+        const first = dryRun ? null : await files.replay<Kept>(call);
+        return first === null ? null : await withDiffs(deps, first);
+      };
+      const first = await replay();
+      if (first !== null) return first;
       const today = new Date(deps.now()).toISOString().slice(0, 10);
       let snapshot = await look(deps, text, call);
       let problem: string | null = null;
@@ -81,6 +83,9 @@ export function createRemember(deps: RememberDependencies): RememberService {
             ? { fault: isAsking ? ENDLESS : MALFORMED }
             : planOperations(snapshot, text, reply.operations, { maxWrites, today });
         if ('fault' in plan) {
+          // What it is refused for may be what the same call, sent twice, has just written.
+          const twin = await replay();
+          if (twin !== null) return twin;
           if (isLast) throw toError(plan.fault, maxWrites);
           problem = toProblem(plan.fault);
           continue;

@@ -231,6 +231,26 @@ describe('memory_remember', () => {
     expect(await revisionsOf(service)).toHaveLength(2);
   });
 
+  it('answers as the other of two calls with one key does, when that wrote while it thought', async () => {
+    const service = await withProfile();
+    const options = { idempotencyKey: 'k-5' };
+    const remember = () => service.execute('memory_remember', { text: COFFEE }, options);
+    let other: ReturnType<typeof remember> | null = null;
+    service.provider.next((exchange) => {
+      other = remember();
+      void other.then(() => {
+        // What was to be corrected is no longer there.
+        service.says(() => proposes({ ...toCoffee, line: 99 }));
+        exchange.sendJson(200, exchange.proper());
+      });
+    });
+    service.says(() => proposes(toCoffee));
+    const answer = await remember();
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.json.result).toEqual((await other)?.json.result);
+    expect(await revisionsOf(service)).toHaveLength(2);
+  });
+
   it('remembers that there was nothing to write, too', async () => {
     const service = await withProfile();
     service.says(() => proposes());
