@@ -235,9 +235,10 @@ describe('memory_remember', () => {
     const service = await withProfile();
     const options = { idempotencyKey: 'k-5' };
     const remember = () => service.execute('memory_remember', { text: COFFEE }, options);
-    let other: ReturnType<typeof remember> | null = null;
+    const others: ReturnType<typeof remember>[] = [];
     service.provider.next((exchange) => {
-      other = remember();
+      const other = remember();
+      others.push(other);
       void other.then(() => {
         // What was to be corrected is no longer there.
         service.says(() => proposes({ ...toCoffee, line: 99 }));
@@ -247,7 +248,7 @@ describe('memory_remember', () => {
     service.says(() => proposes(toCoffee));
     const answer = await remember();
     expect(answer.status, answer.text).toBe(200);
-    expect(answer.json.result).toEqual((await other)?.json.result);
+    expect(answer.json.result).toEqual((await others[0])?.json.result);
     expect(await revisionsOf(service)).toHaveLength(2);
   });
 
