@@ -21,7 +21,7 @@ import { MemoryError } from '../errors.ts';
 import { noTrace } from '../tracing/tracer.ts';
 import { logAccess } from './access-rows.ts';
 import { parseHostActor } from './actor.ts';
-import { checkContent, checkReason, sliceLines } from './content.ts';
+import { checkContent, checkReason, sliceLines, hashText } from './content.ts';
 import { deletion, Draft, type DraftCaller, type FileChange, type Written } from './draft.ts';
 import { type InstanceIds, isUuid } from './ids.ts';
 import { parsePage, toCursor } from './page.ts';
@@ -126,6 +126,8 @@ export interface FilesDependencies {
 /** THE write path, and the reads that leave an access row. */
 export function createFiles(deps: FilesDependencies): Files {
   const { storage, limits } = deps;
+  /** How many writes a call has made: a plugin's tool may make several under one key. */
+  const writesOf = new WeakMap<ToolCall, number>();
 
   /** A transaction of one or more files: every change of a memory file is made here. */
   async function commit<R extends object>(
@@ -135,12 +137,17 @@ export function createFiles(deps: FilesDependencies): Files {
       trace: Trace;
       guards?: readonly Guard[] | undefined;
       call?: ToolCall | undefined;
+      /** The one write of its call, which may try it again. */
+      isOnly?: boolean;
       audit?: (result: R) => AuditRecord;
     },
     plan: (draft: Draft) => R,
   ): Promise<R> {
-    const { caller, trace } = write;
-    const idempotency = toIdempotencyOf(write.call);
+    const { call, caller, trace } = write;
+    // Refused ones count, too: repeated, a call makes the same writes in the same order.
+    const nth = call === undefined || write.isOnly === true ? 0 : (writesOf.get(call) ?? 0);
+    if (call !== undefined) writesOf.set(call, nth + 1);
+    const idempotency = toIdempotencyOf(call, nth);
     const scopes = inLockOrder([
       ...write.keys.map(({ scope }) => scope),
       ...(idempotency === null ? [] : [idempotency.scope]),
@@ -199,7 +206,7 @@ export function createFiles(deps: FilesDependencies): Files {
       );
       (apply as Span | null)?.end({ files: write.keys.length });
       deps.indexer.wake();
-      if (replayed !== null) write.call?.onReplay?.(replayed);
+      if (replayed !== null) call?.onReplay?.(replayed);
       clocks.forEach((clock) => deps.ids.follow(clock));
       return result;
     } catch (error) {
@@ -419,7 +426,7 @@ export function createFiles(deps: FilesDependencies): Files {
       const [first, ...rest] = change.files.map(({ path }) => path);
       if (first === undefined) {
         if (call.idempotency === undefined) return toResult([]);
-        return commit(writeOf(call, []), () => toResult([]));
+        return commit({ ...writeOf(call, []), isOnly: true }, () => toResult([]));
       }
       return attempt([first, ...rest], 'write', call, (...keys: FileKey[]) => {
         const reason = checkReason(change.reason);
@@ -429,7 +436,7 @@ export function createFiles(deps: FilesDependencies): Files {
           version,
           facts: checkContent(content, limits.maxFileBytes),
         }));
-        return commit(writeOf(call, keys), (draft) => {
+        return commit({ ...writeOf(call, keys), isOnly: true }, (draft) => {
           for (const { key, version } of prepared) draft.expectVersion(key, version);
           return toResult(
             prepared.map(({ key, content, facts }) => {
@@ -636,14 +643,17 @@ function inLockOrder(scopes: readonly ScopeKey[]): ScopeKey[] {
   return [...new Set(scopes)].sort((a, b) => (a > b ? -1 : 1));
 }
 
-/** A key belongs to its user, whichever memory the call writes. */
+/** A key belongs to its user, whichever memory the call writes; each write of a call has its own. */
 function toIdempotencyOf(
   call: ToolCall | undefined,
+  nth = 0,
 ): Omit<IdempotencyRecord, 'result' | 'createdAt'> | null {
   if (call?.idempotency === undefined) return null;
+  const { keyHash, requestHash } = call.idempotency;
   return {
     scope: toScope(parseUserId(call.userId)),
-    ...call.idempotency,
+    keyHash: nth === 0 ? keyHash : hashText(`${keyHash} ${nth}`),
+    requestHash,
     toolCallId: call.toolCallId,
     traceId: call.trace.traceId,
   };

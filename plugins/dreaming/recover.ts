@@ -13,18 +13,23 @@ const INTERRUPTED = 'The run was interrupted: the service that did it is gone.';
 /** Ends runs whose process is gone; what cannot be ended is logged. */
 export async function recoverRuns(parts: RunParts): Promise<void> {
   const { host, dreams, active, stopping } = parts;
-  const { items } = await dreams.listRuns(
-    { isOpen: true },
-    { limit: 500, order: 'asc', after: null },
-  );
-  for (const { id, scope, state } of items) {
-    if (state === 'awaiting_review' || active.has(id) || stopping.aborted) continue;
-    // Who only looks at the runs sees them as they are where nothing can be written.
-    await recoverLost(parts, scope).catch((error: unknown) => {
-      const { code } = toMemoryError(error);
-      host.log.warn({ runId: id, code }, 'an interrupted dream run could not be ended');
-    });
-  }
+  let after: readonly (string | number)[] | null = null;
+  do {
+    // Proposals that wait are open, too: there may be many before a run that was cut off.
+    const page: Awaited<ReturnType<typeof dreams.listRuns>> = await dreams.listRuns(
+      { isOpen: true },
+      { limit: 500, order: 'asc', after },
+    );
+    for (const { id, scope, state } of page.items) {
+      if (state === 'awaiting_review' || active.has(id) || stopping.aborted) continue;
+      // Who only looks at the runs sees them as they are where nothing can be written.
+      await recoverLost(parts, scope).catch((error: unknown) => {
+        const { code } = toMemoryError(error);
+        host.log.warn({ runId: id, code }, 'an interrupted dream run could not be ended');
+      });
+    }
+    after = page.next;
+  } while (after !== null);
 }
 
 /** Ends the runs of a user that nobody does any more. The caller holds the user's lease. */

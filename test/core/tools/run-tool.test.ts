@@ -195,6 +195,33 @@ describe('a caller', () => {
     await call(core, 'alice', 'memory_write', args, { idempotencyKey: '!~'.repeat(127) });
   });
 
+  it('makes each of a tool’s writes once, under one key', async () => {
+    const core = await openCore();
+    core.tools.add({
+      ...definitionOf(core, 'memory_write'),
+      name: 'note_twice',
+      inputSchema: { type: 'object', additionalProperties: false },
+      outputSchema: { type: 'object' },
+      async run({ files }, _args, toolCall) {
+        await files
+          .write({ path: 'user/a.md', content: 'no', ifVersion: 9 }, toolCall)
+          .catch(() => undefined);
+        const first = await files.write({ path: 'user/a.md', content: 'one' }, toolCall);
+        const second = await files.write({ path: 'user/b.md', content: 'two' }, toolCall);
+        return { first, second };
+      },
+    });
+    const once = await call(core, 'alice', 'note_twice', {}, { idempotencyKey: 'k' });
+    expect(once.result).toMatchObject({
+      first: { path: 'user/a.md', version: 1 },
+      second: { path: 'user/b.md', version: 1 },
+    });
+    const again = await call(core, 'alice', 'note_twice', {}, { idempotencyKey: 'k' });
+    expect(again).toMatchObject({ result: once.result, replayed: true });
+    const { result } = await call(core, 'alice', 'memory_read', { path: 'user/b.md' });
+    expect(result).toMatchObject({ content: 'two', version: 1 });
+  });
+
   it('is told to wait once its calls of a minute are spent, and no one else is', async () => {
     const core = await openCore({ rateLimit: 3 });
     for (let n = 0; n < 3; n += 1) await call(core, 'alice', 'memory_list', {});
