@@ -82,13 +82,19 @@ function toRollup(scope: ScopeKey | null, grain: RollupGrain, row: Row): RollupR
     scope,
     tool: tool === '' ? null : tool,
     instanceId: toUuid(row['instance_id'] as Uint8Array),
+    ...toCounts(row),
+    latency: row['latency'] as Uint8Array,
+  };
+}
+
+function toCounts(row: Row): Omit<RollupCount, 'bucket'> {
+  return {
     calls: toInteger(row['calls']),
     failed: toInteger(row['failed']),
     refused: toInteger(row['refused']),
     reads: toInteger(row['reads']),
     writes: toInteger(row['writes']),
     finds: toInteger(row['finds']),
-    latency: row['latency'] as Uint8Array,
   };
 }
 
@@ -147,18 +153,12 @@ export async function readRollups(
   executor: Executor,
   filter: RollupFilter,
 ): Promise<RollupRecord[]> {
-  const { grain, scope, tool, since, until } = filter;
-  if (scope !== null) assertScope(scope);
-  const parameters: SqlValue[] = [toRollupScopeId(scope), GRAIN_MS[grain], since, until];
-  const isOfTool = typeof tool === 'string';
-  if (isOfTool) parameters.push(tool);
+  const { where, parameters } = inFilter(filter);
   const rows = await executor.all(
-    `select ${COLUMNS} from svc_rollup r where r.scope_id = ? and r.grain = ?` +
-      ` and r.bucket >= ? and r.bucket < ?${isOfTool ? ' and r.tool = ?' : ''}` +
-      ' order by r.bucket, r.tool, r.instance_id',
+    `select ${COLUMNS} from svc_rollup r where ${where} order by r.bucket, r.tool, r.instance_id`,
     parameters,
   );
-  return rows.map((row) => toRollup(scope, grain, row));
+  return rows.map((row) => toRollup(filter.scope, filter.grain, row));
 }
 
 /** Their calls, summed up in the database: a day of minutes comes across as what a chart shows. */
@@ -166,32 +166,25 @@ export async function countRollups(
   executor: Executor,
   filter: RollupFilter & { length: number },
 ): Promise<RollupCount[]> {
-  const { grain, scope, tool, since, until, length } = filter;
-  if (scope !== null) assertScope(scope);
-  const parameters: SqlValue[] = [
-    length,
-    toRollupScopeId(scope),
-    GRAIN_MS[grain],
-    since,
-    until,
-    ...(typeof tool === 'string' ? [tool] : []),
-  ];
+  const { where, parameters } = inFilter(filter);
   const rows = await executor.all(
-    `select r.bucket - r.bucket % ? as begins_at, ${SUMS}` +
-      ' from svc_rollup r where r.scope_id = ? and r.grain = ?' +
-      ` and r.bucket >= ? and r.bucket < ?${typeof tool === 'string' ? ' and r.tool = ?' : ''}` +
+    `select r.bucket - r.bucket % ? as begins_at, ${SUMS} from svc_rollup r where ${where}` +
       ' group by begins_at order by begins_at',
-    parameters,
+    [filter.length, ...parameters],
   );
-  return rows.map((row) => ({
-    bucket: toInteger(row['begins_at']),
-    calls: toInteger(row['calls']),
-    failed: toInteger(row['failed']),
-    refused: toInteger(row['refused']),
-    reads: toInteger(row['reads']),
-    writes: toInteger(row['writes']),
-    finds: toInteger(row['finds']),
-  }));
+  return rows.map((row) => ({ bucket: toInteger(row['begins_at']), ...toCounts(row) }));
+}
+
+function inFilter({ grain, scope, tool, since, until }: RollupFilter): {
+  where: string;
+  parameters: SqlValue[];
+} {
+  if (scope !== null) assertScope(scope);
+  const where = 'r.scope_id = ? and r.grain = ? and r.bucket >= ? and r.bucket < ?';
+  const parameters = [toRollupScopeId(scope), GRAIN_MS[grain], since, until];
+  return typeof tool === 'string'
+    ? { where: `${where} and r.tool = ?`, parameters: [...parameters, tool] }
+    : { where, parameters };
 }
 
 /** How many scopes of users have calls in these ranges, each counted once. */
