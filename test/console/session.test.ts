@@ -84,7 +84,7 @@ describe('the console', () => {
     });
     await opened.page.getByText('No revision fits the filters').waitFor();
     await opened.page.getByRole('link', { name: 'Activity', exact: true }).click();
-    expect(new URL(opened.page.url()).pathname).toBe('/apps/memory/admin/activity');
+    await opened.page.waitForURL((url) => url.pathname === '/apps/memory/admin/activity');
     expectNoProblems(opened);
   });
 
