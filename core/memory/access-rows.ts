@@ -1,39 +1,62 @@
 import type { AccessRecord } from '../contracts/records.ts';
-import type { ToolCall } from '../contracts/tool.ts';
+import type { ToolCall, Trace } from '../contracts/tool.ts';
 import type { IdSource } from './ids.ts';
 import type { WriteBehind } from './write-behind.ts';
 
 /** What sets one access row of a call apart; the rest is the call's. */
 export type AccessFacts = Pick<AccessRecord, 'scope' | 'path' | 'action'> & Partial<AccessRecord>;
 
+/** Who touched the files. */
+export type AccessCaller = Pick<
+  AccessRecord,
+  'userId' | 'actor' | 'tool' | 'toolCallId' | 'traceId' | 'runId'
+>;
+
+interface AccessDependencies {
+  ids: IdSource;
+  log: WriteBehind;
+}
+
 /**
  * Queues access rows of a tool call. Resolves at once, unless the queue is full: then the call
  * waits, since no access row is dropped.
  */
 export function logAccess(
-  deps: { ids: IdSource; log: WriteBehind },
+  deps: AccessDependencies,
   facts: readonly AccessFacts[],
   call: ToolCall,
 ): Promise<void> | undefined {
-  const span = call.trace.start('access_log.write', 'queue access rows');
-  const rows = facts.map((fact) => toAccessRow(deps.ids, fact, call));
+  const { userId, actor, tool, toolCallId, trace, runId = null } = call;
+  const caller = { userId, actor, tool, toolCallId, traceId: trace.traceId, runId };
+  return logAccessBy(caller, deps, facts, trace);
+}
+
+/** The same for a caller that makes no tool call. */
+export function logAccessBy(
+  caller: AccessCaller,
+  deps: AccessDependencies,
+  facts: readonly AccessFacts[],
+  trace: Trace,
+): Promise<void> | undefined {
+  const span = trace.start('access_log.write', 'queue access rows');
+  const rows = facts.map((fact) => toAccessRow(deps.ids, fact, caller));
   const waiting = deps.log.access(rows);
   span.end({ queued: true, rows: rows.length });
   return waiting;
 }
 
-function toAccessRow(ids: IdSource, facts: AccessFacts, call: ToolCall): AccessRecord {
+function toAccessRow(ids: IdSource, facts: AccessFacts, caller: AccessCaller): AccessRecord {
   const id = ids.next();
   return {
     id,
     at: ids.lastMs,
-    userId: call.userId,
+    userId: caller.userId,
     fileNo: null,
-    actor: call.actor,
-    tool: call.tool,
-    toolCallId: call.toolCallId,
-    traceId: call.trace.traceId,
-    runId: call.runId ?? null,
+    actor: caller.actor,
+    tool: caller.tool,
+    toolCallId: caller.toolCallId,
+    traceId: caller.traceId,
+    runId: caller.runId,
     revisionId: null,
     rank: null,
     outcome: 'ok',

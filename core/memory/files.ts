@@ -19,7 +19,7 @@ import type {
 } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { noTrace } from '../tracing/tracer.ts';
-import { logAccess } from './access-rows.ts';
+import { logAccess, logAccessBy } from './access-rows.ts';
 import { parseHostActor } from './actor.ts';
 import { checkContent, checkReason, sliceLines, hashText } from './content.ts';
 import { deletion, Draft, type DraftCaller, type FileChange, type Written } from './draft.ts';
@@ -469,13 +469,8 @@ export function createFiles(deps: FilesDependencies): Files {
     async hostWrite(change, options) {
       const userId = parseUserId(change.userId);
       const key = parseVirtualPath(change.path, userId);
-      checkWritable(key);
-      const toChange = parseHostChange(change, limits.maxFileBytes);
-      const required = (change.requires ?? []).map(({ path, version }) => ({
-        key: parseVirtualPath(path, userId),
-        version,
-      }));
       const actor = parseHostActor(options.actor);
+      const trace = options.trace ?? noTrace();
       const caller: DraftCaller = {
         userId: change.userId,
         actor,
@@ -487,16 +482,25 @@ export function createFiles(deps: FilesDependencies): Files {
         qualifies: actor !== 'dream-agent' && change.isRevert !== true,
         toPath: toVirtualPath,
       };
-      const keys = [key, ...required.map((other) => other.key)];
-      return commit(
-        { keys, caller, trace: options.trace ?? noTrace(), guards: options.guards },
-        (draft): WriteResult => {
+      try {
+        checkWritable(key);
+        const toChange = parseHostChange(change, limits.maxFileBytes);
+        const required = (change.requires ?? []).map(({ path, version }) => ({
+          key: parseVirtualPath(path, userId),
+          version,
+        }));
+        const keys = [key, ...required.map((other) => other.key)];
+        return await commit({ keys, caller, trace, guards: options.guards }, (draft) => {
           draft.expectVersion(key, change.ifVersion);
           for (const other of required) draft.expectVersion(other.key, other.version);
           const next = toChange(draft.existing(key) !== null);
           return { path: toVirtualPath(key), ...draft.put(key, next) };
-        },
-      );
+        });
+      } catch (error) {
+        const refused = { ...key, action: 'write' as const, outcome: toOutcome(error) };
+        await logAccessBy(caller, deps, [refused], trace);
+        throw error;
+      }
     },
 
     async hostReads(read, { actor, runId, trace }) {

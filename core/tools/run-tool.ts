@@ -43,7 +43,7 @@ export interface ToolsDependencies {
   services: MemoryServices;
   ids: IdSource;
   queue: WriteBehind;
-  exporters: Pick<Exporters, 'parentOf' | 'runWithin'>;
+  exporters: Pick<Exporters, 'isOpen' | 'parentOf' | 'runWithin'>;
   log: Logger;
   /** Tool calls a minute for each user; 0 is off. */
   rateLimit: number;
@@ -79,9 +79,14 @@ export function createTools(deps: ToolsDependencies): Tools {
     const startedAt = deps.now();
     const toolCallId = deps.ids.next();
     let tool = tools.get(name);
-    if (tool === undefined) {
-      // A plugin's tool is known once its plugin is set up; what fails there is told below.
-      await deps.ready().catch(() => undefined);
+    let unready: { error: unknown } | null = null;
+    if (tool === undefined || !deps.exporters.isOpen()) {
+      // A plugin's tool is known once its plugin is set up, the app's span once the exporters are
+      // open; what fails there is told below.
+      unready = await deps.ready().then(
+        () => null,
+        (error: unknown) => ({ error }),
+      );
       tool = tools.get(name);
     }
     // From JavaScript anything may come; it is traced and refused like any other bad call.
@@ -108,6 +113,7 @@ export function createTools(deps: ToolsDependencies): Tools {
       if (user.value === null) throw user.error;
       if (actor.value === null) throw actor.error;
       const args = tool.check(request.arguments ?? {});
+      if (unready !== null) throw unready.error;
       await deps.ready();
       limit?.check(user.value);
       limit?.take(user.value);

@@ -10,6 +10,8 @@ export interface Exporters {
   readonly active: TraceExporter[];
   /** Opens those that are not open yet. What fails is logged and left out from then on. */
   open(): Promise<void>;
+  /** Whether they were opened: before that, no app's span is known. */
+  isOpen(): boolean;
   /**
    * The caller of a call that begins now: the app's active span, unless the call names a span of
    * another trace.
@@ -40,6 +42,7 @@ export function createExporters(
   /** Asked at each call: mostly there is none. */
   let inContext: TraceExporter[] = [];
   let hash: Promise<(userId: string) => string> | null = null;
+  let isOpen = false;
 
   async function openOne(exporter: TraceExporter): Promise<void> {
     if (exporter.open === undefined) return;
@@ -73,7 +76,9 @@ export function createExporters(
       inContext = active.filter(
         ({ activeContext, runWithin }) => activeContext !== undefined || runWithin !== undefined,
       );
+      isOpen = true;
     },
+    isOpen: () => isOpen,
     parentOf(named) {
       for (const exporter of inContext) {
         const found = activeContextOf(exporter);

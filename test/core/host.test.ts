@@ -219,6 +219,32 @@ describe('what a plugin gets', () => {
       host.write({ ...change, path: 'user/../b.md' }, { actor: 'toy' }),
     );
     expect(outside.code).toBe('INVALID_PATH');
+    const log = await core.accessLog.list({ order: 'asc' });
+    expect(log.items).toMatchObject([
+      { path: 'users/alice/a.md', actor: 'dream-agent', runId, outcome: 'ok' },
+      { path: 'users/alice/a.md', actor: 'toy', runId: null, revisionId: null, outcome: 'error' },
+      { path: 'shared/a.md', userId: 'alice', actor: 'toy', outcome: 'denied' },
+    ]);
+  });
+
+  it('a write that is refused for its content or a lost lease leaves its access row in the run’s trace', async () => {
+    const { core, host } = await withPlugin();
+    const runId = host.newId();
+    const trace = host.startRun({ name: 'toy.run', runId, userId: 'alice', actor: 'toy' });
+    const change = { userId: 'alice', path: 'user/a.md', content: 'tea', reason: 'merge' };
+    const lost = [{ kind: 'lease' as const, name: 'dreams', fence: 7 }];
+    for (const [refused, guards] of [
+      [{ ...change, content: 'a\0b' }, []],
+      [change, lost],
+    ] as const) {
+      await failure(host.write(refused, { actor: 'toy', runId, trace, guards }));
+    }
+    trace.finish(null);
+    const { calls } = await core.traces.trace(trace.traceId);
+    const row = { path: 'users/alice/a.md', action: 'write', runId, outcome: 'error' };
+    expect(calls[0]?.accesses).toMatchObject([row, row]);
+    expect(calls[0]?.spans.map(({ kind }) => kind)).toContain('access_log.write');
+    expect(await host.memory.read('u:alice', 'a.md')).toBeNull();
   });
 
   it('records its runs as events that hold the phases of their writes, and no content', async () => {

@@ -51,7 +51,7 @@ const instrumented: Plugin = {
   },
 };
 
-async function openService() {
+async function makeService() {
   const collector = await startCollector();
   const service = createMemoryService({
     storage: await makeStorage(),
@@ -60,8 +60,13 @@ async function openService() {
     exporters: [otlp({ endpoint: collector.url })],
   });
   onTestFinished(() => service.close());
-  await service.ready();
   return { service, collector };
+}
+
+async function openService() {
+  const made = await makeService();
+  await made.service.ready();
+  return made;
 }
 
 const inSpan = <T>(name: string, work: (span: Span) => Promise<T>): Promise<T> =>
@@ -83,6 +88,22 @@ it('a call made in process is a child of the app’s active span', async () => {
     { traceId: parent.traceId, parentSpanId: parent.spanId },
     { traceId: alone.traceId, parentSpanId: '' },
   ]);
+});
+
+it('a call that comes before the service is ready is a child of the app’s active span too', async () => {
+  const { service, collector } = await makeService();
+  const parent = await inSpan('agent turn', async (span) => {
+    await Promise.all([
+      service.tools.execute('memory_list', request()),
+      service.tools.execute('fetch_weather', request()),
+    ]);
+    return span.spanContext();
+  });
+  await service.close();
+  const roots = collector.spans.filter(({ name }) => name.startsWith('execute_tool '));
+  expect(roots).toHaveLength(2);
+  for (const root of roots)
+    expect(root).toMatchObject({ traceId: parent.traceId, parentSpanId: parent.spanId });
 });
 
 it('what the app records below a tool is a child of the tool’s span', async () => {
