@@ -27,8 +27,12 @@ const REFRESH_FILES = 500;
 const RETRY_MS = 1_000;
 /** Writes are going on when the last one came within this time. */
 const WRITING_MS = 100;
-/** While they are, the indexer works a fifth of the time: each of its transactions holds them up. */
-const PAUSE_SHARE = 4;
+/**
+ * While they are, the indexer works a 25th of the time: each of its transactions holds them up, and
+ * what waits is indexed by a find of its scope, or together with more of its user's files, which
+ * share their rows.
+ */
+const PAUSE_SHARE = 24;
 /** But not for longer than this: writes that go on for ever are indexed as fast as they come. */
 const PATIENCE_MS = 10_000;
 const SCOPES_READ = 500;
