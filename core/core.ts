@@ -7,7 +7,7 @@ import { MemoryError } from './errors.ts';
 import { createPluginHost, type PluginHooks } from './host.ts';
 import { type AccessLog, createAccessLog } from './memory/access-log.ts';
 import { createContext } from './memory/context.ts';
-import { unifiedDiff } from './memory/delta.ts';
+import { unifiedDiff } from './memory/delta/unified-diff.ts';
 import { createEmbedding } from './memory/embedding.ts';
 import { createEmbeddingWorker, type EmbeddingWorker } from './memory/embedding-worker.ts';
 import { createFileLists, type FileLists } from './memory/file-lists.ts';

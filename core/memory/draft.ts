@@ -12,7 +12,8 @@ import type {
 import type { Changes, Current } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { type ContentFacts, NO_CONTENT } from './content.ts';
-import { diffTexts, encodeDelta } from './delta.ts';
+import { diffTexts } from './delta.ts';
+import { encodeDelta } from './delta/codec.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
 import { createScopeIds, type InstanceIds } from './ids.ts';
 import { toPhysicalPath, toUserId } from './paths.ts';

@@ -2,7 +2,7 @@ import type { FileKey } from '../contracts/records.ts';
 import type { ListedFile, RememberService, ToolCall, WriteResult } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { checkContent } from './content.ts';
-import { unifiedDiff } from './delta.ts';
+import { unifiedDiff } from './delta/unified-diff.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
 import type { Files } from './files.ts';
 import { type FindDependencies, findHits, logHits } from './find.ts';

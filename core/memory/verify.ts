@@ -11,7 +11,8 @@ import { MemoryError } from '../errors.ts';
 import { indexFile } from '../search/index-file.ts';
 import { encodeFile, readFrames } from '../search/postings.ts';
 import { TOKENISER_VERSION } from '../search/tokenise.ts';
-import { applyDelta, decodeDelta } from './delta.ts';
+import { applyDelta } from './delta.ts';
+import { decodeDelta } from './delta/codec.ts';
 import { toPhysicalPath } from './paths.ts';
 
 /**

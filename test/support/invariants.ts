@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { applyDelta, decodeDelta } from '../../core/memory/delta.ts';
+import { applyDelta } from '../../core/memory/delta.ts';
+import { decodeDelta } from '../../core/memory/delta/codec.ts';
 import { packTerms } from '../../core/search/document-terms.ts';
 import { indexFile } from '../../core/search/index-file.ts';
 import { encodeFile, readFrames } from '../../core/search/postings.ts';

@@ -5,15 +5,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { MemoryError } from '../../../core/errors.ts';
-import {
-  applyDelta,
-  decodeDelta,
-  deltaFromEdits,
-  diffTexts,
-  encodeDelta,
-  unifiedDiff,
-} from '../../../core/memory/delta.ts';
+import { applyDelta, deltaFromEdits, diffTexts } from '../../../core/memory/delta.ts';
 import type { Delta, TextDiff, TextEdit } from '../../../core/memory/delta.ts';
+import { decodeDelta, encodeDelta } from '../../../core/memory/delta/codec.ts';
+import { unifiedDiff } from '../../../core/memory/delta/unified-diff.ts';
 
 const MAX_FILE_BYTES = 262_144;
 
