@@ -18,7 +18,7 @@ import { observationsOf } from '../observation-store.ts';
 import type { RangeQuery } from '../range.ts';
 import { findContradictions } from './fact-findings.ts';
 import { type Line, readLines } from './line.ts';
-import { findDuplicateLines, findSimilarLines } from './line-findings.ts';
+import { findRepeatedLines } from './line-findings.ts';
 import { CATALOG, findBrokenLinks, findUnlisted, type Link, readLinks } from './link-findings.ts';
 import { findSecrets } from './secret-findings.ts';
 
@@ -71,17 +71,20 @@ export function createHygieneCheck(storage: Storage, now: () => number): Hygiene
     const { links, checked } = contents;
     const findings = [...contents.findings];
     for (const file of asked) {
-      if (checked.has(toVirtualPath(file))) findings.push(...findInFile(file, at));
+      if (checked.has(toVirtualPath(file))) append(findings, findInFile(file, at));
     }
     const toPhysical = (path: string) => toPhysicalPath(parseVirtualPath(path, user));
     const existing = new Set(listings.map(toVirtualPath));
     for (const path of await findShared(storage, links, user)) existing.add(path);
-    findings.push(...findBrokenLinks(links, (path) => existing.has(path), toPhysical));
+    append(
+      findings,
+      findBrokenLinks(links, (path) => existing.has(path), toPhysical),
+    );
     const listable = listings
       .filter(({ path }) => !isExcludedFromDreams(path))
       .map(toVirtualPath)
       .filter((path) => checked.has(path));
-    if (checked.has(CATALOG)) findings.push(...findUnlisted(links, listable, toPhysical));
+    if (checked.has(CATALOG)) append(findings, findUnlisted(links, listable, toPhysical));
     return toReport(findings, {
       userId: query.userId,
       now: at,
@@ -118,18 +121,23 @@ async function findInContents(
     const path = toPhysicalPath(listing);
     const virtualPath = toVirtualPath(listing);
     checked.add(virtualPath);
-    findings.push(...findSecrets(path, file.content));
+    append(findings, findSecrets(path, file.content));
     // Logs repeat themselves, and link to what was: that is what they are for.
     if (!isExcludedFromDreams(listing.path)) {
-      lines.push(...readLines(path, file.content));
-      links.push(...readLinks(virtualPath, file.content));
+      append(lines, readLines(path, file.content));
+      append(links, readLinks(virtualPath, file.content));
     }
   }
-  for (const find of [findContradictions, findDuplicateLines, findSimilarLines]) {
-    await nextTurn();
-    findings.push(...find(lines));
-  }
+  await nextTurn();
+  append(findings, findContradictions(lines));
+  await nextTurn();
+  append(findings, await findRepeatedLines(lines));
   return { findings, links, checked };
+}
+
+/** One by one: spread over the arguments of a call, many would be too many for its stack. */
+function append<T>(items: T[], more: Iterable<T>): void {
+  for (const item of more) items.push(item);
 }
 
 function toReport(
@@ -220,7 +228,7 @@ async function listFiles(storage: Storage, userId: string): Promise<FileListing[
     const page = { limit: PAGE, order: 'asc' as const, after, sort: 'path' as const };
     const { items, next }: Awaited<ReturnType<Storage['files']['listAll']>> =
       await storage.files.listAll({ scope }, page);
-    files.push(...items);
+    append(files, items);
     after = next;
   } while (after !== null);
   return files;

@@ -5,14 +5,14 @@ import type { Line } from './line.ts';
 export function toPlaces(
   lines: readonly Pick<Line, 'path' | 'number'>[],
 ): HygieneFinding['places'] {
-  const places = new Map<string, number[]>();
+  const places = new Map<string, Set<number>>();
   for (const { path, number } of lines) {
-    const numbers = places.get(path) ?? [];
-    if (!numbers.includes(number)) numbers.push(number);
-    places.set(path, numbers);
+    const numbers = places.get(path);
+    if (numbers === undefined) places.set(path, new Set([number]));
+    else numbers.add(number);
   }
   return [...places].map(([path, numbers]) => ({
     path,
-    lines: numbers.toSorted((one, other) => one - other),
+    lines: [...numbers].sort((one, other) => one - other),
   }));
 }

@@ -1,42 +1,98 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HygieneFinding } from '../../../contracts/admin.ts';
 import { toPlaces } from './finding.ts';
 import { type Line, wordsOf } from './line.ts';
 
 /** Lines are alike when they share so much of their words (Jaccard). */
 const LIKENESS = 0.8;
+/** What is a whole number but for its last bits is meant to be one. */
+const TOLERANCE = 1e-9;
 /** A word that more lines begin with tells none of them apart. */
 const COMMON = 100;
+/** What takes long pauses this often, so that requests go on; the clock is read after some lines. */
+const SLICE_MS = 3;
+const LINES_OF_A_LOOK = 32;
 
-/** A line with its words, each once. */
-interface Worded {
-  line: Line;
-  words: readonly string[];
+/** Lines of the same words in the same order. */
+interface Group {
+  lines: Line[];
+  /** Numbers of the words, in their order. */
+  words: Uint32Array;
 }
 
-/** Lines that stand there twice, word by word. */
-export function findDuplicateLines(lines: readonly Line[]): HygieneFinding[] {
-  return [...groupByWords(lines).values()]
-    .filter((group) => group.length > 1)
-    .map((group) => ({
+/**
+ * Lines that stand there twice, word by word, and lines that say nearly the same: two that share
+ * four fifths of their words.
+ */
+export async function findRepeatedLines(lines: readonly Line[]): Promise<HygieneFinding[]> {
+  const pause = createPause();
+  const groups = await groupLines(lines, pause);
+  return [...findDuplicates(groups), ...(await findSimilar(groups, pause))];
+}
+
+/** Called for each line; a promise when it is others' turn. */
+type Pause = () => Promise<void> | undefined;
+
+function createPause(): Pause {
+  let done = 0;
+  let sliceEnd = performance.now() + SLICE_MS;
+  async function pause(): Promise<void> {
+    await nextTurn();
+    sliceEnd = performance.now() + SLICE_MS;
+  }
+  return () => {
+    done += 1;
+    if (done % LINES_OF_A_LOOK !== 0 || performance.now() < sliceEnd) return undefined;
+    return pause();
+  };
+}
+
+/** By what they say. A word has the same number in all lines, so that texts are compared once. */
+async function groupLines(lines: readonly Line[], pause: Pause): Promise<Group[]> {
+  const numbers = new Map<string, number>();
+  const groups = new Map<string, Group>();
+  for (const line of lines) {
+    const turn = pause();
+    if (turn !== undefined) await turn;
+    const texts = wordsOf(line);
+    if (texts.length === 0) continue;
+    const words = new Uint32Array(texts.length);
+    for (let at = 0; at < texts.length; at += 1) {
+      const text = texts[at] as string;
+      let number = numbers.get(text);
+      if (number === undefined) numbers.set(text, (number = numbers.size));
+      words[at] = number;
+    }
+    const key = Buffer.from(words.buffer).toString('latin1');
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { lines: [line], words });
+    else group.lines.push(line);
+  }
+  return [...groups.values()];
+}
+
+function findDuplicates(groups: readonly Group[]): HygieneFinding[] {
+  return groups
+    .filter(({ lines }) => lines.length > 1)
+    .map(({ lines }) => ({
       kind: 'duplicate_line',
       severity: 'low',
-      message: `The same line stands in ${group.length} places.`,
-      places: toPlaces(group.map(({ line }) => line)),
+      message: `The same line stands in ${lines.length} places.`,
+      places: toPlaces(lines),
       mend: 'Keep the line where it belongs and remove the others.',
     }));
 }
 
 /**
- * Lines that say nearly the same: two that share four fifths of their words. Each line is compared
- * with those alone that share one of its rarer words, without which they can't be alike.
+ * Each line is compared with those alone that share one of its rarer words, without which they
+ * can't be alike.
  */
-export function findSimilarLines(lines: readonly Line[]): HygieneFinding[] {
-  const distinct = [...groupByWords(lines).values()].flatMap(([first]) => first ?? []);
-  const ranked = rankWords(distinct);
+async function findSimilar(groups: readonly Group[], pause: Pause): Promise<HygieneFinding[]> {
+  const { ranked, size } = rankWords(groups);
   /** Lines by the rarer words that they have. */
-  const holders: number[][] = [];
+  const holders = new Array<number[] | undefined>(size).fill(undefined);
   /** The last line that each one was compared with, so that none is twice. */
-  const comparedWith = new Int32Array(distinct.length).fill(-1);
+  const comparedWith = new Int32Array(groups.length).fill(-1);
   const findings: HygieneFinding[] = [];
   const findLike = (at: number, rarer: Uint32Array): number | null => {
     for (const word of rarer) {
@@ -49,10 +105,13 @@ export function findSimilarLines(lines: readonly Line[]): HygieneFinding[] {
     return null;
   };
   for (const [at, words] of ranked.entries()) {
+    const turn = pause();
+    if (turn !== undefined) await turn;
     // Of n words any that are alike share ⌈0.8 n⌉: at least one of them is among these.
     const rarer = words.subarray(0, words.length - Math.ceil(LIKENESS * words.length) + 1);
     const like = findLike(at, rarer);
-    const [line, other] = [distinct[at]?.line, like === null ? undefined : distinct[like]?.line];
+    const [line] = groups[at]?.lines ?? [];
+    const [other] = like === null ? [] : (groups[like]?.lines ?? []);
     if (line !== undefined && other !== undefined) {
       findings.push({
         kind: 'similar_line',
@@ -70,44 +129,51 @@ export function findSimilarLines(lines: readonly Line[]): HygieneFinding[] {
   return findings;
 }
 
-/** The words of each line as numbers, the rarest first: a word has the same number in all lines. */
-function rankWords(lines: readonly Worded[]): Uint32Array[] {
-  const frequency = new Map<string, number>();
-  for (const { words } of lines) {
-    for (const word of words) frequency.set(word, (frequency.get(word) ?? 0) + 1);
+/** The words of each line by rank, each once and the rarest first, and how many there are in all. */
+function rankWords(groups: readonly Group[]): { ranked: Uint32Array[]; size: number } {
+  const distinct = groups.map(({ words }) => toDistinct(words.slice()));
+  const size = distinct.reduce((most, words) => Math.max(most, (words.at(-1) ?? -1) + 1), 0);
+  const frequencies = new Uint32Array(size);
+  for (const words of distinct) {
+    for (const word of words) frequencies[word] = (frequencies[word] as number) + 1;
   }
-  const byRarity = [...frequency].sort(
-    ([one, often], [other, oftenOther]) => often - oftenOther || (one < other ? -1 : 1),
+  const byRarity = Uint32Array.from({ length: size }, (_, word) => word).sort(
+    (one, other) => (frequencies[one] as number) - (frequencies[other] as number) || one - other,
   );
-  const ranks = new Map(byRarity.map(([word], rank) => [word, rank]));
-  return lines.map(({ words }) =>
-    Uint32Array.from(words, (word) => ranks.get(word) as number).sort(),
-  );
+  const ranks = new Uint32Array(size);
+  byRarity.forEach((word, rank) => (ranks[word] = rank));
+  const ranked = distinct.map((words) => words.map((word) => ranks[word] as number).sort());
+  return { ranked, size };
 }
 
-function groupByWords(lines: readonly Line[]): Map<string, Worded[]> {
-  const groups = new Map<string, Worded[]>();
-  for (const line of lines) {
-    const words = wordsOf(line);
-    if (words.length === 0) continue;
-    const key = words.join(' ');
-    const worded = { line, words: [...new Set(words)] };
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [worded]);
-    else group.push(worded);
+/** Sorts the numbers, and leaves each once. */
+function toDistinct(numbers: Uint32Array): Uint32Array {
+  numbers.sort();
+  let length = 0;
+  for (const number of numbers) {
+    if (length > 0 && numbers[length - 1] === number) continue;
+    numbers[length] = number;
+    length += 1;
   }
-  return groups;
+  return numbers.subarray(0, length);
 }
 
-/** Both are in order: what they share is counted in one walk. */
+/**
+ * Both are in order: what they share is counted in one walk, which ends as soon as too many words
+ * of one are not among the other's.
+ */
 function isAlike(one: Uint32Array, other: Uint32Array): boolean {
-  const [shorter, longer] = one.length < other.length ? [one, other] : [other, one];
-  if (shorter.length < LIKENESS * longer.length) return false;
-  let shared = 0;
+  const all = one.length + other.length;
+  // Of the words of both together, those that are shared are counted twice in `all`.
+  const wanted = Math.ceil((LIKENESS * all) / (1 + LIKENESS) - TOLERANCE);
+  if (Math.min(one.length, other.length) < wanted) return false;
+  let left = one.length - wanted;
   let at = 0;
   for (const word of one) {
     while (at < other.length && (other[at] as number) < word) at += 1;
-    if (other[at] === word) shared += 1;
+    if (other[at] === word) continue;
+    left -= 1;
+    if (left < 0) return false;
   }
-  return shared >= LIKENESS * (one.length + other.length - shared);
+  return true;
 }

@@ -17,7 +17,11 @@ export const CATALOG = 'user/index.md';
 export function readLinks(from: string, content: string): Link[] {
   return content
     .split('\n')
-    .flatMap((line, index) => findLinks(line, from).map((to) => ({ from, number: index + 1, to })));
+    .flatMap((line, index) =>
+      line.includes('[')
+        ? findLinks(line, from).map((to) => ({ from, number: index + 1, to }))
+        : [],
+    );
 }
 
 /** Links to memory files that are not there; those of the catalog make it stale. */
@@ -30,7 +34,9 @@ export function findBrokenLinks(
   for (const link of links) {
     if (exists(link.to)) continue;
     const key = JSON.stringify([link.from, link.to]);
-    broken.set(key, [...(broken.get(key) ?? []), link]);
+    const group = broken.get(key);
+    if (group === undefined) broken.set(key, [link]);
+    else group.push(link);
   }
   return [...broken.values()].flatMap((group) => {
     const [first] = group;

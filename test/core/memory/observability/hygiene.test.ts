@@ -3,10 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { HygieneFinding, HygieneKind } from '../../../../core/contracts/admin.ts';
 import { findContradictions } from '../../../../core/memory/observability/hygiene/fact-findings.ts';
 import { readLines } from '../../../../core/memory/observability/hygiene/line.ts';
-import {
-  findDuplicateLines,
-  findSimilarLines,
-} from '../../../../core/memory/observability/hygiene/line-findings.ts';
+import { findRepeatedLines } from '../../../../core/memory/observability/hygiene/line-findings.ts';
 import { findSecrets } from '../../../../core/memory/observability/hygiene/secret-findings.ts';
 import { manualClock } from '../../../support/clock.ts';
 import { call, openCore } from '../../../support/service.ts';
@@ -244,6 +241,18 @@ describe('the hygiene of a user’s memory', () => {
     expect(report.findings[0]?.kind).toBe('secret');
     expect(report.counts).toEqual({ broken_link: 600, secret: 1 });
   });
+
+  it('takes as many lines, and the same one as often, as a file can have', async () => {
+    const { report } = await check({
+      'user/short.md': 'a\n'.repeat(131_072),
+      'user/same.md': 'one two three four\n'.repeat(13_000),
+    });
+    expect(report.counts).toEqual({ duplicate_line: 1, oversized: 2 });
+    const [places] = report.findings.flatMap((each) =>
+      each.kind === 'duplicate_line' ? each.places : [],
+    );
+    expect(places?.lines).toHaveLength(13_000);
+  });
 });
 
 describe('the search for lines that are alike', () => {
@@ -267,9 +276,9 @@ describe('the search for lines that are alike', () => {
     )
     .map((lines) => lines.join('\n'));
 
-  it('finds each pair that a comparison of every two finds, and no other', () => {
-    fc.assert(
-      fc.property(text, (content) => {
+  it('finds each pair that a comparison of every two finds, and no other', async () => {
+    await fc.assert(
+      fc.asyncProperty(text, async (content) => {
         const lines = readLines('a.md', content);
         const said = lines.filter((line) => line.text.split(' ').length >= 4);
         const likeness = (one: string, other: string) => {
@@ -284,7 +293,9 @@ describe('the search for lines that are alike', () => {
         const expected = firsts.filter((line, at) =>
           firsts.slice(0, at).some((other) => likeness(line.text, other.text) >= 0.8 - 1e-9),
         );
-        const found = findSimilarLines(lines);
+        const findings = await findRepeatedLines(lines);
+        const found = findings.filter(({ kind }) => kind === 'similar_line');
+        const duplicates = findings.filter(({ kind }) => kind === 'duplicate_line');
         expect(
           found.map(({ places }) => Math.max(...places.flatMap((each) => each.lines))),
         ).toEqual(expected.map(({ number }) => number));
@@ -297,18 +308,18 @@ describe('the search for lines that are alike', () => {
         const repeated = new Set(
           said.map((line) => line.text).filter((each, at, all) => all.indexOf(each) !== at),
         );
-        expect(findDuplicateLines(lines)).toHaveLength(repeated.size);
+        expect(duplicates).toHaveLength(repeated.size);
       }),
       { numRuns: 300 },
     );
   });
 
-  it('takes any text, also one that is hard to take apart', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 500 }), (content) => {
+  it('takes any text, also one that is hard to take apart', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 500 }), async (content) => {
         const lines = readLines('a.md', content);
         findContradictions(lines);
-        findSimilarLines(lines);
+        await findRepeatedLines(lines);
         findSecrets('a.md', content);
         for (const { number } of lines)
           expect(number).toBeLessThanOrEqual(content.split('\n').length);
