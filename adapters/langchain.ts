@@ -1,7 +1,7 @@
-import type { ToolMessage } from '@langchain/core/messages';
+import type { AIMessage, BaseMessage, ToolMessage } from '@langchain/core/messages';
 import type { StructuredToolInterface } from '@langchain/core/tools';
 import type { ToolRunner } from '../core/contracts/tool.ts';
-import { type AdapterOptions, bindTools, importPeer } from './runner.ts';
+import { type AdapterOptions, bindTools, importPeer, toUnreadableCall } from './runner.ts';
 
 export type { AdapterOptions, ToolFailure } from './runner.ts';
 
@@ -49,6 +49,57 @@ export async function toLangChainTools(
       verboseParsingErrors: true,
     }) as unknown as StructuredToolInterface;
   });
+}
+
+/** Middleware of `createAgent`, as far as it is of use here. */
+export interface LangChainMiddleware {
+  name: string;
+  afterModel: {
+    canJumpTo: 'model'[];
+    hook(state: {
+      messages: BaseMessage[];
+    }): Promise<{ messages: BaseMessage[]; jumpTo?: 'model' } | undefined>;
+  };
+}
+
+/**
+ * Makes middleware for `createAgent` that answers each call whose arguments are no JSON, of whatever
+ * tool. LangChain by itself leaves such a call out, and ends without a word when it was the only one.
+ * With this, the model reads that the arguments cannot be read, and the calls beside it are run.
+ * Needs `langchain`.
+ *
+ * @example
+ * import { createAgent } from 'langchain';
+ * import { answerUnreadableCalls, toLangChainTools } from 'memory-service/adapters/langchain';
+ *
+ * const tools = await toLangChainTools(service.tools, { userId: session.userId });
+ * const agent = createAgent({ model: 'openai:gpt-5', tools, middleware: [answerUnreadableCalls()] });
+ */
+export function answerUnreadableCalls(): LangChainMiddleware {
+  return {
+    name: 'answerUnreadableCalls',
+    afterModel: {
+      canJumpTo: ['model'],
+      async hook({ messages }) {
+        const last = messages.at(-1) as AIMessage | undefined;
+        const { tool_calls: readable = [], invalid_tool_calls: invalid = [] } = last ?? {};
+        // What has no id has no place for an answer.
+        const unreadable = invalid.filter(({ id }) => id !== undefined);
+        if (last === undefined || unreadable.length === 0) return undefined;
+        const { ToolMessage } = await import('@langchain/core/messages');
+        // Among the calls: providers take no answer without its call.
+        const moved = unreadable.map(({ id = '', name = '' }) => ({ id, name, args: {} }));
+        last.tool_calls = [...readable, ...moved];
+        last.invalid_tool_calls = invalid.filter(({ id }) => id === undefined);
+        const answers = unreadable.map(({ id = '', name = '', error: cause }) => {
+          const { text } = toUnreadableCall(cause);
+          return new ToolMessage({ name, tool_call_id: id, content: text, status: 'error' });
+        });
+        const next = readable.length === 0 ? { jumpTo: 'model' as const } : {};
+        return { messages: [last, ...answers], ...next };
+      },
+    },
+  };
 }
 
 /** What LangChain hands to a tool beside its arguments, as far as it matters here. */

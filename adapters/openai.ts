@@ -34,6 +34,39 @@ export interface OpenAiRunnableTool {
   };
 }
 
+/** A tool of the Chat Completions API. */
+export interface OpenAiChatTool {
+  type: 'function';
+  function: {
+    name: string;
+    description: string;
+    parameters: Record<string, unknown>;
+    strict: boolean;
+  };
+}
+
+/** What a call of the Chat Completions API came to. */
+export interface OpenAiToolMessage {
+  role: 'tool';
+  tool_call_id: string;
+  content: string;
+}
+
+/** Tools of the Chat Completions API, and what runs the calls in an answer. */
+export interface OpenAiChatTools {
+  /** For `tools` of `chat.completions.create` and `chat.completions.stream`. */
+  readonly tools: OpenAiChatTool[];
+  /**
+   * Runs the `tool_calls` of an answer's message, all at once, and gives one message for each, which
+   * follow that one. Empty when there were none. A call of a tool that is not among these is answered
+   * as an unknown one, so leave out the calls of tools of yours.
+   */
+  runCalls(
+    calls: readonly { type: string; id: string }[] | null | undefined,
+    options?: { signal?: AbortSignal },
+  ): Promise<OpenAiToolMessage[]>;
+}
+
 /** A tool of the Responses API. */
 export interface OpenAiFunctionTool {
   type: 'function';
@@ -67,7 +100,9 @@ export interface OpenAiResponsesTools {
 
 /**
  * Makes tools for `client.chat.completions.runTools`, which calls them by itself. What fails is a
- * tool message with code, reason and what to do. Works with `openai` 6 and 7.
+ * tool message with code, reason and what to do. With `strict`, arguments that are no JSON end the
+ * run: the package parses them itself; {@link toOpenAiChatTools} answers those too. Works with
+ * `openai` 6 and 7.
  *
  * @example
  * import OpenAI from 'openai';
@@ -100,6 +135,60 @@ export async function toOpenAiRunnableTools(
 }
 
 /**
+ * Makes tools for a loop of your own over the Chat Completions API. What fails is a tool message with
+ * code, reason and what to do. Works with `openai` 6 and 7.
+ *
+ * @example
+ * import OpenAI from 'openai';
+ * import { toOpenAiChatTools } from 'memory-service/adapters/openai';
+ *
+ * const memory = await toOpenAiChatTools(service.tools, { userId: session.userId });
+ * const request = { model: 'gpt-5', messages, tools: memory.tools };
+ * for (;;) {
+ *   const { choices } = await openai.chat.completions.create(request);
+ *   messages.push(choices[0].message);
+ *   const answers = await memory.runCalls(choices[0].message.tool_calls);
+ *   if (answers.length === 0) break;
+ *   messages.push(...answers);
+ * }
+ */
+export async function toOpenAiChatTools(
+  runner: ToolRunner,
+  options: OpenAiOptions,
+): Promise<OpenAiChatTools> {
+  const { functions, answer } = await toFunctions(runner, options);
+  return {
+    tools: functions.map(({ tool: { name, description }, parameters, strict }) =>
+      withOwnParser(strict, {
+        type: 'function',
+        function: {
+          name,
+          description,
+          parameters: parameters as Record<string, unknown>,
+          strict,
+        },
+      }),
+    ),
+    runCalls(given, { signal } = {}) {
+      const calls = (given ?? []).filter((call): call is ChatCall => call.type === 'function');
+      return Promise.all(
+        calls.map(async ({ id, function: { name, arguments: text } }) => ({
+          role: 'tool',
+          tool_call_id: id,
+          content: await answer(name, text, { callId: id, signal }),
+        })),
+      );
+    },
+  };
+}
+
+interface ChatCall {
+  type: 'function';
+  id: string;
+  function: { name: string; arguments: string };
+}
+
+/**
  * Makes tools for a loop of your own over the Responses API. What fails is an output with code,
  * reason and what to do. Works with `openai` 6 and 7.
  *
@@ -121,25 +210,25 @@ export async function toOpenAiResponsesTools(
   runner: ToolRunner,
   options: OpenAiOptions,
 ): Promise<OpenAiResponsesTools> {
-  const bound = await bindTools(runner, options);
-  const functions = bound.map((tool) => ({ tool, ...toFunction(tool, options) }));
+  const { functions, answer } = await toFunctions(runner, options);
   return {
-    tools: functions.map(({ tool: { name, description }, parameters, strict }) => ({
-      type: 'function',
-      name,
-      description,
-      parameters: parameters as Record<string, unknown>,
-      strict,
-    })),
+    tools: functions.map(({ tool: { name, description }, parameters, strict }) =>
+      withOwnParser(strict, {
+        type: 'function',
+        name,
+        description,
+        parameters: parameters as Record<string, unknown>,
+        strict,
+      }),
+    ),
     runCalls(output, { signal } = {}) {
       const calls = output.filter((item): item is FunctionCall => item.type === 'function_call');
       return Promise.all(
-        calls.map(async ({ name, call_id, arguments: text }) => {
-          const called = functions.find(({ tool }) => tool.name === name);
-          const outcome =
-            (await called?.run(text, { callId: call_id, signal })) ?? toUnknownTool(name, bound);
-          return { type: 'function_call_output', call_id, output: outcome.text };
-        }),
+        calls.map(async ({ name, call_id, arguments: text }) => ({
+          type: 'function_call_output',
+          call_id,
+          output: await answer(name, text, { callId: call_id, signal }),
+        })),
       );
     },
   };
@@ -150,6 +239,38 @@ interface FunctionCall {
   name: string;
   call_id: string;
   arguments: string;
+}
+
+/** The tools of a user, and what gives the text that a call of one of them is answered with. */
+async function toFunctions(runner: ToolRunner, options: OpenAiOptions) {
+  const bound = await bindTools(runner, options);
+  const functions = bound.map((tool) => ({ tool, ...toFunction(tool, options) }));
+  async function answer(name: string, text: string, call: BoundCall): Promise<string> {
+    const called = functions.find(({ tool }) => tool.name === name);
+    return ((await called?.run(text, call)) ?? toUnknownTool(name, bound)).text;
+  }
+  return { functions, answer };
+}
+
+/**
+ * Keeps the streams of `openai` from parsing the arguments of a strict tool by themselves: they reject
+ * what is no JSON, while a call that comes through is answered. The marks are those of the package's
+ * own `zodFunction` and `zodResponsesFunction`, and on no wire.
+ */
+function withOwnParser<Tool extends object>(isStrict: boolean, tool: Tool): Tool {
+  if (!isStrict) return tool;
+  return Object.defineProperties(tool, {
+    $brand: { value: 'auto-parseable-tool' },
+    $parseRaw: { value: parseOrNull },
+  });
+}
+
+function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 /** A tool as OpenAI's APIs call functions: arguments come as text, in strict mode with nulls. */

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MemoryClient } from '../../adapters/client.ts';
 import type { ToolDefinition, ToolRunner } from '../../core/contracts/tool.ts';
 import { createCore } from '../../core/core.ts';
@@ -18,21 +20,30 @@ const NAMES = definitions.map(({ name }) => name);
 
 const tools = { delete: true, move: true };
 let service: ServedService;
+/** Without a model of its own, and with one call a minute for each user. */
+let limited: ServedService;
 let memoryModel: MemoryModel;
 beforeAll(async () => {
   memoryModel = await startMemoryModel();
   service = await openService({ tools, model: memoryModel.model });
+  limited = await openService({ rateLimit: 1, tools });
 });
 afterAll(async () => {
   await service.close();
+  await limited.close();
   await memoryModel.provider.close();
 });
 
-/** A user of the test's own, with the files that the examples of the tools speak of. */
+/** A user of the test's own. */
 let users = 0;
-async function newUser(): Promise<string> {
+function newUserId(): string {
   users += 1;
-  const context = { userId: `user-${users}` };
+  return `user-${users}`;
+}
+
+/** One with the files that the examples of the tools speak of. */
+async function newUser(): Promise<string> {
+  const context = { userId: newUserId() };
   for (const [path = '', content = ''] of [
     ['user/profile.md', PROFILE],
     ['user/plan.md', 'Go to Kyoto.\n'],
@@ -61,16 +72,19 @@ async function answersTo(
   const words = await loop.run({ runner, options, url: model.url });
   expect(model.refusals).toEqual([]);
   expect(words).toBe('Done.');
+  for (const { headers } of model.requests) {
+    expect(headers['user-agent']).toMatch(loop.userAgent ?? /./);
+  }
   const answers = (model.requests.at(-1)?.answers ?? []).toSorted(byCallId);
   expect(answers.map(({ callId }) => callId)).toEqual(calls.map((_, n) => `call_0_${n}`));
-  return answers.map(({ text }) => text);
+  return answers.map(({ text }) => loop.toText?.(text) ?? text);
 }
 
-describe.each(LOOPS)('$name', (loop) => {
+describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) => {
   // Every other tool over HTTP, and the others in process: each loop meets both runners.
   it.each(definitions.map((tool, index) => [tool.name, tool, index] as const))(
     'runs %s, and hands its result to the model',
-    async (_, tool, index) => {
+    async (_name, tool, index) => {
       const runner = (index + LOOPS.indexOf(loop)) % 2 === 0 ? service.tools : service.client();
       const call = {
         name: tool.name,
@@ -108,14 +122,11 @@ describe.each(LOOPS)('$name', (loop) => {
   });
 
   it('is told what there is no model for, and how to have one', async () => {
-    const plain = await openService();
-    onTestFinished(() => plain.close());
     const call = {
       name: 'memory_remember',
       arguments: withNulls('memory_remember', { text: 'Likes tea.' }, loop),
     };
-    const names = (await plain.tools.listTools()).map(({ name }) => name);
-    const [text] = await answersTo(loop, plain.tools, 'alice', [call], names);
+    const [text] = await answersTo(loop, limited.tools, newUserId(), [call]);
     if (loop.leavesOutUnavailable) expect(text).toMatch(/memory_remember.* not found/);
     else expect(text).toMatch(/^Error MODEL_NOT_CONFIGURED: [^]*SERVICE_MODEL_PROVIDER/);
   });
@@ -150,31 +161,29 @@ describe.each(LOOPS)('$name', (loop) => {
   // Anthropic’s API has them as an object.
   const { notJson } = loop;
   if (notJson !== undefined) {
-    it('tells the model that its arguments are no JSON, and runs the call beside it', async () => {
+    const CUT = { name: 'memory_write', arguments: '{"path":"user/a.md","content":"Cut o' };
+
+    it.each([
+      ['alone', [CUT]],
+      ['beside another', [CUT, { name: 'memory_read', arguments: '{"path":"user/profile.md"}' }]],
+    ])('tells the model that the arguments of a call %s are no JSON', async (_how, calls) => {
       const userId = await newUser();
-      const model = await startModelServer([
-        {
-          calls: [
-            { name: 'memory_write', arguments: '{"path":"user/a.md","content":"Cut o' },
-            { name: 'memory_read', arguments: '{"path":"user/profile.md"}' },
-          ],
-        },
-      ]);
-      const options = { userId, tools: NAMES };
-      const run = loop.run({ runner: service.tools, options, url: model.url });
       if (notJson === 'ends the run') {
+        const model = await startModelServer([{ calls }]);
+        const run = loop.run({ runner: service.tools, options: { userId }, url: model.url });
         await expect(run).rejects.toThrow(/JSON/);
         return;
       }
-      expect(await run).toBe('Done.');
-      expect(model.refusals).toEqual([]);
-      const answers = (model.requests.at(-1)?.answers ?? []).toSorted(byCallId);
-      const whole = answers.pop();
-      expect(whole).toMatchObject({ callId: 'call_0_1' });
-      expect(whole?.text).toContain('Prefers tea.');
-      const cut = answers.map(({ text }) => text);
-      if (notJson === 'is dropped') expect(cut).toEqual([]);
-      else expect(cut).toEqual([expect.stringMatching(notJson)]);
+      const [cut, whole] = await answersTo(loop, service.tools, userId, calls);
+      expect(cut).toMatch(notJson);
+      if (calls.length > 1) expect(whole).toContain('Prefers tea.');
+      const { files } = (
+        await service.tools.execute('memory_list', {
+          context: { userId },
+          arguments: {},
+        })
+      ).result;
+      expect(files.map(({ path }) => path)).not.toContain('user/a.md');
     });
   }
 
@@ -216,7 +225,7 @@ describe.each(LOOPS)('$name', (loop) => {
   });
 
   it('goes on when the service cannot be reached', async () => {
-    const dead = new MemoryClient({ baseUrl: await deadUrl(), apiKey: 'any', maxRetries: 0 });
+    const dead = new MemoryClient({ baseUrl: await freeUrl(), apiKey: 'any', maxRetries: 0 });
     const runner: ToolRunner = {
       listTools: () => service.tools.listTools(),
       execute: (name, request) => dead.execute(name, request),
@@ -227,13 +236,11 @@ describe.each(LOOPS)('$name', (loop) => {
   });
 
   it('tells the model how long to wait when there were too many calls', async () => {
-    const limited = await openService({ rateLimit: 1, tools });
-    onTestFinished(() => limited.close());
     const calls = [
       { name: 'memory_list', arguments: {} },
       { name: 'memory_list', arguments: {} },
     ];
-    const answers = await answersTo(loop, limited.client(), 'alice', calls);
+    const answers = await answersTo(loop, limited.client(), newUserId(), calls);
     const [refused = ''] = answers.filter((text) => text.startsWith('Error'));
     expect(answers).toHaveLength(2);
     expect(refused).toMatch(/^Error RATE_LIMITED: /);
@@ -246,10 +253,14 @@ function byCallId(a: { callId: string }, b: { callId: string }): number {
 }
 
 /** Where nothing listens: a port that was taken and given back. */
-async function deadUrl(): Promise<string> {
-  const gone = await openService();
-  await gone.close();
-  return gone.url;
+async function freeUrl(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `http://127.0.0.1:${port}`;
 }
 
 /** Arguments as a model of that loop writes them: in strict mode null for what it leaves out. */

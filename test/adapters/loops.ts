@@ -1,4 +1,8 @@
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages/messages';
+import type {
+  ChatCompletionMessage as ChatAnswer,
+  ChatCompletionMessageParam as ChatMessage,
+} from 'openai/resources/chat/completions';
 import type { AdapterOptions } from '../../adapters/runner.ts';
 import type { ToolRunner } from '../../core/contracts/tool.ts';
 
@@ -13,41 +17,53 @@ export interface AgentInput {
 /** A framework's own agent loop over the real package: from a prompt to the last words. */
 export interface AgentLoop {
   name: string;
+  /** What its package says of itself to the model: the major that is tried. */
+  userAgent?: RegExp;
   /** How the framework itself answers the call of a tool that it was not given. */
   unknownTool: RegExp;
+  /** What the model reads for what the adapter gives, where the framework puts it in a form. */
+  toText?: (text: string) => string;
   /** The model is held to strict schemas: it writes null for what it leaves out. */
   isStrict?: boolean;
   /**
-   * What becomes of a call whose arguments are no JSON, where the model’s API has them as text: words
-   * for the model, or what the framework does before it asks the adapter.
+   * What the model is told of a call whose arguments are no JSON, where its API has them as text; or
+   * what the framework does before it asks the adapter.
    */
-  notJson?: RegExp | 'is dropped' | 'ends the run';
+  notJson?: RegExp | 'ends the run';
   /** A tool that lacks its model is not among those that are given. */
   leavesOutUnavailable?: boolean;
   run(input: AgentInput): Promise<string>;
 }
 
+/** Set where the next majors stand in the place of these, by `next-majors.ts`. */
+const isNext = process.env['MEMORY_TEST_NEXT_MAJORS'] !== undefined;
+// `streamText` leaves it to its provider to say so.
+const AI = isNext ? /\bai\/7\.|^ai-sdk-openai\/4\./ : /\bai\/6\.|^ai-sdk\/openai\/3\./;
+const OPENAI = isNext ? /^OpenAI\/JS 7\./ : /^OpenAI\/JS 6\./;
+
 const PROMPT = 'Do what you are told.';
 const MODEL = 'scripted';
 const KEY = { apiKey: 'not-checked' };
 const OURS = /TOOL_NOT_FOUND/;
+const AI_NOT_JSON = /^(?:AI_\w+: )?Invalid input for tool \w+: (?:AI_\w+: )?JSON parsing failed: /;
 const NOT_JSON = /^Error INVALID_REQUEST: The arguments are not valid JSON\.\n/;
 
 const langchain: AgentLoop = {
   name: 'LangChain createAgent',
   unknownTool: /is not a valid tool, try one of/,
-  notJson: 'is dropped',
+  notJson: NOT_JSON,
   async run({ runner, options, url }) {
     const { createAgent } = await import('langchain');
     const { ChatOpenAI } = await import('@langchain/openai');
-    const { toLangChainTools } = await import('../../adapters/langchain.ts');
+    const { answerUnreadableCalls, toLangChainTools } = await import('../../adapters/langchain.ts');
     const model = new ChatOpenAI({
       ...KEY,
       model: MODEL,
       maxRetries: 0,
       configuration: { baseURL: `${url}/v1` },
     });
-    const agent = createAgent({ model, tools: await toLangChainTools(runner, options) });
+    const tools = await toLangChainTools(runner, options);
+    const agent = createAgent({ model, tools, middleware: [answerUnreadableCalls()] });
     const { messages } = await agent.invoke({ messages: [{ role: 'user', content: PROMPT }] });
     return messages.at(-1)?.text ?? '';
   },
@@ -56,23 +72,28 @@ const langchain: AgentLoop = {
 const vercel = (
   name: string,
   api: 'chat' | 'responses',
-  call: 'generateText' | 'streamText',
+  call: 'generateText' | 'streamText' | 'ToolLoopAgent',
 ): AgentLoop => ({
   name,
+  userAgent: AI,
+  ...(isNext ? { toText: withoutErrorForm } : {}),
   unknownTool: /unavailable tool 'memory_nothing'/,
-  notJson: /^Invalid input for tool memory_write: JSON parsing failed: /,
+  notJson: AI_NOT_JSON,
   async run({ runner, options, url }) {
     const ai = await import('ai');
     const { createOpenAI } = await import('@ai-sdk/openai');
     const { toVercelAiTools } = await import('../../adapters/vercel-ai.ts');
     const provider = createOpenAI({ ...KEY, baseURL: `${url}/v1` });
-    const request = {
+    const agent = {
       model: provider[api](MODEL),
       tools: await toVercelAiTools(runner, options),
       stopWhen: ai.stepCountIs(10),
-      prompt: PROMPT,
       maxRetries: 0,
     };
+    if (call === 'ToolLoopAgent') {
+      return (await new ai.ToolLoopAgent(agent).generate({ prompt: PROMPT })).text;
+    }
+    const request = { ...agent, prompt: PROMPT };
     if (call === 'generateText') return (await ai.generateText(request)).text;
     let failure: unknown = null;
     const onError = ({ error }: { error: unknown }): void => {
@@ -86,9 +107,16 @@ const vercel = (
   },
 });
 
+/** The next major gives an error text to the model as `{"error": text}`. */
+function withoutErrorForm(text: string): string {
+  const [, quoted = null] = /^\{"error":(".*")\}$/s.exec(text) ?? [];
+  return quoted === null ? text : (JSON.parse(quoted) as string);
+}
+
 const openAi = (name: string, isStrict: boolean, isStreamed: boolean): AgentLoop => ({
   name,
   isStrict,
+  userAgent: OPENAI,
   unknownTool: /Invalid tool_call: "memory_nothing"/,
   // What is strict, the package parses by itself.
   notJson: isStrict ? 'ends the run' : NOT_JSON,
@@ -107,11 +135,48 @@ const openAi = (name: string, isStrict: boolean, isStreamed: boolean): AgentLoop
   },
 });
 
+const openAiChat = (name: string, isStrict: boolean, isStreamed: boolean): AgentLoop => ({
+  name,
+  isStrict,
+  userAgent: OPENAI,
+  unknownTool: OURS,
+  notJson: NOT_JSON,
+  async run({ runner, options, url }) {
+    const { default: OpenAI } = await import('openai');
+    const { toOpenAiChatTools } = await import('../../adapters/openai.ts');
+    const { completions } = new OpenAI({ ...KEY, baseURL: `${url}/v1`, maxRetries: 0 }).chat;
+    const memory = await toOpenAiChatTools(runner, { ...options, strict: isStrict });
+    const messages: ChatMessage[] = [{ role: 'user', content: PROMPT }];
+    const request = { model: MODEL, messages, tools: memory.tools };
+    for (;;) {
+      const message = isStreamed
+        ? await completions.stream(request).finalMessage()
+        : (await completions.create(request)).choices[0]?.message;
+      if (message === undefined) return '';
+      messages.push(isStreamed ? withoutParsed(message) : message);
+      const answers = await memory.runCalls(message.tool_calls);
+      if (answers.length === 0) return message.content ?? '';
+      messages.push(...answers);
+    }
+  },
+});
+
+/** What the package's stream adds to a message of the API, which does not take it back. */
+function withoutParsed({ content, tool_calls: calls = [] }: ChatAnswer): ChatMessage {
+  const given = calls.map(({ id, ...call }) => {
+    if (call.type !== 'function') throw new Error(`There is no call of type ${call.type}.`);
+    const { name, arguments: text } = call.function;
+    return { id, type: call.type, function: { name, arguments: text } };
+  });
+  return { role: 'assistant', content, ...(given.length === 0 ? {} : { tool_calls: given }) };
+}
+
 const openAiResponses = (name: string, isStrict: boolean, isStreamed: boolean): AgentLoop => ({
   name,
   isStrict,
+  userAgent: OPENAI,
   unknownTool: OURS,
-  notJson: isStrict ? 'ends the run' : NOT_JSON,
+  notJson: NOT_JSON,
   async run({ runner, options, url }) {
     const { default: OpenAI } = await import('openai');
     const { toOpenAiResponsesTools } = await import('../../adapters/openai.ts');
@@ -229,20 +294,27 @@ export const LOOPS_OF_BOTH_MAJORS: readonly AgentLoop[] = [
   vercel('Vercel AI generateText, chat', 'chat', 'generateText'),
   vercel('Vercel AI generateText, responses', 'responses', 'generateText'),
   vercel('Vercel AI streamText', 'responses', 'streamText'),
+  vercel('Vercel AI ToolLoopAgent', 'responses', 'ToolLoopAgent'),
   openAi('OpenAI runTools', false, false),
   openAi('OpenAI runTools, strict and streamed', true, true),
+  openAiChat('OpenAI chat completions', false, false),
+  openAiChat('OpenAI chat completions, strict and streamed', true, true),
   openAiResponses('OpenAI responses', false, false),
   openAiResponses('OpenAI responses, strict and streamed', true, true),
 ];
 
-/** Every adapter in the loops that its framework has. */
-export const LOOPS: readonly AgentLoop[] = [
+const LOOPS_OF_THIS_MAJOR: readonly AgentLoop[] = [
   langchain,
-  ...LOOPS_OF_BOTH_MAJORS,
   openAiAgents('OpenAI Agents', false),
   openAiAgents('OpenAI Agents, strict', true),
   anthropic('Anthropic toolRunner', false),
   anthropic('Anthropic toolRunner, streamed', true),
   anthropicMessages,
   mcp,
+];
+
+/** Every adapter in the loops that its framework has. */
+export const LOOPS: readonly AgentLoop[] = [
+  ...LOOPS_OF_BOTH_MAJORS,
+  ...(isNext ? [] : LOOPS_OF_THIS_MAJOR),
 ];

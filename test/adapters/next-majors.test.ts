@@ -10,37 +10,20 @@ import type { Told } from './next-majors.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const NODE = ['exec', '--yes', '--package=node@24', '--', 'node'];
 
-it('works with the next major of each package, on a Node that runs it', async ({ skip }) => {
+it('passes every test of the tools with the next majors, on a Node that runs them', async ({
+  skip,
+}) => {
   const command = `npm ${NODE.join(' ')} test/adapters/next-majors.ts`;
   if (spawnSync('npm', [...NODE, '--version'], { cwd: root }).status !== 0) skip(command);
   const script = [...NODE, 'test/adapters/next-majors.ts'];
   const { stdout } = await promisify(execFile)('npm', script, { cwd: root });
   const [begun = '', ...lines] = stdout.trim().split('\n');
-  const { node, packages } = JSON.parse(begun) as { node: string; packages: string[] };
-  expect(node).toMatch(/^v24\./);
-  for (const name of ['ai7', 'ai-sdk-openai-4', 'openai7']) {
-    expect(
-      packages.some((url) => url.includes(`/node_modules/${name}/`)),
-      name,
-    ).toBe(true);
-  }
+  expect((JSON.parse(begun) as { node: string }).node).toMatch(/^v24\./);
   const told = lines.map((line) => JSON.parse(line) as Told);
-  expect(told.map(({ name }) => name)).toEqual(LOOPS_OF_BOTH_MAJORS.map(({ name }) => name));
-  for (const { name, ...loop } of told) {
-    expect([name, loop]).toMatchObject([
-      name,
-      {
-        words: 'Done.',
-        refusals: [],
-        written: expect.stringMatching(/"version":1,.*"created":true/),
-        absent: expect.stringContaining('Error FILE_NOT_FOUND: user/nothing.md does not exist.'),
-        wrong: expect.stringContaining('Error INVALID_REQUEST: /content is required.'),
-        unknown: 'told',
-        found: expect.stringContaining('"snippet":"- Prefers tea.'),
-        context: expect.stringMatching(/The user prefers tea\..*"mode":"model"/),
-        remembered: expect.stringMatching(/"path":"user\/profile\.md","version":2,/),
-      },
-    ]);
+  expect(told.filter(({ state }) => state !== 'passed')).toEqual([]);
+  for (const { name } of LOOPS_OF_BOTH_MAJORS) {
+    const tools = told.filter(({ test }) => test.startsWith(`${name} > runs memory_`));
+    expect([name, tools.length]).toEqual([name, 9]);
   }
 });
 

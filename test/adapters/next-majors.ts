@@ -1,22 +1,16 @@
-// The loops of packages whose next major needs a newer Node than this one: run by that Node, with
-// the new majors in the place of the old. One process for all of them; it prints a line for each.
+// Every test of every-tool.test.ts once more, with the next majors of the packages in the place of
+// these, by the newer Node that they need. Prints what runs it, and a line for each test.
 //
 //   npm exec --yes --package=node@24 -- node test/adapters/next-majors.ts
 
-import * as nodeModule from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { startVitest } from 'vitest/node';
 
-/** What a loop came to: a line of what this prints, after the one that says what it ran on. */
+/** What a test came to: a line of what this prints, after the first. */
 export interface Told {
-  name: string;
-  words: string;
-  refusals: readonly string[];
-  written: string;
-  absent: string;
-  wrong: string;
-  unknown: string;
-  found: string;
-  remembered: string;
-  context: string;
+  test: string;
+  state: string;
+  errors: readonly string[];
 }
 
 /** Installed under another name, since a package is installed in one version. */
@@ -26,73 +20,34 @@ const NEXT: Record<string, string> = {
   openai: import.meta.resolve('openai7'),
 };
 
-type Resolve = (specifier: string, context: object) => object;
-interface Hooks {
-  resolve(specifier: string, context: object, nextResolve: Resolve): object;
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const alias = Object.entries(NEXT).map(([name, url]) => ({
+  find: new RegExp(`^${name}$`),
+  replacement: fileURLToPath(url),
+}));
+const vitest = await startVitest(
+  'test',
+  ['test/adapters/every-tool.test.ts'],
+  {
+    config: false,
+    root,
+    run: true,
+    watch: false,
+    reporters: [{}],
+    pool: 'forks',
+    maxWorkers: 1,
+    testTimeout: 60_000,
+    env: { MEMORY_TEST_NEXT_MAJORS: '1' },
+  },
+  { resolve: { alias } },
+);
+console.log(JSON.stringify({ node: process.version }));
+for (const module of vitest.state.getTestModules()) {
+  for (const test of module.children.allTests()) {
+    const { state, errors = [] } = test.result();
+    const told: Told = { test: test.fullName, state, errors: errors.map(({ message }) => message) };
+    console.log(JSON.stringify(told));
+  }
 }
-
-// Newer than the types of the Node that the rest runs on.
-const { registerHooks } = nodeModule as unknown as { registerHooks(hooks: Hooks): void };
-registerHooks({
-  resolve: (specifier, context, nextResolve) => nextResolve(NEXT[specifier] ?? specifier, context),
-});
-
-// After the hooks: these import the packages.
-const { openModelServer } = await import('../support/model-server/model-server.ts');
-const { LOOPS_OF_BOTH_MAJORS } = await import('./loops.ts');
-const { PROFILE, startMemoryModel } = await import('./memory-model.ts');
-const { openService } = await import('./service.ts');
-
-const { model: memoryModel, provider } = await startMemoryModel();
-const tools = { delete: true, move: true };
-const service = await openService({ tools, model: memoryModel });
-const client = service.client();
-const described = await client.listTools();
-const write = { path: 'user/profile.md', content: PROFILE };
-
-const packages = Object.keys(NEXT).map((name) => import.meta.resolve(name));
-console.log(JSON.stringify({ node: process.version, packages }));
-
-for (const [index, loop] of LOOPS_OF_BOTH_MAJORS.entries()) {
-  const model = await openModelServer([
-    {
-      calls: [
-        { name: 'memory_write', arguments: write },
-        { name: 'memory_read', arguments: { path: 'user/nothing.md' } },
-        { name: 'memory_write', arguments: { path: 5 } },
-        { name: 'memory_nothing', arguments: {} },
-      ],
-    },
-    {
-      calls: [
-        { name: 'memory_find', arguments: { query: 'tea' } },
-        { name: 'memory_context', arguments: { query: 'Does the user drink tea?' } },
-      ],
-    },
-    { calls: [{ name: 'memory_remember', arguments: { text: 'The user now prefers coffee.' } }] },
-  ]);
-  const options = { userId: `user-${index}`, tools: described.map(({ name }) => name) };
-  const runner = index % 2 === 0 ? client : service.tools;
-  const words = await loop.run({ runner, options, url: model.url });
-  const texts = new Map(
-    model.requests.flatMap(({ answers }) => answers).map(({ callId, text }) => [callId, text]),
-  );
-  const textOf = (callId: string): string => texts.get(callId) ?? '';
-  const unknown = textOf('call_0_3');
-  const told: Told = {
-    name: loop.name,
-    words,
-    refusals: model.refusals,
-    written: textOf('call_0_0'),
-    absent: textOf('call_0_1'),
-    wrong: textOf('call_0_2'),
-    unknown: loop.unknownTool.test(unknown) ? 'told' : unknown,
-    found: textOf('call_1_0'),
-    context: textOf('call_1_1'),
-    remembered: textOf('call_2_0'),
-  };
-  console.log(JSON.stringify(told));
-  await model.close();
-}
-await service.close();
-await provider.close();
+await vitest.close();
+process.exit(0);
