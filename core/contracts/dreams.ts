@@ -31,7 +31,7 @@ export interface DreamUserRecord {
   /** No scheduled run before this time, after a failure. */
   retryAt: number | null;
   error: string | null;
-  /** The last path that was reviewed without having changed; the next run goes on behind it. */
+  /** Where the next run goes on reading, as the plugin writes it; at most 512 bytes. */
   reviewCursor: string | null;
   /** Days since 1970 in UTC, and the model's tokens of that day: asked for, or used. */
   tokensDay: number;

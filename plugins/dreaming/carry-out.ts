@@ -88,6 +88,7 @@ async function makeProposal(work: Work, signal: AbortSignal): Promise<Proposal> 
       record,
       isAsked: row.origin === 'manual',
       tokensLeft: tokensLeft(record, settings, host.now()),
+      tokensPerDay: tokensLeft(null, settings, host.now()),
       maxFiles: Math.max(1, settings.dream_max_writes - 1),
       signal,
       checkStop,
@@ -128,6 +129,7 @@ async function keepProposal(work: Work, proposal: Proposal): Promise<boolean> {
     {
       malformed,
       leftOut: snapshot.leftOut,
+      tooLarge: snapshot.tooLarge,
       maxWrites: settings.dream_max_writes,
       traceId: run.trace.traceId,
     },

@@ -41,8 +41,10 @@ export interface RunDetails {
   /** Entries of the reply that were no operations. */
   malformed: number;
   files: readonly RunFile[];
-  /** Files that did not fit into the snapshot. */
+  /** Files that wait for another run's snapshot. */
   leftOut: readonly string[];
+  /** Files that no run can show, and why; absent in runs of earlier versions. */
+  tooLarge?: readonly { path: string; why: string }[];
   maxWrites: number;
   /** Of the work that made the proposal; absent in runs of earlier versions. */
   traceId?: string | null;
@@ -56,7 +58,7 @@ export function newDetails(maxWrites: number): RunDetails {
 /** What a plan comes to. */
 export function toDetails(
   plan: Plan,
-  more: Pick<RunDetails, 'malformed' | 'leftOut' | 'maxWrites' | 'traceId'>,
+  more: Pick<RunDetails, 'malformed' | 'leftOut' | 'tooLarge' | 'maxWrites' | 'traceId'>,
   diff: (before: string, after: string, path: string) => string,
 ): RunDetails {
   return {

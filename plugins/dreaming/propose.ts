@@ -45,17 +45,21 @@ export async function propose(
     record: DreamUserRecord;
     isAsked: boolean;
     tokensLeft: number;
+    /** Of a day on which nothing was used yet; `Infinity` without a limit. */
+    tokensPerDay: number;
     maxFiles: number;
     signal: AbortSignal;
     checkStop: () => void;
   },
 ): Promise<Proposal> {
   const { host, trace } = deps;
-  const room = run.tokensLeft - REPLY_TOKENS - INSTRUCTION_TOKENS;
+  const roomOf = (tokens: number) =>
+    Math.max(0, Math.min(deps.maxSnapshotTokens, tokens - REPLY_TOKENS - INSTRUCTION_TOKENS));
   const reading = trace.start('db.read', 'snapshot');
   const snapshot = await takeSnapshot(host, run.scope, {
     record: run.record,
-    maxTokens: Math.max(0, Math.min(deps.maxSnapshotTokens, room)),
+    maxTokens: roomOf(run.tokensLeft),
+    mostTokens: roomOf(run.tokensPerDay),
     isAsked: run.isAsked,
   });
   reading.end({ files: snapshot.shown.length });

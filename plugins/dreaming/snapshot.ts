@@ -5,11 +5,21 @@ import { isExcludedFromDreams } from '../../core/memory/dream-exclusion.ts';
 import { findLinks } from '../../core/memory/links.ts';
 import { toNumbered } from './prompt.ts';
 import { toSnapshotFile, type Snapshot, type SnapshotFile } from './snapshot-file.ts';
+import {
+  formatPlace,
+  inOrderOfChange,
+  inRotation,
+  keyOf,
+  MOST_WAITED,
+  parsePlace,
+} from './snapshot-order.ts';
 import { estimateTokens } from './tokens.ts';
 
-/** Files of one page of the list, and files that one run reads at most. */
+/** Files of one page of the list, and files that one run shows at most. */
 const PAGE = 500;
 const MAX_FILES = 200;
+/** Changed files, and linked ones, that a run reads although they turn out not to fit. */
+const MAX_MISSES = 20;
 /** What the marks around a file take, in tokens. */
 const FILE_TOKENS = 40;
 const INDEX = 'index.md';
@@ -18,20 +28,29 @@ const INDEX = 'index.md';
 export interface TakenSnapshot extends Snapshot {
   /** In the order in which they are shown. */
   shown: readonly SnapshotFile[];
-  /** Virtual paths of those that changed since the last run. */
+  /** Virtual paths of those that changed since the last run, or waited for it. */
   changed: ReadonlySet<string>;
   /** The user's last qualifying write that this snapshot has for sure. */
   watermark: number | null;
-  /** Where the next run goes on with files that did not change. */
+  /** Where the next run goes on reading. */
   reviewCursor: string | null;
-  /** Files that did not fit. */
+  /** Virtual paths of files whose turn it was and that wait for the next run. */
   leftOut: readonly string[];
+  /** Files that no run can show, and why. */
+  tooLarge: readonly { path: string; why: string }[];
+}
+
+interface ListedFile {
+  path: string;
+  updatedAt: number;
+  key: string;
 }
 
 /**
- * Reads the files that a run looks at, within a budget of tokens: changed ones, those that they link
- * to, and those that were reviewed the longest ago. Excluded files and those that say `dream: never`
- * are not among them.
+ * Reads the files that a run looks at, within a budget of tokens: changed ones, the longest waiting
+ * first, those that they link to, and the others in rotation. What a run had no room for keeps its
+ * turn, so that every file is shown in the end, or said to be too large. Excluded files and those
+ * that say `dream: never` are not among them.
  */
 export async function takeSnapshot(
   host: Pick<Host, 'memory' | 'dreams' | 'now'>,
@@ -39,10 +58,13 @@ export async function takeSnapshot(
   {
     record,
     maxTokens,
+    mostTokens,
     isAsked,
   }: {
     record: DreamUserRecord | null;
     maxTokens: number;
+    /** What any run may show: a file above it waits for nothing. */
+    mostTokens: number;
     /** A person asked for the run: it looks at files although none changed. */
     isAsked: boolean;
   },
@@ -51,84 +73,115 @@ export async function takeSnapshot(
   const user = (await host.dreams?.user(scope)) ?? null;
   const qualifyingAt = user?.lastQualifyingAt ?? null;
   // A write of this very millisecond may still come behind the snapshot.
-  const watermark = qualifyingAt === null ? null : Math.min(qualifyingAt, host.now() - 1);
+  const seenUntil = host.now() - 1;
+  const watermark = qualifyingAt === null ? null : Math.min(qualifyingAt, seenUntil);
   const listed = await listAll(host, scope);
-  const since = record?.watermark ?? -1;
   const candidates = listed.filter(({ path }) => !isExcludedFromDreams(path));
-  const changed = candidates
-    .filter(({ updatedAt }) => updatedAt > since)
-    .sort((a, b) => b.updatedAt - a.updatedAt)
-    .map(({ path }) => path);
+  const byPath = new Map(candidates.map((file) => [file.path, file]));
+  const place = parsePlace(record?.reviewCursor ?? null, record?.watermark ?? null);
+  const changed = inOrderOfChange(candidates, place);
+  const reader = new SnapshotReader(host, scope, { maxTokens, mostTokens });
+  const next = { ...place };
 
-  const shown: SnapshotFile[] = [];
-  const leftOut: string[] = [];
-  const seen = new Set<string>();
-  let tokens = 0;
+  const rotation = inRotation(candidates, place);
+  const [first] = rotation;
+  if (first !== undefined && place.waited >= MOST_WAITED) await reader.show(first);
 
-  /** Shows a file if it may be shown and fits. */
-  async function show(path: string): Promise<SnapshotFile | null> {
-    if (seen.has(path) || shown.length >= MAX_FILES) return null;
-    seen.add(path);
-    const file = await host.memory.read(scope, path);
-    if (file === null || file.content === null) return null;
-    const { version, fileNo, latestRevisionId: revisionId, content } = file;
-    const virtual = `user/${path}`;
-    const one = toSnapshotFile({ path: virtual, version, fileNo, revisionId, content, times: [] });
-    if (one.isNeverDreamed) return null;
-    const cost = estimateTokens(toNumbered(one)) + FILE_TOKENS;
-    if (tokens + cost > maxTokens) {
-      leftOut.push(virtual);
-      return null;
-    }
-    tokens += cost;
-    shown.push(one);
-    return one;
-  }
-
-  const exists = new Set(candidates.map(({ path }) => path));
+  // Behind the first one that waits, nothing counts as seen.
+  let isUnbroken = true;
   const changedShown: SnapshotFile[] = [];
-  for (const path of changed) {
-    const file = await show(path);
-    if (file !== null) changedShown.push(file);
+  for (const file of changed) {
+    const outcome = await reader.show(file);
+    if (typeof outcome === 'object') changedShown.push(outcome);
+    isUnbroken &&= outcome !== 'waits' && file.updatedAt <= seenUntil;
+    if (isUnbroken) Object.assign(next, { changedAt: file.updatedAt, changedKey: file.key });
   }
-  let { reviewCursor } = record ?? { reviewCursor: null };
   // Without anything new to look at there is nothing to ask.
   if (changedShown.length > 0 || isAsked) {
-    if (exists.has(INDEX)) await show(INDEX);
-    for (const file of changedShown) {
-      for (const link of findLinks(file.content, file.path)) {
-        const path = link.startsWith('user/') ? link.slice('user/'.length) : '';
-        if (exists.has(path)) await show(path);
-      }
+    const linked = changedShown.flatMap((file) => findLinks(file.content, file.path));
+    for (const link of [`user/${INDEX}`, ...linked]) {
+      const file = link.startsWith('user/') ? byPath.get(link.slice('user/'.length)) : undefined;
+      if (file !== undefined) await reader.show(file);
     }
-    for (const path of inRotation([...exists].sort(), reviewCursor)) {
-      if (seen.has(path)) continue;
-      if ((await show(path)) === null && leftOut.includes(`user/${path}`)) break;
-      reviewCursor = path;
+    next.waited = rotation.length === 0 ? 0 : place.waited + 1;
+    for (const file of rotation) {
+      if ((await reader.show(file)) === 'waits') break;
+      next.rotationKey = file.key;
+      next.waited = 0;
     }
   }
+  const { shown, leftOut, tooLarge } = reader;
   return {
     files: new Map(shown.map((file) => [file.path, file])),
     paths: new Set(listed.map(({ path }) => `user/${path}`)),
     shown,
-    changed: new Set(changed.map((path) => `user/${path}`)),
+    changed: new Set(changed.map(({ path }) => `user/${path}`)),
     watermark,
-    reviewCursor,
+    reviewCursor: formatPlace(next),
     leftOut,
+    tooLarge,
   };
 }
 
-/** Paths from the one behind `cursor` on, once around. */
-function inRotation(paths: readonly string[], cursor: string | null): string[] {
-  const start = cursor === null ? 0 : paths.findIndex((path) => path > cursor);
-  return start <= 0 ? [...paths] : [...paths.slice(start), ...paths.slice(0, start)];
+/** Shows files as long as there is room, each once. */
+class SnapshotReader {
+  readonly shown: SnapshotFile[] = [];
+  readonly leftOut: string[] = [];
+  readonly tooLarge: { path: string; why: string }[] = [];
+  readonly #host: Pick<Host, 'memory'>;
+  readonly #scope: ScopeKey;
+  readonly #room: { maxTokens: number; mostTokens: number };
+  readonly #outcomes = new Map<string, SnapshotFile | 'waits' | 'passed'>();
+  #tokens = 0;
+  #misses = 0;
+
+  constructor(
+    host: Pick<Host, 'memory'>,
+    scope: ScopeKey,
+    room: { maxTokens: number; mostTokens: number },
+  ) {
+    this.#host = host;
+    this.#scope = scope;
+    this.#room = room;
+  }
+
+  /** The file if it is shown; `waits` if there is no room for it, `passed` if there is nothing to show. */
+  async show({ path }: ListedFile): Promise<SnapshotFile | 'waits' | 'passed'> {
+    const known = this.#outcomes.get(path);
+    if (known !== undefined) return known;
+    const outcome = await this.#tryToShow(path);
+    this.#outcomes.set(path, outcome);
+    if (outcome === 'waits') this.leftOut.push(`user/${path}`);
+    return outcome;
+  }
+
+  async #tryToShow(path: string): Promise<SnapshotFile | 'waits' | 'passed'> {
+    if (this.shown.length >= MAX_FILES || this.#misses >= MAX_MISSES) return 'waits';
+    const file = await this.#host.memory.read(this.#scope, path);
+    if (file === null || file.content === null) return 'passed';
+    const { version, fileNo, latestRevisionId: revisionId, content } = file;
+    const virtual = `user/${path}`;
+    const one = toSnapshotFile({ path: virtual, version, fileNo, revisionId, content, times: [] });
+    if (one.isNeverDreamed) return 'passed';
+    const cost = estimateTokens(toNumbered(one)) + FILE_TOKENS;
+    const { maxTokens, mostTokens } = this.#room;
+    if (cost > mostTokens) {
+      const why = `it takes about ${cost} tokens, and a run shows ${mostTokens} at most`;
+      this.tooLarge.push({ path: virtual, why });
+      return 'passed';
+    }
+    if (this.#tokens + cost > maxTokens) {
+      this.#misses += 1;
+      return 'waits';
+    }
+    this.#tokens += cost;
+    this.shown.push(one);
+    return one;
+  }
 }
 
-async function listAll(
-  host: Pick<Host, 'memory'>,
-  scope: ScopeKey,
-): Promise<{ path: string; updatedAt: number }[]> {
-  const files: { path: string; updatedAt: number }[] = [];
+async function listAll(host: Pick<Host, 'memory'>, scope: ScopeKey): Promise<ListedFile[]> {
+  const files: ListedFile[] = [];
   let after: string | null = null;
   for (;;) {
     const page: readonly { path: string; updatedAt: number }[] = await host.memory.list(scope, {
@@ -136,7 +189,7 @@ async function listAll(
       after,
       limit: PAGE,
     });
-    files.push(...page);
+    for (const { path, updatedAt } of page) files.push({ path, updatedAt, key: keyOf(path) });
     if (page.length < PAGE) return files;
     after = page.at(-1)?.path ?? null;
   }

@@ -87,6 +87,10 @@ export async function toRunDetail(host: Pick<Host, 'history'>, run: DreamRunReco
       diff: file.written === null ? file.diff : (diffs.get(file.path) ?? null),
     })),
     leftOut: details.leftOut.map((path) => toPhysical(path, userId)),
+    tooLarge: (details.tooLarge ?? []).map(({ path, why }) => ({
+      path: toPhysical(path, userId),
+      why,
+    })),
     revisions: revisions.map(({ revision }) => ({
       id: revision.id,
       path: `users/${userId}/${revision.path}`,

@@ -124,7 +124,12 @@ const detailFields = {
       strict,
     ),
   ),
-  leftOut: Type.Array(physicalPath, { description: 'Files that did not fit into the run.' }),
+  leftOut: Type.Array(physicalPath, {
+    description: 'Files whose turn it was and that did not fit: they wait for the next run.',
+  }),
+  tooLarge: Type.Array(Type.Object({ path: physicalPath, why: Type.String() }, strict), {
+    description: 'Files that no run can show.',
+  }),
   revisions: Type.Array(
     Type.Object(
       {
