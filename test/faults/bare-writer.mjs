@@ -4,8 +4,9 @@
 //
 //   node bare-writer.mjs <database> [--acknowledge-early] [--kill-at=<n>]
 //
-// The database is an SQLite file, or a mysql:// URL. With --kill-at, on SQLite, it kills itself before the nth statement of the transaction of an operation that
-// says `isVictim`; where that has n − 1 statements, between the commit and the answer.
+// The database is an SQLite file, or a mysql:// URL. With --kill-at, on SQLite, it kills itself before
+// the nth statement of the transaction of an operation that says `isVictim`; where that has n − 1
+// statements, between the commit and the answer.
 
 import { createInterface } from 'node:readline';
 import { randomUUID, createHash } from 'node:crypto';
@@ -14,19 +15,11 @@ import { acknowledgeEarly } from './acknowledge-early.mjs';
 const [database = '', ...flags] = process.argv.slice(2);
 const killAt = Number(flags.find((flag) => flag.startsWith('--kill-at='))?.slice(10) ?? 0);
 
+const isMysql = database.startsWith('mysql:');
+
 /** @param {string} path */
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
-const [
-  { mysql },
-  { sqlite },
-  { loadSqliteModule },
-  { createFiles },
-  { createIdSource },
-  { noTrace },
-] = await Promise.all([
-  load('plugins/storage-mysql/index.js'),
-  load('plugins/storage-sqlite/index.js'),
-  load('plugins/storage-sqlite/connection.js'),
+const [{ createFiles }, { createIdSource }, { noTrace }] = await Promise.all([
   load('core/memory/files.js'),
   load('core/memory/ids.js'),
   load('core/tracing/tracer.js'),
@@ -52,33 +45,9 @@ function countEnd(sql) {
   isInTransaction = false;
 }
 
-const native = await loadSqliteModule('sqlite3');
-const countingDriver = {
-  ...native,
-  /** @type {typeof native.open} */
-  async open(/** @type {any[]} */ ...args) {
-    const connection = await native.open(...args);
-    return {
-      ...connection,
-      all(/** @type {string} */ sql, /** @type {unknown[]} */ parameters) {
-        countStatement(sql);
-        return connection.all(sql, parameters);
-      },
-      async run(/** @type {string} */ sql, /** @type {unknown[]} */ parameters) {
-        countStatement(sql);
-        const changes = await connection.run(sql, parameters);
-        countEnd(sql);
-        return changes;
-      },
-    };
-  },
-};
-
 const now = Date.now;
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-const real = database.startsWith('mysql:')
-  ? mysql({ url: database })
-  : sqlite({ filename: database, ...(killAt > 0 ? { driver: countingDriver } : {}) });
+const real = isMysql ? await openMysql() : await openSqlite();
 const storage = flags.includes('--acknowledge-early') ? acknowledgeEarly(real) : real;
 const files = createFiles({
   storage,
@@ -101,6 +70,44 @@ const tools = {
   memory_delete: files.remove,
   memory_move: files.move,
 };
+
+// One driver alone is loaded: the other would cost a third of the start.
+
+async function openMysql() {
+  const { mysql } = await load('plugins/storage-mysql/index.js');
+  return mysql({ url: database });
+}
+
+async function openSqlite() {
+  const { sqlite } = await load('plugins/storage-sqlite/index.js');
+  return sqlite({ filename: database, ...(killAt > 0 ? { driver: await countingDriver() } : {}) });
+}
+
+/** The driver, and the statements of the victim's transaction counted. */
+async function countingDriver() {
+  const { loadSqliteModule } = await load('plugins/storage-sqlite/connection.js');
+  const native = await loadSqliteModule('sqlite3');
+  return {
+    ...native,
+    /** @type {typeof native.open} */
+    async open(/** @type {any[]} */ ...args) {
+      const connection = await native.open(...args);
+      return {
+        ...connection,
+        all(/** @type {string} */ sql, /** @type {unknown[]} */ parameters) {
+          countStatement(sql);
+          return connection.all(sql, parameters);
+        },
+        async run(/** @type {string} */ sql, /** @type {unknown[]} */ parameters) {
+          countStatement(sql);
+          const changes = await connection.run(sql, parameters);
+          countEnd(sql);
+          return changes;
+        },
+      };
+    },
+  };
+}
 
 /** @param {any} operation */
 async function execute({ number, userId, tool, args, key, isVictim }) {

@@ -30,9 +30,9 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 /** What an acknowledged write is said to be that is not there. */
 const LOST = /(?:is|are) lost$/;
 
-/** How often the bare write path is killed, and on which empty database. */
+/** How often the bare write path is killed, and on which empty database: a sample is 100 in all. */
 const DATABASES: readonly [string, number, () => Promise<KillOptions['makeDatabase']>][] = [
-  ['SQLite', isRelease ? 10_000 : 300, () => Promise.resolve((cwd) => path.join(cwd, 'memory.db'))],
+  ['SQLite', isRelease ? 10_000 : 88, () => Promise.resolve((cwd) => path.join(cwd, 'memory.db'))],
   [
     'MariaDB',
     isRelease ? 10_000 : 12,
@@ -96,13 +96,12 @@ describe('a write that is killed before each statement of its transaction, and a
     const whole: boolean[] = [];
     for (let point = 1; point <= MOST_STATEMENTS; point += 1) {
       const writer = await startBareWriter(filename, [`--kill-at=${point}`]);
-      // What the one before left behind.
+      // What the one before left behind, and what the repeat before that one made of it.
       expect(toLines(await findViolations(filename, { acknowledged }))).toEqual([]);
       if (point > 1) {
         const repeat = await writer.execute({ ...victim, userId: `user-${point - 1}`, key: 'key' });
         if (repeat.status !== 'acknowledged') throw new Error(JSON.stringify(repeat));
         whole.push(repeat.isReplayed);
-        expect(toLines(await findViolations(filename, { acknowledged }))).toEqual([]);
       }
       const userId = `user-${point}`;
       const args = { path: 'user/a.md', content: 'a\n' };
@@ -113,6 +112,7 @@ describe('a write that is killed before each statement of its transaction, and a
       if (answer.status === 'acknowledged') break;
       expect([answer.status, code]).toEqual(['lost', null]);
     }
+    expect(toLines(await findViolations(filename, { acknowledged }))).toEqual([]);
     // Behind the last point alone the commit had been made.
     expect(whole.length).toBeGreaterThan(8);
     expect(whole.length).toBeLessThan(MOST_STATEMENTS - 1);

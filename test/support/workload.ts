@@ -34,6 +34,12 @@ interface Planned {
   line: string | null;
 }
 
+/** A write that was acknowledged. */
+interface Recent {
+  operation: Operation;
+  revisionId: unknown;
+}
+
 /** The file that every writer appends to. */
 const SHARED = { userId: 'everyone', path: 'shared.md' } as const;
 const PATHS = ['a.md', 'b.md', 'c.md', 'notes/d.md', 'notes/e.md'];
@@ -56,7 +62,7 @@ export class Workload {
   readonly #lines = new Set<string>();
   readonly #underWay = new Set<Planned>();
   #pending: Planned[] = [];
-  #recent: { operation: Operation; revisionId: unknown }[] = [];
+  readonly #recent: Recent[] = [];
   #count = 0;
 
   constructor(random: () => number) {
@@ -101,16 +107,19 @@ export class Workload {
 
   /** Looks at what was in flight, repeats it, and repeats a few of what was acknowledged. */
   async settle(target: Target): Promise<void> {
-    for (const { operation, revisionId } of this.#recent.slice(-3)) {
-      const answer = await target.execute(operation);
-      const isSame = answer.status === 'acknowledged' && answer.result['revisionId'] === revisionId;
-      if (isSame && answer.isReplayed) this.replayed += 1;
-      else this.problems.push(`a repeat of ${operation.key} is not the first answer`);
-    }
-    this.#recent = [];
+    const recent = this.#recent.splice(0).slice(-3);
+    await Promise.all(recent.map((write) => this.#repeat(target, write)));
+    // Of each writer one is in flight: they don't meet but in the shared file, which is looked at after.
     const pending = this.#pending.splice(0);
-    for (const planned of pending) await this.#settleOne(target, planned);
+    await Promise.all(pending.map((planned) => this.#settleOne(target, planned)));
     await this.#checkShared(target);
+  }
+
+  async #repeat(target: Target, { operation, revisionId }: Recent): Promise<void> {
+    const answer = await target.execute(operation);
+    const isSame = answer.status === 'acknowledged' && answer.result['revisionId'] === revisionId;
+    if (isSame && answer.isReplayed) this.replayed += 1;
+    else this.problems.push(`a repeat of ${operation.key} is not the first answer`);
   }
 
   #plan(userId: string): Planned {
