@@ -1,11 +1,15 @@
+import { isStopTerm } from './english.ts';
 import { LengthsTable, ScopeLengths } from './lengths.ts';
 import {
+  countPlaces,
   damaged,
   type FilePayloads,
+  findPayload,
   isIndexDamage,
   LENGTHS_TERM,
   PostingsList,
   readFrames,
+  rowTermOf,
 } from './postings.ts';
 
 /** What was read of one scope's index. */
@@ -47,6 +51,13 @@ export interface Collection {
   /** What a file of the collection is called outside of it. */
   fileAt(number: number): CollectionFile;
   /**
+   * How often a term stands in it: in how many passages' text, and in how many headings and paths.
+   * A look at each file that has it, which takes less than reading its postings.
+   *
+   * @throws MemoryError as `openCollection` does.
+   */
+  count(term: string): number;
+  /**
    * The postings of a term.
    *
    * @throws MemoryError as `openCollection` does.
@@ -63,6 +74,13 @@ export interface Collection {
 export function openCollection(scopes: readonly ScopeIndex[]): Collection {
   const readers = scopes.map((scope, number) => inScope(number, () => new ScopeReader(scope)));
   const lengths = joinLengths(readers);
+  const count = (term: string): number => {
+    let sum = 0;
+    readers.forEach((reader, scope) => {
+      inScope(scope, () => (sum += reader.countPlaces(term)));
+    });
+    return sum;
+  };
   const read = (term: string): PostingsList => {
     let bytes = 0;
     for (const reader of readers) bytes += reader.countBytes(term);
@@ -82,6 +100,7 @@ export function openCollection(scopes: readonly ScopeIndex[]): Collection {
       }
       throw new RangeError(`There is no file ${number} in the collection.`);
     },
+    count,
     read,
   };
 }
@@ -179,26 +198,50 @@ class ScopeReader {
   /** At least what `addPostings` adds. */
   countBytes(term: string): number {
     let bytes = 0;
+    if (isStopTerm(term)) {
+      // Their rows hold those of all others too.
+      this.#visit(term, (_, __, start, end) => (bytes += end - start));
+      return bytes;
+    }
     for (const { blob } of this.#rows.get(term) ?? []) bytes += blob.length;
     for (const { payloads } of this.#fresh) bytes += payloads.get(term)?.length ?? 0;
     return bytes;
   }
 
+  /** What `Collection.count` adds up. */
+  countPlaces(term: string): number {
+    let sum = 0;
+    this.#visit(term, (_, blob, start, end) => (sum += countPlaces(blob, start, end)));
+    return sum;
+  }
+
   addPostings(term: string, list: PostingsList, { firstSlots }: LengthsTable): void {
-    const add = (own: number, blob: Uint8Array, start: number, end: number): void => {
+    this.#visit(term, (own, blob, start, end) => {
       const file = this.#numbers === null ? this.lengths.numberOf(own) : this.#numbers.get(own);
       if (file === undefined || file < 0) throw damaged();
       const [first = 0, after = 0] = [firstSlots[file], firstSlots[file + 1]];
       list.add(blob, start, end, { file, first, after });
+    });
+  }
+
+  /** Each file's own number with where its postings of a term are. */
+  #visit(
+    term: string,
+    take: (own: number, blob: Uint8Array, start: number, end: number) => void,
+  ): void {
+    const rowTerm = rowTermOf(term);
+    const visit = (own: number, blob: Uint8Array, start: number, end: number): void => {
+      const found = findPayload(blob, start, end, term);
+      if (found !== null) take(own, blob, found.start, found.end);
     };
-    for (const { blob, bucket } of this.#rows.get(term) ?? []) {
+    for (const { blob, bucket } of this.#rows.get(rowTerm) ?? []) {
       for (const { file, start, end } of readFrames(blob, bucket)) {
-        if (!this.#replaced.has(file)) add(file, blob, start, end);
+        if (!this.#replaced.has(file)) visit(file, blob, start, end);
       }
     }
     for (const { file, payloads } of this.#fresh) {
-      const payload = payloads.get(term);
-      if (payload !== undefined) add(file, payload, 0, payload.length);
+      const payload = payloads.get(rowTerm);
+      if (payload !== undefined) visit(file, payload, 0, payload.length);
     }
   }
 }

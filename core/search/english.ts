@@ -13,6 +13,32 @@ export function isStopWord(word: string): boolean {
 }
 
 /**
+ * The term of an English stop word: only a question that has no other words looks for it. In
+ * capitals it is a name too (`IT`, `US`), and has a term of its own.
+ *
+ * No other term begins so, so that a stem (`ones` → `on`) is never taken for one of these.
+ *
+ * @example toStopTerm('the') // '=the'
+ */
+export function toStopTerm(word: string): string {
+  return STOP_MARK + word;
+}
+
+/** Whether a term is one that {@link toStopTerm} makes. */
+export function isStopTerm(term: string): boolean {
+  return term.startsWith(STOP_MARK);
+}
+
+/** A number of its own for each term of a stop word, from 0, as long as the list stays the same. */
+export function stopNumberOf(term: string): number {
+  const word = term.slice(STOP_MARK.length);
+  const lower = word.toLowerCase();
+  return 2 * (STOP_NUMBERS.get(lower) ?? 0) + (word === lower ? 0 : 1);
+}
+
+const STOP_MARK = '=';
+
+/**
  * The form under which an English word is indexed: an irregular form's base word, then its stem.
  *
  * @example toEnglishTerm('children') // 'child'
@@ -48,6 +74,10 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
     'dont doesnt didnt isnt arent wasnt werent havent hasnt hadnt cant cannot couldnt wouldnt',
     'shouldnt wont aint mustnt neednt mightnt',
   ].flatMap((line) => line.split(' ')),
+);
+
+const STOP_NUMBERS: ReadonlyMap<string, number> = new Map(
+  [...STOP_WORDS].map((word, number) => [word, number]),
 );
 
 /**

@@ -1,3 +1,4 @@
+import { isStopTerm } from './english.ts';
 import type { QueryUnit, SearchQuery } from './query.ts';
 
 /**
@@ -59,10 +60,13 @@ const MIN_LENGTH = 3;
 /** Words of this length may have two slips, shorter ones one. */
 const TWO_SLIPS_LENGTH = 8;
 
-/** A word whose stem is too short is looked for as it was written. */
+/**
+ * A word whose stem is too short is looked for as it was written. What looks like a stop word is any
+ * word: it says nothing.
+ */
 function wordsOf(query: SearchQuery): QueryUnit[] {
   return query.units.flatMap((unit) => {
-    const terms = unit.terms.filter(isLong);
+    const terms = unit.terms.some(isStopTerm) ? [] : unit.terms.filter(isLong);
     return unit.kind === 'word' && terms.length > 0 ? [{ ...unit, terms }] : [];
   });
 }

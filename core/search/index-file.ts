@@ -1,3 +1,4 @@
+import { isStopTerm } from './english.ts';
 import { isEnglish, type LanguageHints } from './language.ts';
 import { splitPassages, type Passage } from './passages.ts';
 import { readLanguageHints, TOKENISER_VERSION, toTokens } from './tokenise.ts';
@@ -8,14 +9,14 @@ export interface IndexedFile {
   tokeniserVersion: number;
   /** At least one, also for an empty file: its path can be found. */
   passages: readonly IndexedPassage[];
-  /** How many context runs its terms have together: the length of its path and headings. */
+  /** The length of its path and headings: how many context runs its terms have, without stop words. */
   contextLength: number;
   /** By term, in the order in which the text first has them. */
   terms: ReadonlyMap<string, FilePostings>;
 }
 
 export interface IndexedPassage extends Passage {
-  /** How many terms its own text has; its headings and path don't count. */
+  /** How many terms its own text has; its headings and path don't count, nor do stop words. */
   length: number;
 }
 
@@ -137,7 +138,8 @@ class Builder {
     context: ReadonlySet<string>,
   ): void {
     const number = this.#passages.length;
-    this.#passages.push({ ...passage, length: tokens.length });
+    const length = tokens.reduce((sum, { term }) => (isStopTerm(term) ? sum : sum + 1), 0);
+    this.#passages.push({ ...passage, length });
     for (const { term, position } of tokens) {
       const { entries } = this.#postingsOf(term);
       let entry = entries.at(-1);
@@ -156,7 +158,7 @@ class Builder {
         run.count++;
       } else {
         contexts.push({ passage: number, count: 1 });
-        this.#contextLength++;
+        if (!isStopTerm(term)) this.#contextLength++;
       }
     }
   }

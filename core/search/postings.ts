@@ -1,4 +1,5 @@
 import { MemoryError } from '../errors.ts';
+import { isStopTerm, stopNumberOf } from './english.ts';
 import {
   MAX_FREQUENCY,
   type ContextRun,
@@ -21,6 +22,17 @@ export const FILES_PER_BUCKET = 64;
  * The term under which the lengths of a bucket's passages are kept. No text has it.
  */
 export const LENGTHS_TERM = '';
+
+/**
+ * The term under which the postings of all stop words of a file are kept together: few questions
+ * ask for them, and a row for each would be a third of all that a write of the index touches.
+ */
+const STOPS_TERM = '=';
+
+/** The term under whose rows the postings of a term are. */
+export function rowTermOf(term: string): string {
+  return isStopTerm(term) ? STOPS_TERM : term;
+}
 
 /** The bucket of a file number. */
 export function bucketOf(file: number): number {
@@ -91,16 +103,26 @@ export function replaceFile(
 /** A file's part of the index: by term, what the rows hold of it. */
 export type FilePayloads = ReadonlyMap<string, Uint8Array>;
 
-/** Every term of a file with its payload, the lengths of its passages first; all in one buffer. */
+/**
+ * What the rows hold of a file, by their term: the lengths of its passages first, its stop words
+ * last; all in one buffer.
+ */
 export function encodeFile(file: IndexedFile): Map<string, Uint8Array> {
   const writer = new ByteWriter(16 * file.terms.size + file.passages.length);
   const ends: [term: string, end: number][] = [];
   writeLengths(writer, file);
   ends.push([LENGTHS_TERM, writer.length]);
+  const stops: [term: string, postings: FilePostings][] = [];
   for (const [term, postings] of file.terms) {
+    if (isStopTerm(term)) {
+      stops.push([term, postings]);
+      continue;
+    }
     writePostings(writer, postings);
     ends.push([term, writer.length]);
   }
+  for (const [term, postings] of stops) writeStop(writer, term, postings);
+  if (stops.length > 0) ends.push([STOPS_TERM, writer.length]);
   const bytes = writer.finish();
   let start = 0;
   return new Map(
@@ -127,6 +149,39 @@ export function encodePostings(postings: FilePostings): Uint8Array {
   const writer = new ByteWriter(postings.entries.length * 3 + postings.contexts.length * 2 + 3);
   writePostings(writer, postings);
   return writer.finish();
+}
+
+/** One stop word's part of a payload of `STOPS_TERM`: its number, the length, its postings. */
+function writeStop(writer: ByteWriter, term: string, postings: FilePostings): void {
+  const payload = encodePostings(postings);
+  writer.varint(stopNumberOf(term));
+  writer.varint(payload.length);
+  writer.bytes(payload);
+}
+
+/**
+ * Where a term's postings are in a payload of its row's term; `null` when the file does not have
+ * it.
+ *
+ * @throws MemoryError as `readFrames` does.
+ */
+export function findPayload(
+  blob: Uint8Array,
+  start: number,
+  end: number,
+  term: string,
+): { start: number; end: number } | null {
+  if (!isStopTerm(term)) return { start, end };
+  const wanted = stopNumberOf(term);
+  const reader = new VarintReader(blob, start, end);
+  while (reader.at < end) {
+    const number = reader.read();
+    const length = reader.read();
+    if (length > end - reader.at) throw damaged();
+    if (number === wanted) return { start: reader.at, end: reader.at + length };
+    reader.at += length;
+  }
+  return null;
 }
 
 /** A file's lengths: that of its path and headings, then its passages' in order. */
@@ -157,6 +212,17 @@ function writePostings(writer: ByteWriter, { contexts, entries }: FilePostings):
     for (const position of positions) writer.byte(position);
     next = passage + 1;
   }
+}
+
+/**
+ * How many entries and runs a payload of {@link encodePostings} has.
+ *
+ * @throws MemoryError as `readFrames` does.
+ */
+export function countPlaces(blob: Uint8Array, start: number, end: number): number {
+  const reader = new VarintReader(blob, start, end);
+  const head = reader.read();
+  return (head >>> 1) + (head % 2 === 1 ? reader.read() : 0);
 }
 
 /** Passages that have a term, of one file or of many: a row in each array, no objects. */

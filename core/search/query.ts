@@ -1,5 +1,6 @@
-import { isStopWord, toEnglishTerm } from './english.ts';
+import { isStopWord, toEnglishTerm, toStopTerm } from './english.ts';
 import { isEnglish } from './language.ts';
+import { rowTermOf } from './postings.ts';
 import { readLanguageHints } from './tokenise.ts';
 import { readWords, type Word } from './words.ts';
 
@@ -9,6 +10,8 @@ export interface SearchQuery {
   units: readonly QueryUnit[];
   /** How many units count for coordination: the words asked for. */
   size: number;
+  /** Whether it is nothing but stop words (`The Who`): then it is their order that says something. */
+  isPhrase: boolean;
   /** Whether words were left out because there were more than `MAX_QUERY_UNITS`. */
   truncated: boolean;
 }
@@ -30,11 +33,17 @@ export interface QueryUnit {
   covers: number;
 }
 
-/** Text of a query beyond this many UTF-16 units is not read. */
+/**
+ * Of a longer question its beginning and its end are read, so many UTF-16 units together: where it
+ * is a whole conversation, its beginning says what it is about, and its end asks.
+ */
 const MAX_QUERY_LENGTH = 10_000;
 
-/** Units beyond these are left out: each is a look-up, and no question has as many words. */
-export const MAX_QUERY_UNITS = 64;
+/**
+ * Of a question with more units those of its beginning and its end are looked up; the rarest of them
+ * are ranked with (`MAX_RANKED_UNITS` in `rank.ts`). Each has one term or two.
+ */
+export const MAX_QUERY_UNITS = 256;
 
 /**
  * Reads a question. Any string works, in linear time; one without words gives no units.
@@ -44,20 +53,28 @@ export const MAX_QUERY_UNITS = 64;
  * or Korean is looked up by its pairs of characters, a single character by itself.
  */
 export function parseQuery(text: string): SearchQuery {
-  const read = text.trim().slice(0, MAX_QUERY_LENGTH);
+  const trimmed = text.trim();
+  const isCut = trimmed.length > MAX_QUERY_LENGTH;
+  const read = isCut ? cutMiddle(trimmed) : trimmed;
   const words = readWords(read);
   const english = isEnglish(readLanguageHints(words, read));
-  const builder = new Builder(text.trim().length > MAX_QUERY_LENGTH);
-  addWords(builder, words, english);
-  if (builder.size === 0) addWords(builder, words, false);
+  const isPhrase = english && words.length > 0 && words.every(saysNothing);
+  const builder = new Builder();
+  if (isPhrase) addStopWords(builder, words);
+  else addWords(builder, words, english);
   const isShort = builder.size <= MAX_WORDS_TO_JOIN;
   if (isShort) addJoined(builder, words);
-  return builder.finish();
+  return { ...builder.finish(isCut), isPhrase };
 }
 
-/** The terms to look up: each once. */
+function cutMiddle(text: string): string {
+  const half = MAX_QUERY_LENGTH / 2;
+  return `${text.slice(0, half)}\n${text.slice(-half)}`;
+}
+
+/** The terms whose rows to look up: each once. */
 export function listTerms(query: SearchQuery): string[] {
-  return [...new Set(query.units.flatMap(({ terms }) => terms))];
+  return [...new Set(query.units.flatMap(({ terms }) => terms.map(rowTermOf)))];
 }
 
 /**
@@ -72,12 +89,14 @@ const MAX_WORDS_TO_JOIN = 6;
 
 function addWords(builder: Builder, words: readonly Word[], dropsStopWords: boolean): void {
   let group = 0;
-  for (const { kind, parts, whole } of words) {
+  for (const { kind, parts, whole, inCapitals } of words) {
     if (kind === 'run') {
       addRun(builder, parts);
       continue;
     }
     const kept = parts.filter((part) => !dropsStopWords || !isStopWord(part));
+    // A name in capitals, perhaps (`IT budget`): what has it so is the better for it.
+    if (kept.length === 0 && inCapitals) builder.add([toNameTerm(parts)], 1, 'hint', 0, 0);
     if (whole !== null) {
       group++;
       const distinct = new Set(kept).size;
@@ -87,6 +106,29 @@ function addWords(builder: Builder, words: readonly Word[], dropsStopWords: bool
     }
     for (const part of kept) builder.add(toTerms(part), 1, 'word', whole === null ? 0 : group, 1);
   }
+}
+
+function saysNothing({ kind, parts }: Word): boolean {
+  return kind === 'word' && parts.every(isStopWord);
+}
+
+/** Texts in other languages have no stop words, and have them as they are. */
+function addStopWords(builder: Builder, words: readonly Word[]): void {
+  let group = 0;
+  for (const { parts, whole, inCapitals } of words) {
+    if (whole !== null) {
+      group++;
+      builder.add(toTerms(whole), 1, 'whole', group, new Set(parts).size);
+    }
+    for (const part of parts) {
+      builder.add([toStopTerm(part), part], 1, 'word', whole === null ? 0 : group, 1);
+    }
+    if (inCapitals) builder.add([toNameTerm(parts)], 1, 'hint', 0, 0);
+  }
+}
+
+function toNameTerm([part = '']: readonly string[]): string {
+  return toStopTerm(part.toUpperCase());
 }
 
 function addRun(builder: Builder, characters: readonly string[]): void {
@@ -127,12 +169,7 @@ function toTerms(word: string): string[] {
 
 class Builder {
   size = 0;
-  #truncated: boolean;
   readonly #units = new Map<string, { -readonly [K in keyof QueryUnit]: QueryUnit[K] }>();
-
-  constructor(truncated: boolean) {
-    this.#truncated = truncated;
-  }
 
   /** A word asked for again weighs more: else CISI loses 0.072 nDCG, CACM 0.037 (see `rank.ts`). */
   add(
@@ -144,25 +181,35 @@ class Builder {
   ): void {
     const [key = ''] = terms;
     const known = this.#units.get(key);
-    if (known !== undefined) {
-      if (kind === 'hint') return;
-      if (known.kind === 'hint') {
-        this.#units.set(key, { ...known, weight, kind, group, covers });
-        if (kind === 'word') this.size++;
-      } else {
-        known.weight += weight;
-      }
+    if (known === undefined) {
+      this.#units.set(key, { terms, weight, kind, group, covers });
+      if (kind === 'word') this.size++;
+    } else if (kind === 'hint') {
       return;
+    } else if (known.kind === 'hint') {
+      this.#units.set(key, { ...known, weight, kind, group, covers });
+      if (kind === 'word') this.size++;
+    } else {
+      known.weight += weight;
     }
-    if (this.#units.size >= MAX_QUERY_UNITS) {
-      this.#truncated = true;
-      return;
-    }
-    this.#units.set(key, { terms, weight, kind, group, covers });
-    if (kind === 'word') this.size++;
   }
 
-  finish(): SearchQuery {
-    return { units: [...this.#units.values()], size: this.size, truncated: this.#truncated };
+  finish(isCut: boolean): Pick<SearchQuery, 'units' | 'size' | 'truncated'> {
+    const all = [...this.#units.values()];
+    if (all.length <= MAX_QUERY_UNITS) return { units: all, size: this.size, truncated: isCut };
+    // Hints come last: words say more.
+    const said = all.filter(({ kind }) => kind !== 'hint');
+    const hints = all.filter(({ kind }) => kind === 'hint');
+    const half = MAX_QUERY_UNITS / 2;
+    const units =
+      said.length > MAX_QUERY_UNITS
+        ? [...said.slice(0, half), ...said.slice(-half)]
+        : [...said, ...hints].slice(0, MAX_QUERY_UNITS);
+    return { units, size: countWords(units), truncated: true };
   }
+}
+
+/** How many units count for coordination. */
+export function countWords(units: readonly QueryUnit[]): number {
+  return units.filter(({ kind }) => kind === 'word').length;
 }

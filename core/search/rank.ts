@@ -2,7 +2,7 @@ import type { Collection, CollectionFile } from './collection.ts';
 import { MAX_POSITION } from './index-file.ts';
 import type { LengthsTable } from './lengths.ts';
 import { joinLists, type PostingsList } from './postings.ts';
-import type { QueryUnit, SearchQuery } from './query.ts';
+import { countWords, type QueryUnit, type SearchQuery } from './query.ts';
 
 export interface RankOptions {
   /** `file`: each file once, with its best passage. `passage`: each passage. */
@@ -74,7 +74,7 @@ export function rankCollection(
 ): Ranking {
   const isPassage = options.group === 'passage';
   const fileWeight = isPassage ? FILE_WEIGHT_OF_PASSAGE : FILE_WEIGHT;
-  const scores = scoreCollection(query, collection);
+  const scores = scoreCollection(keepRarest(query, collection), collection);
   const { firstSlots } = collection.lengths;
   const found = isPassage ? listPassages(scores, options) : listFiles(scores, options);
   return {
@@ -86,6 +86,30 @@ export function rankCollection(
     })),
     explain: ({ slot }) => explainSlot(scores, slot, fileWeight, isPassage),
   };
+}
+
+/**
+ * Words that are ranked with. Of a longer question the rarest ones say what it is about, and common
+ * ones hardly change the order: what is left of it then is a question of so many words.
+ */
+export const MAX_RANKED_UNITS = 64;
+
+/** A long question without the words that are in no text, and without the commonest of the others. */
+function keepRarest(query: SearchQuery, collection: Collection): SearchQuery {
+  if (query.units.length <= MAX_RANKED_UNITS) return query;
+  const counted = query.units.map((unit, place) => ({
+    unit,
+    place,
+    count: unit.terms.reduce((sum, term) => sum + collection.count(term), 0),
+  }));
+  const units = counted
+    .filter(({ count }) => count > 0)
+    .sort((left, right) => left.count - right.count || left.place - right.place)
+    .slice(0, MAX_RANKED_UNITS)
+    // A score is summed in the order of the question.
+    .sort((left, right) => left.place - right.place)
+    .map(({ unit }) => unit);
+  return { ...query, units, size: Math.max(1, countWords(units)) };
 }
 
 /**
@@ -274,7 +298,8 @@ function scoreCollection(query: SearchQuery, collection: Collection): Scores {
       addContexts(scores, scratch, found);
       continue;
     }
-    if (previous !== null) addPairs(scores, scratch, previous, found);
+    if (previous !== null && query.isPhrase) addPhrases(scores, scratch, previous, found);
+    else if (previous !== null) addPairs(scores, scratch, previous, found);
     for (let entry = 0; entry < list.count; entry++) {
       scratch.entryOf[numberOf(scores, list.slots[entry] ?? 0)] = entry + 1;
     }
@@ -421,6 +446,42 @@ function addPairs(scores: Scores, scratch: Scratch, left: Found, right: Found): 
     pairs[number] = (pairs[number] ?? 0) + gain;
     filePairs[file] = (filePairs[file] ?? 0) + gain;
   }
+}
+
+/**
+ * Pairs of stop words, which are common by themselves: what has one right after the other is as rare
+ * as the two are together, and counts as a word of its own.
+ */
+function addPhrases(scores: Scores, scratch: Scratch, left: Found, right: Found): void {
+  const { pairs, filePairs, collection } = scores;
+  const { lengths, slotCount, totalLength } = collection.lengths;
+  const phrases: { entry: number; count: number }[] = [];
+  for (let entry = 0; entry < right.list.count; entry++) {
+    const slot = right.list.slots[entry] ?? 0;
+    const leftEntry = findEntry(scratch, left.list, numberOf(scores, slot), slot);
+    if (leftEntry < 0) continue;
+    const count = countPhrases(left.list.positions(leftEntry), right.list.positions(entry));
+    if (count > 0) phrases.push({ entry, count });
+  }
+  const rarity = rarityOf(slotCount, phrases.length) / PAIR_WEIGHT;
+  for (const { entry, count } of phrases) {
+    const slot = right.list.slots[entry] ?? 0;
+    const number = numberOf(scores, slot);
+    const relative = totalLength > 0 ? ((lengths[slot] ?? 0) * slotCount) / totalLength : 0;
+    const gain = rarity * saturate(count, PASSAGE_K1, PASSAGE_B, relative);
+    const file = right.list.files[entry] ?? 0;
+    pairs[number] = (pairs[number] ?? 0) + gain;
+    filePairs[file] = (filePairs[file] ?? 0) + gain;
+  }
+}
+
+/** How many of the positions have one of the others right after them. */
+function countPhrases(left: Uint8Array, right: Uint8Array): number {
+  let count = 0;
+  for (const position of left) {
+    if (position + 1 < MAX_POSITION && right.includes(position + 1)) count++;
+  }
+  return count;
 }
 
 /** How many positions of an entry of `left` have one of an entry of `right` close by. */

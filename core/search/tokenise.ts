@@ -1,4 +1,4 @@
-import { isStopWord, toEnglishTerm } from './english.ts';
+import { isStopWord, toEnglishTerm, toStopTerm } from './english.ts';
 import { countLanguageHints, type LanguageHints } from './language.ts';
 import { countAccentedLetters, type Word } from './words.ts';
 
@@ -9,7 +9,7 @@ import { countAccentedLetters, type Word } from './words.ts';
  * every change to this folder that gives any text other passages, terms or positions (the test
  * "gives the index that this version of the tokeniser is known for" says when).
  */
-export const TOKENISER_VERSION = 1;
+export const TOKENISER_VERSION = 2;
 
 export interface Token {
   /** Well-formed text of 1 to about 64 characters, compared byte for byte. */
@@ -21,27 +21,30 @@ export interface Token {
 /**
  * The terms of a text's words, in order.
  *
- * English words lose their stop words and are stemmed; all others stay as they are. An identifier
- * gives its parts and, at the place of the first, its whole. A run of characters gives each
- * character and each pair of neighbours.
+ * English words are stemmed, and stop words get terms of their own (`toStopTerm`); all others stay
+ * as they are. An identifier gives its parts and, at the place of the first, its whole. A run of
+ * characters gives each character and each pair of neighbours.
  */
 export function toTokens(words: readonly Word[], english: boolean): Token[] {
   const tokens: Token[] = [];
-  for (const { kind, parts, whole, position } of words) {
+  const add = (term: string, position: number) => void tokens.push({ term, position });
+  for (const { kind, parts, whole, inCapitals, position } of words) {
     if (kind === 'run') {
       parts.forEach((character, index) => {
-        tokens.push({ term: character, position: position + index });
+        add(character, position + index);
         const next = parts[index + 1];
-        if (next !== undefined) tokens.push({ term: character + next, position: position + index });
+        if (next !== undefined) add(character + next, position + index);
       });
       continue;
     }
-    if (whole !== null) {
-      tokens.push({ term: english ? toEnglishTerm(whole) : whole, position });
-    }
+    if (whole !== null) add(english ? toEnglishTerm(whole) : whole, position);
     parts.forEach((part, index) => {
-      if (english && isStopWord(part)) return;
-      tokens.push({ term: english ? toEnglishTerm(part) : part, position: position + index });
+      if (!english) add(part, position + index);
+      else if (!isStopWord(part)) add(toEnglishTerm(part), position + index);
+      else {
+        add(toStopTerm(part), position + index);
+        if (inCapitals) add(toStopTerm(part.toUpperCase()), position + index);
+      }
     });
   }
   return tokens;

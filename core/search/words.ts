@@ -2,13 +2,15 @@
 export interface Word {
   /**
    * `word`: a word or identifier. `run`: characters of a script that is written without spaces.
-   * `symbol`: one emoji.
+   * `symbol`: one emoji or flag.
    */
   kind: 'word' | 'run' | 'symbol';
   /** A plain word alone; the parts of an identifier; the characters of a run. Never empty. */
   parts: readonly string[];
   /** The word that the parts make together; `null` for a plain word and for a run. */
   whole: string | null;
+  /** Whether it is written in capitals, two at least, as a name is that looks like a stop word. */
+  inCapitals: boolean;
   /** Where the first part stands, counted in parts from 0. */
   position: number;
 }
@@ -21,12 +23,14 @@ export const MAX_TERM_LENGTH = 64;
  *
  * `multi-agent`, `snake_case`, `camelCase`, `node.js`, `jane@example.com`, `1.2.3` and `gpt4` come
  * as a whole and in parts; the whole drops `-` and `_`, so that `multi-agent`, `multi_agent`,
- * `multiAgent` and `multiagent` are one; beside a digit it stays (`20-04` isn't 2004).
+ * `multiAgent` and `multiagent` are one, as are `gpt-4` and `gpt4`; between digits it stays
+ * (`20-04` isn't 2004), unless they are those of a date or telephone number. The `v` of a version
+ * is dropped, and so are the dots of an abbreviation (`U.S.`). `1,000` is 1000.
  * `'s` and the endings of English contractions are dropped (`he'll`), `didn't` becomes `didnt`.
  * Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese come as runs of characters.
  */
 export function readWords(text: string): Word[] {
-  const folded = foldText(text);
+  const folded = joinThousands(foldText(text));
   const words: Word[] = [];
   let position = 0;
   let index = 0;
@@ -67,6 +71,18 @@ function foldText(text: string): string {
   if (!NOT_ASCII.test(text)) return text;
   return text.normalize('NFKD').replace(IGNORED, '').normalize('NFC');
 }
+
+/** Numbers as they are written without the signs that group their digits by three. */
+function joinThousands(text: string): string {
+  return GROUPED.test(text)
+    ? text.replace(THOUSANDS, (number) => number.replace(GROUPING, ''))
+    : text;
+}
+
+const GROUPED = /\d[,'’]\d/;
+const GROUPING = /[,'’]/g;
+/** What is grouped in another way is a list: `1,20,300`. */
+const THOUSANDS = /(?<![\d.,'’])\d{1,3}(?:[,'’]\d{3})+(?!\d|[,'’]\d)/g;
 
 const NOT_ASCII = /[^\u0000-\u007f]/;
 const ACCENTED_LATIN = /[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]/g;
@@ -111,6 +127,8 @@ const DECIMAL = /\p{Nd}/u;
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Bopomofo}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u30fc]/u;
 const PICTOGRAPH = /\p{Extended_Pictographic}/u;
+/** Two of them are a flag. */
+const REGIONAL_INDICATOR = /\p{Regional_Indicator}/u;
 
 /** Classes of the characters met so far, below U+10000: a regular expression each time is slow. */
 const CLASSES = new Uint8Array(0x10000).fill(UNKNOWN);
@@ -128,7 +146,9 @@ function classAt(text: string, index: number): number {
 
 function classOf(character: string): number {
   if (!WORD_CHARACTER.test(character)) {
-    return character > '\u00ff' && PICTOGRAPH.test(character) ? SYMBOL : SEPARATOR;
+    if (character <= '\u00ff') return SEPARATOR;
+    if (REGIONAL_INDICATOR.test(character)) return SYMBOL;
+    return PICTOGRAPH.test(character) ? SYMBOL : SEPARATOR;
   }
   if (UNSPACED.test(character)) return RUN;
   if (DECIMAL.test(character)) return DIGIT;
@@ -180,7 +200,7 @@ const MAX_CHUNK_LENGTH = 128;
 /** The end of a word with all that is connected to it: `jane.doe@example.com`, `C++`, `didn’t`. */
 function endOfChunk(text: string, start: number, kind: number): number {
   let end = start + widthAt(text, start);
-  if (kind === SYMBOL) return end;
+  if (kind === SYMBOL) return isFlag(text, start) ? end + widthAt(text, end) : end;
   while (end < text.length) {
     if (isWordClass(classAt(text, end))) {
       end += widthAt(text, end);
@@ -196,11 +216,16 @@ function endOfChunk(text: string, start: number, kind: number): number {
   return end + lengthOfSign(text, start, end);
 }
 
+function isFlag(text: string, start: number): boolean {
+  return FLAG.test(text.slice(start, start + 4));
+}
+
+const FLAG = /^\p{Regional_Indicator}{2}/u;
+
 /** `-`, U+2010, `_`, `.`, `@`, `&`, `'`, U+2019. */
 function isConnector(code: number): boolean {
   return (
-    code === 0x2d ||
-    code === 0x2010 ||
+    isHyphen(code) ||
     code === 0x5f ||
     code === 0x2e ||
     code === 0x40 ||
@@ -222,20 +247,46 @@ function lengthOfSign(text: string, start: number, end: number): number {
 }
 
 function toWord(chunk: string, kind: number, position: number): Word | null {
-  if (kind === PLAIN) return { kind: 'word', parts: [toLower(chunk)], whole: null, position };
-  if (kind === RUN) return { kind: 'run', parts: [...chunk], whole: null, position };
-  if (kind === SYMBOL) return { kind: 'symbol', parts: [chunk], whole: null, position };
+  const plain = { whole: null, inCapitals: false, position };
+  if (kind === PLAIN) return { kind: 'word', parts: [toLower(chunk)], ...plain };
+  if (kind === RUN) return { kind: 'run', parts: [...chunk], ...plain };
+  if (kind === SYMBOL) return { kind: 'symbol', parts: [chunk], ...plain };
   const sign = chunk.endsWith('++') ? 2 : chunk.endsWith('#') ? 1 : 0;
   if (sign > 0) {
     const lower = toLower(chunk);
-    return { kind: 'word', parts: [lower.slice(0, -sign)], whole: lower, position };
+    return { ...plain, kind: 'word', parts: [lower.slice(0, -sign)], whole: lower };
   }
-  const body = dropContraction(chunk);
+  const body = joinAbbreviation(dropContraction(chunk));
   if (body === '') return null;
   const pieces = splitPieces(body);
   const parts = pieces.map((piece) => cut(toLower(piece)));
   if (parts.length === 0) return null;
-  return { kind: 'word', parts, whole: parts.length === 1 ? null : joinWhole(body), position };
+  if (parts.length > 1) return { ...plain, kind: 'word', parts, whole: joinWhole(body) };
+  return { ...plain, kind: 'word', parts, inCapitals: isCapital(body) };
+}
+
+/** Two letters at least, none of them small. */
+function isCapital(body: string): boolean {
+  let count = 0;
+  for (let index = 0; index < body.length; index += widthAt(body, index)) {
+    const kind = classAt(body, index);
+    if (kind === LOWER) return false;
+    if (kind === UPPER) count++;
+  }
+  return count > 1;
+}
+
+/** `U.S.` → `US`: letters by themselves with dots between. */
+function joinAbbreviation(body: string): string {
+  const letters = body.split('.');
+  const isOne = letters.length > 1 && letters.every(isLetter);
+  return isOne ? letters.join('') : body;
+}
+
+function isLetter(text: string): boolean {
+  if (text === '' || text.length > widthAt(text, 0)) return false;
+  const kind = classAt(text, 0);
+  return kind === LOWER || kind === UPPER;
 }
 
 /** `Ann's` → `Ann`, `he'll` → `he`, `didn't` → `didnt`; other apostrophes stay. */
@@ -310,9 +361,10 @@ function startsName(piece: string, index: number): boolean {
   return next + 1 < piece.length || piece[next] !== 's';
 }
 
-/** Lower case without `-`, `_` and apostrophes, except beside a digit. */
+/** Lower case without `-`, `_` and apostrophes, except between the digits of a short number. */
 function joinWhole(body: string): string {
-  const lower = toLower(body);
+  const lower = toLower(VERSION.test(body) ? body.slice(1) : body);
+  if (isLongNumber(lower)) return cut(lower.replace(HYPHENS, ''));
   let joined = '';
   let start = 0;
   for (let index = 0; index <= lower.length; index++) {
@@ -323,9 +375,28 @@ function joinWhole(body: string): string {
     if (index === lower.length) break;
     const isKept = code === 0x2e || code === 0x40 || code === 0x26;
     if (isKept) joined += lower.charAt(index);
-    else if (isDigit(lower, index - 1) || isDigit(lower, index + 1)) joined += '-';
+    else if (isDigit(lower, index - 1) && isDigit(lower, index + 1)) joined += '-';
   }
   return cut(joined);
+}
+
+const VERSION = /^[vV]\d+\./;
+const HYPHENS = /[-\u2010]/g;
+
+/** Digits of a number that means the same without its hyphens: a date has eight. */
+const LONG_NUMBER = 7;
+
+function isLongNumber(body: string): boolean {
+  let digits = 0;
+  for (let index = 0; index < body.length; index++) {
+    if (isDigit(body, index)) digits++;
+    else if (!isHyphen(body.charCodeAt(index))) return false;
+  }
+  return digits >= LONG_NUMBER;
+}
+
+function isHyphen(code: number): boolean {
+  return code === 0x2d || code === 0x2010;
 }
 
 function isDigit(text: string, index: number): boolean {

@@ -47,6 +47,38 @@ describe('memory_find', () => {
     expect(await find(core, 'alice', asked)).toEqual(before);
   });
 
+  it('finds by stop words alone, before and after it is indexed', async () => {
+    const core = await openCore();
+    await write(core, 'alice', 'user/band.md', 'Favourite band: The Who.\n');
+    await write(core, 'alice', 'user/work.md', 'Works in IT, which is what she likes.\n');
+    await write(core, 'alice', 'user/home.md', 'Who is it that the cat likes? It is Bob.\n');
+    const ask = async () => [
+      (await findPaths(core, 'alice', 'The Who'))[0],
+      (await findPaths(core, 'alice', 'IT'))[0],
+      await findPaths(core, 'alice', 'who is it'),
+      await findPaths(core, 'alice', 'to do'),
+    ];
+    const expected = ['user/band.md', 'user/work.md', expect.anything(), []];
+    const before = await ask();
+    expect(before).toEqual(expected);
+    expect(before[2]).toContain('user/home.md');
+    await core.indexer.drain();
+    expect(await ask()).toEqual(before);
+  });
+
+  it('hears the end of a question that is a whole conversation, and its beginning', async () => {
+    const core = await openCore();
+    await write(core, 'alice', 'user/plan.md', 'The walrus festival is in June.\n');
+    await write(core, 'alice', 'user/pets.md', 'The zebra is called Stripes.\n');
+    const talk = Array.from({ length: 3_000 }, (_, n) => `thing${n % 900}`).join(' ');
+    expect(await findPaths(core, 'alice', `${talk} when is the walrus festival?`)).toEqual([
+      'user/plan.md',
+    ]);
+    expect(await findPaths(core, 'alice', `Of the zebra: ${talk}`)).toEqual(['user/pets.md']);
+    await core.indexer.drain();
+    expect(await findPaths(core, 'alice', `zebra ${talk} walrus`)).toHaveLength(2);
+  });
+
   it('searches the memory of the user and the shared one as one collection', async () => {
     const core = await openCore({ sharedWrites: true });
     await write(core, 'alice', 'shared/brewing.md', 'Green tea is brewed at 80 degrees.\n');

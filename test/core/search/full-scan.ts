@@ -1,7 +1,7 @@
 import { indexFile, type IndexedFile } from '../../../core/search/index-file.ts';
 import { openCollection, type ScopeIndex } from '../../../core/search/collection.ts';
 import { bucketOf, encodeFile, replaceFile } from '../../../core/search/postings.ts';
-import { parseQuery, type QueryUnit } from '../../../core/search/query.ts';
+import { parseQuery, type QueryUnit, type SearchQuery } from '../../../core/search/query.ts';
 import {
   orderCandidates,
   rankCollection,
@@ -106,7 +106,7 @@ export function scanNaively(
   question: string,
   group: RankOptions['group'],
 ): { path: string; passage: number; score: number }[] {
-  const { units, size } = parseQuery(question);
+  const { units, size, isPhrase } = keepRarest(documents, parseQuery(question));
   const files = documents.map(({ path, text }) => readNaively(path, text, units));
   const passages = files.flatMap((file) => file.passages);
   const idf = (total: number, count: number): number =>
@@ -125,13 +125,26 @@ export function scanNaively(
   const saturate = (tf: number, k1: number, b: number, relative: number): number =>
     (tf * (k1 + 1)) / (tf + k1 * (1 - b + b * relative));
   const words = units.flatMap(({ kind }, unit) => (kind === 'word' ? [unit] : []));
+  /** How often a passage has a word of the question near the one before, in it. */
+  const countPairs = (passage: NaivePassage, index: number): number => {
+    const [left = -1, right = -1] = [words[index - 1], words[index]];
+    return (passage.firstPositions[left] ?? []).filter((position) =>
+      (passage.firstPositions[right] ?? []).some((other) =>
+        isPhrase ? other === position + 1 && other < 255 : Math.abs(other - position) <= 2,
+      ),
+    ).length;
+  };
+  const phraseRarity = words.map((_, index) =>
+    idf(passages.length, passages.filter((passage) => countPairs(passage, index) > 0).length),
+  );
+  const pairWeight = isPhrase ? 1 : 0.2;
 
   const results: { path: string; passage: number; score: number }[] = [];
   for (const file of files) {
     if (!file.frequencies.some((frequency) => frequency > 0)) continue;
     let filePairs = 0;
     for (const passage of file.passages) {
-      const relative = passage.length / averageLength;
+      const relative = averageLength > 0 ? passage.length / averageLength : 0;
       let own = 0;
       let covered = 0;
       const wholes = new Set<number>();
@@ -152,26 +165,25 @@ export function scanNaively(
       words.forEach((right, index) => {
         const left = words[index - 1];
         if (left === undefined) return;
-        const near = (passage.firstPositions[left] ?? []).filter((position) =>
-          (passage.firstPositions[right] ?? []).some((other) => Math.abs(other - position) <= 2),
-        ).length;
+        const near = countPairs(passage, index);
         if (near === 0) return;
         const least = Math.min(rarity[left] ?? 0, rarity[right] ?? 0);
-        pairs += least * saturate(near, 0.9, 0.1, relative);
+        const gain = isPhrase ? (phraseRarity[index] ?? 0) : least;
+        pairs += gain * saturate(near, 0.9, 0.1, relative);
       });
       filePairs += pairs;
       const share = Math.min(1, Math.max(0.3, covered) / size) ** Math.min(1, 6 / size);
-      passage.score = (own + 0.2 * pairs) * share;
+      passage.score = (own + pairWeight * pairs) * share;
     }
     const whole = sum(
       units.map((unit, index) => {
         const tf = file.frequencies[index] ?? 0;
         if (tf === 0) return 0;
-        const relative = file.length / averageFile;
+        const relative = averageFile > 0 ? file.length / averageFile : 1;
         return unit.weight * (fileRarity[index] ?? 0) * saturate(tf, 2, 0.6, relative);
       }),
     );
-    const fileScore = whole + 0.2 * filePairs;
+    const fileScore = whole + pairWeight * filePairs;
     const at = (number: number): number => file.passages[number]?.score ?? 0;
     const smoothed = file.passages.map(
       (_, n) => at(n) + 0.4 * at(n - 1) + 0.25 * at(n - 2) + 0.2 * at(n + 1) + 0.15 * at(n + 2),
@@ -187,6 +199,25 @@ export function scanNaively(
     }
   }
   return results.sort((left, right) => right.score - left.score);
+}
+
+/** Of a question of more than 64 units the 64 that stand in the fewest passages and headings. */
+function keepRarest(documents: readonly Document[], query: SearchQuery): SearchQuery {
+  if (query.units.length <= 64) return query;
+  const indexed = documents.map(({ path, text }) => indexFile(text, path));
+  const count = (term: string): number =>
+    sum(
+      indexed.map(({ terms }) => {
+        const { entries = [], contexts = [] } = terms.get(term) ?? {};
+        return entries.length + contexts.length;
+      }),
+    );
+  const counted = query.units.map((unit) => ({ unit, count: sum(unit.terms.map(count)) }));
+  const ordered = counted.filter((one) => one.count > 0).sort((a, b) => a.count - b.count);
+  const kept = new Set(ordered.slice(0, 64).map(({ unit }) => unit));
+  const units = query.units.filter((unit) => kept.has(unit));
+  const size = Math.max(1, units.filter(({ kind }) => kind === 'word').length);
+  return { ...query, units, size };
 }
 
 interface NaiveFile {

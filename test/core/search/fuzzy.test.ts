@@ -83,7 +83,12 @@ describe('expandQuery', () => {
         const once = make(term, isLong ? { ...first, place: first.place % 3 } : first);
         const asked = isLong ? make(once, { ...second, place: once.length - 4 }) : once;
         const unit = { weight: 1, kind: 'word' as const, group: 0, covers: 1 };
-        const query = { units: [{ ...unit, terms: [asked] }], size: 1, truncated: false };
+        const query = {
+          units: [{ ...unit, terms: [asked] }],
+          size: 1,
+          isPhrase: false,
+          truncated: false,
+        };
         expect(expandQuery(query, [term])?.units[0]?.terms).toEqual([term]);
       }),
       { numRuns: 500 },

@@ -67,7 +67,7 @@ describe('indexFile', () => {
   });
 });
 
-const KNOWN = [1, '8d7ab948a8e4a5d1'];
+const KNOWN = [2, 'b722311d3d33f858'];
 
 const SAMPLE = `---
 tags: [people, tea]

@@ -10,11 +10,14 @@ import {
 import {
   bucketOf,
   decodePostings,
+  countPlaces,
   encodeFile,
   encodePostings,
   FILES_PER_BUCKET,
+  findPayload,
   LENGTHS_TERM,
   readFrames,
+  rowTermOf,
   replaceFile,
   weighPayloads,
 } from '../../../core/search/postings.ts';
@@ -113,13 +116,31 @@ describe('replaceFile', () => {
 
 describe('encodeFile', () => {
   it('gives every term of the file, and its lengths', () => {
-    const indexed = indexFile('# Tea\n\nGreen tea.\n\nBlack tea, green cups.', 'food.md');
+    const text = '# The tea\n\nGreen tea is IT.\n\nIs it black tea or green cups?';
+    const indexed = indexFile(text, 'food.md');
     const payloads = encodeFile(indexed);
-    expect([...payloads.keys()]).toEqual([LENGTHS_TERM, ...indexed.terms.keys()]);
-    for (const [term, payload] of payloads) {
-      if (term === LENGTHS_TERM) continue;
-      expect(decodePostings(payload, 0, payload.length)).toEqual(indexed.terms.get(term));
+    const rows = new Set([LENGTHS_TERM, ...[...indexed.terms.keys()].map(rowTermOf)]);
+    expect(new Set(payloads.keys())).toEqual(rows);
+    for (const [term, postings] of indexed.terms) {
+      const payload = payloads.get(rowTermOf(term)) ?? new Uint8Array();
+      const found = findPayload(payload, 0, payload.length, term);
+      expect(decodePostings(payload, found?.start ?? 0, found?.end ?? 0)).toEqual(postings);
+      const { entries, contexts } = postings;
+      const places = countPlaces(payload, found?.start ?? 0, found?.end ?? 0);
+      expect(places).toBe(entries.length + contexts.length);
     }
+  });
+
+  it('keeps the stop words of a file under one term, each to be found by itself', () => {
+    const payloads = encodeFile(indexFile('It is what IT does.', 'a.md'));
+    expect([...payloads.keys()].filter((term) => term.startsWith('='))).toEqual(['=']);
+    const payload = payloads.get('=') ?? new Uint8Array();
+    const find = (term: string) => findPayload(payload, 0, payload.length, term);
+    expect(['=it', '=IT', '=is', '=what', '=does'].map((term) => find(term) !== null)).toEqual(
+      Array(5).fill(true),
+    );
+    expect(find('=the')).toBeNull();
+    expect(find('=IS')).toBeNull();
   });
 
   it('keeps all payloads in one buffer, and says what they weigh', () => {
@@ -145,6 +166,8 @@ describe('a damaged blob', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (blob) => {
         attempt(() => decodePostings(blob, 0, blob.length));
+        attempt(() => findPayload(blob, 0, blob.length, '=the'));
+        attempt(() => countPlaces(blob, 0, blob.length));
         attempt(() => readFrames(blob, 0));
         attempt(() => replaceFile(blob, 3, Uint8Array.of(1)));
       }),

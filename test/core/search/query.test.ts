@@ -19,8 +19,19 @@ describe('parseQuery', () => {
     ]);
   });
 
-  it('keeps the stop words when there is nothing else', () => {
-    expect(show('who is it')).toEqual(['who', 'is', 'it']);
+  it('keeps the stop words when there is nothing else, as a phrase', () => {
+    expect(show('who is it')).toEqual(['=who|who', '=is|is', '=it|it']);
+    expect(show('To-do')).toEqual(['=to|to', '=do|do']);
+    expect(show('To-do', 'whole')).toEqual(['todo']);
+    expect(parseQuery('who is it').isPhrase).toBe(true);
+    expect(parseQuery('who is Ann').isPhrase).toBe(false);
+    expect(parseQuery('the 猫').isPhrase).toBe(false);
+  });
+
+  it('takes a stop word in capitals for a name, perhaps', () => {
+    expect(show('IT budget', 'hint')).toEqual(['=IT']);
+    expect(show('IT', 'hint')).toEqual(['=IT']);
+    expect(show('It budget', 'hint')).toEqual([]);
   });
 
   it('keeps the words of a question in another language', () => {
@@ -98,6 +109,19 @@ describe('parseQuery', () => {
       expect(query.truncated).toBe(true);
     }
     expect(parseQuery('tea').truncated).toBe(false);
+  });
+
+  it('reads the beginning and the end of what is too long', () => {
+    const words = Array.from({ length: 5_000 }, (_, index) => `word${index}`);
+    const asked = show(words.join(' '), 'whole');
+    expect(asked[0]).toBe('word0');
+    expect(asked.at(-1)).toBe('word4999');
+  });
+
+  it('leaves hints out before words', () => {
+    const han = Array.from({ length: 300 }, (_, n) => String.fromCodePoint(0x4e00 + n)).join('');
+    expect(show(han, 'hint')).toEqual([]);
+    expect(show(han)).toHaveLength(MAX_QUERY_UNITS);
   });
 
   it('finds no unit in a string without words', () => {

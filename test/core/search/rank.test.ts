@@ -122,6 +122,73 @@ describe('rankCollection', () => {
     expect(findPaths(texts, 'meeting zebra')[0]).toBe('rare.md');
   });
 
+  it.each([
+    ['IT', 'it.md'],
+    ['US', 'us.md'],
+    ['U.S.', 'us.md'],
+    ['The Who', 'band.md'],
+    ['the who', 'band.md'],
+    ['to do', 'todo.md'],
+    ['to-do', 'todo.md'],
+    ['who am I', 'self.md'],
+    ['WHO AM I', 'self.md'],
+    ['of it all', 'it.md'],
+  ])('finds by %j, which is nothing but stop words, first %s', (question, path) => {
+    const texts = {
+      'a.md': 'She asked who the man was, and what it was about. Is it all there is?\n',
+      'band.md': '- Favourite band: The Who.\n',
+      'it.md': '- Works in IT, and is tired of it all.\n',
+      'm.md': 'Who did it? It is for us to say, as the others do not. I am for it.\n',
+      'self.md': 'On the mirror stands: who am I?\n',
+      'todo.md': '- What there is to do: nothing.\n',
+      'us.md': '- Moved to the US in 2019.\n',
+    };
+    expect(findPaths(texts, question)[0]).toBe(path);
+  });
+
+  it('prefers a name in capitals that looks like a stop word', () => {
+    const texts = {
+      'a.md': 'The budget was cut, and it hurt.',
+      'b.md': 'The budget of IT was cut.',
+    };
+    expect(findPaths(texts, 'IT budget')).toEqual(['b.md', 'a.md']);
+    expect(findPaths(texts, 'it budget')).toEqual(['a.md', 'b.md']);
+  });
+
+  it('looks for no stop word where the question has another word', () => {
+    expect(findPaths({ 'a.md': 'It is the one for us.' }, 'is it the zebra')).toEqual([]);
+    expect(findPaths({ 'a.md': 'Based on it.' }, 'ones')).toEqual([]);
+  });
+
+  it('reads a long question by its rarest words, wherever they stand', () => {
+    const letter = (n: number): string => 'abcdefghijklmno'.charAt(n);
+    const common = Array.from(
+      { length: 150 },
+      (_, n) => `qu${letter(n % 15)}x${letter(Math.floor(n / 15))}`,
+    );
+    const texts = {
+      ...Object.fromEntries(Array.from({ length: 5 }, (_, n) => [`${n}.md`, common.join(' ')])),
+      'first.md': 'zebra',
+      'last.md': 'quilt',
+      'middle.md': 'walrus',
+    };
+    const [before, after] = [common.slice(0, 75).join(' '), common.slice(75).join(' ')];
+    for (const [asked, path] of [
+      [`zebra ${before} ${after}`, 'first.md'],
+      [`${before} walrus ${after}`, 'middle.md'],
+      [`${before} ${after} quilt?`, 'last.md'],
+    ] as const) {
+      expect(searchTexts(toDocuments(texts), asked, { group: 'file', limit: 9 })).toContainEqual(
+        expect.objectContaining({ path }),
+      );
+      const found = searchTexts(toDocuments(texts), asked, PASSAGES);
+      const expected = scanNaively(toDocuments(texts), asked, 'passage');
+      expect(found.map(({ score }) => score)).toEqual(
+        expected.slice(0, PASSAGES.limit).map(({ score }) => expect.closeTo(score, 9) as number),
+      );
+    }
+  });
+
   it('breaks ties by path, then by place, whatever the limit', () => {
     const same = 'green tea';
     const texts = { 'f.md': same, 'd.md': same, 'e.md': same, 'E.md': same };
@@ -172,9 +239,10 @@ describe('rankCollection', () => {
 
 describe('any collection', () => {
   const WORDS =
-    'tea green black teacup cup ann bob went go garden the is multi-agent multiagent agents 猫が好き 好 東京 ist nicht und v1.2'.split(
+    'tea green black teacup cup ann bob went go garden the is who IT to-do multi-agent multiagent agents 猫が好き 好 東京 ist nicht und v1.2'.split(
       ' ',
     );
+  const STOP_WORDS = 'the is who it IT to do to-do am US'.split(' ');
   const sentence = fc
     .array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 12 })
     .map((words) => words.join(' '));
@@ -194,7 +262,13 @@ describe('any collection', () => {
     selector: (document) => document.path,
   });
   const question = fc
-    .array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 9 })
+    .oneof(
+      { weight: 3, arbitrary: fc.array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 9 }) },
+      {
+        weight: 1,
+        arbitrary: fc.array(fc.constantFrom(...STOP_WORDS), { minLength: 1, maxLength: 4 }),
+      },
+    )
     .map((words) => words.join(' '));
   const group = fc.constantFrom('file' as const, 'passage' as const);
 

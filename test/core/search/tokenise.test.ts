@@ -1,14 +1,27 @@
 import { describe, expect, it } from 'vitest';
+import { isStopTerm } from '../../../core/search/english.ts';
 import { toTokens } from '../../../core/search/tokenise.ts';
 import { readWords } from '../../../core/search/words.ts';
 
+/** Without those of stop words. */
 function terms(text: string, english = true): string[] {
-  return toTokens(readWords(text), english).map(({ term }) => term);
+  return tokens(text, english).map(({ term }) => term);
+}
+
+function tokens(text: string, english = true) {
+  return toTokens(readWords(text), english).filter(({ term }) => !isStopTerm(term));
 }
 
 describe('toTokens', () => {
-  it('stems English words and drops the stop words, but counts their places', () => {
-    expect(toTokens(readWords('She was running to the stations'), true)).toEqual([
+  it('stems English words and keeps the stop words apart, at their places', () => {
+    expect(toTokens(readWords('To the US stations'), true)).toEqual([
+      { term: '=to', position: 0 },
+      { term: '=the', position: 1 },
+      { term: '=us', position: 2 },
+      { term: '=US', position: 2 },
+      { term: 'station', position: 3 },
+    ]);
+    expect(tokens('She was running to the stations')).toEqual([
       { term: 'run', position: 2 },
       { term: 'station', position: 5 },
     ]);
@@ -29,7 +42,7 @@ describe('toTokens', () => {
   });
 
   it('indexes an identifier whole and in parts, at one place', () => {
-    expect(toTokens(readWords('the multi-agent'), true)).toEqual([
+    expect(tokens('the multi-agent')).toEqual([
       { term: 'multiag', position: 1 },
       { term: 'multi', position: 1 },
       { term: 'agent', position: 2 },

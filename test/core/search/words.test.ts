@@ -41,10 +41,27 @@ describe('readWords', () => {
     ['state-of-the-art', 'state+of+the+art=stateoftheart'],
     ['node.js', 'node+js=node.js'],
     ['jane.doe@example.com', 'jane+doe+example+com=jane.doe@example.com'],
-    ['v1.2.3', 'v+1+2+3=v1.2.3'],
+    ['v1.2.3', 'v+1+2+3=1.2.3'],
+    ['V1.2.3', 'v+1+2+3=1.2.3'],
+    ['1.2.3', '1+2+3=1.2.3'],
+    ['v2', 'v+2=v2'],
     ['20.04', '20+04=20.04'],
-    ['2023-05-08', '2023+05+08=2023-05-08'],
+    ['20-04', '20+04=20-04'],
+    ['2023-05-08', '2023+05+08=20230508'],
+    ['20230508', '20230508'],
+    ['555-123-4567', '555+123+4567=5551234567'],
+    ['1,000', '1000'],
+    ['12,345,678.90', '12345678+90=12345678.90'],
+    ['1’000', '1000'],
     ['gpt4', 'gpt+4=gpt4'],
+    ['GPT-4', 'gpt+4=gpt4'],
+    ['utf_8', 'utf+8=utf8'],
+    ['e-mail', 'e+mail=email'],
+    ['U.S', 'us'],
+    ['U.S.A', 'usa'],
+    ['e.g', 'eg'],
+    ['iPhone', 'i+phone=iphone'],
+    ['x86_64', 'x+86+64=x86-64'],
     ['20mg', '20+mg=20mg'],
     ['C++', 'c=c++'],
     ['C#', 'c=c#'],
@@ -57,6 +74,28 @@ describe('readWords', () => {
   ])('reads %s whole and in parts', (text, expected) => {
     expect(show(text)).toEqual([expected]);
     expect(show(`(${text}), and`)).toEqual([expected, 'and']);
+  });
+
+  it('joins the digits of a number alone, not those of a list', () => {
+    expect(show('1,20,300 and 1,2345 and a,000')).toEqual(
+      '1 20 300 and 1 2345 and a 000'.split(' '),
+    );
+    expect(show('1,000, 2,000')).toEqual(['1000', '2000']);
+  });
+
+  it('reads a telephone number, an address and a link by their parts', () => {
+    expect(show('+1 (555) 123-4567')).toEqual(['1', '555', '123+4567=1234567']);
+    expect(show('https://www.example.com/docs/a-b?page=3#top')).toEqual(
+      'https www+example+com=www.example.com docs a+b=ab page 3 top'.split(' '),
+    );
+  });
+
+  it('knows what is written in capitals', () => {
+    const capitals = (text: string) => readWords(text).map(({ inCapitals }) => inCapitals);
+    expect(capitals('IT it It I U.S. A.I. ÄÖ US2 APIs')).toEqual([
+      ...[true, false, false, false, true, true, true],
+      ...[false, false],
+    ]);
   });
 
   it('reads a path by its segments', () => {
@@ -76,6 +115,7 @@ describe('readWords', () => {
 
   it('reads an emoji as a word', () => {
     expect(show('pizza 🍕🍕!')).toEqual(['pizza', '🍕', '🍕']);
+    expect(show('👍🏽 ❤️ 🇵🇹🇯🇵')).toEqual(['👍', '❤', '🇵🇹', '🇯🇵']);
   });
 
   it('counts positions in parts', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { MAX_QUERY_UNITS } from '../../../core/search/query.ts';
 import { call, openCore } from '../../support/service.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
@@ -68,7 +69,7 @@ describe('memory_find with any query (T5)', () => {
       await core.queue.flush();
       const [event] = await core.storage.log.eventsOfTrace(traceId);
       const search = event?.spans.find(({ kind }) => kind === 'search.bm25');
-      expect(search?.attributes['terms']).toBeLessThanOrEqual(256);
+      expect(search?.attributes['terms']).toBeLessThanOrEqual(2 * MAX_QUERY_UNITS);
     }
   });
 });
