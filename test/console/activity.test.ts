@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/service.ts';
-import { expectNoProblems, openConsole } from './support/console.ts';
+import { expectNoProblems, expectUrl, openConsole } from './support/console.ts';
 
 describe('the activity', () => {
   it('tells a tool call as a story, and its address opens the trace again', async () => {
@@ -16,7 +16,7 @@ describe('the activity', () => {
     await page.getByText('Searched and got tea.md').click();
     const panel = page.getByRole('dialog', { name: 'Tool call' });
     await panel.getByRole('list', { name: 'Phases' }).getByText('search.bm25').waitFor();
-    expect(page.url()).toContain('call=');
+    await expectUrl(page, 'call=');
     await page.reload();
     await panel.getByText('search.bm25').waitFor();
     await panel.getByRole('link', { name: 'users/alice/tea.md' }).click();
@@ -29,9 +29,9 @@ describe('the activity', () => {
     const { page, service, visit } = opened;
     const actor = '=HYPERLINK("http://evil.example")';
     // More than one page of the list: all of them are exported.
-    for (let row = 0; row < 130; row += 1) {
-      await call(service.core, 'alice', 'memory_list', {}, { actor });
-    }
+    await Promise.all(
+      Array.from({ length: 130 }, () => call(service.core, 'alice', 'memory_list', {}, { actor })),
+    );
     await call(service.core, 'bob', 'memory_list', {});
     await visit('/activity?userId=alice');
     await page.getByRole('button', { name: 'Export' }).click();

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { asAdmin, serveCore } from '../core/http/serve.ts';
-import { expectNoProblems, openConsole } from './support/console.ts';
+import { expectCount, expectNoProblems, expectUrl, openConsole } from './support/console.ts';
 
 describe('the audit', () => {
   it('lists what operators changed, leads to the change, and is filtered by its address', async () => {
@@ -17,15 +17,16 @@ describe('the audit', () => {
     const { page } = opened;
     const rows = page.locator('[data-row]');
     await page.getByText('revisions.prune').waitFor();
-    expect(await rows.count()).toBe(3);
-    expect(await rows.nth(0).innerText()).toContain('127.0.0.1');
+    await expectCount(rows, 3);
+    await rows.nth(0).getByText('127.0.0.1').waitFor();
 
     await page.getByRole('button', { name: 'Filter', exact: true }).click();
     await page.getByRole('menuitem', { name: 'Action' }).click();
-    await page.getByRole('textbox', { name: 'Action' }).fill('files.write');
-    await page.keyboard.press('Enter');
+    const field = page.getByRole('textbox', { name: 'Action' });
+    await field.fill('files.write');
+    await field.press('Enter');
     await page.getByText('revisions.prune').waitFor({ state: 'hidden' });
-    expect(page.url()).toContain('action=files.write');
+    await expectUrl(page, 'action=files.write');
     await rows.getByRole('link', { name: 'files.write' }).first().click();
     await page.getByRole('article', { name: 'Revision' }).getByText('users/alice').waitFor();
     expectNoProblems(opened);

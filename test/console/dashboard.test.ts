@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { call } from '../support/service.ts';
-import { expectNoProblems, openConsole } from './support/console.ts';
+import { expectCount, expectNoProblems, openConsole } from './support/console.ts';
 
 describe('the dashboard', () => {
   it('counts the calls, and has a table beside each chart', async () => {
@@ -42,7 +42,7 @@ describe('the dashboard', () => {
     await call(service.core, 'bob', 'memory_find', { query: 'x' });
     await live.getByRole('button', { name: 'Go on' }).click();
     await live.getByText('memory_find').waitFor();
-    expect(await live.getByText('memory_list').count()).toBe(1);
+    await expectCount(live.getByText('memory_list'), 1);
     expectNoProblems(opened);
   });
 });

@@ -53,6 +53,7 @@ describe('dreams', () => {
     expect(json).toMatchObject({ dream_enabled: false, dream_max_writes: 7 });
     await page.getByLabel('Writes of a run, at most').fill('101');
     await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('input:focus:invalid').waitFor();
     expect((await service.admin('GET', 'dream/config')).json.dream_max_writes).toBe(7);
     expectNoProblems(opened);
   });

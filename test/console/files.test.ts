@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { asAdmin, type LiveServer } from '../core/http/serve.ts';
 import { call } from '../support/service.ts';
-import { expectNoProblems, openConsole } from './support/console.ts';
+import { expectFocus, expectNoProblems, expectUrl, openConsole } from './support/console.ts';
 
 const PATH = 'users/alice/profile.md';
 const put = (service: LiveServer, content: string, path = PATH) =>
@@ -18,7 +18,7 @@ describe('a memory file', () => {
     await page.getByText('# Alice').waitFor();
     await page.keyboard.press('e');
     const editor = page.getByRole('textbox', { name: `Content of ${PATH}` });
-    await editor.waitFor();
+    await expectFocus(editor);
     await page.keyboard.press('Control+End');
     await page.keyboard.type('- tea');
 
@@ -26,7 +26,7 @@ describe('a memory file', () => {
     const leave = page.getByRole('dialog', { name: 'Leave without saving?' });
     await leave.getByRole('button', { name: 'Cancel' }).click();
     await leave.waitFor({ state: 'hidden' });
-    expect(await editor.innerText()).toContain('- tea');
+    await editor.getByText('- tea').waitFor();
 
     await page.getByPlaceholder(/^Reason/).fill('She told support.');
     await editor.click();
@@ -48,7 +48,8 @@ describe('a memory file', () => {
     const editor = page.getByRole('textbox', { name: `Content of ${PATH}` });
     await editor.click();
     await page.keyboard.press('Control+End');
-    await page.keyboard.type('two');
+    // At once: keys that come slowly are a step each.
+    await page.keyboard.insertText('two');
     await page.keyboard.press('Control+z');
     await page
       .getByRole('button', { name: 'Save (Ctrl S)' })
@@ -56,7 +57,7 @@ describe('a memory file', () => {
       .waitFor();
     await page.keyboard.press('Control+y');
     await page.getByText('not saved').waitFor();
-    expect(await editor.innerText()).toContain('two');
+    await editor.getByText('two').waitFor();
     expectNoProblems(opened);
   });
 
@@ -102,7 +103,7 @@ describe('a memory file', () => {
     await diff.getByText('three').waitFor();
     await page.getByRole('slider', { name: 'Version' }).press('ArrowRight');
     await page.getByRole('region', { name: 'Diff: Version 2 and Now' }).waitFor();
-    expect(page.url()).toContain('version=2');
+    await expectUrl(page, 'version=2');
     await page.getByRole('button', { name: 'Bring this version back' }).click();
     await page.getByText('Version 2 is back, as version 4').first().waitFor();
     expect(await contentOf(service)).toBe('two\n');
@@ -114,12 +115,14 @@ describe('the tree', () => {
   it('draws what is seen of many files alone, and is walked by the keyboard', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;
-    for (let file = 0; file < 230; file += 1) {
-      await call(service.core, 'alice', 'memory_write', {
-        path: `user/notes/${String(file).padStart(4, '0')}.md`,
-        content: 'x',
-      });
-    }
+    await Promise.all(
+      Array.from({ length: 230 }, (_, file) =>
+        call(service.core, 'alice', 'memory_write', {
+          path: `user/notes/${String(file).padStart(4, '0')}.md`,
+          content: 'x',
+        }),
+      ),
+    );
     await visit('/files?folder=users/alice/notes/');
     const tree = page.getByRole('tree');
     await tree.getByText('0000.md').waitFor();

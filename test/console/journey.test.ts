@@ -32,11 +32,11 @@ describe('an operator who hears of a wrong answer', () => {
     await about.getByText('Guessed from a restaurant booking.').click();
     const revision = page.getByRole('article', { name: 'Revision' });
     await revision.getByText('“Guessed from a restaurant booking.”').waitFor();
-    expect(await revision.innerText()).toContain('agent');
+    await revision.getByText('agent', { exact: true }).first().waitFor();
     await revision.getByRole('link', { name: wrong.toolCallId }).click();
     const panel = page.getByRole('dialog', { name: 'Tool call' });
     await panel.getByText('Wrote profile.md').first().waitFor();
-    expect(await panel.innerText()).toContain('memory_patch');
+    await panel.getByText('memory_patch').first().waitFor();
     await page.keyboard.press('Escape');
     await panel.waitFor({ state: 'hidden' });
 

@@ -2,7 +2,14 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { openDreams } from '../plugins/dreaming/dream-service.ts';
 import { call } from '../support/service.ts';
-import { expectNoProblems, go, openConsole } from './support/console.ts';
+import {
+  expectFocus,
+  expectNoProblems,
+  go,
+  jump,
+  openConsole,
+  settled,
+} from './support/console.ts';
 
 const VIEWS: [path: string, shown: string][] = [
   ['/', 'Latest changes'],
@@ -39,8 +46,10 @@ async function filled() {
   return service;
 }
 
-/** Presses Tab until what is named has the focus. */
+/** Presses Tab until the button that is named has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
+  const button = page.getByRole('button', { name, exact: true });
+  await button.and(page.locator(':enabled')).first().waitFor();
   for (let step = 0; step < 150; step += 1) {
     await page.keyboard.press('Tab');
     const label = await page.evaluate(
@@ -59,6 +68,7 @@ describe('by the keyboard alone', () => {
       await go(page, path);
       await page.getByText(shown).first().waitFor();
       await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' });
+      await settled(page);
       expect(await page.evaluate(POINTER_ONLY), path).toEqual([]);
       const stops = Number(await page.evaluate(NUMBER_STOPS));
       const reached = new Set<unknown>();
@@ -82,8 +92,7 @@ describe('by the keyboard alone', () => {
     const opened = await openConsole({ service });
     const { page } = opened;
     await page.getByText('Latest changes').waitFor();
-    await page.keyboard.press('g');
-    await page.keyboard.press('r');
+    await jump(page, 'g', 'r');
     await page.getByRole('button', { name: 'Open version 2 of users/alice/a.md' }).waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
@@ -105,15 +114,14 @@ describe('by the keyboard alone', () => {
     await page.getByText('Wrote a.md').first().waitFor();
     await tabTo(page, 'Filter');
     await page.keyboard.press('Enter');
-    await page.getByRole('menuitem', { name: 'Actor' }).waitFor();
+    await expectFocus(page.getByRole('menuitem').first());
     await page.keyboard.type('ac');
+    await expectFocus(page.getByRole('menuitem', { name: 'Actor' }));
     await page.keyboard.press('Enter');
-    const field = page.getByRole('combobox', { name: 'Actor' });
-    await field.and(page.locator(':focus')).waitFor();
+    await expectFocus(page.getByRole('combobox', { name: 'Actor' }));
     await page.keyboard.type('agent');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Change the filter Actor: agent' }).waitFor();
-    await page.locator('[data-row]:disabled').waitFor({ state: 'detached' });
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
     const panel = page.getByRole('dialog', { name: 'Tool call' });
@@ -123,6 +131,30 @@ describe('by the keyboard alone', () => {
     await tabTo(page, 'Remove the filter Actor');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: /^Change the filter/ }).waitFor({ state: 'detached' });
+    expectNoProblems(opened);
+  });
+
+  it('keys that are quicker than the rows hold for them when they come', async () => {
+    const opened = await openConsole({ service: await filled() });
+    const { page } = opened;
+    await page.getByText('Latest changes').waitFor();
+    await settled(page);
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/v1/admin/revisions?**', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await jump(page, 'g', 'r');
+    await page
+      .getByRole('region', { name: 'List of revisions' })
+      .getByText('Loading', { exact: true })
+      .waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    answer();
+    await page.getByRole('article', { name: 'Revision' }).getByText('version 1').waitFor();
     expectNoProblems(opened);
   });
 });

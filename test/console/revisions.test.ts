@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/service.ts';
-import { expectNoProblems, openConsole } from './support/console.ts';
+import { expectCount, expectNoProblems, expectUrl, openConsole } from './support/console.ts';
 
 describe('revisions', () => {
   it('are filtered by chips that the address holds', async () => {
@@ -11,14 +11,15 @@ describe('revisions', () => {
     await visit('/revisions');
     await page.getByRole('button', { name: 'Filter', exact: true }).click();
     await page.getByRole('menuitem', { name: 'User' }).click();
-    await page.getByRole('combobox', { name: 'User' }).fill('bob');
-    await page.keyboard.press('Enter');
+    const field = page.getByRole('combobox', { name: 'User' });
+    await field.fill('bob');
+    await field.press('Enter');
     await page.getByRole('button', { name: 'Change the filter User: bob' }).waitFor();
     await page.getByText('users/alice/').waitFor({ state: 'hidden' });
-    expect(page.url()).toContain('userId=bob');
+    await expectUrl(page, 'userId=bob');
     await page.reload();
     await page.getByRole('button', { name: /Open version 1 of users\/bob\/b\.md/ }).waitFor();
-    expect(await page.getByText('users/alice/').count()).toBe(0);
+    await expectCount(page.getByText('users/alice/'), 0);
     await page.getByRole('button', { name: 'Remove the filter User' }).click();
     await page.getByText('users/alice/').first().waitFor();
     expectNoProblems(opened);
@@ -37,7 +38,7 @@ describe('revisions', () => {
     const diff = page.getByRole('region', { name: 'Diff: Version 1 and Version 3' });
     await diff.getByText('red').waitFor();
     await diff.getByText('blue').waitFor();
-    expect(await diff.getByText('green').count()).toBe(0);
+    await expectCount(diff.getByText('green'), 0);
     expectNoProblems(opened);
   });
 
@@ -54,8 +55,10 @@ describe('revisions', () => {
     await visit(`/revisions?id=${wrong.result.revisionId}`);
     await page.getByRole('button', { name: 'Who read it' }).click();
     const readers = page.getByRole('region', { name: 'Who was shown this content' });
-    expect(await readers.getByRole('link').count()).toBeLessThan(2);
-    await readers.getByRole('link', { name: /memory_read/ }).click();
+    const reader = readers.getByRole('link', { name: /memory_read/ });
+    await reader.waitFor();
+    await expectCount(readers.getByRole('link'), 1);
+    await reader.click();
     await page.getByRole('dialog', { name: 'Tool call' }).getByText(read.toolCallId).waitFor();
     await visit(`/revisions?id=${right.result.revisionId}&show=readers`);
     await page.getByText('No agent was shown this content').waitFor();

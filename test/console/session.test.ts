@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { ADMIN_SECRET, asAdmin, serveCore } from '../core/http/serve.ts';
-import { expectNoProblems, openConsole, PLAIN_HOST } from './support/console.ts';
+import {
+  expectCount,
+  expectNoProblems,
+  expectUrl,
+  jump,
+  openConsole,
+  PLAIN_HOST,
+} from './support/console.ts';
 
 const field = 'Admin secret';
 
@@ -69,7 +76,7 @@ describe('the admin secret', () => {
     await opened.page.getByText('No memory yet').waitFor();
     await opened.page.getByRole('button', { name: 'Settings' }).click();
     await opened.page.getByRole('menuitem', { name: 'Keyboard shortcuts' }).waitFor();
-    expect(await opened.page.getByRole('menuitem', { name: 'Lock' }).count()).toBe(0);
+    await expectCount(opened.page.getByRole('menuitem', { name: 'Lock' }), 0);
     expectNoProblems(opened);
   });
 });
@@ -84,7 +91,7 @@ describe('the console', () => {
     });
     await opened.page.getByText('No revision fits the filters').waitFor();
     await opened.page.getByRole('link', { name: 'Activity', exact: true }).click();
-    await opened.page.waitForURL((url) => url.pathname === '/apps/memory/admin/activity');
+    await expectUrl(opened.page, '/apps/memory/admin/activity');
     expectNoProblems(opened);
   });
 
@@ -100,8 +107,11 @@ describe('the console', () => {
       path: '/files?path=users/alice/a.md',
     });
     const { page } = opened;
-    await page.getByRole('button', { name: 'Copy the path' }).click();
-    await page.getByRole('button', { name: 'Copied the path' }).waitFor();
+    // It says so for a moment: who looks later sees the button as it was.
+    await Promise.all([
+      page.getByRole('button', { name: 'Copied the path' }).waitFor(),
+      page.getByRole('button', { name: 'Copy the path' }).click(),
+    ]);
     expect(await page.evaluate('[isSecureContext, typeof navigator.clipboard]')).toEqual([
       false,
       'undefined',
@@ -119,11 +129,13 @@ describe('the console', () => {
     await page.getByText('No memory yet').waitFor();
     await page.keyboard.press('Control+k');
     await page.getByPlaceholder('Go to a view, a file or a user…').fill('playgr');
-    await page.getByRole('option', { name: /Playground/ }).waitFor();
+    await page
+      .getByRole('option', { name: /Playground/ })
+      .and(page.locator('[data-highlighted]'))
+      .waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Tool Playground' }).waitFor();
-    await page.keyboard.press('g');
-    await page.keyboard.press('r');
+    await jump(page, 'g', 'r');
     await page.getByRole('heading', { name: 'Revisions' }).waitFor();
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();

@@ -1,7 +1,10 @@
 import { onMounted, onUnmounted } from 'vue';
 
-/** Keys and what they do: `g f` is one after the other, `mod+k` is Ctrl or Command. */
-export type Shortcuts = Readonly<Record<string, () => void>>;
+/**
+ * Keys and what they do: `g f` is one after the other, `mod+k` is Ctrl or Command. An action that
+ * answers `false` leaves the key to the page.
+ */
+export type Shortcuts = Readonly<Record<string, () => unknown>>;
 
 /** How long the second key of a pair may take, in milliseconds. */
 const PAIR_MS = 1_200;
@@ -18,7 +21,8 @@ export function useShortcuts(shortcuts: Shortcuts): void {
       run(`mod+${key}`, event);
       return;
     }
-    if (event.altKey || isTyping(event.target) || isInDialog(event.target)) return;
+    if (event.altKey) return;
+    if (!isLeft(event.target) && (isTyping(event.target) || isInDialog(event.target))) return;
     const pair =
       first !== null && event.timeStamp - first.at < PAIR_MS ? `${first.key} ${key}` : '';
     first = { key, at: event.timeStamp };
@@ -27,10 +31,9 @@ export function useShortcuts(shortcuts: Shortcuts): void {
 
   function run(keys: string, event: KeyboardEvent): boolean {
     const action = shortcuts[keys];
-    if (action === undefined) return false;
+    if (action === undefined || action() === false) return false;
     event.preventDefault();
     first = null;
-    action();
     return true;
   }
 
@@ -45,4 +48,11 @@ function isTyping(target: EventTarget | null): boolean {
 
 function isInDialog(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest('[role="dialog"]') !== null;
+}
+
+/** A dialog that fades away still holds the focus: what is typed then is meant for the page. */
+function isLeft(target: EventTarget | null): boolean {
+  return (
+    target instanceof Element && target.closest('[role="dialog"][data-state="closed"]') !== null
+  );
 }

@@ -1,5 +1,12 @@
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { afterAll, expect, onTestFinished } from 'vitest';
+import {
+  chromium,
+  type Browser,
+  type BrowserContextOptions,
+  type Locator,
+  type Page,
+  type Request,
+} from 'playwright-core';
+import { afterAll, expect, onTestFinished, vi } from 'vitest';
 import type { MemoryServiceConfig } from '../../../core/contracts/config.ts';
 import { ADMIN_SECRET, type LiveServer, serveCore } from '../../core/http/serve.ts';
 import { findChromium } from '../../support/chromium.mjs';
@@ -29,6 +36,13 @@ export interface ConsoleOptions {
 /** Leads to this machine, and is no secure context: what a browser keeps for those is not there. */
 export const PLAIN_HOST = 'memory.test';
 
+/** What takes longer hangs, also on a machine that does ten other things. */
+const PATIENCE_MS = 60_000;
+vi.setConfig({ testTimeout: 3 * PATIENCE_MS });
+
+/** What pages have asked for and not got yet. */
+const asked = new WeakMap<Page, Set<Request>>();
+
 let browser: Browser | null = null;
 afterAll(async () => {
   await browser?.close();
@@ -56,9 +70,10 @@ export async function openConsole(options: ConsoleOptions = {}): Promise<Console
   });
   onTestFinished(() => context.close());
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   const origin = `http://${host}:${service.port}`;
   const problems: string[] = [];
+  trackRequests(page);
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   page.on('console', (message) => {
     const text = message.text();
@@ -93,7 +108,53 @@ export async function go(page: Page, path: string): Promise<void> {
     `history.pushState(null, '', location.pathname.replace(/\\/admin(?:\\/.*)?$/, '/admin') + ${JSON.stringify(path)});
     dispatchEvent(new PopStateEvent('popstate', { state: null }));`,
   );
+  await settled(page);
   await page.locator('h1').first().waitFor({ state: 'attached' });
+}
+
+/** Waits until a page has all that it asked for, code of views too, and has drawn it. */
+export async function settled(page: Page): Promise<void> {
+  const open = asked.get(page);
+  const frames =
+    'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))';
+  let isQuiet = false;
+  while (!isQuiet) {
+    isQuiet = open?.size === 0;
+    await page.evaluate(frames);
+    isQuiet &&= open?.size === 0;
+  }
+}
+
+function trackRequests(page: Page): void {
+  const open = new Set<Request>();
+  asked.set(page, open);
+  page.on('request', (request) => {
+    // What the page before asked for is nobody's any more; a stream has no end.
+    if (request.isNavigationRequest()) open.clear();
+    if (!request.url().includes('/events/stream')) open.add(request);
+  });
+  page.on('requestfinished', (request) => open.delete(request));
+  page.on('requestfailed', (request) => open.delete(request));
+}
+
+/** The address comes to hold this. */
+export async function expectUrl(page: Page, part: string): Promise<void> {
+  await page.waitForURL(({ href }) => href.includes(part), { waitUntil: 'commit' });
+}
+
+/** It comes to have the focus: keys that are pressed from now on are its own. */
+export async function expectFocus(element: Locator): Promise<void> {
+  await element.and(element.page().locator(':focus')).waitFor();
+}
+
+/** So many of them come to be there. */
+export async function expectCount(elements: Locator, count: number): Promise<void> {
+  await expect.poll(() => elements.count(), { timeout: PATIENCE_MS }).toBe(count);
+}
+
+/** Presses the two keys of a jump without a pause between them, however busy the machine is. */
+export async function jump(page: Page, first: string, second: string): Promise<void> {
+  await Promise.all([page.keyboard.press(first), page.keyboard.press(second)]);
 }
 
 /** Nothing went wrong in the page: no script failed, no style or request was refused or left. */
