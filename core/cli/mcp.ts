@@ -2,6 +2,7 @@ import { Console } from 'node:console';
 import { loadConfig } from '../config.ts';
 import { ConfigError } from '../config/error.ts';
 import { importPlugin } from '../config/factories.ts';
+import { nearest } from '../config/nearest.ts';
 import type { ToolRunner } from '../contracts/tool.ts';
 import { describeError } from '../describe-error.ts';
 import { parseActor } from '../memory/actor.ts';
@@ -19,6 +20,7 @@ interface McpModule {
     options: {
       userId: string;
       actor?: string;
+      tools?: readonly string[];
       readOnly: boolean;
       signal: AbortSignal;
       onError: (error: Error) => void;
@@ -51,6 +53,7 @@ export async function mcp(context: CommandContext): Promise<void> {
   }
   const memory = await attach(loaded, log);
   try {
+    await refuseUnknownTools(memory.tools, caller.tools ?? []);
     await serveStdio(memory.tools, {
       ...caller,
       signal: end.signal,
@@ -63,21 +66,37 @@ export async function mcp(context: CommandContext): Promise<void> {
   process.exit(0);
 }
 
-function parseCaller(flags: ReadonlyMap<string, string>): {
+interface Caller {
   userId: string;
   actor?: string;
+  tools?: readonly string[];
   readOnly: boolean;
-} {
+}
+
+function parseCaller(flags: ReadonlyMap<string, string>): Caller {
   const user = flags.get('user');
   if (user === undefined) {
     throw new ConfigError(null, 'mcp needs --user=<id>: it serves the memory of one user.');
   }
   const actor = flags.get('actor');
+  const tools = flags.get('tools');
   return {
     userId: orRefuse('user', () => parseUserId(user)),
     ...(actor === undefined ? {} : { actor: orRefuse('actor', () => parseActor(actor)) }),
+    ...(tools === undefined ? {} : { tools: tools.split(',').map((name) => name.trim()) }),
     readOnly: flags.has('read-only'),
   };
+}
+
+/** A name that is misspelt would otherwise come to light in front of the client, as an empty list. */
+async function refuseUnknownTools(runner: ToolRunner, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return;
+  const known = (await runner.listTools()).map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const meant = nearest(unknown, known);
+  const hint = meant === null ? `There are ${known.join(', ')}.` : `Did you mean ${meant}?`;
+  throw new ConfigError(null, `--tools is not valid: there is no tool ${unknown}. ${hint}`);
 }
 
 function orRefuse<T>(flag: string, parse: () => T): T {

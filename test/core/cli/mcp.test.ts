@@ -90,6 +90,22 @@ describe('memory-service mcp', () => {
     expect(refused).toMatchObject({ isError: true, _meta: { code: 'TOOL_NOT_FOUND' } });
   });
 
+  it('offers the tools that --tools names, and refuses a name that is none', async () => {
+    const cwd = await temporaryDirectory();
+    const names = 'memory_read, memory_write,memory_list';
+    const { client, quit } = await attach(cwd, '--user=alice', `--tools=${names}`);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['memory_list', 'memory_read', 'memory_write']);
+    const refused = await client.callTool({ name: 'memory_find', arguments: { query: 'tea' } });
+    expect(refused).toMatchObject({ isError: true, _meta: { code: 'TOOL_NOT_FOUND' } });
+    await quit();
+
+    const args = ['mcp', '--user=alice', '--tools=memory_read,memory_wirte'];
+    const { code, stdout, stderr } = await runCommand({ cwd, args });
+    expect([code, stdout]).toEqual([78, '']);
+    expect(stderr).toContain('there is no tool memory_wirte. Did you mean memory_write?');
+  });
+
   it('answers what was piped in, says nothing else on standard output, and ends with 0', async () => {
     const cwd = await temporaryDirectory();
     const { code, stdout, stderr } = await pipe(
@@ -225,6 +241,7 @@ describe('memory-service mcp', () => {
     for (const [args, message] of [
       [['mcp'], /mcp needs --user=<id>/],
       [['mcp', '--user=../bob'], /--user is not valid: A user id has 1 to 128/],
+      [['mcp', '--user=a', '--tools'], /--tools needs a value/],
       [['mcp', '--user=a', '--actor=admin'], /--actor is not valid: it must not be one of admin/],
       [['start', '--user=alice'], /--user is not known/],
     ] as const) {
