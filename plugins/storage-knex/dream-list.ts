@@ -9,7 +9,7 @@ import { toUuid } from './ids.ts';
 import { checkLimit, parseIdPageKey, parsePageKey, readPage } from './page.ts';
 import { toText } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
-import { haveFiles, walkUserScopes } from './user-list.ts';
+import { haveFiles, ofUsers, walkScopes } from './user-list.ts';
 
 /** Users with qualifying writes newer than their watermark, by user id. */
 export async function listChangedDreamUsers(
@@ -45,7 +45,8 @@ export async function listDreamUsers(
     key: ['scope'],
     after: after === null ? null : [`u:${after[0]}`],
     isOrdered: true,
-    walk: () => walkUserScopes(knex, dialect),
+    walk: () => walkScopes(knex, dialect),
+    bounds: ofUsers,
     complete: (query) => {
       query
         .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')

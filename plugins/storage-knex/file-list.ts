@@ -120,6 +120,7 @@ function byPathIn(
     after: pathAfter === null ? null : [pathAfter],
     isOrdered: true,
     walk: () => walkScope(knex, range),
+    bounds: (query) => void inPathRange(query, range.pathPrefix),
     toPageKey: (row) => [range.scope, toText(row['path'])],
   };
 }
@@ -134,6 +135,8 @@ function byPathAcross(
 ): KeysetQuery<FileListing> {
   return {
     ...filesOf(page, range, filters),
+    // The bounds are the range's: no row is tested for it.
+    filters,
     pick: { scope: 's.scope', scope_id: 'f.scope_id', path: 'f.path' },
     key: ['scope', 'path'],
     after: null,
@@ -144,8 +147,9 @@ function byPathAcross(
         .joinRaw('cross join svc_file f on f.scope_id = s.scope_id')
         .whereNull('f.deleted_at');
       if (scopeAfter !== null) query.where('s.scope', page.order === 'asc' ? '>' : '<', scopeAfter);
-      return inScopeRange(query, range);
+      return query;
     },
+    bounds: (query) => void inScopeRange(query, range),
     // The walk has the scope already.
     join: () => undefined,
     toPageKey: (row) => [toText(row['scope']), toText(row['path'])],
@@ -168,7 +172,7 @@ function byColumn(
     isOrdered: index !== null && range.kind !== 'scope',
     walk: () =>
       range.kind === 'scope'
-        ? walkScope(knex, range)
+        ? inPathRange(walkScope(knex, range), range.pathPrefix)
         : knex.from(knex.raw(dialect.byIndex('svc_file', 'f', index))).whereNull('f.deleted_at'),
     toPageKey: (row) => [toInteger(row[column]), toInteger(row['scope_id']), toText(row['path'])],
   };
@@ -245,8 +249,9 @@ function filesOf(
 }
 
 function walkScope(knex: Knex, range: ScopeRange): Knex.QueryBuilder {
-  const query = knex('svc_file as f').where('f.scope_id', toScopeId(range.scope));
-  return inPathRange(query, range.pathPrefix).whereNull('f.deleted_at');
+  return knex('svc_file as f')
+    .where('f.scope_id', toScopeId(range.scope))
+    .whereNull('f.deleted_at');
 }
 
 function inScopeRange(query: Knex.QueryBuilder, range: PrefixRange): Knex.QueryBuilder {

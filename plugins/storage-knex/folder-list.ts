@@ -7,6 +7,7 @@ import { checkLimit, parsePageKey } from './page.ts';
 import { toPrefixRange } from './physical-prefix.ts';
 import { FILE_COLUMNS, toFileListing, toInteger, toIntegerOrNull, toText } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
+import { ofUsers } from './user-list.ts';
 
 type Entry = { folder: FolderListing } | { file: FileListing };
 
@@ -104,13 +105,12 @@ async function listUserFolders(
   page: PageRequest,
   after: string | null,
 ): Promise<PageResult<Entry>> {
-  const query = knex('svc_scope as s')
-    .where('s.files', '>', 0)
-    .where('s.scope', '>=', 'u:')
-    .where('s.scope', '<', 'u;');
+  const query = knex('svc_scope as s').where('s.files', '>', 0);
+  // The page's bound comes first: of two on one side SQLite goes to the first, and tests the other.
   if (after !== null) {
     query.where('s.scope', page.order === 'asc' ? '>' : '<', `u:${after.replace(/\/$/, '')}`);
   }
+  ofUsers(query);
   const newest = knex('svc_file as f')
     .whereRaw('f.scope_id = s.scope_id')
     .whereNull('f.deleted_at')

@@ -23,7 +23,8 @@ export async function listUsers(
     key: ['scope'],
     after: after === null ? null : [`u:${after[0]}`],
     isOrdered: true,
-    walk: () => walkUserScopes(knex, dialect),
+    walk: () => walkScopes(knex, dialect),
+    bounds: ofUsers,
     complete: (query) => {
       query
         .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
@@ -43,12 +44,14 @@ export async function listUsers(
   });
 }
 
-/** The scopes of users, in their order, as `s`. */
-export function walkUserScopes(knex: Knex, dialect: Dialect): Knex.QueryBuilder {
-  return knex
-    .from(knex.raw(dialect.byIndex('svc_scope', 's', 'svc_scope_scope')))
-    .where('s.scope', '>=', 'u:')
-    .where('s.scope', '<', 'u;');
+/** The scopes in their order, as `s`. */
+export function walkScopes(knex: Knex, dialect: Dialect): Knex.QueryBuilder {
+  return knex.from(knex.raw(dialect.byIndex('svc_scope', 's', 'svc_scope_scope')));
+}
+
+/** Bounds of the users' scopes. */
+export function ofUsers(query: Knex.QueryBuilder): void {
+  query.where('s.scope', '>=', 'u:').where('s.scope', '<', 'u;');
 }
 
 /** Those that have files, and whose user id contains a text where one is asked for. */
