@@ -1,10 +1,11 @@
-import { isStopWord } from '../search/english.ts';
+import { isStopTerm, isStopWord } from '../search/english.ts';
 import { toTokens } from '../search/tokenise.ts';
 import { readWords } from '../search/words.ts';
 
 /** The terms of a text that carry meaning, as search has them: stems, no stop words. */
 export function termsOf(text: string): Set<string> {
-  return new Set(toTokens(readWords(text), true).map(({ term }) => term));
+  const terms = toTokens(readWords(text), true).map(({ term }) => term);
+  return new Set(terms.filter((term) => !isStopTerm(term)));
 }
 
 /**
