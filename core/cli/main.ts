@@ -70,7 +70,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     flags: {
       user: { value: 'id', summary: 'Whose memory it is. Required.' },
       actor: { value: 'name', summary: 'Who reads and writes, in the access log; default agent.' },
-      tools: { value: 'names', summary: 'Offer only these tools, with commas; default all usable.' },
+      tools: {
+        value: 'names',
+        summary: 'Offer only these tools, with commas; default all usable.',
+      },
       'read-only': { value: null, summary: 'Offer only the tools that change nothing.' },
     },
     load: async () => (await import('./mcp.ts')).mcp,
