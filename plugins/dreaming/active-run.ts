@@ -1,11 +1,12 @@
 import type {
   DreamDecision,
   DreamRunRecord,
+  DreamUpdateRequest,
   DreamUserRecord,
 } from '../../core/contracts/dreams.ts';
 import type { AuditFacts, Host, PluginDreams, RunTrace } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
-import { MemoryError } from '../../core/errors.ts';
+import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import type { Breaker } from './breaker.ts';
 import type { KeptLease } from './lease.ts';
 import type { Slots } from './slots.ts';
@@ -34,15 +35,23 @@ export interface ActiveRun {
   kept: KeptLease;
   /** What is done with the run now, as an observation event. */
   trace: RunTrace;
+  /** Aborted, with a `Stopped`, once there is a reason to stop. */
   stopping: AbortController;
 }
 
+const WHY_STOPPED = {
+  canceled: 'The run was canceled.',
+  lease_lost: 'The lease of the run was lost.',
+  shutdown: 'The service shut down.',
+  timeout: 'The run took too long.',
+} as const;
+
 /** Why a run ends before its end. */
 export class Stopped extends Error {
-  readonly why: 'canceled' | 'lease_lost' | 'shutdown' | 'timeout';
+  readonly why: keyof typeof WHY_STOPPED;
 
-  constructor(why: Stopped['why']) {
-    super(`The run was stopped: ${why}.`);
+  constructor(why: Stopped['why'], message: string = WHY_STOPPED[why]) {
+    super(message);
     this.why = why;
   }
 }
@@ -56,7 +65,21 @@ export function toActiveRun(
 ): ActiveRun {
   const userId = scope.slice(2);
   const trace = startRunTrace(host, { id, userId }, name);
-  return { id, userId, scope, kept, trace, stopping: new AbortController() };
+  const stopping = new AbortController();
+  const stop = () => stopping.abort(new Stopped('lease_lost'));
+  if (kept.signal.aborted) stop();
+  else kept.signal.addEventListener('abort', stop, { once: true });
+  return { id, userId, scope, kept, trace, stopping };
+}
+
+/** Throws `Stopped` once there is a reason to stop. */
+export function checkStop({ stopping }: ActiveRun): void {
+  stopping.signal.throwIfAborted();
+}
+
+/** A change of a run's rows that holds only while its lease lasts. */
+export function underLease({ id, scope, kept }: ActiveRun): DreamUpdateRequest {
+  return { scope, runId: id, lease: { name: kept.name, fence: kept.fence } };
 }
 
 /**
@@ -65,18 +88,17 @@ export function toActiveRun(
  */
 export async function advanceRun<R>(
   { dreams }: Pick<RunParts, 'dreams'>,
-  { id, scope, kept }: ActiveRun,
+  run: ActiveRun,
   states: readonly DreamRunRecord['state'][],
   decide: (current: { user: DreamUserRecord; run: DreamRunRecord }) => DreamDecision<R, AuditFacts>,
 ): Promise<R> {
-  const lease = { name: kept.name, fence: kept.fence };
   return await dreams
-    .update({ scope, runId: id, lease }, ({ user, run }) => {
-      if (run === null) throw new MemoryError('RUN_NOT_FOUND');
-      if (!states.includes(run.state)) {
+    .update(underLease(run), ({ user, run: current }) => {
+      if (current === null) throw new MemoryError('RUN_NOT_FOUND');
+      if (!states.includes(current.state)) {
         throw new MemoryError('RUN_STATE', undefined, { details: { reason: 'canceled' } });
       }
-      return decide({ user, run });
+      return decide({ user, run: current });
     })
     .catch((error: unknown) => {
       throw findStop(error) ?? error;
@@ -92,4 +114,20 @@ export function findStop(error: unknown): Stopped | null {
     at = at.cause;
   }
   return null;
+}
+
+/** What a run that did not come to its end failed with, for whoever asked for it and for its row. */
+export function toFailure(error: unknown): MemoryError {
+  const stop = findStop(error);
+  if (stop === null) return toMemoryError(error);
+  const { message } = stop;
+  switch (stop.why) {
+    case 'shutdown':
+      return new MemoryError('SHUTTING_DOWN', message, { retryAfterSeconds: 5 });
+    case 'timeout':
+      return new MemoryError('MODEL_TIMEOUT', message);
+    case 'lease_lost':
+    case 'canceled':
+      return new MemoryError('RUN_STATE', message, { details: { reason: stop.why } });
+  }
 }

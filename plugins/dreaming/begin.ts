@@ -4,6 +4,7 @@ import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { toActiveRun, type ActiveRun, type RunParts } from './active-run.ts';
 import { judgeUser } from './eligibility.ts';
+import { assertOpen } from './hold-run.ts';
 import { keepLease, leaseOf } from './lease.ts';
 import { recoverUser } from './recover.ts';
 import type { DreamSettings } from './settings.ts';
@@ -29,9 +30,7 @@ export async function beginRun(
 ): Promise<ActiveRun | null> {
   const { origin, dryRun, settings, caller } = options;
   const { host, dreams, breaker, active } = parts;
-  if (parts.stopping.aborted) {
-    throw new MemoryError('SHUTTING_DOWN', undefined, { retryAfterSeconds: 5 });
-  }
+  assertOpen(parts);
   const scope: ScopeKey = `u:${userId}`;
   const kept = await keepLease(host, leaseOf(userId));
   if (kept === null) return null;

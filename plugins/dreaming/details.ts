@@ -23,7 +23,7 @@ export interface RunFile {
   version: number;
   reason: string;
   status: 'proposed' | 'applied' | 'left' | 'rejected' | 'reverted';
-  /** Why it was left. */
+  /** Why it was left, or waits. */
   note: string | null;
   /** The whole new content while it waits; gone once it is decided on. */
   after: string | null;
@@ -48,6 +48,8 @@ export interface RunDetails {
   maxWrites: number;
   /** Of the work that made the proposal; absent in runs of earlier versions. */
   traceId?: string | null;
+  /** While it is undone: when it had ended. */
+  undoing?: { endedAt: number | null };
 }
 
 /** Of a run that has proposed nothing yet. */
@@ -87,6 +89,31 @@ export function toDetails(
       written: null,
     })),
   };
+}
+
+/** A file whose write a revision tells of. */
+export function toApplied(file: RunFile, version: number): RunFile {
+  return { ...file, status: 'applied', note: null, after: null, diff: null, written: version };
+}
+
+/** A file that nobody wants to be written. */
+export function toRejected(file: RunFile): RunFile {
+  return file.status === 'proposed' ? { ...file, status: 'rejected', after: null } : file;
+}
+
+/** A file that is left as it is, for good. */
+export function toLeft(file: RunFile, note: string): RunFile {
+  return { ...file, status: 'left', note, after: null };
+}
+
+/** Whether any file is yet to be decided on, or written. */
+export function isUndecided(files: readonly RunFile[]): boolean {
+  return files.some(({ status }) => status === 'proposed');
+}
+
+/** Whether a run has written any of its files. */
+export function hasWritten(files: readonly RunFile[]): boolean {
+  return files.some(({ status }) => status === 'applied');
 }
 
 /** The details of a run's row. */

@@ -1,13 +1,13 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
 import type { Host, RunTrace } from '../../core/contracts/plugin.ts';
-import type { GenerateResult, ModelProvider } from '../../core/contracts/model-provider.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { ACTOR } from './apply.ts';
+import { askModel } from './ask-model.ts';
 import { CHECKS } from './checks/list.ts';
 import { parseReply, type Operation } from './operations.ts';
 import { planOperations, type Plan } from './plan.ts';
-import { REPLY_SCHEMA, SYSTEM_PROMPT, toPrompt } from './prompt.ts';
+import { SYSTEM_PROMPT, toPrompt } from './prompt.ts';
 import type { SnapshotFile } from './snapshot-file.ts';
 import { takeSnapshot, type TakenSnapshot } from './snapshot.ts';
 import { estimateTokens, INSTRUCTION_TOKENS, REPLY_TOKENS } from './tokens.ts';
@@ -28,7 +28,14 @@ export interface ProposeDependencies {
   maxSnapshotTokens: number;
   /** Counts tokens of the day before they are spent: a crash leaves them counted. */
   reserve(tokens: number): Promise<void>;
-  settle(reserved: number, used: { input: number; output: number }): Promise<void>;
+  /** Counts what the call took more, or less, and keeps what the provider says it has used. */
+  settle(difference: number, used: UsedTokens): Promise<void>;
+}
+
+/** Tokens of one call. */
+export interface UsedTokens {
+  input: number;
+  output: number;
 }
 
 /**
@@ -79,10 +86,11 @@ export async function propose(
   );
   run.checkStop();
   const prompt = toPrompt(snapshot.shown, { changed: snapshot.changed, now: host.now() });
-  const reserved = estimateTokens(SYSTEM_PROMPT + prompt) + REPLY_TOKENS;
-  await deps.reserve(reserved);
-  const reply = await ask(host.model, prompt, { signal: run.signal, trace });
-  await deps.settle(reserved, { input: reply.inputTokens, output: reply.outputTokens });
+  const asked = { input: estimateTokens(SYSTEM_PROMPT + prompt), output: REPLY_TOKENS };
+  await deps.reserve(asked.input + asked.output);
+  const reply = await askModel(host.model, prompt, { signal: run.signal, trace });
+  const used = { input: reply.inputTokens, output: reply.outputTokens };
+  await deps.settle(differenceOf(asked, used), used);
   run.checkStop();
   const parsed = parseReply(reply.text);
   if (parsed === null) {
@@ -101,28 +109,11 @@ export async function propose(
   return { snapshot, plan, malformed, wasAsked: true };
 }
 
-async function ask(
-  model: ModelProvider,
-  prompt: string,
-  { signal, trace }: { signal: AbortSignal; trace: RunTrace },
-): Promise<GenerateResult> {
-  const names = { provider: model.name, model: model.model };
-  const span = trace.start('llm', 'chat');
-  try {
-    const reply = await model.generate({
-      system: SYSTEM_PROMPT,
-      prompt,
-      schema: REPLY_SCHEMA,
-      maxTokens: REPLY_TOKENS,
-      signal,
-    });
-    const { inputTokens, outputTokens } = reply;
-    span.end({ ...names, inputTokens, outputTokens });
-    return reply;
-  } catch (error) {
-    span.fail(error, names);
-    throw error;
-  }
+/** What a call took beyond what was counted for it: a number that no provider gave stays as it was. */
+function differenceOf(asked: UsedTokens, used: UsedTokens): number {
+  const input = used.input > 0 ? used.input - asked.input : 0;
+  const output = used.output > 0 ? used.output - asked.output : 0;
+  return input + output;
 }
 
 /** Looks up when the lines came, for the files in which something is to be superseded. */

@@ -1,9 +1,18 @@
 import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
-import type { AuditCaller, Host, PluginDreams, RunRevision } from '../../core/contracts/plugin.ts';
+import type { AuditCaller, RunRevision } from '../../core/contracts/plugin.ts';
 import { MemoryError } from '../../core/errors.ts';
+import {
+  advanceRun,
+  checkStop,
+  toFailure,
+  underLease,
+  type ActiveRun,
+  type RunParts,
+} from './active-run.ts';
 import { detailsOf, withDetails, type RunFile } from './details.ts';
-import { keepLease, leaseOf } from './lease.ts';
-import { finishRunTrace, startRunTrace } from './trace.ts';
+import { isRunsWrite } from './settle.ts';
+import { finishRunTrace } from './trace.ts';
+import { assertState } from './transitions.ts';
 
 /** What an undone run came to. Paths are virtual. */
 export interface RevertedRun {
@@ -13,109 +22,157 @@ export interface RevertedRun {
 }
 
 const REVERTIBLE: readonly DreamRunRecord['state'][] = ['completed', 'failed', 'canceled'];
+const PRUNED = 'its earlier content is not kept any more';
 
 /**
  * Puts back what a run's files held before it, each only if nobody has changed it since. A file that
- * took lines of another one keeps them while that one cannot be put back: nothing is lost.
+ * took lines of another one keeps them while that one cannot be put back: nothing is lost. An undoing
+ * that was cut off goes on where it stopped.
  *
- * @throws MemoryError `RUN_STATE` for a run that wrote nothing, is undone, or has not ended;
- * `DREAM_RUNNING` while one of this user is under way.
+ * @throws MemoryError `RUN_STATE` for a run that wrote nothing, is undone, or has not ended.
  */
 export async function revertRun(
-  deps: { host: Host; dreams: PluginDreams },
-  run: DreamRunRecord,
+  parts: Pick<RunParts, 'host' | 'dreams'>,
+  run: ActiveRun,
   caller: AuditCaller,
 ): Promise<RevertedRun> {
-  const { host, dreams } = deps;
-  const userId = run.scope.slice(2);
-  const kept = await keepLease(host, leaseOf(userId));
-  if (kept === null) throw new MemoryError('DREAM_RUNNING');
-  const trace = startRunTrace(host, { id: run.id, userId }, 'dream.revert');
+  const revisions = await parts.host.history.ofRun(run.id);
+  // The audit row comes first: nothing is undone without one.
+  await parts.dreams.update(underLease(run), ({ run: current }) => {
+    const present = assertState(current, REVERTIBLE);
+    assertRevertible(present, revisions);
+    const details = detailsOf(present);
+    const undoing = details.undoing ?? { endedAt: present.endedAt };
+    return {
+      result: null,
+      // Open again, so that it is found if this process does not end it.
+      run: withDetails({ ...present, endedAt: null }, { ...details, undoing }),
+      audit: { action: 'dream.revert', target: run.id, details: {}, caller },
+    };
+  });
+  return await finishRevert(parts, run);
+}
+
+/** Goes on with an undoing that was begun. */
+export async function finishRevert(
+  parts: Pick<RunParts, 'host' | 'dreams'>,
+  run: ActiveRun,
+): Promise<RevertedRun> {
+  const { host, dreams } = parts;
   try {
-    const lease = { name: kept.name, fence: kept.fence };
-    const request = { scope: run.scope, runId: run.id, lease };
-    // The audit row comes first: nothing is undone without one.
-    await dreams.update(request, ({ run: current }) => {
-      assertRevertible(current);
-      return {
-        result: null,
-        audit: { action: 'dream.revert', target: run.id, details: {}, caller },
-      };
-    });
-    const revisions = (await host.history.ofRun(run.id)).filter(isWrite).reverse();
-    const { files } = detailsOf(run);
-    const reverted: { path: string; version: number; revisionId: string }[] = [];
-    const left: { path: string; why: string }[] = [];
-    const undone = new Map(
-      files.filter(({ status }) => status === 'reverted').map(({ path }) => [path, 0]),
-    );
-    const wasUndone = new Set(undone.keys());
-    for (const { revision, contents } of revisions) {
-      const path = `user/${revision.path}`;
-      if (wasUndone.has(path)) continue;
-      const why = findHold(path, files, undone) ?? (contents === null ? PRUNED : null);
-      if (why !== null || contents === null) {
-        left.push({ path, why: why ?? PRUNED });
-        continue;
-      }
-      const current = await host.memory.read(run.scope, revision.path);
-      // A later run that was undone has left what this one wrote, at another version.
-      const isAsLeft = (current?.content ?? null) === contents.after;
-      try {
-        const written = await host.write(
-          {
-            userId,
-            path,
-            content: contents.before,
-            reason: `Reverts dream run ${run.id}.`,
-            ifVersion: isAsLeft ? (current?.version ?? 0) : revision.version,
-            isRevert: true,
-          },
-          { actor: 'admin', runId: run.id, trace, guards: [kept.lease.guard] },
-        );
-        undone.set(path, written.version);
-        reverted.push({ path, version: written.version, revisionId: written.revisionId });
-      } catch (error) {
-        if (!(error instanceof MemoryError)) throw error;
-        if (error.code !== 'VERSION_CONFLICT' && error.code !== 'QUOTA_EXCEEDED') throw error;
-        left.push({ path, why: error.message });
-      }
-    }
-    const ended = await dreams.update(request, ({ user, run: current }) => {
-      const present = assertRevertible(current);
-      const details = detailsOf(present);
+    const row = await dreams.run(run.id);
+    if (row === null) throw new MemoryError('RUN_NOT_FOUND');
+    const { files } = detailsOf(row);
+    const { undone, reverted, left } = await putBack(parts, run, files);
+    const ended = await advanceRun(parts, run, REVERTIBLE, ({ user, run: current }) => {
+      const { undoing, ...details } = detailsOf(current);
       const next = details.files.map((file): RunFile =>
         undone.has(file.path) ? { ...file, status: 'reverted' } : file,
       );
       const isWhole = left.length === 0;
       const result: DreamRunRecord = {
-        ...withDetails(present, { ...details, files: next }),
-        outcome: isWhole ? 'reverted' : reverted.length > 0 ? 'partial' : present.outcome,
+        ...withDetails(current, { ...details, files: next }),
+        endedAt: undoing?.endedAt ?? current.endedAt ?? host.now(),
+        outcome: isWhole ? 'reverted' : undone.size > 0 ? 'partial' : current.outcome,
       };
       const ownWriteAt = reverted.length > 0 ? host.now() : user.ownWriteAt;
       return { result, run: result, user: { ...user, ownWriteAt } };
     });
-    await finishRunTrace(deps, { id: run.id, trace }, null);
+    await finishRunTrace(parts, run, null);
     return { run: ended, reverted, left };
   } catch (error) {
-    trace.finish(error);
-    throw error;
-  } finally {
-    await kept.release();
+    const failure = toFailure(error);
+    run.trace.finish(failure);
+    throw failure;
   }
 }
 
-const PRUNED = 'its earlier content is not kept any more';
+async function putBack(
+  { host }: Pick<RunParts, 'host'>,
+  run: ActiveRun,
+  files: readonly RunFile[],
+): Promise<Pick<RevertedRun, 'reverted' | 'left'> & { undone: ReadonlySet<string> }> {
+  const { id, userId, scope, trace, kept } = run;
+  const revisions = await host.history.ofRun(id);
+  const writes = revisions.filter(isRunsWrite).reverse();
+  const undoings = undoingsOf(revisions);
+  const reverted: { path: string; version: number; revisionId: string }[] = [];
+  const undone = new Set<string>();
+  const left = files
+    .filter(({ path, written }) => written !== null && !writes.some(isOf(path)))
+    .map(({ path }) => ({ path, why: PRUNED }));
+  for (const { revision, contents } of writes) {
+    const path = `user/${revision.path}`;
+    const earlier = undoings.get(path)?.shift();
+    if (earlier !== undefined) {
+      undone.add(path);
+      reverted.push({ path, version: earlier.version, revisionId: earlier.id });
+      continue;
+    }
+    const why = findHold(path, files, undone) ?? (contents === null ? PRUNED : null);
+    if (why !== null || contents === null) {
+      left.push({ path, why: why ?? PRUNED });
+      continue;
+    }
+    const current = await host.memory.read(scope, revision.path);
+    const present = current?.content ?? null;
+    if (present === contents.before) {
+      // Somebody else has put it back.
+      undone.add(path);
+      continue;
+    }
+    checkStop(run);
+    try {
+      const { version, revisionId } = await host.write(
+        {
+          userId,
+          path,
+          content: contents.before,
+          reason: `Reverts dream run ${id}.`,
+          // A later run that was undone has left what this one wrote, at another version.
+          ifVersion: present === contents.after ? (current?.version ?? 0) : revision.version,
+          isRevert: true,
+        },
+        { actor: 'admin', runId: id, trace, guards: [kept.lease.guard] },
+      );
+      undone.add(path);
+      reverted.push({ path, version, revisionId });
+    } catch (error) {
+      if (!(error instanceof MemoryError) || !REFUSALS.has(error.code)) throw error;
+      left.push({ path, why: error.message });
+    }
+  }
+  return { undone, reverted, left };
+}
 
-function isWrite({ revision }: RunRevision): boolean {
-  return revision.action !== 'revert' && revision.actor === 'dream-agent';
+/** Why a file cannot be put back, and others can. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'VERSION_CONFLICT',
+  'QUOTA_EXCEEDED',
+  'PAYLOAD_TOO_LARGE',
+  'INVALID_CONTENT',
+]);
+
+/** What has undone writes of the run so far, by path, in the order in which it did. */
+function undoingsOf(revisions: readonly RunRevision[]): Map<string, RunRevision['revision'][]> {
+  const undoings = new Map<string, RunRevision['revision'][]>();
+  for (const { revision } of revisions) {
+    if (revision.action !== 'revert') continue;
+    const path = `user/${revision.path}`;
+    undoings.set(path, [...(undoings.get(path) ?? []), revision]);
+  }
+  return undoings;
+}
+
+function isOf(path: string): (write: RunRevision) => boolean {
+  return ({ revision }) => `user/${revision.path}` === path;
 }
 
 /** A file whose lines went into this one, and that stays as the run left it. */
 function findHold(
   path: string,
   files: readonly RunFile[],
-  undone: ReadonlyMap<string, number>,
+  undone: ReadonlySet<string>,
 ): string | null {
   const giver = files.find(
     (file) =>
@@ -126,12 +183,11 @@ function findHold(
   return giver === undefined ? null : `it holds lines of ${giver.path}, which was changed since`;
 }
 
-function assertRevertible(run: DreamRunRecord | null): DreamRunRecord {
-  if (run === null) throw new MemoryError('RUN_NOT_FOUND');
-  if (REVERTIBLE.includes(run.state) && run.outcome !== 'reverted' && run.writes > 0) return run;
-  const message =
-    run.writes === 0 ? 'The run has written nothing.' : 'The run cannot be undone in this state.';
-  throw new MemoryError('RUN_STATE', message, {
-    details: { state: run.state, outcome: run.outcome },
-  });
+function assertRevertible(run: DreamRunRecord, revisions: readonly RunRevision[]): void {
+  const details = { state: run.state, outcome: run.outcome };
+  if (run.outcome === 'reverted') {
+    throw new MemoryError('RUN_STATE', 'The run is undone already.', { details });
+  }
+  if (run.writes > 0 || revisions.some(isRunsWrite)) return;
+  throw new MemoryError('RUN_STATE', 'The run has written nothing.', { details });
 }

@@ -1,81 +1,135 @@
 import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
 import type { AuditCaller } from '../../core/contracts/plugin.ts';
-import { MemoryError } from '../../core/errors.ts';
-import { advanceRun, Stopped, toActiveRun, type ActiveRun, type RunParts } from './active-run.ts';
-import { detailsOf, withDetails, type RunFile } from './details.ts';
-import { keepLease, leaseOf } from './lease.ts';
+import { MemoryError, toMemoryError } from '../../core/errors.ts';
+import {
+  advanceRun,
+  findStop,
+  toFailure,
+  underLease,
+  type ActiveRun,
+  type RunParts,
+} from './active-run.ts';
+import {
+  detailsOf,
+  hasWritten,
+  isUndecided,
+  toRejected,
+  withDetails,
+  type RunDetails,
+} from './details.ts';
+import { holdRun } from './hold-run.ts';
+import { settleRun } from './settle.ts';
 import { finishRunTrace } from './trace.ts';
-import { assertState, hasWritten, skipped, toReviewed, withFiles } from './transitions.ts';
+import { assertState, toReviewed, withFiles } from './transitions.ts';
 import { logRun, writeRunFiles } from './write-run.ts';
 
-/** What a person picks of a proposal. Paths are virtual; `null` is all that is not decided on. */
-export interface Picked {
+/** What a person decides of a proposal. Paths are virtual; `null` is all that is not decided on. */
+export interface Decision {
+  verb: 'apply' | 'reject';
   paths: readonly string[] | null;
   caller: AuditCaller;
 }
 
 /**
- * Writes what a run proposes, all of it or some files.
+ * Writes what a run proposes, or drops it: all of it or some files. Once all of it is decided on,
+ * the run ends, with its entry in the log.
  *
- * @throws MemoryError `RUN_STATE` for a run that does not await review, `INVALID_REQUEST` for a file
- * that it does not propose, `DREAM_RUNNING` while another instance is at this user.
+ * @throws MemoryError `RUN_STATE` for a run that does not await review, or is canceled meanwhile;
+ * `INVALID_REQUEST` for a file that it does not propose; `DREAM_RUNNING` while something else is
+ * done with this user.
  */
-export async function applyProposal(
+export async function decideOnProposal(
   parts: RunParts,
   row: DreamRunRecord,
-  { paths, caller }: Picked,
+  decision: Decision,
 ): Promise<DreamRunRecord> {
-  const { id, scope } = assertState(row, ['awaiting_review']);
-  const picked = pickFiles(row, paths);
-  const kept = await keepLease(parts.host, leaseOf(scope.slice(2)));
-  if (kept === null) throw new MemoryError('DREAM_RUNNING');
-  const run = toActiveRun(parts, row, kept, 'dream.apply');
-  parts.active.set(id, run);
+  assertState(row, ['awaiting_review']);
+  const picked = pickFiles(row, decision.paths);
+  return await holdRun(parts, row, 'dream.apply', async (run) => {
+    const begun = await begin(parts, run, picked, decision);
+    if (begun.state !== 'running') return begun;
+    return await carryOut(parts, run, decision.verb === 'apply' ? picked : new Set(), begun);
+  });
+}
+
+/** Puts the decision down. The run goes on only if there is something to be written for it. */
+async function begin(
+  { dreams, host }: RunParts,
+  active: ActiveRun,
+  picked: ReadonlySet<string>,
+  { verb, caller }: Decision,
+): Promise<DreamRunRecord> {
+  const { fence } = active.kept;
+  return await dreams.update(underLease(active), ({ user, run }) => {
+    const present = assertState(run, ['awaiting_review']);
+    const audit = {
+      action: `dream.${verb}`,
+      target: present.id,
+      details: { paths: [...picked] },
+      caller,
+    };
+    const details = detailsOf(present);
+    const files =
+      verb === 'apply'
+        ? details.files
+        : details.files.map((file) => (picked.has(file.path) ? toRejected(file) : file));
+    const next = withDetails({ ...present, fence }, { ...details, files });
+    const isToBeLogged = !isUndecided(files) && hasWritten(files);
+    if (verb === 'reject' && !isToBeLogged) {
+      const now = host.now();
+      const reviewed = toReviewed({ user, run: next }, { now, hasJustWritten: false });
+      return { ...reviewed, audit, result: reviewed.run };
+    }
+    const running: DreamRunRecord = { ...next, state: 'running' };
+    return {
+      audit,
+      result: running,
+      run: running,
+      user: { ...user, status: 'running', fence },
+    };
+  });
+}
+
+async function carryOut(
+  parts: RunParts,
+  run: ActiveRun,
+  picked: ReadonlySet<string>,
+  row: DreamRunRecord,
+): Promise<DreamRunRecord> {
   try {
-    const lease = { name: kept.name, fence: kept.fence };
-    const begun = await parts.dreams.update({ scope, runId: id, lease }, (current) => {
-      const present = assertState(current.run, ['awaiting_review']);
-      const next = { ...present, state: 'running' as const, fence: kept.fence };
-      return {
-        result: next,
-        run: next,
-        user: { ...current.user, status: 'running', fence: kept.fence },
-        audit: { action: 'dream.apply', target: id, details: { paths: [...picked] }, caller },
-      };
-    });
-    const written = await writePicked(parts, run, picked, begun);
+    const decided = await writePicked(parts, run, picked, detailsOf(row));
     await finishRunTrace(parts, run, null);
-    return written;
+    return decided;
   } catch (error) {
-    run.trace.finish(error);
-    throw error;
-  } finally {
-    parts.active.delete(id);
-    await kept.release();
+    const { signal } = run.stopping;
+    const reason: unknown = signal.aborted ? signal.reason : error;
+    const failure = toFailure(reason);
+    if (findStop(reason)?.why !== 'lease_lost') {
+      await settleRun(parts, run, { failure, isFault: true }).catch((thrown: unknown) => {
+        // The database is gone: the run is settled by `recoverRuns`.
+        const { code } = toMemoryError(thrown);
+        parts.host.log.error({ runId: run.id, code }, 'a dream run could not be settled');
+      });
+    }
+    await finishRunTrace(parts, run, failure);
+    throw failure;
   }
 }
 
-/** Drops what a run proposes, all of it or some files; throws as {@link applyProposal} does. */
-export async function rejectProposal(
-  { dreams, host }: Pick<RunParts, 'dreams' | 'host'>,
-  row: DreamRunRecord,
-  { paths, caller }: Picked,
+async function writePicked(
+  parts: RunParts,
+  run: ActiveRun,
+  picked: ReadonlySet<string>,
+  details: RunDetails,
 ): Promise<DreamRunRecord> {
-  const { id, scope } = assertState(row, ['awaiting_review']);
-  const picked = pickFiles(row, paths);
-  return await dreams.update({ scope, runId: id }, ({ user, run: current }) => {
-    const present = assertState(current, ['awaiting_review']);
-    const details = detailsOf(present);
-    const files = details.files.map((file): RunFile =>
-      picked.has(file.path) && file.status === 'proposed'
-        ? { ...file, status: 'rejected', after: null }
-        : file,
+  const files = await writeRunFiles(parts, run, details, picked);
+  const isLogged = !isUndecided(files) && (await logRun(parts, run, { ...details, files }));
+  return await advanceRun(parts, run, ['running'], ({ user, run: current }) => {
+    const reviewed = toReviewed(
+      { user, run: withFiles(current, files, isLogged) },
+      { now: parts.host.now(), hasJustWritten: hasWritten(files) },
     );
-    const next = withDetails(present, { ...details, files });
-    return {
-      ...toReviewed(user, next, files, host.now(), false),
-      audit: { action: 'dream.reject', target: id, details: { paths: [...picked] }, caller },
-    };
+    return { ...reviewed, result: reviewed.run };
   });
 }
 
@@ -91,55 +145,4 @@ function pickFiles(run: DreamRunRecord, paths: readonly string[] | null): Set<st
     });
   }
   return new Set(paths ?? proposed);
-}
-
-async function writePicked(
-  parts: RunParts,
-  run: ActiveRun,
-  picked: ReadonlySet<string>,
-  row: DreamRunRecord,
-): Promise<DreamRunRecord> {
-  const details = detailsOf(row);
-  const isReady = (file: RunFile): boolean =>
-    picked.has(file.path) &&
-    file.needs.every(({ path }) => {
-      const other = details.files.find((it) => it.path === path);
-      return other === undefined || other.written !== null || isReady(other);
-    });
-  const ready = details.files.filter((file) => file.status === 'proposed' && isReady(file));
-  const isNow = new Set(ready.map(({ path }) => path));
-  const kept = new Map(details.files.map((file) => [file.path, file]));
-  const attempted = await writeRunFiles(
-    parts,
-    run,
-    details.files.map((file) => (isNow.has(file.path) ? file : skipped(file))),
-    {
-      maxWrites: details.maxWrites,
-      checkStop: () => {
-        if (run.kept.signal.aborted) throw new Stopped('lease_lost');
-      },
-    },
-  );
-  const files = attempted.map((file) => {
-    if (isNow.has(file.path)) return file;
-    const original = kept.get(file.path) ?? file;
-    return picked.has(file.path) && original.status === 'proposed'
-      ? { ...original, note: 'it waits for a file that takes lines of it' }
-      : original;
-  });
-  const isLogged = await logRun(
-    parts,
-    run,
-    files.filter(({ path }) => isNow.has(path)),
-    details.maxWrites,
-  );
-  return await advanceRun(parts, run, ['running'], ({ user, run: current }) =>
-    toReviewed(
-      user,
-      withFiles(current, files, isLogged),
-      files,
-      parts.host.now(),
-      hasWritten(files),
-    ),
-  );
 }

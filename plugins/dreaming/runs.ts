@@ -4,12 +4,14 @@ import { MemoryError } from '../../core/errors.ts';
 import { Stopped, type ActiveRun, type RunParts } from './active-run.ts';
 import { beginRun } from './begin.ts';
 import { carryOutRun } from './carry-out.ts';
-import { detailsOf, withDetails, type RunFile } from './details.ts';
-import { recoverRuns } from './recover.ts';
-import { applyProposal, rejectProposal } from './review.ts';
+import { detailsOf, hasWritten } from './details.ts';
+import { holdRun } from './hold-run.ts';
+import { recoverLost, recoverRuns } from './recover.ts';
+import { revertRun, type RevertedRun } from './revert.ts';
+import { decideOnProposal, type Decision } from './review.ts';
 import type { DreamSettings } from './settings.ts';
 import { createSlots } from './slots.ts';
-import { assertState, hasWritten } from './transitions.ts';
+import { assertState, toCanceled } from './transitions.ts';
 
 /** The runs of this process, and what people do with those of all. */
 export interface Runs {
@@ -23,11 +25,13 @@ export interface Runs {
     userId: string,
     options: { dryRun: boolean; settings: DreamSettings; caller: AuditCaller },
   ): Promise<DreamRunRecord>;
-  /** Writes what a run proposes, all of it or some files. Paths are virtual. */
-  apply(id: string, paths: readonly string[] | null, caller: AuditCaller): Promise<DreamRunRecord>;
-  reject(id: string, paths: readonly string[] | null, caller: AuditCaller): Promise<DreamRunRecord>;
+  /** Writes what a run proposes, or drops it. */
+  decide(id: string, decision: Decision): Promise<DreamRunRecord>;
+  /** Ends a run; what it has written stays, and is put down by whoever wrote it. */
   cancel(id: string, caller: AuditCaller): Promise<DreamRunRecord>;
-  /** Ends runs whose process is gone; what cannot be ended is logged. */
+  /** Puts back what a run's files held before it. */
+  revert(id: string, caller: AuditCaller): Promise<RevertedRun>;
+  /** Ends runs whose process is gone. Never rejects: what cannot be ended is logged. */
   recover(): Promise<void>;
   /** Resolves when no run of this process is under way. */
   settle(): Promise<void>;
@@ -42,12 +46,13 @@ export type RunsDependencies = Pick<RunParts, 'host' | 'dreams' | 'breaker' | 'm
 export function createRuns(deps: RunsDependencies): Runs {
   const { host, dreams } = deps;
   const active = new Map<string, ActiveRun>();
-  const underWay = new Set<Promise<unknown>>();
+  /** What is done with runs, each with the id of its run. */
+  const underWay = new Map<Promise<unknown>, string>();
   const stopping = new AbortController();
   const parts: RunParts = { ...deps, slots: createSlots(), stopping: stopping.signal, active };
 
-  function track<T>(work: Promise<T>): Promise<T> {
-    underWay.add(work);
+  function track<T>(id: string, work: Promise<T>): Promise<T> {
+    underWay.set(work, id);
     const done = () => void underWay.delete(work);
     work.then(done, done);
     return work;
@@ -61,6 +66,15 @@ export function createRuns(deps: RunsDependencies): Runs {
     return run;
   }
 
+  /** The same, brought to its end if it was cut off; what was begun of its undoing is left. */
+  async function findSettled(id: string): Promise<DreamRunRecord> {
+    const run = await find(id);
+    const isCutOff = run.endedAt === null && detailsOf(run).undoing === undefined;
+    if (!isCutOff || run.state === 'awaiting_review') return run;
+    await recoverLost(parts, run.scope);
+    return await find(id);
+  }
+
   return {
     async schedule(userId, settings) {
       const run = await beginRun(parts, userId, {
@@ -70,7 +84,7 @@ export function createRuns(deps: RunsDependencies): Runs {
         caller: null,
       });
       if (run === null) return null;
-      await track(carryOutRun(parts, run, settings));
+      await track(run.id, carryOutRun(parts, run, settings));
       return await dreams.run(run.id);
     },
 
@@ -79,53 +93,49 @@ export function createRuns(deps: RunsDependencies): Runs {
       const run = await beginRun(parts, userId, { origin: 'manual', dryRun, settings, caller });
       if (run === null) throw new MemoryError('DREAM_RUNNING');
       const begun = await find(run.id);
-      void track(carryOutRun(parts, run, settings));
+      void track(run.id, carryOutRun(parts, run, settings));
       return begun;
     },
 
-    async apply(id, paths, caller) {
-      return await track(applyProposal(parts, await find(id), { paths, caller }));
-    },
-
-    async reject(id, paths, caller) {
-      return await rejectProposal(parts, await find(id), { paths, caller });
+    async decide(id, decision) {
+      return await track(id, decideOnProposal(parts, await find(id), decision));
     },
 
     async cancel(id, caller) {
       const { scope } = await find(id);
-      const canceled = await dreams.update({ scope, runId: id }, ({ user, run }) => {
+      await dreams.update({ scope, runId: id }, ({ user, run }) => {
         const present = assertState(run, ['queued', 'running', 'awaiting_review']);
-        const details = detailsOf(present);
-        const files = details.files.map((file): RunFile =>
-          file.status === 'proposed' ? { ...file, status: 'rejected', after: null } : file,
-        );
-        const ended: DreamRunRecord = {
-          ...withDetails(present, { ...details, files }),
-          state: 'canceled',
-          outcome: hasWritten(files) ? 'partial' : null,
-          endedAt: host.now(),
-        };
+        const isAtRest =
+          present.state === 'awaiting_review' && !hasWritten(detailsOf(present).files);
         return {
-          result: ended,
-          run: ended,
-          ...(user.runId === id ? { user: { ...user, status: 'canceled' as const } } : {}),
+          result: null,
+          // Else it is open until what it has written is put down.
+          run: isAtRest ? toCanceled(present, host.now()) : { ...present, state: 'canceled' },
+          ...(user.runId === id ? { user: { ...user, status: 'canceled' } } : {}),
           audit: { action: 'dream.cancel', target: id, details: {}, caller },
         };
       });
       active.get(id)?.stopping.abort(new Stopped('canceled'));
-      return canceled;
+      await Promise.allSettled([...underWay].filter(([, of]) => of === id).map(([work]) => work));
+      return await findSettled(id);
+    },
+
+    async revert(id, caller) {
+      const row = await findSettled(id);
+      const work = holdRun(parts, row, 'dream.revert', (run) => revertRun(parts, run, caller));
+      return await track(id, work);
     },
 
     recover: () => recoverRuns(parts),
 
     async settle() {
-      await Promise.allSettled([...underWay]);
+      await Promise.allSettled([...underWay.keys()]);
     },
 
     async stop() {
       stopping.abort();
       for (const run of active.values()) run.stopping.abort(new Stopped('shutdown'));
-      await Promise.allSettled([...underWay]);
+      await Promise.allSettled([...underWay.keys()]);
     },
   };
 }

@@ -7,7 +7,16 @@ import type {
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { backoffMs } from './breaker.ts';
-import { detailsOf, newDetails, withDetails, type RunFile } from './details.ts';
+import {
+  detailsOf,
+  hasWritten,
+  isUndecided,
+  newDetails,
+  toLeft,
+  toRejected,
+  withDetails,
+  type RunFile,
+} from './details.ts';
 import { PROMPT_VERSION } from './prompt.ts';
 import type { DreamSettings } from './settings.ts';
 
@@ -50,22 +59,6 @@ export function newRun(options: {
   };
 }
 
-/** A file that an attempt passes over. */
-export function skipped(file: RunFile): RunFile {
-  return file.status === 'proposed' ? { ...file, status: 'left', note: 'not now' } : file;
-}
-
-/** A file that an ended run did not come to. */
-export function toLeftOver(file: RunFile): RunFile {
-  if (file.status !== 'proposed') return file;
-  return { ...file, status: 'left', note: 'the run ended before it was written', after: null };
-}
-
-/** Whether a run has written any of its files. */
-export function hasWritten(files: readonly RunFile[]): boolean {
-  return files.some(({ status }) => status === 'applied');
-}
-
 /** A run with its files as they are now, and the counts of them. */
 export function withFiles(
   run: DreamRunRecord,
@@ -81,24 +74,49 @@ export function withFiles(
   };
 }
 
-/** What the files of a run that is at its end amount to. */
-export function outcomeOf(files: readonly RunFile[]): DreamOutcome {
+/** A run that came to its end, with what its files amount to. */
+export function toCompleted(run: DreamRunRecord, now: number): DreamRunRecord {
+  return { ...run, state: 'completed', outcome: outcomeOf(detailsOf(run).files), endedAt: now };
+}
+
+/** A run that a person canceled: what it did not come to is not wanted. */
+export function toCanceled(run: DreamRunRecord, now: number): DreamRunRecord {
+  const details = detailsOf(run);
+  const files = details.files.map(toRejected);
+  return {
+    ...withDetails(run, { ...details, files }),
+    state: 'canceled',
+    outcome: hasWritten(files) ? outcomeOf(files) : null,
+    endedAt: now,
+  };
+}
+
+/** A run that failed: what it did not come to is left. */
+export function toFailed(run: DreamRunRecord, failure: MemoryError, now: number): DreamRunRecord {
+  const details = detailsOf(run);
+  const files = details.files.map((file) =>
+    toLeftOver(file, 'the run ended before it was written'),
+  );
+  return {
+    ...withDetails(run, { ...details, files }),
+    state: 'failed',
+    outcome: hasWritten(files) ? 'partial' : null,
+    endedAt: now,
+    errorCode: failure.code,
+    errorMessage: failure.message,
+  };
+}
+
+/** A file that an ended run did not write, with the reason that it has, or another one. */
+export function toLeftOver(file: RunFile, note: string): RunFile {
+  return file.status === 'proposed' ? toLeft(file, file.note ?? note) : file;
+}
+
+function outcomeOf(files: readonly RunFile[]): DreamOutcome {
   const statuses = new Set(files.map(({ status }) => status));
   if (statuses.size === 0) return 'no_op';
   if (statuses.size > 1 || statuses.has('left')) return 'partial';
   return statuses.has('rejected') ? 'rejected' : 'applied';
-}
-
-/** A run in its last state. */
-export function toEnded(
-  run: DreamRunRecord,
-  {
-    state,
-    outcome,
-    now,
-  }: { state: DreamRunRecord['state']; outcome: DreamOutcome | null; now: number },
-): DreamRunRecord {
-  return { ...run, state, outcome, endedAt: now };
 }
 
 /** After a run that came to its end: the watermark moves to what its snapshot had. */
@@ -119,25 +137,26 @@ export function toSucceeded(
 }
 
 /** After a failure: the next scheduled run waits. */
-export function toFailed(user: DreamUserRecord, now: number): DreamUserRecord {
+export function toBackedOff(user: DreamUserRecord, now: number): DreamUserRecord {
   const failures = user.failures + 1;
   return { ...user, failures, retryAt: now + backoffMs(failures) };
 }
 
-/** After some of a proposal was decided on: it waits on until all of it is. */
+/** Whether a run that is under way carries out decisions on its proposal. */
+export function isBeingDecided(run: DreamRunRecord): boolean {
+  // In review mode files and the wait for a decision are put down together.
+  return run.mode === 'review' && detailsOf(run).files.length > 0;
+}
+
+/** A proposal after some of it was decided on: it waits on until all of it is. */
 export function toReviewed(
-  user: DreamUserRecord,
-  run: DreamRunRecord,
-  files: readonly RunFile[],
-  now: number,
-  hasJustWritten: boolean,
-): { result: DreamRunRecord; run: DreamRunRecord; user: DreamUserRecord } {
-  const isOpen = files.some(({ status }) => status === 'proposed');
-  const next: DreamRunRecord = isOpen
+  { user, run }: { user: DreamUserRecord; run: DreamRunRecord },
+  { now, hasJustWritten }: { now: number; hasJustWritten: boolean },
+): { user: DreamUserRecord; run: DreamRunRecord } {
+  const next: DreamRunRecord = isUndecided(detailsOf(run).files)
     ? { ...run, state: 'awaiting_review' }
-    : toEnded(run, { state: 'completed', outcome: outcomeOf(files), now });
+    : toCompleted(run, now);
   return {
-    result: next,
     run: next,
     user: {
       ...user,
@@ -146,6 +165,40 @@ export function toReviewed(
       ownWriteAt: hasJustWritten ? now : user.ownWriteAt,
     },
   };
+}
+
+/**
+ * What a run that was cut off has come to, by what it has written: a proposal waits for the rest of
+ * its decisions, a run with nothing left to write is completed, and one that was canceled or failed
+ * ends as that.
+ */
+export function toSettled(
+  { user, run }: { user: DreamUserRecord; run: DreamRunRecord },
+  { failure, isFault, now }: { failure: MemoryError; isFault: boolean; now: number },
+): { user: DreamUserRecord; run: DreamRunRecord } {
+  const { files } = detailsOf(run);
+  if (run.state !== 'canceled' && isBeingDecided(run)) {
+    return toReviewed({ user, run }, { now, hasJustWritten: hasWritten(files) });
+  }
+  const isWhole = files.length > 0 && !isUndecided(files);
+  const ended =
+    run.state === 'canceled'
+      ? toCanceled(run, now)
+      : isWhole
+        ? toCompleted(run, now)
+        : toFailed(run, failure, now);
+  const { state, filesTouched } = ended;
+  if (run.dryRun) return { user, run: ended };
+  const seen = {
+    ...user,
+    status: state,
+    lastRunAt: now,
+    filesTouched,
+    ownWriteAt: hasWritten(files) ? now : user.ownWriteAt,
+    error: state === 'failed' ? failure.message : null,
+  };
+  if (state === 'completed') return { user: toSucceeded(seen, ended, now), run: ended };
+  return { user: state === 'failed' && isFault ? toBackedOff(seen, now) : seen, run: ended };
 }
 
 /** Throws `RUN_STATE` for a run that is in another state. */

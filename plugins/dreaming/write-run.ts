@@ -1,60 +1,63 @@
-import { Stopped, type ActiveRun, type RunParts } from './active-run.ts';
-import { applyFiles, writeLog, type Writing } from './apply.ts';
-import { detailsOf, type RunFile } from './details.ts';
-import { skipped } from './transitions.ts';
+import type { RunTrace } from '../../core/contracts/plugin.ts';
+import type { Guard } from '../../core/contracts/storage.ts';
+import { checkStop, Stopped, type ActiveRun, type RunParts } from './active-run.ts';
+import { applyFiles } from './apply.ts';
+import type { RunDetails, RunFile } from './details.ts';
+import { writeLogEntry } from './dream-log.ts';
+
+/** What a run writes with. */
+export interface Writing {
+  userId: string;
+  runId: string;
+  trace: RunTrace;
+  /** Each write is held to all of them in its own transaction. */
+  guards: readonly Guard[];
+}
 
 /**
  * Writes the files of a run that are proposed, one after the other, and says what became of each.
- * Throws `Stopped` when the run is canceled meanwhile, and what `checkStop` throws.
+ * Throws `Stopped` when there is a reason to stop, also when another instance has canceled the run.
+ *
+ * @param details.files in the order in which they can be written.
+ * @param picked paths of those that are written; `null` is all.
  */
 export async function writeRunFiles(
   { host, dreams }: Pick<RunParts, 'host' | 'dreams'>,
   run: ActiveRun,
-  files: readonly RunFile[],
-  options: {
-    maxWrites: number;
-    checkStop: () => void;
-    /** Called after each file, so that what is written is known wherever it ends. */
-    onProgress?: (files: readonly RunFile[]) => void;
-  },
+  { files, maxWrites }: Pick<RunDetails, 'files' | 'maxWrites'>,
+  picked: ReadonlySet<string> | null,
 ): Promise<RunFile[]> {
-  const writing = toWriting(run, options.maxWrites);
-  let done = [...files];
-  for (const file of files) {
-    if (file.status !== 'proposed') continue;
-    const others = done.map((other) => (other.path === file.path ? file : skipped(other)));
-    const written = await applyFiles(host, writing, others, async () => {
-      options.checkStop();
+  return await applyFiles(host, toWriting(run, maxWrites), files, {
+    picked,
+    async beforeWrite() {
+      checkStop(run);
       const row = await dreams.run(run.id);
       if (row?.state !== 'running') throw new Stopped('canceled');
-    });
-    const now = written.find(({ path }) => path === file.path) ?? file;
-    done = done.map((other) => (other.path === file.path ? now : other));
-    options.onProgress?.(done);
-  }
-  return done;
+    },
+  });
 }
 
-/** Writes the entry of a run into the user's log, if it has written anything; whether it did. */
+/**
+ * Writes the one entry of a run into the user's log, at its end, if it has written anything; whether
+ * it did. A budget of a single write has none left for it.
+ */
 export async function logRun(
-  { host, dreams }: Pick<RunParts, 'host' | 'dreams'>,
+  { host }: Pick<RunParts, 'host'>,
   run: ActiveRun,
-  files: readonly RunFile[],
-  maxWrites: number,
+  { files, operations, maxWrites }: Pick<RunDetails, 'files' | 'operations' | 'maxWrites'>,
 ): Promise<boolean> {
   const written = files.filter(({ status }) => status === 'applied');
-  if (written.length === 0) return false;
-  const row = await dreams.run(run.id);
-  const { operations } = row === null ? { operations: [] } : detailsOf(row);
+  if (written.length === 0 || maxWrites < 2) return false;
   const entries = written.map(({ path }) => {
     const kinds = operations
       .filter(({ status, paths }) => status === 'applied' && paths.includes(path))
       .map(({ kind }) => kind);
     return { path, what: kinds.length === 0 ? 'tidied' : kinds.join(', ') };
   });
-  return await writeLog(host, toWriting(run, maxWrites), entries);
+  return await writeLogEntry(host, toWriting(run, maxWrites), entries);
 }
 
 function toWriting({ userId, id, kept, trace }: ActiveRun, maxWrites: number): Writing {
-  return { userId, runId: id, lease: kept.lease, trace, maxWrites };
+  const budget: Guard = { kind: 'budget', name: `dream:${id}`, max: maxWrites };
+  return { userId, trace, runId: id, guards: [kept.lease.guard, budget] };
 }

@@ -5,7 +5,6 @@ import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { parseUserId, toScope } from '../../../core/memory/paths.ts';
 import { parsePage, toCursor } from '../page.ts';
-import { revertRun } from '../revert.ts';
 import type { Runs } from '../runs.ts';
 import { toPhysical, toRunDetail, toRunView, toVirtual } from '../views.ts';
 import {
@@ -41,6 +40,17 @@ const pathsBody = Type.Object(
 );
 
 const emptyBody = Type.Object({}, strict);
+
+const cancelBody = Type.Object(
+  {
+    paths: Type.Optional(
+      Type.Unknown({
+        description: 'Not taken: a run is canceled as a whole. Reject files instead.',
+      }),
+    ),
+  },
+  strict,
+);
 
 /** The history of runs, and what people decide about them. */
 export function runsRoutes(deps: {
@@ -105,25 +115,34 @@ export function runsRoutes(deps: {
       const { id, scope } = await findRun(dreams, params['id'] ?? '');
       const userId = scope.slice(2);
       const paths = body.paths?.map((path) => toVirtual(path, userId)) ?? null;
-      return await toRunDetail(host, await runs[verb](id, paths, { address, traceId }));
+      return await toRunDetail(
+        host,
+        await runs.decide(id, { verb, paths, caller: { address, traceId } }),
+      );
     },
   });
 
-  const cancel: RouteDefinition = {
+  const cancel: RouteDefinition<unknown, Static<typeof cancelBody>> = {
     method: 'POST',
     path: '/v1/admin/dream/runs/:id/cancel',
     auth: 'admin',
     tag: 'Dreams',
     summary: 'Cancel a dream run',
     description:
-      'Queued, running or awaiting review. What it has written stays, and can be undone.',
-    bodySchema: emptyBody,
+      'Queued, running or awaiting review, as a whole: the body is empty. What it has written stays, and can be undone. A run that another instance is at ends within a write or two of its own.',
+    bodySchema: cancelBody,
     resultSchema: runDetailSchema,
     errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE'],
-    async handle({ params, address, traceId }) {
+    async handle({ params, body, address, traceId }) {
+      if (body.paths !== undefined) {
+        const message = 'is not taken: a run is canceled as a whole; reject files instead';
+        throw new MemoryError('INVALID_REQUEST', `paths ${message}.`, {
+          details: { issues: [{ path: '/paths', message }] },
+        });
+      }
       await runs.recover();
-      const { id } = await findRun(dreams, params['id'] ?? '');
-      return await toRunDetail(host, await runs.cancel(id, { address, traceId }));
+      const run = await runs.cancel(params['id'] ?? '', { address, traceId });
+      return await toRunDetail(host, run);
     },
   };
 
@@ -139,10 +158,9 @@ export function runsRoutes(deps: {
     resultSchema: revertSchema,
     errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
     async handle({ params, address, traceId }) {
-      await runs.recover();
-      const found = await findRun(dreams, params['id'] ?? '');
-      const userId = found.scope.slice(2);
-      const { run, reverted, left } = await revertRun(deps, found, { address, traceId });
+      // What was begun of it is not ended by a recovery here: whoever asks again gets all of it told.
+      const { run, reverted, left } = await runs.revert(params['id'] ?? '', { address, traceId });
+      const userId = run.scope.slice(2);
       return {
         ...(await toRunDetail(host, run)),
         reverted: reverted.map(({ path, ...more }) => ({

@@ -1,0 +1,93 @@
+import type { Host } from '../../core/contracts/plugin.ts';
+import { MemoryError } from '../../core/errors.ts';
+import { ACTOR } from './apply.ts';
+import type { Writing } from './write-run.ts';
+
+/** The user's log of dreaming, by its path in the user's scope. */
+export const DREAM_LOG = 'dream-log.md';
+/**
+ * Bytes of the log: the oldest entries go when it would be larger. Hundreds of entries, and a quarter
+ * of what a file may have by default.
+ */
+const LOG_BYTES = 65_536;
+/** Times that the log is tried when others write it at the same moment. */
+const TRIES = 3;
+const TITLE = '# Dream log\n';
+/** Entries begin with the time of their run, as `toISOString` has it. */
+const ENTRY = /^## (?=\d{4}-\d\d-\d\dT[\d:.]{8,12}Z$)/m;
+
+/**
+ * Writes the entry of a run into the user's log: what was done to which file, in words of this code
+ * alone. The oldest entries make room for it. Whether it was written: a log that others keep
+ * writing, or that cannot grow, goes without, with a warning.
+ */
+export async function writeLogEntry(
+  host: Pick<Host, 'write' | 'memory' | 'now' | 'log'>,
+  { userId, runId, trace, guards }: Writing,
+  files: readonly { path: string; what: string }[],
+): Promise<boolean> {
+  const time = new Date(host.now()).toISOString();
+  const entry = `## ${time}\n\n${files.map(({ path, what }) => `- ${path}: ${what}\n`).join('')}- run ${runId}\n`;
+  let room = LOG_BYTES;
+  for (let tries = 1; ; tries += 1) {
+    const log = await host.memory.read(`u:${userId}`, DREAM_LOG);
+    const content = withEntry(log?.content ?? TITLE, entry, room);
+    try {
+      await host.write(
+        {
+          userId,
+          path: `user/${DREAM_LOG}`,
+          content,
+          reason: 'Entry of a dream run.',
+          ifVersion: log?.version ?? 0,
+        },
+        { runId, trace, guards, actor: ACTOR },
+      );
+      return true;
+    } catch (error) {
+      const code = error instanceof MemoryError ? error.code : null;
+      if (code === 'VERSION_CONFLICT' && tries < TRIES) continue;
+      if (code === 'PAYLOAD_TOO_LARGE' && room > 0) {
+        // Files may be smaller here than the log: then the new entry is what it has.
+        room = 0;
+        continue;
+      }
+      if (code === null || !UNWRITTEN.has(code)) throw error;
+      host.log.warn({ runId, code }, 'the entry of a dream run was not written');
+      return false;
+    }
+  }
+}
+
+/** What keeps the entry from being written, and not the run from coming to its end. */
+const UNWRITTEN: ReadonlySet<string> = new Set([
+  'VERSION_CONFLICT',
+  'QUOTA_EXCEEDED',
+  'PAYLOAD_TOO_LARGE',
+  'INVALID_CONTENT',
+]);
+
+/** The log with one more entry, and as many of the newest others as fit. What stands above them stays. */
+function withEntry(log: string, entry: string, room: number): string {
+  const start = log.search(ENTRY);
+  const head = start === -1 ? log : log.slice(0, start);
+  const entries = start === -1 ? [] : splitEntries(log.slice(start));
+  const kept: string[] = [];
+  let bytes = Buffer.byteLength(head) + Buffer.byteLength(entry) + 2;
+  for (const older of entries.reverse()) {
+    bytes += Buffer.byteLength(older);
+    if (bytes > room) break;
+    kept.unshift(older);
+  }
+  const before = `${head}${kept.join('')}`;
+  const gap =
+    before === '' ? '' : before.endsWith('\n\n') ? '' : before.endsWith('\n') ? '\n' : '\n\n';
+  return `${before}${gap}${entry}`;
+}
+
+function splitEntries(text: string): string[] {
+  return text
+    .split(new RegExp(ENTRY, 'gm'))
+    .slice(1)
+    .map((rest) => `## ${rest}`);
+}
