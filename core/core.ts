@@ -282,6 +282,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
 
   const tools = createTools({
     services,
+    once: files.once,
     ids,
     queue,
     exporters,

@@ -21,6 +21,14 @@ export interface ToolDefinition<Arguments = unknown, Result = unknown> {
   destructive?: boolean;
   /** Whether a write that is repeated with the same arguments changes nothing more; default: it may. */
   idempotent?: boolean;
+  /**
+   * Whether it does what no repeat undoes beside its writes to memory, send a message say. Under an
+   * idempotency key such a tool is run once: a repeat within 24 hours gets the first answer, which is
+   * kept with the key and so must hold no content of a file; where that answer is not known, the repeat
+   * is refused with `IDEMPOTENCY_KEY_REUSED`. Default: it is run again, and its writes to memory are
+   * made once.
+   */
+  runsOnce?: boolean;
   requiresModel: boolean;
   /** Off unless the configuration switches it on. */
   optional?: boolean;

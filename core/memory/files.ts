@@ -41,6 +41,8 @@ import type { WriteBehind } from './write-behind.ts';
 
 /** An idempotency key is remembered so long. */
 export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
+/** Kept in the place of an answer until there is one. */
+const BEGUN = '';
 
 /** Who changes memory through the admin API. */
 export interface AdminCaller {
@@ -101,6 +103,13 @@ export interface Files extends FileService {
   ): Promise<R>;
   /** The first answer to the idempotency key of a call; `null` when there is none yet. */
   replay<R extends object>(call: ToolCall): Promise<R | null>;
+  /**
+   * Runs a tool once under the idempotency key of its call: a repeat gets the answer of the first, or
+   * the one that is under way in this process. Rejects with `IDEMPOTENCY_KEY_REUSED` and
+   * `details.reason: 'outcome_unknown'` where the first has failed, is under way elsewhere, or was cut
+   * off. Without a key it is run.
+   */
+  once(call: ToolCall, run: () => Promise<unknown>): Promise<unknown>;
   /** Writes by a plugin. */
   hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
   /** Access rows of files that a plugin read in a run. */
@@ -128,6 +137,39 @@ export function createFiles(deps: FilesDependencies): Files {
   const { storage, limits } = deps;
   /** How many writes a call has made: a plugin's tool may make several under one key. */
   const writesOf = new WeakMap<ToolCall, number>();
+  /** Calls under way that are run once, by scope and key. */
+  const runningOnce = new Map<string, { first: OpenKey; answer: Promise<unknown> }>();
+
+  async function runOnce(
+    call: ToolCall,
+    idempotency: OpenKey,
+    run: () => Promise<unknown>,
+  ): Promise<unknown> {
+    const place = { scopes: [idempotency.scope], files: [], idempotency };
+    const keep = (result: string) => ({
+      idempotency: { ...idempotency, result, createdAt: deps.now() },
+    });
+    // Kept before it is run: whoever comes after a crash learns that it may have been carried out.
+    const first = await storage.mutate(place, (current) => {
+      const record = replayOf(current.idempotency, idempotency, deps.now());
+      return { result: record, writes: 0, changes: record === null ? keep(BEGUN) : {} };
+    });
+    if (first?.result === BEGUN) {
+      throw new MemoryError(
+        'IDEMPOTENCY_KEY_REUSED',
+        'A call under this idempotency key was begun, and whether it was carried out is not known.',
+        { details: { reason: 'outcome_unknown', toolCallId: first.toolCallId } },
+      );
+    }
+    if (first !== null) {
+      call.onReplay?.(first);
+      return JSON.parse(first.result) as unknown;
+    }
+    const result = await run();
+    const text = JSON.stringify(result ?? null);
+    await storage.mutate(place, () => ({ result: null, writes: 0, changes: keep(text) }));
+    return result;
+  }
 
   /** A transaction of one or more files: every change of a memory file is made here. */
   async function commit<R extends object>(
@@ -466,6 +508,25 @@ export function createFiles(deps: FilesDependencies): Files {
       return JSON.parse(first.result) as R;
     },
 
+    async once(call, run) {
+      const idempotency = toIdempotencyOf(call, 'run');
+      if (idempotency === null) return run();
+      const slot = `${idempotency.scope} ${idempotency.keyHash}`;
+      const running = runningOnce.get(slot);
+      if (running === undefined) {
+        const answer = runOnce(call, idempotency, run).finally(() => runningOnce.delete(slot));
+        runningOnce.set(slot, { first: idempotency, answer });
+        return answer;
+      }
+      const { first, answer } = running;
+      if (first.requestHash !== idempotency.requestHash) {
+        throw new MemoryError('IDEMPOTENCY_KEY_REUSED');
+      }
+      const result = await answer;
+      call.onReplay?.(first);
+      return result;
+    },
+
     async hostWrite(change, options) {
       const userId = parseUserId(change.userId);
       const key = parseVirtualPath(change.path, userId);
@@ -647,11 +708,11 @@ function inLockOrder(scopes: readonly ScopeKey[]): ScopeKey[] {
   return [...new Set(scopes)].sort((a, b) => (a > b ? -1 : 1));
 }
 
+/** The key of a call, before there is an answer. */
+type OpenKey = Omit<IdempotencyRecord, 'result' | 'createdAt'>;
+
 /** A key belongs to its user, whichever memory the call writes; each write of a call has its own. */
-function toIdempotencyOf(
-  call: ToolCall | undefined,
-  nth = 0,
-): Omit<IdempotencyRecord, 'result' | 'createdAt'> | null {
+function toIdempotencyOf(call: ToolCall | undefined, nth: number | 'run' = 0): OpenKey | null {
   if (call?.idempotency === undefined) return null;
   const { keyHash, requestHash } = call.idempotency;
   return {

@@ -41,6 +41,8 @@ export interface Tools extends ToolRunner {
 /** What the runner works with. */
 export interface ToolsDependencies {
   services: MemoryServices;
+  /** Runs a tool once under the idempotency key of its call. */
+  once: (call: ToolCall, run: () => Promise<unknown>) => Promise<unknown>;
   ids: IdSource;
   queue: WriteBehind;
   exporters: Pick<Exporters, 'isOpen' | 'parentOf' | 'runWithin'>;
@@ -131,8 +133,9 @@ export function createTools(deps: ToolsDependencies): Tools {
         },
       };
       const { definition } = tool;
+      const run = () => definition.run(deps.services, args, call);
       const result = await deps.exporters.runWithin(trace.context(), () =>
-        definition.run(deps.services, args, call),
+        definition.runsOnce === true ? deps.once(call, run) : run(),
       );
       const event = trace.finish(null, first === null ? {} : { replayed: true });
       deps.queue.event(event);

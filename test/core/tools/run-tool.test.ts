@@ -222,6 +222,63 @@ describe('a caller', () => {
     expect(result).toMatchObject({ content: 'two', version: 1 });
   });
 
+  /** A tool that sends something elsewhere, which this counts. */
+  async function openSender(send: (nth: number) => Promise<object>) {
+    const core = await openCore();
+    let sent = 0;
+    core.tools.add({
+      ...definitionOf(core, 'memory_write'),
+      name: 'send_message',
+      inputSchema: { type: 'object', properties: { to: { type: 'string' } } },
+      outputSchema: { type: 'object' },
+      runsOnce: true,
+      run: () => send((sent += 1)),
+    });
+    const message = (idempotencyKey?: string, to = 'bob') =>
+      call(core, 'alice', 'send_message', { to }, idempotencyKey ? { idempotencyKey } : {});
+    return { message, sent: () => sent };
+  }
+
+  it('has a tool that is run once run once under one key, and gets the first answer again', async () => {
+    const { message, sent } = await openSender(async (nth) => ({ nth }));
+    const first = await message('k');
+    expect(await message('k')).toMatchObject({
+      result: { nth: 1 },
+      toolCallId: first.toolCallId,
+      replayed: true,
+    });
+    expect((await rejection(message('k', 'carol'))).code).toBe('IDEMPOTENCY_KEY_REUSED');
+    expect(sent()).toBe(1);
+    expect((await message('other')).result).toEqual({ nth: 2 });
+    expect([(await message()).result, (await message()).result]).toEqual([{ nth: 3 }, { nth: 4 }]);
+  });
+
+  it('has it run once also when it is called twice at once', async () => {
+    let finish: () => void = () => undefined;
+    const { message, sent } = await openSender(
+      (nth) => new Promise((resolve) => (finish = () => resolve({ nth }))),
+    );
+    const both = Promise.all([message('k'), message('k')]);
+    await expect.poll(sent).toBe(1);
+    expect((await rejection(message('k', 'carol'))).code).toBe('IDEMPOTENCY_KEY_REUSED');
+    finish();
+    const [first, second] = await both;
+    expect(first).not.toHaveProperty('replayed');
+    expect(second).toMatchObject({ ...first, replayed: true, durationMs: expect.any(Number) });
+    expect(sent()).toBe(1);
+  });
+
+  it('is refused a repeat where nobody knows whether the first was carried out', async () => {
+    const { message, sent } = await openSender(() => Promise.reject(new Error('The line broke.')));
+    expect((await rejection(message('k'))).code).toBe('INTERNAL');
+    expect(await rejection(message('k'))).toMatchObject({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+      retryable: false,
+      details: { reason: 'outcome_unknown' },
+    });
+    expect(sent()).toBe(1);
+  });
+
   it('is told to wait once its calls of a minute are spent, and no one else is', async () => {
     const core = await openCore({ rateLimit: 3 });
     for (let n = 0; n < 3; n += 1) await call(core, 'alice', 'memory_list', {});
