@@ -143,7 +143,7 @@ export class MysqlDatabase implements Database {
     const opened = this.live();
     opened.knex ??= connectKnex(this.settings, {
       connections: LIST_CONNECTIONS,
-      setup: setupOf(this.settings, opened.wsrepSyncWait, 'lists'),
+      setup: opened.setup('lists'),
     });
     const knex = await opened.knex;
     return await this.track(twice(() => run(knex)));
@@ -173,7 +173,10 @@ export class MysqlDatabase implements Database {
     const facts = await this.askServer(log);
     const wsrepSyncWait = settings.wsrepSyncWait ?? (facts.isGalera ? 1 : 0);
     const setup = (kind: SessionKind) =>
-      setupOf(settings, facts.isGalera ? wsrepSyncWait : null, kind);
+      setupOf(settings, kind, {
+        wsrepSyncWait: facts.isGalera ? wsrepSyncWait : null,
+        hasIdleLimit: facts.isMariadb,
+      });
     const agents = new Connections(settings, {
       limit: settings.connections,
       setup: setup('agents'),
@@ -194,6 +197,7 @@ export class MysqlDatabase implements Database {
     return {
       facts,
       wsrepSyncWait: facts.isGalera ? wsrepSyncWait : null,
+      setup,
       agents,
       snapshots: new Connections(settings, { limit, setup: setup('snapshots') }),
       knex: null,
@@ -205,7 +209,7 @@ export class MysqlDatabase implements Database {
     const { settings } = this;
     const connections = new Connections(settings, {
       limit: 1,
-      setup: setupOf(settings, null, 'agents'),
+      setup: setupOf(settings, 'agents', { wsrepSyncWait: null, hasIdleLimit: false }),
     });
     const end = performance.now() + settings.startTimeoutMs;
     try {
@@ -228,6 +232,8 @@ export class MysqlDatabase implements Database {
 interface Opened {
   facts: ServerFacts;
   wsrepSyncWait: number | null;
+  /** What begins a session on this server. */
+  setup: (kind: SessionKind) => string[];
   /** Reads and writes of tool calls. */
   agents: Connections;
   /** Connections that can't write, and see one state from their first statement to the commit. */
@@ -244,10 +250,17 @@ const ISOLATION: Record<SessionKind, string> = {
   lists: 'read committed, read only',
 };
 
+/** What is set on some servers alone. */
+interface ServerSettings {
+  wsrepSyncWait: number | null;
+  /** Whether the server can end a transaction that nobody goes on with: MariaDB from 10.3. */
+  hasIdleLimit: boolean;
+}
+
 function setupOf(
-  { lockTimeoutMs }: MysqlSettings,
-  wsrepSyncWait: number | null,
+  { lockTimeoutMs, statementTimeoutMs }: MysqlSettings,
   kind: SessionKind,
+  { wsrepSyncWait, hasIdleLimit }: ServerSettings,
 ): string[] {
   const lockTimeout = Math.ceil(lockTimeoutMs / 1_000);
   const variables = [
@@ -257,6 +270,11 @@ function setupOf(
     // of the schema has to wait for whoever still uses the table.
     ...(kind === 'migrations' ? [] : [`lock_wait_timeout = ${lockTimeout}`]),
     `autocommit = ${kind === 'snapshots' ? 0 : 1}`,
+    // Else an instance that stands still in a write would hold up its user until it goes on. It has
+    // committed nothing then, and when it goes on it begins again.
+    ...(hasIdleLimit && kind === 'agents'
+      ? [`idle_transaction_timeout = ${Math.ceil(statementTimeoutMs / 1_000)}`]
+      : []),
     ...(wsrepSyncWait === null ? [] : [`wsrep_sync_wait = ${wsrepSyncWait}`]),
   ];
   return [

@@ -16,6 +16,7 @@ const LEAST_PACKET_BYTES = 4 * 1024 * 1024;
 export interface ServerFacts {
   /** As the server says it: `10.11.6-MariaDB`. */
   version: string;
+  isMariadb: boolean;
   /** Whether it is a node of a Galera cluster. */
   isGalera: boolean;
 }
@@ -58,7 +59,11 @@ export async function checkServer(session: Session): Promise<ServerFacts> {
     throw refused('The database has no InnoDB, and without it no transactions.');
   }
   const [wsrep] = await session.all("show global variables like 'wsrep_on'", []);
-  return { version, isGalera: wsrep !== undefined && toText(wsrep['Value']) === 'ON' };
+  return {
+    version,
+    isMariadb: isMariadb(version),
+    isGalera: wsrep !== undefined && toText(wsrep['Value']) === 'ON',
+  };
 }
 
 /** Refuses a server by its version. Throws `STORAGE_UNAVAILABLE`. */
@@ -68,7 +73,7 @@ export function assertSupportedServer(version: string): void {
   if (known === null || /TiDB/i.test(version)) {
     throw refused(`The database is ${version}: MariaDB from 10.6 or MySQL from 8.0.19 is needed.`);
   }
-  const product = /mariadb/i.test(version) ? 'MariaDB' : 'MySQL';
+  const product = isMariadb(version) ? 'MariaDB' : 'MySQL';
   for (const [place, least] of OLDEST[product].entries()) {
     const part = Number(known[place + 1]);
     if (part > least) return;
@@ -76,6 +81,10 @@ export function assertSupportedServer(version: string): void {
       throw refused(`${product} ${version} is too old: ${OLDEST[product].join('.')} is needed.`);
     }
   }
+}
+
+function isMariadb(version: string): boolean {
+  return /mariadb/i.test(version);
 }
 
 function refused(message: string): MemoryError {

@@ -79,9 +79,9 @@ async function runOnce<T>(
   try {
     await session.command('commit');
   } catch (error) {
-    const isRolledBack = classifyMysqlError(error) === 'conflict';
-    if (isRolledBack) await session.command('rollback').catch(() => undefined);
-    return { status: 'failed', error, isUnknown: !isRolledBack };
+    // Were it left open, the start of the next one on this connection would commit it.
+    await session.command('rollback').catch(() => undefined);
+    return { status: 'failed', error, isUnknown: classifyMysqlError(error) !== 'conflict' };
   }
   return { status: 'done', result };
 }

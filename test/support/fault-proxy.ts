@@ -4,6 +4,12 @@ import { type Socket, connect, createServer } from 'node:net';
 /** Where a connection is cut: the server never gets the statement, or its answer goes nowhere. */
 export type Cut = 'before' | 'after';
 
+/**
+ * Where a connection that is being made is cut: the server's greeting is not passed on, the client's
+ * answer to it, or the server's answer to that.
+ */
+export type HandshakeCut = 'greeting' | 'login' | 'welcome';
+
 /** A TCP proxy before a MySQL-family server that reads along, and cuts connections at a statement. */
 export interface FaultProxy {
   readonly port: number;
@@ -13,6 +19,12 @@ export interface FaultProxy {
   readonly connections: number;
   /** Cuts the connection of the next statement that is chosen; resolves when it was. */
   cut(when: Cut, choose: (statement: string) => boolean): Promise<void>;
+  /** The same, where the statement is prepared and not run yet. */
+  cutPrepare(when: Cut, choose: (statement: string) => boolean): Promise<void>;
+  /** Cuts the next connection while it is being made; resolves when it was. */
+  cutHandshake(at: HandshakeCut): Promise<void>;
+  /** Answers the next statement that is chosen with an error; the server never gets it. */
+  fail(errno: number, choose: (statement: string) => boolean): Promise<void>;
   /** Passes the next statement that is chosen, or its answer, on only when something else is done. */
   hold(
     when: Cut,
@@ -31,7 +43,14 @@ const EXECUTE = 0x17;
 interface Fault {
   when: Cut;
   choose: (statement: string) => boolean;
+  isPrepare?: true;
   until?: () => Promise<void>;
+  errno?: number;
+  done: () => void;
+}
+
+interface HandshakeFault {
+  at: HandshakeCut;
   done: () => void;
 }
 
@@ -40,13 +59,15 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
   const statements: string[] = [];
   const sockets = new Set<Socket>();
   let faults: Fault[] = [];
+  const handshakeFaults: HandshakeFault[] = [];
   let connections = 0;
   let isRefusing = false;
 
   /** What is to happen at a statement; it happens once. */
-  const meet = (statement: string): Fault | null => {
-    statements.push(statement);
-    const fault = faults.find(({ choose }) => choose(statement)) ?? null;
+  const meet = (statement: string, isPrepare: boolean): Fault | null => {
+    if (!isPrepare) statements.push(statement);
+    const fault =
+      faults.find((one) => (one.isPrepare === true) === isPrepare && one.choose(statement)) ?? null;
     faults = faults.filter((other) => other !== fault);
     return fault;
   };
@@ -73,14 +94,27 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
     let preparing: string | null = null;
     let unanswered: Fault | null = null;
     let held: Fault | null = null;
+    let handshake = handshakeFaults.shift() ?? null;
+    let greetings = 0;
+    /** Whether the connection was cut at this step of its handshake. */
+    const isCutAt = (at: HandshakeCut): boolean => {
+      if (handshake?.at !== at) return false;
+      cut();
+      handshake.done();
+      handshake = null;
+      return true;
+    };
     const packets = readPackets((header, payload) => {
       const statement = readStatement(header, payload, prepared);
       if (statement === null) return true;
-      if (payload[0] === PREPARE) {
-        preparing = statement;
-        return true;
+      const isPrepare = payload[0] === PREPARE;
+      if (isPrepare) preparing = statement;
+      const fault = meet(statement, isPrepare);
+      if (fault?.errno !== undefined) {
+        client.write(errorPacket(fault.errno));
+        fault.done();
+        return false;
       }
-      const fault = meet(statement);
       if (fault?.when === 'before' && fault.until === undefined) {
         cut();
         fault.done();
@@ -91,12 +125,14 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
       return true;
     });
     client.on('data', (chunk: Buffer) => {
-      if (!packets(chunk)) return;
+      if (isCutAt('login') || !packets(chunk)) return;
       if (held === null) return void upstream.write(chunk);
       passLater(held, client, upstream, chunk);
       held = null;
     });
     upstream.on('data', (chunk: Buffer) => {
+      greetings += 1;
+      if (isCutAt(greetings === 1 ? 'greeting' : 'welcome')) return;
       if (unanswered !== null) {
         if (unanswered.until !== undefined) {
           passLater(unanswered, upstream, client, chunk);
@@ -122,6 +158,11 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
       return connections;
     },
     cut: (when, choose) => new Promise<void>((done) => faults.push({ when, choose, done })),
+    cutPrepare: (when, choose) =>
+      new Promise<void>((done) => faults.push({ when, choose, isPrepare: true, done })),
+    cutHandshake: (at) => new Promise<void>((done) => handshakeFaults.push({ at, done })),
+    fail: (errno, choose) =>
+      new Promise<void>((done) => faults.push({ when: 'before', choose, errno, done })),
     hold: (when, choose, until) =>
       new Promise<void>((done) => faults.push({ when, choose, until, done })),
     refuse(refuses) {
@@ -144,6 +185,15 @@ function passLater({ until, done }: Fault, from: Socket, to: Socket, chunk: Buff
     from.resume();
     done();
   });
+}
+
+/** The answer of a server that refuses a statement: the first after the packet that carried it. */
+function errorPacket(errno: number): Buffer {
+  const payload = Buffer.from(`\xff\0\0#HY000refused by the proxy`, 'latin1');
+  payload.writeUInt16LE(errno, 1);
+  const header = Buffer.from([0, 0, 0, 1]);
+  header.writeUIntLE(payload.length, 0, 3);
+  return Buffer.concat([header, payload]);
 }
 
 /** Puts a client's bytes together to packets: 3 bytes of length, the number in the command, and the rest. */

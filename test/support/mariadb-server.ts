@@ -44,9 +44,16 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
   const { user = 'root', startMs = START_MS } = options;
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'memory-mariadb-')));
   const data = join(directory, 'data');
-  const env = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin` };
+  // Of its own: a server that starts takes away the temporary tables of all that share a place.
+  const temporary = await mkdtemp(join(tmpdir(), 'memory-mariadb-tmp-'));
+  const env = {
+    ...process.env,
+    PATH: `${process.env['PATH'] ?? ''}:/usr/sbin`,
+    TMPDIR: temporary,
+  };
   const isRoot = process.getuid?.() === 0;
   const asUser = isRoot ? [`--user=${user}`] : [];
+  if (isRoot && user !== 'root') run('chown', [user, temporary], env);
   if (!existsSync(data)) {
     if (isRoot && user !== 'root') run('chown', [user, directory], env);
     run(
@@ -68,6 +75,7 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
     '--no-defaults',
     ...asUser,
     `--datadir=${data}`,
+    `--tmpdir=${temporary}`,
     `--socket=${join(directory, 'socket')}`,
     `--pid-file=${join(directory, 'pid')}`,
     `--log-error=${join(directory, 'log')}`,
@@ -83,7 +91,7 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
     isRoot && user !== 'root' ? [`--reuid=${user}`, `--regid=${user}`, '--clear-groups'] : [];
   const command = hasSetpriv ? ['setpriv', ...become, '--pdeathsig', 'TERM', ...server] : server;
   const child = spawn(command[0] as string, command.slice(1), { stdio: 'ignore', env });
-  const ended = once(child, 'exit');
+  const ended = once(child, 'exit').then(() => rm(temporary, { recursive: true, force: true }));
   await untilAnswering(child, port, startMs);
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   const end = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') => {

@@ -380,7 +380,9 @@ const LOST = new Set([
   1180, // an error during the commit
   1184, // an aborted connection
   1203, // too many connections of this user
+  1243, // a prepared statement that the server does not know: a proxy leads to another one
   1317, // interrupted by KILL
+  1461, // too many prepared statements: a connection that ends frees its own
   1927, // killed
   1969, // the server's own limit on a statement's time
   2006,

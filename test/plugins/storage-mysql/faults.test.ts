@@ -5,7 +5,12 @@ import type { Storage } from '../../../core/contracts/storage.ts';
 import { accessRow, decideWrite, makeId, makeTraceId, write } from '../../../core/testing/rows.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import type { MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
-import { type Cut, type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
+import {
+  type Cut,
+  type FaultProxy,
+  type HandshakeCut,
+  startFaultProxy,
+} from '../../support/fault-proxy.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { connectAsRoot } from '../../support/mariadb-server.ts';
 import { quiet } from '../../support/quiet-log.ts';
@@ -14,6 +19,7 @@ import { rejection } from '../../support/rejection.ts';
 const FLIPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 5 : 50;
 
 const alice = { scope: 'u:alice', path: 'notes.md' } as const;
+const ALICES = { scope: alice.scope, fileNo: 1 };
 const append = (line: string) => (before: string | null) => `${before ?? ''}${line}\n`;
 
 async function open(options: MysqlOptions): Promise<Storage> {
@@ -31,6 +37,14 @@ async function openBehindProxy(
   onTestFinished(() => proxy.close());
   const through = url.replace(/:\d+\//, `:${proxy.port}/`);
   return { storage: await open({ url: through, ...options }), proxy, url };
+}
+
+/** Has the storage find out that all its connections are gone; the next ones are made. */
+async function dropConnections(proxy: FaultProxy, storage: Storage): Promise<void> {
+  proxy.refuse(true);
+  await rejection(storage.files.read(alice));
+  await rejection(storage.index.snapshot((view) => view.paths([ALICES])));
+  proxy.refuse(false);
 }
 
 async function connectTo(url: string) {
@@ -66,6 +80,48 @@ describe('a connection that is cut', () => {
     }
     expect((await storage.files.get(alice))?.content?.split('\n')).toHaveLength(version + 1);
     expect((await storage.files.get(bob))?.version).toBe(1);
+  });
+
+  it.each(['greeting', 'login', 'welcome'] satisfies HandshakeCut[])(
+    'while it is made, at the %s, is made anew, and the call is answered',
+    async (at) => {
+      const { storage, proxy } = await openBehindProxy({ connections: 1 });
+      await write(storage, alice, append('first'));
+      for (const call of [
+        async () => (await write(storage, alice, append('second'))).version,
+        async () => (await storage.files.read(alice))?.version,
+        () => storage.index.snapshot(async (view) => (await view.paths([ALICES])) && 2),
+      ]) {
+        await dropConnections(proxy, storage);
+        const isCut = proxy.cutHandshake(at);
+        expect(await call()).toBe(2);
+        await isCut;
+      }
+    },
+  );
+
+  it('while a statement is prepared leaves the write written once, and acknowledged', async () => {
+    const { storage, proxy } = await openBehindProxy({ connections: 1 });
+    await write(storage, alice, append('first'));
+    const from = proxy.statements.length;
+    await write(storage, alice, append('second'));
+    const prepared = proxy.statements
+      .slice(from)
+      .filter((sql) => !/^(?:start transaction|commit)$/.test(sql));
+    expect(prepared.length).toBeGreaterThan(5);
+    let version = 2;
+    for (const statement of prepared) {
+      for (const when of ['before', 'after'] satisfies Cut[]) {
+        // Only a connection that is new prepares it.
+        await dropConnections(proxy, storage);
+        const isCut = proxy.cutPrepare(when, (sql) => sql === statement);
+        version += 1;
+        const written = await write(storage, alice, append(`${version} ${when} ${statement}`));
+        await isCut;
+        expect([statement, written.version]).toEqual([statement, version]);
+      }
+    }
+    expect((await storage.files.get(alice))?.content?.split('\n')).toHaveLength(version + 1);
   });
 
   it.each(['before', 'after'] satisfies Cut[])(
@@ -149,7 +205,7 @@ describe('a connection that is cut', () => {
     for (const call of [
       () => write(storage, alice, append('lost')),
       () => storage.files.read(alice),
-      () => storage.index.snapshot((view) => view.paths([{ scope: 'u:alice', fileNo: 1 }])),
+      () => storage.index.snapshot((view) => view.paths([ALICES])),
     ]) {
       const error = await rejection(call());
       expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryAfterSeconds: 1 });
@@ -158,6 +214,32 @@ describe('a connection that is cut', () => {
     expect((await write(storage, alice, append('second'))).version).toBe(2);
     expect((await storage.files.read(alice))?.content).toBe('first\nsecond\n');
   });
+});
+
+it('a statement that the server no longer knows, or has no room for, goes to another connection', async () => {
+  const { storage, proxy } = await openBehindProxy();
+  await write(storage, alice, append('first'));
+  let version = 1;
+  for (const errno of [1243, 1461]) {
+    const before = proxy.connections;
+    const isRefused = proxy.fail(errno, (sql) => sql.startsWith('insert into svc_revision'));
+    version += 1;
+    expect((await write(storage, alice, append('next'))).version).toBe(version);
+    await isRefused;
+    expect(proxy.connections).toBeGreaterThan(before);
+  }
+});
+
+it('a write whose commit was refused is not made by the next one on its connection', async () => {
+  const { storage, proxy } = await openBehindProxy({ connections: 1 });
+  await write(storage, alice, append('first'));
+  const isRefused = proxy.fail(1021, (sql) => sql === 'commit');
+  const error = await rejection(write(storage, alice, append('refused')));
+  await isRefused;
+  expect(error.code).toBe('STORAGE_FULL');
+  // To start a transaction would commit one that was left open.
+  expect((await write(storage, alice, append('second'))).version).toBe(2);
+  expect((await storage.files.read(alice))?.content).toBe('first\nsecond\n');
 });
 
 describe('another transaction in the way', () => {
