@@ -15,6 +15,7 @@ import { createFiles, type Files } from './memory/files.ts';
 import { createFind } from './memory/find.ts';
 import { createIdSource } from './memory/ids.ts';
 import { createIndexer, type Indexer } from './memory/indexer.ts';
+import { guardModel } from './memory/guarded-model.ts';
 import { createModel } from './memory/model.ts';
 import { createEventStreams, type EventStreams } from './memory/observability/event-stream.ts';
 import { createMetrics, type Metrics } from './memory/observability/metrics.ts';
@@ -177,8 +178,9 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
         ? null
         : { embedding, key: () => embeddings.key(), weights: settings.search },
   };
-  const model =
-    config.model === undefined || config.model === null ? null : createModel(config.model);
+  const provider =
+    config.model === undefined || config.model === null ? null : guardModel(config.model);
+  const model = provider === null ? null : createModel(provider);
   const services: MemoryServices = {
     files,
     find: createFind(search),
@@ -245,7 +247,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       now,
       ids,
       record: (event) => queue.event(event),
-      model: config.model ?? null,
+      model: provider,
       embedder: config.embedder ?? null,
       addTool(tool) {
         tools.add(tool);

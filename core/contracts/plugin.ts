@@ -49,7 +49,7 @@ export interface Host {
   readonly log: Logger;
   /** The service's clock, milliseconds. */
   now(): number;
-  /** `null` when none is configured. */
+  /** `null` when none is configured. Its replies are checked, and a signal ends each call. */
   readonly model: ModelProvider | null;
   readonly embedder: Embedder | null;
   /** Reads that leave no access row; a plugin that reads for an agent uses `tools`. */

@@ -4,10 +4,11 @@ import type {
   ModelProvider,
 } from '../contracts/model-provider.ts';
 import type { ToolCall } from '../contracts/tool.ts';
-import { MemoryError, toMemoryError } from '../errors.ts';
+import { MemoryError } from '../errors.ts';
 import { Circuit } from './embedding-circuit.ts';
+import { toModelError } from './guarded-model.ts';
 
-/** The model with what the service expects of it: checked, in time, and left alone when down. */
+/** The model as tools ask it: in time, inside a span of their call, and left alone when down. */
 export interface Model {
   /**
    * The reply's text, inside a span of the call. Throws `MODEL_FAILED` or `MODEL_TIMEOUT`;
@@ -19,12 +20,13 @@ export interface Model {
   ): Promise<string>;
 }
 
-/** Characters of a reply: far more than what any tool asks for has. */
-const REPLY_LENGTH = 200_000;
 /** What is wrong with one request or reply, not with the provider: it answers. */
 const REFUSALS = new Set(['rejected', 'malformed', 'empty', 'too_large', 'cut_off', 'refused']);
 
-/** Puts a model to work. After three failures in a row it is left alone for a while. */
+/**
+ * Puts a model to work that is held to its contract already (core/memory/guarded-model.ts). After
+ * three failures in a row it is left alone for a while.
+ */
 export function createModel(provider: ModelProvider, circuit: Circuit = new Circuit()): Model {
   async function generate(
     request: GenerateRequest,
@@ -33,19 +35,11 @@ export function createModel(provider: ModelProvider, circuit: Circuit = new Circ
     const slow = new AbortController();
     const signal =
       call.signal === undefined ? slow.signal : AbortSignal.any([call.signal, slow.signal]);
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        slow.abort();
-        reject(new MemoryError('MODEL_TIMEOUT', undefined, { details: { reason: 'timeout' } }));
-      }, timeoutMs);
-    });
-    // Whatever a provider throws while it is called is a rejection, too.
-    const work = Promise.resolve().then(() => provider.generate({ ...request, signal }));
-    // One that hears no signal ends whenever it ends.
-    work.catch(() => undefined);
+    const timer = setTimeout(() => {
+      slow.abort(new MemoryError('MODEL_TIMEOUT', undefined, { details: { reason: 'timeout' } }));
+    }, timeoutMs);
     try {
-      return check(await Promise.race([work, limit]));
+      return await provider.generate({ ...request, signal });
     } finally {
       clearTimeout(timer);
     }
@@ -57,7 +51,11 @@ export function createModel(provider: ModelProvider, circuit: Circuit = new Circ
       const span = call.trace.start('llm', 'chat');
       const names = { provider: provider.name, model: provider.model };
       if (!circuit.tryEnter()) {
-        const error = failure('circuit_open', 'The model failed before, and is left alone.');
+        const error = new MemoryError(
+          'MODEL_FAILED',
+          'The model failed before, and is left alone.',
+          { details: { reason: 'circuit_open' } },
+        );
         span.fail(error, names);
         throw error;
       }
@@ -67,7 +65,7 @@ export function createModel(provider: ModelProvider, circuit: Circuit = new Circ
         span.end({ ...names, inputTokens, outputTokens });
         return text;
       } catch (thrown) {
-        const error = toFailure(thrown);
+        const error = toModelError(thrown);
         if (call.signal?.aborted === true) circuit.release();
         else if (REFUSALS.has(String(error.details?.['reason']))) circuit.succeed();
         else circuit.fail();
@@ -76,27 +74,4 @@ export function createModel(provider: ModelProvider, circuit: Circuit = new Circ
       }
     },
   };
-}
-
-/** Takes what a provider gives as the contract has it, or not at all. */
-function check(given: GenerateResult): GenerateResult {
-  const { text, inputTokens, outputTokens } = (given ?? {}) as Partial<GenerateResult>;
-  if (typeof text !== 'string') throw failure('malformed', 'The model’s answer is no text.');
-  if (text.length > REPLY_LENGTH) throw failure('too_large', 'The model’s answer is too long.');
-  return { text, inputTokens: toCount(inputTokens), outputTokens: toCount(outputTokens) };
-}
-
-function toCount(value: unknown): number {
-  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0;
-}
-
-/** Only the codes of models leave here, whatever a provider of somebody else throws. */
-function toFailure(thrown: unknown): MemoryError {
-  const error = toMemoryError(thrown);
-  if (error.code === 'MODEL_FAILED' || error.code === 'MODEL_TIMEOUT') return error;
-  return new MemoryError('MODEL_FAILED', undefined, { cause: thrown });
-}
-
-function failure(reason: string, message: string): MemoryError {
-  return new MemoryError('MODEL_FAILED', message, { details: { reason } });
 }
