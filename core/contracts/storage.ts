@@ -405,13 +405,18 @@ export interface ObservationStore {
   listEvents(filter: EventFilter, page: PageRequest): Promise<PageResult<EventRecord>>;
   /**
    * Counts the accesses that went well, listings aside. At most the newest `limit` rows of the
-   * range are looked at (for a user: as many in shared memory): `from` is the time of the oldest
-   * of them where older ones were left out, else `null`.
+   * range are looked at (for a user: as many in shared memory), those before the row `before` where
+   * it is given. Where older ones were left out, `from` is the time of the oldest of them, and
+   * `next` its id, to go on before; else both are `null`.
    */
   countAccesses(
-    filter: Pick<AccessFilter, 'userId' | 'tool'> & { since: number; until: number },
+    filter: Pick<AccessFilter, 'userId' | 'tool'> & {
+      since: number;
+      until: number;
+      before?: string | null;
+    },
     limit: number,
-  ): Promise<{ counts: readonly AccessCount[]; from: number | null }>;
+  ): Promise<{ counts: readonly AccessCount[]; from: number | null; next: string | null }>;
   /** Files that exist in a scope, by their numbers, whose present content a tool's call wrote. */
   filesWrittenBy(scope: ScopeKey, tool: string): Promise<readonly number[]>;
 }
@@ -427,7 +432,7 @@ export interface AuditStore {
 
 /** Settings of `svc_config`: JSON values by key. */
 export interface ConfigStore {
-  /** Every entry whose key starts with `prefix`. A value that is not JSON is left out. */
+  /** Every entry whose key starts with `prefix`. A value that is not JSON is `undefined`. */
   entries(prefix: string): Promise<Record<string, unknown>>;
   /** All of them or none, with the audit row in the same transaction. */
   set(entries: Record<string, unknown>, audit: AuditRecord | null): Promise<void>;

@@ -1,10 +1,11 @@
 import type { AccessCount, ScopeKey } from '../../core/contracts/records.ts';
 import type { ObservationStore } from '../../core/contracts/storage.ts';
+import { MemoryError } from '../../core/errors.ts';
 import { toIdMs } from '../../core/memory/id-time.ts';
 import { assertScope } from '../../core/memory/paths.ts';
 import type { Dialect, Executor, SqlValue } from './dialect.ts';
 import { leastIdBeyond, leastIdSince, readIdSkew } from './id-skew.ts';
-import { toUuid } from './ids.ts';
+import { parseIdBytes, toUuid } from './ids.ts';
 import { toInteger, toText, toTextOrNull } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
 
@@ -25,9 +26,13 @@ export async function countAccesses(
   limit: number,
 ): Promise<Counted> {
   const skew = await readIdSkew(executor);
+  const before = filter.before ?? null;
   const ids = {
     first: leastIdSince(filter.since, skew),
-    beyond: leastIdBeyond(filter.until, skew),
+    beyond:
+      before === null
+        ? leastIdBeyond(filter.until, skew)
+        : (parseIdBytes(before) ?? refuse('before is no id of a row.')),
   };
   const userId = filter.userId ?? null;
   const walks: Walk[] = [{ by: 'all' }];
@@ -36,15 +41,40 @@ export async function countAccesses(
     assertScope(scope);
     walks.splice(0, 1, { by: 'scope', scopeId: toScopeId(scope) }, { by: 'user', userId });
   }
-  const parts: Counted[] = [];
-  for (const walk of walks)
-    parts.push(await countWalk(executor, dialect, filter, walk, ids, limit));
-  // Where either walk ended, the other one may know of older rows.
-  const from = parts.reduce<number | null>(
-    (latest, part) => (part.from === null ? latest : Math.max(latest ?? part.from, part.from)),
-    null,
+  // Where any walk ends all of them do, so that nothing before is counted of one and not of another.
+  let end: Buffer | null = null;
+  for (const walk of walks) {
+    const found = await findEnd(executor, dialect, walk, ids, limit);
+    if (found !== null && (end === null || found.compare(end) > 0)) end = found;
+  }
+  const counts: AccessCount[] = [];
+  for (const walk of walks) {
+    const range = { first: end ?? ids.first, beyond: ids.beyond };
+    for (const count of await countWalk(executor, dialect, filter, walk, range)) counts.push(count);
+  }
+  const next = end === null ? null : toUuid(end);
+  return { counts, from: next === null ? null : toIdMs(next), next };
+}
+
+interface IdRange {
+  first: Buffer;
+  beyond: Buffer;
+}
+
+/** The oldest row that a walk looks at where there are older ones: a matter of the index alone. */
+async function findEnd(
+  executor: Executor,
+  dialect: Dialect,
+  walk: Walk,
+  ids: IdRange,
+  limit: number,
+): Promise<Buffer | null> {
+  const { source, where, parameters } = toWalk(dialect, walk, ids);
+  const [end] = await executor.all(
+    `select a.id from ${source} where ${where} order by a.id desc limit 1 offset ?`,
+    [...parameters, limit - 1],
   );
-  return { counts: parts.flatMap(({ counts }) => counts), from };
+  return end === undefined ? null : Buffer.from(end['id'] as Uint8Array);
 }
 
 async function countWalk(
@@ -52,32 +82,14 @@ async function countWalk(
   dialect: Dialect,
   { tool, since, until }: Filter,
   walk: Walk,
-  ids: { first: Buffer; beyond: Buffer },
-  limit: number,
-): Promise<Counted> {
-  const conditions = ['a.id >= ?', 'a.id < ?'];
-  const owner: SqlValue[] = [];
-  if (walk.by === 'scope') {
-    conditions.push('a.scope_id = ?');
-    owner.push(walk.scopeId);
-  } else if (walk.by === 'user') {
-    conditions.push('a.user_id = ? and a.user_id is not null');
-    owner.push(walk.userId);
-  }
-  const source = dialect.byIndex('svc_access_log', 'a', INDEXES[walk.by]);
-  // The walk's end is fixed first, over the index alone. It takes the place of the other bound: of
-  // two, a database would walk from the first and test the second.
-  const [end] = await executor.all(
-    `select a.id from ${source} where ${conditions.join(' and ')}` +
-      ' order by a.id desc limit 1 offset ?',
-    [ids.first, ids.beyond, ...owner, limit - 1],
-  );
-  const first = end === undefined ? ids.first : (end['id'] as Uint8Array);
-  const parameters: SqlValue[] = [first, ids.beyond, ...owner, since, until];
-  conditions.push('a.at >= ? and a.at < ?', "a.outcome = 'ok' and a.action <> 'list'");
+  ids: IdRange,
+): Promise<AccessCount[]> {
+  const { source, where, parameters } = toWalk(dialect, walk, ids);
+  const conditions = [where, 'a.at >= ? and a.at < ?', "a.outcome = 'ok' and a.action <> 'list'"];
+  const values: SqlValue[] = [...parameters, since, until];
   if (typeof tool === 'string') {
     conditions.push('a.tool = ?');
-    parameters.push(tool);
+    values.push(tool);
   }
   const rows = await executor.all(
     'select s.scope, g.path, g.actor, g.tool, g.action, g.accesses, g.last_at from' +
@@ -85,20 +97,43 @@ async function countWalk(
       ` max(a.at) as last_at from ${source} where ${conditions.join(' and ')}` +
       ' group by a.scope_id, a.path, a.actor, a.tool, a.action) g' +
       ' cross join svc_scope s on s.scope_id = g.scope_id',
-    parameters,
+    values,
   );
-  return {
-    from: end === undefined ? null : toIdMs(toUuid(end['id'] as Uint8Array)),
-    counts: rows.map((row) => ({
-      scope: toText(row['scope']) as ScopeKey,
-      path: toText(row['path']),
-      actor: toText(row['actor']),
-      tool: toTextOrNull(row['tool']),
-      action: toText(row['action']) as AccessCount['action'],
-      count: toInteger(row['accesses']),
-      lastAt: toInteger(row['last_at']),
-    })),
-  };
+  return rows.map((row) => ({
+    scope: toText(row['scope']) as ScopeKey,
+    path: toText(row['path']),
+    actor: toText(row['actor']),
+    tool: toTextOrNull(row['tool']),
+    action: toText(row['action']) as AccessCount['action'],
+    count: toInteger(row['accesses']),
+    lastAt: toInteger(row['last_at']),
+  }));
+}
+
+function toWalk(
+  dialect: Dialect,
+  walk: Walk,
+  { first, beyond }: IdRange,
+): { source: string; where: string; parameters: SqlValue[] } {
+  const source = dialect.byIndex('svc_access_log', 'a', INDEXES[walk.by]);
+  // One bound on each side: of two, a database would walk from the first and test the second.
+  const within = 'a.id >= ? and a.id < ?';
+  switch (walk.by) {
+    case 'all':
+      return { source, where: within, parameters: [first, beyond] };
+    case 'scope':
+      return {
+        source,
+        where: `${within} and a.scope_id = ?`,
+        parameters: [first, beyond, walk.scopeId],
+      };
+    case 'user':
+      return {
+        source,
+        where: `${within} and a.user_id = ? and a.user_id is not null`,
+        parameters: [first, beyond, walk.userId],
+      };
+  }
 }
 
 const INDEXES = {
@@ -107,3 +142,7 @@ const INDEXES = {
   scope: null,
   user: 'svc_access_log_user',
 } as const;
+
+function refuse(message: string): never {
+  throw new MemoryError('INVALID_REQUEST', message);
+}

@@ -445,7 +445,7 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
             lastAt: Math.max(old?.lastAt ?? 0, row.at),
           });
         }
-        return { counts: [...counts.values()], from: null };
+        return { counts: [...counts.values()], from: null, next: null };
       },
       async filesWrittenBy(scope, tool) {
         const heads = new Set(revisions.filter((row) => row.tool === tool).map(({ id }) => id));

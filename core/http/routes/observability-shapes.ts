@@ -18,12 +18,22 @@ export const rangeFields = {
 
 export const bucketSchema = Type.Enum(['1m', '5m', '1h', '1d']);
 
+/** The same, for an answer that counts accesses. */
+export const countedQuery = {
+  ...rangeQuery,
+  complete: Type.Optional(
+    Type.Boolean({
+      description: 'Count all accesses of the range, however many: a million take some seconds.',
+    }),
+  ),
+};
+
 /** What the newest accesses of a range come to. */
 export const countedFields = {
   ...rangeFields,
   countedFrom: Type.Union([timeSchema, Type.Null()], {
     description:
-      'Accesses before this time were not counted: one answer looks at 10,000 rows. null: all were.',
+      'Accesses before this time were not counted: one answer looks at 10,000 rows, unless complete is asked for. null: all were.',
   }),
 };
 

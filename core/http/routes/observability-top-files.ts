@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../core.ts';
-import { countedFields, rangeQuery } from './observability-shapes.ts';
+import { countedFields, countedQuery } from './observability-shapes.ts';
 import {
   countSchema,
   nullable,
@@ -13,7 +13,7 @@ import {
 
 const querySchema = Type.Object(
   {
-    ...rangeQuery,
+    ...countedQuery,
     limit: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 500, description: 'Files; default 20.' }),
     ),

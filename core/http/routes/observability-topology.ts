@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../core.ts';
-import { countedFields, rangeQuery } from './observability-shapes.ts';
+import { countedFields, countedQuery } from './observability-shapes.ts';
 import { countSchema, strict } from './shapes.ts';
 
-const querySchema = Type.Object(rangeQuery, strict);
+const querySchema = Type.Object(countedQuery, strict);
 
 const topologySchema = Type.Object(
   {

@@ -1,4 +1,10 @@
-import type { TopFile, TopFiles, Topology, TopologyNode } from '../../contracts/admin.ts';
+import type {
+  CountedAccesses,
+  TopFile,
+  TopFiles,
+  Topology,
+  TopologyNode,
+} from '../../contracts/admin.ts';
 import type { AccessCount } from '../../contracts/records.ts';
 import type { ObservationStore } from '../../contracts/storage.ts';
 import { toPhysicalPath, toUserId } from '../paths.ts';
@@ -6,10 +12,20 @@ import { toTime, toTimeOrNull } from '../time.ts';
 import type { Range } from './range.ts';
 
 /**
- * Access rows that one answer looks at, the newest first, so that it takes less than 100 ms
- * however long the log is; what was left out is said.
+ * Access rows that are looked at in one go, the newest first, so that it takes less than 100 ms
+ * however long the log is. An answer is of one go, and says what was left out, unless all of them
+ * are asked for.
  */
 const EXAMINED_ROWS = 10_000;
+
+/** How accesses are counted. */
+export interface CountOptions {
+  /** Count all of them, go after go: a million take some seconds. Default false. */
+  isComplete?: boolean | undefined;
+  /** Rows of one go; default 10,000. */
+  examinedRows?: number;
+}
+
 /** Nodes of a picture that can still be read. */
 const NODES = { scope: 40, actor: 20, tool: 40, file: 60 } as const;
 
@@ -17,11 +33,10 @@ const NODES = { scope: 40, actor: 20, tool: 40, file: 60 } as const;
 export async function readTopFiles(
   store: ObservationStore,
   range: Range,
-  limit: number,
+  { limit, ...options }: CountOptions & { limit: number },
 ): Promise<TopFiles> {
-  const { counts, answer } = await countAccesses(store, range);
   const files = new Map<string, { file: Omit<TopFile, 'lastAt'>; lastAt: number }>();
-  for (const row of counts) {
+  const answer = await countAccesses(store, range, options, (row) => {
     const path = toPhysicalPath(row);
     let entry = files.get(path);
     if (entry === undefined) {
@@ -32,7 +47,7 @@ export async function readTopFiles(
     entry.file.accesses += row.count;
     entry.file[kindOf(row)] += row.count;
     entry.lastAt = Math.max(entry.lastAt, row.lastAt);
-  }
+  });
   const items = [...files.values()]
     .sort(
       (left, right) =>
@@ -46,8 +61,11 @@ export async function readTopFiles(
 }
 
 /** Who touches what, by which tool: scopes have actors, actors call tools, tools touch files. */
-export async function readTopology(store: ObservationStore, range: Range): Promise<Topology> {
-  const { counts, answer } = await countAccesses(store, range);
+export async function readTopology(
+  store: ObservationStore,
+  range: Range,
+  options: CountOptions = {},
+): Promise<Topology> {
   const nodes = new Map<string, TopologyNode>();
   const edges = new Map<string, Map<string, Topology['edges'][number]>>();
   const addNode = (kind: TopologyNode['kind'], label: string, weight: number): string => {
@@ -64,7 +82,7 @@ export async function readTopology(store: ObservationStore, range: Range): Promi
     if (edge === undefined) ends.set(to, { from, to, weight });
     else edge.weight += weight;
   };
-  for (const row of counts) {
+  const answer = await countAccesses(store, range, options, (row) => {
     const userId = toUserId(row.scope);
     const scope = addNode('scope', userId === null ? 'shared' : `users/${userId}`, row.count);
     const actor = addNode('actor', row.actor, row.count);
@@ -73,12 +91,12 @@ export async function readTopology(store: ObservationStore, range: Range): Promi
     if (row.tool === null) {
       // An operator's write, or a plugin's: no tool stands between.
       addEdge(actor, file, row.count);
-      continue;
+      return;
     }
     const tool = addNode('tool', row.tool, row.count);
     addEdge(actor, tool, row.count);
     addEdge(tool, file, row.count);
-  }
+  });
   const shown = (Object.keys(NODES) as TopologyNode['kind'][]).flatMap((kind) =>
     [...nodes.values()]
       .filter((node) => node.kind === kind)
@@ -97,16 +115,30 @@ export async function readTopology(store: ObservationStore, range: Range): Promi
   };
 }
 
-async function countAccesses(store: ObservationStore, range: Range) {
+/** Hands over what the accesses came to; of go after go, the same sum comes in several parts. */
+async function countAccesses(
+  store: ObservationStore,
+  range: Range,
+  { isComplete = false, examinedRows = EXAMINED_ROWS }: CountOptions,
+  take: (count: AccessCount) => void,
+): Promise<CountedAccesses> {
   const { userId, tool, since, countUntil } = range;
-  const filter = { userId, tool, since, until: countUntil };
-  const { counts, from } = await store.countAccesses(filter, EXAMINED_ROWS);
-  const answer = {
-    since: toTime(since),
-    until: toTime(range.until),
-    countedFrom: toTimeOrNull(from),
-  };
-  return { counts, answer };
+  let before: string | null = null;
+  for (;;) {
+    const filter = { userId, tool, since, until: countUntil, before };
+    const part: Awaited<ReturnType<ObservationStore['countAccesses']>> = await store.countAccesses(
+      filter,
+      examinedRows,
+    );
+    part.counts.forEach(take);
+    before = part.next;
+    if (isComplete && before !== null) continue;
+    return {
+      since: toTime(since),
+      until: toTime(range.until),
+      countedFrom: toTimeOrNull(part.from),
+    };
+  }
 }
 
 function kindOf({ action }: AccessCount): 'reads' | 'writes' | 'finds' {

@@ -40,13 +40,19 @@ export interface InfluenceQuery extends RangeQuery, PageQuery {
   revisionId: string;
 }
 
+/** What narrows an answer that counts accesses. */
+export interface CountedQuery extends RangeQuery {
+  /** Count all of them, however many. */
+  complete?: boolean | undefined;
+}
+
 /** What the dashboard shows. Every answer counts what this instance has queued, too. */
 export interface Observability {
   summary(query: RangeQuery): Promise<ObservabilitySummary>;
   activity(query: RangeQuery & { bucket?: Bucket | undefined }): Promise<ActivitySeries>;
   latency(query: RangeQuery & { bucket?: Bucket | undefined }): Promise<LatencySeries>;
-  topology(query: RangeQuery): Promise<Topology>;
-  topFiles(query: RangeQuery & { limit?: number | undefined }): Promise<TopFiles>;
+  topology(query: CountedQuery): Promise<Topology>;
+  topFiles(query: CountedQuery & { limit?: number | undefined }): Promise<TopFiles>;
   failures(query: FailureListQuery): Promise<ListAnswer<AdminFailure>>;
   events(query: EventListQuery): Promise<ListAnswer<AdminListedEvent>>;
   influence(query: InfluenceQuery): Promise<Influence>;
@@ -84,8 +90,13 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
       const range = await parsed(query);
       return readLatency(store, range, chooseBucket(range, query.bucket));
     },
-    topology: async (query) => readTopology(store, await parsed(query)),
-    topFiles: async (query) => readTopFiles(store, await parsed(query), query.limit ?? TOP_FILES),
+    async topology(query) {
+      return readTopology(store, await parsed(query), { isComplete: query.complete });
+    },
+    async topFiles(query) {
+      const { limit = TOP_FILES, complete } = query;
+      return readTopFiles(store, await parsed(query), { limit, isComplete: complete });
+    },
     async failures(query) {
       await queue.flush();
       return listFailures(store, query, sla.slowCallMs);

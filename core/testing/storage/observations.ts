@@ -193,6 +193,35 @@ export function observationCases(): StorageCase[] {
       });
       assert.deepEqual((await counted({ tool: 'memory_write' })).rows, ['s read memory_write 1 6']);
       assert.deepEqual((await counted({ userId: 'nobody' })).rows, []);
+      // Go after go, of any length: each row once, and nothing from before the end of a go.
+      for (const filter of [{}, { userId: 'alice' }, { tool: 'memory_read' }]) {
+        const whole = await store.countAccesses({ ...range, ...filter }, 100);
+        for (const limit of [1, 2, 3, 100]) {
+          const sums = new Map<string, number>();
+          let before: string | null = null;
+          do {
+            const part: typeof whole = await store.countAccesses(
+              { ...range, ...filter, before },
+              limit,
+            );
+            assert.equal(part.from === null, part.next === null);
+            for (const { scope, action, tool, count, lastAt } of part.counts) {
+              assert.ok(lastAt >= (part.from ?? 0));
+              const key = [scope, action, tool].join(' ');
+              sums.set(key, (sums.get(key) ?? 0) + count);
+            }
+            before = part.next;
+          } while (before !== null);
+          assert.deepEqual(
+            sums,
+            new Map(
+              whole.counts
+                .toSorted((one, other) => other.lastAt - one.lastAt)
+                .map(({ scope, action, tool, count }) => [[scope, action, tool].join(' '), count]),
+            ),
+          );
+        }
+      }
     }),
 
     on('names the files whose present content a tool wrote', async (storage) => {

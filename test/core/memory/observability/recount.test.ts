@@ -3,12 +3,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TopFiles, Topology } from '../../../../core/contracts/admin.ts';
 import type { AccessRecord, EventRecord } from '../../../../core/contracts/records.ts';
 import { createCore, type Core } from '../../../../core/core.ts';
 import { ERROR_CODES, type ErrorCode } from '../../../../core/errors.ts';
 import { toIdMs } from '../../../../core/memory/id-time.ts';
 import { isUuid } from '../../../../core/memory/ids.ts';
-import type { RangeQuery } from '../../../../core/memory/observability/range.ts';
+import { readTopFiles, readTopology } from '../../../../core/memory/observability/accesses.ts';
+import { observationsOf } from '../../../../core/memory/observability/observation-store.ts';
+import { parseRange, type RangeQuery } from '../../../../core/memory/observability/range.ts';
 import { toPhysicalPath } from '../../../../core/memory/paths.ts';
 import { toTime } from '../../../../core/memory/time.ts';
 import { accessRow, eventRow, makeId } from '../../../../core/testing/rows.ts';
@@ -203,6 +206,40 @@ function expectQuantiles(
   }
 }
 
+function expectTopFiles({ items }: TopFiles, rows: readonly AccessRecord[]): void {
+  const wanted = [...groupBy(rows, toPhysicalPath)].map(([file, own]) => ({
+    path: file,
+    accesses: own.length,
+    reads: own.filter(({ action }) => action === 'read' || action === 'context').length,
+    writes: own.filter(({ action }) => action === 'write').length,
+    finds: own.filter(({ action }) => action === 'find').length,
+    lastAt: toTime(Math.max(...own.map(({ at }) => at))),
+  }));
+  const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
+  expect(items.map(({ userId: _userId, ...item }) => item).toSorted(byPath)).toEqual(
+    wanted.toSorted(byPath),
+  );
+  const counts = items.map(({ accesses }) => accesses);
+  expect(counts).toEqual(counts.toSorted((a, b) => b - a));
+}
+
+function expectTopology({ nodes, edges, omitted }: Topology, rows: readonly AccessRecord[]): void {
+  const weights = new Map<string, number>();
+  const links = new Map<string, number>();
+  const add = (map: Map<string, number>, key: string) => map.set(key, (map.get(key) ?? 0) + 1);
+  for (const row of rows) {
+    const scope = `scope:${row.scope === 's' ? 'shared' : `users/${row.userId}`}`;
+    const chain = [scope, `actor:${row.actor}`];
+    if (row.tool !== null) chain.push(`tool:${row.tool}`);
+    chain.push(`file:${toPhysicalPath(row)}`);
+    chain.forEach((node) => add(weights, node));
+    chain.slice(1).forEach((node, at) => add(links, `${chain[at]} ${node}`));
+  }
+  expect(omitted).toBe(0);
+  expect(new Map(nodes.map(({ id, weight }) => [id, weight]))).toEqual(weights);
+  expect(new Map(edges.map(({ from, to, weight }) => [`${from} ${to}`, weight]))).toEqual(links);
+}
+
 const groupBy = <T>(items: readonly T[], toKey: (item: T) => string): Map<string, T[]> => {
   const groups = new Map<string, T[]>();
   for (const item of items) groups.set(toKey(item), [...(groups.get(toKey(item)) ?? []), item]);
@@ -304,46 +341,51 @@ describe.each([
 
     it('the most accessed files', async () => {
       await check(async (asked) => {
-        const { items, countedFrom } = await core.observability.topFiles({ ...asked, limit: 500 });
-        const wanted = [...groupBy(accessesOf(asked), toPhysicalPath)].map(([file, rows]) => ({
-          path: file,
-          accesses: rows.length,
-          reads: rows.filter(({ action }) => action === 'read' || action === 'context').length,
-          writes: rows.filter(({ action }) => action === 'write').length,
-          finds: rows.filter(({ action }) => action === 'find').length,
-          lastAt: toTime(Math.max(...rows.map(({ at }) => at))),
-        }));
-        expect(countedFrom).toBeNull();
-        const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
-        expect(items.map(({ userId: _userId, ...item }) => item).toSorted(byPath)).toEqual(
-          wanted.toSorted(byPath),
-        );
-        const counts = items.map(({ accesses }) => accesses);
-        expect(counts).toEqual(counts.toSorted((a, b) => b - a));
+        const answer = await core.observability.topFiles({ ...asked, limit: 500 });
+        expect(answer.countedFrom).toBeNull();
+        expectTopFiles(answer, accessesOf(asked));
       });
     });
 
     it('the topology', async () => {
       await check(async (asked) => {
-        const { nodes, edges, omitted } = await core.observability.topology(asked);
-        const weights = new Map<string, number>();
-        const links = new Map<string, number>();
-        const add = (map: Map<string, number>, key: string) =>
-          map.set(key, (map.get(key) ?? 0) + 1);
-        for (const row of accessesOf(asked)) {
-          const scope = `scope:${row.scope === 's' ? 'shared' : `users/${row.userId}`}`;
-          const chain = [scope, `actor:${row.actor}`];
-          if (row.tool !== null) chain.push(`tool:${row.tool}`);
-          chain.push(`file:${toPhysicalPath(row)}`);
-          chain.forEach((node) => add(weights, node));
-          chain.slice(1).forEach((node, at) => add(links, `${chain[at]} ${node}`));
-        }
-        expect(omitted).toBe(0);
-        expect(new Map(nodes.map(({ id, weight }) => [id, weight]))).toEqual(weights);
-        expect(new Map(edges.map(({ from, to, weight }) => [`${from} ${to}`, weight]))).toEqual(
-          links,
-        );
+        const answer = await core.observability.topology(asked);
+        expect(answer.countedFrom).toBeNull();
+        expectTopology(answer, accessesOf(asked));
       });
+    });
+
+    it('both of all accesses, however many, and else of those since the time that the answer names', async () => {
+      const store = observationsOf(core.storage);
+      const rows = fc.integer({ min: 5, max: 300 });
+      await fc.assert(
+        fc.asyncProperty(query, rows, fc.boolean(), async (asked, examinedRows, isComplete) => {
+          const range = parseRange(asked, NOW);
+          const options = { isComplete, examinedRows };
+          const files = await readTopFiles(store, range, { ...options, limit: 500 });
+          const topology = await readTopology(store, range, options);
+          const all = accessesOf(asked);
+          const { countedFrom } = files;
+          expect(topology.countedFrom).toBe(countedFrom);
+          if (countedFrom === null) {
+            expectTopFiles(files, all);
+            expectTopology(topology, all);
+            return;
+          }
+          expect(isComplete).toBe(false);
+          // Of the rows of that very millisecond some may be left out.
+          const atLeast = all.filter(({ id }) => toIdMs(id) > Date.parse(countedFrom)).length;
+          const atMost = all.filter(({ id }) => toIdMs(id) >= Date.parse(countedFrom)).length;
+          const weight = (kind: string) =>
+            topology.nodes.reduce((sum, node) => sum + (node.kind === kind ? node.weight : 0), 0);
+          const counted = files.items.reduce((sum, { accesses }) => sum + accesses, 0);
+          for (const sum of [counted, weight('scope'), weight('actor'), weight('file')]) {
+            expect(sum).toBeGreaterThanOrEqual(atLeast);
+            expect(sum).toBeLessThanOrEqual(atMost);
+          }
+        }),
+        { numRuns: 40 },
+      );
     });
 
     it('failed and slow calls, page by page', async () => {
