@@ -5,6 +5,7 @@ import { toEmbeddedText } from '../../core/search/embedded-text.ts';
 import { splitPassages } from '../../core/search/passages.ts';
 import { startProviderServer } from '../support/provider-server/server.ts';
 import type { Bench, Opened, Suite } from './support/bench.ts';
+import { type FtsQuery, openFts5 } from './support/fts5-search.ts';
 import { fetchEmbedding, startService, toolRequest } from './support/service.ts';
 import { type Answered, STAND_INS } from './support/stand-in-embedders.ts';
 import { DIMENSIONS } from './support/stub-embedder.ts';
@@ -18,7 +19,8 @@ const CONTEXT_CHARS = [2_000, 8_000];
 
 /**
  * How well `memory_find` finds, by its public answers alone: the files that answer a question, and
- * the passages in them; and how much of these `memory_context` gathers.
+ * the passages in them; and how much of these `memory_context` gathers. Beside it, what SQLite's own
+ * full-text search finds, and what others published.
  */
 export const suite: Suite = {
   about: 'retrieval on a labelled collection: recall and nDCG of files and passages (needs --data)',
@@ -68,6 +70,8 @@ export const suite: Suite = {
     }
     if (passages.size > 0) await measureContexts(bench, service, queries, passages);
     await provider?.close();
+    await measureBaselines(bench, collection.docs, queries, passages);
+    printPublished(bench);
     const [text, hybrid] = measured;
     if (text === undefined || hybrid === undefined) return;
     bench.report.note(`hybrid less text (under ${NOISE} may be noise; below that is marked):`);
@@ -318,6 +322,50 @@ async function measurePassages(
     addScores(table, query, judge(covered, listKeys(wanted)));
   }
   return table;
+}
+
+/** What SQLite's own full-text search finds of the same questions, files and passages. */
+async function measureBaselines(
+  bench: Bench,
+  docs: readonly Doc[],
+  queries: readonly Query[],
+  places: ReadonlyMap<string, Place[]>,
+): Promise<void> {
+  const fts5 = await openFts5(docs);
+  for (const [words, about] of Object.entries(BASELINES) as [FtsQuery, string][]) {
+    const ask: Ask = ({ user, query }, group) =>
+      fts5.search(user, query, group, { words, limit: LIMIT });
+    const tables: Tables = { files: await measureFiles(ask, queries) };
+    if (places.size > 0) tables.passages = await measurePassages(ask, queries, places);
+    bench.report.note(`SQLite ${fts5.version} FTS5, bm25(), Porter, ${about}:`);
+    for (const [what, table] of Object.entries(tables)) {
+      bench.report.note(`${what.padEnd(9)} ${toLine((table as Table)['all'] ?? [])}`);
+    }
+  }
+  await fts5.close();
+}
+
+const BASELINES: Record<FtsQuery, string> = {
+  any: 'any word, stop words out',
+  all: 'all words, as a raw query has them',
+};
+
+/**
+ * What others published of LoCoMo, as near to these questions as there is: all ten conversations, of
+ * which a run may have other ones. Scores of answers that a model judged are not comparable.
+ */
+const PUBLISHED = [
+  {
+    what: 'Basic Memory, markdown files, FTS and vectors, all sessions in one index: R@5 0.823  MRR 0.718',
+    source: 'github.com/basicmachines-co/basic-memory-benchmarks',
+  },
+  { what: 'e5-large and BM25: R@1 0.752', source: 'reported by others, with vectors' },
+  { what: 'bge-large and a reranker: R@10 0.957', source: 'reported by others, with vectors' },
+];
+
+function printPublished(bench: Bench): void {
+  bench.report.note('Published, of files on LoCoMo; not measured here:');
+  for (const { what, source } of PUBLISHED) bench.report.note(`  ${what} (${source})`);
 }
 
 /** Which share of the passages that answer stands in the context, and how long it is. */
