@@ -1,6 +1,7 @@
 import type { GenerateRequest, ModelProvider } from '../contracts/model-provider.ts';
 import { MemoryError } from '../errors.ts';
-import { DEMO_USERS, type DemoFact, type DemoTidying } from './demo-memory.ts';
+import type { DemoFact, DemoTidying } from './demo-memory.ts';
+import { DEMO_USERS } from './demo-users.ts';
 
 /** The model of the demo's past, which can be made to fail. */
 export interface DemoModel extends ModelProvider {
@@ -29,7 +30,7 @@ export function demoModel(): DemoModel {
       const reply = prompt.includes('<fact-')
         ? remember(prompt)
         : prompt.includes('<passage-')
-          ? quote(prompt)
+          ? quotePassages(prompt)
           : tidy(toFiles(prompt));
       const text = JSON.stringify(reply);
       return {
@@ -69,8 +70,8 @@ function remember(prompt: string): object {
   };
 }
 
-/** The first line of each of the first three passages, as an answer from them. */
-function quote(prompt: string): object {
+/** The first line of each of the first three passages of a prompt, as an answer from them. */
+export function quotePassages(prompt: string): object {
   const passages = prompt.split(/^<passage-[0-9a-f]+ number="\d+"[^\n]*\n/m).slice(1, 4);
   const sentences = passages.flatMap((passage, index) => {
     const [, line, text] = /^(\d+)\| (.*\S)$/m.exec(passage) ?? [];

@@ -3,8 +3,10 @@ import type { MemoryServiceConfig } from '../contracts/config.ts';
 import { type Core, createCore } from '../core.ts';
 import { MemoryError } from '../errors.ts';
 import { type DemoDreams, demoDreams, type DemoRun } from './demo-dreams.ts';
-import { DEMO_SHARED, DEMO_USERS, type DemoFact, type DemoUser } from './demo-memory.ts';
+import type { DemoFact, DemoUser } from './demo-memory.ts';
 import { type DemoModel, demoModel, toSaid } from './demo-model.ts';
+import { DEMO_SHARED } from './demo-shared.ts';
+import { DEMO_USERS } from './demo-users.ts';
 
 /** How far back the demo's history begins, in days. */
 const DAYS = 24;

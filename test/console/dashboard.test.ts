@@ -1,3 +1,4 @@
+import type { Route } from 'playwright-core';
 import { describe, it } from 'vitest';
 import { call } from '../support/service.ts';
 import { expectCount, expectNoProblems, openConsole } from './support/console.ts';
@@ -85,6 +86,31 @@ describe('an answer that fails', () => {
     isBroken = false;
     await alert.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('Nothing was written yet').waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('is told by the part that it is of, and the rest of the view stays', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'tea\n' });
+    const refuse = (route: Route) =>
+      route.fulfill({
+        status: 500,
+        json: { error: { code: 'INTERNAL', message: 'It failed.', retryable: false } },
+      });
+    await page.route('**/v1/admin/access-logs?**', refuse);
+    await visit('/');
+    const missed = page.getByRole('region', { name: 'Refused and missed' });
+    await missed.getByText('INTERNAL').waitFor();
+    await page.getByRole('region', { name: 'Latest changes' }).getByText('a.md').waitFor();
+    await visit('/files?path=users/alice/a.md');
+    await page.getByText('tea', { exact: true }).waitFor();
+    await expectCount(page.getByRole('alert').getByText('INTERNAL'), 2);
+
+    await page.route('**/v1/admin/observability/top-files?**', refuse);
+    await visit('/observability');
+    await page.getByRole('region', { name: 'Top files' }).getByText('INTERNAL').waitFor();
+    await page.getByText('Tool calls').first().waitFor();
     expectNoProblems(opened);
   });
 });

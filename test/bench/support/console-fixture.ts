@@ -1,10 +1,16 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { AccessRecord, EventRecord, ScopeKey } from '../../../core/contracts/records.ts';
-import type { Storage } from '../../../core/contracts/storage.ts';
+import type {
+  AccessRecord,
+  EventRecord,
+  FileState,
+  NewRevision,
+  ScopeKey,
+} from '../../../core/contracts/records.ts';
+import type { Decision, Storage } from '../../../core/contracts/storage.ts';
 import { createRollUp } from '../../../core/memory/observability/rollups.ts';
-import { accessRow, eventRow, makeId, write } from '../../../core/testing/rows.ts';
+import { accessRow, decideWrite, eventRow, makeId } from '../../../core/testing/rows.ts';
 import { toNote } from './notes.ts';
 import { importService } from './service.ts';
 
@@ -18,11 +24,12 @@ export interface ConsoleSet {
 }
 
 /** Raised with each change of what is written, so that no older fixture is taken. */
-const EDITION = 1;
+const EDITION = 2;
 const CACHE = path.resolve(import.meta.dirname, '../.cache');
-const BATCH = 4_000;
-/** Files that are written at once: the storage groups them into one transaction. */
-const AT_ONCE = 64;
+/** Log rows of one transaction. */
+const BATCH = 20_000;
+/** Users that are written at once: the storage groups them into one transaction. */
+const AT_ONCE = 16;
 const DAY_MS = 86_400_000;
 const SPAN_MS = 30 * DAY_MS;
 const TOOLS = ['memory_read', 'memory_read', 'memory_find', 'memory_write'] as const;
@@ -62,23 +69,50 @@ export async function openConsoleFixture(
   return directory;
 }
 
+/** All files of a user in one write: one by one, a hundred thousand of them take a quarter hour. */
 async function writeFiles(
   storage: Storage,
   set: ConsoleSet,
   since: number,
   say: (text: string) => void,
 ): Promise<void> {
-  for (let from = 0; from < set.files; from += AT_ONCE) {
-    await Promise.all(
-      range(from, Math.min(set.files, from + AT_ONCE)).map(async (n) => {
-        const file = fileAt(n, set);
-        const key = { scope: `u:${file.userId}` as ScopeKey, path: file.path };
-        const at = since + Math.floor((n / set.files) * SPAN_MS);
-        await write(storage, key, toNote(n), { at, id: makeId(at) });
-      }),
-    );
-    if ((from / AT_ONCE) % 300 === 0) say(`${from.toLocaleString('en-US')} files written`);
+  for (let from = 0; from < set.users; from += AT_ONCE) {
+    const users = range(from, Math.min(set.users, from + AT_ONCE));
+    await Promise.all(users.map((user) => writeFilesOf(storage, user, set, since)));
+    if ((from / AT_ONCE) % 10 === 0) say(`the files of ${from.toLocaleString('en-US')} users`);
   }
+}
+
+async function writeFilesOf(
+  storage: Storage,
+  user: number,
+  set: ConsoleSet,
+  since: number,
+): Promise<void> {
+  const numbers = range(0, Math.ceil((set.files - user) / set.users)).map(
+    (own) => user + own * set.users,
+  );
+  const scope: ScopeKey = `u:user-${user}`;
+  const keys = numbers.map((n) => ({ scope, path: fileAt(n, set).path }));
+  await storage.mutate({ scopes: [scope], files: keys }, (current): Decision<null> => {
+    let state = current.scope(scope);
+    const files: FileState[] = [];
+    const revisions: NewRevision[] = [];
+    const access: AccessRecord[] = [];
+    for (const [index, key] of keys.entries()) {
+      const n = numbers[index] ?? 0;
+      const at = since + Math.floor((n / set.files) * SPAN_MS);
+      const decide = decideWrite(key, () => toNote(n), { at, id: makeId(at) });
+      const { changes } = decide({ ...current, scope: () => state, file: () => null });
+      state = changes.scopes?.[0] ?? state;
+      files.push(...(changes.files ?? []));
+      revisions.push(...(changes.revisions ?? []));
+      // Ids are of the time that their rows tell, as the service's are.
+      access.push(...(changes.access ?? []).map((row) => ({ ...row, id: makeId(at) })));
+    }
+    const changes = { scopes: [state], files, revisions, access };
+    return { result: null, writes: files.length, changes };
+  });
 }
 
 async function writeLogs(
@@ -96,7 +130,7 @@ async function writeLogs(
       .filter((n) => n % 2 === 0)
       .map((n) => eventAt(n, timeOf(n), set));
     await storage.log.append({ events, access, rollUp });
-    if ((from / BATCH) % 50 === 0) say(`${from.toLocaleString('en-US')} log rows written`);
+    if ((from / BATCH) % 5 === 0) say(`${to.toLocaleString('en-US')} log rows`);
   }
 }
 

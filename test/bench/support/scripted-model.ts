@@ -1,3 +1,4 @@
+import { quotePassages } from '../../../core/cli/demo-model.ts';
 import type { GenerateRequest, ModelProvider } from '../../../core/contracts/model-provider.ts';
 
 /** A model that answers at once, by rule, and counts what it is asked: four characters a token. */
@@ -13,7 +14,9 @@ export function scriptedModel(): ScriptedModel {
     model: 'scripted',
     usage,
     generate({ system, prompt, schema }: GenerateRequest) {
-      const text = JSON.stringify(prompt.includes('<fact-') ? correct(prompt) : quote(prompt));
+      const text = JSON.stringify(
+        prompt.includes('<fact-') ? correct(prompt) : quotePassages(prompt),
+      );
       const inputTokens = toTokens(system.length + prompt.length + JSON.stringify(schema).length);
       const outputTokens = toTokens(text.length);
       usage.calls += 1;
@@ -39,18 +42,6 @@ function correct(prompt: string): object {
   if (oldText === undefined || oldText === lines[0]) return { read: [], operations: [] };
   const part = { kind: 'patch', path: 'user/profile.md', heading: null, line: Number(line) };
   return { read: [], operations: [{ ...part, oldText, lines }] };
-}
-
-/** The first line of each of the first three passages. */
-function quote(prompt: string): object {
-  const passages = prompt.split(/^<passage-[0-9a-f]+ number="\d+"[^\n]*\n/m).slice(1, 4);
-  const sentences = passages.flatMap((passage, index) => {
-    const [, line, text] = /^(\d+)\| (.*\S)$/m.exec(passage) ?? [];
-    if (text === undefined) return [];
-    const at = Number(line);
-    return [{ text, sources: [{ passage: index + 1, startLine: at, endLine: at }] }];
-  });
-  return { sentences };
 }
 
 function toTokens(characters: number): number {

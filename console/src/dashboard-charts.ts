@@ -1,0 +1,139 @@
+import type { ActivitySeries, LatencySeries, Topology } from '../../core/contracts/admin.ts';
+import { formatDuration, formatTime } from './times.ts';
+
+/** A chart, and the same as the rows of a table. */
+export interface DashboardChart {
+  /** `null` until it is read. */
+  option: Record<string, unknown> | null;
+  columns: readonly string[];
+  rows: readonly (readonly (string | number)[])[];
+}
+
+type Zone = 'local' | 'utc';
+
+const SERIES = [
+  ['Reads', 'reads'],
+  ['Finds', 'finds'],
+  ['Writes', 'writes'],
+  ['Failed', 'failed'],
+] as const;
+
+/** Calls by kind over time, stacked. */
+export function toActivityChart(found: ActivitySeries | undefined, zone: Zone): DashboardChart {
+  const points = found?.points ?? [];
+  const option = {
+    xAxis: { type: 'category', data: points.map(({ at }) => toMoment(at, zone)) },
+    yAxis: { type: 'value', minInterval: 1 },
+    series: SERIES.map(([name, key]) => ({
+      name,
+      type: 'bar',
+      stack: 'calls',
+      barMaxWidth: 18,
+      data: points.map((point) => point[key]),
+    })),
+  };
+  return {
+    option: found === undefined ? null : option,
+    columns: ['Time', 'Calls', 'Reads', 'Finds', 'Writes', 'Failed', 'Refused'],
+    rows: points
+      .filter(({ calls }) => calls > 0)
+      .map(({ at, calls, reads, finds, writes, failed, refused }) => [
+        toMoment(at, zone),
+        ...[calls, reads, finds, writes, failed, refused],
+      ]),
+  };
+}
+
+/** The p95 of each tool over time. */
+export function toLatencyChart(found: LatencySeries | undefined, zone: Zone): DashboardChart {
+  const tools = found?.tools ?? [];
+  const option = {
+    xAxis: { type: 'time' },
+    yAxis: { type: 'value', axisLabel: { formatter: '{value} ms' } },
+    series: tools.map(({ tool, points }) => ({
+      name: tool ?? 'unknown',
+      type: 'line',
+      symbolSize: 4,
+      lineStyle: { width: 1.5 },
+      data: points.map(({ at, p95 }) => [at, Number(p95.toFixed(2))]),
+    })),
+  };
+  return {
+    option: found === undefined ? null : option,
+    columns: ['Time', 'Tool', 'Calls', 'p50', 'p95', 'p99'],
+    rows: tools.flatMap(({ tool, points }) =>
+      points.map(({ at, calls, p50, p95, p99 }) => [
+        toMoment(at, zone),
+        tool ?? 'unknown',
+        calls,
+        ...[p50, p95, p99].map((value) => formatDuration(value)),
+      ]),
+    ),
+  };
+}
+
+/** One colour for each kind, that can be told apart on light and dark. */
+const KINDS = { scope: '#14a08f', actor: '#6d6af0', tool: '#d18a1f', file: '#3794c8' } as const;
+/** Nodes of a kind that can be read beside each other. */
+const MOST_OF_A_KIND = 12;
+const LONGEST_LABEL = 26;
+
+/** Whose memory, by which actor, through which tool, in which file: the table has all of it. */
+export function toTopologyChart(found: Topology | undefined): DashboardChart {
+  const labels = new Map((found?.nodes ?? []).map(({ id, label }) => [id, label]));
+  return {
+    option: found === undefined ? null : toSankey(found, labels),
+    columns: ['From', 'To', 'Accesses'],
+    rows: (found?.edges ?? []).map(({ from, to, weight }) => [
+      labels.get(from) ?? from,
+      labels.get(to) ?? to,
+      weight,
+    ]),
+  };
+}
+
+function toSankey(found: Topology, labels: ReadonlyMap<string, string>): Record<string, unknown> {
+  const kept = new Map<string, number>();
+  const nodes = [...found.nodes]
+    .sort((a, b) => b.weight - a.weight)
+    .filter(({ kind }) => {
+      const count = (kept.get(kind) ?? 0) + 1;
+      kept.set(kind, count);
+      return count <= MOST_OF_A_KIND;
+    });
+  const ids = new Set(nodes.map(({ id }) => id));
+  const formatter = ({ name }: { name: string }) => {
+    const text = (labels.get(name) ?? name).replace(/^users\//, '');
+    return text.length > LONGEST_LABEL ? `…${text.slice(1 - LONGEST_LABEL)}` : text;
+  };
+  return {
+    tooltip: { trigger: 'item', renderMode: 'richText', confine: true },
+    series: [
+      {
+        type: 'sankey',
+        top: 4,
+        bottom: 4,
+        left: 4,
+        right: 150,
+        nodeGap: 10,
+        labelLayout: { hideOverlap: true },
+        nodeWidth: 10,
+        draggable: false,
+        emphasis: { focus: 'adjacency' },
+        lineStyle: { color: 'source', opacity: 0.18 },
+        label: { fontSize: 11, formatter },
+        data: nodes.map(({ id, kind }) => ({ name: id, itemStyle: { color: KINDS[kind] } })),
+        links: found.edges
+          .filter(({ from, to }) => ids.has(from) && ids.has(to))
+          .map(({ from, to, weight }) => ({ source: from, target: to, value: weight })),
+      },
+    ],
+  };
+}
+
+/** As short as an axis takes it: neither year nor seconds. */
+function toMoment(at: string, zone: Zone): string {
+  return formatTime(at, zone)
+    .replace(/ \d{4},/, ',')
+    .slice(0, -3);
+}
