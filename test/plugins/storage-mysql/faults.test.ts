@@ -15,6 +15,7 @@ import { freshDatabase } from '../../support/mariadb.ts';
 import { connectAsRoot } from '../../support/mariadb-server.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
+import { startBareWriter } from '../../support/targets.ts';
 
 const FLIPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 5 : 50;
 
@@ -295,6 +296,35 @@ describe('another transaction in the way', () => {
       await root.query('rollback');
     }
     expect((await storage.files.get({ scope: 'u:ann', path: 'notes.md' }))?.version).toBe(4);
+  });
+
+  it('of an instance that stands still is ended by MariaDB, and its user goes on', async () => {
+    const { storage, proxy, url } = await openBehindProxy();
+    await write(storage, alice, append('first'));
+    const other = await open({ url, lockTimeoutMs: 5_000 });
+    const through = `${url.replace(/:\d+\//, `:${proxy.port}/`)}?statement-timeout-ms=1000`;
+    const stopped = await startBareWriter(through);
+    onTestFinished(async () => void (await stopped.end('SIGKILL')));
+    let hasStopped = () => {};
+    const isStopped = new Promise<void>((resolve) => (hasStopped = resolve));
+    const isHeld = proxy.hold(
+      'before',
+      (sql) => sql === 'commit',
+      async () => {
+        void stopped.end('SIGSTOP');
+        hasStopped();
+        // Its scope is locked, and it says no more.
+        expect((await write(other, alice, append('second'))).version).toBe(2);
+        void stopped.end('SIGCONT');
+      },
+    );
+    const args = { path: 'user/notes.md', append: { text: 'third' } };
+    const late = stopped.execute({ userId: 'alice', tool: 'memory_patch', args, key: 'key' });
+    await isStopped;
+    await isHeld;
+    // It begins again, on what is there now.
+    expect(await late).toMatchObject({ status: 'acknowledged', result: { version: 3 } });
+    expect((await storage.files.read(alice))?.content).toBe('first\nsecond\nthird\n');
   });
 
   it('never comes between two files of opposite moves', async () => {
