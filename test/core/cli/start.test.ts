@@ -263,6 +263,7 @@ describe('what cannot be', () => {
   });
 });
 
+// Under load they are tried in test/faults/kill.test.ts.
 describe('signals', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)('%s ends it with exit code 0', async (signal) => {
     const command = await start();
@@ -301,45 +302,6 @@ describe('signals', () => {
     command.process.kill('SIGTERM');
     expect(await command.ended).toMatchObject({ code: 1, signal: null });
     request.end();
-  });
-
-  it('under load, five times: exit code 0, and every acknowledged write is there', async () => {
-    const acknowledged: string[] = [];
-    for (let round = 0; round < 5; round++) {
-      const command = await start();
-      let isOver = false;
-      const writers = Array.from({ length: 8 }, async (_, writer) => {
-        for (let n = 0; !isOver; n++) {
-          const path = `user/${round}/${writer}/${n}.md`;
-          const response = await call(command, 'memory_write', { path, content: path }).catch(
-            () => null,
-          );
-          if (response === null) return;
-          if (response.status === 200) acknowledged.push(path);
-          await response.arrayBuffer().catch(() => undefined);
-        }
-      });
-      const before = acknowledged.length;
-      await until(() => acknowledged.length >= before + 40);
-      expect(await command.stop()).toMatchObject({ code: 0, signal: null });
-      isOver = true;
-      await Promise.all(writers);
-    }
-    const command = await start();
-    const paths = new Set<string>();
-    for (let cursor: string | null = ''; cursor !== null;) {
-      const page = await call(command, 'memory_list', {
-        limit: 500,
-        ...(cursor === '' ? {} : { cursor }),
-      });
-      const { result } = (await page.json()) as {
-        result: { files: { path: string }[]; nextCursor: string | null };
-      };
-      for (const { path } of result.files) paths.add(path);
-      cursor = result.nextCursor;
-    }
-    expect(acknowledged.length).toBeGreaterThanOrEqual(200);
-    expect(acknowledged.filter((path) => !paths.has(path))).toEqual([]);
   });
 });
 
