@@ -1,13 +1,18 @@
 import path from 'node:path';
+import { createConnection, type ResultSetHeader } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import type { FoundPassage } from '../../../core/contracts/tool.ts';
 import type { Core } from '../../../core/core.ts';
 import { type Signals, sumSignals } from '../../../core/search/rank.ts';
+import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { type GatedIndex, gateIndex } from '../../support/gated-index.ts';
+import { freshDatabase } from '../../support/mariadb.ts';
 import { rejection } from '../../support/rejection.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+
+const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
 
 const write = (core: Core, userId: string, file: string, content: string) =>
   call(core, userId, 'memory_write', { path: file, content });
@@ -269,17 +274,31 @@ describe('a search index that was spoilt by hand', () => {
   };
 
   async function openSpoilt(statement: string) {
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
-    const gate = gateIndex(sqlite({ filename }));
+    const url = isMariadb ? await freshDatabase() : null;
+    const filename = url ?? path.join(await temporaryDirectory(), 'memory.db');
+    const gate = gateIndex(url === null ? sqlite({ filename }) : mysql({ url }));
     const core = await openCore({ storage: gate.storage, sharedWrites: true });
     for (const [file, content] of Object.entries(texts)) await write(core, 'alice', file, content);
     await write(core, 'alice', 'shared/tea.md', 'Tea for all.\n');
     const expected = await find(core, 'alice', { query: 'cups of tea', explain: true });
     expect(expected.results).toHaveLength(3);
     await index(core, gate);
-    const changed = await withRawSql(filename, 'sqlite3', (raw) => raw.run(statement, []));
-    expect(changed).toBeGreaterThan(0);
+    expect(await runRawSql(filename, statement)).toBeGreaterThan(0);
     return { core, gate, expected };
+  }
+
+  /** Behind the back of the service; how many rows it changed. */
+  async function runRawSql(database: string, statement: string): Promise<number> {
+    if (!isMariadb) {
+      return await withRawSql(database, 'sqlite3', (raw) => raw.run(statement, []));
+    }
+    const connection = await createConnection(database);
+    try {
+      const [result] = await connection.query<ResultSetHeader>(statement);
+      return result.affectedRows;
+    } finally {
+      await connection.end();
+    }
   }
 
   async function index(core: Core, gate: GatedIndex): Promise<void> {
@@ -295,7 +314,9 @@ describe('a search index that was spoilt by hand', () => {
     ['rows are cut', `update svc_posting set postings = substr(postings, 1, 3)`],
     [
       'rows have more than they should',
-      `update svc_posting set postings = cast(postings || x'85' as blob)`,
+      isMariadb
+        ? `update svc_posting set postings = concat(postings, x'85')`
+        : `update svc_posting set postings = cast(postings || x'85' as blob)`,
     ],
     ['all postings are gone', 'delete from svc_posting'],
     [
