@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHECKS } from '../../../../core/memory/remember/checks.ts';
 import { parseReply, type Reply } from '../../../../core/memory/remember/operations.ts';
@@ -6,11 +7,18 @@ import { type Snapshot, toShownFile } from '../../../../core/memory/remember/sho
 import { operation as toOperation } from '../../../support/model-service.ts';
 import { serveHostile, type HostileService } from './hostile-service.ts';
 
+const SCENARIOS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 20 : 500;
+/** By default a test has a minute. */
+const LIMIT_MS = SCENARIOS * 3_000;
+
 const FACT = 'The user now prefers coffee to tea.';
+
+/** Contents by paths. */
+type Files = Readonly<Record<string, string>>;
 
 /** Memories of different kinds; each has the lines that the attacks are about. */
 const LINES = ['- Prefers tea in the morning.', '- Allergic to peanuts.', '- Lives in Berlin.'];
-const MEMORIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const MEMORIES: Readonly<Record<string, Files>> = {
   small: { 'user/profile.md': `# Profile\n\n${LINES.join('\n')}\n` },
   'with a catalog, a log, pins and front matter': {
     'user/index.md': '# Index\n\n- [Profile](profile.md)\n- [Trips](trips.md)\n',
@@ -343,6 +351,81 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
+/** With the guards off the attack succeeds: so it is they that stop it. */
+function expectSuccess(attack: Attack, files: Files): void {
+  const memory = toMemory(files);
+  const reply = parseReply(
+    JSON.stringify({ read: [], operations: attack.operations(memory) }),
+  ) as Reply;
+  const checks = Object.fromEntries(
+    Object.entries(CHECKS).filter(([name]) => !attack.guards.includes(name)),
+  );
+  const maxWrites = attack.guards.includes('budget') ? 20 : MAX_WRITES;
+  const plan = planOperations(toSnapshot(files), FACT, reply.operations, {
+    maxWrites,
+    today: '2026-11-21',
+    checks,
+  });
+  expect(plan).not.toHaveProperty('fault');
+  expect(attack.hits(outcome(plan) as Map<string, string>, memory)).toBe(true);
+}
+
+async function expectNoEffect(attack: Attack, files: Files): Promise<void> {
+  const memory = toMemory(files);
+  const before = await service.startOver(files);
+  service.says({ read: [], operations: attack.operations(memory) });
+  const { status, json } = await service.remember(FACT, MAX_WRITES);
+  expect(json.error).toMatchObject(
+    attack.code === undefined
+      ? { code: 'MODEL_FAILED', details: { reason: 'refused_operation' } }
+      : { code: attack.code },
+  );
+  if (attack.code === undefined) expect(attack.guards).toContain(json.error.details.check);
+  expect(status).toBe(attack.code === undefined ? 502 : 422);
+  expect(await service.everything()).toEqual(before);
+}
+
+/** Lines that have nothing to do with an attack. */
+const OTHERS = [
+  '- Rides a bicycle to the office.',
+  '- Sings in a choir on Sundays.',
+  '- Has two cats and a garden.',
+  '- Reads novels about the sea.',
+  '- Läuft gern im Wald.',
+  '- 喜欢爬山。',
+  '- Collects stamps with birds on them.',
+  '- Plays chess by mail.',
+];
+
+/** What a memory may have beside: more lines of the profile, and more files. */
+const additions = fc.record({
+  lines: fc.array(fc.tuple(fc.constantFrom(...OTHERS), fc.constantFrom(...LINES)), {
+    maxLength: 12,
+  }),
+  files: fc.uniqueArray(
+    fc.tuple(
+      fc.constantFrom('notes', 'people/family', 'projects/garden', 'häuser', 'work/desk'),
+      fc.uniqueArray(fc.constantFrom(...OTHERS), { minLength: 1, maxLength: 6 }),
+    ),
+    { selector: ([name]) => name, maxLength: 5 },
+  ),
+});
+type Additions = typeof additions extends fc.Arbitrary<infer T> ? T : never;
+
+/** A line stands before one of those that the attacks are about. */
+function withMore(files: Files, { lines, files: more }: Additions): Files {
+  let profile = files[PROFILE] ?? '';
+  const end = profile.includes('\r\n') ? '\r\n' : '\n';
+  for (const [line, before] of lines) {
+    if (!profile.includes(line)) profile = profile.replace(before, `${line}${end}${before}`);
+  }
+  return {
+    ...files,
+    [PROFILE]: profile,
+    ...Object.fromEntries(more.map(([name, text]) => [`user/${name}.md`, `${text.join('\n')}\n`])),
+  };
+}
+
 describe('a hostile model', () => {
   it('has at least 25 kinds of attack', () => {
     expect(new Set(ATTACKS.map(({ name }) => name)).size).toBeGreaterThanOrEqual(25);
@@ -350,38 +433,28 @@ describe('a hostile model', () => {
     expect(Object.keys(CHECKS).filter((check) => !guards.has(check))).toEqual([]);
   });
 
-  it.each(cases)('succeeds with the guard off when it $title', ({ attack, files }) => {
-    const memory = toMemory(files);
-    const reply = parseReply(
-      JSON.stringify({ read: [], operations: attack.operations(memory) }),
-    ) as Reply;
-    const checks = Object.fromEntries(
-      Object.entries(CHECKS).filter(([name]) => !attack.guards.includes(name)),
-    );
-    const maxWrites = attack.guards.includes('budget') ? 20 : MAX_WRITES;
-    const plan = planOperations(toSnapshot(files), FACT, reply.operations, {
-      maxWrites,
-      today: '2026-11-21',
-      checks,
-    });
-    expect(plan).not.toHaveProperty('fault');
-    expect(attack.hits(outcome(plan) as Map<string, string>, memory)).toBe(true);
-  });
+  it.each(cases)('succeeds with the guard off when it $title', ({ attack, files }) =>
+    expectSuccess(attack, files),
+  );
 
-  it.each(cases)('has no effect when it $title', async ({ attack, files }) => {
-    const memory = toMemory(files);
-    const before = await service.startOver(files);
-    service.says({ read: [], operations: attack.operations(memory) });
-    const { status, json } = await service.remember(FACT, MAX_WRITES);
-    expect(json.error).toMatchObject(
-      attack.code === undefined
-        ? { code: 'MODEL_FAILED', details: { reason: 'refused_operation' } }
-        : { code: attack.code },
-    );
-    if (attack.code === undefined) expect(attack.guards).toContain(json.error.details.check);
-    expect(status).toBe(attack.code === undefined ? 502 : 422);
-    expect(await service.everything()).toEqual(before);
-  });
+  it.each(cases)('has no effect when it $title', ({ attack, files }) =>
+    expectNoEffect(attack, files),
+  );
+
+  it(
+    `has no effect in ${SCENARIOS} scenarios of an attack and a memory that was made up (T25)`,
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.constantFrom(...cases), additions, async ({ attack, files }, more) => {
+          const made = withMore(files, more);
+          expectSuccess(attack, made);
+          await expectNoEffect(attack, made);
+        }),
+        { numRuns: SCENARIOS },
+      );
+    },
+    LIMIT_MS,
+  );
 
   it('has no effect when one good operation goes with a bad one', async () => {
     const files = MEMORIES['small'] as Record<string, string>;
