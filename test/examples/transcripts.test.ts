@@ -35,7 +35,8 @@ describe.each(TOLD)('examples/%s', (folder) => {
       env['SERVICE_URL'] = (await serve([COMMAND, '--port', '0'], { cwd })).url;
     }
     if (command.includes('mysql')) env['SERVICE_DATABASE_URL'] = await freshDatabase();
-    const output = await outputOf(command, { cwd, env });
+    // Isolated, and without site: Python has nothing but its standard library.
+    const output = await outputOf(command.replace(/^python3 /, 'python3 -I -S '), { cwd, env });
     const made = fillTranscripts(readme, (one) => (one === command ? output : null));
     expect(made).toBe(readme);
   });
@@ -48,16 +49,4 @@ it('each other example has a transcript, or tests of its own', () => {
   const others = folders.filter((name) => !TOLD.includes(name) && !WITHOUT.includes(name));
   const tested = readdirSync(join(root, 'test/examples'));
   for (const name of others) expect(tested).toContain(`${name}.test.ts`);
-});
-
-it('needs nothing of Python but its standard library', async ({ skip }) => {
-  if (spawnSync('python3', ['--version']).error !== undefined) {
-    skip('install python3, then npx vitest run test/examples/transcripts');
-  }
-  const cwd = await temporaryDirectory();
-  const { url } = await serve([COMMAND, '--port', '0'], { cwd });
-  // Isolated, and without site: nothing that is installed beside Python is found.
-  const command = 'python3 -I -S examples/python/main.py';
-  const output = await outputOf(command, { cwd, env: { SERVICE_URL: url } });
-  expect(output).toContain('found in user/profile.md, line 3: - Prefers tea.\n');
 });
