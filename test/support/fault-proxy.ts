@@ -17,6 +17,8 @@ export interface FaultProxy {
   readonly statements: readonly string[];
   /** Connections that were made ever. */
   readonly connections: number;
+  /** Bytes of the largest message that a client sent. */
+  readonly largestMessage: number;
   /** Cuts the connection of the next statement that is chosen; resolves when it was. */
   cut(when: Cut, choose: (statement: string) => boolean): Promise<void>;
   /** The same, where the statement is prepared and not run yet. */
@@ -61,6 +63,7 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
   let faults: Fault[] = [];
   const handshakeFaults: HandshakeFault[] = [];
   let connections = 0;
+  let largestMessage = 0;
   let isRefusing = false;
 
   /** What is to happen at a statement; it happens once. */
@@ -105,6 +108,7 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
       return true;
     };
     const packets = readPackets((header, payload) => {
+      largestMessage = Math.max(largestMessage, payload.length);
       const statement = readStatement(header, payload, prepared);
       if (statement === null) return true;
       const isPrepare = payload[0] === PREPARE;
@@ -156,6 +160,9 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
     statements,
     get connections() {
       return connections;
+    },
+    get largestMessage() {
+      return largestMessage;
     },
     cut: (when, choose) => new Promise<void>((done) => faults.push({ when, choose, done })),
     cutPrepare: (when, choose) =>

@@ -16,8 +16,11 @@ import { successorOf } from '../text-range.ts';
 
 /** Rows that one statement writes at most; fewer are cut into powers of two, so texts are few. */
 const ROWS_AT_ONCE = 64;
-/** Bytes that one statement carries at most, but for a single row: below `max_allowed_packet`. */
-const STATEMENT_BYTES = 4 * 1024 * 1024;
+/**
+ * Bytes of values that one statement carries at most, but for a single row: with the types and
+ * lengths that go with them below 4 MB, the least `max_allowed_packet` that the start lets through.
+ */
+const STATEMENT_BYTES = 3 * 1024 * 1024;
 /** Characters of the longest key that is looked up: a path of 512. */
 const KEY_CHARACTERS = 512;
 

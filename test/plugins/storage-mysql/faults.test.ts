@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
-import { accessRow, decideWrite, makeId, makeTraceId, write } from '../../../core/testing/rows.ts';
+import { accessRow, decideWrite, eventRow, makeId, makeTraceId, write } from '../../../core/testing/rows.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import type { MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
 import {
@@ -229,6 +229,20 @@ it('a statement that the server no longer knows, or has no room for, goes to ano
     await isRefused;
     expect(proxy.connections).toBeGreaterThan(before);
   }
+});
+
+it('no message is larger than what the start asks the server to take', async () => {
+  const { storage, proxy } = await openBehindProxy();
+  await write(storage, alice, 'text');
+  // 64 rows are one statement; together they come to just less than 4 MB.
+  const name = 'x'.repeat(65_250);
+  const events = Array.from({ length: 64 }, () => {
+    const event = eventRow(alice.scope);
+    return { ...event, spans: [{ ...event, name }] };
+  });
+  await storage.log.append({ access: [], events });
+  expect(proxy.largestMessage).toBeGreaterThan(1_000_000);
+  expect(proxy.largestMessage).toBeLessThan(4 * 1024 * 1024);
 });
 
 it('a write whose commit was refused is not made by the next one on its connection', async () => {
