@@ -2,7 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
-import { accessRow, decideWrite, eventRow, makeId, makeTraceId, write } from '../../../core/testing/rows.ts';
+import {
+  accessRow,
+  decideWrite,
+  eventRow,
+  makeId,
+  makeTraceId,
+  write,
+} from '../../../core/testing/rows.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import type { MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
 import {
