@@ -1,16 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { root, run } from './run-example.ts';
-
-it('adds a tool that writes through the service, and a route behind the admin secret', async () => {
-  const { code, stdout, stderr } = await run(['examples/custom-plugin/main.mjs']);
-  expect(stderr).toBe('');
-  expect(stdout).toMatch(/\{ path: 'user\/diary\/\d{4}-\d\d-\d\d\.md', version: 1 \}/);
-  expect(stdout).toMatch(/\{ path: 'user\/diary\/\d{4}-\d\d-\d\d\.md', version: 2 \}/);
-  expect(stdout).toMatch(/200 \{ days: \[ '\d{4}-\d\d-\d\d' \] \}/);
-  expect(code).toBe(0);
-});
+import { root } from './run-example.ts';
 
 it('keeps every note of callers that begin the page of a day at once', async () => {
   const script = `
