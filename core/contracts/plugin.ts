@@ -161,6 +161,7 @@ export interface ReadOnlyMemory {
 
 /** Settings of the plugin's own prefix in `svc_config`. */
 export interface PluginConfig {
+  /** A value that someone has spoilt is `undefined`. */
   entries(prefix: string): Promise<Record<string, unknown>>;
   /** All of them or none; audited, with who asked for it where that is known. */
   set(entries: Record<string, unknown>, caller?: AuditCaller): Promise<void>;

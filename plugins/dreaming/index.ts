@@ -63,9 +63,10 @@ export function dreaming(options: DreamingOptions = {}): DreamingPlugin {
       const isStarted = () => scheduler.isStarted();
       const deps = { host, dreams, settings, runs, isStarted, isModelResting };
       for (const route of dreamRoutes(deps)) host.addRoute(route);
-      host.onStart(async () => {
-        await runs.recover();
+      host.onStart(() => {
         if (dreams.isEnabled) scheduler.start();
+        // Behind the start: what cannot be ended now is tried again at the next tick.
+        void runs.recover();
       });
       host.onClose(async () => {
         await Promise.all([scheduler.stop(), runs.stop()]);

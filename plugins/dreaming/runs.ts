@@ -46,12 +46,12 @@ export type RunsDependencies = Pick<RunParts, 'host' | 'dreams' | 'breaker' | 'm
 export function createRuns(deps: RunsDependencies): Runs {
   const { host, dreams } = deps;
   const active = new Map<string, ActiveRun>();
-  /** What is done with runs, each with the id of its run. */
-  const underWay = new Map<Promise<unknown>, string>();
+  /** What is done with runs, each with the id of its run where it is one. */
+  const underWay = new Map<Promise<unknown>, string | null>();
   const stopping = new AbortController();
   const parts: RunParts = { ...deps, slots: createSlots(), stopping: stopping.signal, active };
 
-  function track<T>(id: string, work: Promise<T>): Promise<T> {
+  function track<T>(id: string | null, work: Promise<T>): Promise<T> {
     underWay.set(work, id);
     const done = () => void underWay.delete(work);
     work.then(done, done);
@@ -126,7 +126,7 @@ export function createRuns(deps: RunsDependencies): Runs {
       return await track(id, work);
     },
 
-    recover: () => recoverRuns(parts),
+    recover: () => track(null, recoverRuns(parts)),
 
     async settle() {
       await Promise.allSettled([...underWay.keys()]);

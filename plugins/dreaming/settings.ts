@@ -1,5 +1,6 @@
 import type { AuditCaller, Host } from '../../core/contracts/plugin.ts';
 import type { JsonSchema } from '../../core/contracts/tool.ts';
+import { MIN_RUN_TOKENS } from './tokens.ts';
 
 /** What an operator can change while the service runs. Names are those of `svc_config`. */
 export interface DreamSettings {
@@ -23,6 +24,20 @@ const DEFAULT_DREAM_SETTINGS: DreamSettings = {
   dream_mode: 'auto',
   dream_max_tokens_per_user_day: 200_000,
   dream_run_timeout_seconds: 600,
+};
+
+/**
+ * What holds for a setting whose row cannot be read, and of which no good value is known: it may have
+ * been put down to hold dreaming back. So nothing is dreamed, nothing is written that nobody has
+ * looked at, and as little as can be is spent.
+ */
+const SAFE_DREAM_SETTINGS: DreamSettings = {
+  ...DEFAULT_DREAM_SETTINGS,
+  dream_enabled: false,
+  dream_max_writes: 1,
+  dream_concurrency: 1,
+  dream_mode: 'review',
+  dream_max_tokens_per_user_day: MIN_RUN_TOKENS,
 };
 
 const integer = (minimum: number, maximum: number, description: string) =>
@@ -53,46 +68,42 @@ const PREFIX = 'dream_';
 
 /** The settings as they are in the database. */
 export interface SettingsReader {
-  /** What holds now. A value that someone has spoilt by hand is warned of, and the last good one holds. */
+  /**
+   * What holds now. A value that someone has spoilt by hand is warned of: the last good one holds, or
+   * a safe one where none is known.
+   */
   read(): Promise<DreamSettings>;
   /** Writes some of them, all or none, and says what holds then. They are valid already. */
   write(changes: Partial<DreamSettings>, caller: AuditCaller): Promise<DreamSettings>;
+  /** Those that were spoilt when they were read last. */
+  invalidKeys(): readonly (keyof DreamSettings)[];
 }
 
 /** Reads settings by one host, and remembers the last good value of each. */
 export function createSettings(host: Pick<Host, 'config' | 'log'>): SettingsReader {
-  let lastGood: DreamSettings = { ...DEFAULT_DREAM_SETTINGS };
-  /** Keys that had a row: one that has none that can be read any more is spoilt. */
-  const known = new Set<keyof DreamSettings>();
-  const warned = new Map<string, string>();
-
-  function warn(key: string, value: unknown): void {
-    const text = JSON.stringify(value) ?? 'unreadable';
-    if (warned.get(key) === text) return;
-    warned.set(key, text);
-    host.log.warn(
-      { key, holds: lastGood[key as keyof DreamSettings] },
-      'a setting of dreaming is not valid: its last good value holds',
-    );
-  }
+  const lastGood: Partial<Record<keyof DreamSettings, unknown>> = {};
+  /** The spoilt ones, with what was found. */
+  let invalid = new Map<keyof DreamSettings, string>();
 
   async function read(): Promise<DreamSettings> {
     const entries = await host.config.entries(PREFIX);
-    const settings: Record<string, unknown> = { ...lastGood };
+    const found = new Map<keyof DreamSettings, string>();
+    const settings: Record<string, unknown> = { ...DEFAULT_DREAM_SETTINGS };
     for (const key of KEYS) {
-      const value = entries[key];
-      if (value === undefined) {
-        if (known.has(key)) warn(key, undefined);
-      } else if (isValid(key, value)) {
-        known.add(key);
-        warned.delete(key);
-        settings[key] = value;
-      } else {
-        warn(key, value);
-      }
+      // A row that is no JSON is there without a value; one that was there before is not lost.
+      if (!(key in entries) && !(key in lastGood)) continue;
+      if (isValid(key, entries[key])) lastGood[key] = entries[key];
+      else found.set(key, JSON.stringify(entries[key]) ?? 'unreadable');
+      settings[key] = lastGood[key] ?? SAFE_DREAM_SETTINGS[key];
     }
-    lastGood = settings as unknown as DreamSettings;
-    return { ...lastGood };
+    for (const [key, text] of found) {
+      if (invalid.get(key) === text) continue;
+      const message =
+        'a setting of dreaming is not valid: its last good value holds, or a safe one';
+      host.log.warn({ key, holds: settings[key] }, message);
+    }
+    invalid = found;
+    return settings as unknown as DreamSettings;
   }
 
   return {
@@ -101,6 +112,7 @@ export function createSettings(host: Pick<Host, 'config' | 'log'>): SettingsRead
       await host.config.set({ ...changes }, caller);
       return await read();
     },
+    invalidKeys: () => [...invalid.keys()],
   };
 }
 

@@ -34,12 +34,7 @@ export function createConfigStore(database: Database, skew: IdSkewKeeper): Confi
           parameters,
         ),
       );
-      const entries: [string, unknown][] = [];
-      for (const row of rows) {
-        const value = parseValue(row);
-        if (value !== undefined) entries.push([toText(row['key']), value]);
-      }
-      return Object.fromEntries(entries);
+      return Object.fromEntries(rows.map((row) => [toText(row['key']), parseValue(row)]));
     },
     async set(entries, audit) {
       await database.write(async (executor) => {

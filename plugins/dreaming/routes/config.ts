@@ -10,6 +10,12 @@ const result: JsonSchema = {
       type: 'boolean',
       description: 'Whether this instance looks for users at all: SERVICE_DREAM_ENABLED.',
     },
+    invalidKeys: {
+      type: 'array',
+      items: { type: 'string', enum: Object.keys(SETTING_SCHEMAS) },
+      description:
+        'There when rows were spoilt by hand: settings for which the last good value holds, or a safe one. Set them anew.',
+    },
   },
   required: [...Object.keys(SETTING_SCHEMAS), 'schedulerStarted'],
   additionalProperties: false,
@@ -21,6 +27,14 @@ export function configRoutes(deps: {
   isStarted: () => boolean;
 }): RouteDefinition[] {
   const { settings, isStarted } = deps;
+  const toView = (held: DreamSettings) => {
+    const invalidKeys = settings.invalidKeys();
+    return {
+      ...held,
+      schedulerStarted: isStarted(),
+      ...(invalidKeys.length === 0 ? {} : { invalidKeys }),
+    };
+  };
   const get: RouteDefinition = {
     method: 'GET',
     path: '/v1/admin/dream/config',
@@ -29,7 +43,7 @@ export function configRoutes(deps: {
     summary: 'Read the settings of dreaming',
     resultSchema: result,
     errorCodes: [],
-    handle: async () => ({ ...(await settings.read()), schedulerStarted: isStarted() }),
+    handle: async () => toView(await settings.read()),
   };
   const put: RouteDefinition<unknown, Partial<DreamSettings>> = {
     method: 'PUT',
@@ -46,10 +60,7 @@ export function configRoutes(deps: {
     resultSchema: result,
     errorCodes: [],
     async handle({ body, address, traceId }) {
-      return {
-        ...(await settings.write(body, { address, traceId })),
-        schedulerStarted: isStarted(),
-      };
+      return toView(await settings.write(body, { address, traceId }));
     },
   };
   return [get, put as RouteDefinition];

@@ -142,21 +142,36 @@ it(
 );
 
 it(
-  'a process that dies while it applies a proposal leaves the rest of it to be decided on',
+  'a process that dies anywhere while it applies a proposal leaves what is left of it to be decided on, or a run that is completed',
   { timeout: 120_000 },
   async () => {
-    for (const [write, isAfter] of [
-      [1, true],
-      [2, false],
-      [3, true],
-      [4, false],
-    ] as const) {
+    const cases = EVERY_WAY
+      ? [1, 2, 3, 4, 5, 6].flatMap((write) => [[write, false] as const, [write, true] as const])
+      : ([
+          [1, true],
+          [2, false],
+          [4, true],
+          [5, true],
+          [6, false],
+        ] as const);
+    for (const [write, isAfter] of cases) {
       const { second, id, runs } = await dieAt(write, isAfter, 'review');
-      expect(runs[0]).toMatchObject({ id, state: 'awaiting_review' });
-      const { json } = await second.admin('POST', `dream/runs/${id}/apply`, {});
-      expect(json).toMatchObject({ state: 'completed', outcome: 'applied', filesTouched: 3 });
+      // Of its writes the first begins, three are files, then the log and the end.
+      const isWhole = write > 4 || (write === 4 && isAfter);
+      expect(runs[0], `killed at write ${write}`).toMatchObject(
+        isWhole
+          ? { id, state: 'completed', outcome: 'applied', filesTouched: 3, writes: 4, error: null }
+          : { id, state: 'awaiting_review', outcome: null },
+      );
+      if (!isWhole) {
+        const { json } = await second.admin('POST', `dream/runs/${id}/apply`, {});
+        expect(json).toMatchObject({ state: 'completed', outcome: 'applied', filesTouched: 3 });
+      }
+      const user = (await second.admin('GET', 'dream/users')).json.items[0];
+      expect(user).toMatchObject({ status: 'completed', failures: 0, error: null });
       expect(await second.read('alice', 'user/a.md')).not.toContain('Kafka');
       expect((await second.read('alice', 'user/b.md'))?.match(/Kafka/g)).toHaveLength(1);
+      expect((await second.read('alice', 'user/dream-log.md'))?.match(/^## /gm)).toHaveLength(1);
       await second.core.close();
     }
   },

@@ -7,8 +7,9 @@
 //
 // Takes commands as JSON lines on standard input, and answers each with a line on standard output:
 // { do: 'write', userId, path, content }, { do: 'advance', ms }, { do: 'tick' },
-// { do: 'spend', name, max, writes }, and { do: 'arm', point, signal }: at that point of the next run
-// the process sends itself the signal.
+// { do: 'spend', name, max, writes }, { do: 'admin', method, path, body }, and
+// { do: 'arm', work, point, signal }: at that point of the next run, or of what is done with one, the
+// process sends itself the signal.
 
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -18,14 +19,26 @@ import { scriptedDreamer } from '../../support/scripted-dreamer.mjs';
 const [database = '', index = ''] = process.argv.slice(2);
 /** @param {string} path */
 const load = (path) => import(new URL(`../../../dist/${path}`, import.meta.url).href);
-const [{ sqlite }, { mysql }, { createCore }, { dreaming }] = await Promise.all([
+const [
+  { sqlite },
+  { mysql },
+  { createCore },
+  { createApp },
+  { serviceRoutes },
+  { listen },
+  { dreaming },
+] = await Promise.all([
   load('plugins/storage-sqlite/index.js'),
   load('plugins/storage-mysql/index.js'),
   load('core/core.js'),
+  load('core/http/app.js'),
+  load('core/http/routes.js'),
+  load('core/http/server.js'),
   load('plugins/dreaming/index.js'),
 ]);
+const ADMIN_SECRET = 'admin-secret-0123456789abcdef0123456789';
 
-/** @type {{ point: string, signal: NodeJS.Signals } | null} */
+/** @type {{ work: keyof typeof POINTS, point: string, signal: NodeJS.Signals } | null} */
 let armed = null;
 let next = 0;
 
@@ -50,7 +63,7 @@ function pass(point) {
 function withPoints(write) {
   return async (...args) => {
     if (armed === null) return await write(...args);
-    const point = POINTS[next++] ?? 'beyond';
+    const point = POINTS[armed.work][next++] ?? 'beyond';
     pass(`before ${point}`);
     const result = await write(...args);
     pass(`after ${point}`);
@@ -82,8 +95,16 @@ const grab = {
     host = given;
   },
 };
-const core = createCore({ storage, model, plugins: [plugin, grab], now: () => now });
+const core = createCore({
+  storage,
+  model,
+  adminSecret: ADMIN_SECRET,
+  plugins: [plugin, grab],
+  now: () => now,
+});
 await core.ready();
+const app = createApp(core, serviceRoutes(core));
+const server = await listen(app, { host: '127.0.0.1', port: 0 });
 
 /** @type {Record<string, (command: any) => unknown>} */
 const commands = {
@@ -92,14 +113,23 @@ const commands = {
   advance({ ms }) {
     now += ms;
   },
-  arm({ point, signal }) {
-    armed = { point, signal };
+  arm({ work = 'run', point, signal }) {
+    armed = { work, point, signal };
     next = 0;
   },
   async tick() {
     const before = model.usage.calls;
     const report = await plugin.tick();
     return { ...report, asked: model.usage.calls - before };
+  },
+  /** What a person does at the admin API. */
+  async admin({ method, path, body }) {
+    const response = await fetch(`http://127.0.0.1:${server.address.port}/v1/admin/${path}`, {
+      method,
+      headers: { 'x-admin-secret': ADMIN_SECRET, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return await response.json();
   },
   /** So many writes at once under one budget; says how many went through. */
   async spend({ name, max, writes }) {
@@ -131,4 +161,5 @@ for await (const line of createInterface({ input: process.stdin })) {
   }
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }
+await server.close({ graceMs: 0 });
 await core.close();

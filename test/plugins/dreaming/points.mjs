@@ -1,16 +1,37 @@
 /**
- * What the run of three files that the tests kill puts down, in order: rows of its state, and writes
- * of memory. Each is a point before its commit and one behind it; `model` is one of its own.
+ * What the tests kill puts down, in order: rows of a run's state, and writes of memory. Each is a
+ * point before its commit and one behind it; of the run `model` is one of its own.
  */
-export const POINTS = /** @type {const} */ ([
-  'queued',
-  'running',
-  'tokens asked for',
-  'tokens used',
-  'proposed',
-  'first file',
-  'second file',
-  'third file',
-  'log',
-  'completed',
-]);
+export const POINTS = {
+  /** A run of three files, in auto mode. */
+  run: /** @type {const} */ ([
+    'queued',
+    'running',
+    'tokens asked for',
+    'tokens used',
+    'proposed',
+    'first file',
+    'second file',
+    'third file',
+    'log',
+    'completed',
+  ]),
+  /** The applying of a proposal of three files. */
+  apply: /** @type {const} */ ([
+    'decided',
+    'first file',
+    'second file',
+    'third file',
+    'log',
+    'completed',
+  ]),
+  /** The undoing of a run of three files. */
+  revert: /** @type {const} */ ([
+    'begun',
+    'log back',
+    'third file back',
+    'second file back',
+    'first file back',
+    'undone',
+  ]),
+};

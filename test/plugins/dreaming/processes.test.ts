@@ -24,6 +24,18 @@ const onSqlite = async () => path.join(await temporaryDirectory(), 'memory.db');
 const storageOf = (database: string): Storage =>
   database.includes('://') ? mysql({ url: database }) : sqlite({ filename: database });
 
+const DATABASES = { SQLite: onSqlite, MariaDB: freshDatabase };
+const bothSides = (points: readonly string[]) =>
+  points.flatMap((point) => [`before ${point}`, `after ${point}`]);
+/** Points of a run, or of its applying, at which nothing of it is left to be written. */
+const WHOLE = new Set([
+  'after third file',
+  'before log',
+  'after log',
+  'before completed',
+  'after completed',
+]);
+
 /** The service of whoever comes after a process that is gone, or stands still. */
 async function openSurvivor(database: string) {
   const model = scriptedDreamer();
@@ -33,9 +45,8 @@ async function openSurvivor(database: string) {
 }
 
 describe('a process that is killed in a run', () => {
-  const all = ['model', ...POINTS.flatMap((point) => [`before ${point}`, `after ${point}`])];
+  const all = ['model', ...bothSides(POINTS.run)];
   const some = ['model', 'after second file', 'before completed'];
-  const databases = { SQLite: onSqlite, MariaDB: freshDatabase };
   const cases = isRelease
     ? all.flatMap((point) => [['SQLite', point] as const, ['MariaDB', point] as const])
     : [
@@ -46,7 +57,7 @@ describe('a process that is killed in a run', () => {
   it.each(cases)(
     'on %s, %s: no fact is lost, its writes and its budget are the same number, and another ends the work',
     async (name, point) => {
-      const database = await databases[name]();
+      const database = await DATABASES[name]();
       const dreamer = await startDreamer(database);
       for (const file of FILES) {
         const content = contentOf(file);
@@ -66,7 +77,7 @@ describe('a process that is killed in a run', () => {
         expect([contentOf(file), mergedOf(file)]).toContain(content);
       });
       for (const run of items) {
-        expect(run.state).toBe(point === 'after completed' ? 'completed' : 'failed');
+        expect(run.state).toBe(WHOLE.has(point) ? 'completed' : 'failed');
         const { json } = await survivor.admin('GET', `revisions?runId=${run.id}`);
         expect(json.items).toHaveLength(run.writes);
         expect(await readBudget(database, `dream:${run.id}`)).toBe(run.writes);
@@ -77,6 +88,70 @@ describe('a process that is killed in a run', () => {
       const asked = survivor.model.usage.calls;
       await survivor.plugin.tick();
       expect(survivor.model.usage.calls).toBe(asked);
+    },
+  );
+});
+
+describe.each([
+  [
+    'applies a proposal',
+    'apply',
+    isRelease ? bothSides(POINTS.apply) : ['after second file', 'before completed'],
+  ],
+  [
+    'undoes a run',
+    'revert',
+    isRelease ? bothSides(POINTS.revert) : ['after third file back', 'before undone'],
+  ],
+] as const)('a process that is killed while it %s', (_, work, points) => {
+  const names = isRelease ? (['SQLite', 'MariaDB'] as const) : (['SQLite'] as const);
+  const cases = names.flatMap((name) => points.map((point) => [name, point] as const));
+
+  it.each(cases)(
+    'on %s, %s: what is recorded is what was written, and another one ends it',
+    async (name, point) => {
+      const database = await DATABASES[name]();
+      const dreamer = await startDreamer(database);
+      const admin = (method: string, path: string, body: object) =>
+        dreamer.send({ do: 'admin', method, path, body });
+      for (const file of FILES) {
+        const content = contentOf(file);
+        await dreamer.send({ do: 'write', userId: 'alice', path: file, content });
+      }
+      await admin('PUT', 'dream/config', { dream_mode: work === 'apply' ? 'review' : 'auto' });
+      await dreamer.send({ do: 'advance', ms: 31 * MINUTE });
+      await dreamer.send({ do: 'tick' });
+      const survivor = await openSurvivor(database);
+      const [{ id }] = (await survivor.admin('GET', 'dream/runs')).json.items;
+      await dreamer.send({ do: 'arm', work, point, signal: 'SIGKILL' });
+      admin('POST', `dream/runs/${id}/${work}`, {}).catch(() => undefined);
+      expect(await dreamer.ended).toBe('SIGKILL');
+      await expireLeases(database);
+
+      const readAll = () => Promise.all(FILES.map((file) => survivor.read('alice', file)));
+      const { json: found } = await survivor.admin('GET', `dream/runs/${id}`);
+      const writes = found.revisions.filter(
+        ({ action }: { action: string }) => action !== 'revert',
+      );
+      expect(writes).toHaveLength(found.writes);
+      expect(await readBudget(database, `dream:${id}`)).toBe(found.writes);
+      if (work === 'apply') {
+        expect(found.state).toBe(WHOLE.has(point) ? 'completed' : 'awaiting_review');
+        if (!WHOLE.has(point)) {
+          const { json } = await survivor.admin('POST', `dream/runs/${id}/apply`, {});
+          expect(json).toMatchObject({ state: 'completed', outcome: 'applied', writes: 4 });
+        }
+        expect(await readAll()).toEqual(FILES.map(mergedOf));
+      } else if (point !== 'before begun') {
+        expect(found).toMatchObject({ state: 'completed', outcome: 'reverted' });
+        expect(found.revisions).toHaveLength(8);
+      }
+      if (work === 'apply' || point === 'before begun') {
+        const { json } = await survivor.admin('POST', `dream/runs/${id}/revert`, {});
+        expect(json).toMatchObject({ outcome: 'reverted', left: [] });
+      }
+      expect(await readAll()).toEqual(FILES.map(contentOf));
+      expect(await survivor.read('alice', 'user/dream-log.md')).toBeNull();
     },
   );
 });
@@ -100,7 +175,8 @@ describe('a process that stands still in a run while another takes its user (F10
         await zombie.send({ do: 'write', userId, path: file, content: contentOf(file) });
       }
       await zombie.send({ do: 'advance', ms: 31 * MINUTE });
-      await zombie.send({ do: 'arm', point: points[round % points.length], signal: 'SIGSTOP' });
+      const point = points[round % points.length] ?? '';
+      await zombie.send({ do: 'arm', point, signal: 'SIGSTOP' });
       const reached = zombie.atPoint();
       const ticking = zombie.send({ do: 'tick' });
       await reached;
@@ -109,7 +185,7 @@ describe('a process that stands still in a run while another takes its user (F10
       survivor.clock.advance(31 * MINUTE);
       await survivor.write(userId, 'user/c.md', '- Mine, and newer.\n');
       const [run] = (await survivor.admin('GET', `dream/runs?userId=${userId}`)).json.items;
-      expect(run).toMatchObject({ state: 'failed' });
+      expect(run).toMatchObject({ state: WHOLE.has(point) ? 'completed' : 'failed' });
       await survivor.admin('PUT', `dream/users/${userId}/paused`, { paused: true });
       const before = await survivor.admin('GET', `revisions?userId=${userId}&limit=500`);
       zombie.kill('SIGCONT');

@@ -1,5 +1,9 @@
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { temporaryDirectory } from '../../support/service.ts';
 import { type DreamService, lines, MINUTE, openDreams, operation } from './dream-service.ts';
+import { AFTER, readThree, writeThree } from './three-files.ts';
 
 const TWICE = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
 const ONCE = '- Likes tea a lot.\n- Has a cat.\n';
@@ -105,6 +109,68 @@ describe('a dream run in review mode', () => {
     expect(last.json).toMatchObject({ state: 'completed', outcome: 'partial', filesTouched: 1 });
     expect(await service.read('alice', 'user/a.md')).toBe(A);
     expect(await userOf(service)).toMatchObject({ status: 'completed', filesTouched: 1 });
+  });
+
+  it('is applied file by file within its budget: one entry of the log, when all is decided', async () => {
+    const service = await openDreams({ settings: { ...REVIEW, dream_max_writes: 10 } });
+    const files = Array.from({ length: 9 }, (_, n) => `user/${n}.md`);
+    for (const file of files) await service.write('alice', file, TWICE);
+    service.say(() => ({
+      operations: files.map((path) =>
+        operation({
+          kind: 'merge',
+          remove: lines(path, TWICE, 1, 2),
+          add: { path, heading: null, lines: ['- Likes tea a lot.'] },
+        }),
+      ),
+    }));
+    const { id } = await service.dream('alice');
+    for (const [index, file] of files.entries()) {
+      const paths = [file];
+      const { json } = await service.admin('POST', `dream/runs/${id}/apply`, { paths });
+      const isLast = index === files.length - 1;
+      expect(json).toMatchObject({
+        state: isLast ? 'completed' : 'awaiting_review',
+        filesTouched: index + 1,
+        writes: index + (isLast ? 2 : 1),
+      });
+      expect(await service.read('alice', file)).toBe(ONCE);
+    }
+    const run = (await service.admin('GET', `dream/runs/${id}`)).json;
+    expect(run).toMatchObject({ outcome: 'applied', writes: 10 });
+    expect(run.revisions).toHaveLength(10);
+    const log = (await service.read('alice', 'user/dream-log.md')) ?? '';
+    expect(log.match(/^## /gm)).toHaveLength(1);
+    for (const file of files) expect(log).toContain(`- ${file}: merge\n`);
+    const undone = await service.admin('POST', `dream/runs/${id}/revert`, {});
+    expect(undone.json).toMatchObject({ outcome: 'reverted', left: [] });
+  });
+
+  it('keeps what there is no room for, with the reason, until there is', async () => {
+    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const wide = await openDreams({ storage: sqlite({ filename }), settings: REVIEW });
+    const narrow = await openDreams({
+      storage: sqlite({ filename }),
+      clock: wide.clock,
+      provider: wide.provider,
+      config: { limits: { maxFileBytes: 50 } },
+    });
+    await writeThree(wide);
+    const { id } = await wide.dream('alice');
+    const { json } = await narrow.admin('POST', `dream/runs/${id}/apply`, {});
+    expect(json).toMatchObject({ state: 'awaiting_review', filesTouched: 1 });
+    expect(statusesOf(json)).toEqual({
+      'tea.md': 'applied',
+      'a.md': 'proposed',
+      'b.md': 'proposed',
+    });
+    const noteOf = (file: string) =>
+      json.files.find((it: { path: string }) => it.path.endsWith(file)).note;
+    expect(noteOf('/b.md')).toContain('50');
+    expect(noteOf('/a.md')).toBe('it waits for user/b.md, which takes lines of it');
+    const { json: done } = await wide.admin('POST', `dream/runs/${id}/apply`, {});
+    expect(done).toMatchObject({ state: 'completed', outcome: 'applied', filesTouched: 3 });
+    expect(await readThree(wide)).toEqual(AFTER);
   });
 
   it('does not take a line away before the file that takes it is written', async () => {

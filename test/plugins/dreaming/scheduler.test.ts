@@ -1,5 +1,7 @@
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Storage } from '../../../core/contracts/storage.ts';
+import { MemoryError } from '../../../core/errors.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { temporaryDirectory } from '../../support/service.ts';
@@ -168,11 +170,17 @@ describe('two schedulers on one database (F10)', () => {
     first.clock.advance(31 * MINUTE);
     const open: (() => void)[] = [];
     let most = 0;
+    let asked = 0;
     first.provider.always((exchange) => {
       open.push(() => exchange.sendJson(200, exchange.proper()));
       most = Math.max(most, open.length);
-      // Held until the next one has had its chance to come.
-      setTimeout(() => open.shift()?.(), 50);
+      asked += 1;
+      const isLast = asked === users.length;
+      if (open.length < 2 && !isLast) return;
+      // Held until a third one has had its chance to come.
+      void first.admin('GET', 'dream/users').then(() => {
+        for (const answer of open.splice(0, isLast ? open.length : 1)) answer();
+      });
     });
     await Promise.all([first.plugin.tick(), second.plugin.tick()]);
     await second.plugin.tick();
@@ -182,6 +190,64 @@ describe('two schedulers on one database (F10)', () => {
 });
 
 describe('the scheduler', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+
+  it.each([
+    ['earliest', 0, 54],
+    ['latest', 1, 66],
+  ])('ticks a tenth around its interval: %s', async (_, random, minutes) => {
+    vi.spyOn(Math, 'random').mockReturnValue(random);
+    const service = await openDreams({ config: { dream: { enabled: true } } });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
+    await service.core.start();
+    const ticks = () =>
+      service.log.lines.filter(({ message }) => message.endsWith('the tick is skipped')).length;
+    /** Lets the scheduler look at the clock, and waits until it has. */
+    const look = async (count: number) => {
+      await vi.advanceTimersByTimeAsync(60_000);
+      await vi.waitUntil(() => ticks() >= count, { interval: 1 });
+    };
+    await look(1);
+    service.clock.advance(minutes * MINUTE - 1);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(ticks()).toBe(1);
+    service.clock.advance(1);
+    await look(2);
+  });
+
+  it('starts although what was cut off cannot be ended now, and tries again at the next tick', async () => {
+    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const real = sqlite({ filename });
+    const { dreams } = real;
+    if (dreams === undefined) throw new Error('The storage keeps nothing of dreaming.');
+    let isDown = true;
+    const storage: Storage = {
+      ...real,
+      dreams: {
+        ...dreams,
+        async listRuns(...args) {
+          if (isDown) throw new MemoryError('STORAGE_UNAVAILABLE', 'Not now.');
+          return await dreams.listRuns(...args);
+        },
+      },
+    };
+    const service = await openDreams({ storage, config: { dream: { enabled: true } } });
+    await service.core.start();
+    expect((await service.admin('GET', 'dream/config')).json.schedulerStarted).toBe(true);
+    await service.plugin.settle();
+    const warned = () =>
+      service.log.lines.filter(
+        ({ message }) => message === 'an interrupted dream run could not be ended',
+      ).length;
+    expect(warned()).toBe(1);
+    isDown = false;
+    expect(await service.plugin.tick()).toMatchObject({ skipped: null });
+    expect(warned()).toBe(1);
+  });
+
   it('starts with the service where it is enabled, and never by being mounted', async () => {
     const isStarted = async (service: Awaited<ReturnType<typeof openDreams>>) =>
       (await service.admin('GET', 'dream/config')).json.schedulerStarted;
@@ -246,6 +312,48 @@ describe('the settings', () => {
     }
   });
 
+  it('are the safer ones where a row was spoilt before the start: nothing is dreamed, or nothing written', async () => {
+    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const first = await openDreams({ storage: sqlite({ filename }) });
+    await first.admin('PUT', 'dream/config', {
+      dream_enabled: true,
+      dream_mode: 'auto',
+      dream_max_writes: 2,
+      dream_max_tokens_per_user_day: 13_000,
+      dream_interval_minutes: 7,
+    });
+    await first.core.close();
+    for (const spoilt of ['"x"', 'not json']) {
+      await withRawSql(filename, 'sqlite3', (raw) =>
+        raw.run("update svc_config set value = ? where `key` like 'dream_%'", [spoilt]),
+      );
+      const second = await openDreams({ storage: sqlite({ filename }) });
+      const { json } = await second.admin('GET', 'dream/config');
+      expect(json, spoilt).toMatchObject({
+        dream_enabled: false,
+        dream_mode: 'review',
+        dream_max_writes: 1,
+        dream_max_tokens_per_user_day: 12_000,
+        dream_interval_minutes: 60,
+      });
+      expect([...json.invalidKeys].sort()).toEqual([
+        'dream_enabled',
+        'dream_interval_minutes',
+        'dream_max_tokens_per_user_day',
+        'dream_max_writes',
+        'dream_mode',
+      ]);
+      expect(await second.plugin.tick()).toMatchObject({ skipped: 'disabled' });
+      const warned = second.log.lines.filter(({ level }) => level === 'warn');
+      expect(new Set(warned.map(({ fields }) => fields['key']))).toEqual(new Set(json.invalidKeys));
+      // Put right, they hold again.
+      const { json: right } = await second.admin('PUT', 'dream/config', { dream_enabled: true });
+      expect(right.dream_enabled).toBe(true);
+      expect(right.invalidKeys).not.toContain('dream_enabled');
+      await second.core.close();
+    }
+  });
+
   it('hold their last good value where a row was spoilt by hand, with a warning (T22)', async () => {
     const filename = path.join(await temporaryDirectory(), 'memory.db');
     const service = await openDreams({ storage: sqlite({ filename }) });
@@ -265,7 +373,11 @@ describe('the settings', () => {
         raw.run("update svc_config set value = ? where `key` like 'dream_%'", [spoilt]),
       );
       const { json } = await service.admin('GET', 'dream/config');
-      expect(json, spoilt).toEqual({ ...good, schedulerStarted: false });
+      expect(json, spoilt).toEqual({
+        ...good,
+        schedulerStarted: false,
+        invalidKeys: Object.keys(good),
+      });
     }
     const warned = service.log.lines.filter(({ level }) => level === 'warn');
     expect(new Set(warned.map(({ fields }) => fields['key']))).toEqual(new Set(Object.keys(good)));

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryError } from '../../../core/errors.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { type DreamService, openDreams } from './dream-service.ts';
+import { AFTER, BEFORE, readThree, watchedStorage, writeThree } from './three-files.ts';
+
+/** A service whose answers from the database are lost once `writes` writes of memory are committed. */
+async function openFailing() {
+  const watched = await watchedStorage();
+  const service = await openDreams({ storage: watched.storage });
+  await writeThree(service);
+  const run = await service.dream('alice');
+  expect(run).toMatchObject({ outcome: 'applied', filesTouched: 3 });
+  const failAfter = (writes: number) => {
+    let left = writes;
+    watched.afterWrite = async () => {
+      left -= 1;
+      if (left > 0) return;
+      throw new MemoryError('STORAGE_UNAVAILABLE', 'The answer of the database is lost.');
+    };
+  };
+  const heal = () => {
+    watched.afterWrite = async () => undefined;
+  };
+  return { watched, service, run, failAfter, heal };
+}
+
+async function expectAllUndone(service: DreamService): Promise<void> {
+  expect(await readThree(service)).toEqual(BEFORE);
+  expect(await service.read('alice', 'user/dream-log.md')).toBeNull();
+}
+
+const auditOf = async (service: DreamService) =>
+  (await service.admin('GET', 'audit?action=dream.revert')).json.items;
+
+describe('an undoing that was cut off', () => {
+  // The log, and three files.
+  it.each([1, 2, 3, 4])(
+    'goes on where it stopped when it is asked for again, after %i writes',
+    async (writes) => {
+      const { service, run, failAfter, heal } = await openFailing();
+      failAfter(writes);
+      const failed = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+      expect(failed.json.error.code).toBe('STORAGE_UNAVAILABLE');
+      heal();
+      const { status, json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+      expect(status).toBe(200);
+      expect(json).toMatchObject({ state: 'completed', outcome: 'reverted', left: [] });
+      expect(json.reverted).toHaveLength(4);
+      expect(json.endedAt).toBe(run.endedAt);
+      expect(json.files.map((file: { status: string }) => file.status)).toEqual(
+        Array.from({ length: 3 }, () => 'reverted'),
+      );
+      await expectAllUndone(service);
+      // Nothing is put back twice.
+      const revisions = (await service.admin('GET', `revisions?runId=${run.id}`)).json.items;
+      expect(revisions).toHaveLength(8);
+      expect(await auditOf(service)).toHaveLength(2);
+    },
+  );
+
+  it.each([1, 2, 3, 4])('is ended by another process after %i writes', async (writes) => {
+    const { watched, service, run, failAfter } = await openFailing();
+    failAfter(writes);
+    await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    const { filename } = watched;
+    const storage = sqlite({ filename });
+    const other = await openDreams({ storage, clock: service.clock, provider: service.provider });
+    await other.plugin.tick();
+    const ended = (await other.admin('GET', `dream/runs/${run.id}`)).json;
+    expect(ended).toMatchObject({ state: 'completed', outcome: 'reverted', endedAt: run.endedAt });
+    await expectAllUndone(other);
+    const events = (await other.admin('GET', 'observability/events?kind=dream.run')).json.items;
+    expect(events).toContainEqual(
+      expect.objectContaining({ name: 'dream.revert', toolCallId: run.id, status: 'ok' }),
+    );
+    const again = await other.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(again.json.error).toMatchObject({ code: 'RUN_STATE', message: expect.any(String) });
+  });
+
+  it('leaves alone what somebody wrote since it was cut off, put back or not', async () => {
+    const { service, run, failAfter, heal } = await openFailing();
+    failAfter(2);
+    await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    heal();
+    const now = await readThree(service);
+    const putBack = Object.keys(BEFORE).filter((file) => now[file] === BEFORE[file]);
+    expect(putBack).toHaveLength(1);
+    for (const file of ['user/tea.md', ...putBack]) await service.write('alice', file, '- Mine.\n');
+    const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    const mine = await readThree(service);
+    for (const file of ['user/tea.md', ...putBack]) expect(mine[file]).toBe('- Mine.\n');
+    expect(json.outcome).toBe('partial');
+    expect(json.left.map((file: { path: string }) => file.path)).toContain('users/alice/tea.md');
+  });
+});
+
+describe('undoing a run', () => {
+  it('takes a file that somebody has put back for undone', async () => {
+    const { service, run } = await openFailing();
+    await service.write('alice', 'user/tea.md', BEFORE['user/tea.md'] ?? '');
+    const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(json).toMatchObject({ outcome: 'reverted', left: [] });
+    await expectAllUndone(service);
+  });
+
+  it('does not call a run undone whose revisions are not kept any more', async () => {
+    const { service, run } = await openFailing();
+    for (const file of Object.keys(AFTER))
+      await service.write('alice', file, `${AFTER[file]}- x\n`);
+    await service.admin('POST', 'revisions/prune', { keepLast: 1 });
+    const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(json.outcome).not.toBe('reverted');
+    expect(json.left.map((file: { path: string }) => file.path).sort()).toEqual(
+      expect.arrayContaining(['users/alice/a.md', 'users/alice/b.md', 'users/alice/tea.md']),
+    );
+  });
+
+  it('is refused while the run is at work, waits for a review, or is undone', async () => {
+    const service = await openDreams({ settings: { dream_mode: 'review' } });
+    await writeThree(service);
+    const { id } = await service.dream('alice');
+    const refused = await service.admin('POST', `dream/runs/${id}/revert`, {});
+    expect(refused.json.error).toMatchObject({
+      code: 'RUN_STATE',
+      message: 'The run is awaiting_review.',
+    });
+    await service.admin('POST', `dream/runs/${id}/apply`, {});
+    await service.admin('POST', `dream/runs/${id}/revert`, {});
+    const again = await service.admin('POST', `dream/runs/${id}/revert`, {});
+    expect(again.json.error).toMatchObject({ code: 'RUN_STATE', details: { outcome: 'reverted' } });
+  });
+});
