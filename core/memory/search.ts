@@ -11,6 +11,7 @@ import type {
 } from '../contracts/storage.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
 import type { Trace } from '../contracts/tool.ts';
+import { MemoryError } from '../errors.ts';
 import { packHashes, unpackHashes } from '../search/embedded-text.ts';
 import { fuse, type Fused, type FusionWeights } from '../search/fuse.ts';
 import {
@@ -20,7 +21,7 @@ import {
   type ScopeIndex,
 } from '../search/collection.ts';
 import { expandQuery, listPrefixes } from '../search/fuzzy.ts';
-import { indexFile } from '../search/index-file.ts';
+import { indexFileInSlices } from '../search/index-file.ts';
 import { ScopeLengths } from '../search/lengths.ts';
 import { type Passage, splitPassages } from '../search/passages.ts';
 import {
@@ -115,7 +116,7 @@ const LENGTHS_BYTES = 16 * 1024 * 1024;
 const VECTOR_BYTES = 96 * 1024 * 1024;
 /** Results of each ranking that are fused: what is further down in one adds next to nothing. */
 const FUSED_DEPTH = 50;
-/** Texts that are read at a time: of the largest files 8 MB. */
+/** Texts that are read at a time: of the largest files 8 MB. A search that reads more takes its turn. */
 const CHUNK_FILES = 32;
 const SLICE_MS = 5;
 /** Terms of one beginning that a fuzzy search looks through: more than the memory of one user has. */
@@ -129,13 +130,18 @@ const TIES_READ_WHOLE = 32;
  * woken to spare the next one that.
  */
 export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Search {
+  const takeTurn = createTurns();
   const caches: Caches = {
     files: new LRUCache({ maxSize: CACHE_BYTES }),
     lengths: new LRUCache({ maxSize: LENGTHS_BYTES }),
     vectors: new LRUCache({ maxSize: VECTOR_BYTES }),
   };
 
-  async function search(view: IndexView, request: SearchRequest): Promise<SearchAnswer> {
+  async function search(
+    view: IndexView,
+    request: SearchRequest,
+    mostFiles: number,
+  ): Promise<SearchAnswer> {
     const query = parseQuery(request.text);
     const terms = listTerms(query);
     if (terms.length === 0 && request.hybrid === undefined) {
@@ -143,7 +149,7 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
     }
     const includes = await toFilter(view, request);
     const { scopes, hybrid = null } = request;
-    const reading = new Reading(view, scopes, caches, hybrid?.key ?? null);
+    const reading = new Reading(view, scopes, caches, { model: hybrid?.key ?? null, mostFiles });
     // Each scope can be found to be damaged once: then it is read without its index.
     for (;;) {
       try {
@@ -157,7 +163,48 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
     }
   }
 
-  return { search: (request) => deps.index.snapshot((view) => search(view, request)) };
+  return {
+    async search(request) {
+      const ask = (mostFiles: number) =>
+        deps.index.snapshot(async (view) => {
+          try {
+            return await search(view, request, mostFiles);
+          } catch (error) {
+            if (isTurnNeeded(error)) return null;
+            throw error;
+          }
+        });
+      const answer = await ask(CHUNK_FILES);
+      // Waiting holds no connection: searches of a scope that is made anew leave them to the others.
+      return answer ?? (await takeTurn(async () => (await ask(Infinity)) as SearchAnswer));
+    },
+  };
+}
+
+/**
+ * Lets one run after the other. What the first has tokenised the next finds in the cache, and all of
+ * them together keep one connection, whoever they are of.
+ */
+function createTurns(): <T>(run: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return async (run) => {
+    const turn = last.then(run);
+    last = turn.catch(() => undefined);
+    return await turn;
+  };
+}
+
+/** What a search ends with that would read more files than it may without a turn. */
+function needsTurn(): MemoryError {
+  return new MemoryError('INTERNAL', 'The search takes its turn.', {
+    details: { reason: TURN_NEEDED },
+  });
+}
+
+const TURN_NEEDED = 'turn_needed';
+
+function isTurnNeeded(error: unknown): boolean {
+  return error instanceof MemoryError && error.details?.['reason'] === TURN_NEEDED;
 }
 
 /** What is kept between searches; each is checked against what the snapshot says. */
@@ -327,6 +374,8 @@ class Reading {
   readonly #miscounted = new Set<number>();
 
   readonly #model: ModelKey | null;
+  /** How many files of a scope may be read anew. */
+  readonly #mostFiles: number;
   /** By scope: the generation of its index; `null` where there is none to go by. */
   #generations: (number | null)[];
 
@@ -334,12 +383,13 @@ class Reading {
     view: IndexView,
     scopes: readonly ScopeKey[],
     caches: Caches,
-    model: ModelKey | null,
+    { model, mostFiles }: { model: ModelKey | null; mostFiles: number },
   ) {
     this.view = view;
     this.#scopes = scopes;
     this.#caches = caches;
     this.#model = model;
+    this.#mostFiles = mostFiles;
     this.#generations = scopes.map(() => null);
     this.#replaced = scopes.map(() => new Map());
     this.#behind = scopes.map(() => []);
@@ -536,15 +586,15 @@ class Reading {
     } else {
       wanted.push(...(await this.view.fileNos(scope, '')));
     }
-    let sliceEnd = performance.now() + SLICE_MS;
+    if (wanted.length > this.#mostFiles) throw needsTurn();
+    const pause = createPause();
     for (let at = 0; at < wanted.length; at += CHUNK_FILES) {
       const chunk = wanted.slice(at, at + CHUNK_FILES);
       const files = await this.view.contents(chunk.map((fileNo) => ({ scope, fileNo })));
       for (const file of files) {
-        visit(file.fileNo, file.content === null ? null : this.#tokenise(file, file.content));
-        if (performance.now() < sliceEnd) continue;
-        await nextTurn();
-        sliceEnd = performance.now() + SLICE_MS;
+        const { content } = file;
+        visit(file.fileNo, content === null ? null : await this.#tokenise(file, content, pause));
+        await pause();
       }
     }
   }
@@ -554,11 +604,15 @@ class Reading {
     return this.#model !== null && texts === null;
   }
 
-  #tokenise(file: IndexText, content: string): TokenisedFile {
+  async #tokenise(
+    file: IndexText,
+    content: string,
+    pause: () => Promise<void> | undefined,
+  ): Promise<TokenisedFile> {
     const key = toCacheKey(file);
     const known = this.#caches.files.get(key);
     if (known !== undefined && !this.#lacksTexts(known)) return known;
-    const indexed = indexFile(content, file.path);
+    const indexed = await indexFileInSlices(content, file.path, pause);
     const payloads = known?.payloads ?? encodeFile(indexed);
     const listed = indexed.passages.filter(({ start, end }) => end > start);
     const texts = this.#model === null ? null : unpackHashes(packHashes(content, listed));
@@ -567,6 +621,15 @@ class Reading {
     this.#caches.files.set(key, tokenised, { size });
     return tokenised;
   }
+}
+
+/** Lets requests go on, if it is time to. */
+function createPause(): () => Promise<void> | undefined {
+  let sliceEnd = performance.now() + SLICE_MS;
+  return () => {
+    if (performance.now() < sliceEnd) return undefined;
+    return nextTurn().then(() => void (sliceEnd = performance.now() + SLICE_MS));
+  };
 }
 
 /** Of a passage's hash, 32 digits. */

@@ -4,7 +4,7 @@ import {
   countPlaces,
   damaged,
   type FilePayloads,
-  findPayload,
+  findStop,
   isIndexDamage,
   LENGTHS_TERM,
   PostingsList,
@@ -230,10 +230,11 @@ class ScopeReader {
     take: (own: number, blob: Uint8Array, start: number, end: number) => void,
   ): void {
     const rowTerm = rowTermOf(term);
-    const visit = (own: number, blob: Uint8Array, start: number, end: number): void => {
-      const found = findPayload(blob, start, end, term);
+    const takeFound = (own: number, blob: Uint8Array, start: number, end: number): void => {
+      const found = findStop(blob, start, end, term);
       if (found !== null) take(own, blob, found.start, found.end);
     };
+    const visit = rowTerm === term ? take : takeFound;
     for (const { blob, bucket } of this.#rows.get(rowTerm) ?? []) {
       for (const { file, start, end } of readFrames(blob, bucket)) {
         if (!this.#replaced.has(file)) visit(file, blob, start, end);

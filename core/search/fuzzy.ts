@@ -65,11 +65,15 @@ const TWO_SLIPS_LENGTH = 8;
  * word: it says nothing.
  */
 function wordsOf(query: SearchQuery): QueryUnit[] {
-  return query.units.flatMap((unit) => {
+  const words = query.units.flatMap((unit) => {
     const terms = unit.terms.some(isStopTerm) ? [] : unit.terms.filter(isLong);
     return unit.kind === 'word' && terms.length > 0 ? [{ ...unit, terms }] : [];
   });
+  return words.slice(0, MAX_WORDS);
 }
+
+/** Each is compared with all of the dictionary; of a longer question the first ones are. */
+const MAX_WORDS = 64;
 
 function isLong(word: string): boolean {
   return word.length >= MIN_LENGTH;

@@ -2,7 +2,7 @@ import { isStopTerm } from './english.ts';
 import { isEnglish, type LanguageHints } from './language.ts';
 import { splitPassages, type Passage } from './passages.ts';
 import { readLanguageHints, TOKENISER_VERSION, toTokens } from './tokenise.ts';
-import { readWords } from './words.ts';
+import { readWords, type Word } from './words.ts';
 
 /** All that the index keeps of one file. */
 export interface IndexedFile {
@@ -52,12 +52,40 @@ export const MAX_POSITION = 255;
  * every passage, as do the passage's headings. The same text and path always give the same result.
  */
 export function indexFile(text: string, path: string): IndexedFile {
+  const steps = indexInSteps(text, path);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/**
+ * The same, with a pause after each passage when `pause` gives one: a large file takes tens of
+ * milliseconds.
+ */
+export async function indexFileInSlices(
+  text: string,
+  path: string,
+  pause: () => Promise<void> | undefined,
+): Promise<IndexedFile> {
+  const steps = indexInSteps(text, path);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    const paused = pause();
+    if (paused !== undefined) await paused;
+  }
+}
+
+function* indexInSteps(text: string, path: string): Generator<undefined, IndexedFile, undefined> {
   const passages = splitPassages(text);
-  const readings = passages.map((passage) => {
+  const readings: { passage: Passage; words: Word[]; hints: LanguageHints }[] = [];
+  for (const passage of passages) {
     const own = text.slice(passage.start, passage.end);
     const words = readWords(own);
-    return { passage, words, hints: readLanguageHints(words, own) };
-  });
+    readings.push({ passage, words, hints: readLanguageHints(words, own) });
+    yield;
+  }
   const fileHints = sumHints(readings.map(({ hints }) => hints));
   const contexts = new ContextReader(path.endsWith('.md') ? path.slice(0, -3) : path);
   const builder = new Builder();
@@ -65,6 +93,7 @@ export function indexFile(text: string, path: string): IndexedFile {
   for (const { passage, words, hints } of readings) {
     const english = isEnglish(hints, fileHints);
     builder.add(passage, toTokens(words, english), contexts.read(passage.context, english));
+    yield;
   }
   return builder.finish();
 }

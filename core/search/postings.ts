@@ -160,18 +160,17 @@ function writeStop(writer: ByteWriter, term: string, postings: FilePostings): vo
 }
 
 /**
- * Where a term's postings are in a payload of its row's term; `null` when the file does not have
+ * Where a stop word's postings are in a payload of `STOPS_TERM`; `null` when the file does not have
  * it.
  *
  * @throws MemoryError as `readFrames` does.
  */
-export function findPayload(
+export function findStop(
   blob: Uint8Array,
   start: number,
   end: number,
   term: string,
 ): { start: number; end: number } | null {
-  if (!isStopTerm(term)) return { start, end };
   const wanted = stopNumberOf(term);
   const reader = new VarintReader(blob, start, end);
   while (reader.at < end) {

@@ -95,6 +95,18 @@ describe('expandQuery', () => {
     );
   });
 
+  it('looks for no stop word, and for a bounded number of words', () => {
+    expect(expandQuery(parseQuery('who is it'), ['whole', '=who', 'its'])).toBeNull();
+    const letters = 'abcdefghijklmnop';
+    const words = Array.from(
+      { length: 200 },
+      (_, n) => `xq${letters.charAt(n % 16)}zv${letters.charAt(Math.floor(n / 16))}`,
+    );
+    const query = parseQuery(words.join(' '));
+    expect(query.units.length).toBe(200);
+    expect(expandQuery(query, words)?.units.length).toBe(64);
+  });
+
   it('gives at most eight terms for a word, the same whatever the dictionary’s order', () => {
     const many = Array.from(
       { length: 30 },
