@@ -9,6 +9,14 @@ export interface DashboardChart {
   rows: readonly (readonly (string | number)[])[];
 }
 
+/** How long a bar of the activity is, in words. */
+export const BUCKETS = {
+  '1m': 'minute',
+  '5m': '5 minutes',
+  '1h': 'hour',
+  '1d': 'day',
+} as const satisfies Record<ActivitySeries['bucket'], string>;
+
 type Zone = 'local' | 'utc';
 
 const SERIES = [
@@ -21,8 +29,9 @@ const SERIES = [
 /** Calls by kind over time, stacked. */
 export function toActivityChart(found: ActivitySeries | undefined, zone: Zone): DashboardChart {
   const points = found?.points ?? [];
+  const moment = (at: string) => toMoment(at, zone, found?.bucket === '1d');
   const option = {
-    xAxis: { type: 'category', data: points.map(({ at }) => toMoment(at, zone)) },
+    xAxis: { type: 'category', data: points.map(({ at }) => moment(at)) },
     yAxis: { type: 'value', minInterval: 1 },
     series: SERIES.map(([name, key]) => ({
       name,
@@ -38,7 +47,7 @@ export function toActivityChart(found: ActivitySeries | undefined, zone: Zone): 
     rows: points
       .filter(({ calls }) => calls > 0)
       .map(({ at, calls, reads, finds, writes, failed, refused }) => [
-        toMoment(at, zone),
+        moment(at),
         ...[calls, reads, finds, writes, failed, refused],
       ]),
   };
@@ -47,6 +56,7 @@ export function toActivityChart(found: ActivitySeries | undefined, zone: Zone): 
 /** The p95 of each tool over time. */
 export function toLatencyChart(found: LatencySeries | undefined, zone: Zone): DashboardChart {
   const tools = found?.tools ?? [];
+  const moment = (at: string) => toMoment(at, zone, found?.bucket === '1d');
   const option = {
     xAxis: { type: 'time' },
     yAxis: { type: 'value', axisLabel: { formatter: '{value} ms' } },
@@ -63,7 +73,7 @@ export function toLatencyChart(found: LatencySeries | undefined, zone: Zone): Da
     columns: ['Time', 'Tool', 'Calls', 'p50', 'p95', 'p99'],
     rows: tools.flatMap(({ tool, points }) =>
       points.map(({ at, calls, p50, p95, p99 }) => [
-        toMoment(at, zone),
+        moment(at),
         tool ?? 'unknown',
         calls,
         ...[p50, p95, p99].map((value) => formatDuration(value)),
@@ -131,9 +141,9 @@ function toSankey(found: Topology, labels: ReadonlyMap<string, string>): Record<
   };
 }
 
-/** As short as an axis takes it: neither year nor seconds. */
-function toMoment(at: string, zone: Zone): string {
-  return formatTime(at, zone)
-    .replace(/ \d{4},/, ',')
-    .slice(0, -3);
+/** As short as an axis takes it: no year, no seconds, and of a whole day no time. */
+function toMoment(at: string, zone: Zone, isDay: boolean): string {
+  const [day = '', time = ''] = formatTime(at, zone).split(', ');
+  const date = day.replace(/ \d{4}$/, '');
+  return isDay ? date : `${date}, ${time.slice(0, -3)}`;
 }

@@ -129,7 +129,13 @@ const VIEWS = [
   {
     name: 'observability-below',
     path: '/observability?since=30d',
-    act: (page) => page.getByRole('heading', { name: 'Live events' }).scrollIntoViewIfNeeded(),
+    act: async (page) => {
+      const live = page.getByRole('region', { name: 'Live events', exact: true });
+      await live.getByText('live', { exact: true }).waitFor();
+      await page.evaluate(callTools);
+      await live.getByText('memory_read').first().waitFor();
+      await live.scrollIntoViewIfNeeded();
+    },
   },
   {
     name: 'observability-table',
@@ -138,7 +144,7 @@ const VIEWS = [
   },
   {
     name: 'hygiene',
-    path: '/observability?since=30d&userId=maya.chen',
+    path: '/observability?since=30d&userId=lena.fischer',
     act: (page) => page.getByRole('region', { name: 'Hygiene' }).scrollIntoViewIfNeeded(),
   },
   {
@@ -235,9 +241,31 @@ const writeElsewhere = `fetch('../v1/admin/files/users/diego.alvarez/profile.md'
     'x-admin-secret': sessionStorage.getItem('memory-service.admin-secret'),
   },
   body: JSON.stringify({
-    content: '# Diego \\u00c1lvarez (' + Date.now() % 1000 + ')\\n\\n- Design, icons and onboarding\\n- Bogot\\u00e1 (UTC\\u22125)\\n- Prefers voice notes to long texts\\n',
+    content: '# Diego \\u00c1lvarez\\n\\n- Design, icons and onboarding, team ' + (1 + (Date.now() % 97)) + '\\n- Bogot\\u00e1 (UTC\\u22125)\\n- Prefers voice notes to long texts\\n',
   }),
 })`;
+
+/** What agents would do meanwhile, as the Playground does it. */
+const callTools = `(async () => {
+  const calls = [
+    ['memory_find', 'maya.chen', { query: 'offline packs' }],
+    ['memory_read', 'maya.chen', { path: 'user/profile.md' }],
+    ['memory_context', 'priya.nair', { task: 'trail score' }],
+    ['memory_read', 'jonas.weber', { path: 'user/projects/roadmap-2025.md' }],
+    ['memory_list', 'lena.fischer', {}],
+    ['memory_read', 'lena.fischer', { path: 'user/customers/alpine-club.md' }],
+  ];
+  for (const [name, userId, args] of calls) {
+    await fetch('../v1/admin/playground/' + name, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-admin-secret': sessionStorage.getItem('memory-service.admin-secret'),
+      },
+      body: JSON.stringify({ context: { userId }, arguments: args }),
+    });
+  }
+})()`;
 
 /**
  * Starts the command and waits until it is ready.
