@@ -250,7 +250,7 @@ const callTools = `(async () => {
   const calls = [
     ['memory_find', 'maya.chen', { query: 'offline packs' }],
     ['memory_read', 'maya.chen', { path: 'user/profile.md' }],
-    ['memory_context', 'priya.nair', { task: 'trail score' }],
+    ['memory_context', 'priya.nair', { query: 'trail score' }],
     ['memory_read', 'jonas.weber', { path: 'user/projects/roadmap-2025.md' }],
     ['memory_list', 'lena.fischer', {}],
     ['memory_read', 'lena.fischer', { path: 'user/customers/alpine-club.md' }],
