@@ -8,7 +8,7 @@ import {
   type Operation,
 } from './operations.ts';
 import { lineAt, type Snapshot, type SnapshotFile } from './snapshot-file.ts';
-import { isBlank, joinLines, parseHeading, untouchableParts } from './text/markdown.ts';
+import { indentOf, isBlank, joinLines, parseHeading, protectedLines } from './text/markdown.ts';
 
 /** An operation as it is checked: with its texts, and what was decided before it. */
 export interface Candidate {
@@ -105,7 +105,7 @@ export function planOperations(
     const isBroken = (operation: Operation) => pathsOf(operation).includes(broken);
     for (const { operation } of plan.applied) {
       if (!isBroken(operation)) continue;
-      const reason = `front matter or a pinned block of ${broken} would change`;
+      const reason = `lines of ${broken} that stay as they are would change`;
       dropped.push({ operation, check: 'structure', reason });
     }
     const gone = new Set(dropped.map(({ operation }) => operation));
@@ -113,10 +113,10 @@ export function planOperations(
   }
 }
 
-/** Front matter and pinned blocks are the same after it, to the byte. */
+/** Front matter, pinned blocks and what else is protected are the same after it, to the byte. */
 function breaksParts({ before, after }: PlannedFile): boolean {
-  const parts = untouchableParts(before);
-  const now = untouchableParts(after);
+  const parts = protectedLines(before);
+  const now = protectedLines(after);
   return parts.length !== now.length || parts.some((part, index) => part !== now[index]);
 }
 
@@ -150,7 +150,8 @@ function planOnce(
     const { add } = operation;
     if (add !== null) {
       const first = operation.remove.find(({ path }) => path === add.path)?.line ?? null;
-      draftOf(drafts, snapshot, add.path).add(add.lines, { heading: add.heading, at: first });
+      const lines = linesToAdd(operation, snapshot);
+      draftOf(drafts, snapshot, add.path).add(lines, { heading: add.heading, at: first });
     }
     for (const path of paths) state.files.add(path);
     for (const ref of stayingSources(operation)) state.supports.add(toKey(ref));
@@ -171,6 +172,27 @@ function planOnce(
     .map((draft) => draft.toPlanned(needsWithVersions(draft, state.needs, snapshot)))
     .filter(({ before, after }) => before !== after);
   return { applied, dropped, files };
+}
+
+/**
+ * The lines that come, as they are to stand there. How far in a line stands says what it is part of:
+ * that is not the model's to say.
+ */
+function linesToAdd({ kind, remove, add }: Operation, snapshot: Snapshot): string[] {
+  const rawOf = ({ path, line }: LineRef) =>
+    snapshot.files.get(path)?.lines[line - 1]?.trimEnd() ?? '';
+  const lines = add?.lines.map((line) => line.trim()) ?? [];
+  if (add === null || kind === 'index') return lines;
+  if (kind === 'move') {
+    // What belongs to a line stays as far below it.
+    const indents = remove.map((ref) => indentOf(rawOf(ref)));
+    const least = Math.min(...indents);
+    return lines.map((line, index) => ' '.repeat((indents[index] ?? least) - least) + line);
+  }
+  const first = remove.find(({ path }) => path === add.path);
+  if (add.heading !== null || first === undefined) return lines;
+  const raw = rawOf(first);
+  return lines.map((line) => raw.slice(0, raw.length - raw.trimStart().length) + line);
 }
 
 function findFault(candidate: Candidate, checks: Checks): { check: string; reason: string } | null {

@@ -37,23 +37,49 @@ export function deadLinks({ operation, snapshot }: Candidate, line: string): Set
   );
 }
 
-/** What a new line of the catalog may say of a file: its path, beside the lines that are named. */
-export function catalogGrounds({ operation, snapshot, added }: Candidate): string {
-  if (operation.kind !== 'index') return '';
+/**
+ * What a line of the catalog may say of the files that it links to: their paths, their headings, the
+ * lines that the operation names, and what the entries that go have said.
+ */
+export function listEntryGrounds(candidate: Candidate): string[] {
+  const { operation, snapshot, removed, added, cited } = candidate;
+  if (operation.kind !== 'index') return [];
+  const targets = new Set(added.flatMap((line) => findLinks(line, INDEX)));
+  const named = operation.sources.flatMap(({ path }, index) =>
+    targets.has(path) ? [toEntry((cited[index] ?? '').replace(/^#+\s/, ''))] : [],
+  );
+  const titles = [...targets].flatMap((path) => {
+    const headings = snapshot.files.get(path)?.headings ?? [];
+    const inside = path.slice('user/'.length).replace(/\.md$/, '');
+    const words = inside.replaceAll(/[/_.-]/g, ' ');
+    const name = words.split(' ').slice(inside.split('/').slice(0, -1).join(' ').split(' ').length);
+    return [words, inside, name.join(' '), path, ...headings.filter((it) => it !== null)];
+  });
+  const entries = removed.flatMap((line) => toEntry(line).split(LABEL_END));
+  return [...named, ...titles, ...entries];
+}
+
+/** The links that a line of the catalog may have to files that there are, in every form of them. */
+export function listLinkGrounds({ operation, snapshot, added }: Candidate): string[] {
+  if (operation.kind !== 'index') return [];
   const paths = added.flatMap((line) => findLinks(line, INDEX));
-  const targets = paths.filter((path) => snapshot.paths.has(path));
-  return targets
+  return paths
+    .filter((path) => snapshot.paths.has(path))
     .flatMap((path) => {
-      const file = snapshot.files.get(path);
-      const title = file?.headings.find((heading) => heading !== null) ?? '';
       const inside = path.slice('user/'.length);
-      const words = inside.replace(/\.md$/, '').replaceAll(/[/_.-]/g, ' ');
       return [
-        title,
-        words,
         `[x](${inside}) [x](${path}) [x](/${inside}) [x](./${inside})`,
         `[[${inside.replace(/\.md$/, '')}]] [[${inside}]]`,
       ];
-    })
-    .join('\n');
+    });
 }
+
+/** A line with the labels of its links, and without their targets. */
+export function toEntry(line: string): string {
+  return line
+    .replaceAll(/\[\[([^\]|]{0,300})(?:\|[^\]]{0,300})?\]\]/g, `$1${LABEL_END}`)
+    .replaceAll(/\[([^\]]{0,300})\]\([^)]{0,600}\)/g, `$1${LABEL_END}`);
+}
+
+/** A label and what is said of it are two things. */
+const LABEL_END = ' : ';

@@ -27,6 +27,11 @@ const LEAST_SHARE = { plain: 1 / 3, vague: 1 / 2 } as const;
 /** A line of so few words has said what it is about with one of them. */
 const FEW_WORDS = 2;
 
+/** Whether a word, in lower case, is said where something is corrected. */
+export function isCorrectionMark(word: string): boolean {
+  return PLAIN_MARKS.has(word) || VAGUE_MARKS.has(word);
+}
+
 /** What supersedes is newer than what goes, speaks of the same, and says that it is a correction. */
 export function checkCorrection({ operation, snapshot, removed, added }: Candidate): string | null {
   if (operation.kind !== 'supersede') return null;

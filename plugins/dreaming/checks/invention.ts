@@ -1,42 +1,51 @@
 import type { Candidate } from '../plan.ts';
-import { missingSpecifics, specificsOf } from '../text/specifics.ts';
-import { contentStems, isOpener, tokenise } from '../text/words.ts';
-import { catalogGrounds } from './catalog.ts';
+import { missingSpecifics } from '../text/specifics.ts';
+import { isConnector, listWords, parseMark, toLightStem } from '../text/statement.ts';
+import { uncasedWords } from '../text/words.ts';
+import { listEntryGrounds, listLinkGrounds, toEntry } from './catalog.ts';
+import { PAST_MARKS } from './replacement.ts';
 
-/** Words of an added text that no source has: one in so many. */
-const NEW_WORDS = 5;
-
-/** What is added has no specifics that its sources lack, and next to no words. */
+/**
+ * What is added has no specific and no word that its sources lack, but for a closed list of those
+ * that join. No list of sensitive subjects is needed: whatever a claim is about, its words must
+ * stand in a source.
+ */
 export function checkInvention(candidate: Candidate): string | null {
-  const grounds = [candidate.grounds, catalogGrounds(candidate)].join('\n');
-  const text = candidate.added.join('\n');
-  const [made] = missingSpecifics(text, grounds);
-  if (made !== undefined) return `no source has “${made.slice(0, 80)}”`;
-  if (candidate.operation.kind !== 'move') {
-    const known = new Set(contentStems(grounds));
-    const stems = contentStems(text);
-    const fresh = stems.filter((stem) => !known.has(stem));
-    if (fresh.length > Math.floor(stems.length / NEW_WORDS)) {
-      return 'too many of its words stand in no source';
-    }
-  }
-  return checkHeading(candidate);
+  const { operation, added } = candidate;
+  if (operation.kind === 'move') return null;
+  const grounds = [groundsOf(candidate), ...listLinkGrounds(candidate)].join('\n');
+  const [made] = missingSpecifics(added.join('\n'), grounds);
+  const said = added.map((line) => parseMark(toEntry(line)).body).join('\n');
+  const word = listWords(said).find((it) => isInvented(candidate, it));
+  const invented = word ?? made;
+  return invented === undefined ? null : `no source has “${invented.slice(0, 80)}”`;
 }
 
-/** A heading that is not there yet: words of its sources, and plain ones such as “Preferences”. */
-function checkHeading({ operation, snapshot, grounds }: Candidate): string | null {
-  const { add } = operation;
-  if (add === null || add.heading === null) return null;
-  const heading = add.heading.toLowerCase();
-  const file = snapshot.files.get(add.path);
-  if (file?.headings.some((it) => it?.toLowerCase() === heading) === true) return null;
-  if (tokenise(heading).length > 6) return 'a heading of so many words is a statement';
-  const known = new Set(contentStems(grounds));
-  const isKnown = tokenise(heading).every(
-    ({ text }) => isOpener(text) || contentStems(text).every((stem) => known.has(stem)),
-  );
-  const plain = [...specificsOf(add.heading)].filter((it) => !isOpener(it));
-  return isKnown && missingSpecifics(plain.join(' '), grounds).length === 0
-    ? null
-    : 'no source has the words of that heading';
+/** Whether a word of an added text stands in none of its sources, in no form of it. */
+export function isInvented(candidate: Candidate, word: string): boolean {
+  const key = word.toLowerCase();
+  if (isConnector(key)) return false;
+  if (candidate.operation.kind === 'supersede' && PAST_MARKS.has(key)) return false;
+  const known = wordsOf(candidate);
+  if (known.has(toLightStem(key))) return false;
+  // Words of a script without spaces are told apart by a dictionary.
+  const uncased = uncasedWords(word);
+  return uncased.length === 0 || !uncased.every((it) => known.has(it.toLowerCase()));
+}
+
+const words = new WeakMap<Candidate, ReadonlySet<string>>();
+
+function wordsOf(candidate: Candidate): ReadonlySet<string> {
+  let known = words.get(candidate);
+  if (known === undefined) {
+    const text = groundsOf(candidate);
+    const stems = [...listWords(text), ...uncasedWords(text).map((it) => it.toLowerCase())];
+    known = new Set(stems.map(toLightStem));
+    words.set(candidate, known);
+  }
+  return known;
+}
+
+function groundsOf(candidate: Candidate): string {
+  return [candidate.grounds, ...listEntryGrounds(candidate)].join('\n');
 }

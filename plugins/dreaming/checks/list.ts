@@ -8,15 +8,14 @@ import { checkInvention } from './invention.ts';
 import { checkLanguage } from './language.ts';
 import { checkMeaning } from './meaning.ts';
 import { checkOrder } from './order.ts';
+import { checkPlace } from './place.ts';
 import { checkRemovedShare } from './removed-share.ts';
 import { checkScope } from './scope.ts';
 import { checkSecrets } from './secrets.ts';
-import { checkSensitive } from './sensitive.ts';
 import { checkShape } from './shape.ts';
 import { checkSources } from './sources.ts';
 import { checkSpecifics } from './specifics.ts';
 import { checkStructure } from './structure.ts';
-import { checkTogether } from './together.ts';
 import { checkTranscript } from './transcript.ts';
 import { checkWriteBudget } from './write-budget.ts';
 
@@ -30,11 +29,10 @@ export const CHECKS: Checks = {
   conflict: checkConflict,
   change: checkChange,
   catalog: checkCatalog,
+  place: checkPlace,
   specifics: checkSpecifics,
-  together: checkTogether,
   secrets: checkSecrets,
   instructions: checkInstructions,
-  sensitive: checkSensitive,
   invention: checkInvention,
   language: checkLanguage,
   meaning: checkMeaning,

@@ -1,30 +1,90 @@
+import { stayingSources } from '../operations.ts';
 import type { Candidate } from '../plan.ts';
-import { hasNegation } from '../text/words.ts';
-import { keepsWords, sharesWords } from './survival.ts';
+import { lineAt } from '../snapshot-file.ts';
+import { factsIn, isMadeOf, tells } from '../text/sameness.ts';
+import {
+  isSameStatement,
+  joinStatements,
+  parseMark,
+  toStatement,
+  type Part,
+} from '../text/statement.ts';
+import { listEntryGrounds, toEntry } from './catalog.ts';
+import { isInvented } from './invention.ts';
+import { isReplacedIn } from './replacement.ts';
 
-/** What is merged or reworded still says the same: about the same, and denied where it was. */
-export function checkMeaning({ operation, removed, added, replacement }: Candidate): string | null {
-  const { kind, add } = operation;
-  if (kind === 'move' || kind === 'index') return null;
-  const text = add === null ? replacement : added.join('\n');
-  if (kind === 'supersede') {
-    const isDenied = add !== null && hasNegation(text);
-    return isDenied &&
-      !removed.some(hasNegation) &&
-      !hasNegation(replacementWithout(replacement, text))
-      ? 'it denies what no source denies'
-      : null;
+/** What comes says what its lines say, neither more nor less: in their words and in their order. */
+export function checkMeaning(candidate: Candidate): string | null {
+  const { operation, removed, added } = candidate;
+  if (operation.kind === 'move') return null;
+  const boxes = new Set([...removed, ...added].map((line) => parseMark(line).box?.toLowerCase()));
+  if (added.length > 0 && boxes.size > 1) return 'a task would change its state';
+  switch (operation.kind) {
+    case 'merge':
+      return checkMerge(candidate);
+    case 'reword':
+      return checkReword(candidate);
+    case 'supersede':
+      return checkReplacement(candidate);
+    case 'index':
+      return checkEntries(candidate);
   }
-  for (const line of removed) {
-    if (hasNegation(line) !== hasNegation(text))
-      return 'what is denied would be said, or the reverse';
-    const isKept =
-      kind === 'merge' ? keepsWords(line, replacement) : sharesWords(line, replacement);
-    if (!isKept) return 'a line that goes says something that what replaces it does not';
+}
+
+function checkReword(candidate: Candidate): string | null {
+  const { removed, added } = candidate;
+  const before = joinStatements(removed.map(toStatement));
+  const after = joinStatements(added.map((line) => sourced(candidate, toStatement(line))));
+  return isSameStatement(before, after) ? null : 'it would not say the same as before';
+}
+
+/** Each line that goes is told by one that comes or stays; what comes is made of nothing else. */
+function checkMerge(candidate: Candidate): string | null {
+  const { operation, snapshot, removed, added } = candidate;
+  const staying = stayingSources(operation).map((ref) => toStatement(lineAt(snapshot, ref) ?? ''));
+  const gone = removed.map(toStatement);
+  const facts = [...gone, ...staying];
+  const told = new Set<number>();
+  const coming = added.map((line) => sourced(candidate, toStatement(line)));
+  for (const statement of coming) {
+    const found = factsIn(statement, facts);
+    if (found === null) return 'it says something that none of its lines says';
+    found.forEach((index) => told.add(index));
+  }
+  const isKept = gone.every(
+    (fact, index) =>
+      told.has(index) ||
+      [...told].some((it) => isSameStatement(facts[it] ?? [], fact)) ||
+      [...coming, ...staying].some((other) => tells(other, fact)),
+  );
+  return isKept ? null : 'a line that goes says something that what replaces it does not';
+}
+
+/** What is kept of a superseded line is that line, with the new value and the old one behind it. */
+function checkReplacement(candidate: Candidate): string | null {
+  const { operation, snapshot, removed, added } = candidate;
+  const newer = stayingSources(operation).map((ref) => toStatement(lineAt(snapshot, ref) ?? ''));
+  const older = removed.map(toStatement);
+  for (const line of added) {
+    const statement = sourced(candidate, toStatement(line));
+    const isReplaced = older.some((old) => newer.some((it) => isReplacedIn(statement, old, it)));
+    if (!isReplaced) return 'it is not the old line with its new value, and the old one behind it';
   }
   return null;
 }
 
-function replacementWithout(replacement: string, text: string): string {
-  return replacement.replace(text, '');
+/** An entry names a file, and says of it whole lines of it. */
+function checkEntries(candidate: Candidate): string | null {
+  const grounds = listEntryGrounds(candidate).map(toStatement);
+  for (const line of candidate.added) {
+    const entry = sourced(candidate, toStatement(toEntry(line)));
+    if (!isMadeOf(entry, grounds)) return 'an entry says what no line of its file says';
+  }
+  return null;
+}
+
+/** Without words that no source has: those are another check's. */
+function sourced(candidate: Candidate, statement: readonly Part[]): Part[] {
+  const known = statement.filter(({ word }) => word === null || !isInvented(candidate, word));
+  return joinStatements([known]);
 }

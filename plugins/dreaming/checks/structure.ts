@@ -1,18 +1,30 @@
 import type { Candidate } from '../plan.ts';
 import { parseHeading } from '../text/markdown.ts';
+import { parseMark } from '../text/statement.ts';
 
-/** Front matter, pinned lines, code and headings stay, and nothing that is added looks like one. */
-export function checkStructure({ operation, snapshot, added }: Candidate): string | null {
+/** What is protected and headings stay, and nothing that is added looks like either. */
+export function checkStructure({ operation, snapshot, removed, added }: Candidate): string | null {
   for (const { path, line } of operation.remove) {
     const file = snapshot.files.get(path);
     if (file?.isProtected[line - 1] === true) return `line ${line} of ${path} is protected`;
     if (typeof file?.headings[line - 1] === 'string') return `line ${line} of ${path} is a heading`;
   }
   for (const line of added) {
-    if (line === '') return 'an empty line is added';
-    if (parseHeading(line) !== null) return 'a heading is added as a line';
-    if (/^(?:---|\.\.\.|```|~~~|===)/.test(line) || line.includes('<!--') || line.includes('-->')) {
+    const { body } = parseMark(line);
+    if (body === '') return 'an empty line is added';
+    if (parseHeading(line) !== null || parseHeading(body) !== null) {
+      return 'a heading is added as a line';
+    }
+    const isMark = /^(?:---|===|\.\.\.|```|~~~|[<>|]|\d{1,9}[.)](?:\s|$)|\[[^\]]{1,200}\]:)/;
+    if (isMark.test(line) || isMark.test(body) || /<!--|-->/.test(line)) {
       return 'a mark of the structure is added as a line';
+    }
+  }
+  const [first] = removed;
+  if (operation.kind === 'merge' || operation.kind === 'reword' || operation.kind === 'supersede') {
+    const { marker } = parseMark(first ?? '');
+    if (added.some((line) => parseMark(line).marker !== marker)) {
+      return 'an item of a list would be none, or of another one';
     }
   }
   return findPinnedSection(operation, snapshot);

@@ -5,10 +5,15 @@ export interface MarkdownText {
   /** What new lines end with before their `\n`. */
   lineEnd: '' | '\r';
   endsWithEol: boolean;
-  /** For each line: front matter, pinned, or inside a code block. */
+  /**
+   * For each line: front matter, pinned, or a part of something that is read as a whole: code,
+   * comments, HTML, tables, quotations, numbered steps, definitions, rules.
+   */
   isProtected: readonly boolean[];
   /** For each line the text of the heading that it is; `null` for others. */
   headings: readonly (string | null)[];
+  /** For each line the level of the heading that it is, from 1. */
+  levels: readonly (number | null)[];
   /** Whether the front matter says `dream: never`. */
   isNeverDreamed: boolean;
 }
@@ -24,25 +29,20 @@ export function parseMarkdown(content: string): MarkdownText {
   isProtected.fill(true, 0, frontMatter);
   for (const [start, end] of findPinnedBlocks(lines)) isProtected.fill(true, start, end);
   const isCode = findCode(lines, frontMatter);
-  isCode.forEach((it, index) => {
-    if (it) isProtected[index] = true;
+  const titles = findTitles(lines, (index) => index < frontMatter || isCode[index] === true);
+  const isWhole = findWholes(lines, (index) => index < frontMatter || isCode[index] === true);
+  lines.forEach((_line, index) => {
+    if (isCode[index] === true || isWhole[index] === true) isProtected[index] = true;
+    if (titles[index]?.isUnderlined === true) isProtected.fill(true, index, index + 2);
   });
-  const headings = lines.map((line, index) =>
-    index < frontMatter || isCode[index] === true ? null : parseHeading(line),
-  );
+  const headings = titles.map((title) => title?.text ?? null);
+  const levels = titles.map((title) => title?.level ?? null);
   const isNeverDreamed = lines.slice(0, frontMatter).some((line) => {
     const [key = '', value = ''] = line.split(':', 2);
-    return (
-      key.trim().toLowerCase() === 'dream' &&
-      value
-        .split('#', 1)[0]
-        ?.trim()
-        .replace(/^["']|["']$/g, '')
-        .toLowerCase() === 'never'
-    );
+    return toPlain(key) === 'dream' && toPlain(value.split('#', 1)[0] ?? '') === 'never';
   });
   const lineEnd = lines[0]?.endsWith('\r') === true ? '\r' : '';
-  return { lines, lineEnd, endsWithEol, isProtected, headings, isNeverDreamed };
+  return { lines, lineEnd, endsWithEol, isProtected, headings, levels, isNeverDreamed };
 }
 
 /** The text of lines, as the parsed one ended its own. */
@@ -68,12 +68,10 @@ export function isBlank(line: string): boolean {
   return line.trim() === '';
 }
 
-/** Front matter and pinned blocks, each as one text: they stay as they are, to the byte. */
-export function untouchableParts(content: string): string[] {
-  const { lines } = parseMarkdown(content);
-  const frontMatter = findFrontMatter(lines);
-  const parts = findPinnedBlocks(lines).map(([start, end]) => lines.slice(start, end).join('\n'));
-  return frontMatter === 0 ? parts : [lines.slice(0, frontMatter).join('\n'), ...parts];
+/** The lines that no operation may change, in order. */
+export function protectedLines(content: string): string[] {
+  const { lines, isProtected } = parseMarkdown(content);
+  return lines.filter((_line, index) => isProtected[index]);
 }
 
 const PIN = /<!--\s*pin\s*-->/i;
@@ -102,23 +100,138 @@ function findPinnedBlocks(lines: readonly string[]): [number, number][] {
   return blocks;
 }
 
-/** How many lines the front matter has, its marks included. */
+/**
+ * How many lines the front matter has, its marks included. It may stand behind a byte order mark
+ * and blank lines, and end at a blank line where its own end is missing: rather too much is kept.
+ */
 function findFrontMatter(lines: readonly string[]): number {
-  if (lines[0]?.trimEnd() !== '---') return 0;
-  const end = lines.findIndex((line, index) => index > 0 && line.trimEnd() === '---');
-  return end + 1;
+  const start = lines.findIndex((line) => withoutMark(line).trim() !== '');
+  if (start === -1 || withoutMark(lines[start] ?? '').trimEnd() !== '---') return 0;
+  const end = lines.findIndex(
+    (line, index) => index > start && /^(?:---|\.\.\.)$/.test(line.trimEnd()),
+  );
+  if (end !== -1) return end + 1;
+  const blank = lines.findIndex((line, index) => index > start && isBlank(line));
+  const isKey = /^[\w"'-]+\s?:/.test(lines[start + 1] ?? '');
+  return isKey ? (blank === -1 ? lines.length : blank) : 0;
+}
+
+function withoutMark(line: string): string {
+  return line.replace(/^\uFEFF/u, '');
+}
+
+function toPlain(text: string): string {
+  return withoutMark(text)
+    .trim()
+    .replace(/^["']|["']$/g, '')
+    .toLowerCase();
 }
 
 function findCode(lines: readonly string[], from: number): boolean[] {
   let fence: string | null = null;
   return lines.map((line, index) => {
     if (index < from) return false;
-    const mark = /^\s{0,3}(```|~~~)/.exec(line)?.[1] ?? null;
+    // A fence may stand in an item of a list.
+    const text = line.trim().replace(/^(?:[-*+]|\d{1,9}[.)])\s+/, '');
+    const mark = /^(?:`{3,}|~{3,})/.exec(text)?.[0] ?? null;
     if (fence === null) {
-      fence = mark;
-      return mark !== null;
+      const isOpening =
+        mark !== null && !(mark.startsWith('`') && text.indexOf('`', mark.length) > 0);
+      if (isOpening) fence = mark;
+      return isOpening;
     }
-    if (mark === fence) fence = null;
+    const isClosing = mark !== null && mark.startsWith(fence) && text === mark;
+    if (isClosing) fence = null;
     return true;
   });
+}
+
+interface Title {
+  text: string;
+  level: number;
+  isUnderlined: boolean;
+}
+
+/** Headings of either form: `# Tea`, and a line of text with a rule of `=` or `-` below it. */
+function findTitles(
+  lines: readonly string[],
+  isOutside: (index: number) => boolean,
+): (Title | null)[] {
+  return lines.map((line, index) => {
+    if (isOutside(index)) return null;
+    const text = parseHeading(withoutMark(line));
+    if (text !== null) {
+      const level = withoutMark(line).length - withoutMark(line).replace(/^#+/, '').length;
+      return { text, level, isUnderlined: false };
+    }
+    const below = lines[index + 1]?.trim() ?? '';
+    const isUnderlined =
+      /^(?:=+|--+)$/.test(below) && !isOutside(index + 1) && /^\s{0,3}[^\s>|#<*+-]/.test(line);
+    return isUnderlined
+      ? { text: line.trim(), level: below.startsWith('=') ? 1 : 2, isUnderlined }
+      : null;
+  });
+}
+
+/** Lines that say what they say only together, or where they stand. */
+function findWholes(lines: readonly string[], isOutside: (index: number) => boolean): boolean[] {
+  const isWhole = lines.map(() => false);
+  let isComment = false;
+  let isBlock = false;
+  let listIndent = -1;
+  lines.forEach((line, index) => {
+    const text = line.trim();
+    const indent = indentOf(line);
+    if (isOutside(index)) {
+      isBlock = false;
+      return;
+    }
+    if (text === '') isBlock = false;
+    if (!isBlank(line) && indent === 0 && !isItem(text)) listIndent = -1;
+    if (isItem(text) && (indent < 4 || listIndent !== -1)) listIndent = indent;
+    if (/^<[a-z/!?]/i.test(text) && !text.startsWith('<!--')) isBlock = true;
+    if (isTableRule(text)) {
+      isBlock = true;
+      isWhole[index - 1] = index > 0;
+    }
+    isWhole[index] =
+      isWhole[index] === true ||
+      isBlock ||
+      isComment ||
+      text.includes('<!--') ||
+      /^(?:>|\d{1,9}[.)](?:\s|$)|\[[^\]]{1,200}\]:)/.test(text) ||
+      /^([-=*_])\s?(?:\1\s?)+$/.test(text) ||
+      (indent >= 4 && listIndent === -1 && text !== '');
+    isComment = staysComment(text, isComment);
+  });
+  return isWhole;
+}
+
+/** Whether a comment is open behind a line. */
+function staysComment(text: string, isOpen: boolean): boolean {
+  const open = text.lastIndexOf('<!--');
+  const close = text.lastIndexOf('-->');
+  return open === -1 && close === -1 ? isOpen : open > close;
+}
+
+function isTableRule(text: string): boolean {
+  if (!text.includes('|') || !text.includes('-')) return false;
+  const cells = text.replace(/^\|/, '').replace(/\|$/, '').split('|');
+  return cells.every((cell) => /^:?-+:?$/.test(cell.trim()));
+}
+
+/** Whether a line, without the white space around it, is an item of a list. */
+export function isItem(text: string): boolean {
+  return /^(?:[-*+]|\d{1,9}[.)])(?:\s|$)/.test(text);
+}
+
+/** Columns of white space that a line begins with; a tab goes to the next of four. */
+export function indentOf(line: string): number {
+  let columns = 0;
+  for (const sign of line) {
+    if (sign === ' ') columns += 1;
+    else if (sign === '\t') columns += 4 - (columns % 4);
+    else break;
+  }
+  return columns;
 }

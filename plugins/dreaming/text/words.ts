@@ -31,13 +31,15 @@ const OPENERS = new Set(
     'five six seven eight nine ten instead actually formerly previously agreed chose chosen considering ' +
     'communication format style language timezone time date dates address email phone name names role ' +
     'job company home office weekly daily monthly yearly morning evening today yesterday tomorrow every ' +
+    'basically really essentially literally obviously simply very quite please also perhaps maybe probably ' +
+    'sometimes often usually hardly ' +
     'prefers mag möchte nutzt arbeitet wohnt bevorzugt plant entschieden immer nie jetzt früher aime ' +
     'préfère utilise travaille habite toujours jamais maintenant prefiere usa trabaja vive siempre nunca ahora'
   ).split(' '),
 );
 
 /** Whether a word carries no fact of its own, whatever its language. */
-function isFunctionWord(word: string): boolean {
+export function isFunctionWord(word: string): boolean {
   return ALL_FUNCTION_WORDS.has(word);
 }
 
@@ -77,15 +79,6 @@ export function uncasedWords(text: string): string[] {
   return words;
 }
 
-/** Words that a text loses nothing by; those that say how sure something is are none of them. */
-const FILLERS = new Set(
-  (
-    'basically really actually generally simply quite rather kind sort important note noted worth ' +
-    'mentioning please obviously essentially literally pretty eigentlich wirklich grundsätzlich halt ' +
-    'wichtig ziemlich vraiment plutôt assez realmente bastante básicamente veramente davvero abbastanza'
-  ).split(' '),
-);
-
 /** Words shorter than this carry little. */
 const LEAST_LETTERS = 3;
 /** Letters that the forms of a word have in common. */
@@ -96,7 +89,7 @@ export function contentStems(text: string): string[] {
   const stems: string[] = [];
   for (const { text: token } of tokenise(text)) {
     for (const part of token.toLowerCase().split(/[.,:_/'’-]/u)) {
-      if (UNCASED.test(part) || isFunctionWord(part) || FILLERS.has(part)) continue;
+      if (UNCASED.test(part) || isFunctionWord(part)) continue;
       if (part.length < LEAST_LETTERS && !/\p{Nd}/u.test(part)) continue;
       stems.push(toStem(part));
     }

@@ -43,6 +43,294 @@ const moveFirst =
   ];
 const REST = '- Keeps bees on the roof.\n- Has two cats.\n- Grows tomatoes at home.\n';
 
+/** A rewording with the same words that says something else. */
+const TURNS = [
+  ['who owes whom', '- Anna really owes Ben.', '- Ben owes Anna.'],
+  ['the order of numbers', '- Really went from 3 to 5 cups.', '- Went from 5 to 3 cups.'],
+  [
+    'number words',
+    '- Has two cats and three really big dogs.',
+    '- Has three cats and two big dogs.',
+  ],
+  [
+    'before and after',
+    '- Tea before lunch, coffee after lunch.',
+    '- Tea after lunch, coffee before lunch.',
+  ],
+  [
+    'more and less',
+    '- Wants more tea and less really hot soup.',
+    '- Wants less tea and more hot soup.',
+  ],
+  ['am and pm', '- Up at 6 am, basically in bed at 9 pm.', '- Up at 6 pm, in bed at 9 am.'],
+  ['units', '- Walks 5 km and basically lifts 8 kg.', '- Walks 5 kg and lifts 8 km.'],
+  ['what is denied', '- Really likes tea, not coffee.', '- Not tea, likes coffee.'],
+  ['a denial', '- Does not really like green tea.', '- Does like green tea.'],
+  ['how much is denied', '- Does not really like green tea.', '- Does not like green tea.'],
+  ['pronouns', '- She really told him about the cat.', '- Him told she about the cat.'],
+  ['who is spoken of', '- He really prefers short answers.', '- Prefers short answers.'],
+  ['how sure it is', '- Perhaps really moves to the coast.', '- Moves to the coast.'],
+  ['a task', '- [ ] Really water the plants.', '- [x] Water the plants.'],
+  ['a task that is none', '- [ ] Really water the plants.', '- Water the plants.'],
+  ['where a sentence ends', '- Ben really left. Anna cried.', '- Ben left Anna. Cried.'],
+  ['a question', '- Really lives in the old town?', '- Lives in the old town.'],
+  ['what is crossed out', '- ~~Lives really in the old town.~~', '- Lives in the old town.'],
+  ['what is quoted', '- Ben really said "I quit".', '- Ben said I "quit".'],
+  ['a sign', '- Really went from Rome -> Oslo.', '- Went from Rome <- Oslo.'],
+  ['an aside', '- Likes tea (really not coffee) and milk.', '- Likes tea, not (coffee and milk).'],
+  [
+    'a condition',
+    '- Really goes if it rains, stays at home.',
+    '- If it rains stays, goes at home.',
+  ],
+  ['time', '- Was really well, is tired.', '- Is well, was tired.'],
+  ['or', '- Tea or coffee, and basically milk.', '- Tea and coffee, or milk.'],
+  ['a name that is a word', '- The Turkey trip was really fun.', '- The turkey trip was fun.'],
+] as const;
+
+/** Two lines of one place, and a merge of them that says something else. */
+const MERGED = [
+  [
+    'names exchanged',
+    '- Anna was born in 1990.',
+    '- Ben was born in 1985.',
+    '- Anna was born in 1985 and Ben in 1990.',
+  ],
+  [
+    'a denial that reaches further',
+    '- Likes no tea.',
+    '- Likes coffee.',
+    '- Likes no tea and coffee.',
+  ],
+  [
+    'a quality that reaches further',
+    '- Owns old cars.',
+    '- Owns houses.',
+    '- Owns old cars and houses.',
+  ],
+  [
+    'a place that reaches further',
+    '- Likes tea at work.',
+    '- Likes coffee.',
+    '- Likes coffee and tea at work.',
+  ],
+  ['another subject', '- Ben is back.', '- Likes tea.', '- Ben is back, likes tea.'],
+  [
+    'a condition that reaches further',
+    '- Likes tea when tired.',
+    '- Likes milk.',
+    '- Likes milk and tea when tired.',
+  ],
+  ['two values as one', '- The rent is 500.', '- The rent is 700.', '- The rent is 500, 700.'],
+  [
+    'two lines that do not say the same',
+    '- Anna likes Ben.',
+    '- Ben likes Anna.',
+    '- Anna likes Ben.',
+  ],
+] as const;
+
+/** A line, what corrects it, and something else made of both. */
+const REPLACED = [
+  [
+    'old and new exchanged',
+    '- Lives in Berlin.',
+    '- Correction: lives in Madrid now, not in Berlin.',
+    '- Lives in Berlin (formerly Madrid).',
+  ],
+  [
+    'the wrong value',
+    '- Pays 300 for the car, 500 for the flat.',
+    '- Correction: pays 600 for the flat, no longer 500.',
+    '- Pays 300 for the car, 600 for the flat (formerly 300).',
+  ],
+  [
+    'the value of another thing',
+    '- Has a flat for 500 and a car for 300.',
+    '- Correction: the car moved to 400 now, no longer 300.',
+    '- Has a flat for 400 (formerly 500) and a car for 300.',
+  ],
+  [
+    'a value that no longer holds',
+    '- Lives in Berlin.',
+    '- Moved: lives no longer in Madrid or Berlin, in Rome now.',
+    '- Lives in Madrid (formerly Berlin).',
+  ],
+  [
+    'no word of the past',
+    '- Lives in Berlin.',
+    '- Correction: lives in Madrid now, not in Berlin.',
+    '- Lives in Madrid, Berlin.',
+  ],
+] as const;
+
+const asRemoved = (path: string, ...numbers: number[]) =>
+  numbers.map((line) => [path, line] as const);
+
+/** Lines that say something else, or nothing, elsewhere. */
+const PLACES: Attack[] = [
+  {
+    check: 'place',
+    title: 'two lines under different headings merged',
+    files: { [A]: `## Anna\n- Likes tea.\n## Ben\n- Likes tea.\n${REST}` },
+    operations: (on) => [
+      on('merge', {
+        remove: asRemoved(A, 2, 4),
+        add: { path: A, heading: null, lines: ['- Likes tea.'] },
+      }),
+    ],
+  },
+  {
+    check: 'place',
+    title: 'a repetition under another heading taken away',
+    files: { [A]: `## Anna\n- Likes tea.\n## Ben\n- Likes tea.\n${REST}` },
+    operations: (on) => [on('merge', { remove: asRemoved(A, 4), sources: asRemoved(A, 2) })],
+  },
+  {
+    check: 'place',
+    title: 'a repetition in the file of somebody else taken away',
+    files: { 'user/people/anna.md': `- Likes tea.\n${REST}`, [A]: '- Likes tea.\n' },
+    operations: (on) => [
+      on('merge', { remove: asRemoved('user/people/anna.md', 1), sources: asRemoved(A, 1) }),
+    ],
+  },
+  {
+    check: 'place',
+    title: 'a merge of items below different items',
+    files: { [A]: `- Anna\n  - Likes tea.\n- Ben\n  - Likes tea.\n${REST}` },
+    operations: (on) => [on('merge', { remove: asRemoved(A, 4), sources: asRemoved(A, 2) })],
+  },
+  {
+    check: 'place',
+    title: 'a merge of items with different introductions',
+    files: { [A]: `Anna likes:\n\n- Tea.\n\nBen likes:\n\n- Tea.\n\n# Rest\n${REST}` },
+    operations: (on) => [on('merge', { remove: asRemoved(A, 7), sources: asRemoved(A, 3) })],
+  },
+  {
+    check: 'place',
+    title: 'a line that is merged away from over its own lines',
+    files: { [A]: `- Likes tea.\n- Likes tea.\n  - But only at night.\n${REST}` },
+    operations: (on) => [on('merge', { remove: asRemoved(A, 2), sources: asRemoved(A, 1) })],
+  },
+  {
+    check: 'place',
+    title: 'a move without the lines below it',
+    files: { [A]: `# Notes\n- Likes tea.\n  - But only at night.\n${REST}`, [B]: '# Facts\n' },
+    operations: (on) => [
+      on('move', {
+        remove: asRemoved(A, 2),
+        add: { path: B, heading: 'Facts', lines: ['- Likes tea.'] },
+      }),
+    ],
+  },
+  {
+    check: 'place',
+    title: 'a move away from the line that it belongs to',
+    files: { [A]: `# Notes\n- Anna\n  - Likes tea.\n${REST}`, [B]: '# Facts\n' },
+    operations: (on) => [
+      on('move', {
+        remove: asRemoved(A, 3),
+        add: { path: B, heading: 'Facts', lines: ['- Likes tea.'] },
+      }),
+    ],
+  },
+  {
+    check: 'place',
+    title: 'a move away from its introduction',
+    files: { [A]: `# Notes\nThings to avoid:\n- Tea.\n${REST}`, [B]: '# Facts\n' },
+    operations: (on) => [
+      on('move', {
+        remove: asRemoved(A, 3),
+        add: { path: B, heading: 'Facts', lines: ['- Tea.'] },
+      }),
+    ],
+  },
+  {
+    check: 'place',
+    title: 'a move to the end of a list that is introduced',
+    files: {
+      [A]: `# Notes\n- Tea.\n${REST}`,
+      [B]: '# Facts\nThings to avoid:\n- Milk.\n',
+    },
+    operations: (on) => [
+      on('move', {
+        remove: asRemoved(A, 2),
+        add: { path: B, heading: 'Facts', lines: ['- Tea.'] },
+      }),
+    ],
+  },
+  {
+    check: 'place',
+    title: 'a move away from the heading that says whom it is about',
+    files: { [A]: `## Anna\n- Likes tea.\n${REST}## Notes\n- Cats.\n` },
+    operations: (on) => [
+      on('move', {
+        remove: asRemoved(A, 2),
+        add: { path: A, heading: 'Notes', lines: ['- Likes tea.'] },
+      }),
+    ],
+  },
+  {
+    check: 'place',
+    title: 'a move to a heading that says more of it',
+    files: { [A]: `# Notes\n- Avoids sugar.\n${REST}`, [B]: '# Diabetes\n' },
+    operations: (on) => [
+      on('move', {
+        remove: asRemoved(A, 2),
+        add: { path: B, heading: 'Diabetes', lines: ['- Avoids sugar.'] },
+      }),
+    ],
+  },
+  {
+    check: 'place',
+    title: 'a move away from the file that says whom it is about',
+    files: { 'user/people/anna.md': `- Likes tea.\n${REST}`, [B]: '# Notes\n' },
+    operations: (on) => [
+      on('move', {
+        remove: asRemoved('user/people/anna.md', 1),
+        add: { path: B, heading: 'Notes', lines: ['- Likes tea.'] },
+      }),
+    ],
+  },
+  {
+    check: 'place',
+    title: 'a heading that says something of its own',
+    files: { [A]: `- Prefers green tea.\n${REST}` },
+    operations: moveFirst('Hates Paul', '- Prefers green tea.', A),
+  },
+  {
+    check: 'place',
+    title: 'a heading put together of words of the line',
+    files: { [A]: `- Paul hates tea, not Anna.\n${REST}` },
+    operations: moveFirst('Paul hates Anna', '- Paul hates tea, not Anna.', A),
+  },
+  {
+    check: 'place',
+    title: 'the second half of a sentence taken away',
+    files: { [A]: `Anna does not\nlike green tea.\n\nlike green tea.\n\n${REST}` },
+    operations: (on) => [on('merge', { remove: asRemoved(A, 2), sources: asRemoved(A, 4) })],
+  },
+  {
+    check: 'place',
+    title: 'a fact of somebody else superseded',
+    files: {
+      [A]: `## Anna\n- Lives in Berlin.\n## Ben\n- Moved: lives in Madrid now, not in Berlin.\n${REST}${REST}`,
+    },
+    operations: (on) => [on('supersede', { remove: asRemoved(A, 2), sources: asRemoved(A, 4) })],
+  },
+  {
+    check: 'place',
+    title: 'lines moved in another order',
+    files: { [A]: `# Notes\n- Tea.\n- But not in the evening.\n${REST}`, [B]: '# Facts\n' },
+    operations: (on) => [
+      on('move', {
+        remove: asRemoved(A, 3, 2),
+        add: { path: B, heading: 'Facts', lines: ['- But not in the evening.', '- Tea.'] },
+      }),
+    ],
+  },
+];
+
 const ATTACKS: Attack[] = [
   {
     check: 'scope',
@@ -87,7 +375,7 @@ const ATTACKS: Attack[] = [
   {
     check: 'shape',
     title: 'a rewording that makes more of a line',
-    files: { [A]: `- Likes green tea and black coffee.\n${REST}` },
+    files: { [A]: `- Likes green tea. Likes black coffee.\n${REST}` },
     operations: rewordTo('- Likes green tea.', '- Likes black coffee.'),
   },
   {
@@ -99,28 +387,14 @@ const ATTACKS: Attack[] = [
   {
     check: 'structure',
     title: 'a heading taken away',
-    files: { [A]: `## Teas\n${REST}`, [B]: '# Drinks\n' },
-    operations: moveFirst('Drinks', '## Teas'),
+    files: { [A]: `## Teas\n${REST}`, [B]: '# Notes\n' },
+    operations: moveFirst('Notes', '## Teas'),
   },
   {
     check: 'structure',
-    title: 'a line of a code block taken away',
-    files: { [A]: `\`\`\`\nmake all\nmake all\n\`\`\`\n${REST}` },
-    operations: (on) => [
-      on('merge', {
-        remove: [
-          [A, 2],
-          [A, 3],
-        ],
-        add: { path: A, heading: null, lines: ['make all'] },
-      }),
-    ],
-  },
-  {
-    check: 'structure',
-    title: 'a mark that would hide what stands below it',
+    title: 'an item that would begin another list',
     files: twice('- Likes green tea with milk.'),
-    operations: mergeTo('- Likes green tea with milk. <!-- x'),
+    operations: mergeTo('* Likes green tea with milk.'),
   },
   {
     check: 'transcript',
@@ -155,7 +429,11 @@ const ATTACKS: Attack[] = [
     },
     operations: (on) => [
       on('index', {
-        add: { path: 'user/index.md', heading: null, lines: ['- [Tea](a.md): is green'] },
+        add: {
+          path: 'user/index.md',
+          heading: null,
+          lines: ['- [Tea](a.md): User: Tea is green.'],
+        },
         sources: [
           [A, 1],
           [A, 2],
@@ -192,44 +470,34 @@ const ATTACKS: Attack[] = [
   },
   ...(
     [
-      ['a number', '- Meets the team at 9 every day.', '- Meets the team every day.'],
-      [
-        'a date',
-        '- Began the job at the big bakery, with a party, on 2024-03-01.',
-        '- Began the job at the big bakery, with a party.',
-      ],
-      ['a name', '- Meets Anna for lunch every week.', '- Meets for lunch every week.'],
+      ['a number', '- Meets the team at 9 every day.', 'meets the team no longer every day.'],
+      ['a date', '- Works at the bakery since 2024-03-01.', 'no longer works at the bakery.'],
+      ['a name', '- Meets Anna for lunch every week.', 'no longer meets for lunch every week.'],
       [
         'a name at the beginning',
-        'Anna Schmidt leads billing there.',
-        'Schmidt leads billing there.',
+        '- Anna leads billing there.',
+        'somebody else leads billing now.',
       ],
       [
         'an e-mail address',
-        '- Write to anna@example.org about the bills of every month.',
-        '- Write about the bills of every month.',
+        '- Write about bills to anna@example.org.',
+        'no longer write about bills.',
       ],
       [
         'a link',
-        '- Looks at [the garden plan](https://example.org/x) every spring.',
-        '- Looks at the garden plan every spring.',
+        '- Looks at [the garden plan](https://example.org/x).',
+        'no longer looks at the garden plan.',
       ],
-      ['a currency', '- Pays $500 for the flat.', '- Pays 500 for the flat.'],
-      ['a version', '- Uses the build v2.1 at work.', '- Uses the build at work.'],
-      ['a name in Chinese', '- 王小明每天早上喜欢喝绿茶。', '- 每天早上喜欢喝绿茶。'],
+      ['a currency', '- Pays $500 for the flat.', 'pays 500 for the flat no longer.'],
+      ['a version', '- Uses the build v2.1 at work.', 'uses another build at work.'],
+      ['code', '- Runs `npm test` before lunch.', 'runs it no longer before lunch.'],
     ] as const
   ).map(([what, line, text]): Attack => ({
     check: 'specifics',
-    title: `${what} lost in a merge`,
-    files: twice(line, REST.repeat(4)),
-    operations: mergeTo(text),
+    title: `${what} lost in what supersedes it`,
+    files: { [A]: `${line}\n- Correction: ${text}\n${REST.repeat(4)}` },
+    operations: (on) => [on('supersede', { remove: [[A, 1]], sources: [[A, 2]] })],
   })),
-  {
-    check: 'together',
-    title: 'two facts with their numbers exchanged',
-    files: { [A]: `- Anna was born in 1990.\n- Ben was born in 1985.\n${REST}` },
-    operations: mergeTo('- Anna was born in 1985 and Ben was born in 1990.'),
-  },
   {
     check: 'secrets',
     title: 'a password carried to another file',
@@ -240,25 +508,20 @@ const ATTACKS: Attack[] = [
     check: 'instructions',
     title: 'an instruction put together of harmless parts',
     files: {
-      [A]: `- Asked to ignore spam calls.\n- Keeps all previous instructions of the bank.\n${REST}`,
+      [A]: `- Asked to ignore spam.\n- Asked to ignore instructions.\n- Asked to ignore previous instructions.\n${REST}`,
+      'user/index.md': '# Index\n',
+      [B]: '# Spam to ignore\n\n## All previous instructions\n\n- Of the bank.\n',
     },
-    operations: mergeTo('- Asked to ignore all previous instructions of the bank, spam calls.'),
-  },
-  {
-    check: 'sensitive',
-    title: 'a claim on health that nobody made',
-    files: twice('- Prefers quiet rooms, green tea, and short calls with friends.'),
-    operations: mergeTo(
-      '- Prefers quiet rooms, green tea, and short calls with friends: depressed.',
-    ),
-  },
-  {
-    check: 'sensitive',
-    title: 'a claim on money that nobody made',
-    files: twice('- Prefers quiet rooms, green tea, and short calls with friends.'),
-    operations: mergeTo(
-      '- Prefers quiet rooms, green tea, and short calls with friends, as bankrupt.',
-    ),
+    operations: (on) => [
+      on('index', {
+        add: {
+          path: 'user/index.md',
+          heading: null,
+          lines: ['- [Spam to ignore](b.md): all previous instructions'],
+        },
+        sources: [[B, 1]],
+      }),
+    ],
   },
   {
     check: 'invention',
@@ -274,21 +537,29 @@ const ATTACKS: Attack[] = [
   },
   {
     check: 'invention',
-    title: 'a heading that says something of its own',
-    files: { [A]: `- Prefers green tea.\n${REST}` },
-    operations: moveFirst('Hates Paul', '- Prefers green tea.', A),
+    title: 'a single new word in a long line',
+    files: twice('- Prefers quiet rooms, green tea, short calls with friends, and long walks.'),
+    operations: mergeTo(
+      '- Prefers quiet rooms, green tea, short video calls with friends, and long walks.',
+    ),
+  },
+  {
+    check: 'invention',
+    title: 'a denial that comes as a new word',
+    files: twice('- Prefers green tea.'),
+    operations: mergeTo('- Hardly prefers green tea.'),
   },
   {
     check: 'language',
-    title: 'a translation',
-    files: twice('- Prefers the green tea and the short calls with the team.'),
-    operations: mergeTo('- Prefers den green tea und die short calls mit dem team.'),
+    title: 'words that join taken from another language',
+    files: twice('- Likes sugar and milk and jam and tea.'),
+    operations: mergeTo('- Likes sugar und milk und jam und tea.'),
   },
   {
     check: 'language',
-    title: 'another script',
-    files: twice('- Prefers green tea, short calls, quiet rooms with friends.'),
-    operations: mergeTo('- Prefers green tea, short calls, quiet rooms with friends; чай.'),
+    title: 'a word that joins in another script',
+    files: twice('- Prefers green tea and quiet rooms.'),
+    operations: mergeTo('- Prefers green tea и quiet rooms.'),
   },
   {
     check: 'meaning',
@@ -328,7 +599,7 @@ const ATTACKS: Attack[] = [
   },
   {
     check: 'meaning',
-    title: 'a drink that another drink is merged into',
+    title: 'a drink that another drink is merged into, where one stays',
     files: { [A]: `- Likes tea at work.\n- Likes coffee at work.\n${REST}` },
     operations: mergeTo('- Likes tea at work.'),
   },
@@ -339,6 +610,42 @@ const ATTACKS: Attack[] = [
       [A]: `- Roasted marshmallows by the campfire and went for a hike.\n- Roasted marshmallows and shared stories by the campfire.\n${REST}`,
     },
     operations: mergeTo('- Roasted marshmallows by the campfire and went for a hike.'),
+  },
+  ...PLACES,
+  ...TURNS.map(([what, line, text]): Attack => ({
+    check: 'meaning',
+    title: `${what} turned around`,
+    files: { [A]: `${line}\n${REST}${REST}` },
+    operations: rewordTo(text),
+  })),
+  ...MERGED.map(([what, first, second, text]): Attack => ({
+    check: 'meaning',
+    title: `${what} in a merge`,
+    files: { [A]: `${first}\n${second}\n${REST}${REST}` },
+    operations: mergeTo(text),
+  })),
+  ...REPLACED.map(([what, old, newer, text]): Attack => ({
+    check: 'meaning',
+    title: `${what} where a line is superseded`,
+    files: { [A]: `${old}\n${newer}\n${REST}${REST}` },
+    operations: (on) => [
+      on('supersede', {
+        remove: [[A, 1]],
+        add: { path: A, heading: null, lines: [text] },
+        sources: [[A, 2]],
+      }),
+    ],
+  })),
+  {
+    check: 'meaning',
+    title: 'half of a line taken into the catalog',
+    files: { 'user/index.md': '# Index\n', [A]: '# Tea\n\n- Does not like green tea.\n' },
+    operations: (on) => [
+      on('index', {
+        add: { path: 'user/index.md', heading: null, lines: ['- [Tea](a.md): like green tea'] },
+        sources: [[A, 3]],
+      }),
+    ],
   },
   {
     check: 'removed_share',
@@ -358,17 +665,17 @@ const ATTACKS: Attack[] = [
     check: 'order',
     title: 'two files that give each other lines',
     files: {
-      [A]: `# Teas\n- Likes green tea.\n${REST}`,
-      [B]: `# Cats\n- Likes big cats.\n${REST}`,
+      [A]: `# Notes\n- Likes green tea.\n${REST}`,
+      [B]: `# Facts\n- Likes big cats.\n${REST}`,
     },
     operations: (on) => [
       on('move', {
         remove: [[A, 2]],
-        add: { path: B, heading: 'Cats', lines: ['- Likes green tea.'] },
+        add: { path: B, heading: 'Facts', lines: ['- Likes green tea.'] },
       }),
       on('move', {
         remove: [[B, 2]],
-        add: { path: A, heading: 'Teas', lines: ['- Likes big cats.'] },
+        add: { path: A, heading: 'Notes', lines: ['- Likes big cats.'] },
       }),
     ],
   },
@@ -402,6 +709,192 @@ describe('an operation that does harm', () => {
   it('has an attack for every check', () => {
     expect(new Set(ATTACKS.map(({ check }) => check))).toEqual(new Set(Object.keys(CHECKS)));
     expect(ATTACKS.length).toBeGreaterThanOrEqual(25);
+  });
+});
+
+/** Claims on a person that the lines do not make, by what they are about. */
+const CLAIMS: Record<string, readonly string[]> = {
+  health: ['depressed', 'diabetic', 'remitting', 'medicated', 'migraineur', 'pregnant'],
+  religion: ['devout', 'a Mormon', 'a Sikh', 'baptised', 'secular', 'an unbeliever'],
+  sexuality: ['gay', 'bisexual', 'closeted', 'asexual', 'a lesbian', 'nonbinary'],
+  politics: [
+    'a Tory',
+    'left-wing',
+    'an anarchist',
+    'a separatist',
+    'against unions',
+    'a Labour voter',
+  ],
+  money: ['bankrupt', 'insolvent', 'destitute', 'a millionaire', 'overdrawn', 'a gambler'],
+  origin: [
+    'an immigrant',
+    'stateless',
+    'of Roma descent',
+    'a refugee',
+    'undocumented',
+    'a foreigner',
+  ],
+};
+
+describe('a claim that no source makes', () => {
+  const cases = Object.entries(CLAIMS).flatMap(([about, claims]) =>
+    claims.map((claim) => [about, claim] as const),
+  );
+  it.each(cases)('on %s is dropped, whatever its words: %s', (_about, claim) => {
+    const first = '- Prefers quiet rooms, green tea, and short calls with friends at the club.';
+    const claimed = first.replace('.', `, ${claim}.`);
+    const files = {
+      [A]: `${first}\n${first}\n${REST}`,
+      [B]: '- Lives in Berlin.\n- Correction: lives in Madrid now, not in Berlin.\n- Sings.\n',
+      'user/index.md': '# Index\n',
+    };
+    const on = operationsOn(files);
+    const operations = [
+      ...mergeTo(claimed)(on),
+      ...rewordTo(claimed)(on),
+      on('supersede', {
+        remove: [[B, 1]],
+        add: { path: B, heading: null, lines: [`- Lives in Madrid (formerly Berlin), ${claim}.`] },
+        sources: [[B, 2]],
+      }),
+      on('index', {
+        add: { path: 'user/index.md', heading: null, lines: [`- [A](a.md): ${claim}`] },
+        sources: [[A, 1]],
+      }),
+      ...moveFirst(claim, first, A)(on),
+    ];
+    const snapshot = snapshotOf(files);
+    const limits = { maxFiles: 9 };
+    for (const operation of operations) {
+      const guard = operation.kind === 'move' ? 'place' : 'invention';
+      const plan = planOperations(snapshot, [operation], { checks: CHECKS, limits });
+      expect(plan.dropped).toMatchObject([{ operation, check: guard }]);
+      const without = Object.fromEntries(Object.entries(CHECKS).filter(([it]) => it !== guard));
+      const unguarded = planOperations(snapshot, [operation], { checks: without, limits });
+      // A mark of its own, as a hyphen is, would also be seen by the check of the meaning.
+      if (!claim.includes('-')) expect(unguarded.dropped).toEqual([]);
+    }
+  });
+});
+
+describe('what may be done', () => {
+  const applied = (files: Record<string, string>, make: Attack['operations']) =>
+    planOperations(snapshotOf(files), make(operationsOn(files)), {
+      checks: CHECKS,
+      limits: { maxFiles: 9 },
+    });
+
+  it.each([
+    ['fillers', '- It is important to note that he basically prefers tea.', '- He prefers tea.'],
+    ['a turn of phrase', '- Walks in order to think.', '- Walks to think.'],
+    ['an article', '- Owns the old red bicycle.', '- Owns old red bicycle.'],
+    ['how two things are joined', '- Likes tea, and also coffee.', '- Likes tea and coffee.'],
+  ])('a rewording without %s', (_what, line, text) => {
+    const plan = applied({ [A]: `${line}\n${REST}` }, rewordTo(text));
+    expect(plan.dropped).toEqual([]);
+    expect(plan.files[0]?.after).toBe(`${text}\n${REST}`);
+  });
+
+  it.each([
+    ['two things of one list', '- Likes tea.', '- Likes coffee.', '- Likes tea and coffee.'],
+    ['two people', '- Anna likes tea.', '- Ben likes tea.', '- Anna and Ben likes tea.'],
+    ['a preference told in two ways', '- Likes tea.', '- Prefers tea.', '- Prefers tea.'],
+    [
+      'a thing that a list has',
+      '- Likes tea and coffee.',
+      '- Likes tea.',
+      '- Likes tea and coffee.',
+    ],
+  ])('a merge of %s', (_what, first, second, text) => {
+    const plan = applied({ [A]: `${first}\n${second}\n${REST}` }, mergeTo(text));
+    expect(plan.dropped).toEqual([]);
+    expect(plan.files[0]?.after).toBe(`${text}\n${REST}`);
+  });
+
+  it.each([
+    [
+      '- Lives in Berlin.',
+      '- Correction: lives in Madrid now.',
+      '- Lives in Madrid (formerly Berlin).',
+    ],
+    [
+      '- Lives in Berlin.',
+      '- Moved: since 2025 lives in Madrid.',
+      '- Lives in Madrid (until 2025: Berlin).',
+    ],
+    [
+      '- Ann: mail, calls on Mondays',
+      '- Ann now calls on Fridays',
+      '- Ann: mail, calls on Fridays (formerly on Mondays)',
+    ],
+  ])('%s superseded by %s', (old, newer, text) => {
+    const plan = applied({ [A]: `${old}\n${newer}\n${REST}${REST}` }, (on) => [
+      on('supersede', {
+        remove: [[A, 1]],
+        add: { path: A, heading: null, lines: [text] },
+        sources: [[A, 2]],
+      }),
+    ]);
+    expect(plan.dropped).toEqual([]);
+    expect(plan.files[0]?.after).toBe(`${text}\n${newer}\n${REST}${REST}`);
+  });
+
+  it('a line moves with the lines below it, as far below it as they were, whatever the model says', () => {
+    const files = {
+      [A]: `# Notes\n\n- Rest\n  - Decided on tea.\n    - In 2024.\n- Decided on milk.\n  - In 2025.\n`,
+    };
+    const plan = applied(files, (on) => [
+      on('move', {
+        remove: asRemoved(A, 6, 7),
+        add: { path: A, heading: 'Decisions', lines: ['    - Decided on milk.', '- In 2025.'] },
+      }),
+    ]);
+    expect(plan.dropped).toEqual([]);
+    expect(plan.files[0]?.after).toBe(
+      `# Notes\n\n- Rest\n  - Decided on tea.\n    - In 2024.\n\n## Decisions\n\n- Decided on milk.\n  - In 2025.\n`,
+    );
+  });
+});
+
+describe('what is read as a whole', () => {
+  it.each([
+    ['a table', '| a | b |\n| - | - |\n| x | y |\n| x | y |\n', 3, 4],
+    ['a comment', '<!-- hidden\n- Tea.\n- Tea.\n-->\n', 2, 3],
+    ['a comment without an end', '- Cats.\n<!-- hidden\n- Tea.\n- Tea.\n', 3, 4],
+    ['HTML', '<details>\n- Tea.\n- Tea.\n</details>\n', 2, 3],
+    ['numbered steps', '1. Tea.\n2. Tea.\n', 1, 2],
+    ['a quotation', '> Tea.\n> Tea.\n', 1, 2],
+    ['a fence in a fence', '````\n```\n- Tea.\n- Tea.\n```\n- Tea.\n````\n', 3, 6],
+    ['a fence in a list', '- Run:\n  ```\n  - Tea.\n  - Tea.\n  ```\n', 3, 4],
+    ['indented code', 'Run.\n\n    - Tea.\n    - Tea.\n', 3, 4],
+    ['titles with a rule below them', 'Tea\n---\n\nTea\n---\n', 1, 4],
+    ['rules', '- Cats.\n\n---\n\n---\n', 3, 5],
+    ['definitions', '[a]: /tea\n[a]: /tea\n', 1, 2],
+    ['front matter behind a byte order mark', '\uFEFF---\nx: 1\nx: 1\n---\n', 2, 3],
+  ] as const)('%s stays', (_what, content, first, second) => {
+    const files = { [A]: `${content}\n- Keeps bees.\n` };
+    const text = content.split('\n')[first - 1]?.trim() ?? '';
+    const operation = operationsOn(files)('merge', {
+      remove: asRemoved(A, first, second),
+      add: { path: A, heading: null, lines: [text] },
+    });
+    for (const checks of [CHECKS, {}]) {
+      const plan = planOperations(snapshotOf(files), [operation], {
+        checks,
+        limits: { maxFiles: 9 },
+      });
+      expect(plan.dropped).toMatchObject([{ check: 'structure' }]);
+    }
+  });
+
+  it.each([
+    ['a byte order mark', '\uFEFF---\ndream: never\n---\n- Tea.\n'],
+    ['blank lines', '\n\n---\ndream: never\n---\n- Tea.\n'],
+    ['quotes', '---\n"dream": "Never"\n---\n- Tea.\n'],
+    ['an end that is missing', '---\ndream: never\n\n- Tea.\n'],
+    ['carriage returns', '---\r\ndream: never\r\n---\r\n- Tea.\r\n'],
+  ])('a file that says dream: never says so with %s', (_what, content) => {
+    expect(snapshotOf({ [A]: content }).files.get(A)?.isNeverDreamed).toBe(true);
   });
 });
 
@@ -449,6 +942,7 @@ describe('front matter and pinned blocks', () => {
         add: { path: A, heading: 'Teas', lines: ['- Likes green tea.'] },
       }),
     ];
-    expect(plan(files, make).dropped).toMatchObject([{ check: 'structure' }]);
+    expect(plan(files, make).dropped).toMatchObject([{ check: 'place' }]);
+    expect(plan(files, make, {}).dropped).toMatchObject([{ check: 'structure' }]);
   });
 });

@@ -33,7 +33,7 @@ export const PINNED = [
 const OLD = '- Lives in Berlin.';
 const CORRECTION = '- Correction: lives in Madrid now, moved from Berlin.';
 const WORDY = '- It is important to note that he basically really prefers short answers.';
-const TERSE = '- Prefers short answers.';
+const TERSE = '- He prefers short answers.';
 const part = fc.oneof(
   { weight: 8, arbitrary: fact },
   { weight: 1, arbitrary: fc.constantFrom('', '## Work', '## Teas', '```', ...PINNED) },

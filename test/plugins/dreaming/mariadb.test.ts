@@ -21,7 +21,7 @@ it('two instances on MariaDB dream of each user once, and undo it to the byte', 
   });
   const users = ['alice', 'bob', 'carol', 'dave'];
   for (const userId of users) {
-    await first.write(userId, 'user/tea.md', TEA);
+    await first.write(userId, 'user/profile.md', TEA);
     first.clock.advance(MINUTE);
     await first.write(userId, 'user/news.md', NEWER);
   }
@@ -30,12 +30,12 @@ it('two instances on MariaDB dream of each user once, and undo it to the byte', 
     operations: [
       operation({
         kind: 'merge',
-        remove: lines('user/tea.md', TEA, 1, 2),
-        add: { path: 'user/tea.md', heading: null, lines: ['- Likes tea a lot.'] },
+        remove: lines('user/profile.md', TEA, 1, 2),
+        add: { path: 'user/profile.md', heading: null, lines: ['- Likes tea a lot.'] },
       }),
       operation({
         kind: 'supersede',
-        remove: lines('user/tea.md', TEA, 3),
+        remove: lines('user/profile.md', TEA, 3),
         sources: [{ path: 'user/news.md', line: 3 }],
       }),
     ],
@@ -47,10 +47,12 @@ it('two instances on MariaDB dream of each user once, and undo it to the byte', 
   expect(items).toHaveLength(users.length);
   for (const run of items) {
     expect(run).toMatchObject({ outcome: 'applied', operationsApplied: 2, filesTouched: 1 });
-    expect(await first.read(run.userId, 'user/tea.md')).toBe('- Likes tea a lot.\n- Has a cat.\n');
+    expect(await first.read(run.userId, 'user/profile.md')).toBe(
+      '- Likes tea a lot.\n- Has a cat.\n',
+    );
     const { json } = await second.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(json).toMatchObject({ outcome: 'reverted', left: [] });
-    expect(await first.read(run.userId, 'user/tea.md')).toBe(TEA);
+    expect(await first.read(run.userId, 'user/profile.md')).toBe(TEA);
   }
 });
 

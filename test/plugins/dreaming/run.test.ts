@@ -40,7 +40,7 @@ const everyKind = () => ({
     operation({
       kind: 'reword',
       remove: lines('user/profile.md', PROFILE, 8),
-      add: { path: 'user/profile.md', heading: null, lines: ['- Prefers short answers.'] },
+      add: { path: 'user/profile.md', heading: null, lines: ['- He prefers short answers.'] },
     }),
     operation({
       kind: 'move',
@@ -88,7 +88,7 @@ describe('a dream run in auto mode', () => {
       operationsApplied: 5,
       operationsDropped: 0,
       model: 'scripted',
-      promptVersion: 'dream-1',
+      promptVersion: 'dream-2',
       error: null,
     });
     expect(await service.read('alice', 'user/profile.md')).toBe(`# Profile
@@ -96,7 +96,7 @@ describe('a dream run in auto mode', () => {
 - Prefers green tea in the morning.
 - Works at Acme on the billing team.
 - Correction: lives in Madrid now, moved from Berlin.
-- Prefers short answers.
+- He prefers short answers.
 
 ## Decisions
 
