@@ -237,6 +237,7 @@ const file = fc
   .map(([root, name]) => root + name);
 const fate = fc.constantFrom('done' as const, 'lost' as const, 'unheard' as const);
 
+/** What a memory goes through. The service has no erasure of a user yet: that is a step to come. */
 type Step =
   | { do: 'write'; path: string; content: string }
   | { do: 'append'; path: string; content: string }
