@@ -35,7 +35,12 @@ export function likeness(a: string, b: string): number {
  */
 export function missingSpecifics(text: string, grounds: string): string[] {
   const known = knownTokens(grounds);
-  const missing = listSpecifics(text).filter((specific) => !known.has(specific));
+  const terms = termsOf(grounds);
+  const missing = listSpecifics(text)
+    .filter(
+      ({ specific, opens }) => !isKnown(specific, known) && !(opens && hasTerm(terms, specific)),
+    )
+    .map(({ specific }) => specific);
   const addresses = listAddresses(text).filter((address) => !grounds.includes(address));
   return [...new Set([...missing, ...addresses])];
 }
@@ -51,9 +56,29 @@ const NEGATION =
 // Letters, marks and digits, joined inside a word by what dates, times and names are joined by.
 const TOKEN = /[\p{L}\p{M}\p{Nd}]+(?:[.,:_/'’-][\p{L}\p{M}\p{Nd}]+)*/gu;
 
+/**
+ * Whether a text says what the fact denies: `Does pottery` of `I don't do pottery any more`. What is
+ * denied is the word that follows the denial; a text that itself denies, or says that something is
+ * over, is none, and neither is one of a fact that denies twice (`can't do without`).
+ */
+export function isDenied(text: string, fact: string): boolean {
+  if (hasNegation(text) || CHANGE.test(text)) return false;
+  const terms = termsOf(text);
+  return fact.split(/[.,;:!?\n]/u).some((clause) => {
+    const [before, ...parts] = clause.split(NEGATION);
+    if (before === undefined || parts.length !== 1) return false;
+    const [next] = termsOf(parts[0] ?? '');
+    return next !== undefined && terms.has(next) && !termsOf(before).has(next);
+  });
+}
+
+/** What was so, and is no longer. */
+const CHANGE =
+  /(?<!\p{L})(?:stopped|quit|gave up|given up|former|formerly|previously|before|until|used to|ex|once|past|früher|bis|ehemalig|avant|antes)(?!\p{L})/iu;
+
 /** Words in which a fact is put, whatever it says. */
 const PHRASING = termsOf(
-  'user users prefers likes loves wants uses works lives now currently favourite favorite new',
+  'user users prefers likes loves enjoys wants uses works lives comes now currently favourite favorite new',
 );
 
 interface Token {
@@ -68,12 +93,32 @@ function tokensOf(text: string): Token[] {
   }));
 }
 
-function listSpecifics(text: string): string[] {
+/** What must not be made up, and whether it opens a sentence: then any word is in capitals. */
+interface Specific {
+  specific: string;
+  opens: boolean;
+}
+
+function listSpecifics(text: string): Specific[] {
   const whole = text.normalize('NFC');
   return tokensOf(text).flatMap(({ text: token, index }) => {
-    if (/\p{Nd}/u.test(token)) return [toSigned(whole, token, index)];
-    return isName(whole, token, index) ? [token.toLowerCase()] : [];
+    if (/\p{Nd}/u.test(token)) return [{ specific: toSigned(whole, token, index), opens: false }];
+    if (!isName(whole, token, index)) return [];
+    return [{ specific: token.toLowerCase(), opens: beginsSentence(whole, index) }];
   });
+}
+
+/** A name is known by its plural and its genitive too: `Tuesdays`, `Ana's`. */
+function isKnown(specific: string, known: ReadonlySet<string>): boolean {
+  if (known.has(specific)) return true;
+  if (/\p{Nd}/u.test(specific)) return false;
+  return known.has(specific.replace(/['’]?s['’]?$/u, '')) || known.has(`${specific}s`);
+}
+
+/** Whether a word stands there in another form: `Volunteers` of someone who is volunteering. */
+function hasTerm(terms: ReadonlySet<string>, word: string): boolean {
+  const own = [...termsOf(word)];
+  return own.length > 0 && own.every((term) => terms.has(term));
 }
 
 /** Everything that a specific may be found again by: wholes and parts. */
@@ -83,6 +128,7 @@ function knownTokens(text: string): Set<string> {
   for (const { text: token, index } of tokensOf(text)) {
     known.add(toSigned(whole, token, index));
     known.add(token.toLowerCase());
+    for (const same of otherForms(token.toLowerCase())) known.add(same);
     // The parts of a date are said by themselves; those of another number are other numbers.
     const isDate = /^\d{4}-\d{2}-\d{2}$/.test(token);
     if (/\p{Nd}/u.test(token) && !isDate) continue;
@@ -92,6 +138,25 @@ function knownTokens(text: string): Set<string> {
     }
   }
   return known;
+}
+
+/** Small numbers by their English words. */
+export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
+  'zero one two three four five six seven eight nine ten eleven twelve'
+    .split(' ')
+    .map((word, number) => [word, number]),
+);
+
+/** The same number as it is written elsewhere: `three` is 3, `90th` counts 90, `7pm` is 19:00. */
+function otherForms(token: string): string[] {
+  const number = NUMBER_WORDS.get(token);
+  if (number !== undefined) return [String(number)];
+  const [, ordinal] = /^(\d{1,4})(?:st|nd|rd|th)$/.exec(token) ?? [];
+  if (ordinal !== undefined) return [ordinal];
+  const [, hour, minutes = '00', half] = /^(\d{1,2})(?:[:.](\d{2}))?(am|pm)$/.exec(token) ?? [];
+  if (hour === undefined) return [];
+  const hours = (Number(hour) % 12) + (half === 'pm' ? 12 : 0);
+  return [`${hours}:${minutes}`, `${String(hours).padStart(2, '0')}:${minutes}`];
 }
 
 /** A number with the currency before it and what it counts behind it. */
@@ -130,6 +195,7 @@ const OPENERS = new Set(
     'office weekly daily monthly yearly morning evening today yesterday tomorrow every travel health ' +
     'born bought takes goes plays learning learns reads studies teaches allergic married vegetarian vegan ' +
     'mag trinkt nutzt arbeitet wohnt bevorzugt plant immer nie jetzt früher aime préfère utilise ' +
+    'comes enjoys turns visits visited met went got had took ran ' +
     'travaille habite toujours jamais prefiere usa trabaja vive siempre nunca ahora'
   ).split(' '),
 );

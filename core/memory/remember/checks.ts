@@ -1,12 +1,13 @@
 import { MemoryError } from '../../errors.ts';
 import { isExcludedFromDreams } from '../dream-exclusion.ts';
-import { groundedShare, likeness, missingSpecifics, termsOf } from '../grounds.ts';
+import { groundedShare, isDenied, likeness, missingSpecifics, termsOf } from '../grounds.ts';
 import { bringsInstruction } from '../instructions.ts';
 import { findLinks } from '../links.ts';
 import { parseUserId, parseVirtualPath } from '../paths.ts';
 import { nameSecret } from '../secrets.ts';
 import type { Operation } from './operations.ts';
 import { parseHeading, type ShownFile, type Snapshot } from './shown-file.ts';
+import { timesOf } from './times.ts';
 
 /** The catalog of a user's memory. */
 export const INDEX_PATH = 'user/index.md';
@@ -141,6 +142,12 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     return null;
   },
 
+  /** A line does not turn the fact into its contrary. */
+  denied({ operation: { lines, kind }, fact }) {
+    if (kind === 'index') return null;
+    return lines.some((line) => isDenied(line, fact)) ? 'a line says what the fact denies' : null;
+  },
+
   /** No number, date, name or address is made up. */
   specifics(candidate) {
     const { lines, heading } = candidate.operation;
@@ -240,7 +247,7 @@ function toGrounds(candidate: Candidate): string {
   const gone = operations.map(({ removed }) => removed?.text ?? '');
   const named = operation.kind === 'index' ? namedText(candidate) : [];
   const place = file === null ? [toWords(operation.path)] : [];
-  return [fact, ...gone, today, ...place, ...named].join('\n');
+  return [fact, ...gone, timesOf(fact, today), ...place, ...named].join('\n');
 }
 
 /** What a line of the catalog tells of: the files that it links to. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   groundedShare,
   hasNegation,
+  isDenied,
   likeness,
   missingSpecifics,
 } from '../../../core/memory/grounds.ts';
@@ -19,6 +20,13 @@ describe('grounds', () => {
     ['- Bob is a friend.', '- Ana is a friend.', ['bob']],
     ['- Prefers tea.', '- tea', []],
     ['They met Ana-Maria.', 'ana-maria came', []],
+    ['Has 3 kids.', 'I have three kids.', []],
+    ['Has 4 kids.', 'I have three kids.', ['4']],
+    ['Turns 90 in May.', 'Her 90th birthday is in May.', []],
+    ['Book club at 19:00 on Tuesdays.', 'Book club, every Tuesday at 7pm.', []],
+    ['Book club at 7:00.', 'Book club at 7pm.', ['7:00']],
+    ['- Volunteers at the youth center.', 'I carry on volunteering at the youth center.', []],
+    ['- Helps Volker.', 'I carry on helping.', ['volker']],
   ])('tell that %j says what %j does not: %j', (text, grounds, missing) => {
     expect(missingSpecifics(text, grounds).sort()).toEqual([...missing].sort());
   });
@@ -39,6 +47,21 @@ describe('grounds', () => {
     expect(groundedShare('The user has anxiety.', 'The user prefers coffee.')).toBe(0);
     expect(groundedShare('- Prefers coffee.', 'Switched from tea to coffee.')).toBe(1);
     expect(groundedShare('---', 'anything')).toBe(0);
+  });
+
+  it.each([
+    ['- Does pottery.', "I don't do pottery any more.", true],
+    ['- Likes tea.', 'I do not like tea.', true],
+    ['- Dislikes tea.', 'I do not like tea.', false],
+    ['- No longer does pottery.', "I don't do pottery any more.", false],
+    ['- Stopped doing pottery.', "I don't do pottery any more.", false],
+    ['- Prefers coffee.', "I don't like tea, I prefer coffee.", false],
+    ['- Loves coffee.', "I can't do without coffee.", false],
+    ['- Loves tea.', "Don't forget that I love tea.", false],
+    ['- Is a counselor.', "I don't work with kids any more, I'm a counselor now.", false],
+    ['- A huge part of life.', 'Pottery is a huge part of my life, not just a hobby.', false],
+  ])('%j of %j: the contrary %j', (line, fact, denied) => {
+    expect(isDenied(line, fact)).toBe(denied);
   });
 
   it('see a denial in several languages', () => {

@@ -32,7 +32,7 @@ export async function serveHostile(): Promise<HostileService> {
   const provider = await startProviderServer({ reply: () => reply });
   const core = createCore({
     storage: sqlite({ filename: ':memory:' }),
-    model: openai({ baseUrl: provider.baseUrl, apiKey: 'test', name: 'scripted', maxRetries: 0 }),
+    model: openai({ baseUrl: provider.baseUrl, apiKey: 'test', name: 'scripted', maxRetries: 1 }),
     apiKey: API_KEY,
     adminSecret: ADMIN_SECRET,
     sharedWrites: true,
