@@ -17,7 +17,8 @@ await tell(openAiModel, async ({ memory, userId, model: { name, apiKey, baseURL 
   const messages = [{ role: 'user', content: prompt }];
   for (;;) {
     const { choices } = await openai.chat.completions.create({ model: name, messages, tools });
-    const { message } = choices[0];
+    const message = choices[0]?.message;
+    if (message === undefined) return '';
     messages.push(message);
     const answers = await runCalls(message.tool_calls);
     if (answers.length === 0) return message.content ?? '';

@@ -28,15 +28,6 @@ const CHECKS: Record<string, (request: ModelRequest) => void> = {
 export async function startModelServer(
   turns: (Turn | ((answers: ToolAnswer[]) => Turn))[],
 ): Promise<ModelServer> {
-  const server = await openModelServer(turns);
-  onTestFinished(() => server.close());
-  return server;
-}
-
-/** The same, for whoever closes it: a process without vitest. */
-export async function openModelServer(
-  turns: (Turn | ((answers: ToolAnswer[]) => Turn))[],
-): Promise<ModelServer> {
   const refusals: string[] = [];
   const model = await startScriptedModel(turns, {
     check(request) {
@@ -48,5 +39,6 @@ export async function openModelServer(
       }
     },
   });
+  onTestFinished(() => model.close());
   return { ...model, refusals };
 }
