@@ -36,7 +36,12 @@ describe('instances on a cluster of three Galera nodes', () => {
   }, 120_000);
   afterAll(() => cluster.remove());
 
-  const makeDatabase = async () => new URL(await createDatabase(cluster.ports[0] ?? 0));
+  const makeDatabase = async () => {
+    const url = new URL(await createDatabase(cluster.ports[0] ?? 0));
+    // A connection that names a database waits for no other node: each one is asked for it first.
+    for (const port of cluster.ports) await createDatabase(port, url.pathname.slice(1));
+    return url;
+  };
   const onPort = (url: URL, port: number | undefined) => {
     const other = new URL(url);
     other.port = String(port);
