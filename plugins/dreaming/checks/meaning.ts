@@ -3,8 +3,11 @@ import type { Candidate } from '../plan.ts';
 import { lineAt } from '../snapshot-file.ts';
 import { factsIn, isMadeOf, tells } from '../text/sameness.ts';
 import {
+  isConnector,
+  isEmptyWord,
   isSameStatement,
   joinStatements,
+  listWords,
   parseMark,
   toStatement,
   type Part,
@@ -35,7 +38,21 @@ function checkReword(candidate: Candidate): string | null {
   const { removed, added } = candidate;
   const before = joinStatements(removed.map(toStatement));
   const after = joinStatements(added.map((line) => sourced(candidate, toStatement(line))));
-  return isSameStatement(before, after) ? null : 'it would not say the same as before';
+  const isSame = isSameStatement(before, after) && !movesWords(candidate);
+  return isSame ? null : 'it would not say the same as before';
+}
+
+/** Whether a word that says nothing, as an article, came from elsewhere: what goes, goes. */
+function movesWords(candidate: Candidate): boolean {
+  const before = listWords(candidate.removed.join('\n'));
+  let at = 0;
+  for (const word of listWords(candidate.added.join('\n'))) {
+    const isJoin = isConnector(word) && !isEmptyWord(word);
+    if (isJoin || isInvented(candidate, word)) continue;
+    at = before.indexOf(word, at) + 1;
+    if (at === 0) return true;
+  }
+  return false;
 }
 
 /** Each line that goes is told by one that comes or stays; what comes is made of nothing else. */

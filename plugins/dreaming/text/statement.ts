@@ -60,6 +60,11 @@ export function isConnector(word: string): boolean {
   return ARTICLES.has(word) || JOINS.has(word);
 }
 
+/** Whether a word, in lower case, says nothing by itself: such a word may go, but not come. */
+export function isEmptyWord(word: string): boolean {
+  return ARTICLES.has(word) || FILLERS.has(word);
+}
+
 /** What a line of memory begins with, before what it says. */
 export interface LineMark {
   indent: string;
@@ -98,10 +103,14 @@ export function toStatement(line: string): Part[] {
   const parts: Part[] = [];
   const keepsFillers = hasNegation(body);
   let isStart = true;
-  for (const { text, index } of replacePhrases(listRaw(body))) {
+  const raws = replacePhrases(listRaw(body));
+  for (const [at, { text, index }] of raws.entries()) {
     const key = text.toLowerCase();
+    // `A few` are some, `few` are hardly any.
+    const next = raws[at + 1]?.text.toLowerCase() ?? '';
+    const isAmount = key === 'a' && (next === 'few' || next === 'little');
     const isWord = /[\p{L}\p{Nd}]/u.test(text);
-    if (isWord && (ARTICLES.has(key) || (!keepsFillers && FILLERS.has(key)))) {
+    if (isWord && !isAmount && (ARTICLES.has(key) || (!keepsFillers && FILLERS.has(key)))) {
       isStart = false;
       continue;
     }

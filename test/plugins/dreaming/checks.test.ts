@@ -45,6 +45,8 @@ const REST = '- Keeps bees on the roof.\n- Has two cats.\n- Grows tomatoes at ho
 
 /** A rewording with the same words that says something else. */
 const TURNS = [
+  ['how many there are', '- Has a few really good friends.', '- Has few good friends.'],
+  ['an article', '- The really small things mean a lot.', '- Small things a mean lot.'],
   ['who owes whom', '- Anna really owes Ben.', '- Ben owes Anna.'],
   ['the order of numbers', '- Really went from 3 to 5 cups.', '- Went from 5 to 3 cups.'],
   [
@@ -715,25 +717,11 @@ describe('an operation that does harm', () => {
 /** Claims on a person that the lines do not make, by what they are about. */
 const CLAIMS: Record<string, readonly string[]> = {
   health: ['depressed', 'diabetic', 'remitting', 'medicated', 'migraineur', 'pregnant'],
-  religion: ['devout', 'a Mormon', 'a Sikh', 'baptised', 'secular', 'an unbeliever'],
-  sexuality: ['gay', 'bisexual', 'closeted', 'asexual', 'a lesbian', 'nonbinary'],
-  politics: [
-    'a Tory',
-    'left-wing',
-    'an anarchist',
-    'a separatist',
-    'against unions',
-    'a Labour voter',
-  ],
-  money: ['bankrupt', 'insolvent', 'destitute', 'a millionaire', 'overdrawn', 'a gambler'],
-  origin: [
-    'an immigrant',
-    'stateless',
-    'of Roma descent',
-    'a refugee',
-    'undocumented',
-    'a foreigner',
-  ],
+  religion: ['devout', 'Mormon', 'Sikh', 'baptised', 'secular', 'unbeliever'],
+  sexuality: ['gay', 'bisexual', 'closeted', 'asexual', 'lesbian', 'nonbinary'],
+  politics: ['Tory', 'left-wing', 'anarchist', 'separatist', 'against unions', 'Labour voter'],
+  money: ['bankrupt', 'insolvent', 'destitute', 'millionaire', 'overdrawn', 'gambler'],
+  origin: ['immigrant', 'stateless', 'of Roma descent', 'refugee', 'undocumented', 'foreigner'],
 };
 
 describe('a claim that no source makes', () => {
