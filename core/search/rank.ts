@@ -92,7 +92,7 @@ export function rankCollection(
  * Words that are ranked with. Of a longer question the rarest ones say what it is about, and common
  * ones hardly change the order: what is left of it then is a question of so many words.
  */
-export const MAX_RANKED_UNITS = 64;
+const MAX_RANKED_UNITS = 64;
 
 /** A long question without the words that are in no text, and without the commonest of the others. */
 function keepRarest(query: SearchQuery, collection: Collection): SearchQuery {

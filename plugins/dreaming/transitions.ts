@@ -92,7 +92,7 @@ export function toCanceled(run: DreamRunRecord, now: number): DreamRunRecord {
 }
 
 /** A run that failed: what it did not come to is left. */
-export function toFailed(run: DreamRunRecord, failure: MemoryError, now: number): DreamRunRecord {
+function toFailed(run: DreamRunRecord, failure: MemoryError, now: number): DreamRunRecord {
   const details = detailsOf(run);
   const files = details.files.map((file) =>
     toLeftOver(file, 'the run ended before it was written'),
@@ -137,7 +137,7 @@ export function toSucceeded(
 }
 
 /** After a failure: the next scheduled run waits. */
-export function toBackedOff(user: DreamUserRecord, now: number): DreamUserRecord {
+function toBackedOff(user: DreamUserRecord, now: number): DreamUserRecord {
   const failures = user.failures + 1;
   return { ...user, failures, retryAt: now + backoffMs(failures) };
 }
