@@ -21,7 +21,7 @@ export const AFTER: Readonly<Record<string, string>> = {
 };
 
 /** Changes all three: a line goes from `a.md` to `b.md`, which is written before it. */
-export const proposal = () => ({
+const proposal = () => ({
   operations: [
     operation({
       kind: 'merge',
