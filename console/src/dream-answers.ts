@@ -72,7 +72,10 @@ export interface DreamRunDetail extends DreamRun {
     reason: string;
     diff: string | null;
   }[];
+  /** Files whose turn it was, and that wait for the next run. */
   leftOut: string[];
+  /** Files that no run can show to the model. */
+  tooLarge: { path: string; why: string }[];
   revisions: { id: string; path: string; version: number }[];
 }
 

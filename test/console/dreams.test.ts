@@ -36,6 +36,21 @@ describe('dreams', () => {
     expectNoProblems(opened);
   });
 
+  it('say what a run did not look at, and why', async () => {
+    const service = await openDreams();
+    await service.write('alice', 'user/small.md', 'Likes tea.\n');
+    await service.write('alice', 'user/large.md', 'A line of a long list.\n'.repeat(10_000));
+    service.say(() => ({ operations: [] }));
+    const opened = await openConsole({ service, path: '/dreams' });
+    const { page } = opened;
+    await page.getByRole('row', { name: /alice/ }).getByRole('button', { name: 'Run now' }).click();
+    const panel = page.getByRole('dialog', { name: 'Dream run' });
+    const part = panel.getByRole('region', { name: 'Not looked at' });
+    await part.getByText('users/alice/large.md').waitFor();
+    expect(await part.getByRole('listitem').count()).toBe(1);
+    expectNoProblems(opened);
+  });
+
   it('are paused for one user, switched off for all, and keep to their bounds', async () => {
     const service = await openDreams();
     await service.write('alice', 'user/a.md', 'a\n');
