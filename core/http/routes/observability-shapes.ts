@@ -33,7 +33,7 @@ export const countedFields = {
   ...rangeFields,
   countedFrom: Type.Union([timeSchema, Type.Null()], {
     description:
-      'Accesses before this time were not counted: one answer looks at 10,000 rows, unless complete is asked for. null: all were.',
+      'Accesses before this time were not counted: one answer looks at 5,000 rows, unless complete is asked for. null: all were.',
   }),
 };
 

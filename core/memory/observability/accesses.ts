@@ -16,13 +16,13 @@ import type { Range } from './range.ts';
  * however long the log is. An answer is of one go, and says what was left out, unless all of them
  * are asked for.
  */
-const EXAMINED_ROWS = 10_000;
+const EXAMINED_ROWS = 5_000;
 
 /** How accesses are counted. */
 export interface CountOptions {
   /** Count all of them, go after go: a million take some seconds. Default false. */
   isComplete?: boolean | undefined;
-  /** Rows of one go; default 10,000. */
+  /** Rows of one go; default 5,000. */
   examinedRows?: number;
 }
 
