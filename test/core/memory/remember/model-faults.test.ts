@@ -10,7 +10,7 @@ const LIMIT_MS = ROUNDS * 60_000;
 it(
   'answers in time whatever a provider does: remember with a code and no effect, context with what was found (F11)',
   async () => {
-    const service = await serveWithModel({}, { timeoutMs: 150 });
+    const service = await serveWithModel({}, { timeoutMs: 400 });
     await service.write('user/profile.md', TEA);
     const ways = [...TRANSPORT, ...CHAT];
     expect(ways.length).toBeGreaterThanOrEqual(30);
