@@ -32,7 +32,7 @@ const WRITING_MS = 100;
  * what waits is indexed by a find of its scope, or together with more of its user's files, which
  * share their rows.
  */
-const PAUSE_SHARE = 24;
+const REST_SHARE = 24;
 /** But not for longer than this: writes that go on for ever are indexed as fast as they come. */
 const PATIENCE_MS = 10_000;
 const SCOPES_READ = 500;
@@ -78,6 +78,7 @@ export function createIndexer(deps: {
   let isWoken = false;
   let wokenAt = Number.NEGATIVE_INFINITY;
   let writingSince = Number.NEGATIVE_INFINITY;
+  let restUntil = Number.NEGATIVE_INFINITY;
 
   function schedule(delay: number): void {
     if (timer !== null || isStopped) return;
@@ -85,6 +86,7 @@ export function createIndexer(deps: {
       timer = null;
       // What came while a round was under way may have come after it looked.
       if (working !== null) isWoken = true;
+      else if (isResting()) schedule(WRITING_MS);
       else working = track(round()).finally(() => (working = null));
     }, delay);
     timer.unref();
@@ -95,7 +97,9 @@ export function createIndexer(deps: {
       isWoken = false;
       const begin = performance.now();
       const done = await step();
-      if (done > 0 || isWoken) schedule(pauseAfter(performance.now() - begin));
+      const end = performance.now();
+      restUntil = end + (end - begin) * REST_SHARE;
+      if (done > 0 || isWoken) schedule(0);
     } catch (error) {
       log.warn(
         { code: toMemoryError(error).code, error: describeError(error) },
@@ -105,11 +109,11 @@ export function createIndexer(deps: {
     }
   }
 
-  /** How long a round waits for the next, so that a burst of writes is not held up by the index. */
-  function pauseAfter(tookMs: number): number {
+  /** Whether the next round waits, so that a burst of writes is not held up by the index. */
+  function isResting(): boolean {
     const now = performance.now();
     const isBurst = now - wokenAt < WRITING_MS && now - writingSince < PATIENCE_MS;
-    return isBurst ? tookMs * PAUSE_SHARE : 0;
+    return isBurst && now < restUntil;
   }
 
   /** Brings one batch up to date; how many files it marked or tried. */

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Logger } from '../../../core/contracts/plugin.ts';
 import type { IndexStore } from '../../../core/contracts/storage.ts';
 import type { FoundPassage } from '../../../core/contracts/tool.ts';
@@ -234,3 +234,46 @@ function fakeStore() {
   };
   return { index: (part: Partial<IndexStore>): IndexStore => ({ ...empty, ...part }) };
 }
+
+describe('while writes go on', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** An indexer whose rounds take 20 ms, and how many it began. */
+  function openClocked() {
+    vi.useFakeTimers();
+    let rounds = 0;
+    const tasks: IndexStore['tasks'] = async () => {
+      rounds += 1;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return [];
+    };
+    const indexer = createIndexer({ store: { tasks } as unknown as IndexStore, log: quiet });
+    const writeFor = async (ms: number): Promise<number> => {
+      const before = rounds;
+      for (let at = 0; at < ms; at += 10) {
+        indexer.wake();
+        await vi.advanceTimersByTimeAsync(10);
+      }
+      return rounds - before;
+    };
+    return { writeFor, rounds: () => rounds };
+  }
+
+  it('the index takes a 25th of the time of a burst, and comes up once it has ended', async () => {
+    const { writeFor, rounds } = openClocked();
+    const inBurst = await writeFor(5_000);
+    expect(inBurst).toBeGreaterThan(5);
+    expect(inBurst).toBeLessThanOrEqual(5_000 / (25 * 20) + 1);
+    const before = rounds();
+    await vi.advanceTimersByTimeAsync(250);
+    expect(rounds()).toBeGreaterThan(before);
+  });
+
+  it('the index waits no longer once they have gone on for ten seconds', async () => {
+    const { writeFor } = openClocked();
+    await writeFor(10_500);
+    expect(await writeFor(1_000)).toBeGreaterThan(15);
+  });
+});
