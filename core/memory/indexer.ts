@@ -33,7 +33,7 @@ const WRITING_MS = 100;
  * share their rows.
  */
 const REST_SHARE = 24;
-/** But not for longer than this: writes that go on for ever are indexed as fast as they come. */
+/** But no file waits for longer than this: writes that go on for ever are indexed as they come. */
 const PATIENCE_MS = 10_000;
 const SCOPES_READ = 500;
 /** Tokenising pauses this often, so that requests go on. */
@@ -77,7 +77,8 @@ export function createIndexer(deps: {
   let working: Promise<void> | null = null;
   let isWoken = false;
   let wokenAt = Number.NEGATIVE_INFINITY;
-  let writingSince = Number.NEGATIVE_INFINITY;
+  /** Since when some file may be behind; `null` when a round left none. */
+  let behindSince: number | null = null;
   let restUntil = Number.NEGATIVE_INFINITY;
 
   function schedule(delay: number): void {
@@ -99,6 +100,7 @@ export function createIndexer(deps: {
       const done = await step();
       const end = performance.now();
       restUntil = end + (end - begin) * REST_SHARE;
+      if (done < BATCH_FILES) behindSince = wokenAt >= begin ? begin : null;
       if (done > 0 || isWoken) schedule(0);
     } catch (error) {
       log.warn(
@@ -112,8 +114,8 @@ export function createIndexer(deps: {
   /** Whether the next round waits, so that a burst of writes is not held up by the index. */
   function isResting(): boolean {
     const now = performance.now();
-    const isBurst = now - wokenAt < WRITING_MS && now - writingSince < PATIENCE_MS;
-    return isBurst && now < restUntil;
+    const isBurst = now - wokenAt < WRITING_MS;
+    return isBurst && now < restUntil && now - (behindSince ?? now) < PATIENCE_MS;
   }
 
   /** Brings one batch up to date; how many files it marked or tried. */
@@ -178,9 +180,8 @@ export function createIndexer(deps: {
 
   return {
     wake() {
-      const now = performance.now();
-      if (now - wokenAt >= WRITING_MS) writingSince = now;
-      wokenAt = now;
+      wokenAt = performance.now();
+      behindSince ??= wokenAt;
       schedule(DELAY_MS);
     },
     refresh() {

@@ -240,16 +240,18 @@ describe('while writes go on', () => {
     vi.useRealTimers();
   });
 
-  /** An indexer whose rounds take 20 ms, and how many it began. */
+  /** An indexer whose rounds take 20 ms and leave files behind, and how many it began. */
   function openClocked() {
     vi.useFakeTimers();
     let rounds = 0;
     const tasks: IndexStore['tasks'] = async () => {
       rounds += 1;
       await new Promise((resolve) => setTimeout(resolve, 20));
-      return [];
+      return Array.from({ length: 64 }, (_, fileNo) => ({ scope: 's', fileNo, version: 1 }));
     };
-    const indexer = createIndexer({ store: { tasks } as unknown as IndexStore, log: quiet });
+    // Nothing of them is there to be read.
+    const store = { tasks, snapshot: () => Promise.resolve([]) };
+    const indexer = createIndexer({ store: store as unknown as IndexStore, log: quiet });
     const writeFor = async (ms: number): Promise<number> => {
       const before = rounds;
       for (let at = 0; at < ms; at += 10) {
@@ -271,9 +273,12 @@ describe('while writes go on', () => {
     expect(rounds()).toBeGreaterThan(before);
   });
 
-  it('the index waits no longer once they have gone on for ten seconds', async () => {
+  it('the index waits no longer once files have been behind for ten seconds', async () => {
     const { writeFor } = openClocked();
     await writeFor(10_500);
+    expect(await writeFor(1_000)).toBeGreaterThan(15);
+    // It is as far behind after a moment's silence.
+    await vi.advanceTimersByTimeAsync(150);
     expect(await writeFor(1_000)).toBeGreaterThan(15);
   });
 });
