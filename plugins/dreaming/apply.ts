@@ -75,3 +75,15 @@ async function writeFile(
     }
   }
 }
+
+/** Whether a file cannot be written as it is, while others can: its lease and the storage are there. */
+export function isRefusal(error: unknown): error is MemoryError {
+  return error instanceof MemoryError && REFUSALS.has(error.code);
+}
+
+const REFUSALS: ReadonlySet<string> = new Set([
+  'VERSION_CONFLICT',
+  'QUOTA_EXCEEDED',
+  'PAYLOAD_TOO_LARGE',
+  'INVALID_CONTENT',
+]);

@@ -1,6 +1,5 @@
 import type { Host } from '../../core/contracts/plugin.ts';
-import { MemoryError } from '../../core/errors.ts';
-import { ACTOR } from './apply.ts';
+import { ACTOR, isRefusal } from './apply.ts';
 import type { Writing } from './write-run.ts';
 
 /** The user's log of dreaming, by its path in the user's scope. */
@@ -45,27 +44,19 @@ export async function writeLogEntry(
       );
       return true;
     } catch (error) {
-      const code = error instanceof MemoryError ? error.code : null;
+      if (!isRefusal(error)) throw error;
+      const { code } = error;
       if (code === 'VERSION_CONFLICT' && tries < TRIES) continue;
       if (code === 'PAYLOAD_TOO_LARGE' && room > 0) {
         // Files may be smaller here than the log: then the new entry is what it has.
         room = 0;
         continue;
       }
-      if (code === null || !UNWRITTEN.has(code)) throw error;
       host.log.warn({ runId, code }, 'the entry of a dream run was not written');
       return false;
     }
   }
 }
-
-/** What keeps the entry from being written, and not the run from coming to its end. */
-const UNWRITTEN: ReadonlySet<string> = new Set([
-  'VERSION_CONFLICT',
-  'QUOTA_EXCEEDED',
-  'PAYLOAD_TOO_LARGE',
-  'INVALID_CONTENT',
-]);
 
 /** The log with one more entry, and as many of the newest others as fit. What stands above them stays. */
 function withEntry(log: string, entry: string, room: number): string {

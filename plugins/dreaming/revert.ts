@@ -9,6 +9,7 @@ import {
   type ActiveRun,
   type RunParts,
 } from './active-run.ts';
+import { isRefusal } from './apply.ts';
 import { detailsOf, withDetails, type RunFile } from './details.ts';
 import { isRunsWrite } from './settle.ts';
 import { finishRunTrace } from './trace.ts';
@@ -138,20 +139,12 @@ async function putBack(
       undone.add(path);
       reverted.push({ path, version, revisionId });
     } catch (error) {
-      if (!(error instanceof MemoryError) || !REFUSALS.has(error.code)) throw error;
+      if (!isRefusal(error)) throw error;
       left.push({ path, why: error.message });
     }
   }
   return { undone, reverted, left };
 }
-
-/** Why a file cannot be put back, and others can. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  'VERSION_CONFLICT',
-  'QUOTA_EXCEEDED',
-  'PAYLOAD_TOO_LARGE',
-  'INVALID_CONTENT',
-]);
 
 /** What has undone writes of the run so far, by path, in the order in which it did. */
 function undoingsOf(revisions: readonly RunRevision[]): Map<string, RunRevision['revision'][]> {

@@ -5,28 +5,10 @@ import { MemoryError } from '../../../core/errors.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
+import { MINUTE, openDreams } from './dream-service.ts';
+import { proposal, readThree, TEA, writeThree } from './three-files.ts';
 
-const TEA = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
-const A = '# A\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
-const B = '# Projects\n\n- Decided on Redis in 2023.\n';
 const FACTS = ['Likes tea a lot', 'Has a cat', 'Uses Vim', 'Kafka in 2024', 'Redis in 2023'];
-const FILES = ['user/tea.md', 'user/a.md', 'user/b.md'];
-
-const proposal = () => ({
-  operations: [
-    operation({
-      kind: 'merge',
-      remove: lines('user/tea.md', TEA, 1, 2),
-      add: { path: 'user/tea.md', heading: null, lines: ['- Likes tea a lot.'] },
-    }),
-    operation({
-      kind: 'move',
-      remove: lines('user/a.md', A, 4),
-      add: { path: 'user/b.md', heading: 'Projects', lines: ['- Decided on Kafka in 2024.'] },
-    }),
-  ],
-});
 
 /** Before and after each write in a release; in a test every second one, by turns. */
 const EVERY_WAY = process.env['MEMORY_TEST_RELEASE'] !== undefined;
@@ -69,11 +51,8 @@ async function dieAt(write: number, isAfter: boolean, mode: 'auto' | 'review') {
   const filename = path.join(await temporaryDirectory(), 'memory.db');
   const { storage, fuse } = dying(sqlite({ filename }));
   const first = await openDreams({ storage, settings: { dream_mode: mode } });
-  for (const [index, content] of [TEA, A, B].entries()) {
-    await first.write('alice', FILES[index] ?? '', content);
-  }
+  await writeThree(first);
   first.clock.advance(31 * MINUTE);
-  first.say(proposal);
   let id: string | null = null;
   if (mode === 'review') id = (await first.dream('alice')).id;
   Object.assign(fuse, { left: write, isAfter });
@@ -94,7 +73,7 @@ async function dieAt(write: number, isAfter: boolean, mode: 'auto' | 'review') {
     provider: first.provider,
   });
   const runs = (await second.admin('GET', 'dream/runs')).json.items;
-  const memory = await Promise.all(FILES.map((file) => second.read('alice', file)));
+  const memory = Object.values(await readThree(second));
   for (const fact of FACTS) {
     expect(memory.join('\n'), `${fact}, killed at write ${write}`).toContain(fact);
   }

@@ -4,7 +4,8 @@ import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { type DreamService, lines, operation } from './dream-service.ts';
 
-const TEA = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
+/** What is in `user/tea.md`. */
+export const TEA = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
 const A = '# A\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
 const B = '# Projects\n\n- Decided on Redis in 2023.\n';
 
@@ -21,7 +22,7 @@ export const AFTER: Readonly<Record<string, string>> = {
 };
 
 /** Changes all three: a line goes from `a.md` to `b.md`, which is written before it. */
-const proposal = () => ({
+export const proposal = () => ({
   operations: [
     operation({
       kind: 'merge',
