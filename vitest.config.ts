@@ -18,6 +18,7 @@ export default defineConfig({
     // A test that needs longer than this hangs. Nothing in the suite asserts on time.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     maxWorkers: 2,
     // Prepared once by test/run.mjs, so that a bare `vitest run` works on what is built already.

@@ -66,6 +66,7 @@ describe.each([
       canceling = (byAnother ? second : first).admin('POST', `dream/runs/${run.id}/cancel`, {});
       await vi.waitUntil(async () => (await stateOf(first, run.id)) === 'canceled', {
         interval: 5,
+        timeout: 30_000,
       });
     };
     return async () => (await canceling)?.json;
@@ -101,7 +102,10 @@ describe('canceling', () => {
     watched.afterWrite = async () => {
       if (answers.length > 0) return;
       answers.push(first.admin('POST', `dream/runs/${id}/cancel`, {}));
-      await vi.waitUntil(async () => (await stateOf(first, id)) === 'canceled', { interval: 5 });
+      await vi.waitUntil(async () => (await stateOf(first, id)) === 'canceled', {
+        interval: 5,
+        timeout: 30_000,
+      });
     };
     await first.admin('POST', `dream/runs/${id}/apply`, {});
     expect(await Promise.all(answers)).toMatchObject([

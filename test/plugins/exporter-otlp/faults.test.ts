@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { SpanCounters, TraceExporter } from '../../../core/contracts/trace-exporter.ts';
 import type { Core } from '../../../core/core.ts';
 import { otlp } from '../../../plugins/exporter-otlp/index.ts';
@@ -119,7 +119,7 @@ describe('while the collector', { timeout: 12 * SPANS }, () => {
     await call(core, 'alice', 'memory_list', {});
     await core.queue.flush();
     await collector.waitForRequest();
-    await vi.waitFor(() => expect(countersOf(core).failed).toBeGreaterThan(0));
+    await expect.poll(() => countersOf(core).failed).toBeGreaterThan(0);
     collector.behave(200);
     const { toolCallId } = await call(core, 'alice', 'memory_list', {});
     await core.queue.flush();
