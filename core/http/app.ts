@@ -8,7 +8,7 @@ import { describeError } from '../describe-error.ts';
 import { adminAuth } from './middleware/admin-auth.ts';
 import { checkHost } from './middleware/host.ts';
 import { toolsAuth } from './middleware/tools-auth.ts';
-import { type MountedRoutes, mountRoutes } from './route.ts';
+import { assertCompilable, type MountedRoutes, mountRoutes } from './route.ts';
 import type { ServedListener } from './server.ts';
 import type { ResolveUserId } from './signed-in.ts';
 
@@ -27,7 +27,10 @@ export interface HttpApp {
   middleware(options?: MiddlewareOptions): Middleware;
   /** A request listener for `node:http`. */
   callback(options?: CallbackOptions): ServedListener;
-  /** Throws when these routes of plugins clash with others, or stand where they may not. */
+  /**
+   * Throws when these routes of plugins clash with others, stand where they may not, or have a
+   * schema that is none.
+   */
   checkRoutes(extra: readonly RouteDefinition[]): void;
 }
 
@@ -138,7 +141,10 @@ export function createApp(
       const endStreams = () => core.eventStreams?.close();
       return Object.assign(koa.callback() as RequestListener, { endStreams });
     },
-    checkRoutes: (extra) => plain.check(extra),
+    checkRoutes(extra) {
+      assertCompilable(extra);
+      plain.check(extra);
+    },
   };
 }
 

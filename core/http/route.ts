@@ -89,6 +89,21 @@ export function mountRoutes(
   };
 }
 
+/**
+ * Throws an `Error` that names the route whose schema has an unknown keyword, type or format: what
+ * a plugin brings is looked at when it starts, not when the first request comes.
+ */
+export function assertCompilable(routes: readonly RouteDefinition[]): void {
+  for (const route of routes) {
+    try {
+      compileChecks(route);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error(`A schema of ${route.method} ${route.path}: ${reason}.`, { cause: error });
+    }
+  }
+}
+
 interface Area {
   owns(path: string): boolean;
   dispatch: Middleware;
@@ -200,11 +215,8 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     name: name as string,
     isPath: kind === '*',
   }));
-  const parseQuery = compileQuery(route.querySchema);
-  const checkBody = route.bodySchema === undefined ? null : compileSchema(route.bodySchema);
-  const signedInSchema = route.signedIn?.bodySchema;
-  const checkSignedInBody =
-    signedInSchema === undefined ? checkBody : compileSchema<unknown>(signedInSchema);
+  // At the first request: all of them together are a fifth of the time that a start takes.
+  let checks: Checks | null = null;
   const contentType = route.contentType ?? JSON_TYPE;
   const isJson = contentType.startsWith('application/json');
   const headers: HeaderList = [
@@ -228,8 +240,9 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     if (names.length > 0) {
       exchange.params = decodeParams(names, ctx.captures ?? [], exchange);
     }
-    exchange.query = parseQuery(ctx.querystring);
-    const check = exchange.userId === null ? checkBody : checkSignedInBody;
+    checks ??= compileChecks(route);
+    exchange.query = checks.parseQuery(ctx.querystring);
+    const check = exchange.userId === null ? checks.body : checks.signedInBody;
     if (check !== null) {
       const body = await readJsonBody(ctx.req, {
         maxBytes: options.maxBodyBytes,
@@ -248,6 +261,20 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     else if (value === undefined || value === null) ctx.body = null;
     else ctx.body = isJson ? JSON.stringify(value) : value;
   };
+}
+
+/** What a request has to fit. */
+interface Checks {
+  parseQuery: ReturnType<typeof compileQuery>;
+  body: ((value: unknown) => unknown) | null;
+  signedInBody: ((value: unknown) => unknown) | null;
+}
+
+function compileChecks({ querySchema, bodySchema, signedIn }: RouteDefinition): Checks {
+  const body = bodySchema === undefined ? null : compileSchema(bodySchema);
+  const signedInBody =
+    signedIn?.bodySchema === undefined ? body : compileSchema(signedIn.bodySchema);
+  return { parseQuery: compileQuery(querySchema), body, signedInBody };
 }
 
 /**

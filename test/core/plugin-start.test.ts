@@ -23,6 +23,7 @@ const greeter = (setup: Plugin['setup']): Plugin => ({ name: 'greeter', apiVersi
 it.each([
   ['has the place of another', { path: '/healthz' }],
   ['stands below the admin API without its authentication', { path: '/v1/admin/greetings' }],
+  ['has a schema that is none', { querySchema: { type: 'objekt' } }],
 ])('a plugin whose route %s stops the start', async (_, more) => {
   const plugins = [greeter((host) => host.addRoute(route(more)))];
   const service = createMemoryService({ storage: fakeStorage(), plugins });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
+import { assertCompilable } from '../../../core/http/route.ts';
+import { compileSchema } from '../../../core/schema.ts';
 import { manualClock } from '../../support/clock.ts';
 import { ADMIN_SECRET, API_KEY, rawExchange, serveCore } from './serve.ts';
 
@@ -134,5 +136,13 @@ describe('the live route table', () => {
       expect(tag, name).not.toBe('');
       if (contentType === undefined) expect(resultSchema, name).not.toBeNull();
     }
+  });
+
+  it('has no schema that a request or an answer could not be checked with', async () => {
+    const { routes } = await serveCore();
+    assertCompilable(routes);
+    for (const { resultSchema } of routes) if (resultSchema !== null) compileSchema(resultSchema);
+    const broken = { ...routes[0], bodySchema: { type: 'strnig' } } as RouteDefinition;
+    expect(() => assertCompilable([broken])).toThrow(/^A schema of GET \/v1\/tools: /);
   });
 });

@@ -217,13 +217,14 @@ export async function serveCore(config: Partial<MemoryServiceConfig> = {}): Prom
 /** The same route, failing with `INTERNAL` when an answer does not fit the schema that describes it. */
 function checkingAnswers(definition: RouteDefinition, answered: Set<string>): RouteDefinition {
   const { resultSchema, handle, method, path } = definition;
-  const check = resultSchema === null ? null : compileSchema(resultSchema);
+  let check: ((value: unknown) => unknown) | null = null;
   return {
     ...definition,
     async handle(request) {
       const answer = await handle(request);
-      if (check !== null && answer !== null) {
+      if (resultSchema !== null && answer !== null) {
         try {
+          check ??= compileSchema(resultSchema);
           check(JSON.parse(JSON.stringify(answer)));
         } catch (error) {
           throw new Error(`${method} ${path}: ${(error as Error).message}`, { cause: error });
