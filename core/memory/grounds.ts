@@ -1,6 +1,8 @@
 import { isStopTerm, isStopWord } from '../search/english.ts';
 import { toTokens } from '../search/tokenise.ts';
 import { readWords } from '../search/words.ts';
+import { listDates, MONTHS, type NamedDate, toIsoDate } from './dates.ts';
+import { isOpener } from './openers.ts';
 
 /** The terms of a text that carry meaning, as search has them: stems, no stop words. */
 export function termsOf(text: string): Set<string> {
@@ -86,11 +88,15 @@ interface Token {
   index: number;
 }
 
-function tokensOf(text: string): Token[] {
-  return [...text.normalize('NFC').matchAll(TOKEN)].map((match) => ({
-    text: match[0],
-    index: match.index,
-  }));
+function tokensOf(whole: string): Token[] {
+  return [...whole.matchAll(TOKEN)].map((match) => ({ text: match[0], index: match.index }));
+}
+
+/** One way to write what may be written in several: accents, and `7 p.m.` as `7pm`. */
+function toPlain(text: string): string {
+  return text
+    .normalize('NFC')
+    .replaceAll(/(?<=\p{Nd}) ?([ap])(?:m(?!\p{L})|\.m\.?)/giu, (_, half: string) => `${half}m`);
 }
 
 /** What must not be made up, and whether it opens a sentence: then any word is in capitals. */
@@ -100,18 +106,18 @@ interface Specific {
 }
 
 function listSpecifics(text: string): Specific[] {
-  const whole = text.normalize('NFC');
-  return tokensOf(text).flatMap(({ text: token, index }) => {
+  const whole = toPlain(text);
+  return tokensOf(whole).flatMap(({ text: token, index }) => {
     if (/\p{Nd}/u.test(token)) return [{ specific: toSigned(whole, token, index), opens: false }];
     if (!isName(whole, token, index)) return [];
     return [{ specific: token.toLowerCase(), opens: beginsSentence(whole, index) }];
   });
 }
 
-/** A name is known by its plural and its genitive too: `Tuesdays`, `Ana's`. */
+/** A name is known by its plural and its genitive too (`Tuesdays`, `Ana's`), a number in any form. */
 function isKnown(specific: string, known: ReadonlySet<string>): boolean {
   if (known.has(specific)) return true;
-  if (/\p{Nd}/u.test(specific)) return false;
+  if (/\p{Nd}/u.test(specific)) return otherForms(specific).some((form) => known.has(form));
   return known.has(specific.replace(/['’]?s['’]?$/u, '')) || known.has(`${specific}s`);
 }
 
@@ -123,12 +129,14 @@ function hasTerm(terms: ReadonlySet<string>, word: string): boolean {
 
 /** Everything that a specific may be found again by: wholes and parts. */
 function knownTokens(text: string): Set<string> {
-  const whole = text.normalize('NFC');
-  const known = new Set<string>();
-  for (const { text: token, index } of tokensOf(text)) {
-    known.add(toSigned(whole, token, index));
-    known.add(token.toLowerCase());
-    for (const same of otherForms(token.toLowerCase())) known.add(same);
+  const whole = toPlain(text);
+  const known = new Set(listDates(whole).flatMap(toDateTokens));
+  for (const { text: token, index } of tokensOf(whole)) {
+    const forms = [toSigned(whole, token, index), token.toLowerCase()];
+    for (const form of forms) {
+      known.add(form);
+      for (const same of otherForms(form)) known.add(same);
+    }
     // The parts of a date are said by themselves; those of another number are other numbers.
     const isDate = /^\d{4}-\d{2}-\d{2}$/.test(token);
     if (/\p{Nd}/u.test(token) && !isDate) continue;
@@ -140,6 +148,18 @@ function knownTokens(text: string): Set<string> {
   return known;
 }
 
+/** A date in each form in which it may be said again. */
+function toDateTokens({ year, month, day }: NamedDate): string[] {
+  const name = (MONTHS[month - 1] ?? '').toLowerCase();
+  return [
+    name,
+    name.slice(0, 3),
+    ...(day === null ? [] : [String(day)]),
+    ...(year === null ? [] : [String(year), toIsoDate(year, month, null)]),
+    ...(year === null || day === null ? [] : [toIsoDate(year, month, day)]),
+  ];
+}
+
 /** Small numbers by their English words. */
 export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
   'zero one two three four five six seven eight nine ten eleven twelve'
@@ -147,31 +167,51 @@ export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
     .map((word, number) => [word, number]),
 );
 
-/** The same number as it is written elsewhere: `three` is 3, `90th` counts 90, `7pm` is 19:00. */
+/**
+ * The same number as it is written elsewhere: `three` is 3, `90th` counts 90, `7pm` is 19:00, `$2,500`
+ * and `$2.5k` are $2500.
+ */
 function otherForms(token: string): string[] {
   const number = NUMBER_WORDS.get(token);
   if (number !== undefined) return [String(number)];
   const [, ordinal] = /^(\d{1,4})(?:st|nd|rd|th)$/.exec(token) ?? [];
   if (ordinal !== undefined) return [ordinal];
+  const [, sign = '', digits, thousand] =
+    /^(\p{Sc}?)(\d{1,3}(?:,\d{3}){1,4}|\d{1,9}(?:\.\d{1,3})?(?=k))(k?)$/u.exec(token) ?? [];
+  if (digits !== undefined) {
+    const plain = Number(digits.replaceAll(',', '')) * (thousand === 'k' ? 1_000 : 1);
+    return Number.isSafeInteger(plain) ? [`${sign}${plain}`] : [];
+  }
   const [, hour, minutes = '00', half] = /^(\d{1,2})(?:[:.](\d{2}))?(am|pm)$/.exec(token) ?? [];
   if (hour === undefined) return [];
   const hours = (Number(hour) % 12) + (half === 'pm' ? 12 : 0);
   return [`${hours}:${minutes}`, `${String(hours).padStart(2, '0')}:${minutes}`];
 }
 
-/** A number with the currency before it and what it counts behind it. */
+/** A number with its currency, wherever and however that stands, and what it counts behind it. */
 function toSigned(whole: string, token: string, index: number): string {
   const before = whole[index - 1] ?? '';
-  const after = whole[index + token.length] ?? '';
-  const sign = /\p{Sc}/u.test(before) ? before : '';
-  return `${sign}${token.toLowerCase()}${/[%‰°\p{Sc}]/u.test(after) ? after : ''}`;
+  const end = index + token.length;
+  const after = whole[end] ?? '';
+  const [, unit = ''] = /^ (\p{L}{3,7})(?!\p{L})/u.exec(whole.slice(end, end + 9)) ?? [];
+  const said = UNITS.get(unit.toLowerCase()) ?? '';
+  const sign = /\p{Sc}/u.test(before) ? before : said === '%' ? '' : said;
+  const count = /[%‰°\p{Sc}]/u.test(after) ? after : said === '%' ? said : '';
+  return `${sign}${token.toLowerCase()}${count}`;
 }
+
+/** What counts by its word. */
+const UNITS: ReadonlyMap<string, string> = new Map(
+  Object.entries({ $: 'dollar dollars usd', '€': 'euro euros eur', '%': 'percent' }).flatMap(
+    ([sign, words]) => words.split(' ').map((word) => [word, sign] as const),
+  ),
+);
 
 function isName(whole: string, token: string, index: number): boolean {
   if (!/[\p{Lu}\p{Lt}]/u.test(token)) return false;
   const word = token.toLowerCase();
   if (isStopWord(word.replace(/['’]/gu, ''))) return false;
-  return !(OPENERS.has(word) && beginsSentence(whole, index));
+  return !(isOpener(word) && beginsSentence(whole, index));
 }
 
 /** After the marks of a list, a heading or emphasis, or after the end of another sentence. */
@@ -180,25 +220,6 @@ function beginsSentence(whole: string, index: number): boolean {
   while (at >= 0 && /[\s*_#>"'“‘([\-+|`]/u.test(whole[at] ?? '')) at -= 1;
   return at < 0 || /[.!?:;。！？—–\]]/u.test(whole[at] ?? '');
 }
-
-/** Words that begin a line of memory without being a name. */
-const OPENERS = new Set(
-  (
-    'prefers prefer likes like loves love wants want needs need uses use works work lives live plans ' +
-    'plan decided decision decisions avoid avoids always never currently formerly previously later ' +
-    'earlier moved moves changed changes switched runs run keeps keep speaks speak drinks drink eats ' +
-    'eat meets meet owns own has have had will may favourite favorite user users notes note todo project ' +
-    'projects preferences preference profile contacts contact team tools tool summary history ' +
-    'index memory catalog people family personal general misc details background goals goal tasks ' +
-    'task ideas questions next previous current old new first last instead chose chosen dislikes hates ' +
-    'communication language timezone time date address email phone name names role job company home ' +
-    'office weekly daily monthly yearly morning evening today yesterday tomorrow every travel health ' +
-    'born bought takes goes plays learning learns reads studies teaches allergic married vegetarian vegan ' +
-    'mag trinkt nutzt arbeitet wohnt bevorzugt plant immer nie jetzt früher aime préfère utilise ' +
-    'comes enjoys turns visits visited met went got had took ran ' +
-    'travaille habite toujours jamais prefiere usa trabaja vive siempre nunca ahora'
-  ).split(' '),
-);
 
 /** Web and mail addresses, compared as they stand. */
 function listAddresses(text: string): string[] {

@@ -41,6 +41,8 @@ const SHOWN_CHARS = 24_000;
 const WHOLE_CHARS = 8_000;
 const FOUND_PASSAGES = 30;
 const MORE_FILES = 5;
+/** Words of a refused line that the model is told. */
+const NAMED_WORDS = 8;
 
 /**
  * `memory_remember`: looks, asks the model what to change, checks what it says, and writes all of it
@@ -290,8 +292,11 @@ function summarise(planned: readonly PlannedFile[], isPreview: boolean): string 
   return `${parts.charAt(0).toUpperCase()}${parts.slice(1)}.`;
 }
 
-function toProblem({ operation, message }: PlanFault): string {
-  return operation === null ? `${message}.` : `operation ${operation + 1}: ${message}.`;
+/** What the model is told: with the words, so that it can do without them. */
+function toProblem({ operation, message, words = [] }: PlanFault): string {
+  const named = words.slice(0, NAMED_WORDS).map((word) => JSON.stringify(word.slice(0, 60)));
+  const why = named.length === 0 ? message : `${message} (${named.join(', ')})`;
+  return operation === null ? `${why}.` : `operation ${operation + 1}: ${why}.`;
 }
 
 function toError({ check, operation, message }: PlanFault, maxWrites: number): MemoryError {

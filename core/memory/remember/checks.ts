@@ -27,8 +27,14 @@ export interface Candidate {
   today: string;
 }
 
+/** Why an operation is refused, and the words of the model's own that it is refused for. */
+export interface Objection {
+  message: string;
+  words: readonly string[];
+}
+
 /** A rule: why the operation is refused, or `null`. */
-export type Check = (candidate: Candidate) => string | null;
+export type Check = (candidate: Candidate) => string | Objection | null;
 
 /** A share of a line's terms below which it says something else than the fact. */
 const LEAST_GROUNDED = 0.6;
@@ -154,8 +160,9 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     const grounds = toGrounds(candidate);
     for (const line of lines) {
       const text = parseHeading(line) === null ? withoutLinks(line) : '';
-      if (missingSpecifics(text, grounds).length > 0) {
-        return 'a line has a number, name or address that the fact lacks';
+      const words = missingSpecifics(text, grounds);
+      if (words.length > 0) {
+        return { message: 'a line has a number, name or address that the fact lacks', words };
       }
     }
     const titles = [heading ?? '', ...lines.map((line) => parseHeading(line) ?? '')];
@@ -180,10 +187,10 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   lost({ operation: { removed, kind }, operations, fact }) {
     if (removed === null || kind === 'index') return null;
     const after = allLines(operations).join('\n');
-    const lost = missingSpecifics(removed.text, `${after}\n${fact}`).length;
+    const words = missingSpecifics(removed.text, `${after}\n${fact}`);
     const brought = missingSpecifics(after, removed.text).length;
-    return lost > Math.max(brought, 1)
-      ? 'the line that goes says more, and that would be lost'
+    return words.length > Math.max(brought, 1)
+      ? { message: 'the line that goes says more, and that would be lost', words }
       : null;
   },
 

@@ -18,6 +18,8 @@ export interface PlanFault {
   /** Of the operations, from 0; `null` for all of them together. */
   operation: number | null;
   message: string;
+  /** The words that it is refused for, for nobody but the model: they are its own, or of memory. */
+  words?: readonly string[];
 }
 
 /** What would be written, or why nothing is. */
@@ -42,8 +44,11 @@ export function planOperations(
     const earlier = operations.slice(0, index);
     const candidate: Candidate = { operation, fact, snapshot, file, earlier, operations, today };
     for (const [check, find] of Object.entries(checks)) {
-      const message = find(candidate);
-      if (message !== null) return { fault: { check, operation: index, message } };
+      const objection = find(candidate);
+      if (objection === null) continue;
+      const { message, words = [] } =
+        typeof objection === 'string' ? { message: objection } : objection;
+      return { fault: { check, operation: index, message, words } };
     }
     let draft = drafts.get(operation.path);
     if (draft === undefined) drafts.set(operation.path, (draft = new FileDraft(file)));
@@ -126,7 +131,8 @@ class FileDraft {
     const end = start === -1 || next === -1 ? this.#rows.length : next;
     const at = this.#behindLast(start + 1, end);
     // Under a heading, the first lines stand apart from it as markdown has it.
-    const isFirst = start !== -1 && at === start + 1;
+    const above = this.#rows[at - 1];
+    const isFirst = above !== undefined && this.#isHeading(above);
     this.#rows.splice(at, 0, ...(isFirst ? [{ line: null, text: '' }] : []), ...rows);
   }
 

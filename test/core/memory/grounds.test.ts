@@ -27,6 +27,20 @@ describe('grounds', () => {
     ['Book club at 7:00.', 'Book club at 7pm.', ['7:00']],
     ['- Volunteers at the youth center.', 'I carry on volunteering at the youth center.', []],
     ['- Helps Volker.', 'I carry on helping.', ['volker']],
+    ['- Came back; stopped at Ana’s. Motivation: tea.', 'I was at Ana’s.', []],
+    ['- Rose drinks tea. Drew, too.', 'I drink tea.', ['rose', 'drew']],
+    ['On March 3rd, 2023.', 'On 2023-03-03.', []],
+    ['On 2023-03-03.', 'On the 3rd of March, 2023.', []],
+    ['On 2023-03-04.', 'On 3 March 2023.', ['2023-03-04']],
+    ['In 2023-04.', 'In 2023-03.', ['2023-04']],
+    ['At 7:30 p.m.', 'At 19:30.', []],
+    ['At 19:30.', 'At 7:30 PM.', []],
+    ['At 7:30 am.', 'At 19:30.', ['7:30am']],
+    ['Costs $2,500.', 'Costs 2.5k dollars.', []],
+    ['Costs 2500 euros.', 'Costs €2,500.', []],
+    ['Costs 2500 dollars.', 'Costs €2,500.', ['$2500']],
+    ['Costs $250.', 'Costs $2,500.', ['$250']],
+    ['Half, 50 percent.', 'Half: 50%.', []],
   ])('tell that %j says what %j does not: %j', (text, grounds, missing) => {
     expect(missingSpecifics(text, grounds).sort()).toEqual([...missing].sort());
   });

@@ -320,6 +320,19 @@ describe('memory_remember', () => {
     expect(service.asked[1]?.prompt).toContain('oldText is not what stands in that line');
   });
 
+  it('names to the model what its fact lacks, and to nobody else', async () => {
+    const service = await withProfile();
+    const invented = { ...toCoffee, lines: ['- Prefers coffee with Mallory.'] };
+    service.says(() => proposes(invented));
+    const { status, text } = await service.execute('memory_remember', { text: COFFEE });
+    expect(status).toBe(502);
+    expect(service.asked[1]?.prompt).toContain(
+      'a line has a number, name or address that the fact',
+    );
+    expect(service.asked[1]?.prompt).toContain('("mallory")');
+    expect(text).not.toMatch(/mallory/i);
+  });
+
   it('refuses a secret before it leaves the service', async () => {
     const service = await withProfile();
     const text = `The deploy token is ghp_${'a1'.repeat(18)}`;

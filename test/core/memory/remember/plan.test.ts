@@ -122,6 +122,15 @@ describe('a plan', () => {
     );
   });
 
+  it('sets the first lines under a heading apart from it', () => {
+    const files = { 'user/index.md': '# Index\n' };
+    const lines = ['# Tea', '', '- Ana drinks tea.'];
+    const create = { kind: 'create', path: 'user/tea.md', heading: null, removed: null, lines };
+    expect(planOperations(snapshotOf(files), FACT, [create as Operation], options)).toMatchObject({
+      files: [{}, { path: 'user/index.md', after: '# Index\n\n- [Tea](tea.md)\n' }],
+    });
+  });
+
   it('puts a file that is created into the catalog, once', () => {
     const files = { 'user/index.md': '# Index\n\n- [A](a.md)\n' };
     const create: Operation = {

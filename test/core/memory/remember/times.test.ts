@@ -18,6 +18,13 @@ describe('what a fact means by words of time', () => {
     ['I met her 2 weeks ago.', ['2023-05-11'], ['2023-05-12']],
     ['The exam is in ten days.', ['2023-06-04'], ['2023-06-05']],
     ['We were away last weekend.', ['2023-05-20', '2023-05-21'], ['2023-05-22']],
+    ['The meeting is next week.', ['2023-05-29', 'June 2023'], ['2023-05-24', '2023-06-12']],
+    ['I joined a group last week.', ['2023-05-17'], ['2023-05-26', '2023-04']],
+    ['I failed a test recently.', ['April 2023'], ['March 2023']],
+    ['The election is on June 16.', ['2023-06-16', '2022-06-16'], ['2024-06-16', '2023-06-17']],
+    ['My birthday is on the 3rd of March.', ['2023-03-03', '2024-03-03'], ['2022-03-03']],
+    ['We meet at half past seven.', ['7:30', '19:30', '07:30'], ['7:00', '8:30', '18:30']],
+    ['We meet at quarter to one.', ['12:45', '0:45'], ['13:45']],
     ['I have a cat.', ['2023-05-25', '2023-05', 'May 2023'], ['2023-05-24', '2022', 'June']],
   ])('%j', (fact, meant, others) => {
     const grounds = timesOf(fact, TODAY);
