@@ -91,7 +91,7 @@ module.exports = {
           '^core/errors\\.ts$',
           '^core/memory/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
-          '^core/memory/(dream-exclusion|id-time|instructions|links|secrets)\\.ts$',
+          '^core/memory/(dream-exclusion|dream-names|id-time|instructions|links|secrets)\\.ts$',
           '^core/config/base-url\\.ts$',
           '^plugins/$1/',
           '^plugins/storage-knex/',

@@ -14,7 +14,7 @@ export const DEFAULT_SETTINGS: Settings = {
   tools: { delete: false, move: false },
   search: { textWeight: 1, vectorWeight: 0.5, embedTimeoutMs: 1_000 },
   sla: { p95Ms: 250, errorRate: 0.01, slowCallMs: 1_000 },
-  retention: { eventsDays: 30, accessLogDays: 0, revisionsDays: 0 },
+  retention: { eventsDays: 30, accessLogDays: 0, revisionsDays: 0, dreamsDays: 90 },
   dream: { enabled: false },
 };
 

@@ -22,10 +22,15 @@ export async function prune(context: CommandContext): Promise<void> {
     },
     here: (config) =>
       withStorage(loaded, config, async (storage) => {
-        const { eventsDays = 0, accessLogDays = 0, revisionsDays = 0 } = config.retention ?? {};
+        const {
+          eventsDays = 0,
+          accessLogDays = 0,
+          revisionsDays = 0,
+          dreamsDays = 0,
+        } = config.retention ?? {};
         const retention = createRetention({
           storage,
-          settings: { eventsDays, accessLogDays, revisionsDays },
+          settings: { eventsDays, accessLogDays, revisionsDays, dreamsDays },
           now: Date.now,
           ids: createIdSource(Date.now),
           log: createLog(loaded.values.logLevel),
@@ -36,9 +41,10 @@ export async function prune(context: CommandContext): Promise<void> {
   if (counts === null) {
     throw new StartError('Another process is at it: nothing was left to do here.');
   }
-  const { events, access, idempotency, revisions, bytes } = counts;
+  const { events, access, idempotency, revisions, bytes, dreams } = counts;
   process.stdout.write(
     `${dryRun ? 'Would remove' : 'Removed'} ${revisions} revisions (${bytes} bytes),` +
-      ` ${events} events, ${access} access rows, ${idempotency} idempotency keys.\n`,
+      ` ${events} events, ${access} access rows, ${idempotency} idempotency keys,` +
+      ` ${dreams} dream runs.\n`,
   );
 }

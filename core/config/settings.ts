@@ -266,6 +266,12 @@ export const SETTINGS = {
     env: 'SERVICE_RETENTION_REVISIONS_DAYS',
     description: 'Days that revisions are kept; 0 keeps them for ever.',
   },
+  'retention.dreamsDays': {
+    schema: integer(0, 36_500),
+    default: DEFAULT_SETTINGS.retention.dreamsDays,
+    env: 'SERVICE_RETENTION_DREAMS_DAYS',
+    description: 'Days that dream runs which have ended are kept; 0 keeps them for ever.',
+  },
   logLevel: {
     schema: Type.Enum(['debug', 'info', 'warn', 'error', 'silent']),
     default: 'info',

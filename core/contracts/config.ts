@@ -71,6 +71,8 @@ export interface RetentionSettings {
   eventsDays: number;
   accessLogDays: number;
   revisionsDays: number;
+  /** Of runs that have ended, by when they did. */
+  dreamsDays: number;
 }
 
 /** The configuration with every default filled in. */

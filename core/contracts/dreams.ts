@@ -139,4 +139,13 @@ export interface DreamStore {
     request: DreamUpdateRequest,
     decide: (current: DreamCurrent) => DreamDecision<R>,
   ): Promise<R>;
+  /**
+   * Removes at most `limit` of the oldest runs that ended before a time; how many. One that has not
+   * ended stays, whatever its age. In the same transaction a run's budget (`dream:<run id>`) goes,
+   * `runId` of the user whose newest run it was becomes `null`, and with the last run of a user that
+   * user's lease (`dream:<user id>`), unless it lasts: the next one of its name has a greater fence.
+   */
+  expire(before: number, limit: number): Promise<number>;
+  /** How many runs {@link expire} would remove in all. */
+  countOlder(before: number): Promise<number>;
 }

@@ -190,7 +190,7 @@ export interface RunRevision {
 }
 
 /** What dreaming keeps, for the plugin that does it. */
-export interface PluginDreams extends Omit<DreamStore, 'update'> {
+export interface PluginDreams extends Omit<DreamStore, 'update' | 'expire' | 'countOlder'> {
   /** Whether the operator wants the scheduler to start with the service. */
   readonly isEnabled: boolean;
   /** {@link DreamStore.update}, with what the audit row is made of. */

@@ -440,7 +440,10 @@ export interface ConfigStore {
   setIfAbsent(key: string, value: unknown): Promise<unknown>;
 }
 
-/** Leases by the database's clock: one holder at a time, and a fence that only grows. */
+/**
+ * Leases by the database's clock: one holder at a time, and a fence that only grows, also when the
+ * lease of a name was removed meanwhile.
+ */
 export interface LeaseStore {
   /** The fence, or `null` while another holder's lease lasts. */
   claim(name: string, holder: string, ttlMs: number): Promise<number | null>;
@@ -480,6 +483,8 @@ export interface IndexState {
   tokeniserVersion: number | null;
   /** Files of the scope that exist: so many the index has, with those that are behind. */
   files: number;
+  /** The scope's: another one after every write. What is kept of a file is checked against it. */
+  version: number;
 }
 
 /** A file whose index is behind: it was written, and that version is not indexed yet. */
@@ -521,13 +526,12 @@ export interface IndexView {
    * What a search begins with, in as few round trips as the database allows: for each scope, in
    * order, its state, its files whose index is behind, and the rows of `terms` in every bucket.
    *
-   * The rows of `known.term` may be left out for a scope whose generation is the one that is given
-   * for it: the caller has them.
+   * `known` says, for each scope in order, what the caller has of it: those rows may be left out.
    */
   open(
     scopes: readonly ScopeKey[],
     terms: readonly string[],
-    known?: { term: string; generations: readonly (number | null)[] },
+    known?: readonly (KnownRows | null)[],
   ): Promise<readonly IndexedScope[]>;
   /** Paths by scope and number, in any order; numbers without a file are left out. */
   paths(keys: readonly IndexFileKey[]): Promise<readonly (IndexFileKey & { path: string })[]>;
@@ -547,6 +551,13 @@ export interface IndexView {
     indexGeneration: number,
     known: KnownVectors | null,
   ): Promise<ScopeVectors>;
+}
+
+/** Rows of one scope that a caller has from an earlier snapshot. */
+export interface KnownRows {
+  /** Of the scope's index then: the rows are the same while it is. */
+  generation: number;
+  terms: readonly string[];
 }
 
 /** A file by its number, which is local to its scope. */

@@ -1,4 +1,5 @@
 import type { RetentionSettings } from '../contracts/config.ts';
+import type { DreamStore } from '../contracts/dreams.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type { PruneCount, Storage } from '../contracts/storage.ts';
 import { describeError } from '../describe-error.ts';
@@ -13,6 +14,8 @@ const PERIOD_MS = 60 * 60 * 1000;
 const FIRST_MS = 60 * 1000;
 /** Rows in one transaction, so that no write waits long behind one. */
 const BATCH_ROWS = 1000;
+/** A run is a long row, and has others that go with it. */
+const BATCH_RUNS = 200;
 const LEASE = 'retention';
 const LEASE_MS = 10 * 60 * 1000;
 
@@ -24,6 +27,8 @@ export interface RetentionCounts {
   revisions: number;
   /** Of the deltas and keyframes of those revisions. */
   bytes: number;
+  /** Dream runs that have ended. */
+  dreams: number;
 }
 
 /** Removes what is older than its retention, once an hour, on one instance at a time. */
@@ -77,11 +82,22 @@ export function createRetention(deps: RetentionDependencies): Retention {
     return total;
   }
 
+  async function expireDreams(store: DreamStore, before: number): Promise<number> {
+    let removed = BATCH_RUNS;
+    let total = 0;
+    while (removed === BATCH_RUNS && !stopping.signal.aborted) {
+      removed = await store.expire(before, BATCH_RUNS);
+      total += removed;
+    }
+    if (total > 0) deps.log.info({ removed: total }, 'dream runs past their retention removed');
+    return total;
+  }
+
   async function round({ dryRun = false } = {}): Promise<RetentionCounts | null> {
     const fence = dryRun ? 0 : await storage.leases.claim(LEASE, deps.ids.next(), LEASE_MS);
     if (fence === null) return null;
     try {
-      const counts = { events: 0, access: 0, idempotency: 0, revisions: 0, bytes: 0 };
+      const counts = { events: 0, access: 0, idempotency: 0, revisions: 0, bytes: 0, dreams: 0 };
       for (const { what, before } of listAged()) {
         counts[what] = dryRun
           ? await storage.log.countOlder(what, before)
@@ -98,6 +114,12 @@ export function createRetention(deps: RetentionDependencies): Retention {
       if (settings.revisionsDays > 0) {
         const { pruned, bytes } = await pruneRevisions(settings.revisionsDays, dryRun);
         Object.assign(counts, { revisions: pruned, bytes });
+      }
+      if (storage.dreams !== undefined && settings.dreamsDays > 0) {
+        const before = deps.now() - settings.dreamsDays * DAY_MS;
+        counts.dreams = dryRun
+          ? await storage.dreams.countOlder(before)
+          : await expireDreams(storage.dreams, before);
       }
       return counts;
     } finally {

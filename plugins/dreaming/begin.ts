@@ -2,10 +2,11 @@ import type { DreamRunRecord, DreamUserRecord } from '../../core/contracts/dream
 import type { AuditCaller } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError } from '../../core/errors.ts';
+import { dreamLeaseOf } from '../../core/memory/dream-names.ts';
 import { toActiveRun, type ActiveRun, type RunParts } from './active-run.ts';
 import { judgeUser } from './eligibility.ts';
 import { assertOpen } from './hold-run.ts';
-import { keepLease, leaseOf } from './lease.ts';
+import { keepLease } from './lease.ts';
 import { recoverUser } from './recover.ts';
 import type { DreamSettings } from './settings.ts';
 import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
@@ -32,7 +33,7 @@ export async function beginRun(
   const { host, dreams, breaker, active } = parts;
   assertOpen(parts);
   const scope: ScopeKey = `u:${userId}`;
-  const kept = await keepLease(host, leaseOf(userId));
+  const kept = await keepLease(host, dreamLeaseOf(userId));
   if (kept === null) return null;
   try {
     await recoverUser(parts, scope, kept);

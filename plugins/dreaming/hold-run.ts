@@ -1,7 +1,8 @@
 import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
 import { MemoryError } from '../../core/errors.ts';
+import { dreamLeaseOf } from '../../core/memory/dream-names.ts';
 import { toActiveRun, type ActiveRun, type RunParts } from './active-run.ts';
-import { keepLease, leaseOf } from './lease.ts';
+import { keepLease } from './lease.ts';
 import type { RunTraceName } from './trace.ts';
 
 /**
@@ -16,7 +17,7 @@ export async function holdRun<T>(
   work: (run: ActiveRun) => Promise<T>,
 ): Promise<T> {
   assertOpen(parts);
-  const kept = await keepLease(parts.host, leaseOf(row.scope.slice(2)));
+  const kept = await keepLease(parts.host, dreamLeaseOf(row.scope.slice(2)));
   if (kept === null) throw new MemoryError('DREAM_RUNNING');
   const run = toActiveRun(parts, row, kept, name);
   parts.active.set(row.id, run);

@@ -3,11 +3,6 @@ import type { Host, Lease } from '../../core/contracts/plugin.ts';
 /** How long a run is waited for that gives no sign of life. */
 const LEASE_MS = 60_000;
 
-/** The name of a user's lease: whoever changes that user's memory by dreaming holds it. */
-export function leaseOf(userId: string): string {
-  return `dream:${userId}`;
-}
-
 /** A lease that renews itself, and says when it was lost. */
 export interface KeptLease {
   readonly lease: Lease;

@@ -1,8 +1,9 @@
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
+import { dreamLeaseOf } from '../../core/memory/dream-names.ts';
 import { toActiveRun, type ActiveRun, type RunParts } from './active-run.ts';
 import { detailsOf } from './details.ts';
-import { keepLease, leaseOf, type KeptLease } from './lease.ts';
+import { keepLease, type KeptLease } from './lease.ts';
 import { finishRevert } from './revert.ts';
 import { settleRun } from './settle.ts';
 import { finishRunTrace } from './trace.ts';
@@ -65,7 +66,7 @@ export async function recoverUser(
 
 /** Ends what nobody does any more with the runs of a user, unless someone else has the lease. */
 export async function recoverLost(parts: RunParts, scope: ScopeKey): Promise<void> {
-  const kept = await keepLease(parts.host, leaseOf(scope.slice(2)));
+  const kept = await keepLease(parts.host, dreamLeaseOf(scope.slice(2)));
   if (kept === null) return;
   try {
     await recoverUser(parts, scope, kept);

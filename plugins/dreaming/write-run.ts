@@ -1,5 +1,6 @@
 import type { RunTrace } from '../../core/contracts/plugin.ts';
 import type { Guard } from '../../core/contracts/storage.ts';
+import { dreamBudgetOf } from '../../core/memory/dream-names.ts';
 import { checkStop, Stopped, type ActiveRun, type RunParts } from './active-run.ts';
 import { applyFiles } from './apply.ts';
 import type { RunDetails, RunFile } from './details.ts';
@@ -58,6 +59,6 @@ export async function logRun(
 }
 
 function toWriting({ userId, id, kept, trace }: ActiveRun, maxWrites: number): Writing {
-  const budget: Guard = { kind: 'budget', name: `dream:${id}`, max: maxWrites };
+  const budget: Guard = { kind: 'budget', name: dreamBudgetOf(id), max: maxWrites };
   return { userId, trace, runId: id, guards: [kept.lease.guard, budget] };
 }

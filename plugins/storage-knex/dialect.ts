@@ -86,7 +86,8 @@ export interface Dialect {
   readonly nowMs: string;
   /**
    * Claims a lease unless another holder's lasts: name, holder, milliseconds. One statement that
-   * leaves the row with its holder, or makes or takes over the lease with the next fence.
+   * leaves the row with its holder, or makes or takes over the lease with the next fence. A new row
+   * begins with the clock: it has a greater one than any row of its name that was there before.
    */
   readonly claimLease: string;
   /** Bytes of a text or binary column, as an expression. */

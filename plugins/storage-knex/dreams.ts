@@ -10,6 +10,7 @@ import { MemoryError } from '../../core/errors.ts';
 import { assertScope } from '../../core/memory/paths.ts';
 import type { Database } from './database.ts';
 import type { Dialect, Executor } from './dialect.ts';
+import { countEndedDreamRuns, expireDreamRuns } from './dream-expiry.ts';
 import { listChangedDreamUsers, listDreamRuns, listDreamUsers } from './dream-list.ts';
 import {
   DREAM_RUN_ROW,
@@ -67,6 +68,9 @@ export function createDreamStore(database: Database, skew: IdSkewKeeper): DreamS
             (name) => !['scope_id', 'id', 'user_id'].includes(name),
           ),
         });
+        if (run !== undefined) {
+          await skew.cover(executor, dialect, [{ id: run.id, at: run.createdAt }]);
+        }
         if (audit !== undefined) {
           await insertRecords(executor, dialect, AUDIT_ROW, [audit]);
           await skew.cover(executor, dialect, [audit]);
@@ -74,6 +78,10 @@ export function createDreamStore(database: Database, skew: IdSkewKeeper): DreamS
         return result;
       });
     },
+
+    expire: (before, limit) =>
+      database.write((executor) => expireDreamRuns(executor, dialect, before, limit)),
+    countOlder: (before) => database.read((executor) => countEndedDreamRuns(executor, before)),
   };
 }
 

@@ -336,6 +336,7 @@ describe('the table of settings', () => {
       SERVICE_RETENTION_EVENTS_DAYS: 30,
       SERVICE_RETENTION_ACCESS_LOG_DAYS: 0,
       SERVICE_RETENTION_REVISIONS_DAYS: 0,
+      SERVICE_RETENTION_DREAMS_DAYS: 90,
       SERVICE_LOG_LEVEL: 'info',
     };
     const actual = Object.fromEntries(Object.values(SETTINGS).map((it) => [it.env, it.default]));

@@ -6,7 +6,7 @@ import { indexFile } from '../../core/search/index-file.ts';
 import { encodeFile, readFrames } from '../../core/search/postings.ts';
 import { TOKENISER_VERSION } from '../../core/search/tokenise.ts';
 import { toScopeId } from '../../plugins/storage-knex/scope-id.ts';
-import { leaseOf } from '../../plugins/dreaming/lease.ts';
+import { dreamLeaseOf } from '../../core/memory/dream-names.ts';
 import { type Rows, withSnapshot } from './snapshot.ts';
 
 /**
@@ -300,7 +300,7 @@ function checkAccess(database: Database, report: Report) {
 function checkRuns(database: Database, report: Report) {
   const fences = new Map(database.leases.map(({ name, fence }) => [name, fence]));
   for (const { user_id, id, fence } of database.runs) {
-    if (fence !== null && fences.get(leaseOf(user_id)) === fence) continue;
+    if (fence !== null && fences.get(dreamLeaseOf(user_id)) === fence) continue;
     report.push({ invariant: 'I7', message: `run ${id} of ${user_id} is running past its lease` });
   }
 }

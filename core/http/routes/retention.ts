@@ -24,6 +24,7 @@ const retentionSchema = jobSchema(
             idempotency: countSchema,
             revisions: countSchema,
             bytes: Type.Integer({ minimum: 0, description: 'Of those revisions.' }),
+            dreams: Type.Integer({ minimum: 0, description: 'Dream runs that had ended.' }),
           },
           strict,
         ),

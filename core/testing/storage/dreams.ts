@@ -9,9 +9,11 @@ import type { ScopeKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import { makeId, write } from '../rows.ts';
-import { everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
+import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 
 const START = Date.UTC(2026, 0, 1);
+/** What a lease of a millisecond may take to end before it counts as one that never does. */
+const LEASE_LIMIT_MS = 5_000;
 
 /** What dreaming keeps. A driver may do without all of it. */
 export function dreamCases(): StorageCase[] {
@@ -162,6 +164,105 @@ export function dreamCases(): StorageCase[] {
       );
       assert.deepEqual(await ids({ state: 'failed' }), []);
     }),
+
+    dreaming(
+      'removes runs that ended before a time, the oldest first, and none that has not',
+      async (dreams) => {
+        const ended = (at: number | null, scope: ScopeKey = 'u:alice') => ({
+          ...runOf(scope),
+          state: at === null ? ('awaiting_review' as const) : ('completed' as const),
+          createdAt: START - 9,
+          endedAt: at,
+        });
+        const runs = [
+          ended(START - 3),
+          ended(null),
+          ended(START - 2, 'u:bob'),
+          ended(START - 1),
+          ended(START),
+        ];
+        for (const run of runs) {
+          const user = userOf(run.scope, run.id);
+          await dreams.update({ scope: run.scope, runId: run.id }, () => ({
+            result: null,
+            user,
+            run,
+          }));
+        }
+        const left = async () => {
+          const kept = await everyPage((page) => dreams.listRuns({}, page), 3);
+          return kept.map(({ id }) => runs.findIndex((run) => run.id === id));
+        };
+        assert.equal(await dreams.countOlder(START), 3);
+        assert.equal(await dreams.expire(START, 2), 2);
+        assert.deepEqual(await left(), [1, 3, 4]);
+        assert.equal(await dreams.countOlder(START), 1);
+        assert.equal(await dreams.expire(START, 2), 1);
+        assert.equal(await dreams.expire(START, 2), 0);
+        assert.deepEqual(await left(), [1, 4]);
+        // A user whose newest run is gone is otherwise as before.
+        const bob = await dreams.update({ scope: 'u:bob', runId: null }, ({ user }) => ({
+          result: user,
+        }));
+        assert.deepEqual(bob, { ...userOf('u:bob', ''), runId: null });
+        const [newest] = runs.slice(-1);
+        const alice = await dreams.update({ scope: 'u:alice', runId: null }, ({ user }) => ({
+          result: user.runId,
+        }));
+        assert.equal(alice, newest?.id);
+      },
+    ),
+
+    dreaming(
+      'removes a run’s budget with it, and a user’s lease with the last run: its next fence is greater',
+      async (dreams, storage) => {
+        const { leases } = storage;
+        const keep = async (userId: string, endedAt: number, ttlMs: number) => {
+          const run = { ...runOf(`u:${userId}`), state: 'completed' as const, endedAt };
+          const { scope, id } = run;
+          const name = `dream:${userId}`;
+          const fence = (await leases.claim(name, id, ttlMs)) ?? assert.fail();
+          await dreams.update({ scope, runId: id }, () => ({ result: null, run }));
+          const guards = [{ kind: 'budget', name: `dream:${id}`, max: 1 }] as const;
+          await write(storage, { scope, path: id }, 'x', { guards });
+          return { id, name, fence, lease: { kind: 'lease', name, fence } as const };
+        };
+        const release = ({ name, fence }: { name: string; fence: number }) =>
+          leases.release(name, fence);
+        const mayWrite = async (userId: string, id: string) => {
+          const guards = [{ kind: 'budget', name: `dream:${id}`, max: 1 }] as const;
+          return await write(storage, { scope: `u:${userId}`, path: 'again' }, 'x', {
+            guards,
+          }).then(
+            () => true,
+            () => false,
+          );
+        };
+        const gone = await keep('gone', START - 1, 60_000);
+        await release(gone);
+        const older = await keep('stays', START - 1, 60_000);
+        await release(older);
+        const newer = await keep('stays', START, 60_000);
+        await release(newer);
+        const held = await keep('held', START - 1, 60_000);
+        assert.equal(await dreams.expire(START, 9), 3);
+        // What is counted anew was removed.
+        assert.equal(await mayWrite('gone', gone.id), true);
+        assert.equal(await mayWrite('stays', older.id), true);
+        assert.equal(await mayWrite('stays', newer.id), false);
+        const guarded = (lease: typeof gone.lease) =>
+          write(storage, alice, 'by a zombie', { guards: [lease] });
+        assert.equal((await refusal(guarded(gone.lease))).code, 'RUN_STATE');
+        await passMillisecond(storage);
+        const next = (await leases.claim(gone.name, 'next', 60_000)) ?? assert.fail();
+        assert.ok(next > gone.fence, `The next fence is ${next}, after ${gone.fence}.`);
+        assert.equal((await refusal(guarded(gone.lease))).code, 'RUN_STATE');
+        assert.equal(await leases.claim(newer.name, 'next', 60_000), newer.fence + 1);
+        // One that lasts is somebody’s.
+        assert.equal(await leases.claim(held.name, 'next', 60_000), null);
+        await guarded(held.lease);
+      },
+    ),
   ];
 }
 
@@ -172,6 +273,15 @@ function dreaming(
   return on(name, async (storage) => {
     if (storage.dreams !== undefined) await run(storage.dreams, storage);
   });
+}
+
+/** Leaves time between two leases, by the database's clock, as there is where a run is old. */
+async function passMillisecond({ leases }: Storage): Promise<void> {
+  await leases.claim('a millisecond', 'one', 1);
+  const end = performance.now() + LEASE_LIMIT_MS;
+  while ((await leases.claim('a millisecond', 'other', 1)) === null) {
+    assert.ok(performance.now() < end, 'A lease of a millisecond does not end.');
+  }
 }
 
 function userOf(scope: ScopeKey, runId: string): DreamUserRecord {

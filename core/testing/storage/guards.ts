@@ -14,36 +14,35 @@ export function guardCases(): StorageCase[] {
       const claims = await Promise.all(
         Array.from({ length: 20 }, (_, index) => leases.claim('dream', `holder ${index}`, 60_000)),
       );
-      assert.deepEqual(
-        claims.filter((fence) => fence !== null),
-        [1],
-      );
-      assert.equal(await leases.claim('other', 'anyone', 60_000), 1);
-      assert.equal(await leases.renew('dream', 1, 60_000), true);
-      assert.equal(await leases.renew('dream', 2, 60_000), false);
-      await leases.release('dream', 7);
+      const [first, ...others] = claims.filter((fence) => fence !== null);
+      assert.ok(first !== undefined && Number.isSafeInteger(first) && first > 0);
+      assert.deepEqual(others, []);
+      assert.ok(((await leases.claim('other', 'anyone', 60_000)) ?? 0) > 0);
+      assert.equal(await leases.renew('dream', first, 60_000), true);
+      assert.equal(await leases.renew('dream', first + 1, 60_000), false);
+      await leases.release('dream', first + 6);
       assert.equal(await leases.claim('dream', 'late', 60_000), null);
-      await leases.release('dream', 1);
-      assert.equal(await leases.renew('dream', 1, 60_000), false);
-      assert.equal(await leases.claim('dream', 'late', 1), 2);
+      await leases.release('dream', first);
+      assert.equal(await leases.renew('dream', first, 60_000), false);
+      assert.equal(await leases.claim('dream', 'late', 1), first + 1);
       // By the database's clock it is over within milliseconds.
       const end = performance.now() + LEASE_LIMIT_MS;
       let fence: number | null = null;
       while (fence === null && performance.now() < end) {
         fence = await leases.claim('dream', 'next', 60_000);
       }
-      assert.equal(fence, 3);
-      assert.equal(await leases.renew('dream', 2, 60_000), false);
+      assert.equal(fence, first + 2);
+      assert.equal(await leases.renew('dream', first + 1, 60_000), false);
     }),
 
     on('gives a holder its own lease again, with the next fence', async (storage) => {
       const { leases } = storage;
-      assert.equal(await leases.claim('work', 'one', 60_000), 1);
-      assert.equal(await leases.claim('work', 'one', 60_000), 2);
-      assert.equal(await leases.renew('work', 1, 60_000), false);
+      const first = (await leases.claim('work', 'one', 60_000)) ?? assert.fail();
+      assert.equal(await leases.claim('work', 'one', 60_000), first + 1);
+      assert.equal(await leases.renew('work', first, 60_000), false);
       assert.equal(await leases.claim('work', 'One', 60_000), null);
-      assert.equal(await leases.claim('Work', 'other', 60_000), 1);
-      assert.equal(await leases.renew('nothing', 1, 60_000), false);
+      assert.notEqual(await leases.claim('Work', 'other', 60_000), null);
+      assert.equal(await leases.renew('nothing', first, 60_000), false);
     }),
 
     on('refuses the write of a lost lease', async (storage) => {

@@ -99,7 +99,7 @@ export function createMysqlDialect(): Dialect {
     // Assignments take effect one after the other: the holder tells whether the lease was free.
     claimLease:
       'insert into svc_lease (name, holder, fence, expires_at)' +
-      ` values (?, ?, 1, ${NOW_MS} + ?) on duplicate key update` +
+      ` values (?, ?, ${NOW_MS}, ${NOW_MS} + ?) on duplicate key update` +
       ` fence = if(expires_at <= ${NOW_MS} or holder = values(holder), fence + 1, fence),` +
       ` holder = if(expires_at <= ${NOW_MS}, values(holder), holder),` +
       ' expires_at = if(holder = values(holder), values(expires_at), expires_at)',

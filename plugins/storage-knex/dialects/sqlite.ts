@@ -99,7 +99,7 @@ export function createSqliteDialect(): SqliteDialect {
 
     claimLease:
       'insert into svc_lease (name, holder, fence, expires_at)' +
-      ` values (?, ?, 1, ${NOW_MS} + ?) on conflict (name) do update` +
+      ` values (?, ?, ${NOW_MS}, ${NOW_MS} + ?) on conflict (name) do update` +
       ' set holder = excluded.holder, fence = svc_lease.fence + 1, expires_at = excluded.expires_at' +
       ` where svc_lease.expires_at <= ${NOW_MS} or svc_lease.holder = excluded.holder`,
 

@@ -11,8 +11,9 @@ const env = {
 const oldDatabase = () => filledDatabase({ now: () => Date.now() - 10 * DAY_MS });
 
 const REMOVED =
-  /^Removed 9 revisions \(\d+ bytes\), 18 events, 18 access rows, 18 idempotency keys\.\n$/;
-const NOTHING = 'Removed 0 revisions (0 bytes), 0 events, 0 access rows, 0 idempotency keys.\n';
+  /^Removed 9 revisions \(\d+ bytes\), 18 events, 18 access rows, 18 idempotency keys, 0 dream runs\.\n$/;
+const NOTHING =
+  'Removed 0 revisions (0 bytes), 0 events, 0 access rows, 0 idempotency keys, 0 dream runs.\n';
 
 it('counts what is past its retention, removes it, and then there is none', async () => {
   const { cwd } = await oldDatabase();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RetentionSettings } from '../../../core/contracts/config.ts';
+import type { DreamRunRecord, DreamState } from '../../../core/contracts/dreams.ts';
 import type { Core } from '../../../core/core.ts';
 import { createIdSource } from '../../../core/memory/ids.ts';
 import { createRetention } from '../../../core/memory/retention.ts';
@@ -26,12 +27,45 @@ async function aged(settings: Partial<RetentionSettings>) {
   const note = (_fields: object, message: string) => void logged.push(message);
   const retention = createRetention({
     storage: core.storage,
-    settings: { eventsDays: 0, accessLogDays: 0, revisionsDays: 0, ...settings },
+    settings: { eventsDays: 0, accessLogDays: 0, revisionsDays: 0, dreamsDays: 0, ...settings },
     now: clock.now,
     ids: createIdSource(clock.now),
     log: { debug: note, info: note, warn: note, error: note },
   });
   return { core, clock, calls, retention, logged };
+}
+
+/** A run of alice as dreaming keeps it. */
+function dreamRun(
+  known: { id: string; state: DreamState },
+  createdAt: number,
+  endedAt: number | null,
+): DreamRunRecord {
+  return {
+    ...known,
+    scope: 'u:alice',
+    origin: 'schedule',
+    dryRun: false,
+    mode: 'auto',
+    outcome: null,
+    createdAt,
+    startedAt: createdAt,
+    endedAt,
+    watermark: null,
+    filesRead: 0,
+    filesTouched: 0,
+    writes: 0,
+    applied: 0,
+    dropped: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    model: null,
+    promptVersion: null,
+    errorCode: null,
+    errorMessage: null,
+    fence: null,
+    details: '{}',
+  };
 }
 
 const accesses = async (core: Core) => (await core.accessLog.list({ limit: 500 })).items.length;
@@ -143,6 +177,50 @@ describe('a retention round', () => {
     expect(Math.max(...counts)).toBeLessThanOrEqual(1_000);
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(2_345 + 14);
     expect(await accesses(core)).toBe(0);
+  });
+
+  it('removes dream runs by when they ended; one that waits, is at work or is undone stays', async () => {
+    const { core, clock, retention, logged } = await aged({ dreamsDays: 3 });
+    const { dreams } = core.storage;
+    if (dreams === undefined) throw new Error('The storage keeps nothing of dreaming.');
+    const ids = createIdSource(clock.now);
+    const ages: readonly [DreamState, number | null][] = [
+      ['completed', 4],
+      ['failed', 4],
+      ['awaiting_review', null],
+      ['running', null],
+      // Begun long ago, and canceled today.
+      ['canceled', 0],
+      // It is being undone.
+      ['completed', null],
+    ];
+    const begunAt = clock.now() - 5 * DAY_MS;
+    const runs = ages.map(([state, days]) =>
+      dreamRun(
+        { id: ids.next(), state },
+        begunAt,
+        days === null ? null : clock.now() - days * DAY_MS,
+      ),
+    );
+    for (const run of runs) {
+      await dreams.update({ scope: run.scope, runId: run.id }, ({ user }) => ({
+        result: null,
+        run,
+        user: { ...user, runId: run.id },
+      }));
+    }
+    expect(await retention.run({ dryRun: true })).toMatchObject({ dreams: 2 });
+    const left = async () => {
+      const { items } = await dreams.listRuns({}, { limit: 9, order: 'asc', after: null });
+      return items.map(({ id }) => runs.findIndex((run) => run.id === id));
+    };
+    expect(await left()).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(await retention.run()).toMatchObject({ dreams: 2 });
+    expect(await left()).toEqual([2, 3, 4, 5]);
+    expect(logged).toContain('dream runs past their retention removed');
+    clock.advance(365 * DAY_MS);
+    expect(await retention.run()).toMatchObject({ dreams: 1 });
+    expect(await left()).toEqual([2, 3, 5]);
   });
 
   it('is one instance’s alone, and frees its lease also when it fails', async () => {

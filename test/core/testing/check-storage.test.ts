@@ -4,8 +4,10 @@ import { checkStorage, runStorageCase, storageCases } from '../../../core/testin
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { journalStorage } from '../../../examples/custom-storage/journal-storage.mjs';
 import { temporaryDirectory } from '../../support/service.ts';
+import { dreamCases } from '../../../core/testing/storage/dreams.ts';
 import { vectorCases } from '../../../core/testing/storage/vectors.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { brokenDreamStorages } from './broken-dream-storages.ts';
 import { type BrokenStorage, brokenStorages } from './broken-storages.ts';
 import { brokenVectorStorages } from './broken-vector-storages.ts';
 
@@ -72,27 +74,25 @@ describe('a driver that', () => {
   });
 });
 
-/** The same of a driver that keeps vectors. */
-async function goodVectorStorages(): Promise<(place: string) => Storage> {
+/** The same of a driver that keeps all that a driver may do without. */
+async function goodWholeStorages(): Promise<(place: string) => Storage> {
   const directory = await temporaryDirectory();
   return (place) => sqlite({ filename: join(directory, `${place}.db`), synchronous: 'normal' });
 }
 
-describe('a driver of vectors that', () => {
-  const cases = vectorCases();
-
-  it.each(brokenVectorStorages)(
-    '$bug breaks the rule of its name, and no other',
-    async (broken) => {
-      const make = await breakStorages(broken, goodVectorStorages);
-      const own = cases.filter(({ name }) => name === broken.breaks);
-      const results = await checkStorage(make, { cases: isRelease ? cases : own });
-      expect(failed(results)).toEqual([broken.breaks]);
-    },
-  );
+describe.each([
+  ['vectors', vectorCases(), brokenVectorStorages],
+  ['dreams', dreamCases(), brokenDreamStorages],
+])('a driver of %s that', (_what, cases, brokenOnes) => {
+  it.each(brokenOnes)('$bug breaks the rule of its name, and no other', async (broken) => {
+    const make = await breakStorages(broken, goodWholeStorages);
+    const own = cases.filter(({ name }) => name === broken.breaks);
+    const results = await checkStorage(make, { cases: isRelease ? cases : own });
+    expect(failed(results)).toEqual([broken.breaks]);
+  });
 
   it('has a bug for each rule', () => {
-    const broken = brokenVectorStorages.map(({ breaks }) => breaks);
+    const broken = brokenOnes.map(({ breaks }) => breaks);
     expect(broken).toEqual(cases.map(({ name }) => name));
   });
 });

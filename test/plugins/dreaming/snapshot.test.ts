@@ -6,6 +6,7 @@ import { takeSnapshot, type TakenSnapshot } from '../../../plugins/dreaming/snap
 import { openDreams } from './dream-service.ts';
 
 const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 20 : 2_000;
+const LONG = { timeout: 60_000 + RUNS * 300 };
 const NOW = 1_000_000;
 
 /** A user's files, read as a run reads them, and the place that its runs leave. */
@@ -58,7 +59,7 @@ function memoryOf(
 const shownIn = ({ shown }: TakenSnapshot) => shown.map(({ path }) => path);
 const lines = (count: number) => 'Likes tea a lot, and says so.\n'.repeat(count);
 
-describe('what a run reads', () => {
+describe('what a run reads', LONG, () => {
   it('is in the end every file, whatever their number and sizes, or says that one is too large', async () => {
     const size = fc.oneof(
       { weight: 6, arbitrary: fc.integer({ min: 1, max: 12 }) },
