@@ -43,6 +43,8 @@ export interface KillReport {
   committed: number;
   /** Acknowledged writes that were repeated, and gave the first answer. */
   replayed: number;
+  /** How often a write was told to come again. */
+  postponed: number;
   /** Exit codes that the signal led to. */
   codes: Set<number | null>;
   /** All that was lost, or there in part, and each invariant that broke. */
@@ -58,6 +60,7 @@ export async function killRepeatedly(options: KillOptions): Promise<KillReport> 
     unanswered: 0,
     committed: 0,
     replayed: 0,
+    postponed: 0,
     codes: new Set(),
     problems: [],
   };
@@ -75,10 +78,11 @@ export async function killRepeatedly(options: KillOptions): Promise<KillReport> 
 
 /** One line that says what a report says, and how to have it again. */
 export function summarise(report: KillReport, what: string): string {
-  const { kills, inFlight, acknowledged, unanswered, committed, problems } = report;
+  const { kills, inFlight, acknowledged, unanswered, committed, postponed, problems } = report;
   return (
     `${what}: ${kills} kills (${inFlight} with a write in flight), ${acknowledged} acknowledged, ` +
-    `${problems.length} lost or in part; ${committed} of ${unanswered} unanswered were committed`
+    `${problems.length} lost or in part; ${committed} of ${unanswered} unanswered were committed` +
+    (postponed === 0 ? '' : `; ${postponed} times a write was told to come again`)
   );
 }
 
@@ -127,6 +131,7 @@ async function killOneDatabase(
   report.unanswered += workload.unanswered;
   report.committed += workload.committed;
   report.replayed += workload.replayed;
+  report.postponed += workload.postponed;
 }
 
 /** Finds for every writer; then no file is behind for long, and the postings are right (I4). */

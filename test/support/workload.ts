@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AcknowledgedWrite } from './invariants.ts';
 
 /** A call of a tool, under an idempotency key where it writes. */
@@ -43,6 +44,8 @@ interface Recent {
 /** The file that every writer appends to. */
 const SHARED = { userId: 'everyone', path: 'shared.md' } as const;
 const PATHS = ['a.md', 'b.md', 'c.md', 'notes/d.md', 'notes/e.md'];
+/** How often in a row a write may be told to come again, on a machine that is busy with others. */
+const MOST_POSTPONED = 50;
 
 /**
  * Writers that know exactly what they were told: each has a user of its own whose files nobody else
@@ -57,6 +60,8 @@ export class Workload {
   unanswered = 0;
   committed = 0;
   replayed = 0;
+  /** How often a write was told to come again, and did under its key. */
+  postponed = 0;
   readonly #random: () => number;
   readonly #files = new Map<string, Map<string, KnownFile>>();
   readonly #lines = new Set<string>();
@@ -89,7 +94,7 @@ export class Workload {
       while (!isOver() && !isLost) {
         const planned = this.#plan(`writer-${writer}`);
         this.#underWay.add(planned);
-        const answer = await target.execute(planned.operation);
+        const answer = await this.#execute(target, planned.operation);
         this.#underWay.delete(planned);
         if (answer.status === 'acknowledged') {
           this.#acknowledge(planned, answer);
@@ -113,6 +118,17 @@ export class Workload {
     const pending = this.#pending.splice(0);
     await Promise.all(pending.map((planned) => this.#settleOne(target, planned)));
     await this.#checkShared(target);
+  }
+
+  /** What waited too long for a lock is repeated under its key, as callers are told to. */
+  async #execute(target: Target, operation: Operation): Promise<Answer> {
+    for (let postponed = 0; ; postponed += 1) {
+      const answer = await target.execute(operation);
+      const isForNow = answer.status === 'refused' && answer.code === 'STORAGE_UNAVAILABLE';
+      if (!isForNow || postponed === MOST_POSTPONED) return answer;
+      this.postponed += 1;
+      await sleep(20);
+    }
   }
 
   async #repeat(target: Target, { operation, revisionId }: Recent): Promise<void> {
@@ -209,7 +225,7 @@ export class Workload {
   async #settleOne(target: Target, planned: Planned): Promise<void> {
     const isCommitted = await this.#isCommitted(target, planned);
     if (isCommitted === true) this.committed += 1;
-    const answer = await target.execute(planned.operation);
+    const answer = await this.#execute(target, planned.operation);
     if (answer.status !== 'acknowledged') {
       this.problems.push(`a repeat of ${describe(planned)}: ${JSON.stringify(answer)}`);
       return;
