@@ -322,7 +322,7 @@ describe('memory_remember', () => {
 
   it('names to the model what its fact lacks, and to nobody else', async () => {
     const service = await withProfile();
-    const invented = { ...toCoffee, lines: ['- Mallory prefers coffee.'] };
+    const invented = { ...toCoffee, lines: ['- Mallory prefers coffee to tea.'] };
     service.says(() => proposes(invented));
     const { status, text } = await service.execute('memory_remember', { text: COFFEE });
     expect(status).toBe(502);
