@@ -12,6 +12,7 @@ import { createEmbedding } from './memory/embedding.ts';
 import { createEmbeddingWorker, type EmbeddingWorker } from './memory/embedding-worker.ts';
 import { createFileLists, type FileLists } from './memory/file-lists.ts';
 import { createFiles, type Files } from './memory/files.ts';
+import { createIdempotency } from './memory/idempotency.ts';
 import { createFind } from './memory/find.ts';
 import { createIdSource } from './memory/ids.ts';
 import { createIndexer, type Indexer } from './memory/indexer.ts';
@@ -168,6 +169,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     log: queue,
     indexer,
   });
+  const idempotency = createIdempotency({ storage, now });
   const revisions = createRevisions({ storage, files: () => files, ids });
   const search = {
     search: createSearch({ index: storage.index, indexer }),
@@ -185,7 +187,8 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     files,
     find: createFind(search),
     context: createContext(search, model),
-    remember: model === null ? null : createRemember({ files, revisions, search, model, now }),
+    remember:
+      model === null ? null : createRemember({ files, idempotency, revisions, search, model, now }),
   };
   const retention = createRetention({ storage, settings: settings.retention, now, ids, log });
 
@@ -284,7 +287,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
 
   const tools = createTools({
     services,
-    once: files.once,
+    once: idempotency.once,
     ids,
     queue,
     exporters,

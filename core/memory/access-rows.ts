@@ -1,5 +1,6 @@
 import type { AccessRecord } from '../contracts/records.ts';
 import type { ToolCall, Trace } from '../contracts/tool.ts';
+import { MemoryError } from '../errors.ts';
 import type { IdSource } from './ids.ts';
 import type { WriteBehind } from './write-behind.ts';
 
@@ -43,6 +44,13 @@ export function logAccessBy(
   const waiting = deps.log.access(rows);
   span.end({ queued: true, rows: rows.length });
   return waiting;
+}
+
+/** What an access row says of a failure. */
+export function toOutcome(error: unknown): AccessRecord['outcome'] {
+  if (!(error instanceof MemoryError)) return 'error';
+  if (error.code === 'READ_ONLY_SCOPE') return 'denied';
+  return error.code === 'FILE_NOT_FOUND' ? 'not_found' : 'error';
 }
 
 function toAccessRow(ids: IdSource, facts: AccessFacts, caller: AccessCaller): AccessRecord {

@@ -16,7 +16,7 @@ import { diffTexts } from './delta.ts';
 import { encodeDelta } from './delta/codec.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
 import { createScopeIds, type InstanceIds } from './ids.ts';
-import { toPhysicalPath, toUserId } from './paths.ts';
+import { fileNotFound, toPhysicalPath, toUserId } from './paths.ts';
 
 /** A keyframe stands at least every so many revisions, so that no read walks further. */
 const KEYFRAME_ROWS = 64;
@@ -58,7 +58,7 @@ export interface Written {
 
 /**
  * The rows of one mutation while `decide` makes them up: pure and synchronous, one draft a try.
- * Only the write path (`files.ts`) makes one.
+ * Only the write path (`commit.ts`) makes one.
  */
 export class Draft {
   readonly #current: Current;
@@ -88,6 +88,13 @@ export class Draft {
     return file === null || file.content === null
       ? null
       : (file as FileState & { content: string });
+  }
+
+  /** The file as it is under the lock. Throws `FILE_NOT_FOUND` when there is none. */
+  required(key: FileKey): FileState & { content: string } {
+    const file = this.existing(key);
+    if (file === null) throw fileNotFound(this.#caller.toPath(key));
+    return file;
   }
 
   /** Throws `VERSION_CONFLICT` unless the file is at that version; 0 is a file that does not exist. */

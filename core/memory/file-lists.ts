@@ -5,11 +5,12 @@ import type {
   AdminUser,
   ListAnswer,
 } from '../contracts/admin.ts';
-import type { FileKey, FileListing, FolderListing } from '../contracts/records.ts';
+import type { FileListing, FolderListing } from '../contracts/records.ts';
 import type { FileSort, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { type PageQuery, parsePage, toCursor } from './page.ts';
 import {
+  fileNotFound,
   parsePhysicalPath,
   parsePhysicalPrefix,
   parseUserId,
@@ -103,13 +104,13 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
         });
       }
       const listing = await storage.files.getListing(key);
-      if (listing === null) throw notFound(key);
+      if (listing === null) throw fileNotFound(toPhysicalPath(key));
       if (version !== undefined || at !== undefined) {
         const earlier = await revisions.contentAt(key, { version, at });
         return { file: { ...toAdminFile(listing), ...earlier } };
       }
       const file = await storage.files.get(key);
-      if (file === null || file.content === null) throw notFound(key);
+      if (file === null || file.content === null) throw fileNotFound(toPhysicalPath(key));
       // The content and its facts come from one read; only the counts come from the other.
       return { file: { ...toAdminFile({ ...listing, ...file }), content: file.content } };
     },
@@ -162,9 +163,4 @@ function toFolder({ prefix = '', userId, q, sort }: FileListQuery): string {
     });
   }
   return folder === 'users/' || folder === '' ? folder : parsePhysicalPrefix(folder);
-}
-
-function notFound(key: FileKey): MemoryError {
-  const path = toPhysicalPath(key);
-  return new MemoryError('FILE_NOT_FOUND', `${path} does not exist.`, { details: { path } });
 }

@@ -1,66 +1,25 @@
-import type {
-  AccessRecord,
-  AuditRecord,
-  FileKey,
-  IdempotencyRecord,
-  ScopeKey,
-  ScopeState,
-} from '../contracts/records.ts';
-import type { Limits } from '../contracts/config.ts';
-import type { HostWrite, HostWriteOptions, ReadFile } from '../contracts/plugin.ts';
-import type { Guard, Storage } from '../contracts/storage.ts';
-import type {
-  FileService,
-  ListedFile,
-  Span,
-  ToolCall,
-  Trace,
-  WriteResult,
-} from '../contracts/tool.ts';
+import type { FileKey } from '../contracts/records.ts';
+import type { FileService, ListedFile, ToolCall, WriteResult } from '../contracts/tool.ts';
+import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import { noTrace } from '../tracing/tracer.ts';
-import { logAccess, logAccessBy } from './access-rows.ts';
-import { parseHostActor } from './actor.ts';
-import { checkContent, checkReason, sliceLines, hashText } from './content.ts';
-import { deletion, Draft, type DraftCaller, type FileChange, type Written } from './draft.ts';
-import { type InstanceIds, isUuid } from './ids.ts';
+import { logAccess, toOutcome } from './access-rows.ts';
+import { type AdminFiles, createAdminFiles } from './admin-files.ts';
+import { type CommitDependencies, createCommit } from './commit.ts';
+import { checkContent, checkReason, sliceLines } from './content.ts';
+import { deletion, type DraftCaller } from './draft.ts';
+import { createHostFiles, type HostFiles } from './host-files.ts';
 import { parsePage, toCursor } from './page.ts';
 import { applyPatch } from './patch.ts';
 import {
-  parsePhysicalPath,
+  fileNotFound,
   parseUserId,
   parseVirtualPath,
   parseVirtualPrefix,
   type PathPrefix,
-  toPhysicalPath,
-  toScope,
   toVirtualPath,
 } from './paths.ts';
 import { toTime } from './time.ts';
 import type { WriteBehind } from './write-behind.ts';
-
-/** An idempotency key is remembered so long. */
-export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
-/** Kept in the place of an answer until there is one. */
-const BEGUN = '';
-
-/** Who changes memory through the admin API. */
-export interface AdminCaller {
-  address: string;
-  traceId: string;
-}
-
-/** What an admin's write came to. */
-export interface AdminWritten extends Written {
-  key: FileKey;
-}
-
-/** A content to be put back, as reverts do. */
-export interface Restoration {
-  key: FileKey;
-  /** `null` where the file did not exist. */
-  content: string | null;
-}
 
 /** A file's whole new content, for the version that its writer has seen. */
 export interface VersionedContent {
@@ -72,25 +31,7 @@ export interface VersionedContent {
 }
 
 /** Memory files: everything that reads one for an agent, and everything that changes one. */
-export interface Files extends FileService {
-  /** Writes by the admin. `ifVersion` 0: must not exist. */
-  put(
-    physicalPath: unknown,
-    change: { content: string; reason?: string | undefined; ifVersion?: number | undefined },
-    caller: AdminCaller,
-  ): Promise<AdminWritten>;
-  /** Deletes by the admin. */
-  delete(
-    physicalPath: unknown,
-    change: { reason?: string | undefined; ifVersion?: number | undefined },
-    caller: AdminCaller,
-  ): Promise<AdminWritten>;
-  /** Puts earlier contents back, all in one transaction, as revisions with the action `revert`. */
-  restore(
-    restorations: readonly Restoration[],
-    options: { reason: string; target: string; qualifies: boolean },
-    caller: AdminCaller,
-  ): Promise<AdminWritten[]>;
+export interface Files extends FileService, AdminFiles, HostFiles {
   /**
    * Writes several files of one tool call, each only if it is at its `version` (0: must not exist),
    * in one transaction: all of it, or nothing. `toResult` makes the answer, which the idempotency
@@ -101,161 +42,19 @@ export interface Files extends FileService {
     toResult: (written: readonly WriteResult[]) => R,
     call: ToolCall,
   ): Promise<R>;
-  /** The first answer to the idempotency key of a call; `null` when there is none yet. */
-  replay<R extends object>(call: ToolCall): Promise<R | null>;
-  /**
-   * Runs a tool once under the idempotency key of its call: a repeat gets the answer of the first, or
-   * the one that is under way in this process. Rejects with `IDEMPOTENCY_KEY_REUSED` and
-   * `details.reason: 'outcome_unknown'` where the first has failed, is under way elsewhere, or was cut
-   * off. Without a key it is run.
-   */
-  once(call: ToolCall, run: () => Promise<unknown>): Promise<unknown>;
-  /** Writes by a plugin. */
-  hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
-  /** Access rows of files that a plugin read in a run. */
-  hostReads(
-    files: readonly ReadFile[],
-    options: { actor: string; runId: string; trace?: Trace },
-  ): Promise<void>;
 }
 
-/** What the write path works with. */
-export interface FilesDependencies {
-  storage: Storage;
-  limits: Limits;
+/** What reads and changes of memory files work with. */
+export interface FilesDependencies extends CommitDependencies {
   /** May tools write `shared/`? */
   sharedWrites: boolean;
-  now: () => number;
-  ids: InstanceIds;
   log: WriteBehind;
-  /** Told of every write. */
-  indexer: { wake(): void };
 }
 
-/** THE write path, and the reads that leave an access row. */
+/** Memory files, for agents, plugins and the admin. All their writes go one way: `commit`. */
 export function createFiles(deps: FilesDependencies): Files {
   const { storage, limits } = deps;
-  /** How many writes a call has made: a plugin's tool may make several under one key. */
-  const writesOf = new WeakMap<ToolCall, number>();
-  /** Calls under way that are run once, by scope and key. */
-  const runningOnce = new Map<string, { first: OpenKey; answer: Promise<unknown> }>();
-
-  async function runOnce(
-    call: ToolCall,
-    idempotency: OpenKey,
-    run: () => Promise<unknown>,
-  ): Promise<unknown> {
-    const place = { scopes: [idempotency.scope], files: [], idempotency };
-    const keep = (result: string) => ({
-      idempotency: { ...idempotency, result, createdAt: deps.now() },
-    });
-    // Kept before it is run: whoever comes after a crash learns that it may have been carried out.
-    const first = await storage.mutate(place, (current) => {
-      const record = replayOf(current.idempotency, idempotency, deps.now());
-      return { result: record, writes: 0, changes: record === null ? keep(BEGUN) : {} };
-    });
-    if (first?.result === BEGUN) {
-      throw new MemoryError(
-        'IDEMPOTENCY_KEY_REUSED',
-        'A call under this idempotency key was begun, and whether it was carried out is not known.',
-        { details: { reason: 'outcome_unknown', toolCallId: first.toolCallId } },
-      );
-    }
-    if (first !== null) {
-      call.onReplay?.(first);
-      return JSON.parse(first.result) as unknown;
-    }
-    const result = await run();
-    const text = JSON.stringify(result ?? null);
-    await storage.mutate(place, () => ({ result: null, writes: 0, changes: keep(text) }));
-    return result;
-  }
-
-  /** A transaction of one or more files: every change of a memory file is made here. */
-  async function commit<R extends object>(
-    write: {
-      keys: readonly FileKey[];
-      caller: DraftCaller;
-      trace: Trace;
-      guards?: readonly Guard[] | undefined;
-      call?: ToolCall | undefined;
-      /** The one write of its call, which may try it again. */
-      isOnly?: boolean;
-      audit?: (result: R) => AuditRecord;
-    },
-    plan: (draft: Draft) => R,
-  ): Promise<R> {
-    const { call, caller, trace } = write;
-    // Refused ones count, too: repeated, a call makes the same writes in the same order.
-    const nth = call === undefined || write.isOnly === true ? 0 : (writesOf.get(call) ?? 0);
-    if (call !== undefined) writesOf.set(call, nth + 1);
-    const idempotency = toIdempotencyOf(call, nth);
-    const scopes = inLockOrder([
-      ...write.keys.map(({ scope }) => scope),
-      ...(idempotency === null ? [] : [idempotency.scope]),
-    ]);
-    const now = deps.now();
-    let read: Span = trace.start('db.read', 'lock and read');
-    let apply: Span | null = null;
-    let replayed: IdempotencyRecord | null = null;
-    let clocks: readonly ScopeState[] = [];
-    try {
-      const result = await storage.mutate<R>(
-        {
-          scopes,
-          files: write.keys,
-          ...(idempotency === null ? {} : { idempotency }),
-          ...(write.guards === undefined ? {} : { guards: write.guards }),
-        },
-        (current) => {
-          read.end({ files: write.keys.length });
-          // Before versions and quota: a repeat after a lost answer gets the first one, not a 409.
-          replayed = replayOf(current.idempotency, idempotency, now);
-          if (replayed !== null) {
-            return { result: JSON.parse(replayed.result) as R, writes: 0, changes: {} };
-          }
-          const building = trace.start('revision.write', 'revision');
-          const draft = new Draft(current, {
-            now,
-            ids: deps.ids,
-            caller,
-            maxFilesPerUser: limits.maxFilesPerUser,
-          });
-          let planned: R;
-          try {
-            planned = plan(draft);
-          } catch (error) {
-            building.fail(error);
-            throw error;
-          }
-          building.end({ revisions: draft.revisionCount });
-          const rows = trace.start('access_log.write', 'access rows');
-          const changes = draft.changes({
-            ...(idempotency === null
-              ? {}
-              : {
-                  idempotency: { ...idempotency, result: JSON.stringify(planned), createdAt: now },
-                }),
-            ...(write.audit === undefined ? {} : { audit: write.audit(planned) }),
-          });
-          rows.end({ rows: changes.access?.length ?? 0 });
-          clocks = changes.scopes ?? [];
-          apply = trace.start('db.write', 'apply and commit');
-          // A replay of the transaction reads again.
-          read = trace.start('db.read', 'lock and read again');
-          return { result: planned, writes: draft.revisionCount > 0 ? 1 : 0, changes };
-        },
-      );
-      (apply as Span | null)?.end({ files: write.keys.length });
-      deps.indexer.wake();
-      if (replayed !== null) call?.onReplay?.(replayed);
-      clocks.forEach((clock) => deps.ids.follow(clock));
-      return result;
-    } catch (error) {
-      (apply ?? read).fail(error);
-      throw error;
-    }
-  }
+  const commit = createCommit(deps);
 
   function checkWritable(key: FileKey): void {
     if (key.scope !== 's' || deps.sharedWrites) return;
@@ -292,6 +91,9 @@ export function createFiles(deps: FilesDependencies): Files {
   });
 
   return {
+    ...createAdminFiles(commit, deps),
+    ...createHostFiles(commit, { ...deps, checkWritable }),
+
     async list(args, call) {
       const userId = parseUserId(call.userId);
       // By path: shared/ stands before user/.
@@ -326,7 +128,7 @@ export function createFiles(deps: FilesDependencies): Files {
         const span = call.trace.start('db.read', 'read file');
         const file = await storage.files.read(key);
         span.end({ bytes: file?.size ?? 0 });
-        if (file === null) throw fileNotFound(key);
+        if (file === null) throw fileNotFound(toVirtualPath(key));
         const { fileNo, latestRevisionId: revisionId } = file;
         const waiting = logAccess(deps, [{ ...key, action: 'read', fileNo, revisionId }], call);
         if (waiting !== undefined) await waiting;
@@ -361,8 +163,7 @@ export function createFiles(deps: FilesDependencies): Files {
           });
         }
         return commit(writeOf(call, [key]), (draft) => {
-          const file = draft.existing(key);
-          if (file === null) throw fileNotFound(key);
+          const file = draft.required(key);
           draft.expectVersion(key, args.ifVersion);
           const { content, replacements } = applyPatch(file.content, args, limits.maxFileBytes);
           const facts = checkContent(content, limits.maxFileBytes);
@@ -376,7 +177,7 @@ export function createFiles(deps: FilesDependencies): Files {
     remove: (args, call) =>
       attempt([args.path], 'write', call, (key) =>
         commit(writeOf(call, [key]), (draft) => {
-          if (draft.existing(key) === null) throw fileNotFound(key);
+          draft.required(key);
           draft.expectVersion(key, args.ifVersion);
           const { version, revisionId } = draft.put(
             key,
@@ -394,8 +195,7 @@ export function createFiles(deps: FilesDependencies): Files {
           });
         }
         return commit(writeOf(call, [from, to]), (draft) => {
-          const file = draft.existing(from);
-          if (file === null) throw fileNotFound(from);
+          const file = draft.required(from);
           draft.expectVersion(from, args.ifVersion);
           draft.expectVersion(to, 0);
           const reason = checkReason(args.reason);
@@ -413,56 +213,6 @@ export function createFiles(deps: FilesDependencies): Files {
           return { from: toVirtualPath(from), to: toVirtualPath(to), version, revisionId };
         });
       }),
-
-    async put(physicalPath, change, caller) {
-      const key = parsePhysicalPath(physicalPath);
-      const facts = checkContent(change.content, limits.maxFileBytes);
-      return commit(adminWrite([key], caller, 'files.write', toPhysicalPath(key)), (draft) => {
-        draft.expectVersion(key, change.ifVersion);
-        const action = draft.existing(key) === null ? 'create' : 'update';
-        const reason = checkReason(change.reason);
-        return { key, ...draft.put(key, { content: change.content, facts, action, reason }) };
-      });
-    },
-
-    async delete(physicalPath, change, caller) {
-      const key = parsePhysicalPath(physicalPath);
-      return commit(adminWrite([key], caller, 'files.delete', toPhysicalPath(key)), (draft) => {
-        if (draft.existing(key) === null) throw fileNotFound(key, toPhysicalPath(key));
-        draft.expectVersion(key, change.ifVersion);
-        return { key, ...draft.put(key, deletion('delete', checkReason(change.reason))) };
-      });
-    },
-
-    async restore(restorations, { reason, target, qualifies }, caller) {
-      const prepared = restorations.map(
-        ({ key, content }): { key: FileKey; change: FileChange } => ({
-          key,
-          change:
-            content === null
-              ? deletion('revert', reason)
-              : {
-                  content,
-                  facts: checkContent(content, Number.MAX_SAFE_INTEGER),
-                  action: 'revert',
-                  reason,
-                },
-        }),
-      );
-      const keys = prepared.map(({ key }) => key);
-      const write = adminWrite<AdminWritten[]>(keys, caller, 'revisions.revert', target);
-      write.caller.qualifies = qualifies;
-      return commit(write, (draft) => {
-        // Deletions go first: putting back what was moved inside a full scope needs no room.
-        const order = [...prepared].sort(
-          (a, b) => Number(a.change.content !== null) - Number(b.change.content !== null),
-        );
-        const written = new Map(
-          order.map(({ key, change }) => [key, restoreOne(draft, key, change)] as const),
-        );
-        return keys.map((key) => written.get(key) as AdminWritten);
-      });
-    },
 
     async writeAll(change, toResult, call) {
       const [first, ...rest] = change.files.map(({ path }) => path);
@@ -490,179 +240,7 @@ export function createFiles(deps: FilesDependencies): Files {
         });
       });
     },
-
-    async replay<R extends object>(call: ToolCall) {
-      const idempotency = toIdempotencyOf(call);
-      if (idempotency === null) return null;
-      const { scope } = idempotency;
-      const first = await storage.mutate(
-        { scopes: [scope], files: [], idempotency },
-        (current) => ({
-          result: replayOf(current.idempotency, idempotency, deps.now()),
-          writes: 0,
-          changes: {},
-        }),
-      );
-      if (first === null) return null;
-      call.onReplay?.(first);
-      return JSON.parse(first.result) as R;
-    },
-
-    async once(call, run) {
-      const idempotency = toIdempotencyOf(call, 'run');
-      if (idempotency === null) return run();
-      const slot = `${idempotency.scope} ${idempotency.keyHash}`;
-      const running = runningOnce.get(slot);
-      if (running === undefined) {
-        const answer = runOnce(call, idempotency, run).finally(() => runningOnce.delete(slot));
-        runningOnce.set(slot, { first: idempotency, answer });
-        return answer;
-      }
-      const { first, answer } = running;
-      if (first.requestHash !== idempotency.requestHash) {
-        throw new MemoryError('IDEMPOTENCY_KEY_REUSED');
-      }
-      const result = await answer;
-      call.onReplay?.(first);
-      return result;
-    },
-
-    async hostWrite(change, options) {
-      const userId = parseUserId(change.userId);
-      const key = parseVirtualPath(change.path, userId);
-      const actor = parseHostActor(options.actor);
-      const trace = options.trace ?? noTrace();
-      const caller: DraftCaller = {
-        userId: change.userId,
-        actor,
-        tool: null,
-        toolCallId: null,
-        // Without a trace no event is recorded of it: there is none to be found.
-        traceId: options.trace?.traceId ?? null,
-        runId: options.runId === undefined ? null : parseRunId(options.runId),
-        qualifies: actor !== 'dream-agent' && change.isRevert !== true,
-        toPath: toVirtualPath,
-      };
-      try {
-        checkWritable(key);
-        const toChange = parseHostChange(change, limits.maxFileBytes);
-        const required = (change.requires ?? []).map(({ path, version }) => ({
-          key: parseVirtualPath(path, userId),
-          version,
-        }));
-        const keys = [key, ...required.map((other) => other.key)];
-        return await commit({ keys, caller, trace, guards: options.guards }, (draft) => {
-          draft.expectVersion(key, change.ifVersion);
-          for (const other of required) draft.expectVersion(other.key, other.version);
-          const next = toChange(draft.existing(key) !== null);
-          return { path: toVirtualPath(key), ...draft.put(key, next) };
-        });
-      } catch (error) {
-        const refused = { ...key, action: 'write' as const, outcome: toOutcome(error) };
-        await logAccessBy(caller, deps, [refused], trace);
-        throw error;
-      }
-    },
-
-    async hostReads(read, { actor, runId, trace }) {
-      const row = { actor: parseHostActor(actor), runId: parseRunId(runId) };
-      const rows = read.map(({ userId, path, fileNo, revisionId }): AccessRecord => {
-        const id = deps.ids.next();
-        return {
-          ...row,
-          id,
-          at: deps.ids.lastMs,
-          scope: toScope(parseUserId(userId)),
-          userId,
-          fileNo,
-          path,
-          tool: null,
-          action: 'read',
-          toolCallId: null,
-          traceId: trace?.traceId ?? null,
-          revisionId,
-          rank: null,
-          outcome: 'ok',
-        };
-      });
-      const span = trace?.start('access_log.write', 'queue access rows');
-      await deps.log.access(rows);
-      span?.end({ rows: rows.length });
-    },
   };
-
-  function adminWrite<R extends object>(
-    keys: readonly FileKey[],
-    { address, traceId }: AdminCaller,
-    action: string,
-    target: string,
-  ) {
-    const caller: DraftCaller = {
-      userId: null,
-      actor: 'admin',
-      tool: null,
-      toolCallId: null,
-      traceId,
-      runId: null,
-      qualifies: true,
-      toPath: toPhysicalPath,
-    };
-    const audit = (result: R): AuditRecord => {
-      const id = deps.ids.next();
-      const details = { written: toAuditDetails(result) };
-      return { id, at: deps.ids.lastMs, action, target, details, address, traceId };
-    };
-    return { keys, caller, trace: noTrace(traceId), audit };
-  }
-}
-
-/** What a plugin's write makes of a file that exists, or does not. */
-function parseHostChange(
-  { content, reason, isRevert = false }: HostWrite,
-  maxFileBytes: number,
-): (exists: boolean) => FileChange {
-  const words = checkReason(reason);
-  if (content === null) {
-    if (isRevert) return () => deletion('revert', words);
-    const message = 'is null in a revert alone';
-    throw new MemoryError('INVALID_REQUEST', `content ${message}.`, {
-      details: { issues: [{ path: '/content', message }] },
-    });
-  }
-  // What was there before fits in, whatever the limit is now.
-  const facts = checkContent(content, isRevert ? Number.MAX_SAFE_INTEGER : maxFileBytes);
-  return (exists) => ({
-    content,
-    facts,
-    action: isRevert ? 'revert' : exists ? 'update' : 'create',
-    reason: words,
-  });
-}
-
-function toAuditDetails(result: object): unknown {
-  const written = (Array.isArray(result) ? result : [result]) as AdminWritten[];
-  return written.map(({ key, version, revisionId, unchanged }) => ({
-    path: toPhysicalPath(key),
-    version,
-    revisionId,
-    unchanged,
-  }));
-}
-
-function restoreOne(draft: Draft, key: FileKey, change: FileChange): AdminWritten {
-  if (change.content === null && draft.existing(key) === null) {
-    return { key, version: 0, revisionId: '', created: false, unchanged: true };
-  }
-  return { key, ...draft.put(key, change) };
-}
-
-/** Throws `INVALID_REQUEST` for a run id that is no UUID: another one could not be stored. */
-function parseRunId(value: string): string {
-  if (isUuid(value)) return value;
-  const message = 'must be a UUID in lower case';
-  throw new MemoryError('INVALID_REQUEST', `runId ${message}.`, {
-    details: { issues: [{ path: '/runId', message }] },
-  });
 }
 
 /** The key of a list of roots: scope and path. */
@@ -703,38 +281,6 @@ async function listRoots(
   };
 }
 
-/** Scopes, each once: a user's before the shared one, so that no two writes wait for each other. */
-function inLockOrder(scopes: readonly ScopeKey[]): ScopeKey[] {
-  return [...new Set(scopes)].sort((a, b) => (a > b ? -1 : 1));
-}
-
-/** The key of a call, before there is an answer. */
-type OpenKey = Omit<IdempotencyRecord, 'result' | 'createdAt'>;
-
-/** A key belongs to its user, whichever memory the call writes; each write of a call has its own. */
-function toIdempotencyOf(call: ToolCall | undefined, nth: number | 'run' = 0): OpenKey | null {
-  if (call?.idempotency === undefined) return null;
-  const { keyHash, requestHash } = call.idempotency;
-  return {
-    scope: toScope(parseUserId(call.userId)),
-    keyHash: nth === 0 ? keyHash : hashText(`${keyHash} ${nth}`),
-    requestHash,
-    toolCallId: call.toolCallId,
-    traceId: call.trace.traceId,
-  };
-}
-
-function replayOf(
-  record: IdempotencyRecord | null,
-  wanted: { requestHash: string } | null,
-  now: number,
-): IdempotencyRecord | null {
-  if (record === null || wanted === null) return null;
-  if (record.createdAt <= now - IDEMPOTENCY_MS) return null;
-  if (record.requestHash !== wanted.requestHash) throw new MemoryError('IDEMPOTENCY_KEY_REUSED');
-  return record;
-}
-
 function toDraftCaller(call: ToolCall): DraftCaller {
   return {
     userId: call.userId,
@@ -746,14 +292,4 @@ function toDraftCaller(call: ToolCall): DraftCaller {
     qualifies: true,
     toPath: toVirtualPath,
   };
-}
-
-function toOutcome(error: unknown): AccessRecord['outcome'] {
-  if (!(error instanceof MemoryError)) return 'error';
-  if (error.code === 'READ_ONLY_SCOPE') return 'denied';
-  return error.code === 'FILE_NOT_FOUND' ? 'not_found' : 'error';
-}
-
-function fileNotFound(key: FileKey, path = toVirtualPath(key)): MemoryError {
-  return new MemoryError('FILE_NOT_FOUND', `${path} does not exist.`, { details: { path } });
 }

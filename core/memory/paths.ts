@@ -142,6 +142,11 @@ export function assertScope(scope: ScopeKey): void {
   parseUserId(scope.slice(2));
 }
 
+/** The error of a path, as its caller knows it, at which there is no file. */
+export function fileNotFound(path: string): MemoryError {
+  return new MemoryError('FILE_NOT_FOUND', `${path} does not exist.`, { details: { path } });
+}
+
 function asText(value: unknown): string {
   if (typeof value === 'string') return value;
   throw invalidPath('A path is text.');

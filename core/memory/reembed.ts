@@ -2,7 +2,7 @@ import type { EmbeddingProgress } from '../contracts/admin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { EmbeddingWorker } from './embedding-worker.ts';
-import type { AdminCaller } from './files.ts';
+import type { AdminCaller } from './admin-files.ts';
 import type { IdSource } from './ids.ts';
 
 /** Makes the vectors of all passages anew. */

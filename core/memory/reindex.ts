@@ -1,7 +1,7 @@
 import type { Logger } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { describeError } from '../describe-error.ts';
-import type { AdminCaller } from './files.ts';
+import type { AdminCaller } from './admin-files.ts';
 import type { IdSource } from './ids.ts';
 import type { Indexer } from './indexer.ts';
 

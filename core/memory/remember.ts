@@ -5,6 +5,7 @@ import { checkContent } from './content.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
 import type { Files } from './files.ts';
+import type { Idempotency } from './idempotency.ts';
 import { type FindDependencies, findHits, logHits } from './find.ts';
 import type { Model } from './model.ts';
 import { parseUserId, toScope, toVirtualPath } from './paths.ts';
@@ -20,6 +21,7 @@ import { nameSecret } from './secrets.ts';
 /** What remembering works with. */
 export interface RememberDependencies {
   files: Files;
+  idempotency: Idempotency;
   revisions: Pick<Revisions, 'get'>;
   search: FindDependencies;
   model: Model;
@@ -53,12 +55,12 @@ const NAMED_WORDS = 8;
  * would change than may, and the codes of models: `details.check` names the rule that was broken.
  */
 export function createRemember(deps: RememberDependencies): RememberService {
-  const { files, model } = deps;
+  const { files, idempotency, model } = deps;
   return {
     async remember({ text, reason, maxWrites = DEFAULT_WRITES, dryRun = false }, call) {
       checkFact(text);
       const replay = async () => {
-        const first = dryRun ? null : await files.replay<Kept>(call);
+        const first = dryRun ? null : await idempotency.replay<Kept>(call);
         return first === null ? null : await withDiffs(deps, first);
       };
       const first = await replay();

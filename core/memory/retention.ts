@@ -4,7 +4,7 @@ import type { Logger } from '../contracts/plugin.ts';
 import type { PruneCount, Storage } from '../contracts/storage.ts';
 import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
-import { IDEMPOTENCY_MS } from './files.ts';
+import { IDEMPOTENCY_MS } from './idempotency.ts';
 import type { IdSource } from './ids.ts';
 import { expireRollups } from './observability/rollup-retention.ts';
 

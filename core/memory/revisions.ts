@@ -20,7 +20,7 @@ import { countLines } from './content.ts';
 import { applyDelta, diffTexts } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
-import type { AdminCaller, AdminWritten, Files, Restoration } from './files.ts';
+import type { AdminCaller, AdminFiles, AdminWritten, Restoration } from './admin-files.ts';
 import { type IdSource, isUuid } from './ids.ts';
 import { type PageQuery, parsePage, toCursor } from './page.ts';
 import { parsePhysicalPath, parseUserId, toPhysicalPath, toScope, toUserId } from './paths.ts';
@@ -77,7 +77,7 @@ export interface Revisions {
 export function createRevisions(deps: {
   storage: Storage;
   /** Late, since the two need each other. */
-  files: () => Files;
+  files: () => AdminFiles;
   ids: IdSource;
 }): Revisions {
   const { storage } = deps;

@@ -3,7 +3,7 @@ import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../core.ts';
 import { MemoryError } from '../../errors.ts';
 import { backUpBeside } from '../../memory/backup.ts';
-import type { AdminCaller } from '../../memory/files.ts';
+import type { AdminCaller } from '../../memory/admin-files.ts';
 import { createIdSource } from '../../memory/ids.ts';
 import { createJob } from '../../memory/job.ts';
 import { toCaller } from '../caller.ts';
