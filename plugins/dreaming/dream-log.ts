@@ -10,7 +10,7 @@ export const DREAM_LOG = 'dream-log.md';
  */
 const LOG_BYTES = 65_536;
 /** Times that the log is tried when others write it at the same moment. */
-const TRIES = 3;
+export const LOG_TRIES = 3;
 const TITLE = '# Dream log\n';
 /** Entries begin with the time of their run, as `toISOString` has it. */
 const ENTRY = /^## (?=\d{4}-\d\d-\d\dT[\d:.]{8,12}Z$)/m;
@@ -26,7 +26,7 @@ export async function writeLogEntry(
   files: readonly { path: string; what: string }[],
 ): Promise<boolean> {
   const time = new Date(host.now()).toISOString();
-  const entry = `## ${time}\n\n${files.map(({ path, what }) => `- ${path}: ${what}\n`).join('')}- run ${runId}\n`;
+  const entry = `## ${time}\n\n${files.map(({ path, what }) => `- ${path}: ${what}\n`).join('')}${runLine(runId)}`;
   let room = LOG_BYTES;
   for (let tries = 1; ; tries += 1) {
     const log = await host.memory.read(`u:${userId}`, DREAM_LOG);
@@ -46,7 +46,7 @@ export async function writeLogEntry(
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const { code } = error;
-      if (code === 'VERSION_CONFLICT' && tries < TRIES) continue;
+      if (code === 'VERSION_CONFLICT' && tries < LOG_TRIES) continue;
       if (code === 'PAYLOAD_TOO_LARGE' && room > 0) {
         // Files may be smaller here than the log: then the new entry is what it has.
         room = 0;
@@ -56,6 +56,28 @@ export async function writeLogEntry(
       return false;
     }
   }
+}
+
+/**
+ * The log without the entry that a run has written, whatever was written to the log since: the log
+ * itself where that entry is in it no more, `changed` where it is there in other words, and `null`
+ * for a log of which the title alone is left.
+ *
+ * @param written the log as the run left it: its entry is the last one.
+ */
+export function withoutEntry(
+  log: string,
+  written: string,
+  runId: string,
+): string | 'changed' | null {
+  const entry = splitEntries(written).at(-1) ?? '';
+  const at = entry.endsWith(runLine(runId)) ? log.indexOf(entry) : -1;
+  if (at === -1) return log.includes(runLine(runId).trimEnd()) ? 'changed' : log;
+  const head = log.slice(0, at);
+  const rest = log.slice(at + entry.length);
+  // The blank line between two entries goes with one of them.
+  const left = rest === '' ? head.replace(/\n\n$/, '\n') : head + rest.replace(/^\n/, '');
+  return left === TITLE ? null : left;
 }
 
 /** The log with one more entry, and as many of the newest others as fit. What stands above them stays. */
@@ -74,6 +96,11 @@ function withEntry(log: string, entry: string, room: number): string {
   const gap =
     before === '' ? '' : before.endsWith('\n\n') ? '' : before.endsWith('\n') ? '\n' : '\n\n';
   return `${before}${gap}${entry}`;
+}
+
+/** What an entry ends with. */
+function runLine(runId: string): string {
+  return `- run ${runId}\n`;
 }
 
 function splitEntries(text: string): string[] {

@@ -1,5 +1,5 @@
 import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
-import type { AuditCaller, RunRevision } from '../../core/contracts/plugin.ts';
+import type { AuditCaller, Host, RunRevision } from '../../core/contracts/plugin.ts';
 import { MemoryError } from '../../core/errors.ts';
 import {
   advanceRun,
@@ -11,6 +11,7 @@ import {
 } from './active-run.ts';
 import { isRefusal } from './apply.ts';
 import { detailsOf, withDetails, type RunFile } from './details.ts';
+import { DREAM_LOG, LOG_TRIES, withoutEntry } from './dream-log.ts';
 import { isRunsWrite } from './settle.ts';
 import { finishRunTrace } from './trace.ts';
 import { assertState } from './transitions.ts';
@@ -27,8 +28,8 @@ const PRUNED = 'its earlier content is not kept any more';
 
 /**
  * Puts back what a run's files held before it, each only if nobody has changed it since. A file that
- * took lines of another one keeps them while that one cannot be put back: nothing is lost. An undoing
- * that was cut off goes on where it stopped.
+ * took lines of another one keeps them while that one cannot be put back: nothing is lost. Out of the
+ * log its own entry is taken, and no other. An undoing that was cut off goes on where it stopped.
  *
  * @throws MemoryError `RUN_STATE` for a run that wrote nothing, is undone, or has not ended.
  */
@@ -93,8 +94,7 @@ async function putBack(
   run: ActiveRun,
   files: readonly RunFile[],
 ): Promise<Pick<RevertedRun, 'reverted' | 'left'> & { undone: ReadonlySet<string> }> {
-  const { id, userId, scope, trace, kept } = run;
-  const revisions = await host.history.ofRun(id);
+  const revisions = await host.history.ofRun(run.id);
   const writes = revisions.filter(isRunsWrite).reverse();
   const undoings = undoingsOf(revisions);
   const reverted: { path: string; version: number; revisionId: string }[] = [];
@@ -115,35 +115,92 @@ async function putBack(
       left.push({ path, why: why ?? PRUNED });
       continue;
     }
-    const current = await host.memory.read(scope, revision.path);
-    const present = current?.content ?? null;
-    if (present === contents.before) {
-      // Somebody else has put it back.
-      undone.add(path);
-      continue;
-    }
-    checkStop(run);
     try {
-      const { version, revisionId } = await host.write(
-        {
-          userId,
-          path,
-          content: contents.before,
-          reason: `Reverts dream run ${id}.`,
-          // A later run that was undone has left what this one wrote, at another version.
-          ifVersion: present === contents.after ? (current?.version ?? 0) : revision.version,
-          isRevert: true,
-        },
-        { actor: 'admin', runId: id, trace, guards: [kept.lease.guard] },
-      );
+      const written =
+        revision.path === DREAM_LOG
+          ? await takeOutEntry(host, run, contents)
+          : await putFileBack(host, run, revision, contents);
+      if (written === 'changed') {
+        left.push({ path, why: 'the entry of this run was changed since' });
+        continue;
+      }
       undone.add(path);
-      reverted.push({ path, version, revisionId });
+      if (written !== null) reverted.push({ path, ...written });
     } catch (error) {
       if (!isRefusal(error)) throw error;
       left.push({ path, why: error.message });
     }
   }
   return { undone, reverted, left };
+}
+
+type Contents = NonNullable<RunRevision['contents']>;
+type Written = { version: number; revisionId: string };
+
+/** What a file holds is put back as a whole; `null` where somebody else has done it. */
+async function putFileBack(
+  host: Pick<Host, 'memory' | 'write'>,
+  run: ActiveRun,
+  { path, version }: RunRevision['revision'],
+  { before, after }: Contents,
+): Promise<Written | null> {
+  const current = await host.memory.read(run.scope, path);
+  const present = current?.content ?? null;
+  if (present === before) return null;
+  // A later run that was undone has left what this one wrote, at another version.
+  const ifVersion = present === after ? (current?.version ?? 0) : version;
+  return await writeBack(host, run, { path, content: before, ifVersion });
+}
+
+/**
+ * Takes the entry of a run out of the log, whatever was written to that since: code wrote it, and
+ * knows it again. `null` where it is in it no more, `changed` where somebody has edited it.
+ */
+async function takeOutEntry(
+  host: Pick<Host, 'memory' | 'write'>,
+  run: ActiveRun,
+  { before, after }: Contents,
+): Promise<Written | 'changed' | null> {
+  for (let tries = 1; ; tries += 1) {
+    const log = await host.memory.read(run.scope, DREAM_LOG);
+    const present = log?.content ?? null;
+    if (log === null || present === null || present === before) return null;
+    const rest = present === after ? before : withoutEntry(present, after ?? '', run.id);
+    if (rest === 'changed') return rest;
+    if (rest === present) return null;
+    try {
+      return await writeBack(host, run, {
+        path: DREAM_LOG,
+        content: rest,
+        ifVersion: log.version,
+      });
+    } catch (error) {
+      // Its other writers only add to it.
+      if (!isRefusal(error) || error.code !== 'VERSION_CONFLICT' || tries === LOG_TRIES)
+        throw error;
+    }
+  }
+}
+
+async function writeBack(
+  host: Pick<Host, 'write'>,
+  run: ActiveRun,
+  { path, content, ifVersion }: { path: string; content: string | null; ifVersion: number },
+): Promise<Written> {
+  const { id, userId, trace, kept } = run;
+  checkStop(run);
+  const { version, revisionId } = await host.write(
+    {
+      userId,
+      path: `user/${path}`,
+      content,
+      reason: `Reverts dream run ${id}.`,
+      ifVersion,
+      isRevert: true,
+    },
+    { actor: 'admin', runId: id, trace, guards: [kept.lease.guard] },
+  );
+  return { version, revisionId };
 }
 
 /** What has undone writes of the run so far, by path, in the order in which it did. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
-import { type DreamService, openDreams } from './dream-service.ts';
+import { type DreamService, lines, openDreams, operation } from './dream-service.ts';
 import { AFTER, BEFORE, readThree, watchedStorage, writeThree } from './three-files.ts';
 
 /** A service whose answers from the database are lost once `writes` writes of memory are committed. */
@@ -92,6 +92,110 @@ describe('an undoing that was cut off', () => {
     for (const file of ['user/tea.md', ...putBack]) expect(mine[file]).toBe('- Mine.\n');
     expect(json.outcome).toBe('partial');
     expect(json.left.map((file: { path: string }) => file.path)).toContain('users/alice/tea.md');
+  });
+});
+
+const LOG = 'user/dream-log.md';
+
+/** Has a run merge the lines of each file, one after the other; their ids. */
+async function dreamOfEach(service: DreamService, userId: string, files: readonly string[]) {
+  const twice = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
+  const ids: string[] = [];
+  for (const file of files) {
+    await service.write(userId, file, twice);
+    service.say(() => ({
+      operations: [
+        operation({
+          kind: 'merge',
+          remove: lines(file, twice, 1, 2),
+          add: { path: file, heading: null, lines: ['- Likes tea a lot.'] },
+        }),
+      ],
+    }));
+    ids.push((await service.dream(userId)).id);
+  }
+  return ids;
+}
+
+const entriesIn = (log: string | null) =>
+  [...(log ?? '').matchAll(/^- run (.*)$/gm)].map(([, id]) => id);
+
+describe('undoing runs', () => {
+  const ORDERS = [
+    [0, 1, 2],
+    [1, 2, 0],
+  ];
+
+  it('takes the entry of each out of the log and no other, in whatever order', async () => {
+    const service = await openDreams();
+    for (const [n, order] of ORDERS.entries()) {
+      const userId = `user${n}`;
+      const ids = await dreamOfEach(service, userId, ['user/a.md', 'user/b.md', 'user/c.md']);
+      const logs = [await service.read(userId, LOG)];
+      expect(entriesIn(logs[0] ?? null)).toEqual(ids);
+      const left = new Set(ids);
+      for (const at of order) {
+        const id = ids[at] ?? '';
+        const { json } = await service.admin('POST', `dream/runs/${id}/revert`, {});
+        expect(json).toMatchObject({ outcome: 'reverted', left: [] });
+        left.delete(id);
+        const log = await service.read(userId, LOG);
+        expect(entriesIn(log)).toEqual(ids.filter((it) => left.has(it)));
+        // The form stays that of a log: a blank line before each entry, none at the end.
+        expect(log?.split(/\n\n(?=## )/) ?? [null]).toHaveLength(left.size + 1);
+        expect(log?.endsWith('\n\n') ?? false).toBe(false);
+      }
+      expect(await service.read(userId, LOG)).toBeNull();
+    }
+  });
+
+  it('keeps what a person wrote into the log, and an entry that a person has edited', async () => {
+    const service = await openDreams();
+    const ids = await dreamOfEach(service, 'alice', ['user/a.md', 'user/b.md']);
+    const log = (await service.read('alice', LOG)) ?? '';
+    const mine = log
+      .replace('# Dream log\n', '# Dream log\n\nI look at this on Mondays.\n')
+      .replace(`- run ${ids[0]}\n`, `- run ${ids[0]}\n\nThat was a good one.\n`)
+      .replace('- user/b.md: merge\n', '- user/b.md: merge, thanks!\n');
+    await service.write('alice', LOG, mine);
+    const first = await service.admin('POST', `dream/runs/${ids[0]}/revert`, {});
+    expect(first.json).toMatchObject({ outcome: 'reverted', left: [] });
+    const entry = /^## .*\n\n- user\/a.md: merge\n- run .*\n\n/m;
+    expect(mine).toMatch(entry);
+    expect(await service.read('alice', LOG)).toBe(mine.replace(entry, ''));
+    const second = await service.admin('POST', `dream/runs/${ids[1]}/revert`, {});
+    expect(second.json).toMatchObject({
+      outcome: 'partial',
+      left: [{ path: 'users/alice/dream-log.md', why: 'the entry of this run was changed since' }],
+    });
+    expect(await service.read('alice', 'user/b.md')).toContain('tea a lot.\n- Likes tea');
+    expect(await service.read('alice', LOG)).toBe(mine.replace(entry, ''));
+  });
+
+  it('asks nothing of a log that the entry has left', async () => {
+    const service = await openDreams();
+    const [id] = await dreamOfEach(service, 'alice', ['user/a.md']);
+    await service.write('alice', LOG, '# Dream log\n\nCleared.\n');
+    const { json } = await service.admin('POST', `dream/runs/${id}/revert`, {});
+    expect(json).toMatchObject({ outcome: 'reverted', left: [] });
+    expect(await service.read('alice', LOG)).toBe('# Dream log\n\nCleared.\n');
+  });
+
+  it('takes the entry out also when another one is written to the log at that moment', async () => {
+    const { watched, service, run } = await openFailing();
+    const more = '\nAdded by hand.\n';
+    const log = (await service.read('alice', LOG)) ?? '';
+    await service.write('alice', LOG, `${log}${more}`);
+    let isDone = false;
+    watched.beforeWrite = async (paths) => {
+      if (isDone || !paths.includes(LOG)) return;
+      isDone = true;
+      await service.write('alice', LOG, `${log}${more}${more}`);
+    };
+    const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(json).toMatchObject({ outcome: 'reverted', left: [] });
+    expect(isDone).toBe(true);
+    expect(await service.read('alice', LOG)).toBe(`# Dream log\n\n${more.trim()}\n${more}`);
   });
 });
 

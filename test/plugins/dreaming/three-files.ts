@@ -53,6 +53,8 @@ export async function readThree(service: DreamService, userId = 'alice') {
 export interface WatchedStorage {
   readonly filename: string;
   readonly storage: Storage;
+  /** Called before each write of memory. */
+  beforeWrite: (paths: readonly string[]) => Promise<void>;
   /** Called after each write of memory has been committed, before its answer. Throwing loses that. */
   afterWrite: (paths: readonly string[]) => Promise<void>;
 }
@@ -62,12 +64,15 @@ export async function watchedStorage(): Promise<WatchedStorage> {
   const real = sqlite({ filename });
   const watched: WatchedStorage = {
     filename,
+    beforeWrite: async () => undefined,
     afterWrite: async () => undefined,
     storage: {
       ...real,
       async mutate(request, decide) {
+        const paths = request.files.map((file) => `user/${file.path}`);
+        await watched.beforeWrite(paths);
         const result = await real.mutate(request, decide);
-        await watched.afterWrite(request.files.map((file) => `user/${file.path}`));
+        await watched.afterWrite(paths);
         return result;
       },
     },
