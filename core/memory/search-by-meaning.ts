@@ -62,7 +62,7 @@ export async function fuseRankings(
   { scopes, group, limit }: SearchRequest,
 ): Promise<Ranked> {
   const tied = distinct([...listTied(text.candidates), ...listTied(meant.candidates)]);
-  const paths = await reading.view.paths(tied.map((candidate) => reading.toKey(candidate)));
+  const paths = await reading.paths(tied);
   const depth = Math.max(limit, FUSED_DEPTH);
   const byWords = order(text.candidates, paths, scopes, depth);
   const byMeaning = order(meant.candidates, paths, scopes, depth);

@@ -1,10 +1,8 @@
 import type { ScopeKey } from '../contracts/records.ts';
-import type { IndexText } from '../contracts/storage.ts';
-import { type Passage, splitPassages } from '../search/passages.ts';
 import { damaged } from '../search/postings.ts';
 import { type Candidate, orderCandidates, type Ranking } from '../search/rank.ts';
 import type { Reading } from './search-reading.ts';
-import type { FoundFile, Hit, SearchRequest } from './search.ts';
+import type { Hit, SearchRequest } from './search.ts';
 
 /** Ties beyond this are told apart by path before any content is read. */
 const TIES_READ_WHOLE = 32;
@@ -26,19 +24,16 @@ export async function toHits(
 ): Promise<Hit[]> {
   let { candidates } = ranking;
   if (candidates.length > limit + TIES_READ_WHOLE) {
-    const keys = distinct(candidates).map((candidate) => reading.toKey(candidate));
-    candidates = order(candidates, await reading.view.paths(keys), scopes, limit);
+    candidates = order(candidates, await reading.paths(distinct(candidates)), scopes, limit);
   }
-  const keys = distinct(candidates).map((candidate) => reading.toKey(candidate));
-  const files = await reading.view.contents(keys);
-  const byNumber = new Map(files.map((file) => [`${file.scope} ${file.fileNo}`, file]));
-  const passagesOf = new Map<IndexText, Passage[]>();
+  const texts = await reading.texts(distinct(candidates));
+  const byNumber = new Map(texts.map((text) => [`${text.file.scope} ${text.file.fileNo}`, text]));
+  const files = texts.map(({ file }) => file);
   return order(candidates, files, scopes, limit).map((candidate): Hit => {
     const { scope, fileNo } = reading.toKey(candidate);
-    const file = byNumber.get(`${scope} ${fileNo}`);
-    if (file === undefined || !isFound(file)) throw damaged(candidate.scope);
-    let passages = passagesOf.get(file);
-    if (passages === undefined) passagesOf.set(file, (passages = splitPassages(file.content)));
+    const text = byNumber.get(`${scope} ${fileNo}`);
+    if (text === undefined) throw damaged(candidate.scope);
+    const { file, passages } = text;
     const isCurrent = reading.wasRead(candidate) || file.indexedVersion === file.version;
     // An empty file has no passage, and is found by its path as if it had one.
     if (!isCurrent || candidate.passage >= Math.max(1, passages.length)) {
@@ -47,10 +42,6 @@ export async function toHits(
     const { passage, score } = candidate;
     return { file, passages, passage, score, explain: () => ranking.explain(candidate) };
   });
-}
-
-function isFound(file: IndexText): file is FoundFile {
-  return file.content !== null;
 }
 
 /** The candidates of different files: the first of each. */

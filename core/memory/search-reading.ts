@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import type { ScopeKey } from '../contracts/records.ts';
 import type {
   BehindFile,
   IndexedScope,
+  IndexFileKey,
+  IndexState,
   IndexText,
   IndexView,
   PostingRow,
@@ -29,49 +30,24 @@ import {
 } from '../search/postings.ts';
 import { TOKENISER_VERSION } from '../search/tokenise.ts';
 import { PassageVectors } from '../search/vectors.ts';
+import {
+  type KnownIndex,
+  ReadText,
+  type SearchCaches,
+  type TokenisedFile,
+} from './search-caches.ts';
 
-/** Files that are behind are tokenised for a find; what that gave is kept up to so many bytes. */
-const CACHE_BYTES = 32 * 1024 * 1024;
-/** Lengths of passages are kept by scope for as long as its index stays the same: so many bytes. */
-const LENGTHS_BYTES = 16 * 1024 * 1024;
-/** Vectors of passages are kept by scope, checked against its generations: so many bytes. */
-const VECTOR_BYTES = 96 * 1024 * 1024;
 /** Texts that are read at a time: of the largest files 8 MB. A search that reads more takes its turn. */
 export const CHUNK_FILES = 32;
 const SLICE_MS = 5;
 /** Terms of one beginning that a fuzzy search looks through: more than the memory of one user has. */
 const DICTIONARY_LIMIT = 20_000;
 
-/** What is kept between searches; each is checked against what the snapshot says. */
-export interface Caches {
-  files: LRUCache<string, TokenisedFile>;
-  lengths: LRUCache<ScopeKey, { generation: number; lengths: ScopeLengths }>;
-  /** By model and scope. */
-  vectors: LRUCache<string, PassageVectors>;
-}
-
-/** A file that was read anew. */
-interface TokenisedFile {
-  /** Of all its terms, or of those that a search asks for. */
-  payloads: FilePayloads;
-  /** The hashes of its passages' texts; `null` where no vectors are wanted. */
-  texts: readonly string[] | null;
-}
-
-/** Empty caches, each with its bound. */
-export function createCaches(): Caches {
-  return {
-    files: new LRUCache({ maxSize: CACHE_BYTES }),
-    lengths: new LRUCache({ maxSize: LENGTHS_BYTES }),
-    vectors: new LRUCache({ maxSize: VECTOR_BYTES }),
-  };
-}
-
 /** What one search reads of its snapshot. */
 export class Reading {
   readonly view: IndexView;
   readonly #scopes: readonly ScopeKey[];
-  readonly #caches: Caches;
+  readonly #caches: SearchCaches;
   /** By scope: the files that were read anew, each with what was asked of it. */
   #replaced: Map<number, TokenisedFile | null>[];
   /** By scope: the files that are behind. */
@@ -85,13 +61,13 @@ export class Reading {
   readonly #model: ModelKey | null;
   /** How many files of a scope may be read anew. */
   readonly #mostFiles: number;
-  /** By scope: the generation of its index; `null` where there is none to go by. */
-  #generations: (number | null)[];
+  /** By scope: the state of its index; `null` where there is none to go by. */
+  #states: (IndexState | null)[];
 
   constructor(
     view: IndexView,
     scopes: readonly ScopeKey[],
-    caches: Caches,
+    caches: SearchCaches,
     { model, mostFiles }: { model: ModelKey | null; mostFiles: number },
   ) {
     this.view = view;
@@ -99,7 +75,7 @@ export class Reading {
     this.#caches = caches;
     this.#model = model;
     this.#mostFiles = mostFiles;
-    this.#generations = scopes.map(() => null);
+    this.#states = scopes.map(() => null);
     this.#replaced = scopes.map(() => new Map());
     this.#behind = scopes.map(() => []);
   }
@@ -131,15 +107,11 @@ export class Reading {
 
   /** @throws MemoryError with `details.reason: 'index_damaged'`. */
   async open(terms: readonly string[]): Promise<Collection> {
-    const kept = this.#scopes.map((scope) => this.#caches.lengths.get(scope));
-    const opened = await this.view.open(this.#scopes, [LENGTHS_TERM, ...terms], {
-      term: LENGTHS_TERM,
-      generations: kept.map((own) => own?.generation ?? null),
-    });
+    const { index: kept } = this.#caches;
+    const known = this.#scopes.map((scope) => kept.recall(scope, terms));
+    const opened = await this.view.open(this.#scopes, [LENGTHS_TERM, ...terms], known);
     const scopes: ScopeIndex[] = [];
-    this.#generations = opened.map(({ state }) =>
-      state.tokeniserVersion === null ? null : state.generation,
-    );
+    this.#states = opened.map(({ state }) => (state.tokeniserVersion === null ? null : state));
     for (const [index, scope] of opened.entries()) {
       this.#judge(index, scope);
       this.#behind[index] = scope.behind;
@@ -148,10 +120,7 @@ export class Reading {
         scopes.push({ rows: NO_ROWS, replaced });
         continue;
       }
-      const own = kept[index];
-      const isKept = own !== undefined && own.generation === scope.state.generation;
-      const lengths = isKept ? own.lengths : this.#readLengths(index, scope);
-      scopes.push({ rows: scope.rows, lengths, replaced });
+      scopes.push({ ...this.#toIndex(index, scope, terms, known[index] ?? null), replaced });
     }
     const collection = openCollection(scopes);
     this.#checkCounts(collection, opened);
@@ -185,7 +154,7 @@ export class Reading {
     const model = this.#model;
     const found: (PassageVectors | null)[] = [];
     for (const [index, scope] of this.#scopes.entries()) {
-      const indexGeneration = this.#generations[index] ?? null;
+      const indexGeneration = this.#states[index]?.generation ?? null;
       found.push(
         model === null || indexGeneration === null || this.view.vectors === undefined
           ? null
@@ -221,18 +190,63 @@ export class Reading {
     return after;
   }
 
-  toKey({ scope, file }: CollectionFile): { scope: ScopeKey; fileNo: number } {
+  toKey({ scope, file }: CollectionFile): IndexFileKey {
     return { scope: this.#scopes[scope] as ScopeKey, fileNo: file };
   }
 
-  #readLengths(index: number, { rows, state }: IndexedScope): ScopeLengths {
-    const lengths = readLengths(index, rows);
-    // Without an index there is no generation either.
-    if (state.tokeniserVersion !== null) {
-      const kept = { generation: state.generation, lengths };
-      this.#caches.lengths.set(this.#scopes[index] as ScopeKey, kept, { size: lengths.bytes });
+  /** Paths of files, in any order. */
+  async paths(
+    files: readonly CollectionFile[],
+  ): Promise<readonly (IndexFileKey & { path: string })[]> {
+    const { kept, wanted } = this.#recallTexts(files);
+    return [...kept.map(({ file }) => file), ...(await this.view.paths(wanted))];
+  }
+
+  /** The texts of files, in any order; without those that do not exist. */
+  async texts(files: readonly CollectionFile[]): Promise<readonly ReadText[]> {
+    const { kept, wanted } = this.#recallTexts(files);
+    const read: ReadText[] = [];
+    for (const file of await this.view.contents(wanted)) {
+      if (file.content === null) continue;
+      const text = new ReadText({ ...file, content: file.content });
+      read.push(text);
+      const state = this.#states[this.#scopes.indexOf(file.scope)] ?? null;
+      if (state !== null) this.#caches.texts.keep(text, state);
     }
-    return lengths;
+    return [...kept, ...read];
+  }
+
+  #recallTexts(files: readonly CollectionFile[]): { kept: ReadText[]; wanted: IndexFileKey[] } {
+    const kept: ReadText[] = [];
+    const wanted: IndexFileKey[] = [];
+    for (const file of files) {
+      const key = this.toKey(file);
+      const state = this.#states[file.scope] ?? null;
+      const text = state === null ? null : this.#caches.texts.recall(key, state);
+      if (text === null) wanted.push(key);
+      else kept.push(text);
+    }
+    return { kept, wanted };
+  }
+
+  /** The rows that were read with those that are known; both are kept for the next search. */
+  #toIndex(
+    index: number,
+    { rows, state }: IndexedScope,
+    terms: readonly string[],
+    before: KnownIndex | null,
+  ): Pick<ScopeIndex, 'rows' | 'lengths'> {
+    const known = before?.generation === state.generation ? before : null;
+    const lengths = known?.lengths ?? readLengths(index, rows);
+    const read = new Map<string, PostingRow[]>();
+    for (const term of terms) if (known?.rows.has(term) !== true) read.set(term, []);
+    for (const row of rows) read.get(row.term)?.push(row);
+    // Without an index there is no generation either.
+    if (this.#states[index] !== null) {
+      const scope = this.#scopes[index] as ScopeKey;
+      this.#caches.index.keep(scope, state.generation, { lengths, rows: read });
+    }
+    return { rows: [...read.values(), ...(known?.rows.values() ?? [])].flat(), lengths };
   }
 
   #isUsable(index: number): boolean {

@@ -13,7 +13,8 @@ import type { Indexer } from './indexer.ts';
 import type { PathPrefix } from './paths.ts';
 import { FUSED_DEPTH, fuseRankings, rankByMeaning } from './search-by-meaning.ts';
 import { toHits } from './search-hits.ts';
-import { CHUNK_FILES, createCaches, isTurnNeeded, Reading } from './search-reading.ts';
+import { createSearchCaches } from './search-caches.ts';
+import { CHUNK_FILES, isTurnNeeded, Reading } from './search-reading.ts';
 
 /** A passage that was found. */
 export interface Hit {
@@ -84,7 +85,7 @@ export interface Search {
  */
 export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Search {
   const takeTurn = createTurns();
-  const caches = createCaches();
+  const caches = createSearchCaches();
 
   async function search(
     view: IndexView,

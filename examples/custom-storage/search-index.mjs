@@ -138,6 +138,7 @@ function indexView(journal) {
             generation: journal.table('generations').get(scope) ?? 0,
             tokeniserVersion: versions.size > 1 ? 0 : version,
             files: files.filter(({ content }) => content !== null).length,
+            version: journal.table('scopes').get(scope)?.version ?? 0,
           },
           behind: files
             .filter((file) => journal.table('queue').has(toFileKey(file)))

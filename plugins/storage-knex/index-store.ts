@@ -135,7 +135,7 @@ function createView(executor: Executor, dialect: Dialect): IndexView {
     async open(scopes, terms, known) {
       scopes.forEach(assertScope);
       const found = scopes.map((): MutableScope => ({
-        state: { generation: 0, tokeniserVersion: null, files: 0 },
+        state: { generation: 0, tokeniserVersion: null, files: 0, version: 0 },
         behind: [],
         rows: [],
       }));
@@ -149,19 +149,25 @@ function createView(executor: Executor, dialect: Dialect): IndexView {
           toScopeId(scope),
           scope,
           place,
-          known?.generations[place] ?? UNKNOWN,
+          known?.[place]?.generation ?? UNKNOWN,
         ]),
       );
       const words = dialect.keySet(
-        [{ name: 'term', kind: 'key' }],
-        terms.map((term) => [term]),
+        [
+          { name: 'place', kind: 'integer' },
+          { name: 'term', kind: 'key' },
+          { name: 'is_known', kind: 'integer' },
+        ],
+        scopes.flatMap((_, place) => {
+          const own = new Set(known?.[place]?.terms);
+          return terms.map((term) => [place, term, own.has(term) ? 1 : 0]);
+        }),
       );
       const rows = await executor.all(openStatement(keys, words), [
         ...keys.parameters,
         ...keys.parameters,
         ...keys.parameters,
         ...words.parameters,
-        known?.term ?? '',
       ]);
       for (const row of rows) {
         const scope = found[toInteger(row['place'])];
@@ -254,16 +260,16 @@ function openStatement(scopes: Keys, words: Keys): string {
   const from = fromScopes(scopes.sql);
   return (
     `select ${STATE} as kind, k.place, i.generation as first_number, i.tokeniser_version as second_number,` +
-    ` s.files as third_number, null as word, null as bytes ${from}` +
+    ` s.files as third_number, s.version as fourth_number, null as word, null as bytes ${from}` +
     ' left join svc_index_state i on i.scope_id = s.scope_id' +
-    ` union all select ${BEHIND}, k.place, f.file_no, f.deleted_at, null, f.path, f.hash ${from}` +
+    ` union all select ${BEHIND}, k.place, f.file_no, f.deleted_at, null, null, f.path, f.hash ${from}` +
     ' cross join svc_index_queue q on q.scope_id = s.scope_id' +
     ' cross join svc_file f on f.scope_id = q.scope_id and f.file_no = q.file_no' +
-    ` union all select ${POSTINGS}, k.place, p.bucket, null, null, p.term, p.postings ${from}` +
+    ` union all select ${POSTINGS}, k.place, p.bucket, null, null, null, p.term, p.postings ${from}` +
     ' left join svc_index_state i on i.scope_id = s.scope_id and i.generation = k.known_generation' +
-    ` cross join ${words.sql} w` +
+    ` cross join ${words.sql} w on w.place = k.place` +
     ' cross join svc_posting p on p.scope_id = s.scope_id and p.term = w.term' +
-    ' where i.scope_id is null or w.term <> ?'
+    ' where i.scope_id is null or w.is_known = 0'
   );
 }
 
@@ -274,6 +280,7 @@ function addOpenedRow(scope: MutableScope, row: Row): void {
         generation: toIntegerOrNull(row['first_number']) ?? 0,
         tokeniserVersion: toIntegerOrNull(row['second_number']),
         files: toInteger(row['third_number']),
+        version: toInteger(row['fourth_number']),
       };
       return;
     case BEHIND:

@@ -67,8 +67,13 @@ export class Readers {
 
   private async renew(reader: Reader): Promise<void> {
     try {
-      await end(reader);
-      if (!this.isClosed) await begin(reader);
+      if (this.isClosed || !reader.hasBegun) await end(reader);
+      else {
+        reader.hasBegun = false;
+        // One way to the database for both.
+        await reader.connection.exec('rollback; begin');
+        reader.hasBegun = true;
+      }
     } catch {
       // The next snapshot begins for itself, and tells what is wrong.
     } finally {

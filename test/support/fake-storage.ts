@@ -76,7 +76,7 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
     return turn;
   }
 
-  const index = fakeIndex(files, exclusively);
+  const index = fakeIndex(files, exclusively, (scope) => scopes.get(scope)?.version ?? 0);
 
   function checkGuards(guards: readonly Guard[], writes: number): void {
     for (const guard of guards) {
@@ -507,6 +507,7 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
 function fakeIndex(
   files: ReadonlyMap<string, FileState>,
   exclusively: <T>(run: () => Promise<T>) => Promise<T>,
+  versionOf: (scope: ScopeKey) => number,
 ): { store: IndexStore; queue: Map<string, number> } {
   const queue = new Map<string, number>();
   const documents = new Map<string, IndexDocument & { scope: ScopeKey }>();
@@ -532,6 +533,7 @@ function fakeIndex(
             generation: generations.get(scope) ?? 0,
             tokeniserVersion: versions.size > 1 ? 0 : version,
             files: ofScope(scope).filter(({ content }) => content !== null).length,
+            version: versionOf(scope),
           },
           behind: ofScope(scope)
             .filter((file) => queue.has(toIndexKey(file)))

@@ -182,6 +182,20 @@ export function searchIndexCases(): StorageCase[] {
       assert.equal(generations.size, 6);
     }),
 
+    on('gives a scope another version with every write', async (storage) => {
+      const versions = new Set<number>();
+      const take = async () => versions.add((await open(storage, 'u:alice', [])).state.version);
+      for (const content of ['one', 'two', null, 'two']) {
+        await write(storage, alice, content);
+        await take();
+      }
+      assert.equal(versions.size, 4);
+      await write(storage, { scope: 'u:bob', path: 'a' }, 'x');
+      await write(storage, { scope: 's', path: 'a' }, 'x');
+      await take();
+      assert.equal(versions.size, 4);
+    }),
+
     on('marks what another tokeniser indexed, so many at once', async (storage) => {
       const paths = ['a', 'b', 'c', 'd', 'e'];
       for (const path of paths) await write(storage, { scope: 'u:alice', path }, path);
@@ -294,17 +308,36 @@ export function searchIndexCases(): StorageCase[] {
           for (const { rows: found } of [shared, own]) {
             assert.deepEqual(sortRows(found).map(toPlain), wanted);
           }
-          // Rows that a caller has may be left out; without them, none of the others.
-          const generations = [own.state.generation, shared.state.generation + 1];
-          const [known, stale] = await view.open(['u:alice', 's'], ['tea', 'cup'], {
-            term: 'tea',
-            generations,
-          });
-          assert.ok(known?.rows.some(({ term }) => term === 'cup'));
-          assert.deepEqual(
-            sortRows(stale?.rows ?? []).map(toPlain),
-            [rows[2], rows[0], rows[1]].map(toPlain),
+        });
+      },
+    ),
+
+    on(
+      'leaves out no rows but those that the caller has of the same generation',
+      async (storage) => {
+        const rows = [row('tea', 0, 'a'), row('tea', 5, 'b'), row('cup', 0, 'c')];
+        for (const scope of ['u:alice', 's'] as const) {
+          await write(storage, { scope, path: 'a' }, 'x');
+          const tasks = ofScope(await storage.index.tasks(9), scope);
+          await storage.index.update(scope, tasks, put({ documents: [doc(1)], postings: rows }));
+        }
+        await storage.index.snapshot(async (view) => {
+          const [own, shared] = await view.open(['u:alice', 's'], []);
+          assert.ok(own !== undefined && shared !== undefined);
+          const terms = ['tea', 'none'];
+          const [known, stale] = await view.open(
+            ['u:alice', 's'],
+            ['tea', 'cup'],
+            [
+              { generation: own.state.generation, terms },
+              { generation: shared.state.generation + 1, terms },
+            ],
           );
+          assert.ok(known?.rows.some(({ term }) => term === 'cup'));
+          const all = [rows[2], rows[0], rows[1]].map(toPlain);
+          assert.deepEqual(sortRows(stale?.rows ?? []).map(toPlain), all);
+          const [unknown] = await view.open(['s'], ['tea', 'cup'], [null]);
+          assert.deepEqual(sortRows(unknown?.rows ?? []).map(toPlain), all);
         });
       },
     ),

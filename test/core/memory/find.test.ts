@@ -205,6 +205,36 @@ describe('memory_find', () => {
     }
   });
 
+  it('answers with what stands in a file now, though another instance has written since the last find', async () => {
+    const url = isMariadb ? await freshDatabase() : null;
+    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const open = () =>
+      openCore({
+        storage: url === null ? sqlite({ filename }) : mysql({ url }),
+        sharedWrites: true,
+      });
+    const [core, other] = [await open(), await open()];
+    const snippets = async () => {
+      const { results } = await find(core, 'alice', { query: 'tea' });
+      return results.map(({ path: file, version, snippet }) => [file, version, snippet]).sort();
+    };
+    await write(core, 'alice', 'user/a.md', 'green tea number 1\n');
+    await write(core, 'alice', 'shared/b.md', 'tea number 1\n');
+    await core.indexer.drain();
+    for (let version = 1; version <= 4; version += 1) {
+      const expected = [
+        ['shared/b.md', version, `tea number ${version}`],
+        ['user/a.md', version, `green tea number ${version}`],
+      ];
+      // Twice: the second one knows what the first has read.
+      expect(await snippets()).toEqual(expected);
+      expect(await snippets()).toEqual(expected);
+      if (version === 3) await other.indexer.drain();
+      await write(other, 'alice', 'user/a.md', `green tea number ${version + 1}\n`);
+      await write(other, 'alice', 'shared/b.md', `tea number ${version + 1}\n`);
+    }
+  });
+
   it('leaves an access row for each file that it returns, with its rank, and none for a passage more', async () => {
     const core = await openCore({ sharedWrites: true });
     await write(core, 'alice', 'user/tea.md', '- green tea\n- tea\n- more tea\n');

@@ -692,6 +692,32 @@ export const brokenStorages: readonly BrokenStorage[] = [
     },
   },
   {
+    bug: 'tells a version of the scope that counts its files alone',
+    breaks: 'gives a scope another version with every write',
+    wrap: withView((view) => ({
+      async open(scopes, terms, known) {
+        const opened = await view.open(scopes, terms, known);
+        return opened.map((one) => ({
+          ...one,
+          state: { ...one.state, version: one.state.files },
+        }));
+      },
+    })),
+  },
+  {
+    bug: 'leaves out rows that are known, of whatever generation they are',
+    breaks: 'leaves out no rows but those that the caller has of the same generation',
+    wrap: withView((view) => ({
+      async open(scopes, terms, known) {
+        const opened = await view.open(scopes, terms);
+        return opened.map((one, place) => ({
+          ...one,
+          rows: one.rows.filter(({ term }) => known?.[place]?.terms.includes(term) !== true),
+        }));
+      },
+    })),
+  },
+  {
     bug: 'begins a page of scopes with the last one of the page before',
     breaks: 'lists the scopes that have files, with their number, from after one',
     wrap: (good) => ({
