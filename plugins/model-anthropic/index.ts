@@ -4,10 +4,12 @@ import type {
   GenerateResult,
   ModelProvider,
 } from '../../core/contracts/model-provider.ts';
+import type { JsonSchema } from '../../core/contracts/tool.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { readTokens, toObject } from '../provider-http/answer.ts';
 import { callProvider, type CallPolicy } from '../provider-http/call.ts';
 import { ProviderFault } from '../provider-http/fault.ts';
+import { ANSWER_TOOL, toToolSchema, unwrapToolInput } from '../provider-http/json-reply.ts';
 import { checkProviderOptions, type ProviderOptions, whole } from '../provider-http/options.ts';
 
 /** Which model of Anthropic's. */
@@ -20,8 +22,6 @@ export interface AnthropicModelOptions extends ProviderOptions {
 
 const ANTHROPIC_URL = 'https://api.anthropic.com';
 const TIMEOUT_MS = 60_000;
-/** The tool whose arguments are the reply. */
-const ANSWER = 'answer';
 
 /**
  * A model of Anthropic's, over the Messages API. Its SDK, `@anthropic-ai/sdk`, is to be installed
@@ -112,30 +112,9 @@ function toBody(
     ...(schema === undefined
       ? {}
       : {
-          tools: [
-            {
-              name: ANSWER,
-              description: 'Takes your answer: call it once.',
-              input_schema: isObjectSchema(schema) ? schema : wrap(schema),
-            },
-          ],
-          tool_choice: { type: 'tool', name: ANSWER, disable_parallel_tool_use: true },
+          tools: [{ ...ANSWER_TOOL, input_schema: toToolSchema(schema) }],
+          tool_choice: { type: 'tool', name: ANSWER_TOOL.name, disable_parallel_tool_use: true },
         }),
-  };
-}
-
-type ObjectSchema = Anthropic.Tool.InputSchema;
-
-function isObjectSchema(schema: object): schema is ObjectSchema {
-  return (schema as { type?: unknown }).type === 'object';
-}
-
-function wrap(schema: object): ObjectSchema {
-  return {
-    type: 'object',
-    properties: { value: schema },
-    required: ['value'],
-    additionalProperties: false,
   };
 }
 
@@ -163,10 +142,9 @@ function readText(blocks: readonly Record<string, unknown>[]): string {
   return texts.join('');
 }
 
-function readToolInput(blocks: readonly Record<string, unknown>[], schema: object): string {
-  const call = blocks.find(({ type, name }) => type === 'tool_use' && name === ANSWER);
+function readToolInput(blocks: readonly Record<string, unknown>[], schema: JsonSchema): string {
+  const call = blocks.find(({ type, name }) => type === 'tool_use' && name === ANSWER_TOOL.name);
   // Without the call there may be words: what they say is for the caller's check of the schema.
   if (call === undefined) return readText(blocks);
-  const input = toObject(call['input']);
-  return JSON.stringify(isObjectSchema(schema) ? input : (input['value'] ?? null));
+  return unwrapToolInput(toObject(call['input']), schema);
 }

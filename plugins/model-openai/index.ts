@@ -4,10 +4,19 @@ import type {
   GenerateResult,
   ModelProvider,
 } from '../../core/contracts/model-provider.ts';
+import type { JsonSchema } from '../../core/contracts/tool.ts';
 import { readTokens, toObject } from '../provider-http/answer.ts';
 import { callProvider, type CallPolicy } from '../provider-http/call.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
-import { askForJson, isStrictSchema, unwrapJson } from '../provider-http/json-reply.ts';
+import {
+  ANSWER_TOOL,
+  askForJson,
+  isJson,
+  isStrictSchema,
+  toToolSchema,
+  unwrapJson,
+  unwrapToolInput,
+} from '../provider-http/json-reply.ts';
 import { createOpenAIClient } from '../provider-http/openai-client.ts';
 import { checkProviderOptions, type ProviderOptions } from '../provider-http/options.ts';
 
@@ -22,8 +31,10 @@ const TIMEOUT_MS = 60_000;
 
 /** How a server wants to be asked: found out by its refusals, and kept. */
 interface Manner {
-  /** `schema`: it takes a JSON Schema. `prompt`: it is asked for in words. */
-  json: 'schema' | 'prompt';
+  /** `schema`: it takes a JSON Schema. `tool`: it calls a tool of that schema. `none`: neither. */
+  json: 'schema' | 'tool' | 'none';
+  /** Whether the schema is said in words, too. */
+  inWords: boolean;
   /** OpenAI's own newer models refuse `max_tokens`, other servers don't know the newer name. */
   limit: 'max_tokens' | 'max_completion_tokens';
 }
@@ -32,8 +43,9 @@ interface Manner {
  * A model behind any server that speaks OpenAI's Chat Completions: OpenAI, Ollama, vLLM, LM Studio.
  * Throws an `Error` that names the option that is wrong.
  *
- * A server that refuses a JSON Schema is asked for JSON in the prompt, from then on; the reply's
- * code fence and thoughts are taken off.
+ * A server that refuses a JSON Schema is asked to call a tool of that schema, from then on, and one
+ * that refuses that too for JSON in the prompt; so is one that takes a schema and does not keep to it.
+ * The reply's code fence and thoughts are taken off.
  *
  * @example
  * createMemoryService({
@@ -59,6 +71,7 @@ export function openai(options: OpenAIModelOptions = {}): ModelProvider {
   const isOpenAI = new URL(baseUrl).origin === new URL(OPENAI_URL).origin;
   let known: Manner = {
     json: 'schema',
+    inWords: false,
     limit: isOpenAI ? 'max_completion_tokens' : 'max_tokens',
   };
 
@@ -73,9 +86,12 @@ export function openai(options: OpenAIModelOptions = {}): ModelProvider {
         );
         // Only what went through says that the manner was the matter.
         known = manner;
-        return readAnswer(answer, request);
+        const result = readAnswer(answer, request, manner);
+        // Taken, and not kept to: the next one says it in words as well.
+        if (request.schema !== undefined && !isJson(result.text)) known.inWords = true;
+        return result;
       } catch (error) {
-        const other = refusals < 2 ? otherManner(error, manner, request) : null;
+        const other = refusals < 3 ? otherManner(error, manner, request) : null;
         if (other === null) throw error;
         manner = other;
       }
@@ -92,30 +108,42 @@ export function openai(options: OpenAIModelOptions = {}): ModelProvider {
 function toBody(
   model: string,
   { system, prompt, schema, maxTokens }: GenerateRequest,
-  { json, limit }: Manner,
+  { json, inWords, limit }: Manner,
 ): OpenAI.ChatCompletionCreateParamsNonStreaming {
-  const isAsked = schema !== undefined && json === 'prompt';
+  const isSaid = schema !== undefined && inWords;
   return {
     model,
     messages: [
-      { role: 'system', content: isAsked ? askForJson(system, schema) : system },
+      { role: 'system', content: isSaid ? askForJson(system, schema) : system },
       { role: 'user', content: prompt },
     ],
     ...(maxTokens === undefined ? {} : { [limit]: maxTokens }),
-    ...(schema === undefined || isAsked
-      ? {}
-      : {
-          response_format: {
-            type: 'json_schema',
-            json_schema: {
-              name: 'answer',
-              schema: schema as Record<string, unknown>,
-              strict: isStrictSchema(schema),
-            },
-          },
-        }),
+    ...(schema === undefined || json === 'none' ? {} : FORMS[json](schema)),
   };
 }
+
+type Form = Pick<
+  OpenAI.ChatCompletionCreateParamsNonStreaming,
+  'response_format' | 'tools' | 'tool_choice'
+>;
+
+/** JSON of a schema, as the API has it asked for. */
+const FORMS: Record<'schema' | 'tool', (schema: JsonSchema) => Form> = {
+  schema: (schema) => ({
+    response_format: {
+      type: 'json_schema',
+      json_schema: {
+        name: ANSWER_TOOL.name,
+        schema: schema as Record<string, unknown>,
+        strict: isStrictSchema(schema),
+      },
+    },
+  }),
+  tool: (schema) => ({
+    tools: [{ type: 'function', function: { ...ANSWER_TOOL, parameters: toToolSchema(schema) } }],
+    tool_choice: { type: 'function', function: { name: ANSWER_TOOL.name } },
+  }),
+};
 
 /** The manner to try after a refusal; `null` when the refusal has another reason. */
 function otherManner(error: unknown, manner: Manner, request: GenerateRequest): Manner | null {
@@ -126,8 +154,10 @@ function otherManner(error: unknown, manner: Manner, request: GenerateRequest): 
     const limit = manner.limit === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
     return { ...manner, limit };
   }
-  if (request.schema === undefined || manner.json === 'prompt') return null;
-  return { ...manner, json: 'prompt' };
+  if (request.schema === undefined || manner.json === 'none') return null;
+  return manner.json === 'schema'
+    ? { ...manner, json: 'tool' }
+    : { ...manner, json: 'none', inWords: true };
 }
 
 function isAboutLimit(error: unknown): boolean {
@@ -136,25 +166,47 @@ function isAboutLimit(error: unknown): boolean {
 }
 
 /** Takes an answer apart, trusting nothing of it. */
-function readAnswer(answer: unknown, request: GenerateRequest): GenerateResult {
+function readAnswer(
+  answer: unknown,
+  { schema }: GenerateRequest,
+  { json }: Manner,
+): GenerateResult {
   const { choices, usage } = toObject(answer);
   if (!Array.isArray(choices)) throw new ProviderFault('malformed');
   if (choices.length === 0) throw new ProviderFault('empty');
   const { message, finish_reason: ending } = toObject(choices[0]);
-  const { content, refusal } = toObject(message);
+  const { content, refusal, tool_calls: calls } = toObject(message);
   if (ending === 'content_filter' || (typeof refusal === 'string' && refusal !== '')) {
     throw new ProviderFault('refused');
   }
   if (ending === 'length') throw new ProviderFault('cut_off');
-  if (content === null || content === undefined || content === '') {
-    throw new ProviderFault('empty');
-  }
-  if (typeof content !== 'string') throw new ProviderFault('malformed');
-  const text = request.schema === undefined ? content : unwrapJson(content);
+  const isTool = schema !== undefined && json === 'tool' && Array.isArray(calls);
+  const said = isTool ? readToolInput(calls, schema) : null;
+  const text = said ?? readContent(content, schema);
   if (text.trim() === '') throw new ProviderFault('empty');
   return {
     text,
     inputTokens: readTokens(usage, 'prompt_tokens'),
     outputTokens: readTokens(usage, 'completion_tokens'),
   };
+}
+
+function readContent(content: unknown, schema: JsonSchema | undefined): string {
+  if (content === null || content === undefined || content === '') {
+    throw new ProviderFault('empty');
+  }
+  if (typeof content !== 'string') throw new ProviderFault('malformed');
+  return schema === undefined ? content : unwrapJson(content);
+}
+
+/** The arguments of the call; `null` where there is none, as the words that came may be the JSON. */
+function readToolInput(calls: readonly unknown[], schema: JsonSchema): string | null {
+  const functions = calls.map((call) => toObject(toObject(call)['function']));
+  const call = functions.find(({ name }) => name === ANSWER_TOOL.name);
+  if (call === undefined) return null;
+  const { arguments: input } = call;
+  // A text by the API; some servers give the object itself.
+  if (typeof input === 'object') return unwrapToolInput(toObject(input), schema);
+  if (typeof input !== 'string') throw new ProviderFault('malformed');
+  return isJson(input) ? unwrapToolInput(toObject(JSON.parse(input)), schema) : input;
 }

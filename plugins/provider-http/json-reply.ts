@@ -21,6 +21,45 @@ export function unwrapJson(reply: string): string {
   return begin === -1 || end <= begin ? text : text.slice(begin + 1, end).trim();
 }
 
+/** Whether a text is JSON. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The tool whose arguments are the reply, where a model is asked to call one. */
+export const ANSWER_TOOL = {
+  name: 'answer',
+  description: 'Takes your answer: call it once.',
+} as const;
+
+/** A tool's arguments, whose schema is always of an object. */
+export type ToolSchema = Record<string, unknown> & { type: 'object' };
+
+/** The schema of a tool that takes JSON of a schema: one that is no object is put into one. */
+export function toToolSchema(schema: JsonSchema): ToolSchema {
+  if (isObjectSchema(schema)) return schema;
+  return {
+    type: 'object',
+    properties: { value: schema },
+    required: ['value'],
+    additionalProperties: false,
+  };
+}
+
+/** The JSON that a tool of {@link toToolSchema} was called with. */
+export function unwrapToolInput(input: Record<string, unknown>, schema: JsonSchema): string {
+  return JSON.stringify(isObjectSchema(schema) ? input : (input['value'] ?? null));
+}
+
+function isObjectSchema(schema: JsonSchema): schema is ToolSchema {
+  return (schema as { type?: unknown }).type === 'object';
+}
+
 /** The keys that the strict forms of providers take; others are not enforced, or refused. */
 const PLAIN_KEYS = new Set([
   'type',

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Embedder } from '../../../core/contracts/embedder.ts';
 import type { ModelProvider } from '../../../core/contracts/model-provider.ts';
 import { MemoryError } from '../../../core/errors.ts';
@@ -19,7 +19,9 @@ beforeAll(async () => {
   server = await startProviderServer({
     dimensions: 32,
     reply: (body) =>
-      body.tools !== undefined || body.response_format !== undefined
+      body.tools !== undefined ||
+      body.response_format !== undefined ||
+      body.messages[0].content.includes('JSON Schema')
         ? '{"colour":"blue"}'
         : 'The sky is blue.',
   });
@@ -55,6 +57,24 @@ describe('the plugins keep every rule', () => {
     });
     expect(broken(results)).toEqual([]);
     expect(results).toHaveLength(modelProviderCases.length);
+  });
+
+  it.each([
+    ['no schema, but tools', ['response_format']],
+    ['neither', ['response_format', 'tools']],
+  ])('model-openai on a server that takes %s', async (_what, refused) => {
+    server.always(({ body, proper, sendJson }) => {
+      const unknown = refused.find((name) => name in body);
+      if (unknown !== undefined) sendJson(400, { error: { message: `${unknown} is unknown` } });
+      else sendJson(200, proper());
+    });
+    onTestFinished(() => server.always(null));
+    const options = { name: 'm', maxRetries: 0 };
+    const results = await checkModelProvider({
+      make: () => openaiModel({ ...options, baseUrl: server.baseUrl }),
+      makeUnreachable: () => openaiModel({ ...options, baseUrl: NOWHERE }),
+    });
+    expect(broken(results)).toEqual([]);
   });
 });
 

@@ -107,7 +107,7 @@ describe('embeddings of an OpenAI-compatible server', () => {
 describe('a server that misbehaves', () => {
   it.each([...TRANSPORT, ...EMBEDDINGS])('$name: $reason', async (misbehaviour) => {
     const { behave, reason, isRetried, isEndless, retryAfterSeconds } = misbehaviour;
-    const own = embedder(isEndless === true ? { timeoutMs: 60 } : {});
+    const own = embedder(isEndless === true ? { timeoutMs: 250 } : {});
     server.always(behave);
     const error = await rejection(own.embed(TEXTS, {}));
     expect(error.code).toBe('EMBEDDING_FAILED');

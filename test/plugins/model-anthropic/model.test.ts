@@ -73,7 +73,7 @@ describe('a model of Anthropic’s', () => {
 describe('a server that misbehaves', () => {
   it.each([...TRANSPORT, ...MESSAGES])('$name: $reason', async (misbehaviour) => {
     const { behave, reason, isRetried, isEndless, retryAfterSeconds } = misbehaviour;
-    const own = model(isEndless === true ? { timeoutMs: 60 } : {});
+    const own = model(isEndless === true ? { timeoutMs: 250 } : {});
     server.always(behave);
     const error = await rejection(own.generate(QUESTION));
     expect(error.code).toBe(reason === 'timeout' ? 'MODEL_TIMEOUT' : 'MODEL_FAILED');

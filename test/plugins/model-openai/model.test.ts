@@ -5,6 +5,7 @@ import { CHAT, TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
 import {
   type Behaviour,
   chatAnswer,
+  type Exchange,
   type ProviderServer,
   startProviderServer,
 } from '../../support/provider-server/server.ts';
@@ -12,10 +13,16 @@ import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 
 let server: ProviderServer;
+/** What the model says; `null`: an echo. */
+let said: string | null = null;
 beforeAll(async () => {
-  server = await startProviderServer();
+  server = await startProviderServer({
+    reply: ({ messages }) => said ?? `You said: ${messages.at(-1).content}`,
+  });
 });
 beforeEach(() => {
+  said = null;
+  server.always(null);
   server.received.length = 0;
 });
 afterAll(async () => {
@@ -74,25 +81,115 @@ describe('a model of an OpenAI-compatible server', () => {
     ]);
   });
 
-  it('is asked for JSON in the prompt, from then on, where the server takes no schema', async () => {
+  it('is asked to call a tool, from then on, where the server takes no schema', async () => {
     const own = model();
-    server.next(refuse('response_format is not supported'), say('{"drink":"tea"}'));
+    server.always(({ body, proper, sendJson }) =>
+      'response_format' in body
+        ? refuse('response_format is not supported')({ sendJson } as Exchange)
+        : sendJson(200, proper()),
+    );
+    said = '{"drink":"tea"}';
     const request = { ...QUESTION, schema: SCHEMA };
     expect((await own.generate(request)).text).toBe('{"drink":"tea"}');
     await own.generate(request);
-    expect(server.received.map(({ body }) => 'response_format' in body)).toEqual([
+    const sent = server.received.map(({ body }) => body);
+    expect(sent.map((body) => ['response_format' in body, 'tools' in body])).toEqual([
+      [true, false],
+      [false, true],
+      [false, true],
+    ]);
+    expect(sent[1]).toMatchObject({
+      tools: [{ type: 'function', function: { name: 'answer', parameters: SCHEMA } }],
+      tool_choice: { type: 'function', function: { name: 'answer' } },
+    });
+    // What is no object goes into one, and comes out again.
+    said = '{"value":["tea"]}';
+    const list = { type: 'array', items: { type: 'string' } };
+    expect((await own.generate({ ...QUESTION, schema: list })).text).toBe('["tea"]');
+    expect(server.received.at(-1)?.body.tools[0].function.parameters.properties).toEqual({
+      value: list,
+    });
+  });
+
+  it.each([
+    ['as words', { content: '```json\n{"drink":"tea"}\n```' }],
+    [
+      'as an object',
+      { tool_calls: [{ function: { name: 'answer', arguments: { drink: 'tea' } } }] },
+    ],
+    [
+      'behind another call',
+      {
+        tool_calls: [
+          { function: { name: 'search', arguments: '{}' } },
+          { function: { name: 'answer', arguments: '{"drink":"tea"}' } },
+        ],
+      },
+    ],
+  ])('may give what it calls the tool with %s', async (_what, message) => {
+    server.next(refuse('no response_format'), ({ sendJson }) =>
+      sendJson(200, { choices: [{ message: { content: null, ...message } }] }),
+    );
+    const { text } = await model().generate({ ...QUESTION, schema: SCHEMA });
+    expect(text).toBe('{"drink":"tea"}');
+  });
+
+  it.each([
+    ['null', null],
+    ['a number', 7],
+    ['a list', '[1]'],
+  ])('calls the tool with %s in vain', async (_what, input) => {
+    server.next(refuse('no response_format'), ({ sendJson }) =>
+      sendJson(200, {
+        choices: [
+          { message: { tool_calls: [{ function: { name: 'answer', arguments: input } }] } },
+        ],
+      }),
+    );
+    const error = await rejection(
+      model({ maxRetries: 0 }).generate({ ...QUESTION, schema: SCHEMA }),
+    );
+    expect(error.details).toMatchObject({ reason: 'malformed' });
+  });
+
+  it('is asked for JSON in the prompt, from then on, where the server takes neither', async () => {
+    const own = model();
+    server.next(refuse('no response_format'), refuse('no tools'), say('{"drink":"tea"}'));
+    const request = { ...QUESTION, schema: SCHEMA };
+    expect((await own.generate(request)).text).toBe('{"drink":"tea"}');
+    await own.generate(request);
+    const sent = server.received.map(({ body }) => body);
+    expect(sent.map((body) => 'response_format' in body || 'tools' in body)).toEqual([
+      true,
       true,
       false,
       false,
     ]);
-    const prompt = server.received[2]?.body.messages[0].content as string;
+    const prompt = sent[3].messages[0].content as string;
     expect(prompt).toContain('Be brief.');
     expect(prompt).toContain(JSON.stringify(SCHEMA));
   });
 
+  it('is told the schema in words as well, from then on, where it does not keep to it', async () => {
+    const own = model();
+    server.next(say('She drinks tea.'), say('{"drink":"tea"}'));
+    const request = { ...QUESTION, schema: SCHEMA };
+    expect((await own.generate(request)).text).toBe('She drinks tea.');
+    expect((await own.generate(request)).text).toBe('{"drink":"tea"}');
+    const said = server.received.map(({ body }) => [
+      'response_format' in body,
+      (body.messages[0].content as string).includes(JSON.stringify(SCHEMA)),
+    ]);
+    expect(said).toEqual([
+      [true, false],
+      [true, true],
+    ]);
+  });
+
   it('is asked by schema again when it was not the schema that was refused', async () => {
     const own = model();
-    server.next(refuse('the prompt is too long'), refuse('the prompt is too long'));
+    const long = refuse('the prompt is too long');
+    server.next(long, long, long);
     const request = { ...QUESTION, schema: SCHEMA };
     expect((await rejection(own.generate(request))).details).toMatchObject({ reason: 'rejected' });
     server.next(say('{}'));
@@ -144,7 +241,7 @@ describe('a model of an OpenAI-compatible server', () => {
 describe('a server that misbehaves', () => {
   it.each([...TRANSPORT, ...CHAT])('$name: $reason', async (misbehaviour) => {
     const { behave, reason, isRetried, isEndless, retryAfterSeconds } = misbehaviour;
-    const own = model(isEndless === true ? { timeoutMs: 60 } : {});
+    const own = model(isEndless === true ? { timeoutMs: 250 } : {});
     server.always(behave);
     const error = await rejection(own.generate(QUESTION));
     expect(error.code).toBe(reason === 'timeout' ? 'MODEL_TIMEOUT' : 'MODEL_FAILED');

@@ -38,6 +38,48 @@ export const checkChat = compileSchema({
     },
     max_tokens: { type: 'integer', minimum: 1 },
     max_completion_tokens: { type: 'integer', minimum: 1 },
+    tools: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 128,
+      items: {
+        type: 'object',
+        properties: {
+          type: { const: 'function' },
+          function: {
+            type: 'object',
+            properties: {
+              name: { type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' },
+              description: text,
+              parameters: {
+                type: 'object',
+                properties: { type: { const: 'object' } },
+                required: ['type'],
+              },
+              strict: { type: 'boolean' },
+            },
+            required: ['name'],
+            additionalProperties: false,
+          },
+        },
+        required: ['type', 'function'],
+        additionalProperties: false,
+      },
+    },
+    tool_choice: {
+      type: 'object',
+      properties: {
+        type: { const: 'function' },
+        function: {
+          type: 'object',
+          properties: { name: text },
+          required: ['name'],
+          additionalProperties: false,
+        },
+      },
+      required: ['type', 'function'],
+      additionalProperties: false,
+    },
     response_format: {
       type: 'object',
       properties: {
@@ -58,6 +100,7 @@ export const checkChat = compileSchema({
     },
   },
   required: ['model', 'messages'],
+  dependentRequired: { tool_choice: ['tools'] },
   // The two names of one limit.
   dependentSchemas: { max_tokens: { properties: { max_completion_tokens: false } } },
   additionalProperties: false,

@@ -76,7 +76,8 @@ export async function startProviderServer(
     },
     '/v1/chat/completions': {
       check: checkChat,
-      answer: (body) => chatAnswer(body.model, reply(body, '/v1/chat/completions')),
+      answer: (body) =>
+        chatAnswer(body.model, reply(body, '/v1/chat/completions'), body.tool_choice),
     },
     '/v1/messages': {
       check: checkMessages,
@@ -143,7 +144,16 @@ export async function startProviderServer(
 }
 
 /** A Chat Completions answer, as OpenAI's reference shows it. */
-export function chatAnswer(model: string, content: string): object {
+export function chatAnswer(
+  model: string,
+  text: string,
+  choice?: { function: { name: string } },
+): object {
+  const call = { name: choice?.function.name, arguments: text };
+  const said =
+    choice === undefined
+      ? { content: text }
+      : { content: null, tool_calls: [{ id: 'call_1', type: 'function', function: call }] };
   return {
     id: 'chatcmpl-1',
     object: 'chat.completion',
@@ -152,7 +162,7 @@ export function chatAnswer(model: string, content: string): object {
     choices: [
       {
         index: 0,
-        message: { role: 'assistant', content, refusal: null },
+        message: { role: 'assistant', ...said, refusal: null },
         logprobs: null,
         finish_reason: 'stop',
       },
