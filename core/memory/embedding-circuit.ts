@@ -2,10 +2,13 @@
 const FAILURES = 3;
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 60_000;
+/** A provider that asks for more than that is mistaken, or will not be missed. */
+const LONGEST_ASKED_MS = 600_000;
 
 /**
  * Leaves a provider alone after failures in a row: for 5 s, then for twice as long after each probe
- * that failed, at most a minute. While it is open nobody waits for a provider that is down.
+ * that failed, at most a minute; and at once for as long as it asks for itself (`Retry-After`), at
+ * most ten minutes. While it is open nobody waits for a provider that is down.
  */
 export class Circuit {
   readonly #now: () => number;
@@ -43,12 +46,14 @@ export class Circuit {
     this.#isProbing = false;
   }
 
-  fail(): void {
-    this.#failures += 1;
+  /** `askedSeconds` is how long the provider asked to be left alone, if it did. */
+  fail(askedSeconds = 0): void {
+    this.#failures = askedSeconds > 0 ? Math.max(this.#failures + 1, FAILURES) : this.#failures + 1;
     this.#isProbing = false;
     if (!this.isOpen) return;
     const pause = FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - FAILURES, 10);
-    this.#openUntil = this.#now() + Math.min(pause, LONGEST_PAUSE_MS);
+    const asked = Math.min(askedSeconds * 1_000, LONGEST_ASKED_MS);
+    this.#openUntil = this.#now() + (asked > 0 ? asked : Math.min(pause, LONGEST_PAUSE_MS));
   }
 
   /** The call ended in a way that says nothing of the provider. */

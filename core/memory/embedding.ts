@@ -69,7 +69,7 @@ export function createEmbedding(
       // Who gives up early has learned that the embedder is slow; who was shut down, nothing.
       if (signal?.aborted === true && !isSlow) circuit.release();
       else if (isRefusal(error)) circuit.succeed();
-      else circuit.fail();
+      else circuit.fail(error.retryAfterSeconds);
       throw error;
     } finally {
       clearTimeout(timer);

@@ -54,7 +54,10 @@ export function createModel(provider: ModelProvider, circuit: Circuit = new Circ
         const error = new MemoryError(
           'MODEL_FAILED',
           'The model failed before, and is left alone.',
-          { details: { reason: 'circuit_open' } },
+          {
+            details: { reason: 'circuit_open' },
+            retryAfterSeconds: Math.max(1, Math.ceil(circuit.pauseMs / 1_000)),
+          },
         );
         span.fail(error, names);
         throw error;
@@ -68,7 +71,7 @@ export function createModel(provider: ModelProvider, circuit: Circuit = new Circ
         const error = toModelError(thrown);
         if (call.signal?.aborted === true) circuit.release();
         else if (REFUSALS.has(String(error.details?.['reason']))) circuit.succeed();
-        else circuit.fail();
+        else circuit.fail(error.retryAfterSeconds);
         span.fail(error, names);
         throw error;
       }

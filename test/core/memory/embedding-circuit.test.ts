@@ -55,4 +55,19 @@ describe('a provider that fails', () => {
     circuit.release();
     expect(circuit.tryEnter()).toBe(true);
   });
+
+  it('is left alone at once for as long as it asks for, at most ten minutes', () => {
+    const clock = manualClock(0);
+    const circuit = new Circuit(clock.now);
+    circuit.fail(20);
+    expect([circuit.tryEnter(), circuit.pauseMs]).toEqual([false, 20_000]);
+    clock.advance(20_000);
+    expect(circuit.tryEnter()).toBe(true);
+    circuit.fail(86_400);
+    expect(circuit.pauseMs).toBe(600_000);
+    clock.advance(600_000);
+    expect(circuit.tryEnter()).toBe(true);
+    circuit.succeed();
+    expect([circuit.isOpen, circuit.tryEnter()]).toEqual([false, true]);
+  });
 });

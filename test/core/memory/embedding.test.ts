@@ -221,6 +221,20 @@ describe('an embedder that is down', () => {
     expect((await core.embeddings?.progress())?.state).toBe('paused');
   });
 
+  it('is left alone for as long as it asks for', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(core);
+    server.received.length = 0;
+    server.always(({ sendJson }) => sendJson(429, {}, { 'retry-after': '300' }));
+    for (const query of ['a', 'b', 'c']) await find(core, 'ann', `${query} drink`);
+    expect(server.received).toHaveLength(1);
+    expect(await find(core, 'ann', 'tea')).toMatchObject({
+      mode: 'text',
+      degraded: expect.stringMatching(/left alone/),
+    });
+  });
+
   it('keeps its texts in the queue, which drains once it is back', async () => {
     const open = await makeDatabase();
     const core = await open({ embedder: embedder() });

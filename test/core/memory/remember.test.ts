@@ -383,6 +383,24 @@ describe('memory_remember', () => {
     });
   });
 
+  it('leaves a model alone for as long as it asks for, and says how long that is', async () => {
+    const service = await withProfile();
+    service.provider.always(({ sendJson }) => sendJson(429, {}, { 'retry-after': '300' }));
+    const first = await service.execute('memory_remember', { text: COFFEE });
+    expect(first.json.error).toMatchObject({
+      code: 'MODEL_FAILED',
+      details: { reason: 'rate_limited' },
+    });
+    const second = await service.execute('memory_remember', { text: COFFEE });
+    expect(second.json.error).toMatchObject({
+      code: 'MODEL_FAILED',
+      details: { reason: 'circuit_open' },
+    });
+    expect(Number(second.headers['retry-after'])).toBeGreaterThan(290);
+    await service.execute('memory_context', { query: 'tea' });
+    expect(service.provider.received).toHaveLength(1);
+  });
+
   it('says MODEL_TIMEOUT when the model is too slow, and MODEL_FAILED when it fails', async () => {
     const slow = await serveWithModel({}, { timeoutMs: 50 });
     slow.provider.always(() => undefined);

@@ -12,6 +12,8 @@ export interface Misbehaviour {
   isEndless?: boolean;
   /** Seconds that the error must pass on. */
   retryAfterSeconds?: number;
+  /** It asks to be left alone, and is. */
+  asksToWait?: boolean;
 }
 
 const sendText =
@@ -106,11 +108,13 @@ export const TRANSPORT: readonly Misbehaviour[] = [
     behave: fail(429, { 'retry-after': '3600' }),
     reason: 'rate_limited',
     retryAfterSeconds: 3_600,
+    asksToWait: true,
   },
   {
     name: 'answers 503 until a date far away',
     behave: fail(503, { 'retry-after': 'Fri, 31 Dec 2199 23:59:59 GMT' }),
     reason: 'unavailable',
+    asksToWait: true,
   },
   {
     name: 'answers 500 and asks not to come again',
