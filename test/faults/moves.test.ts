@@ -5,7 +5,8 @@ import { type Core, createCore } from '../../core/core.ts';
 import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';
-import { freshDatabase } from '../support/mariadb.ts';
+import { freshDatabase, sharedMariadb } from '../support/mariadb.ts';
+import { createDatabase } from '../support/mariadb-server.ts';
 import { temporaryDirectory } from '../support/service.ts';
 import { inProcess, patient } from '../support/targets.ts';
 
@@ -30,7 +31,8 @@ const DATABASES: readonly [
     'MariaDB',
     isRelease ? 5_000 : 25,
     async () => {
-      const url = await freshDatabase();
+      // So many rows are not to be deleted again: the server is removed as a whole.
+      const url = isRelease ? await createDatabase(await sharedMariadb()) : await freshDatabase();
       return { database: url, open: () => mysql({ url }) };
     },
   ],
