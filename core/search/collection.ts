@@ -1,3 +1,4 @@
+import type { Arena } from './arena.ts';
 import { isStopTerm } from './english.ts';
 import { LengthsTable, ScopeLengths } from './lengths.ts';
 import {
@@ -58,11 +59,11 @@ export interface Collection {
    */
   count(term: string): number;
   /**
-   * The postings of a term.
+   * The postings of a term; those that are made in an arena last as long as its round.
    *
    * @throws MemoryError as `openCollection` does.
    */
-  read(term: string): PostingsList;
+  read(term: string, arena?: Arena): PostingsList;
 }
 
 /**
@@ -81,10 +82,10 @@ export function openCollection(scopes: readonly ScopeIndex[]): Collection {
     });
     return sum;
   };
-  const read = (term: string): PostingsList => {
+  const read = (term: string, arena?: Arena): PostingsList => {
     let bytes = 0;
     for (const reader of readers) bytes += reader.countBytes(term);
-    const list = new PostingsList(bytes);
+    const list = new PostingsList(bytes, arena);
     readers.forEach((reader, scope) => {
       inScope(scope, () => reader.addPostings(term, list, lengths));
     });

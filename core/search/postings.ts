@@ -1,4 +1,5 @@
 import { MemoryError } from '../errors.ts';
+import { Arena } from './arena.ts';
 import { isStopTerm, stopNumberOf } from './english.ts';
 import {
   MAX_FREQUENCY,
@@ -243,17 +244,17 @@ export class PostingsList {
   readonly runLengths: Int32Array;
 
   /** `bytes`: those of all payloads to be added together; no entry takes less than two. */
-  constructor(bytes: number) {
+  constructor(bytes: number, arena: Arena = new Arena()) {
     const capacity = Math.ceil(bytes / 2);
-    this.slots = new Int32Array(capacity);
-    this.files = new Int32Array(capacity);
-    this.frequencies = new Uint16Array(capacity);
-    this.positionCounts = new Uint8Array(capacity);
-    this.positionsAt = new Int32Array(capacity);
-    this.blobOf = new Int32Array(capacity);
-    this.runSlots = new Int32Array(capacity);
-    this.runFiles = new Int32Array(capacity);
-    this.runLengths = new Int32Array(capacity);
+    this.slots = arena.int32(capacity);
+    this.files = arena.int32(capacity);
+    this.frequencies = arena.uint16(capacity);
+    this.positionCounts = arena.uint8(capacity);
+    this.positionsAt = arena.int32(capacity);
+    this.blobOf = arena.int32(capacity);
+    this.runSlots = arena.int32(capacity);
+    this.runFiles = arena.int32(capacity);
+    this.runLengths = arena.int32(capacity);
   }
 
   /**
@@ -353,13 +354,13 @@ const NO_BYTES = new Uint8Array();
  * Several terms' lists as one: of a passage that has more than one of the terms, the frequencies
  * are added up, the positions are those of the first; a passage in several runs stays in one.
  */
-export function joinLists(lists: readonly PostingsList[]): PostingsList {
+export function joinLists(lists: readonly PostingsList[], arena?: Arena): PostingsList {
   let capacity = 0;
   for (const { count, runCount, runLengths } of lists) {
     capacity += count;
     for (let run = 0; run < runCount; run++) capacity += runLengths[run] ?? 0;
   }
-  const joined = new PostingsList(capacity * 2);
+  const joined = new PostingsList(capacity * 2, arena);
   const entries = new Map<number, number>();
   const inRuns = new Set<number>();
   for (const list of lists) {

@@ -1,3 +1,4 @@
+import { Arena } from './arena.ts';
 import type { Collection, CollectionFile } from './collection.ts';
 import { MAX_POSITION } from './index-file.ts';
 import type { LengthsTable } from './lengths.ts';
@@ -74,9 +75,12 @@ export function rankCollection(
 ): Ranking {
   const isPassage = options.group === 'passage';
   const fileWeight = isPassage ? FILE_WEIGHT_OF_PASSAGE : FILE_WEIGHT;
-  const scores = scoreCollection(keepRarest(query, collection), collection);
+  const kept = keepRarest(query, collection);
+  workspace.begin();
+  const scores = scoreCollection(kept, collection, workspace);
   const { firstSlots } = collection.lengths;
   const found = isPassage ? listPassages(scores, options) : listFiles(scores, options);
+  let explained: Scores | null = null;
   return {
     candidates: found.map(({ score, file, slot }) => ({
       ...collection.fileAt(file),
@@ -84,9 +88,16 @@ export function rankCollection(
       score,
       slot,
     })),
-    explain: ({ slot }) => explainSlot(scores, slot, fileWeight, isPassage),
+    explain({ slot }) {
+      // Seldom asked for, and later: by then the workspace is another search's.
+      explained ??= scoreCollection(kept, collection, new Arena());
+      return explainSlot(explained, slot, fileWeight, isPassage);
+    },
   };
 }
+
+/** Ranking is synchronous: one search after the other has it. */
+const workspace = new Arena();
 
 /**
  * Words that are ranked with. Of a longer question the rarest ones say what it is about, and common
@@ -256,11 +267,11 @@ interface Found {
   rarity: number;
 }
 
-function scoreCollection(query: SearchQuery, collection: Collection): Scores {
+function scoreCollection(query: SearchQuery, collection: Collection, arena: Arena): Scores {
   const { lengths } = collection;
   const slots = lengths.slotCount;
   const files = lengths.fileCount;
-  const lists = query.units.map((unit) => readUnit(unit, collection));
+  const lists = query.units.map((unit) => readUnit(unit, collection, arena));
   const most = Math.min(
     slots,
     lists.reduce((sum, list) => sum + countPassages(list), 0),
@@ -268,24 +279,24 @@ function scoreCollection(query: SearchQuery, collection: Collection): Scores {
   const scores: Scores = {
     query,
     collection,
-    numbers: new Int32Array(slots),
+    numbers: arena.int32(slots).fill(0),
     count: 0,
-    fileOf: new Int32Array(most),
-    own: new Float64Array(most),
-    context: new Float64Array(most),
-    pairs: new Float64Array(most),
-    matched: new Float64Array(most),
-    combined: new Float64Array(most),
-    files: new Float64Array(files),
-    filePairs: new Float64Array(files),
-    isMatched: new Uint8Array(files),
+    fileOf: arena.int32(most).fill(0),
+    own: arena.float64(most).fill(0),
+    context: arena.float64(most).fill(0),
+    pairs: arena.float64(most).fill(0),
+    matched: arena.float64(most).fill(0),
+    combined: arena.float64(most).fill(0),
+    files: arena.float64(files).fill(0),
+    filePairs: arena.float64(files).fill(0),
+    isMatched: arena.uint8(files).fill(0),
   };
   let totalLength = 0;
   for (let file = 0; file < files; file++) totalLength += lengthOfFile(lengths, file);
   const scratch: Scratch = {
-    entryOf: new Int32Array(most),
-    wholes: new Int32Array(most),
-    frequencies: new Int32Array(files),
+    entryOf: arena.int32(most).fill(0),
+    wholes: arena.int32(most).fill(0),
+    frequencies: arena.int32(files).fill(0),
     averageFileLength: files === 0 ? 0 : totalLength / files,
   };
   let previous: Found | null = null;
@@ -340,12 +351,12 @@ function lengthOfFile({ fileLengths, contextLengths }: LengthsTable, file: numbe
 }
 
 /** The postings of a unit's terms together. Seldom has more than one of them any. */
-function readUnit({ terms }: QueryUnit, collection: Collection): PostingsList {
+function readUnit({ terms }: QueryUnit, collection: Collection, arena: Arena): PostingsList {
   const lists = terms
-    .map((term) => collection.read(term))
+    .map((term) => collection.read(term, arena))
     .filter((list) => list.count > 0 || list.runCount > 0);
   const [only] = lists;
-  return only === undefined || lists.length > 1 ? joinLists(lists) : only;
+  return only === undefined || lists.length > 1 ? joinLists(lists, arena) : only;
 }
 
 /** The inverse document frequency of Lucene's BM25: never negative. */

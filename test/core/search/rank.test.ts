@@ -208,6 +208,23 @@ describe('rankCollection', () => {
     expect(found.sort()).toEqual(['a.md', 'c.md']);
   });
 
+  it('explains a result as it was ranked, whatever was searched since', () => {
+    const rank = (texts: Record<string, string>, question: string) => {
+      const files = Object.entries(texts).map(([path, text]) => indexFile(text, path));
+      const rows = storeScope(new Map(files.entries()));
+      const collection = openCollection([{ rows, replaced: new Map() }]);
+      return rankCollection(parseQuery(question), collection, FILES);
+    };
+    // Twice: the first one leaves the room that the next one works in.
+    for (let round = 0; round < 2; round += 1) {
+      const { candidates, explain } = rank(NOTES, 'green tea');
+      rank({ 'a.md': 'coffee\n\n'.repeat(500), 'b.md': 'coffee' }, 'coffee');
+      const [first] = candidates;
+      if (first === undefined) throw new Error('Nothing was found.');
+      expect(sumSignals(explain(first))).toBe(first.score);
+    }
+  });
+
   it('takes the shared scope and the user’s as one collection', () => {
     const texts = Object.entries(NOTES);
     const apart = texts.map(([path, text], file) => ({ scope: file % 2, path, text }));
