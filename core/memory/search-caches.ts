@@ -15,6 +15,8 @@ const LENGTHS_BYTES = 16 * 1024 * 1024;
 const ROWS_BYTES = 16 * 1024 * 1024;
 /** Texts that were found, and their passages: so many bytes. */
 const TEXT_BYTES = 32 * 1024 * 1024;
+/** Paths that tell results of one score apart: so many bytes. */
+const PATH_BYTES = 4 * 1024 * 1024;
 /** Vectors of passages are kept by scope, checked against its generations: so many bytes. */
 const VECTOR_BYTES = 96 * 1024 * 1024;
 
@@ -22,7 +24,9 @@ const VECTOR_BYTES = 96 * 1024 * 1024;
 export interface SearchCaches {
   files: LRUCache<string, TokenisedFile>;
   index: IndexCache;
-  texts: TextCache;
+  texts: FileCache<ReadText>;
+  /** Of files whose texts were not asked for. */
+  paths: FileCache<FilePath>;
   /** By model and scope. */
   vectors: LRUCache<string, PassageVectors>;
 }
@@ -32,7 +36,8 @@ export function createSearchCaches(): SearchCaches {
   return {
     files: new LRUCache({ maxSize: FILE_BYTES }),
     index: new IndexCache(),
-    texts: new TextCache(),
+    texts: new FileCache(TEXT_BYTES),
+    paths: new FileCache(PATH_BYTES),
     vectors: new LRUCache({ maxSize: VECTOR_BYTES }),
   };
 }
@@ -98,6 +103,9 @@ class IndexCache {
 /** Of a row beside its bytes, and of a term's entry. */
 const ROW_WEIGHT = 250;
 
+/** Where a file is. */
+export type FilePath = IndexFileKey & { path: string };
+
 /** A file's text with its passages, which are looked for when they are first asked for. */
 export class ReadText {
   readonly file: FoundFile;
@@ -110,31 +118,36 @@ export class ReadText {
   get passages(): readonly Passage[] {
     return (this.#passages ??= splitPassages(this.file.content));
   }
+
+  /** About how many bytes it has, with all its passages. */
+  get size(): number {
+    return 4 * this.file.content.length;
+  }
 }
 
-/** Texts that were found, for as long as nobody writes to their scope. */
-class TextCache {
+/** What was read of files, for as long as nobody writes to their scope. */
+export class FileCache<T extends object> {
   /** By scope and file number. */
-  readonly #texts = new LRUCache<string, { text: ReadText; state: IndexState }>({
-    maxSize: TEXT_BYTES,
-  });
+  readonly #kept: LRUCache<string, { value: T; state: IndexState }>;
 
-  /** A text as it is in a scope of this state; `null` when it was not kept. */
-  recall({ scope, fileNo }: IndexFileKey, state: IndexState): ReadText | null {
-    const kept = this.#texts.get(`${scope} ${fileNo}`);
+  constructor(bytes: number) {
+    this.#kept = new LRUCache({ maxSize: bytes });
+  }
+
+  /** What was kept of a file of a scope of this state; `null` for nothing. */
+  recall({ scope, fileNo }: IndexFileKey, state: IndexState): T | null {
+    const kept = this.#kept.get(`${scope} ${fileNo}`);
     // Of a scope that was erased and begun anew, versions come a second time: generations do not.
     const isSame =
       kept?.state.version === state.version && kept.state.generation === state.generation;
-    return isSame ? kept.text : null;
+    return isSame ? kept.value : null;
   }
 
-  keep(text: ReadText, state: IndexState): void {
-    const { scope, fileNo, content } = text.file;
-    const size = TEXT_WEIGHT + PASSAGES_WEIGHT * content.length;
-    this.#texts.set(`${scope} ${fileNo}`, { text, state }, { size });
+  /** `size`: about how many bytes the value has. */
+  keep({ scope, fileNo }: IndexFileKey, state: IndexState, value: T, size: number): void {
+    this.#kept.set(`${scope} ${fileNo}`, { value, state }, { size: ENTRY_WEIGHT + size });
   }
 }
 
-/** Bytes of a text's entry, and for each character of one with all its passages. */
-const TEXT_WEIGHT = 1_000;
-const PASSAGES_WEIGHT = 4;
+/** Bytes of an entry beside its value. */
+const ENTRY_WEIGHT = 500;

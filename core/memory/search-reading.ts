@@ -31,6 +31,8 @@ import {
 import { TOKENISER_VERSION } from '../search/tokenise.ts';
 import { PassageVectors } from '../search/vectors.ts';
 import {
+  type FileCache,
+  type FilePath,
   type KnownIndex,
   ReadText,
   type SearchCaches,
@@ -194,39 +196,58 @@ export class Reading {
     return { scope: this.#scopes[scope] as ScopeKey, fileNo: file };
   }
 
-  /** Paths of files, in any order. */
-  async paths(
-    files: readonly CollectionFile[],
-  ): Promise<readonly (IndexFileKey & { path: string })[]> {
-    const { kept, wanted } = this.#recallTexts(files);
-    return [...kept.map(({ file }) => file), ...(await this.view.paths(wanted))];
+  /** Paths of files, in any order; without those that do not exist. */
+  async paths(files: readonly CollectionFile[]): Promise<readonly FilePath[]> {
+    const { texts, paths } = this.#caches;
+    const found: FilePath[] = [];
+    const wanted = this.#recall(files, (key, state) => {
+      const path = texts.recall(key, state)?.file ?? paths.recall(key, state);
+      if (path !== null) found.push(path);
+      return path !== null;
+    });
+    for (const { scope, fileNo, path } of await this.view.paths(wanted)) {
+      const file = { scope, fileNo, path };
+      found.push(file);
+      this.#keep(paths, file, file, 2 * path.length);
+    }
+    return found;
   }
 
   /** The texts of files, in any order; without those that do not exist. */
   async texts(files: readonly CollectionFile[]): Promise<readonly ReadText[]> {
-    const { kept, wanted } = this.#recallTexts(files);
-    const read: ReadText[] = [];
+    const { texts } = this.#caches;
+    const found: ReadText[] = [];
+    const wanted = this.#recall(files, (key, state) => {
+      const text = texts.recall(key, state);
+      if (text !== null) found.push(text);
+      return text !== null;
+    });
     for (const file of await this.view.contents(wanted)) {
       if (file.content === null) continue;
       const text = new ReadText({ ...file, content: file.content });
-      read.push(text);
-      const state = this.#states[this.#scopes.indexOf(file.scope)] ?? null;
-      if (state !== null) this.#caches.texts.keep(text, state);
+      found.push(text);
+      this.#keep(texts, file, text, text.size);
     }
-    return [...kept, ...read];
+    return found;
   }
 
-  #recallTexts(files: readonly CollectionFile[]): { kept: ReadText[]; wanted: IndexFileKey[] } {
-    const kept: ReadText[] = [];
+  /** The files that are not taken from what was kept. */
+  #recall(
+    files: readonly CollectionFile[],
+    take: (key: IndexFileKey, state: IndexState) => boolean,
+  ): IndexFileKey[] {
     const wanted: IndexFileKey[] = [];
     for (const file of files) {
       const key = this.toKey(file);
       const state = this.#states[file.scope] ?? null;
-      const text = state === null ? null : this.#caches.texts.recall(key, state);
-      if (text === null) wanted.push(key);
-      else kept.push(text);
+      if (state === null || !take(key, state)) wanted.push(key);
     }
-    return { kept, wanted };
+    return wanted;
+  }
+
+  #keep<T extends object>(cache: FileCache<T>, key: IndexFileKey, value: T, size: number): void {
+    const state = this.#states[this.#scopes.indexOf(key.scope)] ?? null;
+    if (state !== null) cache.keep(key, state, value, size);
   }
 
   /** The rows that were read with those that are known; both are kept for the next search. */

@@ -50,7 +50,7 @@ describe('texts that are kept', () => {
 
   it('are given for the state that their scope had, and for no other', () => {
     const { texts } = createSearchCaches();
-    texts.keep(text, state);
+    texts.keep(text.file, state, text, text.size);
     expect(texts.recall({ scope: 'u:alice', fileNo: 1 }, { ...state, files: 1 })).toBe(text);
     expect(texts.recall({ scope: 'u:alice', fileNo: 1 }, { ...state, version: 10 })).toBeNull();
     expect(texts.recall({ scope: 'u:alice', fileNo: 1 }, { ...state, generation: 6 })).toBeNull();
