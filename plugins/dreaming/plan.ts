@@ -44,6 +44,8 @@ export interface PlanLimits {
 export interface PlanState {
   /** `path:line` of the lines that go. */
   removed: ReadonlySet<string>;
+  /** The lines that come, by the file that they come to. */
+  added: ReadonlyMap<string, readonly string[]>;
   /** `path:line` of the lines that stand in for others. */
   supports: ReadonlySet<string>;
   /** Files that change. */
@@ -127,6 +129,7 @@ function planOnce(
 ): Plan {
   const state = {
     removed: new Set<string>(),
+    added: new Map<string, readonly string[]>(),
     supports: new Set<string>(),
     files: new Set<string>(),
     needs: new Map<string, Set<string>>(),
@@ -152,6 +155,7 @@ function planOnce(
       const first = operation.remove.find(({ path }) => path === add.path)?.line ?? null;
       const lines = linesToAdd(operation, snapshot);
       draftOf(drafts, snapshot, add.path).add(lines, { heading: add.heading, at: first });
+      state.added.set(add.path, [...(state.added.get(add.path) ?? []), ...lines]);
     }
     for (const path of paths) state.files.add(path);
     for (const ref of stayingSources(operation)) state.supports.add(toKey(ref));

@@ -1,7 +1,7 @@
 import { stayingSources } from '../operations.ts';
 import type { Candidate } from '../plan.ts';
 import { lineAt } from '../snapshot-file.ts';
-import { factsIn, isMadeOf, tells } from '../text/sameness.ts';
+import { contains, factsIn, isMadeOf, tells } from '../text/sameness.ts';
 import {
   isConnector,
   isEmptyWord,
@@ -12,7 +12,7 @@ import {
   toStatement,
   type Part,
 } from '../text/statement.ts';
-import { listEntryGrounds, toEntry } from './catalog.ts';
+import { groundsOfEntry, parseEntry } from './catalog.ts';
 import { isInvented } from './invention.ts';
 import { isReplacedIn } from './replacement.ts';
 
@@ -90,12 +90,29 @@ function checkReplacement(candidate: Candidate): string | null {
   return null;
 }
 
-/** An entry names a file, and says of it whole lines of it. */
+/** An entry names its file, says headings or whole lines of it, and all that was said of it before. */
 function checkEntries(candidate: Candidate): string | null {
-  const grounds = listEntryGrounds(candidate).map(toStatement);
   for (const line of candidate.added) {
-    const entry = sourced(candidate, toStatement(toEntry(line)));
-    if (!isMadeOf(entry, grounds)) return 'an entry says what no line of its file says';
+    const entry = parseEntry(line);
+    if (entry === null) continue;
+    const { names, headings, lines, before } = groundsOfEntry(candidate, entry.path);
+    const label = sourced(candidate, toStatement(entry.label));
+    const about = sourced(candidate, toStatement(entry.about));
+    const titles = [...names, ...headings].map(toStatement);
+    const known = before.flatMap((it) => [toStatement(it.label), toStatement(it.about)]);
+    const isNamed = [...names, ...before.map((it) => it.label)].some((name) =>
+      isSameStatement(label, toStatement(name)),
+    );
+    if (!isNamed && label.length > 0) return 'an entry has a name that its file has not';
+    // A line below a heading of the list would be read as what stands under it.
+    const facts = [...lines, ...before.map((it) => it.about)].map(toStatement);
+    if (!isMadeOf(about, titles) && !isMadeOf(about, facts)) {
+      return 'an entry says what no line of its file says';
+    }
+    const isKept = known.every(
+      (part) => contains(label, part) || contains(about, part) || isMadeOf(part, titles),
+    );
+    if (!isKept) return 'an entry would say less of its file than before';
   }
   return null;
 }

@@ -2,6 +2,9 @@ import { stayingSources, type LineRef, type Operation } from '../operations.ts';
 import type { Candidate } from '../plan.ts';
 import type { SnapshotFile } from '../snapshot-file.ts';
 import { isBlank, isItem } from '../text/markdown.ts';
+import { listWords } from '../text/statement.ts';
+import { isFunctionWord } from '../text/words.ts';
+import { parseEntry } from './catalog.ts';
 import {
   childrenOf,
   headingsOver,
@@ -21,7 +24,7 @@ import {
  */
 export function checkPlace(candidate: Candidate): string | null {
   const { operation, snapshot } = candidate;
-  if (operation.kind === 'index') return null;
+  if (operation.kind === 'index') return checkEntryPlace(candidate);
   for (const { path, line } of [...operation.remove, ...stayingSources(operation)]) {
     const file = snapshot.files.get(path) as SnapshotFile;
     if (isWrapped(file, line - 1) && !isWholeBlock(operation, file, line)) {
@@ -154,6 +157,100 @@ function isBelowRemoved(operation: Operation, file: SnapshotFile, line: number):
   );
 }
 
+/** Words that a place in a catalog may say of every entry. */
+const OF_CATALOGS = new Set(['catalog', 'file', 'folder', 'here', 'entry', 'entries', 'listed']);
+
+/**
+ * An entry comes to where the catalog says nothing of its file that the file does not, among those of
+ * its folder; what it quotes says the same without the place that it stands in.
+ */
+function checkEntryPlace(candidate: Candidate): string | null {
+  const { operation, snapshot, added } = candidate;
+  const { add } = operation;
+  if (add === null) return null;
+  const index = snapshot.files.get(add.path) as SnapshotFile;
+  const target = findEntryTarget(candidate, index);
+  if (typeof target === 'string') return target;
+  const [title, ...below] = target.headings;
+  const isTitled = title !== undefined && title === index.headings[index.levels.indexOf(1)];
+  const headings = isTitled ? below : target.headings;
+  const said = subjectsOf({ headings, leads: target.leads }, add.path);
+  for (const line of added) {
+    const path = parseEntry(line)?.path;
+    if (path === undefined) continue;
+    const quoted = checkQuoted(candidate, path);
+    if (quoted !== null) return quoted;
+    const stoodThere = operation.remove.some(
+      (ref) => parseEntry(ref.text)?.path === path && isSamePlace(placeIn(snapshot, ref), target),
+    );
+    if (stoodThere) continue;
+    const given = missingSubjects(said, line, titleSubjects(snapshot, path)).find(
+      (word) => !OF_CATALOGS.has(word) && !isFunctionWord(word),
+    );
+    if (given !== undefined) return `it would come to stand under “${given}”`;
+    const others = index.lines.flatMap((other, at) =>
+      isSamePlace(placeOf(index, at), { headings: target.headings, leads: target.leads })
+        ? (parseEntry(other)?.path ?? [])
+        : [],
+    );
+    const isAmongItsOwn = others.length === 0 || others.some((it) => isSameFolder(it, path));
+    if (headings.length > 0 && !isAmongItsOwn) return 'its section is of other files';
+  }
+  return null;
+}
+
+/** Where entries come to: a section that there is, or a new one of the name of their folder. */
+function findEntryTarget(
+  { operation, snapshot, added }: Candidate,
+  index: SnapshotFile,
+): Place | string {
+  const heading = operation.add?.heading ?? null;
+  if (heading !== null) {
+    const target = findTarget(index, heading);
+    if (typeof target === 'string' || !target.isNew) return target;
+    const isFolder = added.every((line) => {
+      const folder = parseEntry(line)?.path.split('/').at(-2) ?? '';
+      return listWords(folder).join(' ') === listWords(heading).join(' ');
+    });
+    return isFolder ? target : 'a new heading of the catalog is the name of a folder';
+  }
+  const [first] = operation.remove;
+  if (first !== undefined) return placeIn(snapshot, first);
+  return findEnd(
+    index,
+    index.headings.findLastIndex((it) => it !== null),
+  );
+}
+
+/** A line that an entry quotes stands there as a whole, and its headings say nothing more of it. */
+function checkQuoted({ operation, snapshot }: Candidate, path: string): string | null {
+  const file = snapshot.files.get(path);
+  if (file === undefined) return null;
+  for (const ref of operation.sources) {
+    const index = ref.line - 1;
+    if (ref.path !== path || typeof file.headings[index] === 'string') continue;
+    if (isWrapped(file, index)) return `line ${ref.line} of ${path} is part of a longer one`;
+    if (childrenOf(file, index).length > 0) {
+      return `line ${ref.line} of ${path} has lines of its own below it`;
+    }
+    const said = subjectsOf(placeOf(file, index), path);
+    const [left] = missingSubjects(said, file.lines[index] ?? '', titleSubjects(snapshot, path));
+    if (left !== undefined) return `it would no longer stand under “${left}”`;
+  }
+  return null;
+}
+
+/** What a file as a whole is about: its path and its titles. */
+function titleSubjects(snapshot: Candidate['snapshot'], path: string): Set<string> {
+  const file = snapshot.files.get(path);
+  const titles = file?.headings.filter((_it, index) => file.levels[index] === 1) ?? [];
+  return subjectsOf({ headings: titles.filter((it) => it !== null), leads: [] }, path);
+}
+
+function isSameFolder(one: string, other: string): boolean {
+  return one.slice(0, one.lastIndexOf('/')) === other.slice(0, other.lastIndexOf('/'));
+}
+
 interface Target extends Place {
   isNew: boolean;
   /** Whether a line of text would go on with the one above it. */
@@ -170,6 +267,11 @@ function findTarget(file: SnapshotFile, heading: string): Target | string {
     const headings = title === null ? [heading] : [title, heading];
     return { headings, leads: [], isNew: true, joins: false };
   }
+  return findEnd(file, start);
+}
+
+/** The place at the end of the section that begins with a line, or of a file without headings. */
+function findEnd(file: SnapshotFile, start: number): Target | string {
   const next = file.headings.findIndex((it, index) => index > start && it !== null);
   let last = (next === -1 ? file.lines.length : next) - 1;
   while (last > start && isBlank(file.lines[last] ?? '')) last -= 1;

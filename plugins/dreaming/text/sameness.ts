@@ -34,19 +34,29 @@ export function factsIn(statement: Statement, facts: readonly Statement[]): numb
   return null;
 }
 
-/** Whether a statement is made of others, one after the other, each as a whole. */
+/** Whether a statement is made of others, one after the other, each as a whole, with marks between. */
 export function isMadeOf(statement: Statement, others: readonly Statement[]): boolean {
-  const reached = new Set([0]);
+  const starts = new Set([0]);
   for (let at = 0; at < statement.length; at += 1) {
-    if (!reached.has(at)) continue;
-    const part = statement[at] as Part;
-    if (part.word === null && [',', '.', ':'].includes(part.key)) reached.add(at + 1);
+    if (!starts.has(at)) continue;
     for (const other of others) {
-      const isHere = other.every((it, index) => isSamePart(statement[at + index], it));
-      if (other.length > 0 && isHere) reached.add(at + other.length);
+      if (other.length === 0 || !isAt(statement, at, other)) continue;
+      const end = at + other.length;
+      if (end === statement.length) return true;
+      const mark = statement[end];
+      if (mark?.word === null && [',', '.', ':'].includes(mark.key)) starts.add(end + 1);
     }
   }
-  return reached.has(statement.length);
+  return statement.length === 0;
+}
+
+/** Whether another statement stands in one, its parts in a row. */
+export function contains(statement: Statement, other: Statement): boolean {
+  return statement.some((_part, at) => isAt(statement, at, other)) || other.length === 0;
+}
+
+function isAt(statement: Statement, at: number, other: Statement): boolean {
+  return other.every((part, index) => isSamePart(statement[at + index], part));
 }
 
 /** Whether one says what the other says, but for the verb that a preference begins with. */

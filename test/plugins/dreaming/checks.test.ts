@@ -333,7 +333,141 @@ const PLACES: Attack[] = [
   },
 ];
 
+const INDEX = 'user/index.md';
+const ANNA = 'user/people/anna.md';
+const BEN = 'user/people/ben.md';
+const CATALOG = {
+  [INDEX]:
+    '# Index\n\n## People\n\n- [Anna](people/anna.md): Likes tea.\n- [Ben](people/ben.md): Likes coffee.\n\n## Archived\n\n- [Old](old.md)\n',
+  [ANNA]: '# Anna\n\n- Likes tea.\n- Does not eat\n  any meat.\n',
+  [BEN]: '# Ben\n\n- Likes coffee.\n',
+  'user/people/cleo.md':
+    '# Cleo\n\n- Likes milk.\n  - But only at night.\n\n## Never\n\n- Works on Fridays.\n\n## People in Ulm\n\n- Sings.\n',
+  'user/old.md': '# Old\n\n- Old things.\n',
+  'user/projects/kafka.md': '# Kafka\n\n- Decided on it in 2024.\n',
+};
+/** What is put into the catalog: lines, the numbers of those that go, and the lines that say so. */
+const entries =
+  (
+    lines: string[],
+    more: {
+      heading?: string;
+      remove?: number[];
+      sources?: readonly (readonly [string, number])[];
+    } = {},
+  ) =>
+  (on: ReturnType<typeof operationsOn>) => [
+    on('index', {
+      remove: (more.remove ?? []).map((line) => [INDEX, line] as const),
+      add: { path: INDEX, heading: more.heading ?? null, lines },
+      sources: more.sources ?? [],
+    }),
+  ];
+const CLEO = 'user/people/cleo.md';
+const ofCleo = (text: string, sources: readonly (readonly [string, number])[] = []) =>
+  entries([`- [Cleo](people/cleo.md)${text}`], { heading: 'People', sources });
+
+/** Entries that mislead about what there is, by the check that is to see it. */
+const ENTRIES: Attack[] = (
+  [
+    [
+      'catalog',
+      'a second entry of a file',
+      entries(['- [Anna](people/anna.md)'], { heading: 'People' }),
+    ],
+    [
+      'catalog',
+      'two entries of a file at once',
+      entries(['- [Cleo](people/cleo.md)', '- [Cleo](people/cleo.md): Never'], {
+        heading: 'People',
+      }),
+    ],
+    [
+      'catalog',
+      'one entry of two files',
+      entries(['- [Cleo](people/cleo.md) [Kafka](projects/kafka.md)'], { heading: 'People' }),
+    ],
+    [
+      'catalog',
+      'an entry that is a task',
+      entries(['- [x] [Cleo](people/cleo.md)'], { heading: 'People' }),
+    ],
+    [
+      'place',
+      'a new heading that claims something',
+      entries(['- [Cleo](people/cleo.md)'], { heading: 'Cleo is ill' }),
+    ],
+    [
+      'place',
+      'an entry below a heading that says more of its file',
+      entries(['- [Kafka](projects/kafka.md)'], { heading: 'Archived' }),
+    ],
+    [
+      'place',
+      'an entry at the end, below such a heading',
+      entries(['- [Kafka](projects/kafka.md)']),
+    ],
+    [
+      'place',
+      'an entry among those of another folder',
+      entries(['- [Kafka](projects/kafka.md)'], { heading: 'People' }),
+    ],
+    [
+      'place',
+      'an entry moved to where another one was',
+      entries(['- [Ben](people/ben.md): Likes coffee.', '- [Old](old.md)'], { remove: [10, 6] }),
+    ],
+    ['place', 'a line quoted without its heading', ofCleo(': Works on Fridays.', [[CLEO, 8]])],
+    ['place', 'a line quoted without those below it', ofCleo(': Likes milk.', [[CLEO, 3]])],
+    [
+      'place',
+      'half of a text quoted',
+      entries(['- [Anna](people/anna.md): Likes tea. Does not eat'], {
+        remove: [5],
+        sources: [[ANNA, 4]],
+      }),
+    ],
+    [
+      'meaning',
+      'what is said of two files exchanged',
+      entries(['- [Anna](people/anna.md): Likes coffee.', '- [Ben](people/ben.md): Likes tea.'], {
+        remove: [5, 6],
+      }),
+    ],
+    [
+      'meaning',
+      'names of two files exchanged',
+      entries(['- [Ben](people/anna.md): Likes tea.', '- [Anna](people/ben.md): Likes coffee.'], {
+        remove: [5, 6],
+      }),
+    ],
+    ['meaning', 'a heading read together with another one', ofCleo(': Never People in Ulm')],
+    [
+      'meaning',
+      'a heading read together with a line of another one',
+      entries(['- [Ben](people/ben.md): Ben: Likes coffee.'], { remove: [6] }),
+    ],
+    [
+      'meaning',
+      'what an entry has said left out',
+      entries(['- [Anna](people/anna.md)'], { remove: [5] }),
+    ],
+  ] as const
+).map(([check, title, operations]): Attack => ({
+  check,
+  title: `${title}, in the catalog`,
+  files: CATALOG,
+  operations,
+}));
+
 const ATTACKS: Attack[] = [
+  ...ENTRIES,
+  {
+    check: 'catalog',
+    title: 'an entry of the catalog in itself',
+    files: { [INDEX]: '# Index\n', [A]: '- Tea.\n' },
+    operations: entries(['- [Index](index.md)']),
+  },
   {
     check: 'scope',
     title: 'a change of shared memory',
@@ -825,6 +959,44 @@ describe('what may be done', () => {
     ]);
     expect(plan.dropped).toEqual([]);
     expect(plan.files[0]?.after).toBe(`${text}\n${newer}\n${REST}${REST}`);
+  });
+
+  it.each([
+    ['a file to those of its folder', 'People', '- [Cleo](people/cleo.md)', []],
+    ['a file with its headings', 'People', '- [Cleo](people/cleo.md): Never, People in Ulm', []],
+    [
+      'a file with a line of it',
+      'Projects',
+      '- [Kafka](projects/kafka.md): Decided on it in 2024.',
+      [['user/projects/kafka.md', 3]],
+    ],
+    ['a folder with its first file', 'projects', '- [[projects/kafka]]', []],
+  ] as const)('the catalog gets %s', (_what, heading, entry, sources) => {
+    const plan = applied(CATALOG, entries([entry], { heading, sources }));
+    expect(plan.dropped).toEqual([]);
+    const [file] = plan.files;
+    expect(file?.after.split('\n').filter((line) => !file.before.includes(line))).toEqual(
+      heading === 'People' ? [entry] : [`## ${heading}`, entry],
+    );
+  });
+
+  it('an entry of the catalog says more than before, and its list is as flat as it was', () => {
+    const files = {
+      ...CATALOG,
+      [INDEX]: 'What there is:\n\n- [Anna](people/anna.md): tea\n- [Gone](gone.md)\n',
+    };
+    const plan = applied(files, (on) => [
+      ...entries(['- [Anna](people/anna.md): tea. Likes tea.'], {
+        remove: [3],
+        sources: [[ANNA, 3]],
+      })(on),
+      ...entries(['- [Kafka](projects/kafka.md)'], { remove: [4] })(on),
+      ...entries(['- [Old](old.md)'])(on),
+    ]);
+    expect(plan.dropped).toEqual([]);
+    expect(plan.files[0]?.after).toBe(
+      'What there is:\n\n- [Anna](people/anna.md): tea. Likes tea.\n- [Kafka](projects/kafka.md)\n- [Old](old.md)\n',
+    );
   });
 
   it('a line moves with the lines below it, as far below it as they were, whatever the model says', () => {
