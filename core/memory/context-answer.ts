@@ -128,22 +128,60 @@ export interface CitedSentence {
   sources: Source[];
 }
 
+/** A sentence as it is checked: with the lines that it cites, as far as they were shown. */
+export interface SentenceCandidate {
+  text: string;
+  query: string;
+  lines: readonly string[];
+  /** The lines, and the headings that they stand under. */
+  grounds: string;
+  /** Whether it cites lines, and all of them were shown. */
+  isCited: boolean;
+}
+
+/** The rules for a sentence by name: whether it keeps them. */
+export const SENTENCE_CHECKS: Readonly<Record<string, (candidate: SentenceCandidate) => boolean>> =
+  {
+    /** Ranges exist, and were retrieved for this user. */
+    cited: ({ isCited }) => isCited,
+
+    /** No number, date, name or address is made up. */
+    specifics: ({ text, grounds }) => missingSpecifics(text, grounds).length === 0,
+
+    /** The words of the question name what is asked; at least one has to come from the lines. */
+    grounded: ({ text, grounds, query }) =>
+      groundedShare(text, `${grounds}\n${query}`) >= LEAST_GROUNDED &&
+      groundedShare(text, grounds) > 0,
+
+    /** What the lines deny is denied, and nothing else. */
+    denied({ text, lines }) {
+      const said = lines.filter((line) => line.trim() !== '');
+      return hasNegation(text) ? said.some(hasNegation) : !said.every(hasNegation);
+    },
+
+    /** Memory gives no orders to the agent that reads the answer. */
+    instructions: ({ text, grounds }) => !bringsInstruction(text, grounds),
+  };
+
 /**
  * A sentence with its sources, or `null` when it does not cite lines that were retrieved, or says
  * what they do not. Pure.
+ *
+ * @param checks the rules; the tests leave some out to see what they are good for.
  */
 export function checkSentence(
   { text, sources }: Sentence,
   retrieved: readonly Retrieved[],
   query: string,
+  checks: Readonly<Record<string, (candidate: SentenceCandidate) => boolean>> = SENTENCE_CHECKS,
 ): CitedSentence | null {
   const cited: Source[] = [];
   const lines: string[] = [];
   const headings: string[] = [];
   for (const { passage, startLine, endLine } of sources) {
     const from = retrieved[passage - 1];
-    if (from === undefined) return null;
-    if (startLine > endLine || startLine < from.startLine || endLine > from.endLine) return null;
+    if (from === undefined) continue;
+    if (startLine > endLine || startLine < from.startLine || endLine > from.endLine) continue;
     const { path, version } = from;
     cited.push({ path, startLine, endLine, version });
     const first = startLine - from.startLine;
@@ -151,13 +189,9 @@ export function checkSentence(
     headings.push(from.heading ?? '');
   }
   const grounds = [...lines, ...headings].join('\n');
-  if (cited.length === 0 || missingSpecifics(text, grounds).length > 0) return null;
-  // The words of the question name what is asked; at least one has to come from the lines.
-  if (groundedShare(text, `${grounds}\n${query}`) < LEAST_GROUNDED) return null;
-  if (groundedShare(text, grounds) === 0) return null;
-  const said = lines.filter((line) => line.trim() !== '');
-  if (hasNegation(text) ? !said.some(hasNegation) : said.every(hasNegation)) return null;
-  return bringsInstruction(text, grounds) ? null : { text, sources: cited };
+  const isCited = cited.length > 0 && cited.length === sources.length;
+  const candidate: SentenceCandidate = { text, query, lines, grounds, isCited };
+  return Object.values(checks).every((keeps) => keeps(candidate)) ? { text, sources: cited } : null;
 }
 
 /** Takes a model's reply apart, trusting nothing of it; `null` when it is of another form. */
