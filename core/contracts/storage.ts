@@ -479,7 +479,7 @@ export interface IndexDocument {
 export interface IndexState {
   /** Another one after every update of the scope's index, and never one that it had before. */
   generation: number;
-  /** The tokeniser that made all of it, 0 when several did; `null` when nothing is indexed. */
+  /** The tokeniser that made all of it, 0 when several or none did; `null` when nothing is indexed. */
   tokeniserVersion: number | null;
   /** Files of the scope that exist: so many the index has, with those that are behind. */
   files: number;
@@ -511,7 +511,11 @@ export interface IndexStore {
    * indexed. Those that are behind already don't count. How many.
    */
   markBehind(tokeniserVersion: number, limit: number): Promise<number>;
-  /** Forgets all that is indexed of a scope, and marks its files as behind. How many. */
+  /**
+   * Forgets all that is indexed of a scope, and marks its files as behind. How many. It may take
+   * several transactions, the first of which marks the files; until the last, the state's
+   * `tokeniserVersion` is 0. Where it was cut short, the next update of the scope goes on with it.
+   */
   forget(scope: ScopeKey): Promise<number>;
   /** Admin: scopes that have files, and how many, ascending, after `after`. */
   scopes(

@@ -56,34 +56,15 @@ export function createIndexStore(database: Database): IndexStore {
 
     async forget(scope) {
       assertScope(scope);
-      return await database.write(async (executor) => {
-        const scopeId = toScopeId(scope);
-        // As a write does, and before the index: so that no file becomes behind in between.
-        await executor.all(`select version from svc_scope where scope_id = ?${dialect.forUpdate}`, [
-          scopeId,
-        ]);
-        await lockIndex(executor, dialect, scopeId);
-        for (const table of [
-          'svc_posting',
-          'svc_index_doc',
-          'svc_index_state',
-          'svc_index_queue',
-        ]) {
-          await executor.run(`delete from ${table} where scope_id = ?`, [scopeId]);
-        }
-        // The others stay until they are written anew: by them it is known which vectors are needed.
-        await executor.run(
-          'delete from svc_passage_list where scope_id = ? and file_no not in' +
-            ' (select file_no from svc_file where scope_id = ? and deleted_at is null)',
-          [scopeId, scopeId],
+      const scopeId = toScopeId(scope);
+      const files = await database.write((executor) => beginForgetting(executor, dialect, scopeId));
+      let isForgotten = false;
+      while (!isForgotten) {
+        isForgotten = await database.write((executor) =>
+          goOnForgetting(executor, dialect, scopeId),
         );
-        return await executor.run(
-          'insert into svc_index_queue (scope_id, file_no, version)' +
-            ' select scope_id, file_no, version from svc_file' +
-            ' where scope_id = ? and deleted_at is null',
-          [scopeId],
-        );
-      });
+      }
+      return files;
     },
 
     scopes: (after, limit) =>
@@ -278,7 +259,7 @@ function addOpenedRow(scope: MutableScope, row: Row): void {
     case STATE:
       scope.state = {
         generation: toIntegerOrNull(row['first_number']) ?? 0,
-        tokeniserVersion: toIntegerOrNull(row['second_number']),
+        tokeniserVersion: toTokeniserVersion(row['second_number']),
         files: toInteger(row['third_number']),
         version: toInteger(row['fourth_number']),
       };
@@ -298,6 +279,12 @@ function addOpenedRow(scope: MutableScope, row: Row): void {
         blob: row['bytes'] as Uint8Array,
       });
   }
+}
+
+/** Rows that are being forgotten are no tokeniser's. */
+function toTokeniserVersion(value: unknown): number | null {
+  const version = toIntegerOrNull(value);
+  return version === FORGETTING ? 0 : version;
 }
 
 function toIndexText(row: Row): IndexText {
@@ -322,6 +309,75 @@ function toPostingRow(row: Row): PostingRow {
   };
 }
 
+/** Rows that are removed in one transaction: others write in between. */
+const FORGOTTEN_ROWS = 2_000;
+
+/**
+ * The state of an index that is being forgotten, which nobody goes by. Where that is cut short, the
+ * next update goes on with it.
+ */
+const FORGETTING = -1;
+
+/** Marks all files of a scope as behind, and its index as being forgotten. How many files. */
+async function beginForgetting(
+  executor: Executor,
+  dialect: Dialect,
+  scopeId: number,
+): Promise<number> {
+  // As a write does, and before the index: so that no file becomes behind in between.
+  await executor.all(`select version from svc_scope where scope_id = ?${dialect.forUpdate}`, [
+    scopeId,
+  ]);
+  await lockIndex(executor, dialect, scopeId);
+  await executor.run(
+    'update svc_index_state set generation = generation + 1, tokeniser_version = ?' +
+      ' where scope_id = ?',
+    [FORGETTING, scopeId],
+  );
+  // The others stay until they are written anew: by them it is known which vectors are needed.
+  await executor.run(
+    'delete from svc_passage_list where scope_id = ? and file_no not in' +
+      ' (select file_no from svc_file where scope_id = ? and deleted_at is null)',
+    [scopeId, scopeId],
+  );
+  await executor.run('delete from svc_index_queue where scope_id = ?', [scopeId]);
+  return await executor.run(
+    'insert into svc_index_queue (scope_id, file_no, version)' +
+      ' select scope_id, file_no, version from svc_file' +
+      ' where scope_id = ? and deleted_at is null',
+    [scopeId],
+  );
+}
+
+/** Removes some rows of an index that is being forgotten; whether there are none left. */
+async function goOnForgetting(
+  executor: Executor,
+  dialect: Dialect,
+  scopeId: number,
+): Promise<boolean> {
+  if (!(await lockIndex(executor, dialect, scopeId)).isForgetting) return true;
+  return await removeSome(executor, scopeId);
+}
+
+/** With the lock on the scope's index. */
+async function removeSome(executor: Executor, scopeId: number): Promise<boolean> {
+  const [row] = await executor.all(
+    'select term from svc_posting where scope_id = ? order by term, bucket limit 1 offset ?',
+    [scopeId, FORGOTTEN_ROWS],
+  );
+  if (row !== undefined) {
+    await executor.run('delete from svc_posting where scope_id = ? and term <= ?', [
+      scopeId,
+      toText(row['term']),
+    ]);
+    return false;
+  }
+  for (const table of ['svc_posting', 'svc_index_doc', 'svc_index_state']) {
+    await executor.run(`delete from ${table} where scope_id = ?`, [scopeId]);
+  }
+  return true;
+}
+
 async function updateScope(
   executor: Executor,
   dialect: Dialect,
@@ -330,7 +386,10 @@ async function updateScope(
   update: IndexUpdate,
 ): Promise<void> {
   const scopeId = toScopeId(scope);
-  await lockIndex(executor, dialect, scopeId);
+  if ((await lockIndex(executor, dialect, scopeId)).isForgetting) {
+    if (!(await removeSome(executor, scopeId))) return;
+    await lockIndex(executor, dialect, scopeId);
+  }
   const due = await readDue(executor, dialect, scopeId, tasks);
   if (due.length === 0) return;
   const documents = await readDocuments(executor, dialect, scopeId, due);
@@ -347,7 +406,7 @@ export async function lockIndex(
   executor: Executor,
   dialect: Dialect,
   scopeId: number,
-): Promise<void> {
+): Promise<{ isForgetting: boolean }> {
   await dialect.insertRows(executor, {
     table: tableOf('svc_index_state'),
     columns: ['scope_id', 'generation', 'tokeniser_version'],
@@ -355,10 +414,11 @@ export async function lockIndex(
     rows: [[scopeId, randomInt(MAX_FIRST_GENERATION), null]],
     conflict: { keys: ['scope_id'] },
   });
-  await executor.all(
-    `select generation from svc_index_state where scope_id = ?${dialect.forUpdate}`,
+  const [state] = await executor.all(
+    `select tokeniser_version from svc_index_state where scope_id = ?${dialect.forUpdate}`,
     [scopeId],
   );
+  return { isForgetting: toIntegerOrNull(state?.['tokeniser_version'] ?? null) === FORGETTING };
 }
 
 /** The tasks that nobody has done and no newer write has overtaken. */

@@ -3,6 +3,7 @@ import { createConnection, type ResultSetHeader } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import type { FoundPassage } from '../../../core/contracts/tool.ts';
 import type { Core } from '../../../core/core.ts';
+import { verifyMemory } from '../../../core/memory/verify.ts';
 import { type Signals, sumSignals } from '../../../core/search/rank.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
@@ -10,7 +11,7 @@ import { type GatedIndex, gateIndex } from '../../support/gated-index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { rejection } from '../../support/rejection.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
-import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+import { call, makeStorage, openCore, temporaryDirectory } from '../../support/service.ts';
 
 const isMariadb = process.env['MEMORY_TEST_DATABASE'] === 'mariadb';
 
@@ -314,7 +315,7 @@ describe('a search index that was spoilt by hand', () => {
     expect(expected.results).toHaveLength(3);
     await index(core, gate);
     expect(await runRawSql(filename, statement)).toBeGreaterThan(0);
-    return { core, gate, expected };
+    return { core, gate, expected, database: filename };
   }
 
   /** Behind the back of the service; how many rows it changed. */
@@ -368,6 +369,46 @@ describe('a search index that was spoilt by hand', () => {
     expect(trusted.result).toEqual(expected);
     const behind = JSON.stringify(await core.traces.trace(trusted.traceId));
     expect(behind).toContain('"behind":0');
+  });
+
+  it('of which a part was forgotten when its service was killed is made anew by the next one', async () => {
+    // What the first transactions of a forgetting leave: the marks, and some rows less.
+    const { core, gate, expected, database } = await openSpoilt(
+      `update svc_index_state set tokeniser_version = -1 where scope_id = ${ALICE}`,
+    );
+    await runRawSql(
+      database,
+      `insert into svc_index_queue select scope_id, file_no, version from svc_file where scope_id = ${ALICE}`,
+    );
+    await runRawSql(database, `delete from svc_posting where scope_id = ${ALICE} and term < 'd'`);
+    expect(await find(core, 'alice', { query: 'cups of tea', explain: true })).toEqual(expected);
+    await index(core, gate);
+    expect(await find(core, 'alice', { query: 'cups of tea', explain: true })).toEqual(expected);
+    expect((await verifyMemory(core.storage)).findings).toEqual([]);
+  });
+
+  it('is forgotten in parts, so that writes come in between, and is made anew whole', async () => {
+    const gate = gateIndex(await makeStorage());
+    const core = await openCore({ storage: gate.storage });
+    const words = Array.from({ length: 9_000 }, (_, n) => `word${n}`);
+    await write(core, 'alice', 'user/a.md', `${words.join(' ')}\n`);
+    await index(core, gate);
+    const order: string[] = [];
+    const note = async (name: string, work: Promise<unknown>): Promise<void> => {
+      await work;
+      order.push(name);
+    };
+    await Promise.all([
+      note('forget', core.storage.index.forget('u:alice')),
+      note('write', write(core, 'alice', 'user/b.md', 'tea\n')),
+    ]);
+    // SQLite's writer has them in line; MariaDB does both at once.
+    if (!isMariadb) expect(order).toEqual(['write', 'forget']);
+    const [opened] = await core.storage.index.snapshot((view) => view.open(['u:alice'], words));
+    expect(opened).toMatchObject({ state: { tokeniserVersion: null }, rows: [] });
+    await index(core, gate);
+    expect(await findPaths(core, 'alice', 'word8999 tea')).toHaveLength(2);
+    expect((await verifyMemory(core.storage)).findings).toEqual([]);
   });
 
   it('leaves the index of the other scopes as it is', async () => {
