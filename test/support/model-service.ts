@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
 import { openai as embedder } from '../../plugins/embedder-openai/index.ts';
 import { openai } from '../../plugins/model-openai/index.ts';
@@ -50,7 +50,10 @@ export async function serveWithModel(
       return typeof said === 'string' ? said : JSON.stringify(said);
     },
   });
-  onTestFinished(() => provider.close());
+  onTestFinished(async () => {
+    await provider.close();
+    expect(provider.violations).toEqual([]);
+  });
   const { timeoutMs = 20_000, hasEmbedder = false } = options;
   const { baseUrl } = provider;
   const model = openai({

@@ -1,32 +1,55 @@
+import path from 'node:path';
 import { onTestFinished, expect, it } from 'vitest';
 import { loadConfig, openConfig } from '../../../core/config.ts';
-import { startProviderServer } from '../../support/provider-server/server.ts';
+import { freshDatabase } from '../../support/mariadb.ts';
+import { type ProviderServer, startProviderServer } from '../../support/provider-server/server.ts';
 import { call, temporaryDirectory } from '../../support/service.ts';
 import { asAdmin, asAgent, type LiveServer, serveCore } from './serve.ts';
 
-/** A service whose embedder is given by name, as the environment says it. */
-async function serveEmbedder() {
+async function startProvider(): Promise<ProviderServer> {
   const provider = await startProviderServer({ dimensions: 64 });
-  onTestFinished(() => provider.close());
+  onTestFinished(async () => {
+    await provider.close();
+    expect(provider.violations).toEqual([]);
+  });
+  return provider;
+}
+
+/** The URL of an empty database. */
+async function makeDatabaseUrl(): Promise<string> {
+  if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') return await freshDatabase();
+  return `sqlite:${path.join(await temporaryDirectory(), 'memory.db')}`;
+}
+
+/** A service whose embedder is given by name, as the environment says it. */
+async function serveModel(
+  { baseUrl }: ProviderServer,
+  database: string,
+  name: string,
+): Promise<LiveServer> {
   const loaded = await loadConfig({
     argv: [],
     env: {
-      SERVICE_DATABASE_URL: 'sqlite::memory:',
+      SERVICE_DATABASE_URL: database,
       SERVICE_EMBEDDING_PROVIDER: 'openai',
-      SERVICE_EMBEDDING_BASE_URL: provider.baseUrl,
+      SERVICE_EMBEDDING_BASE_URL: baseUrl,
       SERVICE_EMBEDDING_API_KEY: 'sk-embeddings',
-      SERVICE_EMBEDDING_NAME: 'words',
+      SERVICE_EMBEDDING_NAME: name,
       SERVICE_EMBEDDING_DIMENSIONS: '64',
     },
     cwd: await temporaryDirectory(),
   });
   const { service } = await openConfig(loaded);
-  const server = await serveCore({
+  return await serveCore({
     storage: service.storage,
     embedder: service.embedder ?? null,
     search: service.search ?? {},
   });
-  return { provider, server };
+}
+
+async function serveEmbedder() {
+  const provider = await startProvider();
+  return { provider, server: await serveModel(provider, await makeDatabaseUrl(), 'words') };
 }
 
 async function embed({ core }: LiveServer): Promise<void> {
@@ -64,6 +87,57 @@ it('an embedder by name makes finds hybrid, and the status says how far it is', 
       lastFailure: null,
     },
   });
+});
+
+it('another model makes its own vectors behind the finds, and the status says how many are left', async () => {
+  const provider = await startProvider();
+  const database = await makeDatabaseUrl();
+  const first = await serveModel(provider, database, 'words');
+  for (let n = 0; n < 100; n += 1) {
+    const content = `Heron number ${n}.\n`;
+    await call(first.core, 'ann', 'memory_write', { path: `user/${n}.md`, content });
+  }
+  await embed(first);
+  await first.core.close();
+
+  // It takes its time: one batch, and then none.
+  let open = (): void => undefined;
+  const opened = new Promise<void>((done) => (open = done));
+  let asked = 0;
+  provider.always(({ body, proper, sendJson }) => {
+    const isPassages = (body.input as string[])[0]?.startsWith('Heron');
+    if (isPassages === true) asked += 1;
+    const wait = isPassages === true && asked > 1 ? opened : Promise.resolve();
+    void wait.then(() => sendJson(200, proper()));
+  });
+  const second = await serveModel(provider, database, 'other words');
+  await expect
+    .poll(async () => (await statusOf(second)).progress)
+    .toMatchObject({
+      state: 'embedding',
+      textsWaiting: 36,
+      textsEmbedded: 64,
+    });
+  const find = async () => {
+    const { json } = await second.request('POST', '/v1/tools/memory_find/execute', {
+      headers: asAgent,
+      body: { context: { userId: 'ann' }, arguments: { query: 'herons', limit: 1 } },
+    });
+    return json.result;
+  };
+  // By the vectors that there are, and by none of the former model.
+  expect(await find()).toMatchObject({ mode: 'hybrid', results: [{}] });
+  open();
+  await expect
+    .poll(async () => (await statusOf(second)).progress)
+    .toMatchObject({
+      state: 'idle',
+      textsWaiting: 0,
+      textsEmbedded: 100,
+    });
+  expect(await statusOf(second)).toMatchObject({ name: 'other words' });
+  const sent = provider.received.filter(({ body }) => body.model === 'other words');
+  expect(new Set(sent.flatMap(({ body }) => body.input as string[])).size).toBe(101);
 });
 
 it('a trace of a hybrid find says what it did, and nothing of the question', async () => {

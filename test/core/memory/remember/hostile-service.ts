@@ -3,7 +3,10 @@ import { createApp } from '../../../../core/http/app.ts';
 import { serviceRoutes } from '../../../../core/http/routes.ts';
 import { listen } from '../../../../core/http/server.ts';
 import { openai } from '../../../../plugins/model-openai/index.ts';
+import { mysql } from '../../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
+import { sharedMariadb } from '../../../support/mariadb.ts';
+import { createDatabase } from '../../../support/mariadb-server.ts';
 import { startProviderServer } from '../../../support/provider-server/server.ts';
 import {
   ADMIN_SECRET,
@@ -31,7 +34,10 @@ export async function serveHostile(): Promise<HostileService> {
   let reply = '';
   const provider = await startProviderServer({ reply: () => reply });
   const core = createCore({
-    storage: sqlite({ filename: ':memory:' }),
+    storage:
+      process.env['MEMORY_TEST_DATABASE'] === 'mariadb'
+        ? mysql({ url: await createDatabase(await sharedMariadb()) })
+        : sqlite({ filename: ':memory:' }),
     model: openai({ baseUrl: provider.baseUrl, apiKey: 'test', name: 'scripted', maxRetries: 1 }),
     apiKey: API_KEY,
     adminSecret: ADMIN_SECRET,
