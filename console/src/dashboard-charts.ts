@@ -19,6 +19,8 @@ export const BUCKETS = {
 
 type Zone = 'local' | 'utc';
 
+const DAY_MS = 86_400_000;
+
 const SERIES = [
   ['Reads', 'reads'],
   ['Finds', 'finds'],
@@ -58,7 +60,17 @@ export function toLatencyChart(found: LatencySeries | undefined, zone: Zone): Da
   const tools = found?.tools ?? [];
   const moment = (at: string) => toMoment(at, zone, found?.bucket === '1d');
   const option = {
-    xAxis: { type: 'time' },
+    // The same stretch of time as the activity beside it, whichever buckets have calls.
+    xAxis: {
+      type: 'time',
+      min: found?.since,
+      max: found?.until,
+      minInterval: found?.bucket === '1d' ? DAY_MS : 0,
+      axisLabel: {
+        formatter: (ms: number) => moment(new Date(ms).toISOString()),
+        hideOverlap: true,
+      },
+    },
     yAxis: { type: 'value', axisLabel: { formatter: '{value} ms' } },
     series: tools.map(({ tool, points }) => ({
       name: tool ?? 'unknown',

@@ -46,13 +46,16 @@ export function tell(rows: readonly AdminAccess[]): Story {
   return { summary, steps };
 }
 
-/** Rows of one tool call each, in the order of the list; rows without one stand alone. */
+/**
+ * Rows of one tool call each, in the order of the list. What a dream run reads and writes is in no
+ * tool call, and together; rows of neither stand alone.
+ */
 export function groupByCall(
   rows: readonly AdminAccess[],
 ): { key: string; rows: readonly AdminAccess[] }[] {
   const groups = new Map<string, AdminAccess[]>();
   for (const row of rows) {
-    const key = row.toolCallId ?? row.id;
+    const key = row.toolCallId ?? row.runId ?? row.id;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [row]);
     else group.push(row);

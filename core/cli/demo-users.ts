@@ -39,10 +39,11 @@ export const DEMO_USERS: DemoUser[] = [
         reason: 'She described the project.',
         content: `# Offline packs
 
-Status: in development. Launch: 14 May.
+Status: in development.
 
 ## Decisions
 
+- Launch on 14 May.
 - A pack holds one region, at most 400 MB.
 - Packs expire after 90 days without use.
 
@@ -109,7 +110,7 @@ Status: in development. Launch: 14 May.
       },
       {
         path: 'projects/offline-packs.md',
-        under: '## Decisions',
+        under: '## Open questions',
         text: '- The first regions are now decided: the Alps and the Lake District (Maya, Priya).',
         reason: 'Decided with Priya.',
       },
@@ -135,8 +136,8 @@ Status: in development. Launch: 14 May.
       {
         kind: 'supersede',
         path: 'projects/offline-packs.md',
-        remove: ['Status: in development. Launch: 14 May.'],
-        add: ['Status: in development. Launch: 28 May (formerly 14 May).'],
+        remove: ['- Launch on 14 May.'],
+        add: ['- Launch on 28 May (formerly 14 May).'],
         sources: [
           {
             path: 'projects/offline-packs.md',

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/service.ts';
 import { expectNoProblems, expectUrl, openConsole } from './support/console.ts';
@@ -34,18 +35,29 @@ describe('the activity', () => {
     );
     await call(service.core, 'bob', 'memory_list', {});
     await visit('/activity?userId=alice');
-    await page.getByRole('button', { name: 'Export' }).click();
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('menuitem', { name: 'CSV of what is filtered' }).click(),
-    ]);
-    expect(download.suggestedFilename()).toBe('access-logs.csv');
-    const stream = await download.createReadStream();
-    let text = '';
-    for await (const chunk of stream) text += String(chunk);
-    expect(text).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
-    expect(text.split('\r\n')).toHaveLength(132);
-    expect(text).not.toContain('bob');
+    const csv = await exportAs(page, 'CSV');
+    expect(csv.name).toBe('access-logs.csv');
+    expect(csv.text).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
+    expect(csv.text.split('\r\n')).toHaveLength(132);
+    expect(csv.text).not.toContain('bob');
+
+    const json = await exportAs(page, 'JSON');
+    expect(json.name).toBe('access-logs.json');
+    const rows = JSON.parse(json.text) as { actor: string; userId: string }[];
+    expect(rows.filter((row) => row.userId === 'alice' && row.actor === actor)).toHaveLength(130);
+    expect(rows).toHaveLength(130);
     expectNoProblems(opened);
   });
 });
+
+/** What the menu of the view offers as a file. */
+async function exportAs(page: Page, form: string): Promise<{ name: string; text: string }> {
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: `${form} of what is filtered` }).click(),
+  ]);
+  let text = '';
+  for await (const chunk of await download.createReadStream()) text += String(chunk);
+  return { name: download.suggestedFilename(), text };
+}

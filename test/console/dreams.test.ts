@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { lines, openDreams, operation } from '../plugins/dreaming/dream-service.ts';
-import { expectNoProblems, openConsole } from './support/console.ts';
+import { expectCount, expectNoProblems, go, openConsole } from './support/console.ts';
 
 describe('dreams', () => {
   it('propose to a person, who sees the diff, applies it, and undoes it again', async () => {
@@ -33,6 +33,47 @@ describe('dreams', () => {
     await panel.getByRole('button', { name: 'Revert the run' }).click();
     await panel.getByText('reverted', { exact: true }).first().waitFor();
     expect(await service.read('alice', 'user/preferences.md')).toBe(content);
+    expectNoProblems(opened);
+  });
+
+  it('that are tried, or rejected, leave memory as it is, and the activity leads to them', async () => {
+    const service = await openDreams({ settings: { dream_mode: 'review' } });
+    const content = '- Tea in the morning\n- Tea in the morning\n';
+    await service.write('alice', 'user/preferences.md', content);
+    service.say(() => ({
+      operations: [
+        operation({
+          kind: 'merge',
+          remove: lines('user/preferences.md', content, 2),
+          sources: [{ path: 'user/preferences.md', line: 1 }],
+        }),
+      ],
+    }));
+    const opened = await openConsole({ service, path: '/dreams' });
+    const { page } = opened;
+    const row = page.getByRole('row', { name: /alice/ }).first();
+    await row.getByRole('button', { name: 'Dry run' }).click();
+    const panel = page.getByRole('dialog', { name: 'Dream run' });
+    await panel.getByText('dry run', { exact: true }).waitFor();
+    await panel.getByText('- Tea in the morning', { exact: true }).first().waitFor();
+    await expectCount(panel.getByRole('button', { name: /^(?:Apply|Reject)$/ }), 0);
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+
+    await row.getByRole('button', { name: 'Run now' }).click();
+    await panel.getByRole('button', { name: 'Reject' }).click();
+    await panel.getByText('rejected', { exact: true }).first().waitFor();
+    await expectCount(panel.getByRole('button', { name: 'Apply' }), 0);
+    expect(await service.read('alice', 'user/preferences.md')).toBe(content);
+    const { items } = await service.core.revisions.list({ actor: 'dream-agent' });
+    expect(items).toEqual([]);
+
+    await go(page, '/activity?actor=dream-agent');
+    await page
+      .getByRole('button', { name: /^Read preferences\.md/ })
+      .first()
+      .click();
+    await panel.getByText('rejected', { exact: true }).first().waitFor();
     expectNoProblems(opened);
   });
 

@@ -9,12 +9,13 @@ export function editorTheme(): Extension {
     EditorView.theme({
       '&': {
         height: '100%',
-        fontSize: '0.8125rem',
+        // As the source is shown, so that nothing moves when it is edited.
+        fontSize: '0.75rem',
         backgroundColor: 'var(--ui-bg)',
         color: 'var(--ui-text-highlighted)',
       },
       '&.cm-focused': { outline: 'none' },
-      '.cm-scroller': { fontFamily: 'var(--font-mono)', lineHeight: '1.6', overflow: 'auto' },
+      '.cm-scroller': { fontFamily: 'var(--font-mono)', lineHeight: '1.25rem', overflow: 'auto' },
       '.cm-content': { caretColor: 'var(--ui-primary)', paddingBlock: '0.75rem' },
       '.cm-cursor': { borderLeftColor: 'var(--ui-primary)', borderLeftWidth: '2px' },
       '.cm-gutters': {

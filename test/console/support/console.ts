@@ -28,6 +28,8 @@ export interface ConsoleOptions {
   /** Default: the secret is there, as if it had been kept for this tab. */
   isUnlocked?: boolean;
   context?: BrowserContextOptions;
+  /** Code that each page runs before its own. */
+  script?: string;
   basePath?: string;
   /** The name that the browser takes the service by; one that is not loopback is plain http. */
   host?: string;
@@ -94,6 +96,7 @@ export async function openConsole(options: ConsoleOptions = {}): Promise<Console
       `sessionStorage.setItem('memory-service.admin-secret', ${JSON.stringify(ADMIN_SECRET)})`,
     );
   }
+  if (options.script !== undefined) await page.addInitScript(options.script);
   const visit = async (to: string) => {
     await page.goto(`${origin}${basePath}/admin${to}`);
   };

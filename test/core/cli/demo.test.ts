@@ -26,7 +26,10 @@ describe('the demo', () => {
     const list = (actor: string) => core.revisions.list({ actor, limit: 500 });
     const correction = (await list('admin')).items.find(({ path }) => path.includes('maya'));
     expect(correction?.reason).toContain('moved');
-    expect((await list('dream-agent')).items.length).toBeGreaterThan(2);
+    const dreamed = (await list('dream-agent')).items.map(({ path }) => path);
+    // The date that moved, which the guides and the Playground ask for.
+    expect(dreamed).toContain('users/maya.chen/projects/offline-packs.md');
+    expect(dreamed.length).toBeGreaterThan(2);
     for (const outcome of ['not_found', 'denied'] as const) {
       expect((await core.accessLog.list({ outcome })).items.length).toBeGreaterThan(0);
     }

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { openDreams } from '../plugins/dreaming/dream-service.ts';
+import { call } from '../support/service.ts';
+import { expectNoProblems, go, openConsole, settled } from './support/console.ts';
+
+const VIEWS: [path: string, shown: string][] = [
+  ['/', 'Latest changes'],
+  ['/files?path=users/alice/projects/of-this-year/a-name-that-is-long.md', 'Nearby, last 24 hours'],
+  ['/revisions', 'Prune…'],
+  ['/revisions?path=users/alice/projects/of-this-year/a-name-that-is-long.md', 'Path'],
+  ['/activity', 'Wrote a-name-that-is-long.md'],
+  ['/activity?rows=each', 'write'],
+  ['/observability', 'Most accessed files'],
+  ['/playground?tool=memory_patch&show=code', 'A POSIX shell'],
+  ['/dreams', 'Users'],
+  ['/audit', 'files.write'],
+];
+
+/** What stands beyond the screen's right edge, unless it is in a part that scrolls by itself. */
+const BEYOND = `[...document.querySelectorAll('#view *')]
+  .filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > innerWidth + 1)
+  .filter((element) => {
+    let above = element.parentElement;
+    while (above && above.id !== 'view' && !/auto|scroll|hidden|clip/.test(getComputedStyle(above).overflowX)) above = above.parentElement;
+    return !above || above.id === 'view';
+  })
+  .map((element) => element.outerHTML.slice(0, 120))`;
+
+describe('on a narrow screen', () => {
+  it('no view is wider than it, and what can be done is within reach', async () => {
+    const service = await openDreams();
+    const path = 'user/projects/of-this-year/a-name-that-is-long.md';
+    await call(service.core, 'alice', 'memory_write', { path, content: 'tea\n' });
+    await service.admin('PUT', 'files/users/alice/a.md', { content: 'coffee\n' });
+    const opened = await openConsole({
+      service,
+      context: { viewport: { width: 390, height: 844 } },
+    });
+    const { page } = opened;
+    for (const [view, shown] of VIEWS) {
+      await go(page, view);
+      await page.getByText(shown).first().waitFor();
+      await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' });
+      await settled(page);
+      expect(await page.evaluate(BEYOND), view).toEqual([]);
+    }
+
+    await go(page, '/playground?show=code');
+    const copy = page.getByRole('button', { name: 'Copy the snippet' });
+    const code = page.getByRole('region', { name: 'curl snippet' });
+    const [button, text] = [await copy.boundingBox(), await code.boundingBox()];
+    expect((button?.y ?? NaN) + (button?.height ?? NaN)).toBeLessThanOrEqual(text?.y ?? NaN);
+
+    await go(page, '/dreams');
+    await page.getByRole('button', { name: 'What to do with alice' }).click();
+    await page.getByRole('menuitem', { name: 'Pause' }).click();
+    await page
+      .getByRole('row', { name: /alice/ })
+      .getByText('paused', { exact: true })
+      .first()
+      .waitFor();
+    expectNoProblems(opened);
+  });
+});

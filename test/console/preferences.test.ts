@@ -1,0 +1,58 @@
+import type { Page } from 'playwright-core';
+import { describe, it } from 'vitest';
+import { call } from '../support/service.ts';
+import { expectNoProblems, openConsole } from './support/console.ts';
+
+async function choose(page: Page, choice: string): Promise<void> {
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByRole('menuitemcheckbox', { name: choice }).click();
+}
+
+const expectColours = (page: Page, colours: 'light' | 'dark') =>
+  page.locator(`html.${colours}`).waitFor({ state: 'attached' });
+
+describe('what a person prefers', () => {
+  it('are the colours of the system, until others are chosen, which outlive the page', async () => {
+    const opened = await openConsole({ context: { colorScheme: 'dark' } });
+    const { page } = opened;
+    await expectColours(page, 'dark');
+    await choose(page, 'Light');
+    await expectColours(page, 'light');
+    await page.reload();
+    await page.getByText('No memory yet').waitFor();
+    await expectColours(page, 'light');
+
+    await choose(page, 'As the system');
+    await expectColours(page, 'dark');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await expectColours(page, 'light');
+    await choose(page, 'Dark');
+    await expectColours(page, 'dark');
+    await page.reload();
+    await expectColours(page, 'dark');
+    expectNoProblems(opened);
+  });
+
+  it('are times of the place where they are read, or UTC, which says so', async () => {
+    const opened = await openConsole({ context: { timezoneId: 'Asia/Tokyo' } });
+    const { page, service, visit } = opened;
+    const { core } = service;
+    const { result } = await call<{ revisionId: string }>(core, 'alice', 'memory_write', {
+      path: 'user/a.md',
+      content: 'tea\n',
+    });
+    const { items } = await core.revisions.list({ limit: 1 });
+    const written = (timeZone: string) =>
+      new Date(items[0]?.at ?? '').toLocaleTimeString('en-GB', { timeZone });
+    await visit(`/revisions?id=${result.revisionId}`);
+    const time = page.getByRole('article', { name: 'Revision' }).getByRole('time').first();
+    await time.and(page.getByText(written('Asia/Tokyo'))).waitFor();
+    await choose(page, 'Times in UTC');
+    await time.and(page.getByText(`${written('UTC')} UTC`)).waitFor();
+    await page.reload();
+    await time.and(page.getByText(`${written('UTC')} UTC`)).waitFor();
+    await choose(page, 'Local times');
+    await time.and(page.getByText(written('Asia/Tokyo'))).waitFor();
+    expectNoProblems(opened);
+  });
+});
