@@ -23,8 +23,8 @@ const VAGUE_MARKS = new Set(
 const VAGUE_UNCASED_MARK = /现在|現在|이제/u;
 
 /** Shares of a line's words that must stand in what supersedes it. */
-const LEAST_SHARE = { plain: 1 / 3, vague: 1 / 2 } as const;
-/** A line of so few words has said what it is about with one of them. */
+const LEAST_SHARE = { plain: 2 / 5, vague: 3 / 4 } as const;
+/** Of a line of so few words each one says what it is about. */
 const FEW_WORDS = 2;
 
 /** Whether a word, in lower case, is said where something is corrected. */
@@ -57,7 +57,9 @@ function isNewer(snapshot: Candidate['snapshot'], newer: LineRef, older: LineRef
 /** What is added may tell what was before: "Lives in Madrid (until 2025: Berlin)". */
 function corrects(newer: string, added: readonly string[], older: string): boolean {
   const words = tokenise(newer).map(({ text }) => text.toLowerCase());
-  const isPlain = words.some((word) => PLAIN_MARKS.has(word)) || PLAIN_UNCASED_MARK.test(newer);
+  const isPlain =
+    words.some((word, at) => PLAIN_MARKS.has(word) && !isLasting(words, at)) ||
+    PLAIN_UNCASED_MARK.test(newer);
   const isVague = words.some((word) => VAGUE_MARKS.has(word)) || VAGUE_UNCASED_MARK.test(newer);
   if (!isPlain && !isVague) return false;
   const subject = new Set(contentStems(older));
@@ -65,8 +67,11 @@ function corrects(newer: string, added: readonly string[], older: string): boole
   const told = new Set([...said, ...contentStems(added.join('\n'))]);
   const count = (stems: ReadonlySet<string>) => [...subject].filter((it) => stems.has(it)).length;
   if (count(said) === 0) return false;
-  if (subject.size <= FEW_WORDS) return true;
-  return isPlain
-    ? count(told) >= LEAST_SHARE.plain * subject.size
-    : count(told) > LEAST_SHARE.vague * subject.size;
+  if (subject.size <= FEW_WORDS) return count(told) === subject.size;
+  return count(told) >= LEAST_SHARE[isPlain ? 'plain' : 'vague'] * subject.size;
+}
+
+/** `No longer` corrects; `ran longer` does not. */
+function isLasting(words: readonly string[], at: number): boolean {
+  return words[at] === 'longer' && !['no', 'any'].includes(words[at - 1] ?? '');
 }

@@ -2,6 +2,7 @@ import type { Checks } from '../plan.ts';
 import { checkCatalog } from './catalog.ts';
 import { checkChange } from './change.ts';
 import { checkConflict } from './conflict.ts';
+import { checkContext } from './context.ts';
 import { checkCorrection } from './correction.ts';
 import { checkInstructions } from './instructions.ts';
 import { checkInvention } from './invention.ts';
@@ -30,6 +31,7 @@ export const CHECKS: Checks = {
   change: checkChange,
   catalog: checkCatalog,
   place: checkPlace,
+  context: checkContext,
   specifics: checkSpecifics,
   secrets: checkSecrets,
   instructions: checkInstructions,

@@ -15,6 +15,7 @@ import {
   missingSubjects,
   placeOf,
   subjectsOf,
+  topicsOf,
   type Place,
 } from '../text/place.ts';
 
@@ -141,7 +142,7 @@ function checkMove(candidate: Candidate): string | null {
     const to = subjectsOf(target, add.path);
     const [left] = missingSubjects(from, line, to);
     if (left !== undefined) return `it would no longer stand under “${left}”`;
-    const [given] = missingSubjects(to, line, from);
+    const [given] = missingSubjects(topicsOf(target, add.path), line, topicsOf(source, ref.path));
     if (given !== undefined) return `it would come to stand under “${given}”`;
   }
   return null;

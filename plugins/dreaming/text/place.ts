@@ -96,10 +96,36 @@ const NEUTRAL = new Set(
     .map(toLightStem),
 );
 
+/** Of these words those that a line may stand without, but that say something of what comes to them. */
+const TOPICS = new Set(
+  'contact life people personal preference project team work vorlieben projekte'
+    .split(' ')
+    .map(toLightStem),
+);
+
+const DECIDED = ['decided', 'agreed', 'chose', 'chosen'];
+const PREFERRED = [
+  'prefers',
+  'likes',
+  'loves',
+  'enjoys',
+  'favourite',
+  'favorite',
+  'dislikes',
+  'hates',
+];
 /** Words of lines that a heading gathers: a decision is what was decided. */
 const GATHERED: Readonly<Record<string, readonly string[]>> = {
-  decision: ['decided', 'agreed', 'chose', 'chosen'],
+  decision: DECIDED,
+  project: DECIDED,
+  preference: PREFERRED,
 };
+
+/** What a place says of a line that comes to it: its subjects, and its topics. */
+export function topicsOf(place: Place, path: string): Set<string> {
+  const topics = toStems(place.headings.join('\n')).filter((stem) => TOPICS.has(stem));
+  return new Set([...subjectsOf(place, path), ...topics]);
+}
 
 /** Words of a place that say who or what is spoken of, in the form in which they are compared. */
 export function subjectsOf(place: Place, path: string): Set<string> {

@@ -460,8 +460,74 @@ const ENTRIES: Attack[] = (
   operations,
 }));
 
+/** What says whose boat, or which cat: lines that go on with the one above them. */
+const CONTEXTS: Attack[] = [
+  {
+    check: 'context',
+    title: 'a line moved away from the one that it goes on with',
+    files: { [A]: `# Notes\n- Has a boat.\n- It is in the harbour.\n${REST}`, [B]: '# Facts\n' },
+    operations: (on) => [
+      on('move', {
+        remove: asRemoved(A, 3),
+        add: { path: B, heading: 'Facts', lines: ['- It is in the harbour.'] },
+      }),
+    ],
+  },
+  {
+    check: 'context',
+    title: 'a line moved away from the one that goes on with it',
+    files: { [A]: `# Notes\n- Has a boat.\n- It is in the harbour.\n${REST}`, [B]: '# Facts\n' },
+    operations: (on) => [
+      on('move', {
+        remove: asRemoved(A, 2),
+        add: { path: B, heading: 'Facts', lines: ['- Has a boat.'] },
+      }),
+    ],
+  },
+  {
+    check: 'context',
+    title: 'what is said of one thing taken for what is said of another',
+    files: { [A]: `- Has a cat.\n- It is old.\n- Has a dog.\n- It is old.\n${REST}` },
+    operations: (on) => [on('merge', { remove: asRemoved(A, 4), sources: asRemoved(A, 2) })],
+  },
+  {
+    check: 'context',
+    title: 'a fact superseded over a line that goes on with it',
+    files: {
+      [A]: `- Lives in Berlin.\n- It is loud at night.\n- Correction: lives in Madrid now, no longer in Berlin.\n${REST}`,
+    },
+    operations: (on) => [on('supersede', { remove: asRemoved(A, 1), sources: asRemoved(A, 3) })],
+  },
+];
+
 const ATTACKS: Attack[] = [
   ...ENTRIES,
+  ...CONTEXTS,
+  {
+    check: 'place',
+    title: 'a move to a topic that it does not speak of',
+    files: { [A]: `# Notes\n- Eats dark chocolate.\n${REST}## Work\n- Cats.\n` },
+    operations: (on) => [
+      on('move', {
+        remove: asRemoved(A, 2),
+        add: { path: A, heading: 'Work', lines: ['- Eats dark chocolate.'] },
+      }),
+    ],
+  },
+  {
+    check: 'correction',
+    title: 'a walk superseded by one that lasts longer',
+    files: {
+      [A]: `- Walks in the park.\n- Walks longer in the park with friends.\n${REST}${REST}`,
+    },
+    operations: (on) => [on('supersede', { remove: asRemoved(A, 1), sources: asRemoved(A, 2) })],
+  },
+  {
+    check: 'correction',
+    title: 'a short line superseded by another thing that changed',
+    files: { [A]: `- Likes a game.\n- Training really changed the game.\n${REST}${REST}` },
+    operations: (on) => [on('supersede', { remove: asRemoved(A, 1), sources: asRemoved(A, 2) })],
+  },
   {
     check: 'catalog',
     title: 'an entry of the catalog in itself',
@@ -997,6 +1063,25 @@ describe('what may be done', () => {
     expect(plan.files[0]?.after).toBe(
       'What there is:\n\n- [Anna](people/anna.md): tea. Likes tea.\n- [Kafka](projects/kafka.md)\n- [Old](old.md)\n',
     );
+  });
+
+  it('a line moves together with the one that goes on with it, and a repetition goes above one', () => {
+    const files = {
+      [A]: '# Notes\n- Has a boat.\n- It is in the harbour.\n- Has a cat.\n- Has a cat.\n- It is old.\n',
+      [B]: '# Facts\n',
+    };
+    const plan = applied(files, (on) => [
+      on('move', {
+        remove: asRemoved(A, 2, 3),
+        add: { path: B, heading: 'Facts', lines: ['- Has a boat.', '- It is in the harbour.'] },
+      }),
+      on('merge', { remove: asRemoved(A, 5), sources: asRemoved(A, 4) }),
+    ]);
+    expect(plan.dropped).toEqual([]);
+    expect(plan.files.map(({ after }) => after)).toEqual([
+      '# Facts\n- Has a boat.\n- It is in the harbour.\n',
+      '# Notes\n- Has a cat.\n- It is old.\n',
+    ]);
   });
 
   it('a line moves with the lines below it, as far below it as they were, whatever the model says', () => {
