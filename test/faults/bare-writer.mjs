@@ -2,9 +2,10 @@
 // a tenth of a second. Takes operations as JSON lines on standard input, and answers each with a
 // line on standard output once it is acknowledged.
 //
-//   node bare-writer.mjs <database> [--acknowledge-early] [--kill-at=<n>]
+//   node bare-writer.mjs <database>… [--acknowledge-early] [--kill-at=<n>]
 //
-// The database is an SQLite file, or a mysql:// URL. With --kill-at, on SQLite, it kills itself before
+// A database is an SQLite file, or a mysql:// URL; an operation's `at` says which one it is for, from
+// 0: a kill of the process is one of each of them. With --kill-at, on SQLite, it kills itself before
 // the nth statement of the transaction of an operation that says `isVictim`; where that has n − 1
 // statements, between the commit and the answer.
 
@@ -12,10 +13,9 @@ import { createInterface } from 'node:readline';
 import { randomUUID, createHash } from 'node:crypto';
 import { acknowledgeEarly } from './acknowledge-early.mjs';
 
-const [database = '', ...flags] = process.argv.slice(2);
+const databases = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
 const killAt = Number(flags.find((flag) => flag.startsWith('--kill-at='))?.slice(10) ?? 0);
-
-const isMysql = database.startsWith('mysql:');
 
 /** @param {string} path */
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
@@ -47,38 +47,46 @@ function countEnd(sql) {
 
 const now = Date.now;
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-const real = isMysql ? await openMysql() : await openSqlite();
-const storage = flags.includes('--acknowledge-early') ? acknowledgeEarly(real) : real;
-const files = createFiles({
-  storage,
-  limits: { maxFileBytes: 262_144, maxBodyBytes: 1_048_576, maxFilesPerUser: 5_000 },
-  sharedWrites: false,
-  now,
-  ids: createIdSource(now),
-  // Rows of reads: not what is tried here.
-  log: { access() {}, event() {}, async flush() {}, async close() {} },
-  indexer: { wake() {} },
-});
-await storage.init({ log: quiet, now });
+const writers = await Promise.all(databases.map(openWriter));
+
+/** @param {string} database */
+async function openWriter(database) {
+  const isMysql = database.startsWith('mysql:');
+  const real = isMysql ? await openMysql(database) : await openSqlite(database);
+  const storage = flags.includes('--acknowledge-early') ? acknowledgeEarly(real) : real;
+  const files = createFiles({
+    storage,
+    limits: { maxFileBytes: 262_144, maxBodyBytes: 1_048_576, maxFilesPerUser: 5_000 },
+    sharedWrites: false,
+    now,
+    ids: createIdSource(now),
+    // Rows of reads: not what is tried here.
+    log: { access() {}, event() {}, async flush() {}, async close() {} },
+    indexer: { wake() {} },
+  });
+  await storage.init({ log: quiet, now });
+  /** @type {Record<string, (args: unknown, call: unknown) => Promise<unknown>>} */
+  const tools = {
+    memory_read: files.read,
+    memory_write: files.write,
+    memory_patch: files.patch,
+    memory_delete: files.remove,
+    memory_move: files.move,
+  };
+  return { storage, tools };
+}
 
 const sha256 = (/** @type {string} */ text) => createHash('sha256').update(text).digest('hex');
-/** @type {Record<string, (args: unknown, call: unknown) => Promise<unknown>>} */
-const tools = {
-  memory_read: files.read,
-  memory_write: files.write,
-  memory_patch: files.patch,
-  memory_delete: files.remove,
-  memory_move: files.move,
-};
-
 // One driver alone is loaded: the other would cost a third of the start.
 
-async function openMysql() {
+/** @param {string} database */
+async function openMysql(database) {
   const { mysql } = await load('plugins/storage-mysql/index.js');
   return mysql({ url: database });
 }
 
-async function openSqlite() {
+/** @param {string} database */
+async function openSqlite(database) {
   const { sqlite } = await load('plugins/storage-sqlite/index.js');
   return sqlite({ filename: database, ...(killAt > 0 ? { driver: await countingDriver() } : {}) });
 }
@@ -110,7 +118,7 @@ async function countingDriver() {
 }
 
 /** @param {any} operation */
-async function execute({ number, userId, tool, args, key, isVictim }) {
+async function execute({ number, at = 0, userId, tool, args, key, isVictim }) {
   isArmed ||= isVictim === true;
   let isReplayed = false;
   const call = {
@@ -129,7 +137,11 @@ async function execute({ number, userId, tool, args, key, isVictim }) {
   /** @type {object} */
   let answer;
   try {
-    answer = { status: 'acknowledged', result: await tools[tool]?.(args, call), isReplayed };
+    answer = {
+      status: 'acknowledged',
+      result: await writers[at]?.tools[tool]?.(args, call),
+      isReplayed,
+    };
     // Set by now: it is called before the result is given.
     answer = { ...answer, isReplayed };
   } catch (error) {
@@ -142,4 +154,4 @@ process.stdout.write('ready\n');
 for await (const line of createInterface({ input: process.stdin })) {
   void execute(JSON.parse(line));
 }
-await storage.close();
+await Promise.all(writers.map(({ storage }) => storage.close()));

@@ -30,15 +30,24 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 /** What an acknowledged write is said to be that is not there. */
 const LOST = /(?:is|are) lost$/;
 
-/** How often the bare write path is killed, and on which empty database: 100 times in all, or 10,000. */
+/** Databases that one process writes: to start it is most of what a kill costs. */
+const SIDE_BY_SIDE = 3;
+
+/** How often the bare write path is killed, and on which empty database: 300 times in all, or 10,000. */
 const DATABASES: readonly [string, number, () => Promise<KillOptions['makeDatabase']>][] = [
-  ['SQLite', isRelease ? 9_000 : 88, () => Promise.resolve((cwd) => path.join(cwd, 'memory.db'))],
+  [
+    'SQLite',
+    isRelease ? 9_000 : 270,
+    () => Promise.resolve((cwd, at) => path.join(cwd, `memory-${at}.db`)),
+  ],
   [
     'MariaDB',
-    isRelease ? 1_000 : 12,
+    isRelease ? 1_000 : 30,
     async () => {
-      const url = await freshDatabase();
-      return async () => {
+      const urls: string[] = [];
+      for (let at = 0; at < SIDE_BY_SIDE; at += 1) urls.push(await freshDatabase());
+      return async (_, at) => {
+        const url = urls[at] as string;
         await emptyDatabase(url);
         return url;
       };
@@ -57,15 +66,16 @@ describe.each(DATABASES)(
         const report = await killRepeatedly({
           kills,
           makeDatabase: await prepare(),
-          start: (_, database) => startBareWriter(database),
+          start: (_, database, beside) => startBareWriter([database, ...beside]),
+          databases: SIDE_BY_SIDE,
           checkEvery: 5,
           seed: 2,
           progress,
         });
         console.log(summarise(report, `the bare write path on ${name}, kill -9`));
         expect(report.problems).toEqual([]);
-        expect(report.kills).toBe(kills);
-        expect(report.inFlight).toBeGreaterThanOrEqual(kills * 0.8);
+        expect(report.kills).toBeGreaterThanOrEqual(kills);
+        expect(report.inFlight).toBeGreaterThanOrEqual(report.kills * 0.8);
       },
     );
 
@@ -200,6 +210,6 @@ function toAcknowledged(
 }
 
 function progress(report: KillReport): void {
-  if (report.kills % 500 === 0)
+  if (report.kills % (500 * SIDE_BY_SIDE) === 0)
     console.log(`${report.kills} kills, ${report.problems.length} lost`);
 }

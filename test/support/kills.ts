@@ -4,10 +4,11 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findViolations, toLines } from './invariants.ts';
 import type { KillableTarget } from './targets.ts';
-import { seededRandom, Workload } from './workload.ts';
+import { seededRandom, type Target, Workload } from './workload.ts';
 
 /** A database is left behind after so many kills, so that each check stays short. */
 const KILLS_PER_DATABASE = 25;
+/** Writers of a process. */
 const WRITERS = 8;
 /** A kill comes after at most so many acknowledgements, and so many milliseconds more. */
 const MOST_WRITES = 24;
@@ -18,9 +19,11 @@ const INDEX_LIMIT_MS = 60_000;
 export interface KillOptions {
   kills: number;
   /** An empty database for a directory: a file in it, or a URL. */
-  makeDatabase(directory: string): string | Promise<string>;
-  /** Starts the target on the database of a directory. */
-  start(directory: string, database: string): Promise<KillableTarget>;
+  makeDatabase(directory: string, at: number): string | Promise<string>;
+  /** Starts the target on the database of a directory, and on those beside it in one process. */
+  start(directory: string, database: string, beside: readonly string[]): Promise<KillableTarget>;
+  /** Databases of a process: a kill of it counts for each; default 1. */
+  databases?: number;
   signal?: NodeJS.Signals;
   seed?: number;
   /** Kills between two looks at the whole database; default 1. */
@@ -32,7 +35,7 @@ export interface KillOptions {
   progress?(report: KillReport): void;
 }
 
-/** What a row of kills came to. */
+/** What a row of kills came to; each of a process counts as often as it has databases. */
 export interface KillReport {
   kills: number;
   /** Kills at which a write was under way. */
@@ -92,34 +95,50 @@ async function killOneDatabase(
   random: () => number,
   report: KillReport,
 ): Promise<void> {
-  const { start, signal = 'SIGKILL', checkEvery = 1 } = options;
-  const database = await options.makeDatabase(directory);
-  const workload = new Workload(random);
-  const kills = Math.min(KILLS_PER_DATABASE, options.kills - report.kills);
+  const { start, signal = 'SIGKILL', checkEvery = 1, databases: count = 1 } = options;
+  const places = Array.from({ length: count }, (_, at) => at);
+  const made = await Promise.all(places.map(async (at) => options.makeDatabase(directory, at)));
+  const [first = '', ...others] = made;
+  const workloads = places.map(() => new Workload(random));
+  const all = [...made.entries()].map(([at, database]) => ({
+    at,
+    database,
+    workload: workloads[at] as Workload,
+  }));
+  const kills = Math.min(KILLS_PER_DATABASE, Math.ceil((options.kills - report.kills) / count));
   const look = async (isDue: boolean) => {
-    const { acknowledged } = workload;
-    if (isDue) report.problems.push(...toLines(await findViolations(database, { acknowledged })));
-    report.problems.push(...workload.problems.splice(0));
+    for (const { database, workload } of all) {
+      const { acknowledged } = workload;
+      if (isDue) report.problems.push(...toLines(await findViolations(database, { acknowledged })));
+      report.problems.push(...workload.problems.splice(0));
+    }
   };
   for (let kill = 0; kill <= kills; kill += 1) {
-    const target = await start(directory, database);
+    const target = await start(directory, first, others);
+    const targets: readonly Target[] = [target, ...(target.beside ?? [])];
+    const each = (work: (workload: Workload, own: Target) => Promise<void>) =>
+      Promise.all(all.map(({ at, workload }) => work(workload, targets[at] as Target)));
     try {
-      if (kill === 0) await workload.prepare(target);
+      if (kill === 0) await each((workload, own) => workload.prepare(own));
       else await look(kill % checkEvery === 0 || kill === kills);
-      if (kill > 0 && !isEnough(options, report)) await workload.settle(target);
+      if (kill > 0 && !isEnough(options, report)) {
+        await each((workload, own) => workload.settle(own));
+      }
       if (kill === kills) {
         await look(true);
         if (options.isSearchable === true)
-          report.problems.push(...(await findAndLook(target, database)));
+          report.problems.push(...(await findAndLook(target, first)));
       }
       if (kill === kills || isEnough(options, report)) break;
 
-      const enough = workload.acknowledged.length + 1 + Math.floor(random() * MOST_WRITES);
-      const writing = workload.write(target, WRITERS, () => false);
-      while (workload.acknowledged.length < enough && workload.inFlight > 0) await sleep(1);
+      const enough = total(workloads) + 1 + Math.floor(random() * MOST_WRITES);
+      const writers = Math.ceil(WRITERS / count);
+      const writing = each((workload, own) => workload.write(own, writers, () => false));
+      const isWriting = () => workloads.every(({ inFlight }) => inFlight > 0);
+      while (total(workloads) < enough && isWriting()) await sleep(1);
       await sleep(random() * MOST_DELAY_MS);
-      report.kills += 1;
-      if (workload.inFlight > 0) report.inFlight += 1;
+      report.kills += count;
+      report.inFlight += workloads.filter(({ inFlight }) => inFlight > 0).length;
       report.codes.add(await target.end(signal));
       await writing;
     } finally {
@@ -127,11 +146,17 @@ async function killOneDatabase(
     }
     options.progress?.(report);
   }
-  report.acknowledged += workload.acknowledged.length;
-  report.unanswered += workload.unanswered;
-  report.committed += workload.committed;
-  report.replayed += workload.replayed;
-  report.postponed += workload.postponed;
+  report.acknowledged += total(workloads);
+  for (const workload of workloads) {
+    report.unanswered += workload.unanswered;
+    report.committed += workload.committed;
+    report.replayed += workload.replayed;
+    report.postponed += workload.postponed;
+  }
+}
+
+function total(workloads: readonly Workload[]): number {
+  return workloads.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0);
 }
 
 /** Finds for every writer; then no file is behind for long, and the postings are right (I4). */

@@ -11,6 +11,8 @@ import type { Answer, Operation, Target } from './workload.ts';
 
 /** A target in a process of its own. */
 export interface KillableTarget extends Target {
+  /** The others in the same process, each on a database of its own. */
+  readonly beside?: readonly Target[];
   /** Resolves when the process has ended; what is in flight is lost. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -124,12 +126,16 @@ export function patient(instances: readonly Target[]): Patient {
 
 const WRITER = fileURLToPath(new URL('../faults/bare-writer.mjs', import.meta.url));
 
-/** The write path on its storage, without HTTP. `flags`: those of bare-writer.mjs. */
+/**
+ * The write path on its storage, without HTTP; on several databases, the first one's target with the
+ * others beside it. `flags`: those of bare-writer.mjs.
+ */
 export async function startBareWriter(
-  filename: string,
+  databases: string | readonly string[],
   flags: readonly string[] = [],
 ): Promise<KillableTarget & { victim(operation: Operation): Promise<Answer> }> {
-  const child = spawn(process.execPath, [WRITER, filename, ...flags], {
+  const names = [databases].flat();
+  const child = spawn(process.execPath, [WRITER, ...names, ...flags], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = once(child, 'close').then(([code]) => code as number | null);
@@ -158,8 +164,12 @@ export async function startBareWriter(
       waiting.set(count, resolve);
       child.stdin.write(`${JSON.stringify({ ...operation, number: count })}\n`);
     });
+  const toTarget = (_: string, at: number): Target => ({
+    execute: (operation) => send({ ...operation, at }),
+  });
   return {
     execute: send,
+    beside: names.map(toTarget).slice(1),
     victim: (operation) => send({ ...operation, isVictim: true }),
     end(signal) {
       child.kill(signal);
