@@ -66,7 +66,9 @@ function corrects(newer: string, added: readonly string[], older: string): boole
   const said = new Set(contentStems(newer));
   const told = new Set([...said, ...contentStems(added.join('\n'))]);
   const count = (stems: ReadonlySet<string>) => [...subject].filter((it) => stems.has(it)).length;
-  if (count(said) === 0) return false;
+  // What is kept of the older line tells its words, so it is the newer one that must speak of them.
+  const least = added.length === 0 ? 1 : Math.max(1, (subject.size - 1) / 2);
+  if (count(said) < least) return false;
   if (subject.size <= FEW_WORDS) return count(told) === subject.size;
   return count(told) >= LEAST_SHARE[isPlain ? 'plain' : 'vague'] * subject.size;
 }

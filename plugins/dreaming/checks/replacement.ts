@@ -29,7 +29,7 @@ export function isReplacedIn(statement: Statement, older: Statement, newer: Stat
     for (let end = start + 1; end <= before.length; end += 1) {
       const value = before.slice(start, end);
       const again = [...before.slice(0, start), ...old, ...before.slice(end), ...rest];
-      if (!isSameStatement(again, older) || kindOf(value) !== kindOf(old)) continue;
+      if (!isSameStatement(again, older) || !isOfOneKind(value, old)) continue;
       if (isSaidOf(newer, value, { older, at: start, length: old.length })) return true;
     }
   }
@@ -43,6 +43,15 @@ function withoutDate(parts: Statement): Statement {
   return date.length > 0 && date.every(({ key }) => /^\d/.test(key))
     ? parts.slice(colon + 1)
     : parts;
+}
+
+/** Values differ in what they name: `on Fridays` and `on Mondays`, but not `to` and `from`. */
+function isOfOneKind(value: Statement, old: Statement): boolean {
+  const small = (parts: Statement) => parts.map(({ key }) => key).filter(isFunctionWord);
+  const isNamed = [value, old].every((parts) => small(parts).length < parts.length);
+  return (
+    isNamed && small(value).join(' ') === small(old).join(' ') && kindOf(value) === kindOf(old)
+  );
 }
 
 function kindOf(value: Statement): string {

@@ -159,12 +159,40 @@ const REPLACED = [
     '- Lives in Madrid (formerly Berlin).',
   ],
   [
+    'a small word',
+    '- Walks to the office.',
+    '- Correction: walks from the office now.',
+    '- Walks from (formerly to) the office.',
+  ],
+  [
     'no word of the past',
     '- Lives in Berlin.',
     '- Correction: lives in Madrid now, not in Berlin.',
     '- Lives in Madrid, Berlin.',
   ],
 ] as const;
+
+/** A line of which one value is replaced by what a line on something else says. */
+const UNRELATED: Attack = {
+  check: 'correction',
+  title: 'a word exchanged for one of a line on something else',
+  files: {
+    [A]: `- Is truly grateful for the support of friends and mentors at school.\n- Moved away, and has known friends for years.\n${'- Keeps bees.\n'.repeat(9)}`,
+  },
+  operations: (on) => [
+    on('supersede', {
+      remove: [[A, 1]],
+      add: {
+        path: A,
+        heading: null,
+        lines: [
+          '- Is truly grateful for the known (formerly support) of friends and mentors at school.',
+        ],
+      },
+      sources: [[A, 2]],
+    }),
+  ],
+};
 
 const asRemoved = (path: string, ...numbers: number[]) =>
   numbers.map((line) => [path, line] as const);
@@ -503,6 +531,7 @@ const CONTEXTS: Attack[] = [
 const ATTACKS: Attack[] = [
   ...ENTRIES,
   ...CONTEXTS,
+  UNRELATED,
   {
     check: 'place',
     title: 'a move to a topic that it does not speak of',
