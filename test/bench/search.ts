@@ -20,6 +20,7 @@ export const suite: Suite = {
       throw new Error(`--documents takes a multiple of 1,000, from ${FEW}.`);
     }
     await searchLongDocuments(bench);
+    await searchAfterWrites(bench);
     await searchByMeaning(bench);
     if (!bench.isQuick) await searchColdVectors(bench);
     await scanManyVectors(bench, bench.isQuick ? 1_000 : Number(bench.options['vectors'] ?? FEW));
@@ -40,6 +41,19 @@ async function searchLongDocuments(bench: Bench): Promise<void> {
     figures: [
       { of: service.name, figure: 'search-sqlite', value: ({ latency }) => latency?.p50 ?? NaN },
     ],
+  });
+}
+
+/** Who writes before each search has nothing in memory that is still true of the texts. */
+async function searchAfterWrites(bench: Bench): Promise<void> {
+  const fixture = { documents: FEW, notesOfADocument: 1 };
+  const service = await openUser(bench, 'memory-service, writes', fixture);
+  await bench.compare({
+    title: 'Write of a document, and write with a search after it, 1,000 documents of 500 bytes',
+    entrants: (['write', 'write, then search'] as const).map((operation) => ({
+      ...bench.called('service', service, operation, 1),
+      name: operation,
+    })),
   });
 }
 
@@ -109,12 +123,15 @@ async function grow(bench: Bench, many: number): Promise<void> {
   }
 }
 
+const OWN_FOLDER = 'files + grep, 1,000 of one user';
+
+/** They look through what the service has: 10,000 notes. Where users are folders, grep may take one. */
 async function searchBesidePeers(bench: Bench): Promise<void> {
   const set: NoteSet = { users: FEW / DOCUMENTS_OF_A_USER, notes: DOCUMENTS_OF_A_USER };
   const fixture = { documents: FEW, notesOfADocument: 1 };
   const service = await openUser(bench, 'memory-service', fixture);
   const mem0 = await bench.open('mem0', 'contestants/mem0.ts', { set });
-  const files = await bench.open('files + grep', 'contestants/files.ts', { set });
+  const files = await bench.open('files + grep, all 10,000', 'contestants/files.ts', { set });
   await bench.compare({
     title: 'Search, two common words, 1,000 documents of 500 bytes of the user, 10,000 in all',
     isBrief: true,
@@ -122,10 +139,12 @@ async function searchBesidePeers(bench: Bench): Promise<void> {
       bench.called('service', service, 'search', 1),
       bench.called('peer', mem0, 'search', 1),
       bench.called('peer', files, 'search', 1),
+      { ...bench.called('peer', files, 'search own folder', 1), name: OWN_FOLDER },
     ],
     ratios: [
       { of: service.name, to: mem0.name, figure: 'search-mem0' },
       { of: service.name, to: files.name, figure: 'search-grep' },
+      { of: service.name, to: OWN_FOLDER },
     ],
   });
 }

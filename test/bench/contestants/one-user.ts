@@ -33,24 +33,30 @@ export const open: OpenContestant<{ fixture: SearchFixture }> = async ({ fixture
     return answer.result as Result;
   }
   const pick = (n: number): number => (Math.imul(n + 1, 0x9e3779b1) >>> 0) % DOCUMENTS_OF_A_USER;
+  async function search(n: number): Promise<void> {
+    const args = { query: pickQuery(n), limit: 10 };
+    const { results } = await execute<{ results: unknown[] }>('memory_find', args);
+    if (results.length === 0) throw new Error('Nothing was found.');
+  }
+  /** Every call changes a document, so that the user's memory stays as large as it is. */
+  const write = (n: number) =>
+    execute('memory_write', {
+      path: `user/${toPath(pick(n))}`,
+      content: toDocument(NEW_SEEDS + n, fixture),
+    });
   return {
     operations: {
-      async search(n) {
-        const args = { query: pickQuery(n), limit: 10 };
-        const { results } = await execute<{ results: unknown[] }>('memory_find', args);
-        if (results.length === 0) throw new Error('Nothing was found.');
-      },
+      search,
       async read(n) {
         const args = { path: `user/${toPath(pick(n))}` };
         const { content } = await execute<{ content: string }>('memory_read', args);
         if (content === '') throw new Error('The file is empty.');
       },
-      /** Every call changes a document, so that the user's memory stays as large as it is. */
-      write: (n) =>
-        execute('memory_write', {
-          path: `user/${toPath(pick(n))}`,
-          content: toDocument(NEW_SEEDS + n, fixture),
-        }),
+      write,
+      async 'write, then search'(n) {
+        await write(n);
+        await search(n);
+      },
     },
     close: () => service.close(),
   };

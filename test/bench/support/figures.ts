@@ -29,7 +29,7 @@ export const FIGURES = {
   'search-sqlite': atMost(1, 'ms', 'text search in process', 'median on SQLite, 1,000 of 10k'),
   'search-mysql': atMost(3, 'ms', 'text search in process', 'median on MariaDB, 1,000 of 10k'),
   'search-mem0': atLeast(100, '×', 'text search in process', 'mem0'),
-  'search-grep': atLeast(100, '×', 'text search in process', 'grep'),
+  'search-grep': atLeast(100, '×', 'text search in process', 'grep through the same 10,000 notes'),
   'growth-search': atMost(1.5, '×', 'search, 500k documents', 'of the time with 10k'),
   'growth-read': atMost(1.5, '×', 'read, 500k documents', 'of the time with 10k'),
   'growth-write': atMost(1.5, '×', 'write, 500k documents', 'of the time with 10k'),
