@@ -1,7 +1,6 @@
-import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/service.ts';
-import { expectNoProblems, expectUrl, openConsole } from './support/console.ts';
+import { expectNoProblems, expectUrl, exportAs, openConsole } from './support/console.ts';
 
 describe('the activity', () => {
   it('tells a tool call as a story, and its address opens the trace again', async () => {
@@ -49,15 +48,3 @@ describe('the activity', () => {
     expectNoProblems(opened);
   });
 });
-
-/** What the menu of the view offers as a file. */
-async function exportAs(page: Page, form: string): Promise<{ name: string; text: string }> {
-  await page.getByRole('button', { name: 'Export', exact: true }).click();
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.getByRole('menuitem', { name: `${form} of what is filtered` }).click(),
-  ]);
-  let text = '';
-  for await (const chunk of await download.createReadStream()) text += String(chunk);
-  return { name: download.suggestedFilename(), text };
-}

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { dreaming } from '../../plugins/dreaming/index.ts';
 import { lines, openDreams, operation } from '../plugins/dreaming/dream-service.ts';
 import { expectCount, expectNoProblems, go, openConsole } from './support/console.ts';
 
@@ -74,6 +75,13 @@ describe('dreams', () => {
       .first()
       .click();
     await panel.getByText('rejected', { exact: true }).first().waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('say that there is no model, and how to configure one', async () => {
+    const opened = await openConsole({ path: '/dreams', config: { plugins: [dreaming()] } });
+    await opened.page.getByText('No model is configured').waitFor();
+    await opened.page.getByText(/Set SERVICE_MODEL_PROVIDER/).waitFor();
     expectNoProblems(opened);
   });
 

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { asAdmin, type LiveServer } from '../core/http/serve.ts';
 import { call } from '../support/service.ts';
-import { expectFocus, expectNoProblems, expectUrl, openConsole } from './support/console.ts';
+import {
+  expectFocus,
+  expectNoProblems,
+  expectUrl,
+  exportAs,
+  openConsole,
+} from './support/console.ts';
 
 const PATH = 'users/alice/profile.md';
 const put = (service: LiveServer, content: string, path = PATH) =>
@@ -107,6 +113,26 @@ describe('a memory file', () => {
     await page.getByRole('button', { name: 'Bring this version back' }).click();
     await page.getByText('Version 2 is back, as version 4').first().waitFor();
     expect(await contentOf(service)).toBe('two\n');
+    expectNoProblems(opened);
+  });
+});
+
+describe('a search for paths', () => {
+  it('is a link, leads to its files, and is exported', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    await put(service, 'tea\n', 'users/alice/notes/tea.md');
+    await put(service, 'tea\n', 'shared/tea.md');
+    await put(service, 'cake\n', 'shared/cake.md');
+    await visit('/files?q=tea');
+    await page.getByRole('button', { name: /notes.*tea\.md/ }).waitFor();
+    const { name, text } = await exportAs(page, 'JSON');
+    expect(name).toBe('files.json');
+    const rows = JSON.parse(text) as { path: string }[];
+    expect(rows.map(({ path }) => path)).toEqual(['shared/tea.md', 'users/alice/notes/tea.md']);
+    await page.getByRole('button', { name: /notes.*tea\.md/ }).click();
+    await page.getByRole('heading', { name: 'users/alice/notes/tea.md' }).waitFor();
+    await expectUrl(page, 'q=tea');
     expectNoProblems(opened);
   });
 });

@@ -9,7 +9,7 @@ import { SNIPPETS } from '../../console/src/snippets.ts';
 import { mcp } from '../../plugins/mcp/index.ts';
 import { API_KEY, serveCore } from '../core/http/serve.ts';
 import { call } from '../support/service.ts';
-import { expectNoProblems, openConsole } from './support/console.ts';
+import { expectNoProblems, expectUrl, openConsole } from './support/console.ts';
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
@@ -55,6 +55,12 @@ describe('the Playground', () => {
       await page.getByText(verdict).waitFor();
     }
     expect(await page.content()).not.toContain(API_KEY);
+
+    await page.getByRole('button', { name: 'Code', exact: true }).click();
+    await page.getByRole('button', { name: 'Python', exact: true }).click();
+    await expectUrl(page, 'lang=python');
+    await page.reload();
+    await page.getByRole('region', { name: 'Python snippet' }).waitFor();
     expectNoProblems(opened);
   });
 });

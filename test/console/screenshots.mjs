@@ -140,7 +140,10 @@ const VIEWS = [
   {
     name: 'observability-table',
     path: '/observability?since=30d',
-    act: (page) => page.getByRole('button', { name: 'Latency: as a table' }).click(),
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Latency: as a table' }).click();
+      await page.getByRole('region', { name: 'Latency, as a table' }).scrollIntoViewIfNeeded();
+    },
   },
   {
     name: 'hygiene',

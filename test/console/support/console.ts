@@ -160,6 +160,21 @@ export async function jump(page: Page, first: string, second: string): Promise<v
   await Promise.all([page.keyboard.press(first), page.keyboard.press(second)]);
 }
 
+/** Presses Export in the view, and gives the file that comes of it. */
+export async function exportAs(
+  page: Page,
+  form: 'CSV' | 'JSON',
+): Promise<{ name: string; text: string }> {
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: `${form} of what is filtered` }).click(),
+  ]);
+  let text = '';
+  for await (const chunk of await download.createReadStream()) text += String(chunk);
+  return { name: download.suggestedFilename(), text };
+}
+
 /** Nothing went wrong in the page: no script failed, no style or request was refused or left. */
 export function expectNoProblems({ problems }: ConsolePage): void {
   expect(problems).toEqual([]);
