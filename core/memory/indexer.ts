@@ -15,7 +15,8 @@ import { MemoryError, toMemoryError } from '../errors.ts';
 import { packTerms, unpackTerms } from '../search/document-terms.ts';
 import { packHashes } from '../search/embedded-text.ts';
 import { indexFile } from '../search/index-file.ts';
-import { bucketOf, encodeFile, isIndexDamage, replaceFile } from '../search/postings.ts';
+import { isIndexDamage } from '../search/index-damage.ts';
+import { bucketOf, encodeFile, replaceFile } from '../search/postings.ts';
 import { TOKENISER_VERSION } from '../search/tokenise.ts';
 
 /** Files in one update: enough for files of one user to share their rows, not more than a moment. */

@@ -1,5 +1,5 @@
 import type { ScopeKey } from '../contracts/records.ts';
-import { damaged } from '../search/postings.ts';
+import { damaged } from '../search/index-damage.ts';
 import { type Candidate, orderCandidates, type Ranking } from '../search/rank.ts';
 import type { Reading } from './search-reading.ts';
 import type { Hit, SearchRequest } from './search.ts';

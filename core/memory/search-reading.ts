@@ -20,14 +20,8 @@ import {
 import { packHashes, unpackHashes } from '../search/embedded-text.ts';
 import { indexFileInSlices } from '../search/index-file.ts';
 import { ScopeLengths } from '../search/lengths.ts';
-import {
-  damaged,
-  encodeFile,
-  type FilePayloads,
-  isIndexDamage,
-  LENGTHS_TERM,
-  weighPayloads,
-} from '../search/postings.ts';
+import { damaged, isIndexDamage } from '../search/index-damage.ts';
+import { encodeFile, type FilePayloads, LENGTHS_TERM, weighPayloads } from '../search/postings.ts';
 import { TOKENISER_VERSION } from '../search/tokenise.ts';
 import { PassageVectors } from '../search/vectors.ts';
 import {

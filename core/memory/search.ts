@@ -6,7 +6,7 @@ import type { Collection, CollectionFile } from '../search/collection.ts';
 import type { FusionWeights } from '../search/fuse.ts';
 import { expandQuery, listPrefixes } from '../search/fuzzy.ts';
 import type { Passage } from '../search/passages.ts';
-import { damagedScope, isIndexDamage } from '../search/postings.ts';
+import { damagedScope, isIndexDamage } from '../search/index-damage.ts';
 import { listTerms, parseQuery, type SearchQuery } from '../search/query.ts';
 import { rankCollection, type Ranking, type Signals } from '../search/rank.ts';
 import type { Indexer } from './indexer.ts';

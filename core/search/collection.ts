@@ -1,17 +1,16 @@
 import type { Arena } from './arena.ts';
 import { isStopTerm } from './english.ts';
 import { LengthsTable, ScopeLengths } from './lengths.ts';
+import { damaged, isIndexDamage } from './index-damage.ts';
 import {
   countPlaces,
-  damaged,
   type FilePayloads,
   findStop,
-  isIndexDamage,
   LENGTHS_TERM,
-  PostingsList,
   readFrames,
   rowTermOf,
 } from './postings.ts';
+import { PostingsList } from './postings-list.ts';
 
 /** What was read of one scope's index. */
 export interface ScopeIndex {

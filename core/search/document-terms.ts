@@ -1,4 +1,4 @@
-import { damaged } from './postings.ts';
+import { damaged } from './index-damage.ts';
 
 const COUNT_BYTES = 4;
 const HASH_BYTES = 8;

@@ -1,4 +1,6 @@
-import { damaged, readFrames, VarintReader } from './postings.ts';
+import { damaged } from './index-damage.ts';
+import { readFrames } from './postings.ts';
+import { VarintReader } from './varints.ts';
 
 /** The lengths of the passages of many files, one file after the other. */
 export class LengthsTable {

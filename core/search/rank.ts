@@ -2,7 +2,7 @@ import { Arena } from './arena.ts';
 import type { Collection, CollectionFile } from './collection.ts';
 import { MAX_POSITION } from './index-file.ts';
 import type { LengthsTable } from './lengths.ts';
-import { joinLists, type PostingsList } from './postings.ts';
+import { joinLists, type PostingsList } from './postings-list.ts';
 import { countWords, type QueryUnit, type SearchQuery } from './query.ts';
 
 export interface RankOptions {

@@ -9,7 +9,6 @@ import {
 } from '../../../core/search/index-file.ts';
 import {
   bucketOf,
-  decodePostings,
   countPlaces,
   encodeFile,
   encodePostings,
@@ -21,6 +20,7 @@ import {
   replaceFile,
   weighPayloads,
 } from '../../../core/search/postings.ts';
+import { decodePostings } from '../../../core/search/postings-list.ts';
 
 const positions = fc
   .array(fc.integer({ min: 0, max: MAX_POSITION }), { minLength: 1, maxLength: MAX_FREQUENCY })
