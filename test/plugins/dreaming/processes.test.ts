@@ -252,6 +252,21 @@ describe('a budget of three writes (T26)', () => {
     },
   );
 
+  it('lets three through in each of many runs, whichever process tries', LONG, async () => {
+    const database = await freshDatabase();
+    const dreamers = await Promise.all([
+      startDreamer(database, { indexes: false }),
+      startDreamer(database, { indexes: false }),
+    ]);
+    for (let run = 0; run < (isRelease ? 1_000 : 5); run += 1) {
+      const spend = { do: 'spend', name: `run-${run}`, max: 3, writes: 4 };
+      const through = await Promise.all(dreamers.map((it) => it.send(spend)));
+      expect(through[0] + through[1]).toBe(3);
+      expect(through.every((count) => count <= 3)).toBe(true);
+    }
+    expect(await readBudget(database, 'run-3')).toBe(3);
+  });
+
   it('lets three through although the process was killed on the way and another went on', async () => {
     const database = await onSqlite();
     const first = await startDreamer(database);
