@@ -5,7 +5,7 @@ import { listSpecifics } from '../text/specifics.ts';
 import { parseMark } from '../text/statement.ts';
 
 /** The one file that has a catalog; virtual. */
-export const INDEX = 'user/index.md';
+const INDEX = 'user/index.md';
 
 /**
  * A catalog's lines are entries of files that there are, one for each, and only lines whose files are
@@ -35,7 +35,7 @@ export function checkCatalog(candidate: Candidate): string | null {
 }
 
 /** An entry of a catalog. */
-export interface CatalogEntry {
+interface CatalogEntry {
   /** Virtual: of the file that it is of. */
   path: string;
   label: string;
@@ -87,7 +87,7 @@ export function deadLinks(candidate: Candidate, line: string): Set<string> {
 }
 
 /** What an entry may say of its file. */
-export interface EntryGrounds {
+interface EntryGrounds {
   /** Names of the file: its path, and its titles. */
   names: readonly string[];
   headings: readonly string[];
