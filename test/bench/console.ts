@@ -134,7 +134,7 @@ async function measureScreens(bench: Bench, { party }: Opened, set: ConsoleSet):
     const { userId, path } = fileAt(1_234, set);
     // A text of each that is there when its data is.
     const screens: [title: string, path: string, shown: readonly string[]][] = [
-      ['overview', '/', ['[aria-labelledby=latest-title] li', '[aria-labelledby=most-title] li']],
+      ['overview', '/', ['[aria-label="Latest changes"] li', '[aria-label="Read most"] li']],
       ['files, a deep link', `/files?path=users/${userId}/${path}`, ['[aria-label=Source] li']],
       ['revisions', '/revisions', ['[data-row]']],
       ['activity', '/activity', ['[data-row]']],
