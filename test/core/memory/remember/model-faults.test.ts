@@ -43,7 +43,9 @@ it(
         for (const way of ways) {
           if (way.asksToWait === true) {
             // One that is left alone does not answer the next call.
-            await misbehave(await serve(), way);
+            const alone = await serve();
+            await misbehave(alone, way);
+            await alone.core.close();
             continue;
           }
           await misbehave(service, way);
