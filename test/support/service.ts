@@ -23,7 +23,8 @@ export async function temporaryDirectory(): Promise<string> {
  */
 export async function makeStorage(): Promise<Storage> {
   if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') {
-    return mysql({ url: await freshDatabase() });
+    // A write may wait as long as a busy machine needs for the lock of another.
+    return mysql({ url: await freshDatabase(), lockTimeoutMs: 30_000 });
   }
   return sqlite({ filename: path.join(await temporaryDirectory(), 'memory.db') });
 }
