@@ -1,7 +1,7 @@
 import type { Route } from 'playwright-core';
 import { describe, it } from 'vitest';
 import { call } from '../support/service.ts';
-import { expectCount, expectNoProblems, openConsole } from './support/console.ts';
+import { expectCount, expectNoProblems, expectUrl, openConsole } from './support/console.ts';
 
 describe('the dashboard', () => {
   it('counts the calls, and has a table beside each chart', async () => {
@@ -20,6 +20,8 @@ describe('the dashboard', () => {
     await page.getByText('Tool calls').locator('..').getByText('5', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Topology: as a table' }).click();
     const topology = page.getByRole('region', { name: 'Topology, as a table' });
+    await expectUrl(page, 'topology-as=table');
+    await page.reload();
     await topology.getByRole('row', { name: 'memory_read users/alice/a.md 3' }).waitFor();
     await page.getByRole('button', { name: /MODEL_NOT_CONFIGURED/ }).click();
     await page

@@ -99,7 +99,7 @@ describe('a memory file', () => {
     expectNoProblems(opened);
   });
 
-  it('shows an earlier version by its address, against the present one, and brings it back', async () => {
+  it('shows an earlier version by its address, alone or against the present one, and brings it back', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;
     for (const content of ['one\n', 'two\n', 'three\n']) await put(service, content);
@@ -110,6 +110,14 @@ describe('a memory file', () => {
     await page.getByRole('slider', { name: 'Version' }).press('ArrowRight');
     await page.getByRole('region', { name: 'Diff: Version 2 and Now' }).waitFor();
     await expectUrl(page, 'version=2');
+    await page.getByRole('button', { name: 'Whole file' }).click();
+    await expectUrl(page, 'lines=all');
+    await page.reload();
+    await page.getByRole('button', { name: 'Changes alone' }).waitFor();
+    await page.getByRole('button', { name: 'Content', exact: true }).click();
+    await expectUrl(page, 'earlier=content');
+    await page.reload();
+    await page.getByRole('button', { name: 'Compare with now' }).waitFor();
     await page.getByRole('button', { name: 'Bring this version back' }).click();
     await page.getByText('Version 2 is back, as version 4').first().waitFor();
     expect(await contentOf(service)).toBe('two\n');
