@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { format } from 'mysql2';
 import { toMysqlStatement } from '../storage-knex/dialects/mysql.ts';
+import { SILENT_LOG } from '../storage-knex/knex-log.ts';
 import { toConnectionOptions } from './connections.ts';
 import type { MysqlSettings } from './options.ts';
 
@@ -27,8 +28,7 @@ export async function connectKnex(
         format(toMysqlStatement(sql), values as Parameters<typeof format>[1]),
     } as Knex.MySql2ConnectionConfig,
     acquireConnectionTimeout: settings.statementTimeoutMs,
-    // It would print them, to whoever reads standard output; what fails is thrown too.
-    log: { warn: ignore, error: ignore, deprecate: ignore, debug: ignore },
+    log: SILENT_LOG,
     pool: {
       min: 0,
       max: connections,
@@ -41,10 +41,6 @@ export async function connectKnex(
     },
     postProcessResponse: (result: unknown) => (isRawAnswer(result) ? result[0] : result),
   });
-}
-
-function ignore(): void {
-  // Nothing of it is told.
 }
 
 interface Queried {

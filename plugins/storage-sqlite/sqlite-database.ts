@@ -20,6 +20,7 @@ import {
   translateSqliteError,
 } from '../storage-knex/dialects/sqlite.ts';
 import { IdSkewKeeper } from '../storage-knex/id-skew.ts';
+import { SILENT_LOG } from '../storage-knex/knex-log.ts';
 import {
   SCHEMA_VERSION,
   SCHEMA_VERSION_KEY,
@@ -346,6 +347,7 @@ async function connectKnex(
     client: native.knexClient,
     connection: { filename },
     useNullAsDefault: true,
+    log: SILENT_LOG,
     pool: {
       min: 0,
       max: connections,

@@ -1,6 +1,7 @@
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { FileKey } from '../../../core/contracts/records.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import type { SqliteConnection, SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
@@ -205,6 +206,16 @@ describe.each(['sqlite3', 'better-sqlite3'] as const)('on %s', (driver) => {
     // With 20 of each and taking turns, neither is done before the other has begun its end.
     expect(order.lastIndexOf('log')).toBeGreaterThan(30);
     expect(order.lastIndexOf('write')).toBeGreaterThan(30);
+  });
+
+  it('prints nothing of a list that can get no connection', async () => {
+    const { storage, filename } = await openTampered();
+    const printed = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+    onTestFinished(() => printed.mockRestore());
+    await rm(dirname(filename), { recursive: true });
+    const page = { limit: 9, order: 'asc', after: null } as const;
+    await rejection(storage.revisions.list({}, page));
+    expect(printed).not.toHaveBeenCalled();
   });
 
   it('refuses a scope whose number another scope has, and shows it nothing', async () => {
