@@ -50,12 +50,20 @@ export async function logRun(
   const written = files.filter(({ status }) => status === 'applied');
   if (written.length === 0 || maxWrites < 2) return false;
   const entries = written.map(({ path }) => {
-    const kinds = operations
-      .filter(({ status, paths }) => status === 'applied' && paths.includes(path))
-      .map(({ kind }) => kind);
-    return { path, what: kinds.length === 0 ? 'tidied' : kinds.join(', ') };
+    const applied = operations.filter(
+      ({ status, paths }) => status === 'applied' && paths.includes(path),
+    );
+    return { path, what: countKinds(applied.map(({ kind }) => kind)) };
   });
   return await writeLogEntry(host, toWriting(run, maxWrites), entries);
+}
+
+/** `merge, 28 × reword`. */
+function countKinds(kinds: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  const words = [...counts].map(([kind, count]) => (count === 1 ? kind : `${count} × ${kind}`));
+  return words.length === 0 ? 'tidied' : words.join(', ');
 }
 
 function toWriting({ userId, id, kept, trace }: ActiveRun, maxWrites: number): Writing {

@@ -137,6 +137,28 @@ describe('a dream run in auto mode', () => {
     expect(service.provider.violations).toEqual([]);
   });
 
+  it('says in the log how often it did the same to a file', async () => {
+    const content = '- Likes tea.\n- Likes tea.\n- Has a cat.\n- Has a cat.\n- Plays chess.\n';
+    const service = await openDreams();
+    await service.write('alice', 'user/a.md', content);
+    service.clock.advance(60 * MINUTE);
+    service.say(() => ({
+      operations: [1, 3].map((line) =>
+        operation({
+          kind: 'merge',
+          remove: lines('user/a.md', content, line, line + 1),
+          add: {
+            path: 'user/a.md',
+            heading: null,
+            lines: [content.split('\n')[line - 1] as string],
+          },
+        }),
+      ),
+    }));
+    await service.dream('alice');
+    expect(await service.read('alice', 'user/dream-log.md')).toContain('user/a.md: 2 × merge\n');
+  });
+
   it('leaves nothing behind when there is nothing to do: no entry, no revision, no files touched', async () => {
     const service = await openWithMemory();
     const before = await service.admin('GET', 'revisions');
