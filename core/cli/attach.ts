@@ -83,9 +83,13 @@ async function reach(loaded: LoadedConfig, log: Logger): Promise<Attached> {
     return await openHere(found, loaded, database, log);
   } catch (error) {
     await found.release();
-    throw error;
+    if (!(error instanceof ClaimLost)) throw error;
+    return await reach(loaded, log);
   }
 }
+
+/** Another process has claimed the database while this one was opening it. */
+class ClaimLost extends Error {}
 
 /** The address of the server, or the claim to be one. */
 async function findOrClaim(database: Database): Promise<string | Claim> {
@@ -127,7 +131,13 @@ async function openHere(
   const server = isShared ? await listen(service, LOOPBACK) : null;
   if (server !== null) {
     const url = `http://${LOOPBACK.host}:${server.address.port}${values.basePath}`;
-    await claim.announce(url);
+    try {
+      await claim.announce(url);
+    } catch (cause) {
+      await server.close({ graceMs: 0 });
+      await service.close();
+      throw new ClaimLost('Another process serves the database by now.', { cause });
+    }
     log.info({ url }, 'serving the database until the client ends');
   }
   return {

@@ -6,7 +6,10 @@ import { StartError } from './failure.ts';
 
 /** The right to serve one database file: one server at a time has it. */
 export interface Claim {
-  /** Says where the server is, to command-line tools that find the file claimed. */
+  /**
+   * Says where the server is, to command-line tools that find the file claimed. Throws when another
+   * one was quicker, which then has the claim.
+   */
   announce(address: string): Promise<void>;
   release(): Promise<void>;
 }

@@ -25,7 +25,11 @@ export interface OwnerInfo {
 
 /** The claim of a running server on its database file. */
 export interface Owner {
-  /** Makes another address known: a server learns its port after it has claimed the file. */
+  /**
+   * Makes another address known: a server learns its port after it has claimed the file. The lock is
+   * free for a moment meanwhile: throws `STORAGE_UNAVAILABLE` when another server was quicker, and the
+   * claim is lost.
+   */
   announce(address: string): Promise<void>;
   release(): Promise<void>;
 }
@@ -47,16 +51,19 @@ export async function claimOwner(filename: string, options: OwnerOptions): Promi
   } catch (error) {
     throw await refuse(connection, error);
   }
+  let isLost = false;
   return {
     async announce(address) {
       try {
         await connection.exec('rollback');
         await hold(connection, token, address);
       } catch (error) {
+        isLost = true;
         throw await refuse(connection, error);
       }
     },
     async release() {
+      if (isLost) return;
       await connection.exec('rollback');
       await connection.run('delete from owner where token = ?', [token]);
       await connection.close();

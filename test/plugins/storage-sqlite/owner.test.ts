@@ -96,6 +96,36 @@ describe.each(['sqlite3', 'better-sqlite3'] as const)('the owner of a file (%s)'
     await owner.release();
   });
 
+  it('loses its claim to another that comes while it announces, and can still be let go', async () => {
+    const filename = await databaseFile();
+    const real = await loadSqliteModule(driver);
+    let onRollback: (() => Promise<void>) | null = null;
+    const module: SqliteModule = {
+      ...real,
+      async open(...args) {
+        const connection = await real.open(...args);
+        return {
+          ...connection,
+          async exec(sql) {
+            await connection.exec(sql);
+            if (sql === 'rollback') await onRollback?.();
+          },
+        };
+      },
+    };
+    const first = await claimOwner(filename, { address: 'starting', driver: module });
+    let second: Awaited<ReturnType<typeof claimOwner>> | null = null;
+    onRollback = async () => {
+      onRollback = null;
+      second = await claimOwner(filename, { address, driver });
+    };
+    const error = await rejection(first.announce('http://127.0.0.1:1'));
+    expect([error.code, error.details]).toEqual(['STORAGE_UNAVAILABLE', { address }]);
+    await first.release();
+    expect(await readOwner(filename, { driver })).toEqual({ address, pid: process.pid });
+    await (second as unknown as Awaited<ReturnType<typeof claimOwner>>).release();
+  });
+
   it('keeps nobody in process from using the file', async () => {
     const filename = await databaseFile();
     const owner = await claimOwner(filename, { address, driver });
