@@ -170,7 +170,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     indexer,
   });
   const idempotency = createIdempotency({ storage, now });
-  const revisions = createRevisions({ storage, files: () => files, ids });
+  const revisions = createRevisions({ storage, files, ids });
   const search = {
     search: createSearch({ index: storage.index, indexer }),
     ids,

@@ -133,10 +133,12 @@ async function openHere(
     const url = `http://${LOOPBACK.host}:${server.address.port}${values.basePath}`;
     try {
       await claim.announce(url);
-    } catch (cause) {
+    } catch (error) {
       await server.close({ graceMs: 0 });
       await service.close();
-      throw new ClaimLost('Another process serves the database by now.', { cause });
+      // Others are as final here as where the file is claimed.
+      if (!(error instanceof StartError)) throw error;
+      throw new ClaimLost('Another process serves the database by now.', { cause: error });
     }
     log.info({ url }, 'serving the database until the client ends');
   }

@@ -7,8 +7,8 @@ import { StartError } from './failure.ts';
 /** The right to serve one database file: one server at a time has it. */
 export interface Claim {
   /**
-   * Says where the server is, to command-line tools that find the file claimed. Throws when another
-   * one was quicker, which then has the claim.
+   * Says where the server is, to command-line tools that find the file claimed. Throws a
+   * `StartError` when another one was quicker, which then has the claim.
    */
   announce(address: string): Promise<void>;
   release(): Promise<void>;
@@ -31,8 +31,17 @@ export async function claimDatabase({ name, filename, driver }: Database): Promi
   if (name !== 'sqlite' || filename === null) return NO_CLAIM;
   const { claimOwner } = await importOwner();
   const options = { address: 'starting', ...(driver === undefined ? {} : { driver }) };
+  const claim = await explainOther(filename, () => claimOwner(filename, options));
+  return {
+    announce: (address) => explainOther(filename, () => claim.announce(address)),
+    release: () => claim.release(),
+  };
+}
+
+/** Tells of another server on the file as a `StartError` that names its address. */
+async function explainOther<T>(filename: string, work: () => Promise<T>): Promise<T> {
   try {
-    return await claimOwner(filename, options);
+    return await work();
   } catch (error) {
     if (!(error instanceof MemoryError) || error.details?.['address'] === undefined) throw error;
     const { address } = error.details;

@@ -68,27 +68,28 @@ export function createRetention(deps: RetentionDependencies): Retention {
     ];
   }
 
+  /** Removes batch by batch until there is less than a whole one, or the service ends; how many. */
+  async function inBatches(size: number, remove: () => Promise<number>): Promise<number> {
+    let removed = size;
+    let total = 0;
+    while (removed === size && !stopping.signal.aborted) {
+      removed = await remove();
+      total += removed;
+    }
+    return total;
+  }
+
   async function expire(
     what: 'events' | 'access' | 'idempotency',
     before: number,
   ): Promise<number> {
-    let removed = BATCH_ROWS;
-    let total = 0;
-    while (removed === BATCH_ROWS && !stopping.signal.aborted) {
-      removed = await storage.log.expire(what, before, BATCH_ROWS);
-      total += removed;
-    }
+    const total = await inBatches(BATCH_ROWS, () => storage.log.expire(what, before, BATCH_ROWS));
     if (total > 0) deps.log.info({ what, removed: total }, 'rows past their retention removed');
     return total;
   }
 
   async function expireDreams(store: DreamStore, before: number): Promise<number> {
-    let removed = BATCH_RUNS;
-    let total = 0;
-    while (removed === BATCH_RUNS && !stopping.signal.aborted) {
-      removed = await store.expire(before, BATCH_RUNS);
-      total += removed;
-    }
+    const total = await inBatches(BATCH_RUNS, () => store.expire(before, BATCH_RUNS));
     if (total > 0) deps.log.info({ removed: total }, 'dream runs past their retention removed');
     return total;
   }

@@ -76,8 +76,7 @@ export interface Revisions {
 /** Makes the history over a storage; reverts go through the one write path. */
 export function createRevisions(deps: {
   storage: Storage;
-  /** Late, since the two need each other. */
-  files: () => AdminFiles;
+  files: AdminFiles;
   ids: IdSource;
 }): Revisions {
   const { storage } = deps;
@@ -185,7 +184,7 @@ export function createRevisions(deps: {
       }
       const written = dryRun
         ? []
-        : await deps.files().restore(
+        : await deps.files.restore(
             restorations,
             {
               reason: `Reverts revision ${revision.id}.`,

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { DreamRunRecord } from '../contracts/dreams.ts';
 import type {
   AccessRecord,
   EventRecord,
@@ -221,6 +222,41 @@ export function eventRow(scope: ScopeKey, more: Partial<EventRecord> = {}): Even
         attributes: {},
       },
     ],
+    ...more,
+  };
+}
+
+/** A run that dreaming has begun, and has done nothing in yet. */
+export function dreamRunRow(
+  scope: ScopeKey,
+  createdAt: number,
+  more: Partial<DreamRunRecord> = {},
+): DreamRunRecord {
+  return {
+    id: makeId(),
+    scope,
+    origin: 'schedule',
+    dryRun: false,
+    mode: 'auto',
+    state: 'running',
+    outcome: null,
+    createdAt,
+    startedAt: createdAt,
+    endedAt: null,
+    watermark: null,
+    filesRead: 0,
+    filesTouched: 0,
+    writes: 0,
+    applied: 0,
+    dropped: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    model: null,
+    promptVersion: null,
+    errorCode: null,
+    errorMessage: null,
+    fence: null,
+    details: '{}',
     ...more,
   };
 }

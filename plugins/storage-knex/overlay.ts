@@ -154,7 +154,8 @@ export async function writeOverlay(
   });
   await insertRecords(executor, dialect, FILE_ROW, files, {
     keys: ['scope_id', 'path'],
-    update: FILE_ROW.columns.filter((column) => column !== 'scope_id' && column !== 'path'),
+    // A path keeps its number: the index by number is left alone.
+    update: FILE_ROW.columns.filter((name) => !['scope_id', 'path', 'file_no'].includes(name)),
   });
   await insertRecords(
     executor,

@@ -8,7 +8,7 @@ import type {
 import type { ScopeKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
-import { makeId, write } from '../rows.ts';
+import { dreamRunRow, makeId, write } from '../rows.ts';
 import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 
 const START = Date.UTC(2026, 0, 1);
@@ -305,18 +305,14 @@ function userOf(scope: ScopeKey, runId: string): DreamUserRecord {
   };
 }
 
+/** A run with another value in each field than a new one has. */
 function runOf(scope: ScopeKey): DreamRunRecord {
-  return {
-    id: makeId(),
-    scope,
+  return dreamRunRow(scope, START, {
     origin: 'manual',
     dryRun: true,
     mode: 'review',
-    state: 'running',
     outcome: 'partial',
-    createdAt: START,
     startedAt: START + 1,
-    endedAt: null,
     watermark: START + 2,
     filesRead: 1,
     filesTouched: 2,
@@ -331,5 +327,5 @@ function runOf(scope: ScopeKey): DreamRunRecord {
     errorMessage: 'It did not answer: 不 🙂',
     fence: 8,
     details: '{"files":["é \\u0000"]}',
-  };
+  });
 }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { RetentionSettings } from '../../../core/contracts/config.ts';
-import type { DreamRunRecord, DreamState } from '../../../core/contracts/dreams.ts';
+import type { DreamState } from '../../../core/contracts/dreams.ts';
 import type { Core } from '../../../core/core.ts';
 import { createIdSource } from '../../../core/memory/ids.ts';
 import { createRetention } from '../../../core/memory/retention.ts';
+import { dreamRunRow } from '../../../core/testing/rows.ts';
 import { manualClock } from '../../support/clock.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
@@ -33,39 +34,6 @@ async function aged(settings: Partial<RetentionSettings>) {
     log: { debug: note, info: note, warn: note, error: note },
   });
   return { core, clock, calls, retention, logged };
-}
-
-/** A run of alice as dreaming keeps it. */
-function dreamRun(
-  known: { id: string; state: DreamState },
-  createdAt: number,
-  endedAt: number | null,
-): DreamRunRecord {
-  return {
-    ...known,
-    scope: 'u:alice',
-    origin: 'schedule',
-    dryRun: false,
-    mode: 'auto',
-    outcome: null,
-    createdAt,
-    startedAt: createdAt,
-    endedAt,
-    watermark: null,
-    filesRead: 0,
-    filesTouched: 0,
-    writes: 0,
-    applied: 0,
-    dropped: 0,
-    inputTokens: 0,
-    outputTokens: 0,
-    model: null,
-    promptVersion: null,
-    errorCode: null,
-    errorMessage: null,
-    fence: null,
-    details: '{}',
-  };
 }
 
 const accesses = async (core: Core) => (await core.accessLog.list({ limit: 500 })).items.length;
@@ -196,11 +164,11 @@ describe('a retention round', () => {
     ];
     const begunAt = clock.now() - 5 * DAY_MS;
     const runs = ages.map(([state, days]) =>
-      dreamRun(
-        { id: ids.next(), state },
-        begunAt,
-        days === null ? null : clock.now() - days * DAY_MS,
-      ),
+      dreamRunRow('u:alice', begunAt, {
+        id: ids.next(),
+        state,
+        endedAt: days === null ? null : clock.now() - days * DAY_MS,
+      }),
     );
     for (const run of runs) {
       await dreams.update({ scope: run.scope, runId: run.id }, ({ user }) => ({
