@@ -64,6 +64,7 @@ export const open: OpenContestant<{ set: NoteSet; isOnMariadb?: boolean }> = asy
         const { userId, path: file } = pickPlace(set, n);
         return write(userId, n % 2 === 0 ? `notes/new-${n}.md` : file, toNote(1_000_000 + n));
       },
+      settle: () => waitForIndex(service),
       ...(canFind && {
         search: (n: number) =>
           execute('memory_find', pickPlace(set, n).userId, { query: pickQuery(n), limit: 10 }),
