@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import {
   describeDatabase,
   loadConfig,
@@ -24,6 +25,13 @@ const SHUTDOWN_MS = 25_000;
 const REQUESTS_MS = 20_000;
 
 /**
+ * How much the heap may grow, in percent of what is in use, before V8 collects what is not. Left to
+ * itself it takes several times as much: 490 MB with 500,000 files and 1,000 active users, of which
+ * 80 MB were in use.
+ */
+const HEAP_GROWTH_PERCENT = 40;
+
+/**
  * `memory-service start`: serves until SIGTERM or SIGINT. Resolves once it is ready; from then on
  * the signals decide.
  */
@@ -33,6 +41,7 @@ export async function start(context: CommandContext): Promise<void> {
   const log = createLog(values.logLevel);
   for (const warning of loaded.warnings) log.warn({}, warning);
   surviveStrayErrors(log);
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   // What is remembered about people is for this user's eyes: database, -wal and secrets alike.
   process.umask(0o077);
 

@@ -8,7 +8,7 @@ import type { PassageVectors } from '../search/vectors.ts';
 import type { FoundFile } from './search.ts';
 
 /** Files that are behind are tokenised for a find; what that gave is kept up to so many bytes. */
-const FILE_BYTES = 32 * 1024 * 1024;
+const FILE_BYTES = 16 * 1024 * 1024;
 /** Lengths of passages, so many bytes: every search of a scope needs all that it has. */
 const LENGTHS_BYTES = 16 * 1024 * 1024;
 /** Rows of terms, as they are stored: so many bytes. */
