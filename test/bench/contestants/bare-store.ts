@@ -6,7 +6,7 @@ import path from 'node:path';
 import { createDatabase, openReader, PRAGMAS, READ_SQL } from '../limits/database.ts';
 import { createGroupWriter } from '../limits/group-writer.ts';
 import type { Contestant, OpenContestant } from '../support/contestant.ts';
-import { type NoteSet, pickPlace, toNote } from '../support/notes.ts';
+import { type NoteSet, pickPlace, pickWritten, toNote } from '../support/notes.ts';
 
 type Options = { set: NoteSet; driver: 'sqlite3' | 'better-sqlite3' };
 
@@ -95,11 +95,5 @@ function openSynchronous(filename: string, set: NoteSet): Contestant {
 }
 
 function toWrite(set: NoteSet, n: number) {
-  const { userId, path: file } = pickPlace(set, n);
-  return {
-    userId,
-    path: n % 2 === 0 ? `notes/new-${n}.md` : file,
-    content: toNote(1_000_000 + n),
-    revisionId: randomUUID(),
-  };
+  return { ...pickWritten(set, n), content: toNote(1_000_000 + n), revisionId: randomUUID() };
 }

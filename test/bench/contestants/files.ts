@@ -5,7 +5,14 @@ import { mkdir, open as openFile, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { OpenContestant } from '../support/contestant.ts';
-import { listPlaces, type NoteSet, pickPlace, pickQuery, toNote } from '../support/notes.ts';
+import {
+  listPlaces,
+  type NoteSet,
+  pickPlace,
+  pickQuery,
+  pickWritten,
+  toNote,
+} from '../support/notes.ts';
 
 const run = promisify(execFile);
 const GREP_OUTPUT = 64 * 2 ** 20;
@@ -39,11 +46,9 @@ export const open: OpenContestant<{ set: NoteSet }> = async ({ set, directory })
         const { userId, path: file } = pickPlace(set, n);
         await readFile(path.join(root, userId, file), 'utf8');
       },
-      /** Every second call makes a new file, the others write an old one anew. */
       async write(n) {
-        const { userId, path: file } = pickPlace(set, n);
-        const name = n % 2 === 0 ? `notes/new-${n}.md` : file;
-        const handle = await openFile(path.join(root, userId, name), 'w');
+        const { userId, path: file } = pickWritten(set, n);
+        const handle = await openFile(path.join(root, userId, file), 'w');
         await handle.writeFile(toNote(n));
         await handle.sync();
         await handle.close();

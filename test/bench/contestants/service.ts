@@ -6,7 +6,14 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDatabase, startMariadb } from '../../support/mariadb-server.ts';
 import type { OpenContestant } from '../support/contestant.ts';
-import { listPlaces, type NoteSet, pickPlace, pickQuery, toNote } from '../support/notes.ts';
+import {
+  listPlaces,
+  type NoteSet,
+  pickPlace,
+  pickQuery,
+  pickWritten,
+  toNote,
+} from '../support/notes.ts';
 import { ADMIN_SECRET, fetchFilesBehind, importService } from '../support/service.ts';
 
 const FILLERS = 64;
@@ -59,10 +66,9 @@ export const open: OpenContestant<{ set: NoteSet; isOnMariadb?: boolean }> = asy
         const { content } = await execute<{ content: string }>('memory_read', userId, args);
         if (content === '') throw new Error('The file is empty.');
       },
-      /** Every second call makes a new file, the others write an old one anew. */
       write: (n) => {
-        const { userId, path: file } = pickPlace(set, n);
-        return write(userId, n % 2 === 0 ? `notes/new-${n}.md` : file, toNote(1_000_000 + n));
+        const { userId, path: file } = pickWritten(set, n);
+        return write(userId, file, toNote(1_000_000 + n));
       },
       settle: () => waitForIndex(service),
       ...(canFind && {

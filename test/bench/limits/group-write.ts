@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type { OpenContestant } from '../support/contestant.ts';
-import { type NoteSet, pickPlace, toNote } from '../support/notes.ts';
+import { type NoteSet, pickWritten, toNote } from '../support/notes.ts';
 import { createDatabase } from './database.ts';
 import { createGroupWriter } from './group-writer.ts';
 
@@ -14,12 +14,9 @@ export const open: OpenContestant<{ set: NoteSet }> = async ({ set, directory })
   const writer = await createGroupWriter(filename);
   return {
     operations: {
-      /** Every second call makes a new file, the others write an old one anew. */
       async write(n) {
-        const { userId, path: file } = pickPlace(set, n);
-        const name = n % 2 === 0 ? `notes/new-${n}.md` : file;
         const content = toNote(1_000_000 + n);
-        await writer.write({ userId, path: name, content, revisionId: randomUUID() });
+        await writer.write({ ...pickWritten(set, n), content, revisionId: randomUUID() });
       },
     },
     close: () => writer.close(),

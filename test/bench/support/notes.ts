@@ -31,6 +31,12 @@ export function pickPlace({ users, notes }: NoteSet, n: number): NotePlace {
   return toPlace(index % users, Math.floor(index / users) % notes);
 }
 
+/** What the `n`th write of a run writes: every second makes a new file, the others an old one anew. */
+export function pickWritten(set: NoteSet, n: number): NotePlace {
+  const place = pickPlace(set, n);
+  return n % 2 === 0 ? { ...place, path: `notes/new-${n}.md` } : place;
+}
+
 function toPlace(user: number, note: number): NotePlace {
   return { userId: `u${pad(user)}`, path: `notes/${pad(note)}.md` };
 }
