@@ -313,13 +313,17 @@ export interface LogStore {
   countOlder(what: 'events' | 'access' | 'idempotency', before: number): Promise<number>;
 }
 
-/** Rows of one transaction. */
+/**
+ * Rows that are written together. Up to 512 access rows are written whole or not at all; of more, a
+ * driver may write some before the others, so that a large batch keeps nobody waiting. The events
+ * and their roll-ups stay together.
+ */
 export interface LogBatch {
   /** The batch, or a part of it, was sent before and may be there: rows that are there stay once. */
   isRepeated?: boolean;
   access: readonly AccessRecord[];
   events: readonly EventRecord[];
-  /** Keeps the roll-ups of the events that are written, in the same transaction. */
+  /** Keeps the roll-ups of the events that are written, in their transaction. */
   rollUp?: RollUp;
 }
 

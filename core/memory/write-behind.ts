@@ -9,19 +9,24 @@ import type { RememberedRollUp } from './observability/rollups.ts';
 
 /** Rows wait this long for others before they are written: with the write, within 200 ms. */
 const FLUSH_MS = 150;
-/** A batch is one transaction: long enough to be cheap, short enough to hold up no write. */
-const BATCH_ROWS = 512;
+/**
+ * Access rows of a batch, and events: the more, the more of them share a page that is written. As
+ * many of both, since a call leaves both, and neither is to fall behind.
+ */
+const BATCH_ROWS = 2_048;
 /**
  * While many come, events wait for more: a batch adds to the same roll-ups, however large it is.
  * Few are written with the access rows of their calls.
  */
 const EVENTS_MS = 1_000;
 const FEW_EVENTS = 64;
-const BATCH_EVENTS = 2_048;
 /** Access rows are never dropped: beyond this, calls wait until there is room. */
 const ACCESS_LIMIT = 20_000;
-/** Events beyond this are dropped and counted. */
-const EVENT_LIMIT = 8_192;
+/**
+ * Events beyond this are dropped and counted. It is more, so that where calls are faster than the
+ * database they wait, and no event is dropped for that alone.
+ */
+const EVENT_LIMIT = 24_000;
 /** How long a call waits for room before it is refused. */
 const WAIT_MS = 5_000;
 const RETRY_MS = 500;
@@ -90,7 +95,7 @@ export function createWriteBehind(deps: {
       exportNew();
       const batch = {
         access: access.slice(0, BATCH_ROWS),
-        events: mayEventsWait() ? [] : events.slice(0, BATCH_EVENTS),
+        events: mayEventsWait() ? [] : events.slice(0, BATCH_ROWS),
         isRepeated,
         ...(deps.rollUp === undefined ? {} : { rollUp: deps.rollUp }),
       };
@@ -130,12 +135,12 @@ export function createWriteBehind(deps: {
   }
 
   function isDue(): boolean {
-    if (access.length >= BATCH_ROWS || events.length >= BATCH_EVENTS) return true;
+    if (access.length >= BATCH_ROWS || events.length >= BATCH_ROWS) return true;
     return written.access < wanted.access || written.events < wanted.events;
   }
 
   function mayEventsWait(): boolean {
-    if (events.length <= FEW_EVENTS || events.length >= BATCH_EVENTS) return false;
+    if (events.length <= FEW_EVENTS || events.length >= BATCH_ROWS) return false;
     // Sent again, a batch has to hold what it held: some of it may stand already.
     if (isRepeated || written.events < wanted.events) return false;
     return performance.now() - eventsSince < EVENTS_MS;
@@ -206,7 +211,7 @@ export function createWriteBehind(deps: {
       if (events.length === 0) eventsSince = performance.now();
       events.push(event);
       queued.events += 1;
-      if (events.length >= BATCH_EVENTS) void drain();
+      if (events.length >= BATCH_ROWS) void drain();
       else schedule(FLUSH_MS);
     },
     async flush() {

@@ -26,6 +26,11 @@ export interface Database {
    * transaction is replayed, so it changes nothing but the database.
    */
   write<T>(run: (executor: Executor) => Promise<T>): Promise<T>;
+  /**
+   * The same for each of them in turn, several in one transaction: what is urgent may come between
+   * two. Rejects with the first failure when all have ended; those that did not fail may stand.
+   */
+  writeAll(runs: readonly ((executor: Executor) => Promise<void>)[]): Promise<void>;
   /** `Storage.mutate`. */
   mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R>;
   /** For the admin's lists: a connection of its own, so that a slow list holds up no tool call. */

@@ -25,6 +25,8 @@ import { toScopeId } from './scope-id.ts';
 /** Root events of one trace that are read at most. */
 const EVENTS_OF_TRACE = 200;
 const EVENTS_A_STATEMENT = 256;
+/** Access rows that are written before something else has its turn. */
+const ACCESS_A_PART = 512;
 
 /** Makes the store of access rows and events. */
 export function createLogStore(database: Database, skew: IdSkewKeeper): LogStore {
@@ -33,7 +35,9 @@ export function createLogStore(database: Database, skew: IdSkewKeeper): LogStore
     async append(batch) {
       for (const { scope } of [...batch.access, ...batch.events]) assertScope(scope);
       if (batch.access.length + batch.events.length === 0) return;
-      await database.write((executor) => appendBatch(executor, dialect, skew, batch));
+      await database.writeAll(
+        cutBatch(batch).map((part) => (executor) => appendBatch(executor, dialect, skew, part)),
+      );
     },
     listAccess: (filter, page) => database.list((knex) => listAccess(knex, database, filter, page)),
     async eventsOfTrace(traceId) {
@@ -93,6 +97,17 @@ const STAT_ROW: RowWriter<Stat> = {
   columns: ['scope_id', 'file_no', 'reads', 'last_read_at'],
   toCells: (stat) => [stat.scopeId, stat.fileNo, stat.reads, stat.lastReadAt],
 };
+
+/** In parts, each of them a batch; the events are counted together, and stay so. */
+function cutBatch(batch: LogBatch): LogBatch[] {
+  const { access, isRepeated = false } = batch;
+  const parts: LogBatch[] = [];
+  let from = 0;
+  for (; access.length - from > ACCESS_A_PART; from += ACCESS_A_PART) {
+    parts.push({ access: access.slice(from, from + ACCESS_A_PART), events: [], isRepeated });
+  }
+  return [...parts, { ...batch, access: access.slice(from) }];
+}
 
 async function appendBatch(
   executor: Executor,

@@ -149,6 +149,13 @@ export class SqliteDatabase implements Database {
     return await this.live().writer.write(run);
   }
 
+  async writeAll(runs: readonly ((executor: Executor) => Promise<void>)[]): Promise<void> {
+    const { writer } = this.live();
+    const ends = await Promise.allSettled(runs.map((run) => writer.write(run)));
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
   async mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R> {
     checkMutateRequest(request);
     return (await this.live().writer.mutate({ request, decide })) as R;

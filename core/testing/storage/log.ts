@@ -202,6 +202,36 @@ export function logCases(): StorageCase[] {
       assert.deepEqual(await storage.log.eventOfToolCall(event.toolCallId), event);
     }),
 
+    on(
+      'keeps a large batch of log rows once, beside writes and when it is repeated',
+      async (storage) => {
+        await write(storage, alice, 'text');
+        const row = (n: number) => accessRow(n % 2 === 0 ? 'u:alice' : 'u:bob', { fileNo: 1 });
+        const access = Array.from({ length: 1_300 }, (_, n) => row(n));
+        const batch = { access, events: [eventRow('u:alice')] };
+        // Its last row is there already, as far as the first part goes.
+        const unwritable = { ...batch, access: [...access, ...access.slice(0, 1)] };
+        assert.equal((await refusal(storage.log.append(unwritable))).code, 'INTERNAL');
+        const [answer] = await Promise.allSettled([
+          storage.log.append({ ...batch, isRepeated: true }),
+          ...Array.from({ length: 20 }, (_, index) => write(storage, alice, `${index}`)),
+        ]);
+        assert.equal(answer.status, 'fulfilled');
+        await storage.log.append({ ...batch, isRepeated: true });
+        const kept = await everyPage(
+          (page) => storage.log.listAccess({ action: 'read' }, page),
+          500,
+        );
+        const ids = new Set(kept.map(({ id }) => id));
+        assert.ok(access.every(({ id }) => ids.has(id)));
+        assert.equal(ids.size, kept.length);
+        // Each row that is kept is counted, whichever attempt wrote it.
+        const own = kept.filter(({ scope, fileNo }) => scope === 'u:alice' && fileNo === 1);
+        assert.equal((await storage.files.getListing(alice))?.reads, own.length);
+        assert.equal((await storage.files.get(alice))?.version, 21);
+      },
+    ),
+
     on('gives events back by trace and by tool call', async (storage) => {
       const traceId = makeTraceId();
       const events = [

@@ -12,8 +12,8 @@ import { rejection } from '../../support/rejection.ts';
 import { call, makeStorage, openCore } from '../../support/service.ts';
 
 const ACCESS_LIMIT = 20_000;
-const EVENT_LIMIT = 8_192;
-const BATCH_EVENTS = 2_048;
+const EVENT_LIMIT = 24_000;
+const BATCH_ROWS = 2_048;
 const ids = createIdSource(() => 1);
 
 const row = (path = 'a.md'): AccessRecord => ({
@@ -71,14 +71,14 @@ function open(exporters: TraceExporter[] = []) {
 describe('the queue of access rows and events', () => {
   it('answers at once, and writes all of it in order and in bounded batches', async () => {
     const { queue, written, events, state } = open();
-    const all = rows(2_000);
+    const all = rows(5_000);
     for (const one of all) expect(queue.access([one])).toBeUndefined();
     for (let n = 0; n < 3_000; n += 1) queue.event(event());
     await queue.flush();
     expect(written).toEqual(all);
     expect(events).toHaveLength(3_000);
-    expect(state.largestAccess).toBeLessThanOrEqual(512);
-    expect(state.largestEvents).toBeLessThanOrEqual(BATCH_EVENTS);
+    expect(state.largestAccess).toBeLessThanOrEqual(BATCH_ROWS);
+    expect(state.largestEvents).toBeLessThanOrEqual(BATCH_ROWS);
     expect(queue.counters()).toEqual({ accessQueued: 0, eventsQueued: 0, eventsDropped: 0 });
   });
 
@@ -92,12 +92,12 @@ describe('the queue of access rows and events', () => {
     const { queue, written, state } = open();
     let release = () => undefined as void;
     state.gate = new Promise((resolve) => (release = resolve));
-    void queue.access(rows(600));
+    void queue.access(rows(BATCH_ROWS + 100));
     void queue.access([row('last.md')]);
     const flushed = queue.flush();
     release();
     await flushed;
-    expect(written).toHaveLength(601);
+    expect(written).toHaveLength(BATCH_ROWS + 101);
     expect(written.at(-1)?.path).toBe('last.md');
   });
 
@@ -105,12 +105,12 @@ describe('the queue of access rows and events', () => {
     const { queue, written, state } = open();
     let release = () => undefined as void;
     state.gate = new Promise((resolve) => (release = resolve));
-    void queue.access(rows(512));
+    void queue.access(rows(BATCH_ROWS));
     void queue.access(rows(10));
     release();
     await state.gate;
     void queue.access(rows(10));
-    await expect.poll(() => written.length).toBe(532);
+    await expect.poll(() => written.length).toBe(BATCH_ROWS + 20);
     expect(state.attempts).toBe(2);
   });
 
@@ -198,6 +198,24 @@ describe('the queue of access rows and events', () => {
     expect(written).toHaveLength(ACCESS_LIMIT + 50);
     const late = written.filter(({ path }) => path.startsWith('waiting-'));
     expect(late.map(({ path }) => path)).toEqual(waiting.map((_, n) => `waiting-${n}.md`));
+  });
+
+  it('drops no event of callers that are faster than storage: they wait', async () => {
+    const { queue, written, events, state } = open();
+    state.gate = new Promise((resolve) => setTimeout(resolve, 200));
+    let left = 2 * EVENT_LIMIT;
+    await Promise.all(
+      Array.from({ length: 32 }, async () => {
+        while (left-- > 0) {
+          await queue.access([row()]);
+          queue.event(event());
+        }
+      }),
+    );
+    await queue.flush();
+    expect(queue.counters().eventsDropped).toBe(0);
+    expect(written).toHaveLength(2 * EVENT_LIMIT);
+    expect(events).toHaveLength(2 * EVENT_LIMIT);
   });
 
   it('refuses a call when it stays full, as a storage that does not answer', async () => {

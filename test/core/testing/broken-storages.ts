@@ -587,6 +587,20 @@ export const brokenStorages: readonly BrokenStorage[] = [
     }),
   },
   {
+    bug: 'takes a large batch for one that is not repeated after its first part',
+    breaks: 'keeps a large batch of log rows once, beside writes and when it is repeated',
+    wrap: (good) => ({
+      log: {
+        ...good.log,
+        async append({ access, isRepeated = false, ...batch }) {
+          await good.log.append({ ...batch, access: access.slice(0, 512), isRepeated });
+          if (access.length <= 512) return;
+          await good.log.append({ access: access.slice(512), events: [] });
+        },
+      },
+    }),
+  },
+  {
     bug: 'gives the newest event of a trace first',
     breaks: 'gives events back by trace and by tool call',
     wrap: (good) => ({

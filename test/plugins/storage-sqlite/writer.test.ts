@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Current, Decision } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import type { Executor } from '../../../plugins/storage-knex/dialect.ts';
@@ -33,6 +33,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   await writer.close();
   await rm(directory, { recursive: true, force: true });
 });
@@ -79,6 +80,41 @@ describe('a round of the writer', () => {
     ]);
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(await texts()).toEqual(['taken', 'one', 'two']);
+  });
+
+  it('commits long work once while no mutation waits, and else lets mutations go first', async () => {
+    const clock = vi.spyOn(performance, 'now');
+    const long = (text: string, meanwhile?: () => void) =>
+      writer.write(async (executor) => {
+        await insert(executor, text);
+        clock.mockReturnValue(performance.now() + 30);
+        meanwhile?.();
+      });
+    clock.mockReturnValue(0);
+    await Promise.all([long('one'), long('two'), long('three')]);
+    expect(statements.filter((sql) => sql === 'commit')).toHaveLength(1);
+
+    const answered: string[] = [];
+    const first = long('four', () => {
+      void writer.mutate(note('mutation')).then(() => answered.push('mutation'));
+    });
+    const second = long('five').then(() => answered.push('work'));
+    await Promise.all([first, second]);
+    expect(answered).toEqual(['mutation', 'work']);
+    expect(await texts()).toEqual(['one', 'two', 'three', 'four', 'mutation', 'five']);
+  });
+
+  it('begins another transaction after work that took long, so that all are answered', async () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+    await Promise.all(
+      ['one', 'two', 'three'].map((text) =>
+        writer.write(async (executor) => {
+          await insert(executor, text);
+          clock.mockReturnValue(performance.now() + 101);
+        }),
+      ),
+    );
+    expect(statements.filter((sql) => sql === 'commit')).toHaveLength(3);
   });
 
   it('answers nobody before the commit', async () => {
