@@ -14,7 +14,7 @@ import {
   pickWritten,
   toNote,
 } from '../support/notes.ts';
-import { ADMIN_SECRET, fetchFilesBehind, importService } from '../support/service.ts';
+import { ADMIN_SECRET, fetchFilesBehind, flushLog, importService } from '../support/service.ts';
 
 const FILLERS = 64;
 
@@ -55,7 +55,10 @@ export const open: OpenContestant<{ set: NoteSet; isOnMariadb?: boolean }> = asy
       }
     }),
   );
-  await waitForIndex(service);
+  const server = createServer(service.callback());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await waitForIndex(port);
   const tools = await service.tools.listTools();
   const canFind = tools.some(({ name, available }) => name === 'memory_find' && available);
   return {
@@ -70,13 +73,17 @@ export const open: OpenContestant<{ set: NoteSet; isOnMariadb?: boolean }> = asy
         const { userId, path: file } = pickWritten(set, n);
         return write(userId, file, toNote(1_000_000 + n));
       },
-      settle: () => waitForIndex(service),
+      settle: () => waitForIndex(port),
       ...(canFind && {
         search: (n: number) =>
           execute('memory_find', pickPlace(set, n).userId, { query: pickQuery(n), limit: 10 }),
       }),
     },
+    // A read counts once it is in the log.
+    finish: () => flushLog(port),
     async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
       await service.close();
       await mariadb?.remove();
     },
@@ -88,16 +95,9 @@ const INDEX_POLL_MS = 250;
 const INDEX_POLLS = 7_200;
 
 /** What was filled in is to be indexed before anything is measured, not while. */
-async function waitForIndex(service: {
-  callback(): Parameters<typeof createServer>[1];
-}): Promise<void> {
-  const server = createServer(service.callback());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+async function waitForIndex(port: number): Promise<void> {
   for (let poll = 0; poll < INDEX_POLLS; poll += 1) {
     if ((await fetchFilesBehind(port)) === 0) break;
     await sleep(INDEX_POLL_MS);
   }
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
 }

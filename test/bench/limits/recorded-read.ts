@@ -7,7 +7,7 @@ import { type NoteSet, pickPlace } from '../support/notes.ts';
 import { connect, createDatabase, openReader, PRAGMAS } from './database.ts';
 
 /** Reads whose rows share a transaction. */
-const BATCH = 512;
+const BATCH = 2_048;
 /** Rows that wait at most: whoever comes then waits, too. */
 const LIMIT = 20_000;
 
@@ -35,8 +35,8 @@ export const open: OpenContestant<{ set: NoteSet; connections: number }> = async
   let events: Cells[] = [];
   let writing: Promise<void> | null = null;
 
-  async function writeRows(): Promise<void> {
-    while (access.length >= BATCH) {
+  async function writeRows(least: number): Promise<void> {
+    while (access.length >= least) {
       const [rows, calls] = [access.slice(0, BATCH), events.slice(0, BATCH)];
       await begin.run();
       await insertAccess.run(JSON.stringify(rows));
@@ -59,12 +59,15 @@ export const open: OpenContestant<{ set: NoteSet; connections: number }> = async
         access.push([randomUUID(), at, userId, file, 'agent', 'read']);
         const took = performance.now() - begun;
         events.push([randomUUID(), traceId, 'memory_read', userId, at, took, '{}']);
-        if (access.length >= BATCH) writing ??= writeRows().finally(() => (writing = null));
+        if (access.length >= BATCH) writing ??= writeRows(BATCH).finally(() => (writing = null));
         if (access.length >= LIMIT) await writing;
       },
     },
-    async close() {
+    async finish() {
       await writing;
+      await writeRows(1);
+    },
+    async close() {
       for (const statement of [begin, insertAccess, insertEvents, commit]) {
         await statement.finalize();
       }

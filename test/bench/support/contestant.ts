@@ -8,6 +8,8 @@ export interface Contestant {
   port?: number;
   /** `n` goes up from 0 over all turns, so that no two calls write the same. */
   operations?: Record<string, (n: number) => unknown>;
+  /** Ends a turn: writes what its operations left to be written. The time that it takes counts. */
+  finish?: () => Promise<void>;
   /** What the report names: versions and settings. */
   facts?: Record<string, string | number>;
   close(): Promise<void> | void;

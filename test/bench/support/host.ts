@@ -78,7 +78,8 @@ async function runTurn(
   let left = count ?? Infinity;
   const delay = watchLoopDelay();
   const start = performance.now();
-  const end = start + seconds * 1_000;
+  // What is counted is done, however long it takes.
+  const end = count === null ? start + seconds * 1_000 : Infinity;
   let yieldedAt = start;
   let now = start;
 
@@ -115,6 +116,7 @@ async function runTurn(
     }
   }
   await Promise.all(Array.from({ length: callers }, call));
+  await contestant?.finish?.();
 
   const took = (performance.now() - start) / 1_000;
   return {

@@ -35,6 +35,7 @@ export interface Party {
     operation: string;
     callers: number;
     seconds: number;
+    /** Operations in all, in any time. */
     count?: number;
   }): Promise<Turn>;
   /** Runs `work` and watches this process's event loop meanwhile. */

@@ -109,14 +109,10 @@ export async function readFilesBehind({ party }: Opened): Promise<number> {
 
 /** How the embedding of all passages stands: `idle` when each has its vector. */
 export async function fetchEmbedding(port: number): Promise<string> {
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/admin/status`, {
-    headers: { 'x-admin-secret': ADMIN_SECRET },
-  });
-  if (!answer.ok) throw new Error(`The status page answered ${answer.status}.`);
-  const { index, embedder } = (await answer.json()) as {
+  const { index, embedder } = await fetchAdmin<{
     index: { filesBehind: number };
     embedder: { progress: { state: string; lastFailure: string | null } | null };
-  };
+  }>(port, 'status');
   const { state = 'none', lastFailure = null } = embedder.progress ?? {};
   if (state === 'none' || state === 'paused') throw new Error(`No embedder: ${lastFailure}.`);
   return index.filesBehind > 0 ? 'embedding' : state;
@@ -124,10 +120,19 @@ export async function fetchEmbedding(port: number): Promise<string> {
 
 /** The same of a service in any process. */
 export async function fetchFilesBehind(port: number): Promise<number> {
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/admin/status`, {
+  const { index } = await fetchAdmin<{ index: { filesBehind: number } }>(port, 'status');
+  return index.filesBehind;
+}
+
+/** Has the service write what waits for the log: it does so before it shows it. */
+export async function flushLog(port: number): Promise<void> {
+  await fetchAdmin(port, 'access-logs?limit=1');
+}
+
+async function fetchAdmin<Body>(port: number, path: string): Promise<Body> {
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/admin/${path}`, {
     headers: { 'x-admin-secret': ADMIN_SECRET },
   });
-  if (!answer.ok) throw new Error(`The status page answered ${answer.status}.`);
-  const status = (await answer.json()) as { index: { filesBehind: number } };
-  return status.index.filesBehind;
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}.`);
+  return (await answer.json()) as Body;
 }
