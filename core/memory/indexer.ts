@@ -16,7 +16,7 @@ import { packTerms, unpackTerms } from '../search/document-terms.ts';
 import { packHashes } from '../search/embedded-text.ts';
 import { indexFile } from '../search/index-file.ts';
 import { isIndexDamage } from '../search/index-damage.ts';
-import { bucketOf, encodeFile, replaceFile } from '../search/postings.ts';
+import { bucketOf, encodeFile, type FrameChange, replaceFiles } from '../search/postings.ts';
 import { TOKENISER_VERSION } from '../search/tokenise.ts';
 
 /** Files in one update: enough for files of one user to share their rows, not more than a moment. */
@@ -332,12 +332,12 @@ function toChange(
 }
 
 function listNeeds(changes: readonly FileChange[]): PostingNeed {
-  const needs = new Map<string, { term: string; bucket: number }>();
+  const terms = new Map<number, Set<string>>();
   for (const { fileNo, touched } of changes) {
-    const bucket = bucketOf(fileNo);
-    for (const term of touched.keys()) needs.set(`${bucket} ${term}`, { term, bucket });
+    const own = getOrSet(terms, bucketOf(fileNo), () => new Set<string>());
+    for (const term of touched.keys()) own.add(term);
   }
-  return [...needs.values()];
+  return [...terms].flatMap(([bucket, own]) => [...own].map((term) => ({ term, bucket })));
 }
 
 function applyChanges(
@@ -345,19 +345,20 @@ function applyChanges(
   changes: readonly FileChange[],
   prepared: ReadonlyMap<number, Prepared>,
 ): IndexChanges {
-  const blobs = new Map<string, Uint8Array | null>();
-  for (const { term, bucket, blob } of rows) blobs.set(`${bucket} ${term}`, blob);
-  const postings = new Map<string, { term: string; bucket: number; blob: Uint8Array | null }>();
+  const kept = new Map<number, Map<string, Uint8Array>>();
+  for (const { term, bucket, blob } of rows) {
+    getOrSet(kept, bucket, () => new Map<string, Uint8Array>()).set(term, blob);
+  }
+  const frames = new Map<number, Map<string, FrameChange[]>>();
   const documents: IndexDocument[] = [];
   const removed: number[] = [];
-  for (const { fileNo, version, known, touched } of changes) {
-    const bucket = bucketOf(fileNo);
+  for (const change of [...changes].sort((left, right) => left.fileNo - right.fileNo)) {
+    const { fileNo, version, known, touched } = change;
+    const own = getOrSet(frames, bucketOf(fileNo), () => new Map<string, FrameChange[]>());
     for (const [term, payload] of touched) {
-      const key = `${bucket} ${term}`;
       // A row that the file must be in and is not, or the other way round, was spoilt.
-      const blob = replaceFile(blobs.get(key) ?? null, fileNo, payload, known.has(term));
-      blobs.set(key, blob);
-      postings.set(key, { term, bucket, blob });
+      const frame = { file: fileNo, payload, isKnown: known.has(term) };
+      getOrSet(own, term, () => [] as FrameChange[]).push(frame);
     }
     const indexed = prepared.get(fileNo)?.indexed ?? null;
     if (indexed === null) removed.push(fileNo);
@@ -372,5 +373,17 @@ function applyChanges(
       });
     }
   }
-  return { postings: [...postings.values()], documents, removed };
+  const postings = [...frames].flatMap(([bucket, own]) =>
+    [...own].map(([term, changed]) => {
+      const blob = replaceFiles(kept.get(bucket)?.get(term) ?? null, changed);
+      return { term, bucket, blob };
+    }),
+  );
+  return { postings, documents, removed };
+}
+
+function getOrSet<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = make()));
+  return value;
 }

@@ -62,38 +62,51 @@ export function readFrames(blob: Uint8Array, bucket: number): Frame[] {
   return frames;
 }
 
+/** What a blob is to hold of a file. */
+export interface FrameChange {
+  file: number;
+  /** `null` takes the file out. */
+  payload: Uint8Array | null;
+  /** Whether the file must have a payload already; without it either is right. */
+  isKnown?: boolean;
+}
+
 /**
- * The blob with one file's payload set, or taken out with `null`; `null` when nothing remains, so
- * that the row is deleted. The blob that was given stays as it is.
+ * The blob with the payloads of some files of its bucket set or taken out, in one pass; `null` when
+ * nothing remains, so that the row is deleted. The blob that was given stays as it is. The changes
+ * are by ascending file, one for each.
  *
- * `isKnown` says whether the file must have a payload already; without it either is right.
- *
- * @throws MemoryError as `readFrames` does, also when the file is not there as it must be.
+ * @throws MemoryError as `readFrames` does, also when a file is not there as it must be.
  */
-export function replaceFile(
+export function replaceFiles(
   blob: Uint8Array | null,
-  file: number,
-  payload: Uint8Array | null,
-  isKnown?: boolean,
+  changes: readonly FrameChange[],
 ): Uint8Array | null {
-  const frames = blob === null ? [] : readFrames(blob, bucketOf(file));
-  const parts = new ByteWriter((blob?.length ?? 0) + (payload?.length ?? 0) + 8);
-  let isPlaced = payload === null;
-  if (isKnown !== undefined && frames.some((frame) => frame.file === file) !== isKnown) {
-    throw damaged();
-  }
-  for (const frame of frames) {
-    if (!isPlaced && frame.file >= file && payload !== null) {
-      writeFrame(parts, file, payload);
-      isPlaced = true;
+  const old = blob ?? EMPTY;
+  const frames = readFrames(old, bucketOf(changes[0]?.file ?? 0));
+  const added = changes.reduce((sum, { payload }) => sum + (payload?.length ?? 0) + 5, 0);
+  const parts = new ByteWriter(old.length + added);
+  let copied = 0;
+  let place = 0;
+  for (const change of changes) {
+    for (let frame = frames[place]; frame !== undefined; frame = frames[place]) {
+      if (frame.file >= change.file) break;
+      place += 1;
     }
-    if (frame.file !== file && blob !== null) {
-      writeFrame(parts, frame.file, blob.subarray(frame.start, frame.end));
-    }
+    // What the frames before it end with: everything up to there stays.
+    const begin = frames[place - 1]?.end ?? 0;
+    const frame = frames[place];
+    const isThere = frame?.file === change.file;
+    if (change.isKnown !== undefined && change.isKnown !== isThere) throw damaged();
+    parts.bytes(old.subarray(copied, begin));
+    copied = isThere ? frame.end : begin;
+    if (change.payload !== null) writeFrame(parts, change.file, change.payload);
   }
-  if (!isPlaced && payload !== null) writeFrame(parts, file, payload);
+  parts.bytes(old.subarray(copied));
   return parts.length === 0 ? null : parts.finish();
 }
+
+const EMPTY = new Uint8Array();
 
 /** A file's part of the index: by term, what the rows hold of it. */
 export type FilePayloads = ReadonlyMap<string, Uint8Array>;

@@ -1,6 +1,6 @@
 import { indexFile, type IndexedFile } from '../../../core/search/index-file.ts';
 import { openCollection, type ScopeIndex } from '../../../core/search/collection.ts';
-import { bucketOf, encodeFile, replaceFile } from '../../../core/search/postings.ts';
+import { bucketOf, encodeFile, replaceFiles } from '../../../core/search/postings.ts';
 import { parseQuery, type QueryUnit, type SearchQuery } from '../../../core/search/query.ts';
 import {
   orderCandidates,
@@ -39,7 +39,7 @@ export function storeScope(files: ReadonlyMap<number, IndexedFile>): ScopeIndex[
     for (const [term, payload] of encodeFile(indexed)) {
       const bucket = bucketOf(file);
       const key = `${bucket} ${term}`;
-      const blob = replaceFile(rows.get(key)?.blob ?? null, file, payload);
+      const blob = replaceFiles(rows.get(key)?.blob ?? null, [{ file, payload }]);
       if (blob !== null) rows.set(key, { term, bucket, blob });
     }
   }

@@ -17,7 +17,7 @@ import {
   LENGTHS_TERM,
   readFrames,
   rowTermOf,
-  replaceFile,
+  replaceFiles,
   weighPayloads,
 } from '../../../core/search/postings.ts';
 import { decodePostings } from '../../../core/search/postings-list.ts';
@@ -67,7 +67,7 @@ describe('encodePostings', () => {
   });
 });
 
-describe('replaceFile', () => {
+describe('replaceFiles', () => {
   const payload = fc.uint8Array({ minLength: 1, maxLength: 300 });
   const steps = fc.array(
     fc.tuple(fc.integer({ min: 0, max: FILES_PER_BUCKET - 1 }), fc.option(payload)),
@@ -82,7 +82,7 @@ describe('replaceFile', () => {
         for (const [place, bytes] of changes) {
           const file = bucket * FILES_PER_BUCKET + place;
           const before: number[] | null = blob === null ? null : [...blob];
-          const next = replaceFile(blob, file, bytes);
+          const next = replaceFiles(blob, [{ file, payload: bytes }]);
           // What was given stays as it is: it may be a row of the database's cache.
           expect(blob === null ? null : [...blob]).toEqual(before);
           blob = next;
@@ -106,10 +106,49 @@ describe('replaceFile', () => {
     );
   });
 
+  it('gives the same bytes for many files at once as for one after the other', () => {
+    const place = fc.integer({ min: 0, max: FILES_PER_BUCKET - 1 });
+    const once = fc.uniqueArray(fc.tuple(place, fc.option(payload)), { selector: ([at]) => at });
+    fc.assert(
+      fc.property(steps, once, (before, together) => {
+        const toChanges = (list: typeof before) =>
+          list.map(([file, bytes]) => ({ file, payload: bytes }));
+        const oneByOne = (start: Uint8Array | null, list: typeof before) =>
+          toChanges(list).reduce((blob, change) => replaceFiles(blob, [change]), start);
+        const blob = oneByOne(null, before);
+        const ascending = toChanges(together).sort((left, right) => left.file - right.file);
+        expect(replaceFiles(blob, ascending)).toEqual(oneByOne(blob, together));
+      }),
+    );
+  });
+
+  it('refuses a file that is there or not against what is known of it', () => {
+    const blob = replaceFiles(null, [
+      { file: 3, payload: Uint8Array.of(1), isKnown: false },
+      { file: 5, payload: Uint8Array.of(2), isKnown: false },
+    ]);
+    const change = { payload: Uint8Array.of(9) };
+    const known = [
+      { ...change, file: 3, isKnown: true },
+      { ...change, file: 4, isKnown: false },
+    ];
+    expect(readFrames(replaceFiles(blob, known) ?? new Uint8Array(), 0)).toHaveLength(3);
+    for (const [file, isKnown] of [
+      [3, false],
+      [4, true],
+      [6, true],
+    ] as const) {
+      expect(() => replaceFiles(blob, [{ ...change, file, isKnown }])).toThrow(MemoryError);
+    }
+  });
+
   it('gives the same bytes whatever the order of the changes', () => {
     const bytes = (file: number) => Uint8Array.of(file, 1, 2);
     const build = (order: readonly number[]) =>
-      order.reduce<Uint8Array | null>((blob, file) => replaceFile(blob, file, bytes(file)), null);
+      order.reduce<Uint8Array | null>(
+        (blob, file) => replaceFiles(blob, [{ file, payload: bytes(file) }]),
+        null,
+      );
     expect(build([5, 1, 63, 0])).toEqual(build([0, 1, 5, 63]));
   });
 });
@@ -170,7 +209,7 @@ describe('a damaged blob', () => {
         attempt(() => findStop(blob, 0, blob.length, '=the'));
         attempt(() => countPlaces(blob, 0, blob.length));
         attempt(() => readFrames(blob, 0));
-        attempt(() => replaceFile(blob, 3, Uint8Array.of(1)));
+        attempt(() => replaceFiles(blob, [{ file: 3, payload: Uint8Array.of(1) }]));
       }),
       { numRuns: 1_000 },
     );
@@ -179,7 +218,7 @@ describe('a damaged blob', () => {
   it('is found when it ends early', () => {
     const payload = encodePostings({ contexts: [], entries: [{ passage: 3, positions: [1, 5] }] });
     expect(() => decodePostings(payload, 0, payload.length - 1)).toThrow(MemoryError);
-    const blob = replaceFile(null, 3, payload);
+    const blob = replaceFiles(null, [{ file: 3, payload }]);
     expect(() => readFrames((blob ?? payload).slice(0, -1), 0)).toThrow(MemoryError);
   });
 });
