@@ -19,8 +19,16 @@ import { isIndexDamage } from '../search/index-damage.ts';
 import { bucketOf, encodeFile, type FrameChange, replaceFiles } from '../search/postings.ts';
 import { TOKENISER_VERSION } from '../search/tokenise.ts';
 
-/** Files in one update: enough for files of one user to share their rows, not more than a moment. */
-const BATCH_FILES = 64;
+/**
+ * Files of one update: enough for files of one user to share their rows, and few enough that what
+ * is done at one go holds up the event loop for some 10 ms.
+ */
+const UPDATE_FILES = 32;
+/** Files of a round while writes are going on, and while they are not. */
+const BUSY_FILES = 64;
+const QUIET_FILES = 256;
+/** Updates under way at once: while one is written, the next one's files are read. */
+const LANES = 2;
 /** Writes that come close together are indexed together. */
 const DELAY_MS = 25;
 /** Files of another tokeniser that are marked at a time. */
@@ -98,10 +106,11 @@ export function createIndexer(deps: {
     try {
       isWoken = false;
       const begin = performance.now();
-      const done = await step();
+      const files = isWriting() ? BUSY_FILES : QUIET_FILES;
+      const done = await step(files);
       const end = performance.now();
       restUntil = end + (end - begin) * REST_SHARE;
-      if (done < BATCH_FILES) behindSince = wokenAt >= begin ? begin : null;
+      if (done < files) behindSince = wokenAt >= begin ? begin : null;
       if (done > 0 || isWoken) schedule(0);
     } catch (error) {
       log.warn(
@@ -115,25 +124,37 @@ export function createIndexer(deps: {
   /** Whether the next round waits, so that a burst of writes is not held up by the index. */
   function isResting(): boolean {
     const now = performance.now();
-    const isBurst = now - wokenAt < WRITING_MS;
-    return isBurst && now < restUntil && now - (behindSince ?? now) < PATIENCE_MS;
+    return isWriting() && now < restUntil && now - (behindSince ?? now) < PATIENCE_MS;
   }
 
-  /** Brings one batch up to date; how many files it marked or tried. */
-  async function step(): Promise<number> {
+  function isWriting(): boolean {
+    return performance.now() - wokenAt < WRITING_MS;
+  }
+
+  /** Brings up to so many files up to date; how many it marked or tried. */
+  async function step(files = QUIET_FILES): Promise<number> {
     const marked = await markAgain();
-    const tasks = await store.tasks(BATCH_FILES);
-    for (const [scope, own] of groupByScope(tasks)) {
-      if (isStopped) break;
+    const tasks = await store.tasks(files);
+    const updates = cutByScope(tasks);
+    const lanes = await Promise.allSettled(Array.from({ length: LANES }, () => runLane(updates)));
+    const failed = lanes.find((lane) => lane.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    if (tasks.length > 0) onUpdate?.([...new Set(tasks.map(({ scope }) => scope))]);
+    return marked + tasks.length;
+  }
+
+  /** One lane: takes what the others have left. */
+  async function runLane(updates: Iterable<IndexTask[]>): Promise<void> {
+    for (const tasks of updates) {
+      const scope = tasks[0]?.scope;
+      if (isStopped || scope === undefined) break;
       try {
-        await updateScope(store, scope, own, listsPassages);
+        await updateScope(store, scope, tasks, listsPassages);
       } catch (error) {
         if (!isIndexDamage(error)) throw error;
         damaged.add(scope);
       }
     }
-    if (tasks.length > 0) onUpdate?.([...new Set(tasks.map(({ scope }) => scope))]);
-    return marked + tasks.length;
   }
 
   async function markAgain(): Promise<number> {
@@ -162,7 +183,7 @@ export function createIndexer(deps: {
       let left = await store.forget(scope);
       done += left;
       // Not until all is done: where others write without end, that never comes.
-      for (left += BATCH_FILES; left > 0 && !isStopped; left -= BATCH_FILES) {
+      for (left += QUIET_FILES; left > 0 && !isStopped; left -= QUIET_FILES) {
         if ((await step()) === 0) break;
       }
       // Files that were written meanwhile are not among the total.
@@ -226,14 +247,15 @@ async function* listScopes(
   }
 }
 
-function groupByScope(tasks: readonly IndexTask[]): Map<ScopeKey, IndexTask[]> {
+/** Tasks of one scope each, so many at most. */
+function* cutByScope(tasks: readonly IndexTask[]): Generator<IndexTask[], void> {
   const groups = new Map<ScopeKey, IndexTask[]>();
-  for (const task of tasks) {
-    const group = groups.get(task.scope);
-    if (group === undefined) groups.set(task.scope, [task]);
-    else group.push(task);
+  for (const task of tasks) getOrSet(groups, task.scope, () => [] as IndexTask[]).push(task);
+  for (const group of groups.values()) {
+    for (let from = 0; from < group.length; from += UPDATE_FILES) {
+      yield group.slice(from, from + UPDATE_FILES);
+    }
   }
-  return groups;
 }
 
 /** A file as it is to be in the index; `null` for one that is gone. */

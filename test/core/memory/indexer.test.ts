@@ -244,10 +244,10 @@ describe('while writes go on', () => {
   function openClocked() {
     vi.useFakeTimers();
     let rounds = 0;
-    const tasks: IndexStore['tasks'] = async () => {
+    const tasks: IndexStore['tasks'] = async (limit) => {
       rounds += 1;
       await new Promise((resolve) => setTimeout(resolve, 20));
-      return Array.from({ length: 64 }, (_, fileNo) => ({ scope: 's', fileNo, version: 1 }));
+      return Array.from({ length: limit }, (_, fileNo) => ({ scope: 's', fileNo, version: 1 }));
     };
     // Nothing of them is there to be read.
     const store = { tasks, snapshot: () => Promise.resolve([]) };
