@@ -24,7 +24,7 @@ import { toScopeId } from './scope-id.ts';
 
 /** Root events of one trace that are read at most. */
 const EVENTS_OF_TRACE = 200;
-const EVENTS_A_STATEMENT = 256;
+const EVENTS_A_STATEMENT = 128;
 /** Access rows that are written before something else has its turn. */
 const ACCESS_A_PART = 512;
 
