@@ -11,18 +11,26 @@ const LOG_GAMMA = Math.log(GAMMA);
 const UNITS_A_MS = 1000;
 /** The bin of what takes less than a microsecond: it counts as none. */
 const ZERO_BIN = 0;
+/** No bin is above it: what takes longer than ten thousand years falls into it. */
+const LAST_BIN = 2_048;
+/** Bins that are made at a time, so that few additions make any. */
+const BINS_MADE = 64;
+/** What a packed bin takes at most: two bytes of its step, and eight of a safe integer. */
+const BIN_BYTES = 10;
 
 /**
  * How many durations fell into which bin. Two sketches are merged by adding their bins, so that
  * the sketch of a day is exactly what one sketch of all its calls would have been.
  */
 export class LatencySketch {
-  readonly #bins = new Map<number, number>();
+  /** Durations of {@link ZERO_BIN}, which is far from all others. */
+  #zeros = 0;
+  /** Durations of each bin from `#first` on: they lie close together, some hundreds at most. */
+  #bins = new Float64Array(0);
+  #first = 0;
   #count = 0;
   /** What was added packed and is not read yet: many sketches are summed up, few are asked. */
   #packed: Uint8Array[] = [];
-  /** The bins in order, as long as no other one comes. */
-  #ordered: number[] | null = null;
 
   /** How many durations it holds. */
   get count(): number {
@@ -37,7 +45,15 @@ export class LatencySketch {
 
   merge(other: LatencySketch): void {
     other.#unpack();
-    for (const [bin, count] of other.#bins) this.#addToBin(bin, count);
+    const added = other.#bins;
+    if (added.length > 0) this.#reach(other.#first, other.#first + added.length - 1);
+    const bins = this.#bins;
+    const shift = other.#first - this.#first;
+    for (let place = 0; place < added.length; place += 1) {
+      bins[shift + place] = (bins[shift + place] ?? 0) + (added[place] ?? 0);
+    }
+    this.#zeros += other.#zeros;
+    this.#count += other.#count;
   }
 
   /**
@@ -47,10 +63,11 @@ export class LatencySketch {
   quantile(q: number): number | null {
     if (this.count === 0) return null;
     const rank = Math.floor(q * (this.#count - 1));
-    let seen = 0;
-    for (const bin of this.#inOrder()) {
-      seen += this.#bins.get(bin) as number;
-      if (seen > rank) return toMs(bin);
+    let seen = this.#zeros;
+    if (seen > rank) return toMs(ZERO_BIN);
+    for (let place = 0; place < this.#bins.length; place += 1) {
+      seen += this.#bins[place] ?? 0;
+      if (seen > rank) return toMs(this.#first + place);
     }
     return null;
   }
@@ -58,24 +75,24 @@ export class LatencySketch {
   /** The bins as bytes: varints of the step to the next bin and of its count. */
   pack(): Uint8Array {
     this.#unpack();
-    const bytes: number[] = [];
-    let last = 0;
-    for (const bin of this.#inOrder()) {
-      pushVarint(bytes, bin - last);
-      pushVarint(bytes, this.#bins.get(bin) as number);
+    const bins = this.#bins;
+    const bytes = new Uint8Array((bins.length + 1) * BIN_BYTES);
+    let end = 0;
+    let last = ZERO_BIN;
+    if (this.#zeros > 0) end = writeVarint(bytes, writeVarint(bytes, end, 0), this.#zeros);
+    for (let place = 0; place < bins.length; place += 1) {
+      const count = bins[place] ?? 0;
+      if (count === 0) continue;
+      const bin = this.#first + place;
+      end = writeVarint(bytes, writeVarint(bytes, end, bin - last), count);
       last = bin;
     }
-    return Uint8Array.from(bytes);
+    return bytes.slice(0, end);
   }
 
   /** Adds what `pack` gave. Bytes that it did not give are read as far as they make sense. */
   addPacked(bytes: Uint8Array): void {
     this.#packed.push(bytes);
-  }
-
-  #inOrder(): readonly number[] {
-    this.#ordered ??= [...this.#bins.keys()].sort((a, b) => a - b);
-    return this.#ordered;
   }
 
   #unpack(): void {
@@ -91,18 +108,35 @@ export class LatencySketch {
     while (at < bytes.length) {
       const step = readVarint(bytes, at);
       const count = readVarint(bytes, step.next);
-      if (count.next > bytes.length) return;
       bin += step.value;
+      if (count.next > bytes.length || bin > LAST_BIN) return;
       this.#addToBin(bin, count.value);
       at = count.next;
     }
   }
 
   #addToBin(bin: number, count: number): void {
-    const before = this.#bins.get(bin);
-    if (before === undefined) this.#ordered = null;
-    this.#bins.set(bin, (before ?? 0) + count);
     this.#count += count;
+    if (bin === ZERO_BIN) {
+      this.#zeros += count;
+      return;
+    }
+    this.#reach(bin, bin);
+    const place = bin - this.#first;
+    this.#bins[place] = (this.#bins[place] ?? 0) + count;
+  }
+
+  /** Makes the bins from one to another, if there are none yet. */
+  #reach(from: number, to: number): void {
+    const { length } = this.#bins;
+    if (length > 0 && from >= this.#first && to < this.#first + length) return;
+    const first = length === 0 ? from : Math.min(from, this.#first);
+    const end = length === 0 ? to + 1 : Math.max(to + 1, this.#first + length);
+    const start = first - (first % BINS_MADE);
+    const bins = new Float64Array(Math.ceil((end - start) / BINS_MADE) * BINS_MADE);
+    bins.set(this.#bins, length === 0 ? 0 : this.#first - start);
+    this.#bins = bins;
+    this.#first = start;
   }
 }
 
@@ -110,7 +144,7 @@ function toBin(durationMs: number): number {
   const units = durationMs * UNITS_A_MS;
   // Bin 1 begins at one unit: whole units below it are zero.
   if (!(units >= 1)) return ZERO_BIN;
-  return 1 + Math.ceil(Math.log(units) / LOG_GAMMA);
+  return Math.min(1 + Math.ceil(Math.log(units) / LOG_GAMMA), LAST_BIN);
 }
 
 /** The value that is within the relative error of each one in the bin. */
@@ -119,13 +153,17 @@ function toMs(bin: number): number {
   return (2 * GAMMA ** (bin - 1)) / (GAMMA + 1) / UNITS_A_MS;
 }
 
-function pushVarint(bytes: number[], value: number): void {
+/** Writes from a place on, and gives the place behind it. */
+function writeVarint(bytes: Uint8Array, from: number, value: number): number {
+  let at = from;
   let rest = value;
   while (rest >= 0x80) {
-    bytes.push((rest % 0x80) | 0x80);
+    bytes[at] = (rest % 0x80) | 0x80;
     rest = Math.floor(rest / 0x80);
+    at += 1;
   }
-  bytes.push(rest);
+  bytes[at] = rest;
+  return at + 1;
 }
 
 function readVarint(bytes: Uint8Array, from: number): { value: number; next: number } {

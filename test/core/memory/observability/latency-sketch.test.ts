@@ -69,6 +69,21 @@ describe('the latency sketch', () => {
     expect(read.pack()).toEqual(bytes);
   });
 
+  it('holds durations of any length, and bytes of no sense take no memory', () => {
+    const sketch = new LatencySketch();
+    for (const durationMs of [0, 1e-9, 5, 1e15, Infinity, NaN]) sketch.add(durationMs);
+    // A bin of 2 ** 49, and ten thousand bins that lie far apart.
+    const far = [255, 255, 255, 255, 255, 255, 127, 1];
+    sketch.addPacked(Uint8Array.from(far));
+    sketch.addPacked(Uint8Array.from(Array.from({ length: 10_000 }, () => [100, 1]).flat()));
+    expect(sketch.count).toBe(6 + 20);
+    expect(sketch.quantile(0)).toBe(0);
+    expect(sketch.quantile(1)).toBeGreaterThan(1e12);
+    const copy = new LatencySketch();
+    copy.addPacked(sketch.pack());
+    expect(copy.pack()).toEqual(sketch.pack());
+  });
+
   it('takes bytes that were cut off for what they still say', () => {
     const bytes = sketchOf([1, 2, 3]).pack();
     for (let length = 0; length < bytes.length; length += 1) {
