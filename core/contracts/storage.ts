@@ -299,7 +299,7 @@ export interface AccessFilter {
 
 /** Access rows of reads, and events: written in batches behind the answers. */
 export interface LogStore {
-  /** Writes a batch in one transaction, and counts its reads in the files' statistics. */
+  /** Writes a batch, and counts its reads in the files' statistics. */
   append(batch: LogBatch): Promise<void>;
   /** Admin. The page key is `[id]`. */
   listAccess(filter: AccessFilter, page: PageRequest): Promise<PageResult<AccessRecord>>;

@@ -143,7 +143,7 @@ export function createIndexer(deps: {
     return marked + tasks.length;
   }
 
-  /** One lane: takes what the others have left. */
+  /** One lane: takes what the others have left. Where it fails, none takes another update. */
   async function runLane(updates: Iterable<IndexTask[]>): Promise<void> {
     for (const tasks of updates) {
       const scope = tasks[0]?.scope;

@@ -23,10 +23,12 @@ const FEW_EVENTS = 64;
 /** Access rows are never dropped: beyond this, calls wait until there is room. */
 const ACCESS_LIMIT = 20_000;
 /**
- * Events beyond this are dropped and counted. It is more, so that where calls are faster than the
- * database they wait, and no event is dropped for that alone.
+ * Events beyond this are dropped and counted. It is more, so that where calls that leave access rows
+ * are faster than the database they wait, and no event is dropped for that alone.
  */
 const EVENT_LIMIT = 24_000;
+/** Events that exporters are given at once, while many come: they have queues of their own. */
+const EXPORTED_EVENTS = 128;
 /** How long a call waits for room before it is refused. */
 const WAIT_MS = 5_000;
 const RETRY_MS = 500;
@@ -211,6 +213,7 @@ export function createWriteBehind(deps: {
       if (events.length === 0) eventsSince = performance.now();
       events.push(event);
       queued.events += 1;
+      if (events.length - exported >= EXPORTED_EVENTS) exportNew();
       if (events.length >= BATCH_ROWS) void drain();
       else schedule(FLUSH_MS);
     },

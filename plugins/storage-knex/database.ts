@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
 import type { MutateRequest, Current, Decision } from '../../core/contracts/storage.ts';
 import type { Dialect, Executor } from './dialect.ts';
+import type { IdSkewKeeper } from './id-skew.ts';
 
 /**
  * A database that the stores work on: what `storage-sqlite` and `storage-mysql` implement, each
@@ -10,6 +11,8 @@ import type { Dialect, Executor } from './dialect.ts';
 export interface Database {
   readonly name: string;
   readonly dialect: Dialect;
+  /** One for all that writes: it knows what this process has raised. */
+  readonly skew: IdSkewKeeper;
   /** Reads of contents under way at once, before those that come are grouped. */
   readonly groupedReads: number;
 
@@ -27,8 +30,8 @@ export interface Database {
    */
   write<T>(run: (executor: Executor) => Promise<T>): Promise<T>;
   /**
-   * The same for each of them in turn, several in one transaction: what is urgent may come between
-   * two. Rejects with the first failure when all have ended; those that did not fail may stand.
+   * The same for each of them in turn, several in one transaction or each in its own: what is urgent
+   * may come between two. Rejects with the first failure; those that did not fail may stand.
    */
   writeAll(runs: readonly ((executor: Executor) => Promise<void>)[]): Promise<void>;
   /** `Storage.mutate`. */

@@ -21,7 +21,10 @@ export interface IdSkew {
  * it, rounded up to a power of two seconds: with sane clocks it is never written.
  */
 export class IdSkewKeeper {
+  /** What is committed for sure. */
   private known: IdSkew = { lead: SMALLEST_MS, lag: SMALLEST_MS };
+  /** From then on, what a transaction reads may be its own, and be rolled back with it. */
+  private hasRaised = false;
 
   /** Called in the transaction that writes `rows`. */
   async cover(
@@ -37,9 +40,8 @@ export class IdSkewKeeper {
       if (-distance > lag) lag = -distance;
     }
     if (lead <= this.known.lead && lag <= this.known.lag) return;
-    // What stands there is committed, so it can be remembered; what is written now can't yet be.
-    this.known = await readIdSkew(executor);
-    if (lead <= this.known.lead && lag <= this.known.lag) return;
+    let kept = this.remember(await readIdSkew(executor));
+    if (lead <= kept.lead && lag <= kept.lag) return;
     if (!dialect.locksAbsentRows) {
       // Two that raise it at once: the second sees what the first one wrote.
       await dialect.insertRows(executor, {
@@ -48,18 +50,24 @@ export class IdSkewKeeper {
         rows: Object.values(KEYS).map((key) => [key, String(SMALLEST_MS)]),
         conflict: { keys: ['key'] },
       });
-      this.known = await readIdSkew(executor, dialect.forUpdate);
+      kept = this.remember(await readIdSkew(executor, dialect.forUpdate));
     }
     const raised: string[][] = [];
-    if (lead > this.known.lead) raised.push([KEYS.lead, String(roundUp(lead))]);
-    if (lag > this.known.lag) raised.push([KEYS.lag, String(roundUp(lag))]);
+    if (lead > kept.lead) raised.push([KEYS.lead, String(roundUp(lead))]);
+    if (lag > kept.lag) raised.push([KEYS.lag, String(roundUp(lag))]);
     if (raised.length === 0) return;
+    this.hasRaised = true;
     await dialect.insertRows(executor, {
       table: tableOf('svc_meta'),
       columns: ['key', 'value'],
       rows: raised,
       conflict: { keys: ['key'], update: ['value'] },
     });
+  }
+
+  private remember(kept: IdSkew): IdSkew {
+    if (!this.hasRaised) this.known = kept;
+    return kept;
   }
 }
 

@@ -4,7 +4,6 @@ import { MemoryError } from '../../core/errors.ts';
 import { assertFileKey, assertScope } from '../../core/memory/paths.ts';
 import type { Database } from './database.ts';
 import type { Dialect, Executor, SqlValue } from './dialect.ts';
-import { IdSkewKeeper } from './id-skew.ts';
 import { insertRecords } from './row-sets.ts';
 import { AUDIT_ROW, toInteger, toText } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
@@ -50,7 +49,7 @@ export async function pruneRevisions(
       if (options.signal?.aborted === true) return total;
       const [batch, later] = takeBatch(rest);
       const count = await database.write((executor) =>
-        removeRows(executor, database.dialect, scope, batch, options.audit),
+        removeRows(executor, database, scope, batch, options.audit),
       );
       add(total, count);
       rest = later;
@@ -139,7 +138,7 @@ function takeBatch(cuts: readonly Cut[]): [readonly Cut[], Cut[]] {
 
 async function removeRows(
   executor: Executor,
-  dialect: Dialect,
+  { dialect, skew }: Database,
   scope: ScopeKey,
   cuts: readonly Cut[],
   audit: Parameters<RevisionStore['prune']>[1]['audit'],
@@ -178,6 +177,6 @@ async function removeRows(
   ]);
   const record = audit(count);
   await insertRecords(executor, dialect, AUDIT_ROW, [record]);
-  await new IdSkewKeeper().cover(executor, dialect, [record]);
+  await skew.cover(executor, dialect, [record]);
   return count;
 }

@@ -4,7 +4,6 @@ import { createConfigStore } from './config.ts';
 import type { Database } from './database.ts';
 import { createDreamStore } from './dreams.ts';
 import { createFileStore } from './files.ts';
-import { IdSkewKeeper } from './id-skew.ts';
 import { createIndexStore } from './index-store.ts';
 import { createInspectionStore } from './inspection.ts';
 import { createLeaseStore } from './leases.ts';
@@ -15,7 +14,7 @@ import { createVectorStore } from './vectors.ts';
 
 /** The `Storage` contract on a database that Knex knows. */
 export function createStorage(database: Database): Storage {
-  const skew = new IdSkewKeeper();
+  const { skew } = database;
   return {
     name: database.name,
     init: (options) => database.init(options),

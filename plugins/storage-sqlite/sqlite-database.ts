@@ -74,7 +74,7 @@ export class SqliteDatabase implements Database {
   // Measured: more of them keep threads waiting for each other, fewer leave a core idle.
   readonly groupedReads = 2;
   private readonly options: SqliteOptions;
-  private readonly skew = new IdSkewKeeper();
+  readonly skew = new IdSkewKeeper();
   private opened: Opened | null = null;
   private isClosed = false;
 
@@ -293,7 +293,7 @@ async function openReaderConnection(
   // A reader waits for nobody in WAL mode, but for the recovery after a crash.
   const connection = await native.open(filename, { busyTimeoutMs });
   await connection.exec(
-    'pragma query_only = on; pragma cache_size = -8000; pragma temp_store = memory',
+    'pragma query_only = on; pragma cache_size = -6000; pragma temp_store = memory',
   );
   return connection;
 }

@@ -11,7 +11,7 @@ const WAITS_MS = [1, 1, 2, 3, 5, 8, 12, 20];
 /** How long other transactions may hold up the mutations that they share a commit with. */
 const TASKS_MS = 10;
 /** And how long they go on where no mutation waits: one commit writes a page once for all of them. */
-const ALONE_MS = 100;
+const ALONE_MS = 50;
 
 /** What the writer works with. */
 export interface WriterOptions {
@@ -45,9 +45,9 @@ interface PendingTask extends Pending {
 /**
  * The one connection that writes. What waits together shares a transaction, so that one fsync
  * serves it all: a group of mutations, then other work, for a few milliseconds while more mutations
- * come. When any of it fails, all is rolled back, and each part is carried out in a transaction of its own, so that
- * nobody pays for another's failure. Work may therefore run more than once; only what was committed
- * is answered.
+ * come, and somewhat longer while none does. When any of it fails, all is rolled back, and each part
+ * is carried out in a transaction of its own, so that nobody pays for another's failure. Work may
+ * therefore run more than once; only what was committed is answered.
  */
 export class Writer {
   private readonly options: WriterOptions;
@@ -145,10 +145,19 @@ export class Writer {
     } else if (group.length === 0 && tasks.length === 1) {
       tasks[0]?.reject(error);
     } else {
-      const failure = group.length === 0 ? null : await this.commitAlone(group);
-      if (failure !== null) await this.replay(group, failure);
-      for (const task of tasks) await this.runAlone(task);
+      await this.commitOrReplay(group);
+      for (const task of tasks) {
+        await this.runAlone(task);
+        // They come first here, too.
+        await this.commitOrReplay(this.mutations.splice(0, this.options.groupSize));
+      }
     }
+  }
+
+  private async commitOrReplay(group: readonly PendingMutation[]): Promise<void> {
+    if (group.length === 0) return;
+    const failure = await this.commitAlone(group);
+    if (failure !== null) await this.replay(group, failure);
   }
 
   /** One of a group can't be written, and nobody else is to pay for it. */

@@ -109,7 +109,9 @@ export class LatencySketch {
       const step = readVarint(bytes, at);
       const count = readVarint(bytes, step.next);
       bin += step.value;
-      if (count.next > bytes.length || bin > LAST_BIN) return;
+      // Numbers that no sketch has: the bytes are damaged from here on.
+      if (count.next > bytes.length || !(bin <= LAST_BIN)) return;
+      if (!Number.isSafeInteger(count.value)) return;
       this.#addToBin(bin, count.value);
       at = count.next;
     }

@@ -208,7 +208,8 @@ export function logCases(): StorageCase[] {
         await write(storage, alice, 'text');
         const row = (n: number) => accessRow(n % 2 === 0 ? 'u:alice' : 'u:bob', { fileNo: 1 });
         const access = Array.from({ length: 1_300 }, (_, n) => row(n));
-        const batch = { access, events: [eventRow('u:alice')] };
+        const event = eventRow('u:alice');
+        const batch = { access, events: [event] };
         // Its last row is there already, as far as the first part goes.
         const unwritable = { ...batch, access: [...access, ...access.slice(0, 1)] };
         assert.equal((await refusal(storage.log.append(unwritable))).code, 'INTERNAL');
@@ -218,12 +219,18 @@ export function logCases(): StorageCase[] {
         ]);
         assert.equal(answer.status, 'fulfilled');
         await storage.log.append({ ...batch, isRepeated: true });
+        const more = Array.from({ length: 1_300 }, (_, n) => row(n));
+        const other = eventRow('u:bob');
+        await storage.log.append({ access: more, events: [other] });
+        for (const one of [event, other]) {
+          assert.deepEqual(await storage.log.eventOfToolCall(one.toolCallId), one);
+        }
         const kept = await everyPage(
           (page) => storage.log.listAccess({ action: 'read' }, page),
           500,
         );
         const ids = new Set(kept.map(({ id }) => id));
-        assert.ok(access.every(({ id }) => ids.has(id)));
+        assert.ok([...access, ...more].every(({ id }) => ids.has(id)));
         assert.equal(ids.size, kept.length);
         // Each row that is kept is counted, whichever attempt wrote it.
         const own = kept.filter(({ scope, fileNo }) => scope === 'u:alice' && fileNo === 1);

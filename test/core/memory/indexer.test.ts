@@ -11,6 +11,7 @@ import { TOKENISER_VERSION } from '../../../core/search/tokenise.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { gateIndex } from '../../support/gated-index.ts';
 import { quiet } from '../../support/quiet-log.ts';
+import { rejection } from '../../support/rejection.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
 
@@ -218,6 +219,35 @@ describe('the indexer', () => {
     indexer.rebuild('s');
     await sleep(50);
     expect(forgotten).toBe(3);
+  });
+});
+
+describe('updates side by side', () => {
+  it('end together when one fails, and no other one begins', async () => {
+    const begun: string[] = [];
+    let release = () => undefined as void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const scopes = ['u:a', 'u:b', 'u:c', 'u:d'] as const;
+    const store = fakeStore().index({
+      tasks: () => Promise.resolve(scopes.map((scope) => ({ scope, fileNo: 1, version: 1 }))),
+      snapshot: () =>
+        Promise.resolve([{ fileNo: 1, version: 1, path: 'a.md', content: 'tea' }] as never),
+      async update(scope) {
+        begun.push(scope);
+        if (scope === 'u:a') throw new MemoryError('STORAGE_FULL');
+        await held;
+      },
+    });
+    const indexer = createIndexer({ store, log: quiet });
+    let hasEnded = false;
+    const drained = rejection(indexer.drain()).finally(() => (hasEnded = true));
+    await expect.poll(() => begun).toEqual(['u:a', 'u:b']);
+    await sleep(30);
+    expect(hasEnded).toBe(false);
+    release();
+    expect((await drained).code).toBe('STORAGE_FULL');
+    expect(begun).toEqual(['u:a', 'u:b']);
+    await indexer.stop();
   });
 });
 

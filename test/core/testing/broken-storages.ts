@@ -587,15 +587,14 @@ export const brokenStorages: readonly BrokenStorage[] = [
     }),
   },
   {
-    bug: 'takes a large batch for one that is not repeated after its first part',
+    bug: 'writes the events with each part of a large batch',
     breaks: 'keeps a large batch of log rows once, beside writes and when it is repeated',
     wrap: (good) => ({
       log: {
         ...good.log,
-        async append({ access, isRepeated = false, ...batch }) {
-          await good.log.append({ ...batch, access: access.slice(0, 512), isRepeated });
-          if (access.length <= 512) return;
-          await good.log.append({ access: access.slice(512), events: [] });
+        async append({ access, ...batch }) {
+          await good.log.append({ ...batch, access: access.slice(0, 512) });
+          if (access.length > 512) await good.log.append({ ...batch, access: access.slice(512) });
         },
       },
     }),

@@ -87,7 +87,7 @@ describe('a round of the writer', () => {
     const long = (text: string, meanwhile?: () => void) =>
       writer.write(async (executor) => {
         await insert(executor, text);
-        clock.mockReturnValue(performance.now() + 30);
+        clock.mockReturnValue(performance.now() + 20);
         meanwhile?.();
       });
     clock.mockReturnValue(0);
@@ -110,7 +110,7 @@ describe('a round of the writer', () => {
       ['one', 'two', 'three'].map((text) =>
         writer.write(async (executor) => {
           await insert(executor, text);
-          clock.mockReturnValue(performance.now() + 101);
+          clock.mockReturnValue(performance.now() + 51);
         }),
       ),
     );

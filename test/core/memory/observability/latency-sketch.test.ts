@@ -72,9 +72,14 @@ describe('the latency sketch', () => {
   it('holds durations of any length, and bytes of no sense take no memory', () => {
     const sketch = new LatencySketch();
     for (const durationMs of [0, 1e-9, 5, 1e15, Infinity, NaN]) sketch.add(durationMs);
-    // A bin of 2 ** 49, and ten thousand bins that lie far apart.
-    const far = [255, 255, 255, 255, 255, 255, 127, 1];
-    sketch.addPacked(Uint8Array.from(far));
+    // Bins and counts of 2 ** 49, of no number, and beyond all; and bins that lie far apart.
+    const huge = [255, 255, 255, 255, 255, 255, 255, 255, 127];
+    const endless = [...Array<number>(300).fill(255), 1];
+    const none = [...Array<number>(300).fill(128), 1];
+    for (const number of [huge, endless, none]) {
+      sketch.addPacked(Uint8Array.from([...number, 1]));
+      sketch.addPacked(Uint8Array.from([1, ...number]));
+    }
     sketch.addPacked(Uint8Array.from(Array.from({ length: 10_000 }, () => [100, 1]).flat()));
     expect(sketch.count).toBe(6 + 20);
     expect(sketch.quantile(0)).toBe(0);
