@@ -144,10 +144,9 @@ export function createIndexer(deps: {
   }
 
   /** One lane: takes what the others have left. Where it fails, none takes another update. */
-  async function runLane(updates: Iterable<IndexTask[]>): Promise<void> {
-    for (const tasks of updates) {
-      const scope = tasks[0]?.scope;
-      if (isStopped || scope === undefined) break;
+  async function runLane(updates: Iterable<[ScopeKey, IndexTask[]]>): Promise<void> {
+    for (const [scope, tasks] of updates) {
+      if (isStopped) break;
       try {
         await updateScope(store, scope, tasks, listsPassages);
       } catch (error) {
@@ -247,13 +246,13 @@ async function* listScopes(
   }
 }
 
-/** Tasks of one scope each, so many at most. */
-function* cutByScope(tasks: readonly IndexTask[]): Generator<IndexTask[], void> {
+/** What makes an update each: tasks of one scope, so many at most. */
+function* cutByScope(tasks: readonly IndexTask[]): Generator<[ScopeKey, IndexTask[]], void> {
   const groups = new Map<ScopeKey, IndexTask[]>();
   for (const task of tasks) getOrSet(groups, task.scope, () => [] as IndexTask[]).push(task);
-  for (const group of groups.values()) {
+  for (const [scope, group] of groups) {
     for (let from = 0; from < group.length; from += UPDATE_FILES) {
-      yield group.slice(from, from + UPDATE_FILES);
+      yield [scope, group.slice(from, from + UPDATE_FILES)];
     }
   }
 }

@@ -89,10 +89,7 @@ export function replaceFiles(
   let copied = 0;
   let place = 0;
   for (const change of changes) {
-    for (let frame = frames[place]; frame !== undefined; frame = frames[place]) {
-      if (frame.file >= change.file) break;
-      place += 1;
-    }
+    while ((frames[place]?.file ?? Infinity) < change.file) place += 1;
     // What the frames before it end with: everything up to there stays.
     const begin = frames[place - 1]?.end ?? 0;
     const frame = frames[place];

@@ -2,7 +2,6 @@ import type { ConfigStore } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import type { Database } from './database.ts';
 import type { Executor, Row, SqlValue } from './dialect.ts';
-import type { IdSkewKeeper } from './id-skew.ts';
 import { insertRecords } from './row-sets.ts';
 import type { RowWriter } from './rows.ts';
 import { AUDIT_ROW, toText } from './rows.ts';
@@ -21,8 +20,8 @@ const CONFIG_ROW: RowWriter<[string, unknown]> = {
 const GET_ONE = 'select `key`, value from svc_config where `key` = ?';
 
 /** Makes the store of `svc_config`. */
-export function createConfigStore(database: Database, skew: IdSkewKeeper): ConfigStore {
-  const { dialect } = database;
+export function createConfigStore(database: Database): ConfigStore {
+  const { dialect, skew } = database;
   return {
     async entries(prefix) {
       const end = successorOf(prefix);

@@ -21,15 +21,14 @@ import {
   toDreamUser,
   toDreamUserRecord,
 } from './dream-rows.ts';
-import type { IdSkewKeeper } from './id-skew.ts';
 import { parseIdBytes } from './ids.ts';
 import { insertRecords } from './row-sets.ts';
 import { AUDIT_ROW, toInteger } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
 
 /** Makes the store of what dreaming keeps. */
-export function createDreamStore(database: Database, skew: IdSkewKeeper): DreamStore {
-  const { dialect } = database;
+export function createDreamStore(database: Database): DreamStore {
+  const { dialect, skew } = database;
   return {
     async user(scope) {
       assertScope(scope);

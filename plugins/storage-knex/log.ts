@@ -29,8 +29,8 @@ const EVENTS_A_STATEMENT = 128;
 const ACCESS_A_PART = 512;
 
 /** Makes the store of access rows and events. */
-export function createLogStore(database: Database, skew: IdSkewKeeper): LogStore {
-  const { dialect } = database;
+export function createLogStore(database: Database): LogStore {
+  const { dialect, skew } = database;
   return {
     async append(batch) {
       for (const { scope } of [...batch.access, ...batch.events]) assertScope(scope);

@@ -14,7 +14,6 @@ import { createVectorStore } from './vectors.ts';
 
 /** The `Storage` contract on a database that Knex knows. */
 export function createStorage(database: Database): Storage {
-  const { skew } = database;
   return {
     name: database.name,
     init: (options) => database.init(options),
@@ -27,14 +26,14 @@ export function createStorage(database: Database): Storage {
     mutate: (request, decide) => database.mutate(request, decide),
     files: createFileStore(database),
     revisions: createRevisionStore(database),
-    log: createLogStore(database, skew),
+    log: createLogStore(database),
     observations: createObservationStore(database),
     audit: createAuditStore(database),
-    config: createConfigStore(database, skew),
+    config: createConfigStore(database),
     leases: createLeaseStore(database),
     index: createIndexStore(database),
     vectors: createVectorStore(database),
     inspection: createInspectionStore(database),
-    dreams: createDreamStore(database, skew),
+    dreams: createDreamStore(database),
   };
 }
