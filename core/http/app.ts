@@ -10,7 +10,7 @@ import { checkHost } from './middleware/host.ts';
 import { toolsAuth } from './middleware/tools-auth.ts';
 import { assertCompilable, type MountedRoutes, mountRoutes } from './route.ts';
 import type { ServedListener } from './server.ts';
-import type { ResolveUserId } from './signed-in.ts';
+import { type ResolveUserId, SIGN_IN_TIMEOUT_MS } from './signed-in.ts';
 
 /** How long a client waits before it tries an instance that shuts down again. */
 const RETRY_AFTER_SECONDS = 5;
@@ -54,6 +54,8 @@ export interface CallbackOptions {
 export interface AppOptions {
   /** How long a body may take to arrive; default 30,000. */
   bodyTimeoutMs?: number;
+  /** How long `resolveUserId` may take; default 10,000. */
+  signInTimeoutMs?: number;
 }
 
 /**
@@ -80,6 +82,7 @@ export function createApp(
         checkHost: hostCheck,
         auth,
         resolveUserId,
+        signInTimeoutMs: options.signInTimeoutMs ?? SIGN_IN_TIMEOUT_MS,
         basePath: settings.basePath,
         trustProxy: settings.trustProxy,
         maxBodyBytes: settings.limits.maxBodyBytes,
@@ -108,12 +111,12 @@ export function createApp(
     function middleware(ctx: Context, next: Next): Promise<unknown> {
       return current().middleware(ctx, next) as Promise<unknown>;
     }
-    return { middleware, notFound: mounted.notFound, check: (extra) => void mount(extra) };
+    return { middleware, rest: mounted.rest, check: (extra) => void mount(extra) };
   }
 
-  function createKoa({ middleware, notFound }: Mount): Koa {
+  function createKoa({ middleware, rest }: Mount): Koa {
     const koa = new Koa();
-    koa.use(middleware).use(leadToConsole).use(notFound);
+    koa.use(middleware).use(rest).use(leadToConsole);
     // What reaches Koa itself went wrong after the answer began: mostly a client that left.
     koa.on('error', (error: unknown) => {
       log.debug({ error: describeError(error) }, 'an answer was cut short');
@@ -122,11 +125,11 @@ export function createApp(
   }
 
   /** Who opens the service's address in a browser looks for the console. */
-  async function leadToConsole(ctx: Context, next: Next): Promise<void> {
+  function leadToConsole(ctx: Context): void {
     const isPage =
       ctx.method === 'GET' && ctx.path === '/' && ctx.accepts('json', 'html') === 'html';
-    if (isPage) ctx.redirect(`${settings.basePath}/admin`);
-    else await next();
+    if (!isPage) throw new MemoryError('NOT_FOUND');
+    ctx.redirect(`${settings.basePath}/admin`);
   }
 
   const plain = createMount(null);

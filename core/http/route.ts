@@ -30,6 +30,8 @@ export interface MountOptions {
   auth: Record<RouteDefinition['auth'], Check>;
   /** Who is signed in to the app around the service; `null`: the tools API takes its key alone. */
   resolveUserId: ResolveUserId | null;
+  /** How long it may take. */
+  signInTimeoutMs: number;
   /** `false` until the service has started and once it shuts down: then `open` is called. */
   isOpen(): boolean;
   /** Waits for the start, or throws what keeps the service from working. */
@@ -42,8 +44,8 @@ export interface MountOptions {
 export interface MountedRoutes {
   /** Answers the service's own routes; all else goes to `next()` untouched. */
   middleware: Middleware;
-  /** Answers what is left in an app that has nothing but the service: a 404. */
-  notFound: Middleware;
+  /** For an app that has nothing but the service: checks the host, and answers what `next()` throws. */
+  rest: Middleware;
 }
 
 type AuthKind = RouteDefinition['auth'];
@@ -81,10 +83,10 @@ export function mountRoutes(
       for (const area of areas) if (area.owns(path)) return area.dispatch(ctx, next);
       return next();
     },
-    notFound: (ctx) =>
+    rest: (ctx, next) =>
       answerFailures(ctx, 'none', options, (exchange) => {
         options.checkHost(exchange);
-        throw new MemoryError('NOT_FOUND');
+        return next();
       }),
   };
 }
@@ -128,7 +130,8 @@ function createArea(
         options.auth[kind](exchange);
         return proceed();
       }
-      return findSignedIn(options.resolveUserId, ctx).then((userId) => {
+      const timeoutMs = options.signInTimeoutMs;
+      return findSignedIn(options.resolveUserId, { ctx, timeoutMs }).then((userId) => {
         exchange.userId = userId;
         if (userId === null) options.auth[kind](exchange);
         return proceed();
@@ -425,6 +428,16 @@ class Exchange implements RouteRequest, RequestHead {
     const value = this.#ctx.req.headers[name];
     if (value === undefined) return null;
     return typeof value === 'string' ? value : value.join(', ');
+  }
+
+  count(name: string): number {
+    const { rawHeaders } = this.#ctx.req;
+    let count = 0;
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      const raw = rawHeaders[at] as string;
+      if (raw.length === name.length && raw.toLowerCase() === name) count += 1;
+    }
+    return count;
   }
 
   get target(): string {

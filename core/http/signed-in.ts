@@ -11,15 +11,19 @@ export type ResolveUserId = (
   ctx: Context,
 ) => string | null | undefined | Promise<string | null | undefined>;
 
+/** How long `resolveUserId` may take, in milliseconds: as long as a plugin's hook. */
+export const SIGN_IN_TIMEOUT_MS = 10_000;
+
 /**
  * Asks the app who is signed in; `null` for nobody. Throws `UNAUTHORIZED` where the app throws a 401
- * or 403 of its own, and `INVALID_USER_ID` for what is no user id: it is not repaired.
+ * or 403 of its own, `INVALID_USER_ID` for what is no user id: it is not repaired, and `INTERNAL`
+ * where the app gives no answer within `timeoutMs`.
  */
 export async function findSignedIn(
   resolveUserId: ResolveUserId,
-  ctx: Context,
+  { ctx, timeoutMs }: { ctx: Context; timeoutMs: number },
 ): Promise<string | null> {
-  const userId = await askApp(resolveUserId, ctx);
+  const userId = await withinLimit(askApp(resolveUserId, ctx), timeoutMs);
   return userId === null || userId === undefined ? null : parseUserId(userId);
 }
 
@@ -53,6 +57,25 @@ export function refuseOtherUser(
   throw new MemoryError('INVALID_USER_ID', `${where} ${message}.`, {
     details: { issues: [{ path: where, message }] },
   });
+}
+
+/** What the app gives after the limit is ignored. */
+async function withinLimit<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(
+        new MemoryError('INTERNAL', 'The sign-in of the app did not answer in time.', {
+          cause: new Error(`resolveUserId did not settle within ${timeoutMs} ms.`),
+        }),
+      );
+    }, timeoutMs);
+  });
+  try {
+    return await Promise.race([answer, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function askApp(

@@ -85,8 +85,13 @@ describe('the compose file', () => {
     const [, probe = ''] = /fetch\('([^']+)'\)/.exec(dockerfile) ?? [];
     for (const asked of [probe, `http://localhost:${port}/`, `http://memory:${port}/`]) {
       const { host: name, pathname } = new URL(asked);
-      const header = (key: string) => (key === 'host' ? name : null);
-      expect(() => check({ header, address: '127.0.0.1', target: pathname })).not.toThrow();
+      const head = {
+        header: (key: string) => (key === 'host' ? name : null),
+        count: (key: string) => (key === 'host' ? 1 : 0),
+        address: '127.0.0.1',
+        target: pathname,
+      };
+      expect(() => check(head)).not.toThrow();
     }
     expect([new URL(probe).port, new URL(probe).pathname]).toEqual([String(port), '/readyz']);
   });

@@ -9,8 +9,11 @@ const ADMIN_FAILURES_A_MINUTE = 10;
 
 /**
  * Lets requests with the admin secret pass: `x-admin-secret: <secret>`. Throws `UNAUTHORIZED`, the
- * same for a missing and a wrong secret; `RATE_LIMITED` after 10 failures from one address in a
- * minute, also for the right one, or guessing would go on; `ADMIN_DISABLED` when no secret is set.
+ * same for a missing and a wrong secret; `RATE_LIMITED` for every secret, after 10 wrong ones from one
+ * address in a minute; `ADMIN_DISABLED` when no secret is set.
+ *
+ * The right secret gets `RATE_LIMITED` too: letting it pass would tell a guesser which one it is. The
+ * console stays open meanwhile and says how long to wait.
  */
 export function adminAuth(adminSecret: string | null, now: () => number): Check {
   const isSecret = createSecretCheck([adminSecret]);
@@ -21,14 +24,14 @@ export function adminAuth(adminSecret: string | null, now: () => number): Check 
   }
   const failures = createRateLimit({ points: ADMIN_FAILURES_A_MINUTE, windowMs: 60_000, now });
   return (head) => {
+    const presented = head.header('x-admin-secret');
+    // Not counted: a page of another site or port can make a browser send such requests, and would
+    // lock the operator out. It cannot send the header, since the service allows no CORS preflight.
+    if (presented === null) throw new MemoryError('UNAUTHORIZED');
     const key = addressKey(head.address);
     failures.check(key);
-    const presented = head.header('x-admin-secret');
-    if (presented !== null && isSecret(presented)) return;
-    // A page of another site can make a browser ask, though never with the header. Counted, ten
-    // images on that page would lock the operator out.
-    const isForged = presented === null && head.header('sec-fetch-site') === 'cross-site';
-    if (!isForged) failures.take(key);
+    if (isSecret(presented)) return;
+    failures.take(key);
     throw new MemoryError('UNAUTHORIZED');
   };
 }

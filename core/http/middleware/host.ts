@@ -1,15 +1,17 @@
 import { MemoryError } from '../../errors.ts';
-import type { Check } from './check.ts';
+import type { Check, RequestHead } from './check.ts';
 
 /**
  * Refuses requests that a page of another site could make a browser send (DNS rebinding, forged
  * cross-site requests): the `Host`, the authority of an absolute request target, and the `Origin`
  * when there is one, must each name an allowed host. An entry without a port allows every port.
+ * Throws `HOST_NOT_ALLOWED`.
  *
- * `null` allows all: the default when mounted, where the host app decides.
+ * `null` allows all: the default when mounted, where the host app decides. Two `Host` headers, and a
+ * target that is neither a path nor an absolute http address, are `INVALID_REQUEST` in any case.
  */
 export function checkHost(allowedHosts: readonly string[] | null): Check {
-  if (allowedHosts === null || allowedHosts.includes('*')) return () => undefined;
+  if (allowedHosts === null || allowedHosts.includes('*')) return (head) => void parseTarget(head);
   const allowed = new Set(allowedHosts.map((host) => bare(host.toLowerCase())));
   const isAllowed = (authority: string): boolean => {
     const host = authority.toLowerCase();
@@ -18,13 +20,12 @@ export function checkHost(allowedHosts: readonly string[] | null): Check {
   // Nearly every request comes with one of few Host values: parsing each once is enough.
   let lastGood: string | null = null;
   return (head) => {
+    const target = parseTarget(head);
     const host = head.header('host');
     if (host === null || (host !== lastGood && !isAllowed(host))) throw refused();
     lastGood = host;
-    if (!head.target.startsWith('/')) {
-      const authority = authorityOf(head.target);
-      if (authority !== null && !isAllowed(authority)) throw refused();
-    }
+    // RFC 9112 lets it take the place of the Host; nothing here is made of either.
+    if (target !== null && !isAllowed(target)) throw refused();
     const origin = head.header('origin');
     if (origin !== null) {
       const authority = authorityOf(origin);
@@ -33,9 +34,19 @@ export function checkHost(allowedHosts: readonly string[] | null): Check {
   };
 }
 
-/** `http://host:port/…` → `host:port`; `null` for another scheme, or none. */
+/** The authority of an absolute request target; `null` for a path. */
+function parseTarget(head: RequestHead): string | null {
+  // Node keeps the first, a proxy in front may have gone by the second.
+  if (head.count('host') > 1) throw invalid('Only one Host header is allowed.');
+  if (head.target.startsWith('/')) return null;
+  const authority = authorityOf(head.target);
+  if (authority === null) throw invalid('The request target must be a path or an http address.');
+  return authority;
+}
+
+/** `http://host:port/…` → `host:port`; `null` for another scheme, or no host. */
 function authorityOf(url: string): string | null {
-  const match = /^https?:\/\/([^/?#]*)/i.exec(url);
+  const match = /^https?:\/\/([^/?#]+)/i.exec(url);
   return match?.[1] ?? null;
 }
 
@@ -52,6 +63,10 @@ function withoutPort(host: string): string {
 /** `[::1]` and `::1` name the same host. */
 function bare(host: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+}
+
+function invalid(message: string): MemoryError {
+  return new MemoryError('INVALID_REQUEST', message);
 }
 
 function refused(): MemoryError {

@@ -13,7 +13,17 @@ import {
 } from '../../../core/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { ADMIN_SECRET, API_KEY, asAdmin, asAgent, type Requester, requester } from './serve.ts';
+import { createApp } from '../../../core/http/app.ts';
+import {
+  ADMIN_SECRET,
+  API_KEY,
+  asAdmin,
+  asAgent,
+  type Requester,
+  requester,
+  route,
+  testCore,
+} from './serve.ts';
 
 const asAlice = { cookie: 'user=alice' };
 const asBob = { cookie: 'user=bob' };
@@ -209,6 +219,38 @@ describe('with resolveUserId', () => {
       expect([answer.status, answer.json.error.code]).toEqual([status, code]);
       expect(answer.text).not.toContain('session store');
     }
+  });
+
+  it('waits for the app’s function no longer than the time limit', async () => {
+    const core = testCore();
+    const handle = () => ({ ok: true });
+    const routes = [route({ path: '/v1/tools', auth: 'tools', signedIn: {}, handle })];
+    const app = createApp(core, routes, { signInTimeoutMs: 50 });
+    let isLate = false;
+    let fail: (error: Error) => void = () => undefined;
+    const { request } = await listen(
+      app.callback({
+        resolveUserId: () => (isLate ? new Promise((_, reject) => (fail = reject)) : 'alice'),
+      }),
+    );
+    expect((await request('GET', '/v1/tools')).status).toBe(200);
+    isLate = true;
+    const answer = await request('GET', '/v1/tools', { headers: asAgent });
+    expect([answer.status, answer.json.error.code]).toEqual([500, 'INTERNAL']);
+    expect(answer.json.error.message).toBe('The sign-in of the app did not answer in time.');
+    expect(core.log.lines).toMatchObject([
+      {
+        level: 'error',
+        fields: {
+          traceId: answer.json.error.traceId,
+          error: { message: 'resolveUserId did not settle within 50 ms.' },
+        },
+      },
+    ]);
+    // What comes of it afterwards is nobody's, and no unhandled rejection.
+    fail(new Error('too late'));
+    isLate = false;
+    expect((await request('GET', '/v1/tools')).status).toBe(200);
   });
 
   it('asks for the API key at a plugin’s route that knows of no signed-in user', async () => {

@@ -182,13 +182,35 @@ describe('the admin API', () => {
     expect(await ask('192.0.2.99', ADMIN_SECRET)).toBe(429);
   });
 
-  it('is locked by no page of another site', async () => {
+  it('is locked by no page of another site or port: those can send no secret', async () => {
     const { request } = await start();
-    for (let count = 0; count < 30; count++) {
-      const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' };
-      expect((await request('GET', '/v1/admin/status', { headers })).status).toBe(401);
+    for (const site of ['cross-site', 'same-site', 'same-origin', 'none', undefined]) {
+      const headers = site === undefined ? {} : { 'sec-fetch-site': site };
+      for (let count = 0; count < 12; count++) {
+        const answer = await request('GET', '/v1/admin/status', { headers });
+        expect([answer.status, answer.json.error.code]).toEqual([401, 'UNAUTHORIZED']);
+      }
+    }
+    // What a browser asks first where a page's script sets the header.
+    for (let count = 0; count < 12; count++) {
+      const headers = {
+        origin: 'http://localhost:3000',
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'x-admin-secret',
+      };
+      const answer = await request('OPTIONS', '/v1/admin/status', { headers });
+      expect(answer.status).toBe(401);
+      expect(Object.keys(answer.headers).join()).not.toContain('access-control');
     }
     expect((await request('GET', '/v1/admin/status', { headers: asAdmin })).status).toBe(200);
+  });
+
+  it('answers a request without a secret as ever while its address is refused', async () => {
+    const { request } = await start();
+    const headers = { 'x-admin-secret': 'wrong' };
+    for (let count = 0; count < 10; count++) await request('GET', '/v1/admin/status', { headers });
+    expect((await request('GET', '/v1/admin/status', { headers: asAdmin })).status).toBe(429);
+    expect((await request('GET', '/v1/admin/status')).status).toBe(401);
   });
 });
 

@@ -1,8 +1,22 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
 import { checkHost } from '../../../../core/http/middleware/host.ts';
+import type { RequestHead } from '../../../../core/http/middleware/check.ts';
 import { rawExchange, route, serve } from '../serve.ts';
 
 const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
+
+/** A request with each of these headers once. */
+function headOf(headers: Record<string, string>, target = '/'): RequestHead {
+  return {
+    header: (name) => headers[name] ?? null,
+    count: (name) => (headers[name] === undefined ? 0 : 1),
+    address: '127.0.0.1',
+    target,
+  };
+}
 
 function verdict(
   allowed: readonly string[] | null,
@@ -11,12 +25,21 @@ function verdict(
 ): 'passed' | 'refused' {
   const check = checkHost(allowed);
   try {
-    check({ header: (name) => headers[name] ?? null, address: '127.0.0.1', target });
+    check(headOf(headers, target));
     return 'passed';
   } catch (error) {
     expect(error).toMatchObject({ code: 'HOST_NOT_ALLOWED', status: 403 });
     return 'refused';
   }
+}
+
+async function listenHere(app: Koa) {
+  const server = createServer(app.callback() as RequestListener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
 }
 
 describe('the host check', () => {
@@ -76,11 +99,7 @@ describe('the host check', () => {
 
   it('forgets no refusal after a good host', () => {
     const check = checkHost(LOOPBACK);
-    const head = (host: string) => ({
-      header: (name: string) => (name === 'host' ? host : null),
-      address: '',
-      target: '/',
-    });
+    const head = (host: string) => headOf({ host });
     check(head('localhost'));
     expect(() => check(head('evil.example'))).toThrow();
     expect(() => check(head('localhost'))).not.toThrow();
@@ -121,6 +140,77 @@ describe('over HTTP', () => {
     );
     expect(absolute).toContain('403 Forbidden');
     expect((await service.request('GET', '/healthz')).status).toBe(200);
+    service.close();
+    await service.server.close({ graceMs: 0 });
+  });
+
+  it('a target that is no path and no http address, and a second Host, get 400', async () => {
+    const handle = () => ({ ok: true });
+    const service = await serve(
+      [
+        route({ path: '/healthz', handle }),
+        route({ path: '/v1/tools', auth: 'tools', handle }),
+        route({ path: '/v1/admin/status', auth: 'admin', handle }),
+      ],
+      { allowedHosts: LOOPBACK },
+    );
+    const send = (head: string) =>
+      rawExchange(service.port, `${head}\r\nAccept: text/html\r\nConnection: close\r\n\r\n`);
+    for (const path of ['/healthz', '/v1/tools', '/v1/admin/status', '/', '/nothing']) {
+      for (const head of [
+        `GET ftp://localhost${path} HTTP/1.1\r\nHost: localhost`,
+        `GET file://localhost${path} HTTP/1.1\r\nHost: localhost`,
+        `GET https:${path} HTTP/1.1\r\nHost: localhost`,
+        `GET http://${path} HTTP/1.1\r\nHost: localhost`,
+        `GET ${path} HTTP/1.1\r\nHost: localhost\r\nHost: localhost`,
+        `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-Other: 1\r\nhOST: evil.example`,
+        `GET ${path} HTTP/1.1\r\nHost: evil.example\r\nHost: localhost`,
+        `GET http://localhost${path} HTTP/1.1\r\nHost: localhost\r\nHost: localhost`,
+      ]) {
+        const answer = await send(head);
+        expect(answer, head).toContain('HTTP/1.1 400 ');
+        expect(answer, head).toContain('"INVALID_REQUEST"');
+      }
+      // Node's own answer, before any of the service.
+      expect(await send(`GET ${path} HTTP/1.1\r\nX-Host: localhost`)).toContain('HTTP/1.1 400 ');
+    }
+    for (const target of ['/healthz', 'http://127.0.0.1/healthz', 'HTTPS://LOCALHOST:1/healthz']) {
+      expect(await send(`GET ${target} HTTP/1.1\r\nHost: localhost`)).toContain('HTTP/1.1 200 ');
+    }
+    // Neither names another host in the other's place.
+    for (const head of [
+      'GET http://localhost/healthz HTTP/1.1\r\nHost: evil.example',
+      'GET http://evil.example/healthz HTTP/1.1\r\nHost: localhost',
+    ]) {
+      expect(await send(head)).toContain('HTTP/1.1 403 ');
+    }
+    service.close();
+    await service.server.close({ graceMs: 0 });
+  });
+
+  it('those hold where every host is allowed, and for the service’s own routes alone', async () => {
+    const service = await serve([route({ path: '/healthz', handle: () => ({ ok: true }) })], {
+      allowedHosts: null,
+    });
+    const app = new Koa();
+    app.use(service.app.middleware());
+    app.use((ctx) => {
+      ctx.body = 'of the app';
+    });
+    const { port, close } = await listenHere(app);
+    const send = (head: string) =>
+      rawExchange(port, `${head}\r\nConnection: close\r\n\r\n`);
+    for (const head of [
+      'GET ftp://any.example/healthz HTTP/1.1\r\nHost: any.example',
+      'GET /healthz HTTP/1.1\r\nHost: any.example\r\nHost: any.example',
+    ]) {
+      expect(await send(head)).toContain('HTTP/1.1 400 ');
+      expect(await send(head.replace('/healthz', '/other'))).toContain('of the app');
+    }
+    expect(await send('GET http://any.example/healthz HTTP/1.1\r\nHost: other.example')).toContain(
+      'HTTP/1.1 200 ',
+    );
+    await close();
     service.close();
     await service.server.close({ graceMs: 0 });
   });
