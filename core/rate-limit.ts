@@ -8,6 +8,8 @@ export interface RateLimitOptions {
   windowMs: number;
   /** Milliseconds; the service's clock. */
   now: () => number;
+  /** What the error says; default that there were too many requests. */
+  message?: string;
 }
 
 /** Counts by key, in bounded memory. */
@@ -21,7 +23,7 @@ export interface RateLimit {
 const MAX_KEYS = 50_000;
 
 /** A fixed window for each key: `points` in `windowMs`, then nothing until the window ends. */
-export function createRateLimit({ points, windowMs, now }: RateLimitOptions): RateLimit {
+export function createRateLimit({ points, windowMs, now, message }: RateLimitOptions): RateLimit {
   const windows = new LRUCache<string, { endsAt: number; used: number }>({ max: MAX_KEYS });
   const current = (key: string): { endsAt: number; used: number } | undefined => {
     const window = windows.get(key);
@@ -35,7 +37,7 @@ export function createRateLimit({ points, windowMs, now }: RateLimitOptions): Ra
       const window = current(key);
       if (window === undefined || window.used < points) return;
       const retryAfterSeconds = Math.ceil((window.endsAt - now()) / 1000);
-      throw new MemoryError('RATE_LIMITED', undefined, { retryAfterSeconds });
+      throw new MemoryError('RATE_LIMITED', message, { retryAfterSeconds });
     },
     take(key) {
       const window = current(key);

@@ -17,6 +17,7 @@ import type {
 } from '../../core/contracts/admin.ts';
 import type { ToolDescription } from '../../core/contracts/tool.ts';
 import type { ErrorBody } from '../../core/errors.ts';
+import { inSeconds } from './composables/countdown.ts';
 
 /** What a query string may hold; absent and empty members are left out. */
 export type Query = Record<string, string | number | boolean | null | undefined>;
@@ -51,11 +52,19 @@ export class ApiError extends Error {
   readonly toolCallId: string | undefined;
   /** The error body as it came, for the Playground. */
   readonly body: Partial<ErrorBody>;
+  /** Set where the service refuses for a while because of too many requests. */
+  readonly retryAfterSeconds: number | null;
 
-  constructor(status: number, body: Partial<ErrorBody> & { message: string }) {
-    super(body.message);
+  constructor(
+    status: number,
+    body: Partial<ErrorBody> & { message: string },
+    retryAfterSeconds: number | null = null,
+  ) {
+    const wait = retryAfterSeconds === null ? '' : ` Try again in ${inSeconds(retryAfterSeconds)}.`;
+    super(body.message + wait);
     this.status = status;
     this.body = body;
+    this.retryAfterSeconds = retryAfterSeconds;
     this.code = body.code ?? 'INTERNAL';
     this.retryable = body.retryable ?? false;
     this.details = body.details;
@@ -223,11 +232,17 @@ function preconditionOf(ifVersion: number | null): Record<string, string> {
   return ifVersion === 0 ? { 'if-none-match': '*' } : { 'if-match': `"${ifVersion}"` };
 }
 
+function readRetryAfter({ headers }: Response): number | null {
+  const seconds = Number(headers.get('retry-after') ?? '');
+  return seconds > 0 ? Math.ceil(seconds) : null;
+}
+
 async function toApiError(response: Response): Promise<ApiError> {
   const { status } = response;
   try {
     const { error } = (await response.json()) as { error: ErrorBody };
-    if (typeof error.code === 'string') return new ApiError(status, error);
+    const retryAfter = error.code === 'RATE_LIMITED' ? readRetryAfter(response) : null;
+    if (typeof error.code === 'string') return new ApiError(status, error, retryAfter);
   } catch {
     // A proxy's own page, or a body cut short: the status alone is known.
   }

@@ -216,7 +216,50 @@ const VIEWS = [
       await page.getByLabel('Admin secret').waitFor();
     },
   },
+  {
+    name: 'lock-wait',
+    path: '/',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Settings' }).click();
+      await page.getByRole('menuitem', { name: 'Lock' }).click();
+      await page.getByLabel('Admin secret').fill('not the secret');
+      await refuseSecrets(page, async () => {
+        await page.keyboard.press('Enter');
+        await page.getByRole('timer').waitFor();
+      });
+    },
+  },
+  {
+    name: 'lock-kept',
+    path: '/',
+    act: (page) =>
+      refuseSecrets(page, async () => {
+        await page.reload();
+        await page.getByRole('timer').waitFor();
+      }),
+  },
 ];
+
+/**
+ * The service as it is for an address with ten wrong secrets; the real one stays open for other views.
+ *
+ * @param {Page} page
+ * @param {() => Promise<unknown>} work
+ */
+async function refuseSecrets(page, work) {
+  const status = /\/v1\/admin\/status/;
+  const message = 'Too many wrong secrets from this address.';
+  await page.route(status, (route) =>
+    route.fulfill({
+      status: 429,
+      headers: { 'retry-after': '42' },
+      json: { error: { code: 'RATE_LIMITED', message, retryable: true } },
+    }),
+  );
+  await work();
+  await page.unroute(status);
+}
+
 /** What an empty and a failing service are looked at in. */
 const PLACES = [
   '/',

@@ -1,5 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ADMIN_SECRET, asAdmin, serveCore } from '../core/http/serve.ts';
+import { manualClock } from '../support/clock.ts';
 import {
   expectCount,
   expectNoProblems,
@@ -10,6 +14,42 @@ import {
 } from './support/console.ts';
 
 const field = 'Admin secret';
+
+/** A console whose service and page have clocks that go by hand. */
+async function openLimited({ isUnlocked = false } = {}) {
+  const clock = manualClock(Date.now());
+  const service = await serveCore({ now: clock.now });
+  const opened = await openConsole({ service, isUnlocked, path: '/nothing' });
+  const { page } = opened;
+  await page.clock.install();
+  await opened.visit('/');
+  return {
+    opened,
+    service,
+    async lockOut() {
+      const headers = { 'x-admin-secret': 'wrong' };
+      for (let count = 0; count < 10; count++) {
+        expect((await service.request('GET', '/v1/admin/status', { headers })).status).toBe(401);
+      }
+    },
+    /** From here on, time passes by `pass` alone, however busy the machine is. */
+    freeze: () => page.clock.pauseAt(Date.now() + 120_000),
+    async pass(seconds: number) {
+      clock.advance(seconds * 1000);
+      await page.clock.runFor(seconds * 1000);
+    },
+  };
+}
+
+/** Leads a page to another port of the same host. */
+async function serveEmptyPage(page: Page): Promise<void> {
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'text/html').end('<!doctype html><title>other</title>');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+}
 
 describe('the admin secret', () => {
   it('opens the console, stays in memory alone, and is gone when the page is loaded again', async () => {
@@ -66,6 +106,71 @@ describe('the admin secret', () => {
     await page.clock.fastForward('15:01');
     await page.getByText('Locked after 15 minutes without use.').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
+  });
+
+  it('cannot be tried for the rest of the minute after ten wrong ones, and the page counts down', async () => {
+    const { opened, lockOut, freeze, pass } = await openLimited();
+    const { page } = opened;
+    await page.getByLabel(field).waitFor();
+    await lockOut();
+    await freeze();
+    await page.getByLabel(field).fill(ADMIN_SECRET);
+    await page.keyboard.press('Enter');
+    await page.getByText('Too many wrong secrets from this address.').waitFor();
+    await page.getByText('You can try again in 60 seconds.').waitFor();
+    const button = page.getByRole('button', { name: 'Open the console' });
+    expect(await button.isDisabled()).toBe(true);
+    await pass(20);
+    await page.getByText('You can try again in 40 seconds.').waitFor();
+    await pass(39);
+    await page.getByText('You can try again in 1 second.').waitFor();
+    await pass(1);
+    await expectCount(page.getByText('Too many wrong secrets'), 0);
+    await page.clock.resume();
+    // What was typed is still there.
+    await page.keyboard.press('Enter');
+    await page.getByText('No memory yet').waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('that is kept opens the console by itself once its address may try again', async () => {
+    const { opened, lockOut, freeze, pass } = await openLimited({ isUnlocked: true });
+    const { page } = opened;
+    await page.getByText('No memory yet').waitFor();
+    await lockOut();
+    // Someone else's guesses close no open console: its views say how long to wait.
+    await page.getByRole('link', { name: 'Audit', exact: true }).click();
+    await page.getByText(/Too many wrong secrets.* Try again in 60 seconds\./).waitFor();
+    await freeze();
+    await page.reload();
+    await page.getByText('The console tries again in 60 seconds.').waitFor();
+    await expectCount(page.getByText('The service does not answer'), 0);
+    await pass(60);
+    await page.clock.resume();
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('is asked of nobody who has none: a page on another port locks no one out', async () => {
+    const { opened, service } = await openLimited();
+    const { page } = opened;
+    await page.getByLabel(field).waitFor();
+    const elsewhere = await page.context().newPage();
+    await serveEmptyPage(elsewhere);
+    const target = `http://127.0.0.1:${service.port}/v1/admin/status`;
+    const asked = `(async () => {
+      const outcomes = [];
+      for (let count = 0; count < 12; count++) {
+        for (const options of [{ mode: 'no-cors' }, { headers: { 'x-admin-secret': 'wrong' } }]) {
+          outcomes.push(await fetch('${target}', options).then(() => 'read', () => 'kept from it'));
+        }
+      }
+      return [...new Set(outcomes)];
+    })()`;
+    expect(await elsewhere.evaluate(asked)).toEqual(['kept from it']);
+    await page.getByLabel(field).fill(ADMIN_SECRET);
+    await page.keyboard.press('Enter');
+    await page.getByText('No memory yet').waitFor();
   });
 
   it('is not asked for when a proxy in front adds it', async () => {

@@ -2,8 +2,11 @@ import { type InjectionKey, readonly, ref, type Ref } from 'vue';
 import { type Api, ApiError, createApi } from '../api.ts';
 import { need } from './inject.ts';
 
-/** Whether the admin API opens to this page. */
-export type SessionState = 'checking' | 'locked' | 'open' | 'unreachable';
+/**
+ * Whether the admin API opens to this page. `limited`: a secret is there, but its address has to wait,
+ * because too many wrong ones came from it.
+ */
+export type SessionState = 'checking' | 'locked' | 'limited' | 'open' | 'unreachable';
 
 /** The admin secret's stay in this page, and the calls made with it. */
 export interface Session {
@@ -13,6 +16,8 @@ export interface Session {
   readonly state: Readonly<Ref<SessionState>>;
   /** Why it is locked, for the person who sees the lock. */
   readonly reason: Readonly<Ref<string | null>>;
+  /** How long a `limited` session has to wait before `check`, counted from its begin. */
+  readonly retryAfterSeconds: Readonly<Ref<number>>;
   /** A proxy in front adds the secret: there is none to ask for. */
   readonly isByProxy: Readonly<Ref<boolean>>;
   /** Finds out whether a secret is needed at all. */
@@ -44,6 +49,7 @@ export function createSession(baseUrl: string): Session {
   const state = ref<SessionState>('checking');
   const reason = ref<string | null>(null);
   const isByProxy = ref(false);
+  const retryAfterSeconds = ref(0);
 
   const api = createApi({
     baseUrl,
@@ -80,6 +86,7 @@ export function createSession(baseUrl: string): Session {
     state: readonly(state),
     reason: readonly(reason),
     isByProxy: readonly(isByProxy),
+    retryAfterSeconds: readonly(retryAfterSeconds),
 
     async check() {
       state.value = 'checking';
@@ -95,6 +102,9 @@ export function createSession(baseUrl: string): Session {
           window.sessionStorage.removeItem(STORAGE_KEY);
           reason.value = wasKept ? 'The admin secret is no longer accepted.' : null;
           state.value = 'locked';
+        } else if (error instanceof ApiError && error.retryAfterSeconds !== null) {
+          retryAfterSeconds.value = error.retryAfterSeconds;
+          state.value = 'limited';
         } else {
           reason.value = error instanceof Error ? error.message : null;
           state.value = 'unreachable';

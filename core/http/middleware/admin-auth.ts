@@ -22,7 +22,12 @@ export function adminAuth(adminSecret: string | null, now: () => number): Check 
       throw new MemoryError('ADMIN_DISABLED');
     };
   }
-  const failures = createRateLimit({ points: ADMIN_FAILURES_A_MINUTE, windowMs: 60_000, now });
+  const failures = createRateLimit({
+    points: ADMIN_FAILURES_A_MINUTE,
+    windowMs: 60_000,
+    now,
+    message: 'Too many wrong secrets from this address.',
+  });
   return (head) => {
     const presented = head.header('x-admin-secret');
     // Not counted: a page of another site or port can make a browser send such requests, and would

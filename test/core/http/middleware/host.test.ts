@@ -198,8 +198,7 @@ describe('over HTTP', () => {
       ctx.body = 'of the app';
     });
     const { port, close } = await listenHere(app);
-    const send = (head: string) =>
-      rawExchange(port, `${head}\r\nConnection: close\r\n\r\n`);
+    const send = (head: string) => rawExchange(port, `${head}\r\nConnection: close\r\n\r\n`);
     for (const head of [
       'GET ftp://any.example/healthz HTTP/1.1\r\nHost: any.example',
       'GET /healthz HTTP/1.1\r\nHost: any.example\r\nHost: any.example',
