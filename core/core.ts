@@ -1,3 +1,4 @@
+import { createClock } from './clock.ts';
 import type { MemoryServiceConfig, Settings } from './contracts/config.ts';
 import type { Logger, Plugin } from './contracts/plugin.ts';
 import type { RouteDefinition } from './contracts/route.ts';
@@ -78,6 +79,8 @@ export interface Core {
   /** Routes of plugins; complete once `ready` has resolved. */
   readonly pluginRoutes: readonly RouteDefinition[];
   now(): number;
+  /** The time by which old rows are removed: it follows a jump forward only after a day. */
+  confirmedNow(): number;
   /** Opens storage and sets up plugins, once; a failed attempt can be made again. */
   ready(): Promise<void>;
   /** `ready`, then the plugins' start hooks and the background jobs. */
@@ -112,6 +115,8 @@ export interface CoreOptions {
   checkRoutes?: (routes: readonly RouteDefinition[]) => void;
   /** Gives the plugins to be set up, from those of the configuration; default these alone. */
   findPlugins?: (given: readonly Plugin[]) => Promise<readonly Plugin[]>;
+  /** Shows jumps of the clock, in milliseconds; default `performance.now`, with `config.now` that. */
+  ticks?: () => number;
 }
 
 /** Puts the parts of a service together. Nothing is opened before `ready`. */
@@ -119,7 +124,11 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   const settings = toSettings(config);
   const { storage } = config;
   const log = config.log ?? SILENT;
-  const now = config.now ?? Date.now;
+  const { now, confirmedNow } = createClock({
+    now: config.now ?? Date.now,
+    ticks: options.ticks ?? config.now ?? (() => performance.now()),
+    log,
+  });
   const ids = createIdSource(now);
   const exporters = createExporters(config.exporters ?? [], {
     config: storage.config,
@@ -165,11 +174,12 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     limits: settings.limits,
     sharedWrites: settings.sharedWrites,
     now,
+    confirmedNow,
     ids,
     log: queue,
     indexer,
   });
-  const idempotency = createIdempotency({ storage, now });
+  const idempotency = createIdempotency({ storage, now, confirmedNow });
   const revisions = createRevisions({ storage, files, ids });
   const search = {
     search: createSearch({ index: storage.index, indexer }),
@@ -190,7 +200,13 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     remember:
       model === null ? null : createRemember({ files, idempotency, revisions, search, model, now }),
   };
-  const retention = createRetention({ storage, settings: settings.retention, now, ids, log });
+  const retention = createRetention({
+    storage,
+    settings: settings.retention,
+    now: confirmedNow,
+    ids,
+    log,
+  });
 
   let state: CoreState = 'created';
   let opening: Promise<void> | null = null;
@@ -343,6 +359,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     },
     pluginRoutes,
     now,
+    confirmedNow,
     ready,
     async start() {
       await ready();

@@ -38,6 +38,8 @@ export interface CommitDependencies {
   storage: Storage;
   limits: Limits;
   now: () => number;
+  /** Idempotency keys end by it: a jump of the clock must not make a repeat a second write. */
+  confirmedNow: () => number;
   ids: InstanceIds;
   /** Told of every write. */
   indexer: { wake(): void };
@@ -78,7 +80,7 @@ export function createCommit(deps: CommitDependencies): Commit {
         (current) => {
           read.end({ files: write.keys.length });
           // Before versions and quota: a repeat after a lost answer gets the first one, not a 409.
-          replayed = findReplay(current.idempotency, idempotency, now);
+          replayed = findReplay(current.idempotency, idempotency, deps.confirmedNow());
           if (replayed !== null) {
             return { result: JSON.parse(replayed.result) as R, writes: 0, changes: {} };
           }

@@ -30,9 +30,12 @@ export interface Idempotency {
 export function createIdempotency({
   storage,
   now,
+  confirmedNow,
 }: {
   storage: Storage;
   now: () => number;
+  /** Keys end by it: a jump of the clock must not make a repeat a second run. */
+  confirmedNow: () => number;
 }): Idempotency {
   /** Calls under way that are run once, by scope and key. */
   const running = new Map<string, { first: OpenKey; answer: Promise<unknown> }>();
@@ -48,7 +51,7 @@ export function createIdempotency({
     });
     // Kept before it is run: whoever comes after a crash learns that it may have been carried out.
     const first = await storage.mutate(place, (current) => {
-      const record = findReplay(current.idempotency, idempotency, now());
+      const record = findReplay(current.idempotency, idempotency, confirmedNow());
       return { result: record, writes: 0, changes: record === null ? keep(BEGUN) : {} };
     });
     if (first?.result === BEGUN) {
@@ -73,7 +76,7 @@ export function createIdempotency({
       const idempotency = toOpenKey(call);
       if (idempotency === null) return null;
       const first = await storage.mutate(placeOf(idempotency), (current) => ({
-        result: findReplay(current.idempotency, idempotency, now()),
+        result: findReplay(current.idempotency, idempotency, confirmedNow()),
         writes: 0,
         changes: {},
       }));

@@ -119,9 +119,11 @@ function toUuid7(ms: number, counter: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence}-${variant}${random.slice(1, 4)}-${random.slice(4)}`;
 }
 
-/** 48 bits, as UUIDv7 has them. */
+/** 48 bits, as UUIDv7 has them. A trace id may be made of a clock that stands before 1970. */
 function toHexMs(ms: number): string {
-  return ms.toString(16).padStart(12, '0');
+  return Math.min(Math.max(ms, 0), 2 ** 48 - 1)
+    .toString(16)
+    .padStart(12, '0');
 }
 
 // One system call serves many ids.

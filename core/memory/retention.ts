@@ -43,6 +43,7 @@ export interface Retention {
 export interface RetentionDependencies {
   storage: Storage;
   settings: RetentionSettings;
+  /** What is older than so many days by it is removed: see `confirmedNow` of the clock. */
   now: () => number;
   ids: IdSource;
   log: Logger;

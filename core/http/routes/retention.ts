@@ -36,11 +36,16 @@ const retentionSchema = jobSchema(
 
 /** A round of the retention, now: what `memory-service prune` asks a running server for. */
 export function retentionRoutes(
-  core: Pick<Core, 'storage' | 'settings' | 'log' | 'now'>,
+  core: Pick<Core, 'storage' | 'settings' | 'log' | 'now' | 'confirmedNow'>,
 ): RouteDefinition[] {
-  const { storage, settings, log, now } = core;
-  const ids = createIdSource(now);
-  const retention = createRetention({ storage, settings: settings.retention, now, ids, log });
+  const { storage, settings, log, confirmedNow } = core;
+  const retention = createRetention({
+    storage,
+    settings: settings.retention,
+    now: confirmedNow,
+    ids: createIdSource(core.now),
+    log,
+  });
   const job = createJob({
     name: 'retention',
     log,

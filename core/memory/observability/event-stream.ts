@@ -256,7 +256,10 @@ class Watcher extends Readable {
     if (this.#replayed.size > 0 && tail.horizon() > this.#replayedUntil) this.#replayed.clear();
     const { until } = this.#filter;
     if (typeof until === 'number' && now >= until + OVERLAP_MS) this.finish();
-    else if (this.#wantsMore && now - this.#lastSentAt >= HEARTBEAT_MS) this.#write(':\n\n', now);
+    // Absolute, since a clock that went back must not silence it.
+    else if (this.#wantsMore && Math.abs(now - this.#lastSentAt) >= HEARTBEAT_MS) {
+      this.#write(':\n\n', now);
+    }
   }
 
   async #replay(): Promise<void> {

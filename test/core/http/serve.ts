@@ -22,7 +22,8 @@ export interface LogLine {
   message: string;
 }
 
-function recordingLog(): Logger & { readonly lines: LogLine[] } {
+/** A log that keeps its lines. */
+export function recordingLog(): Logger & { readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
   const at =
     (level: LogLine['level']) =>
