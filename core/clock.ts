@@ -46,12 +46,12 @@ export function createClock({ now: readTime, ticks, log }: ClockOptions): Clock 
       confirmed = offset;
       jumpedAt = null;
     }
-    if (Math.abs(jump) > allowed) warn(jump, time);
+    if (Math.abs(jump) > allowed) warn(jump);
     return toWholeMs(time);
   }
 
-  function warn(jump: number, time: number): void {
-    const fields = { jumpMs: Math.round(jump), time: new Date(toWholeMs(time)).toISOString() };
+  function warn(jump: number): void {
+    const fields = { jumpMs: Math.round(jump) };
     if (jump < 0)
       log.warn(fields, 'the system clock went back: ids and revisions keep their order');
     else {
