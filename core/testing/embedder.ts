@@ -4,18 +4,15 @@ import {
   assertRefused,
   CANARY,
   checkProvider,
+  type CheckProviderOptions,
   type ProviderCase,
-  type ProviderCaseResult,
+  type ProviderSetup,
   withinLimit,
 } from './check-provider.ts';
+import type { ProviderCaseResult } from './report.ts';
 
 /** The embedders that the suite works on. */
-export interface EmbedderSetup {
-  /** One that works, a new one each time. */
-  make(): Embedder | Promise<Embedder>;
-  /** One whose provider cannot be reached, and that gives up within seconds. */
-  makeUnreachable(): Embedder | Promise<Embedder>;
-}
+export type EmbedderSetup = ProviderSetup<Embedder>;
 
 /** More texts than a provider takes in one request. */
 const MANY = 300;
@@ -42,7 +39,7 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
     assert.ok(embedder.name !== '' && typeof embedder.name === 'string');
     assert.ok(embedder.model !== '' && typeof embedder.model === 'string');
     assert.ok(Number.isInteger(embedder.dimensions) && embedder.dimensions > 0);
-    await Promise.resolve();
+    await assertWorks(embedder);
   }),
 
   on('gives each text one vector of its length, of finite numbers', async (embedder) => {
@@ -86,6 +83,7 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
   }),
 
   on('gives nothing for no texts', async (embedder) => {
+    await assertWorks(embedder);
     assert.deepEqual(await embedder.embed([], {}), []);
   }),
 
@@ -104,11 +102,13 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
   }),
 
   on('is not asked by a caller who gave up before', async (embedder) => {
+    await assertWorks(embedder);
     const call = embedder.embed([CANARY], { signal: AbortSignal.abort() });
     await withinLimit(assertRefused(call, ['EMBEDDING_FAILED']), LIMIT_MS);
   }),
 
   on('ends a call that is given up', async (embedder) => {
+    await assertWorks(embedder);
     const controller = new AbortController();
     const call = embedder.embed([CANARY], { signal: controller.signal });
     controller.abort();
@@ -118,6 +118,7 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
   {
     name: 'rejects with EMBEDDING_FAILED when its provider cannot be reached, and repeats no text',
     async run(setup) {
+      await assertWorks(await setup.make());
       const embedder = await setup.makeUnreachable();
       const call = embedder.embed([CANARY], {});
       await withinLimit(assertRefused(call, ['EMBEDDING_FAILED']), LIMIT_MS);
@@ -140,12 +141,25 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
  *   if (error !== null) console.error(`${name}: ${error.message}`);
  * }
  */
-export async function checkEmbedder(setup: EmbedderSetup): Promise<readonly ProviderCaseResult[]> {
-  return await checkProvider(setup, embedderCases);
+export async function checkEmbedder(
+  setup: EmbedderSetup,
+  options: CheckProviderOptions = {},
+): Promise<readonly ProviderCaseResult[]> {
+  return await checkProvider(setup, embedderCases, options);
 }
 
 function on(name: string, run: (embedder: Embedder) => Promise<void>): ProviderCase<EmbedderSetup> {
   return { name, run: async (setup) => run(await setup.make()) };
+}
+
+/** Otherwise an embedder that refuses every call would pass the rules about refusals. */
+async function assertWorks(embedder: Embedder): Promise<void> {
+  const [vector] = await embedder.embed(['Does it work?'], {});
+  assert.ok(vector instanceof Float32Array, 'A vector is a Float32Array.');
+  assert.ok(
+    vector.some((value) => value !== 0),
+    'A vector is not all zeros.',
+  );
 }
 
 function assertVector(vector: unknown, { dimensions }: Embedder): void {

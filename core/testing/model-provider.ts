@@ -4,18 +4,16 @@ import {
   assertRefused,
   CANARY,
   checkProvider,
+  type CheckProviderOptions,
   type ProviderCase,
-  type ProviderCaseResult,
+  type ProviderSetup,
   withinLimit,
 } from './check-provider.ts';
+import type { ProviderCaseResult } from './report.ts';
+import { show } from './watch-calls.ts';
 
 /** The model providers that the suite works on. */
-export interface ModelProviderSetup {
-  /** One that works, a new one each time. */
-  make(): ModelProvider | Promise<ModelProvider>;
-  /** One whose provider cannot be reached, and that gives up within seconds. */
-  makeUnreachable(): ModelProvider | Promise<ModelProvider>;
-}
+export type ModelProviderSetup = ProviderSetup<ModelProvider>;
 
 /** What an aborted or unreachable call may take. */
 const LIMIT_MS = 20_000;
@@ -39,7 +37,7 @@ export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
   on('names itself and its model', async (model) => {
     assert.ok(model.name !== '' && typeof model.name === 'string');
     assert.ok(model.model !== '' && typeof model.model === 'string');
-    await Promise.resolve();
+    assertResult(await model.generate(QUESTION));
   }),
 
   on('answers with text, and with the tokens that the provider counted', async (model) => {
@@ -59,7 +57,7 @@ export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
 
   on('leaves the schema and the request as they are', async (model) => {
     const schema = Object.freeze(structuredClone(SCHEMA));
-    await model.generate(Object.freeze({ ...QUESTION, schema }));
+    assertResult(await model.generate(Object.freeze({ ...QUESTION, schema })));
     assert.deepEqual(schema, SCHEMA);
   }),
 
@@ -81,11 +79,13 @@ export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
   }),
 
   on('is not asked by a caller who gave up before', async (model) => {
+    assertResult(await model.generate(QUESTION));
     const call = model.generate({ ...QUESTION, prompt: CANARY, signal: AbortSignal.abort() });
     await withinLimit(assertRefused(call, FAILURES), LIMIT_MS);
   }),
 
   on('ends a call that is given up', async (model) => {
+    assertResult(await model.generate(QUESTION));
     const controller = new AbortController();
     const call = model.generate({ ...QUESTION, prompt: CANARY, signal: controller.signal });
     controller.abort();
@@ -95,6 +95,7 @@ export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
   {
     name: 'rejects with MODEL_FAILED or MODEL_TIMEOUT when its provider cannot be reached, and repeats no prompt',
     async run(setup) {
+      assertResult(await (await setup.make()).generate(QUESTION));
       const model = await setup.makeUnreachable();
       const call = model.generate({ system: CANARY, prompt: CANARY });
       await withinLimit(assertRefused(call, FAILURES), LIMIT_MS);
@@ -120,8 +121,9 @@ export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
  */
 export async function checkModelProvider(
   setup: ModelProviderSetup,
+  options: CheckProviderOptions = {},
 ): Promise<readonly ProviderCaseResult[]> {
-  return await checkProvider(setup, modelProviderCases);
+  return await checkProvider(setup, modelProviderCases, options);
 }
 
 function on(
@@ -131,7 +133,9 @@ function on(
   return { name, run: async (setup) => run(await setup.make()) };
 }
 
-function assertResult({ text, inputTokens, outputTokens }: GenerateResult): void {
+function assertResult(result: GenerateResult | null | undefined): void {
+  if (typeof result !== 'object' || result === null) assert.fail(`Not a result: ${show(result)}`);
+  const { text, inputTokens, outputTokens } = result;
   assert.ok(typeof text === 'string' && text.trim() !== '', 'The answer is empty.');
   for (const count of [inputTokens, outputTokens]) {
     assert.ok(Number.isSafeInteger(count) && count >= 0, 'Tokens are a whole number.');

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
 import type {
   DreamRunRecord,
   DreamStore,
@@ -9,7 +10,7 @@ import type { ScopeKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import { dreamRunRow, makeId, write } from '../rows.ts';
-import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
+import { alice, everyPage, onOptional, refusal, type StorageCase } from '../storage-case.ts';
 
 const START = Date.UTC(2026, 0, 1);
 /** What a lease of a millisecond may take to end before it counts as one that never does. */
@@ -85,7 +86,9 @@ export function dreamCases(): StorageCase[] {
 
     dreaming('refuses a change whose lease is not the one that lasts', async (dreams, storage) => {
       const name = 'dream:alice';
-      const fence = (await storage.leases.claim(name, 'one', 60_000)) ?? assert.fail();
+      const fence =
+        (await storage.leases.claim(name, 'one', 60_000)) ??
+        assert.fail('A free lease was not given.');
       const request = { scope: 'u:alice', runId: null, lease: { name, fence } } as const;
       const pause = () =>
         dreams.update(request, ({ user }) => ({ result: null, user: { ...user, paused: true } }));
@@ -221,7 +224,8 @@ export function dreamCases(): StorageCase[] {
           const run = { ...runOf(`u:${userId}`), state: 'completed' as const, endedAt };
           const { scope, id } = run;
           const name = `dream:${userId}`;
-          const fence = (await leases.claim(name, id, ttlMs)) ?? assert.fail();
+          const fence =
+            (await leases.claim(name, id, ttlMs)) ?? assert.fail('A free lease was not given.');
           await dreams.update({ scope, runId: id }, () => ({ result: null, run }));
           const guards = [{ kind: 'budget', name: `dream:${id}`, max: 1 }] as const;
           await write(storage, { scope, path: id }, 'x', { guards });
@@ -254,7 +258,9 @@ export function dreamCases(): StorageCase[] {
           write(storage, alice, 'by a zombie', { guards: [lease] });
         assert.equal((await refusal(guarded(gone.lease))).code, 'RUN_STATE');
         await passMillisecond(storage);
-        const next = (await leases.claim(gone.name, 'next', 60_000)) ?? assert.fail();
+        const next =
+          (await leases.claim(gone.name, 'next', 60_000)) ??
+          assert.fail('A free lease was not given.');
         assert.ok(next > gone.fence, `The next fence is ${next}, after ${gone.fence}.`);
         assert.equal((await refusal(guarded(gone.lease))).code, 'RUN_STATE');
         assert.equal(await leases.claim(newer.name, 'next', 60_000), newer.fence + 1);
@@ -270,9 +276,7 @@ function dreaming(
   name: string,
   run: (dreams: DreamStore, storage: Storage) => Promise<void>,
 ): StorageCase {
-  return on(name, async (storage) => {
-    if (storage.dreams !== undefined) await run(storage.dreams, storage);
-  });
+  return onOptional('dreams', name, (dreams, { storage }) => run(dreams, storage));
 }
 
 /** Leaves time between two leases, by the database's clock, as there is where a run is old. */
@@ -281,6 +285,7 @@ async function passMillisecond({ leases }: Storage): Promise<void> {
   const end = performance.now() + LEASE_LIMIT_MS;
   while ((await leases.claim('a millisecond', 'other', 1)) === null) {
     assert.ok(performance.now() < end, 'A lease of a millisecond does not end.');
+    await setTimeout(1);
   }
 }
 

@@ -8,13 +8,20 @@ import { alice, byBytes, everyPage, on, refusal, type StorageCase } from '../sto
 export function fileCases(): StorageCase[] {
   return [
     on('gives null for a file that was never written', async (storage) => {
+      for (const key of [
+        { scope: 'u:alice', path: 'other.md' },
+        { scope: 'u:bob', path: alice.path },
+      ] as const) {
+        await write(storage, key, 'written');
+        assert.equal((await storage.files.get(key))?.content, 'written');
+      }
       assert.equal(await storage.files.get(alice), null);
       assert.equal(await storage.files.getListing(alice), null);
       assert.equal(await storage.revisions.get(makeId()), null);
       assert.equal(await storage.revisions.chain(alice, 1), null);
       assert.equal(await storage.revisions.at(alice, Date.now()), null);
       assert.deepEqual(
-        await storage.files.list('u:alice', { prefix: '', after: null, limit: 9 }),
+        await storage.files.list('u:alice', { prefix: alice.path, after: null, limit: 9 }),
         [],
       );
     }),
@@ -42,7 +49,8 @@ export function fileCases(): StorageCase[] {
         chainBytes: 0,
         content: 'one\ntwo\n',
       });
-      const { content: _content, ...record } = file ?? assert.fail();
+      const { content: _content, ...record } =
+        file ?? assert.fail('What was written is not found.');
       assert.deepEqual(await storage.files.list('u:alice', { prefix: '', after: null, limit: 9 }), [
         record,
       ]);
@@ -188,7 +196,7 @@ export function fileCases(): StorageCase[] {
           continue;
         }
         const { fileNo, version, size, lines, updatedAt, latestRevisionId, content } =
-          file ?? assert.fail();
+          file ?? assert.fail('What was written is not found.');
         assert.equal(
           (await storage.files.get({ scope: 'u:alice', path: `f${number}` }))?.fileNo,
           fileNo,
@@ -268,7 +276,10 @@ export function fileCases(): StorageCase[] {
         assert.deepEqual(reads, [row]);
         assert.deepEqual(await second.config.entries(''), { dream_mode: 'review' });
         assert.equal(await second.leases.claim('work', 'other', 1), null);
-        assert.equal(await second.leases.renew('work', lease ?? assert.fail(), 1), true);
+        assert.equal(
+          await second.leases.renew('work', lease ?? assert.fail('A free lease was not given.'), 1),
+          true,
+        );
         const guards = [{ kind: 'budget', name: 'run', max: 1 }] as const;
         const late = await refusal(write(second, alice, 'x', { guards }));
         assert.equal(late.code, 'QUOTA_EXCEEDED');

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
 import { MemoryError } from '../../errors.ts';
 import { write } from '../rows.ts';
 import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
@@ -29,6 +30,7 @@ export function guardCases(): StorageCase[] {
       const end = performance.now() + LEASE_LIMIT_MS;
       let fence: number | null = null;
       while (fence === null && performance.now() < end) {
+        await setTimeout(1);
         fence = await leases.claim('dream', 'next', 60_000);
       }
       assert.equal(fence, first + 2);
@@ -37,7 +39,8 @@ export function guardCases(): StorageCase[] {
 
     on('gives a holder its own lease again, with the next fence', async (storage) => {
       const { leases } = storage;
-      const first = (await leases.claim('work', 'one', 60_000)) ?? assert.fail();
+      const first =
+        (await leases.claim('work', 'one', 60_000)) ?? assert.fail('A free lease was not given.');
       assert.equal(await leases.claim('work', 'one', 60_000), first + 1);
       assert.equal(await leases.renew('work', first, 60_000), false);
       assert.equal(await leases.claim('work', 'One', 60_000), null);
@@ -48,7 +51,11 @@ export function guardCases(): StorageCase[] {
     on('refuses the write of a lost lease', async (storage) => {
       const guard = async (holder: string, ttlMs: number) => {
         const fence = await storage.leases.claim('run', holder, ttlMs);
-        return { kind: 'lease', name: 'run', fence: fence ?? assert.fail() } as const;
+        return {
+          kind: 'lease',
+          name: 'run',
+          fence: fence ?? assert.fail('A free lease was not given.'),
+        } as const;
       };
       const first = await guard('one', 60_000);
       await write(storage, alice, 'by the holder', { guards: [first] });

@@ -141,7 +141,7 @@ export function listCases(): StorageCase[] {
         }
       }
       for (const user of await everyPage((page) => storage.files.listUsers({}, page), 500)) {
-        const own = users.get(user.userId) ?? assert.fail();
+        const own = users.get(user.userId) ?? assert.fail(`${user.userId} has no files.`);
         assert.equal(user.files, own.length);
         assert.equal(
           user.bytes,
@@ -173,6 +173,7 @@ export function listCases(): StorageCase[] {
         );
         seen.push(...page.items.map(toPhysicalPath));
         if (page.next === null) break;
+        assert.ok(round < 200, 'The list does not end.');
         after = page.next;
         round += 1;
         await write(storage, { scope: 'u:alice', path: `new-${round}` }, 'x');
@@ -263,7 +264,7 @@ async function fillFiles(storage: Storage): Promise<FileListing[]> {
   const files: FileListing[] = [];
   const access: AccessRecord[] = [];
   for (const [index, key] of keys.entries()) {
-    const file = (await storage.files.get(key)) ?? assert.fail();
+    const file = (await storage.files.get(key)) ?? assert.fail('What was written is not found.');
     const reads = index % 4;
     const at = 1_700_000_300_000 + index;
     for (let read = 0; read < reads; read += 1) {

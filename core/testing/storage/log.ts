@@ -10,7 +10,8 @@ export function logCases(): StorageCase[] {
   return [
     on('counts the reads of files once, and only reads', async (storage) => {
       await write(storage, alice, 'text');
-      const fileNo = (await storage.files.get(alice))?.fileNo ?? assert.fail();
+      const fileNo =
+        (await storage.files.get(alice))?.fileNo ?? assert.fail('What was written is not found.');
       const of = { fileNo, path: alice.path };
       const rows = [
         accessRow('u:alice', { ...of, at: 5_000 }),

@@ -120,7 +120,7 @@ export function mutationCases(): StorageCase[] {
       const move = (peerId: string) =>
         storage.mutate({ scopes: ['u:alice'], files: [from, to] }, (current) => {
           const left = decideWrite(from, () => null, { action: 'move', id })(current);
-          const scope = left.changes.scopes?.[0] ?? assert.fail();
+          const scope = left.changes.scopes?.[0] ?? assert.fail('The write changes no scope.');
           const right = decideWrite(to, () => 'text', { action: 'move', id: peerId })({
             ...current,
             scope: () => scope,
@@ -309,6 +309,8 @@ export function mutationCases(): StorageCase[] {
     }),
 
     on('refuses everything once it is closed', async (storage) => {
+      await write(storage, alice, 'first\n');
+      assert.equal((await storage.files.get(alice))?.content, 'first\n');
       const writes = Array.from({ length: 20 }, (_, index) =>
         write(storage, alice, append(`${index}`)),
       );

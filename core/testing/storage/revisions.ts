@@ -50,7 +50,8 @@ export function revisionCases(): StorageCase[] {
       }
       await write(storage, { scope: 'u:alice', path: 'other' }, 'x', { step: step(4) });
       for (let version = 0; version <= 11; version += 1) {
-        const chain = (await storage.revisions.chain(alice, version)) ?? assert.fail();
+        const chain =
+          (await storage.revisions.chain(alice, version)) ?? assert.fail('The file has no chain.');
         assert.equal(chain.file.content, 'content 10');
         const end = Math.min(10, [4, 8].find((keyframe) => keyframe > version) ?? 10);
         assert.deepEqual(

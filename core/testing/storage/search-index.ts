@@ -6,6 +6,7 @@ import type {
   IndexedScope,
   IndexTask,
   IndexUpdate,
+  IndexView,
   PostingNeed,
   PostingRow,
   Storage,
@@ -260,7 +261,7 @@ export function searchIndexCases(): StorageCase[] {
         walked.push(...page);
         assert.ok(walked.length <= expected.length, 'The list does not end.');
         if (page.length === 0) break;
-        after = page.at(-1)?.scope ?? assert.fail();
+        after = page.at(-1)?.scope ?? assert.fail('An entry has no scope.');
       }
       assert.deepEqual(walked, expected);
     }),
@@ -288,7 +289,7 @@ export function searchIndexCases(): StorageCase[] {
         }
         await write(storage, { scope: 'u:alice', path: 'gone' }, null);
         await write(storage, { scope: 's', path: 'shared' }, 'newer');
-        await storage.index.snapshot(async (view) => {
+        await inSnapshot(storage, async (view) => {
           const [nobody, shared, own] = await view.open(
             ['u:nobody', 's', 'u:alice'],
             ['tea', 'té', 'tea '],
@@ -321,7 +322,7 @@ export function searchIndexCases(): StorageCase[] {
           const tasks = ofScope(await storage.index.tasks(9), scope);
           await storage.index.update(scope, tasks, put({ documents: [doc(1)], postings: rows }));
         }
-        await storage.index.snapshot(async (view) => {
+        await inSnapshot(storage, async (view) => {
           const [own, shared] = await view.open(['u:alice', 's'], []);
           assert.ok(own !== undefined && shared !== undefined);
           const terms = ['tea', 'none'];
@@ -354,7 +355,7 @@ export function searchIndexCases(): StorageCase[] {
         { scope: 'u:bob' as const, fileNo: 1 },
         { scope: 's' as const, fileNo: 1 },
       ];
-      await storage.index.snapshot(async (view) => {
+      await inSnapshot(storage, async (view) => {
         const paths = (await view.paths(keys)).map(({ scope, fileNo, path }) => [
           scope,
           fileNo,
@@ -396,7 +397,7 @@ export function searchIndexCases(): StorageCase[] {
       await storage.index.update('u:alice', ofScope(tasks, 'u:alice'), put({ postings }));
       const other = { postings: [row('abx', 0, 'x')] };
       await storage.index.update('u:bob', ofScope(tasks, 'u:bob'), put(other));
-      await storage.index.snapshot(async (view) => {
+      await inSnapshot(storage, async (view) => {
         for (const prefix of ['', 'a', 'ab', 'A', '%', '_', 'é', '漢', 'zzz']) {
           const expected = terms.filter((term) => term.startsWith(prefix)).sort(byBytes);
           assert.deepEqual(await view.terms('u:alice', prefix, 99), expected);
@@ -456,13 +457,27 @@ function gone(term: string): { term: string; bucket: number; blob: null } {
   return { term, bucket: 0, blob: null };
 }
 
+/** Runs assertions on a snapshot, and fails when the storage does not run them. */
+async function inSnapshot(
+  storage: Storage,
+  check: (view: IndexView) => Promise<void>,
+): Promise<void> {
+  const result = await storage.index.snapshot(async (view) => {
+    await check(view);
+    return 'checked';
+  });
+  assert.equal(result, 'checked', 'The snapshot was not read.');
+}
+
 async function open(
   storage: Storage,
   scope: ScopeKey,
   terms: readonly string[],
 ): Promise<IndexedScope> {
   const [opened] = await storage.index.snapshot((view) => view.open([scope], terms));
-  return opened === undefined ? assert.fail() : { ...opened, rows: sortRows(opened.rows) };
+  return opened === undefined
+    ? assert.fail('A scope was not opened.')
+    : { ...opened, rows: sortRows(opened.rows) };
 }
 
 async function textOf(storage: Storage, fileNo: number) {

@@ -12,12 +12,9 @@ import type {
   VectorStore,
 } from '../../contracts/vectors.ts';
 import { write } from '../rows.ts';
-import { byBytes, refusal, type StorageCase } from '../storage-case.ts';
+import { byBytes, onOptional, refusal, type StorageCase } from '../storage-case.ts';
 
-/**
- * The vectors of passages, their lists, and the queue of texts that have none. A driver without
- * `vectors` keeps these rules by keeping nothing.
- */
+/** The vectors of passages, their lists, and the queue of texts that have none. */
 export function vectorCases(): StorageCase[] {
   return [
     onVectors(
@@ -368,50 +365,45 @@ interface VectorBench {
 }
 
 function onVectors(name: string, run: (bench: VectorBench) => Promise<void>): StorageCase {
-  return {
-    name,
-    async run(open) {
-      const storage = await open();
-      const { vectors } = storage;
-      if (vectors === undefined) return;
-      await run({
-        storage,
-        vectors,
-        list: (scope, path, texts) => index(storage, scope, path, texts),
-        async remove(scope, path) {
-          await write(storage, { scope, path }, null);
-          const tasks = await storage.index.tasks(9);
-          await storage.index.update(scope, tasks, {
-            needs: () => [],
-            apply: () => ({
-              postings: [],
-              documents: [],
-              removed: tasks.map(({ fileNo }) => fileNo),
+  return onOptional('vectors', name, async (vectors, { storage, open }) => {
+    await run({
+      storage,
+      vectors,
+      list: (scope, path, texts) => index(storage, scope, path, texts),
+      async remove(scope, path) {
+        await write(storage, { scope, path }, null);
+        const tasks = await storage.index.tasks(9);
+        await storage.index.update(scope, tasks, {
+          needs: () => [],
+          apply: () => ({
+            postings: [],
+            documents: [],
+            removed: tasks.map(({ fileNo }) => fileNo),
+          }),
+        });
+      },
+      async embedAll(key, sign = 1) {
+        await vectors.enqueue(key, 99);
+        for (let rounds = 0; ; rounds += 1) {
+          assert.ok(rounds < 99, 'The queue does not end.');
+          const tasks = await vectors.claim(key, { limit: 5, leaseMs: LEASE_MS });
+          if (tasks.length === 0) return;
+          await vectors.complete(
+            key,
+            tasks.map((task) => {
+              const { vector } = toResult(task);
+              return { task, vector: vector.map((value) => sign * value) };
             }),
-          });
-        },
-        async embedAll(key, sign = 1) {
-          await vectors.enqueue(key, 99);
-          for (;;) {
-            const tasks = await vectors.claim(key, { limit: 5, leaseMs: LEASE_MS });
-            if (tasks.length === 0) return;
-            await vectors.complete(
-              key,
-              tasks.map((task) => {
-                const { vector } = toResult(task);
-                return { task, vector: vector.map((value) => sign * value) };
-              }),
-            );
-          }
-        },
-        view: (scope, key, known) => look(storage, scope, key, known ?? null),
-        async reopen() {
-          await storage.close();
-          return (await open(storage)).vectors ?? assert.fail('It kept vectors before.');
-        },
-      });
-    },
-  };
+          );
+        }
+      },
+      view: (scope, key, known) => look(storage, scope, key, known ?? null),
+      async reopen() {
+        await storage.close();
+        return (await open(storage)).vectors ?? assert.fail('It kept vectors before.');
+      },
+    });
+  });
 }
 
 async function index(
