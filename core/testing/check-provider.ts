@@ -4,11 +4,11 @@ import type { ProviderCaseResult } from './report.ts';
 import { runCase } from './run-case.ts';
 import { type PendingCalls, show, toError, watchCalls } from './watch-calls.ts';
 
-/** The embedders or model providers that a suite works on. */
+/** Makes the embedders or model providers that a suite checks. */
 export interface ProviderSetup<Provider> {
-  /** One that works, a new one each time. */
+  /** Makes one that works, a new one each time. */
   make(): Provider | Promise<Provider>;
-  /** One whose provider cannot be reached, and that gives up within seconds. */
+  /** Makes one whose provider can't be reached and that gives up within seconds. */
   makeUnreachable(): Provider | Promise<Provider>;
 }
 
@@ -30,7 +30,7 @@ export interface CheckProviderOptions {
 
 const TIME_LIMIT_MS = 180_000;
 
-/** Text that a refusal must not repeat. */
+/** Text that an error must not repeat. */
 export const CANARY = 'a word that nobody else says: quetzalcoatlus';
 
 /** Runs cases one after the other. Never rejects for a broken provider. */

@@ -11,14 +11,14 @@ import {
 } from './check-provider.ts';
 import type { ProviderCaseResult } from './report.ts';
 
-/** The embedders that the suite works on. */
+/** Makes the embedders that the suite checks. */
 export type EmbedderSetup = ProviderSetup<Embedder>;
 
 /** More texts than a provider takes in one request. */
 const MANY = 300;
-/** What an aborted or unreachable call may take. */
+/** Time limit of an aborted or unreachable call. */
 const LIMIT_MS = 20_000;
-/** Two vectors of one text are alike; models on several graphics cards are not exact. */
+/** Least cosine of two vectors of one text: models on several graphics cards are not exact. */
 const ALIKE = 0.99;
 
 const TEXTS = ['She likes tea.', 'The train to Berlin leaves at noon.', 'Blue is his colour.'];
@@ -54,7 +54,10 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
       const [alone] = await embedder.embed([text], {});
       const others = together.map((vector) => cosine(vector, alone));
       assert.equal(others.indexOf(Math.max(...others)), place);
-      assert.ok((others[place] ?? 0) > ALIKE, 'A text has another vector among others.');
+      assert.ok(
+        (others[place] ?? 0) > ALIKE,
+        'A text gets another vector when it is embedded with others.',
+      );
     }
   }),
 
@@ -127,19 +130,17 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
 ];
 
 /**
- * Checks an embedder against every rule of the contract, one after the other. Never rejects for a
- * rule that is broken: the results say which.
+ * Checks an embedder against every rule of the contract, one after the other. Never rejects because
+ * of the embedder: a broken rule is `failed` with its reason.
  *
  * @example
- * import { checkEmbedder } from 'memory-service/testing';
+ * import { checkEmbedder, formatResults } from 'memory-service/testing';
  *
  * const results = await checkEmbedder({
  *   make: () => myEmbedder({ url }),
  *   makeUnreachable: () => myEmbedder({ url: 'http://127.0.0.1:9' }),
  * });
- * for (const { name, error } of results) {
- *   if (error !== null) console.error(`${name}: ${error.message}`);
- * }
+ * console.log(formatResults(results));
  */
 export async function checkEmbedder(
   setup: EmbedderSetup,

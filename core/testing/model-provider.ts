@@ -12,10 +12,10 @@ import {
 import type { ProviderCaseResult } from './report.ts';
 import { show } from './watch-calls.ts';
 
-/** The model providers that the suite works on. */
+/** Makes the model providers that the suite checks. */
 export type ModelProviderSetup = ProviderSetup<ModelProvider>;
 
-/** What an aborted or unreachable call may take. */
+/** Time limit of an aborted or unreachable call. */
 const LIMIT_MS = 20_000;
 
 const QUESTION = { system: 'Answer in one short sentence.', prompt: 'What colour is the sky?' };
@@ -104,20 +104,18 @@ export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
 ];
 
 /**
- * Checks a model provider against every rule of the contract, one after the other. It asks short
- * questions: a model that costs money is asked about twenty times. Never rejects for a rule that is
- * broken: the results say which.
+ * Checks a model provider against every rule of the contract, one after the other. It makes about
+ * twenty calls, mostly with short prompts. Never rejects because of the provider: a broken rule is
+ * `failed` with its reason.
  *
  * @example
- * import { checkModelProvider } from 'memory-service/testing';
+ * import { checkModelProvider, formatResults } from 'memory-service/testing';
  *
  * const results = await checkModelProvider({
  *   make: () => myModel({ url }),
  *   makeUnreachable: () => myModel({ url: 'http://127.0.0.1:9' }),
  * });
- * for (const { name, error } of results) {
- *   if (error !== null) console.error(`${name}: ${error.message}`);
- * }
+ * console.log(formatResults(results));
  */
 export async function checkModelProvider(
   setup: ModelProviderSetup,
@@ -138,6 +136,9 @@ function assertResult(result: GenerateResult | null | undefined): void {
   const { text, inputTokens, outputTokens } = result;
   assert.ok(typeof text === 'string' && text.trim() !== '', 'The answer is empty.');
   for (const count of [inputTokens, outputTokens]) {
-    assert.ok(Number.isSafeInteger(count) && count >= 0, 'Tokens are a whole number.');
+    assert.ok(
+      Number.isSafeInteger(count) && count >= 0,
+      'Token counts are whole numbers of at least 0.',
+    );
   }
 }

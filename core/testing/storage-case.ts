@@ -6,8 +6,8 @@ import type { OptionalStore } from './report.ts';
 import { show } from './watch-calls.ts';
 
 /**
- * Opens a storage that is initialised: an empty one, or, given one that was closed before, another
- * one on the same data. Whoever runs a case closes all that it opened.
+ * Opens and initialises a storage: an empty one or, given a closed storage, another one on the same
+ * data. The runner of the case closes all of them.
  */
 export type OpenStorage = (closed?: Storage) => Promise<Storage>;
 
@@ -56,7 +56,7 @@ export function onOptional<Name extends OptionalStore>(
   };
 }
 
-/** What a call rejects with; fails when it resolves, and when that is no `MemoryError`. */
+/** The `MemoryError` that a call rejects with. Fails when it resolves or rejects with another error. */
 export async function refusal(promise: Promise<unknown>): Promise<MemoryError> {
   const error = await promise.then(
     () => assert.fail('The call was not refused.'),
@@ -69,7 +69,7 @@ export async function refusal(promise: Promise<unknown>): Promise<MemoryError> {
 /** The file that most cases write. */
 export const alice: FileKey = { scope: 'u:alice', path: 'notes.md' };
 
-/** Walks a list to its end; each page is within its limit, and no key comes twice. */
+/** Reads a list to its end, and checks the shape of each page. */
 export async function everyPage<T>(
   list: (page: PageRequest) => Promise<PageResult<T>>,
   limit: number,
@@ -85,7 +85,7 @@ export async function everyPage<T>(
     assert.ok(page.next === null || Array.isArray(page.next), `Not a key: ${show(page.next)}`);
     items.push(...page.items);
     if (page.next === null) return items;
-    // A cursor holds it as JSON.
+    // A cursor stores the key as JSON.
     after = JSON.parse(JSON.stringify(page.next)) as (string | number)[];
   }
 }

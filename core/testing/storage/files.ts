@@ -4,7 +4,7 @@ import { toPhysicalPath } from '../../memory/paths.ts';
 import { accessRow, eventRow, makeId, sha256, write } from '../rows.ts';
 import { alice, byBytes, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 
-/** Files: what was written is what is read, and nothing else is. */
+/** Files: a read returns exactly what was written. */
 export function fileCases(): StorageCase[] {
   return [
     on('gives null for a file that was never written', async (storage) => {
@@ -49,8 +49,7 @@ export function fileCases(): StorageCase[] {
         chainBytes: 0,
         content: 'one\ntwo\n',
       });
-      const { content: _content, ...record } =
-        file ?? assert.fail('What was written is not found.');
+      const { content: _content, ...record } = file ?? assert.fail('A written file was not found.');
       assert.deepEqual(await storage.files.list('u:alice', { prefix: '', after: null, limit: 9 }), [
         record,
       ]);
@@ -196,7 +195,7 @@ export function fileCases(): StorageCase[] {
           continue;
         }
         const { fileNo, version, size, lines, updatedAt, latestRevisionId, content } =
-          file ?? assert.fail('What was written is not found.');
+          file ?? assert.fail('A written file was not found.');
         assert.equal(
           (await storage.files.get({ scope: 'u:alice', path: `f${number}` }))?.fileNo,
           fileNo,
@@ -224,7 +223,7 @@ export function fileCases(): StorageCase[] {
         path: longest.padEnd(511, 'y'),
       } as const;
       assert.equal(Buffer.byteLength(key.path), 512);
-      // One byte apart, at the very end.
+      // Differs in the last byte only.
       const twin = { ...key, path: `${key.path.slice(0, -1)}z` };
       const reason = '漢'.repeat(1_000);
       const { revisionId } = await write(storage, key, 'long', { reason, actor: 'é'.repeat(64) });
@@ -277,7 +276,11 @@ export function fileCases(): StorageCase[] {
         assert.deepEqual(await second.config.entries(''), { dream_mode: 'review' });
         assert.equal(await second.leases.claim('work', 'other', 1), null);
         assert.equal(
-          await second.leases.renew('work', lease ?? assert.fail('A free lease was not given.'), 1),
+          await second.leases.renew(
+            'work',
+            lease ?? assert.fail('A free lease was not granted.'),
+            1,
+          ),
           true,
         );
         const guards = [{ kind: 'budget', name: 'run', max: 1 }] as const;

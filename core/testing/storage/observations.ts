@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const START = Date.UTC(2026, 0, 1);
 
-/** Roll-ups, lists of events and counted accesses. A driver may do without all of them. */
+/** Roll-ups, lists of events and counted accesses: an optional store. */
 export function observationCases(): StorageCase[] {
   return [
     observing(
@@ -38,12 +38,12 @@ export function observationCases(): StorageCase[] {
             [MINUTE, 'memory_read', 1, [1]],
           ],
         );
-        // Another instance counts in rows of its own.
+        // Another instance has its own rows.
         const other = countingRollUp(makeId(START));
         await append([at(30)], other);
         const first = { grain: 'minute', scope: null, since: START, until: START + 1 } as const;
         assert.deepEqual((await store.rollups(first)).map(({ calls }) => calls).toSorted(), [1, 3]);
-        // What its counter knows to be whole is not added to what is kept.
+        // A whole row replaces the stored one instead of being added to it.
         await append([at(40)], knowing(other, 7));
         assert.deepEqual((await store.rollups(first)).map(({ calls }) => calls).toSorted(), [3, 7]);
         const hour = { ...first, until: START + HOUR };
@@ -195,7 +195,7 @@ export function observationCases(): StorageCase[] {
           's read memory_write 1 6',
         ]);
         assert.deepEqual((await counted({ userId: 'nobody' })).rows, []);
-        // Go after go, of any length: each row once, and nothing from before the end of a go.
+        // With parts of any size each row is counted once, and no part has older rows than its end.
         for (const filter of [{}, { userId: 'alice' }, { tool: 'memory_read' }]) {
           const whole = await store.countAccesses({ ...range, ...filter }, 100);
           for (const limit of [1, 2, 3, 100]) {
@@ -290,7 +290,7 @@ function at(ms: number, more: Partial<EventRecord> = {}): EventRecord {
   return eventRow(scope, { id: makeId(START + ms), startedAt: START + ms, ...more });
 }
 
-/** Counts calls by minute of all scopes together, and by hour of each; the count twice. */
+/** Counts calls by minute for all scopes and by hour for each scope. The latency repeats the count. */
 function countingRollUp(instanceId: string): RollUp {
   return {
     count(events) {
@@ -313,7 +313,7 @@ function countingRollUp(instanceId: string): RollUp {
   };
 }
 
-/** Gives each row as a whole one. */
+/** Returns each row as a whole row with this count. */
 function knowing(rollUp: RollUp, calls: number): RollUp {
   return {
     ...rollUp,

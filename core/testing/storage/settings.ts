@@ -3,7 +3,7 @@ import type { Storage } from '../../contracts/storage.ts';
 import { makeId, write } from '../rows.ts';
 import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 
-/** Settings, the audit, and what a storage says of itself. */
+/** Settings, the audit, and how a storage describes itself. */
 export function settingCases(): StorageCase[] {
   const audit = (more: object = {}) => ({
     id: makeId(),
