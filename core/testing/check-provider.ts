@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict';
 import { MemoryError, type ErrorCode } from '../errors.ts';
+import type { ProviderCaseResult } from './report.ts';
+import { runCase } from './run-case.ts';
+import { type PendingCalls, show, toError, watchCalls } from './watch-calls.ts';
+
+/** Makes the embedders or model providers that a suite checks. */
+export interface ProviderSetup<Provider> {
+  /** Makes one that works, a new one each time. */
+  make(): Provider | Promise<Provider>;
+  /** Makes one whose provider can't be reached and that gives up within seconds. */
+  makeUnreachable(): Provider | Promise<Provider>;
+}
 
 /** One rule of a provider's contract. */
 export interface ProviderCase<Setup> {
@@ -9,30 +20,57 @@ export interface ProviderCase<Setup> {
   run: (setup: Setup) => Promise<void>;
 }
 
-/** What one case came to. */
-export interface ProviderCaseResult {
-  name: string;
-  /** What is wrong, mostly an `AssertionError`; `null` when the rule holds. */
-  error: Error | null;
+/** Options of `checkEmbedder` and `checkModelProvider`. */
+export interface CheckProviderOptions {
+  /** A case fails when it takes longer. Default 180,000, as a model on a small machine is slow. */
+  timeLimitMs?: number;
+  /** Called after each case. */
+  onResult?: (result: ProviderCaseResult) => void;
 }
 
-/** Text that a refusal must not repeat. */
+const TIME_LIMIT_MS = 180_000;
+
+/** Text that an error must not repeat. */
 export const CANARY = 'a word that nobody else says: quetzalcoatlus';
 
-/** Runs cases one after the other. Never rejects for a rule that is broken. */
-export async function checkProvider<Setup>(
-  setup: Setup,
-  cases: readonly ProviderCase<Setup>[],
+/** Runs cases one after the other. Never rejects for a broken provider. */
+export async function checkProvider<Provider extends object>(
+  setup: ProviderSetup<Provider>,
+  cases: readonly ProviderCase<ProviderSetup<Provider>>[],
+  { timeLimitMs = TIME_LIMIT_MS, onResult }: CheckProviderOptions = {},
 ): Promise<readonly ProviderCaseResult[]> {
   const results: ProviderCaseResult[] = [];
-  for (const { name, run } of cases) {
-    const error = await run(setup).then(
-      () => null,
-      (thrown: unknown) => (thrown instanceof Error ? thrown : new Error(String(thrown))),
-    );
-    results.push({ name, error });
+  for (const providerCase of cases) {
+    const result = await resultOf(providerCase, setup, timeLimitMs);
+    results.push(result);
+    onResult?.(result);
   }
   return results;
+}
+
+async function resultOf<Provider extends object>(
+  { name, run }: ProviderCase<ProviderSetup<Provider>>,
+  setup: ProviderSetup<Provider>,
+  timeLimitMs: number,
+): Promise<ProviderCaseResult> {
+  const pending: PendingCalls = new Map();
+  const watch = (made: unknown): Provider => {
+    assert.ok(typeof made === 'object' && made !== null, `There is no provider: ${show(made)}.`);
+    return watchCalls(made as Provider, { pending });
+  };
+  const watched = watchCalls(
+    {
+      make: async () => watch(await setup.make()),
+      makeUnreachable: async () => watch(await setup.makeUnreachable()),
+    },
+    { pending },
+  );
+  try {
+    await runCase(() => run(watched), { timeLimitMs, pending });
+    return { name, status: 'passed', error: null };
+  } catch (thrown) {
+    return { name, status: 'failed', error: toError(thrown) };
+  }
 }
 
 /** Fails unless the call rejects with a `MemoryError` of one of the codes that repeats no input. */
@@ -41,21 +79,21 @@ export async function assertRefused(
   codes: readonly ErrorCode[],
 ): Promise<void> {
   const error = await call.then(
-    () => assert.fail('The call went through.'),
+    () => assert.fail('The call was not refused.'),
     (thrown: unknown) => thrown,
   );
-  assert.ok(error instanceof MemoryError, `It was no MemoryError: ${String(error)}`);
-  assert.ok(codes.includes(error.code), `${error.code} is none of ${codes.join(', ')}.`);
+  assert.ok(error instanceof MemoryError, `Not a MemoryError: ${show(error)}`);
+  assert.ok(codes.includes(error.code), `The code is ${error.code}, not ${codes.join(' or ')}.`);
   const shown = JSON.stringify([error.message, error.details ?? null]);
   assert.ok(!shown.includes(CANARY), 'The error repeats what was sent.');
 }
 
-/** Fails when the call takes longer: one that hears no signal would hold up the suite for ever. */
+/** Fails when the call takes longer: one that ignores its signal may never end. */
 export async function withinLimit<T>(call: Promise<T>, limitMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(
-      () => reject(new assert.AssertionError({ message: `It went on for ${limitMs} ms.` })),
+      () => reject(new assert.AssertionError({ message: `The call took over ${limitMs} ms.` })),
       limitMs,
     );
   });

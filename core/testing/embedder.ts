@@ -4,24 +4,21 @@ import {
   assertRefused,
   CANARY,
   checkProvider,
+  type CheckProviderOptions,
   type ProviderCase,
-  type ProviderCaseResult,
+  type ProviderSetup,
   withinLimit,
 } from './check-provider.ts';
+import type { ProviderCaseResult } from './report.ts';
 
-/** The embedders that the suite works on. */
-export interface EmbedderSetup {
-  /** One that works, a new one each time. */
-  make(): Embedder | Promise<Embedder>;
-  /** One whose provider cannot be reached, and that gives up within seconds. */
-  makeUnreachable(): Embedder | Promise<Embedder>;
-}
+/** Makes the embedders that the suite checks. */
+export type EmbedderSetup = ProviderSetup<Embedder>;
 
 /** More texts than a provider takes in one request. */
 const MANY = 300;
-/** What an aborted or unreachable call may take. */
+/** Time limit of an aborted or unreachable call. */
 const LIMIT_MS = 20_000;
-/** Two vectors of one text are alike; models on several graphics cards are not exact. */
+/** Least cosine of two vectors of one text: models on several graphics cards are not exact. */
 const ALIKE = 0.99;
 
 const TEXTS = ['She likes tea.', 'The train to Berlin leaves at noon.', 'Blue is his colour.'];
@@ -42,7 +39,7 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
     assert.ok(embedder.name !== '' && typeof embedder.name === 'string');
     assert.ok(embedder.model !== '' && typeof embedder.model === 'string');
     assert.ok(Number.isInteger(embedder.dimensions) && embedder.dimensions > 0);
-    await Promise.resolve();
+    await assertWorks(embedder);
   }),
 
   on('gives each text one vector of its length, of finite numbers', async (embedder) => {
@@ -57,7 +54,10 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
       const [alone] = await embedder.embed([text], {});
       const others = together.map((vector) => cosine(vector, alone));
       assert.equal(others.indexOf(Math.max(...others)), place);
-      assert.ok((others[place] ?? 0) > ALIKE, 'A text has another vector among others.');
+      assert.ok(
+        (others[place] ?? 0) > ALIKE,
+        'A text gets another vector when it is embedded with others.',
+      );
     }
   }),
 
@@ -86,6 +86,7 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
   }),
 
   on('gives nothing for no texts', async (embedder) => {
+    await assertWorks(embedder);
     assert.deepEqual(await embedder.embed([], {}), []);
   }),
 
@@ -104,11 +105,13 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
   }),
 
   on('is not asked by a caller who gave up before', async (embedder) => {
+    await assertWorks(embedder);
     const call = embedder.embed([CANARY], { signal: AbortSignal.abort() });
     await withinLimit(assertRefused(call, ['EMBEDDING_FAILED']), LIMIT_MS);
   }),
 
   on('ends a call that is given up', async (embedder) => {
+    await assertWorks(embedder);
     const controller = new AbortController();
     const call = embedder.embed([CANARY], { signal: controller.signal });
     controller.abort();
@@ -118,6 +121,7 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
   {
     name: 'rejects with EMBEDDING_FAILED when its provider cannot be reached, and repeats no text',
     async run(setup) {
+      await assertWorks(await setup.make());
       const embedder = await setup.makeUnreachable();
       const call = embedder.embed([CANARY], {});
       await withinLimit(assertRefused(call, ['EMBEDDING_FAILED']), LIMIT_MS);
@@ -126,26 +130,37 @@ export const embedderCases: readonly ProviderCase<EmbedderSetup>[] = [
 ];
 
 /**
- * Checks an embedder against every rule of the contract, one after the other. Never rejects for a
- * rule that is broken: the results say which.
+ * Checks an embedder against every rule of the contract, one after the other. Never rejects because
+ * of the embedder: a broken rule is `failed` with its reason.
  *
  * @example
- * import { checkEmbedder } from 'memory-service/testing';
+ * import { checkEmbedder, formatResults } from 'memory-service/testing';
  *
  * const results = await checkEmbedder({
  *   make: () => myEmbedder({ url }),
  *   makeUnreachable: () => myEmbedder({ url: 'http://127.0.0.1:9' }),
  * });
- * for (const { name, error } of results) {
- *   if (error !== null) console.error(`${name}: ${error.message}`);
- * }
+ * console.log(formatResults(results));
  */
-export async function checkEmbedder(setup: EmbedderSetup): Promise<readonly ProviderCaseResult[]> {
-  return await checkProvider(setup, embedderCases);
+export async function checkEmbedder(
+  setup: EmbedderSetup,
+  options: CheckProviderOptions = {},
+): Promise<readonly ProviderCaseResult[]> {
+  return await checkProvider(setup, embedderCases, options);
 }
 
 function on(name: string, run: (embedder: Embedder) => Promise<void>): ProviderCase<EmbedderSetup> {
   return { name, run: async (setup) => run(await setup.make()) };
+}
+
+/** Otherwise an embedder that refuses every call would pass the rules about refusals. */
+async function assertWorks(embedder: Embedder): Promise<void> {
+  const [vector] = await embedder.embed(['Does it work?'], {});
+  assert.ok(vector instanceof Float32Array, 'A vector is a Float32Array.');
+  assert.ok(
+    vector.some((value) => value !== 0),
+    'A vector is not all zeros.',
+  );
 }
 
 function assertVector(vector: unknown, { dimensions }: Embedder): void {

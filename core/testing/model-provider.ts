@@ -4,20 +4,18 @@ import {
   assertRefused,
   CANARY,
   checkProvider,
+  type CheckProviderOptions,
   type ProviderCase,
-  type ProviderCaseResult,
+  type ProviderSetup,
   withinLimit,
 } from './check-provider.ts';
+import type { ProviderCaseResult } from './report.ts';
+import { show } from './watch-calls.ts';
 
-/** The model providers that the suite works on. */
-export interface ModelProviderSetup {
-  /** One that works, a new one each time. */
-  make(): ModelProvider | Promise<ModelProvider>;
-  /** One whose provider cannot be reached, and that gives up within seconds. */
-  makeUnreachable(): ModelProvider | Promise<ModelProvider>;
-}
+/** Makes the model providers that the suite checks. */
+export type ModelProviderSetup = ProviderSetup<ModelProvider>;
 
-/** What an aborted or unreachable call may take. */
+/** Time limit of an aborted or unreachable call. */
 const LIMIT_MS = 20_000;
 
 const QUESTION = { system: 'Answer in one short sentence.', prompt: 'What colour is the sky?' };
@@ -39,7 +37,7 @@ export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
   on('names itself and its model', async (model) => {
     assert.ok(model.name !== '' && typeof model.name === 'string');
     assert.ok(model.model !== '' && typeof model.model === 'string');
-    await Promise.resolve();
+    assertResult(await model.generate(QUESTION));
   }),
 
   on('answers with text, and with the tokens that the provider counted', async (model) => {
@@ -59,7 +57,7 @@ export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
 
   on('leaves the schema and the request as they are', async (model) => {
     const schema = Object.freeze(structuredClone(SCHEMA));
-    await model.generate(Object.freeze({ ...QUESTION, schema }));
+    assertResult(await model.generate(Object.freeze({ ...QUESTION, schema })));
     assert.deepEqual(schema, SCHEMA);
   }),
 
@@ -81,11 +79,13 @@ export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
   }),
 
   on('is not asked by a caller who gave up before', async (model) => {
+    assertResult(await model.generate(QUESTION));
     const call = model.generate({ ...QUESTION, prompt: CANARY, signal: AbortSignal.abort() });
     await withinLimit(assertRefused(call, FAILURES), LIMIT_MS);
   }),
 
   on('ends a call that is given up', async (model) => {
+    assertResult(await model.generate(QUESTION));
     const controller = new AbortController();
     const call = model.generate({ ...QUESTION, prompt: CANARY, signal: controller.signal });
     controller.abort();
@@ -95,6 +95,7 @@ export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
   {
     name: 'rejects with MODEL_FAILED or MODEL_TIMEOUT when its provider cannot be reached, and repeats no prompt',
     async run(setup) {
+      assertResult(await (await setup.make()).generate(QUESTION));
       const model = await setup.makeUnreachable();
       const call = model.generate({ system: CANARY, prompt: CANARY });
       await withinLimit(assertRefused(call, FAILURES), LIMIT_MS);
@@ -103,25 +104,24 @@ export const modelProviderCases: readonly ProviderCase<ModelProviderSetup>[] = [
 ];
 
 /**
- * Checks a model provider against every rule of the contract, one after the other. It asks short
- * questions: a model that costs money is asked about twenty times. Never rejects for a rule that is
- * broken: the results say which.
+ * Checks a model provider against every rule of the contract, one after the other. It makes about
+ * twenty calls, mostly with short prompts. Never rejects because of the provider: a broken rule is
+ * `failed` with its reason.
  *
  * @example
- * import { checkModelProvider } from 'memory-service/testing';
+ * import { checkModelProvider, formatResults } from 'memory-service/testing';
  *
  * const results = await checkModelProvider({
  *   make: () => myModel({ url }),
  *   makeUnreachable: () => myModel({ url: 'http://127.0.0.1:9' }),
  * });
- * for (const { name, error } of results) {
- *   if (error !== null) console.error(`${name}: ${error.message}`);
- * }
+ * console.log(formatResults(results));
  */
 export async function checkModelProvider(
   setup: ModelProviderSetup,
+  options: CheckProviderOptions = {},
 ): Promise<readonly ProviderCaseResult[]> {
-  return await checkProvider(setup, modelProviderCases);
+  return await checkProvider(setup, modelProviderCases, options);
 }
 
 function on(
@@ -131,9 +131,14 @@ function on(
   return { name, run: async (setup) => run(await setup.make()) };
 }
 
-function assertResult({ text, inputTokens, outputTokens }: GenerateResult): void {
+function assertResult(result: GenerateResult | null | undefined): void {
+  if (typeof result !== 'object' || result === null) assert.fail(`Not a result: ${show(result)}`);
+  const { text, inputTokens, outputTokens } = result;
   assert.ok(typeof text === 'string' && text.trim() !== '', 'The answer is empty.');
   for (const count of [inputTokens, outputTokens]) {
-    assert.ok(Number.isSafeInteger(count) && count >= 0, 'Tokens are a whole number.');
+    assert.ok(
+      Number.isSafeInteger(count) && count >= 0,
+      'Token counts are whole numbers of at least 0.',
+    );
   }
 }

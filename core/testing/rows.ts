@@ -14,14 +14,14 @@ import { toUserId } from '../memory/paths.ts';
 let lastMs = 0;
 let counter = 0;
 
-/** UUIDv7 text that sorts in the order of the calls; `ms` makes one of another time. */
+/** A UUIDv7. Ids sort in the order of the calls, unless `ms` sets another time. */
 export function makeId(ms?: number): string {
   const time = ms ?? Math.max(Date.now(), lastMs);
   if (ms === undefined) lastMs = time;
   counter += 1;
   const bytes = randomBytes(16);
   bytes.writeUIntBE(time, 0, 6);
-  // The counter stands where version and variant leave room for it.
+  // The counter fills the bits beside the version and the variant.
   bytes.writeUInt16BE(0x7000 | ((counter >>> 14) & 0x0fff), 6);
   bytes.writeUInt16BE(0x8000 | (counter & 0x3fff), 8);
   const hex = bytes.toString('hex');
@@ -46,13 +46,13 @@ export interface WriteOptions {
   traceId?: string | null;
   runId?: string | null;
   reason?: string | null;
-  /** The step back to what was before; by default a keyframe of it. */
+  /** The step back to the previous content. Default: a keyframe of it. */
   step?: (before: string) => { delta: Uint8Array | null; keyframe: string | null };
 }
 
 /**
- * What a write of one file decides, in the way core does it: for the tests of a driver, which need
- * no rules but exact rows. `content` gets the present content and gives the new one, `null` deletes.
+ * The decision of a write of one file, with rows as core makes them but without the rules of core.
+ * `content` maps the current content to the new content; `null` deletes the file.
  */
 export function decideWrite(
   key: FileKey,
@@ -226,7 +226,7 @@ export function eventRow(scope: ScopeKey, more: Partial<EventRecord> = {}): Even
   };
 }
 
-/** A run that dreaming has begun, and has done nothing in yet. */
+/** A dream run that was just started. */
 export function dreamRunRow(
   scope: ScopeKey,
   createdAt: number,

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import type { FileKey } from '../contracts/records.ts';
 import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
+import type { OptionalStore } from './report.ts';
+import { show } from './watch-calls.ts';
 
 /**
- * Opens a storage that is initialised: an empty one, or, given one that was closed before, another
- * one on the same data. Whoever runs a case closes all that it opened.
+ * Opens and initialises a storage: an empty one or, given a closed storage, another one on the same
+ * data. The runner of the case closes all of them.
  */
 export type OpenStorage = (closed?: Storage) => Promise<Storage>;
 
@@ -13,29 +15,61 @@ export type OpenStorage = (closed?: Storage) => Promise<Storage>;
 export interface StorageCase {
   /** The rule, as a sentence about the storage. */
   name: string;
-  /** Rejects with what is wrong when the storage breaks the rule. */
-  run: (open: OpenStorage) => Promise<void>;
+  /**
+   * Rejects with what is wrong when the storage breaks the rule. Resolves with the name of the
+   * optional store that the rule is about when the storage does not have it.
+   */
+  run: (open: OpenStorage) => Promise<OptionalStore | undefined>;
 }
 
 /** A case that works on one storage. */
 export function on(name: string, run: (storage: Storage) => Promise<void>): StorageCase {
-  return { name, run: async (open) => run(await open()) };
+  return {
+    name,
+    async run(open) {
+      await run(await open());
+    },
+  };
 }
 
-/** What a call rejects with; fails when it resolves, and when that is no `MemoryError`. */
+/** A case on a store that a storage may do without. */
+export function onOptional<Name extends OptionalStore>(
+  store: Name,
+  name: string,
+  run: (
+    store: NonNullable<Storage[Name]>,
+    context: { storage: Storage; open: OpenStorage },
+  ) => Promise<void>,
+): StorageCase {
+  return {
+    name,
+    async run(open) {
+      const storage = await open();
+      const found = storage[store];
+      if (found === undefined) return store;
+      if (typeof found !== 'object' || (found as unknown) === null) {
+        assert.fail(`${store} is ${show(found)}: leave out what is absent.`);
+      }
+      await run(found, { storage, open });
+      return undefined;
+    },
+  };
+}
+
+/** The `MemoryError` that a call rejects with. Fails when it resolves or rejects with another error. */
 export async function refusal(promise: Promise<unknown>): Promise<MemoryError> {
   const error = await promise.then(
-    () => assert.fail('The call went through.'),
+    () => assert.fail('The call was not refused.'),
     (thrown: unknown) => thrown,
   );
-  assert.ok(error instanceof MemoryError, `It was no MemoryError: ${String(error)}`);
+  assert.ok(error instanceof MemoryError, `Not a MemoryError: ${show(error)}`);
   return error;
 }
 
 /** The file that most cases write. */
 export const alice: FileKey = { scope: 'u:alice', path: 'notes.md' };
 
-/** Walks a list to its end; each page is within its limit, and no key comes twice. */
+/** Reads a list to its end, and checks the shape of each page. */
 export async function everyPage<T>(
   list: (page: PageRequest) => Promise<PageResult<T>>,
   limit: number,
@@ -46,10 +80,12 @@ export async function everyPage<T>(
   for (let pages = 0; ; pages += 1) {
     assert.ok(pages < 2_000, 'The list does not end.');
     const page: PageResult<T> = await list({ limit, order, after });
-    assert.ok(page.items.length <= limit);
+    assert.ok(Array.isArray(page?.items), `Not a page: ${show(page)}`);
+    assert.ok(page.items.length <= limit, 'A page exceeds its limit.');
+    assert.ok(page.next === null || Array.isArray(page.next), `Not a key: ${show(page.next)}`);
     items.push(...page.items);
     if (page.next === null) return items;
-    // A cursor holds it as JSON.
+    // A cursor stores the key as JSON.
     after = JSON.parse(JSON.stringify(page.next)) as (string | number)[];
   }
 }

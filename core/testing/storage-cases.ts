@@ -12,10 +12,10 @@ import { vectorCases } from './storage/vectors.ts';
 import type { StorageCase } from './storage-case.ts';
 
 /**
- * Every rule that a storage driver keeps, whatever its database: named cases for any test runner.
- * Each takes a function that opens storages, and rejects with a `node:assert` error that says what
- * is wrong. A case opens its own storage, so cases can run in any order, and at the same time where
- * the driver lets several storages be open at once.
+ * Every rule of the storage contract, as named cases for any test runner. Each takes a function that
+ * opens storages, and rejects with a `node:assert` error that says what is wrong. A case opens its
+ * own storage, so cases can run in any order, and in parallel if the driver allows several open
+ * storages.
  *
  * @example
  * // With node:test.

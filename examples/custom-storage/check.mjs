@@ -8,17 +8,14 @@ import { join } from 'node:path';
 import { journalStorage } from './journal-storage.mjs';
 
 // #region check
-import { checkStorage } from 'memory-service/testing';
+import { checkStorage, formatResults } from 'memory-service/testing';
 
 const directory = await mkdtemp(join(tmpdir(), 'memory-'));
 const results = await checkStorage((place) =>
   journalStorage({ filename: join(directory, `${place}.jsonl`) }),
 );
-const broken = results.filter(({ error }) => error !== null);
-for (const { name, error } of broken)
-  console.error(`It does not hold: ${name}\n${error?.message}\n`);
-console.log(`${results.length - broken.length} of ${results.length} rules hold.`);
+console.log(formatResults(results));
+process.exitCode = results.some(({ status }) => status === 'failed') ? 1 : 0;
 // #endregion
 
 await rm(directory, { recursive: true });
-process.exitCode = broken.length === 0 ? 0 : 1;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
 import type {
   DreamRunRecord,
   DreamStore,
@@ -9,13 +10,13 @@ import type { ScopeKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import { dreamRunRow, makeId, write } from '../rows.ts';
-import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
+import { alice, everyPage, onOptional, refusal, type StorageCase } from '../storage-case.ts';
 
 const START = Date.UTC(2026, 0, 1);
-/** What a lease of a millisecond may take to end before it counts as one that never does. */
+/** A lease of 1 ms must end within this time. */
 const LEASE_LIMIT_MS = 5_000;
 
-/** What dreaming keeps. A driver may do without all of it. */
+/** What dreaming keeps: an optional store. */
 export function dreamCases(): StorageCase[] {
   return [
     dreaming('keeps what dreaming knows of a user and of a run, each field', async (dreams) => {
@@ -85,7 +86,9 @@ export function dreamCases(): StorageCase[] {
 
     dreaming('refuses a change whose lease is not the one that lasts', async (dreams, storage) => {
       const name = 'dream:alice';
-      const fence = (await storage.leases.claim(name, 'one', 60_000)) ?? assert.fail();
+      const fence =
+        (await storage.leases.claim(name, 'one', 60_000)) ??
+        assert.fail('A free lease was not granted.');
       const request = { scope: 'u:alice', runId: null, lease: { name, fence } } as const;
       const pause = () =>
         dreams.update(request, ({ user }) => ({ result: null, user: { ...user, paused: true } }));
@@ -200,7 +203,7 @@ export function dreamCases(): StorageCase[] {
         assert.equal(await dreams.expire(START, 2), 1);
         assert.equal(await dreams.expire(START, 2), 0);
         assert.deepEqual(await left(), [1, 4]);
-        // A user whose newest run is gone is otherwise as before.
+        // Of a user whose newest run was removed only `runId` changes.
         const bob = await dreams.update({ scope: 'u:bob', runId: null }, ({ user }) => ({
           result: user,
         }));
@@ -221,7 +224,8 @@ export function dreamCases(): StorageCase[] {
           const run = { ...runOf(`u:${userId}`), state: 'completed' as const, endedAt };
           const { scope, id } = run;
           const name = `dream:${userId}`;
-          const fence = (await leases.claim(name, id, ttlMs)) ?? assert.fail();
+          const fence =
+            (await leases.claim(name, id, ttlMs)) ?? assert.fail('A free lease was not granted.');
           await dreams.update({ scope, runId: id }, () => ({ result: null, run }));
           const guards = [{ kind: 'budget', name: `dream:${id}`, max: 1 }] as const;
           await write(storage, { scope, path: id }, 'x', { guards });
@@ -246,7 +250,7 @@ export function dreamCases(): StorageCase[] {
         await release(newer);
         const held = await keep('held', START - 1, 60_000);
         assert.equal(await dreams.expire(START, 9), 3);
-        // What is counted anew was removed.
+        // A write passes again where the spent budget was removed.
         assert.equal(await mayWrite('gone', gone.id), true);
         assert.equal(await mayWrite('stays', older.id), true);
         assert.equal(await mayWrite('stays', newer.id), false);
@@ -254,11 +258,13 @@ export function dreamCases(): StorageCase[] {
           write(storage, alice, 'by a zombie', { guards: [lease] });
         assert.equal((await refusal(guarded(gone.lease))).code, 'RUN_STATE');
         await passMillisecond(storage);
-        const next = (await leases.claim(gone.name, 'next', 60_000)) ?? assert.fail();
+        const next =
+          (await leases.claim(gone.name, 'next', 60_000)) ??
+          assert.fail('A free lease was not granted.');
         assert.ok(next > gone.fence, `The next fence is ${next}, after ${gone.fence}.`);
         assert.equal((await refusal(guarded(gone.lease))).code, 'RUN_STATE');
         assert.equal(await leases.claim(newer.name, 'next', 60_000), newer.fence + 1);
-        // One that lasts is somebody’s.
+        // A lease that lasts is not removed.
         assert.equal(await leases.claim(held.name, 'next', 60_000), null);
         await guarded(held.lease);
       },
@@ -270,17 +276,16 @@ function dreaming(
   name: string,
   run: (dreams: DreamStore, storage: Storage) => Promise<void>,
 ): StorageCase {
-  return on(name, async (storage) => {
-    if (storage.dreams !== undefined) await run(storage.dreams, storage);
-  });
+  return onOptional('dreams', name, (dreams, { storage }) => run(dreams, storage));
 }
 
-/** Leaves time between two leases, by the database's clock, as there is where a run is old. */
+/** Waits until the database's clock has moved on. */
 async function passMillisecond({ leases }: Storage): Promise<void> {
   await leases.claim('a millisecond', 'one', 1);
   const end = performance.now() + LEASE_LIMIT_MS;
   while ((await leases.claim('a millisecond', 'other', 1)) === null) {
-    assert.ok(performance.now() < end, 'A lease of a millisecond does not end.');
+    assert.ok(performance.now() < end, 'A lease of 1 ms did not end.');
+    await setTimeout(1);
   }
 }
 
@@ -305,7 +310,7 @@ function userOf(scope: ScopeKey, runId: string): DreamUserRecord {
   };
 }
 
-/** A run with another value in each field than a new one has. */
+/** A run that differs from a new one in each field. */
 function runOf(scope: ScopeKey): DreamRunRecord {
   return dreamRunRow(scope, START, {
     origin: 'manual',

@@ -4,17 +4,24 @@ import { toPhysicalPath } from '../../memory/paths.ts';
 import { accessRow, eventRow, makeId, sha256, write } from '../rows.ts';
 import { alice, byBytes, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 
-/** Files: what was written is what is read, and nothing else is. */
+/** Files: a read returns exactly what was written. */
 export function fileCases(): StorageCase[] {
   return [
     on('gives null for a file that was never written', async (storage) => {
+      for (const key of [
+        { scope: 'u:alice', path: 'other.md' },
+        { scope: 'u:bob', path: alice.path },
+      ] as const) {
+        await write(storage, key, 'written');
+        assert.equal((await storage.files.get(key))?.content, 'written');
+      }
       assert.equal(await storage.files.get(alice), null);
       assert.equal(await storage.files.getListing(alice), null);
       assert.equal(await storage.revisions.get(makeId()), null);
       assert.equal(await storage.revisions.chain(alice, 1), null);
       assert.equal(await storage.revisions.at(alice, Date.now()), null);
       assert.deepEqual(
-        await storage.files.list('u:alice', { prefix: '', after: null, limit: 9 }),
+        await storage.files.list('u:alice', { prefix: alice.path, after: null, limit: 9 }),
         [],
       );
     }),
@@ -42,7 +49,7 @@ export function fileCases(): StorageCase[] {
         chainBytes: 0,
         content: 'one\ntwo\n',
       });
-      const { content: _content, ...record } = file ?? assert.fail();
+      const { content: _content, ...record } = file ?? assert.fail('A written file was not found.');
       assert.deepEqual(await storage.files.list('u:alice', { prefix: '', after: null, limit: 9 }), [
         record,
       ]);
@@ -188,7 +195,7 @@ export function fileCases(): StorageCase[] {
           continue;
         }
         const { fileNo, version, size, lines, updatedAt, latestRevisionId, content } =
-          file ?? assert.fail();
+          file ?? assert.fail('A written file was not found.');
         assert.equal(
           (await storage.files.get({ scope: 'u:alice', path: `f${number}` }))?.fileNo,
           fileNo,
@@ -216,7 +223,7 @@ export function fileCases(): StorageCase[] {
         path: longest.padEnd(511, 'y'),
       } as const;
       assert.equal(Buffer.byteLength(key.path), 512);
-      // One byte apart, at the very end.
+      // Differs in the last byte only.
       const twin = { ...key, path: `${key.path.slice(0, -1)}z` };
       const reason = '漢'.repeat(1_000);
       const { revisionId } = await write(storage, key, 'long', { reason, actor: 'é'.repeat(64) });
@@ -268,7 +275,14 @@ export function fileCases(): StorageCase[] {
         assert.deepEqual(reads, [row]);
         assert.deepEqual(await second.config.entries(''), { dream_mode: 'review' });
         assert.equal(await second.leases.claim('work', 'other', 1), null);
-        assert.equal(await second.leases.renew('work', lease ?? assert.fail(), 1), true);
+        assert.equal(
+          await second.leases.renew(
+            'work',
+            lease ?? assert.fail('A free lease was not granted.'),
+            1,
+          ),
+          true,
+        );
         const guards = [{ kind: 'budget', name: 'run', max: 1 }] as const;
         const late = await refusal(write(second, alice, 'x', { guards }));
         assert.equal(late.code, 'QUOTA_EXCEEDED');

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
 import { MemoryError } from '../../errors.ts';
 import { write } from '../rows.ts';
 import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 
-/** What a lease of a millisecond may take to end before it counts as one that never does. */
+/** A lease of 1 ms must end within this time. */
 const LEASE_LIMIT_MS = 5_000;
 
-/** Leases and budgets, by themselves and as guards of a write. */
+/** Leases and budgets, alone and as guards of a write. */
 export function guardCases(): StorageCase[] {
   return [
     on('gives a lease to one holder at a time, with a fence that only grows', async (storage) => {
@@ -25,10 +26,11 @@ export function guardCases(): StorageCase[] {
       await leases.release('dream', first);
       assert.equal(await leases.renew('dream', first, 60_000), false);
       assert.equal(await leases.claim('dream', 'late', 1), first + 1);
-      // By the database's clock it is over within milliseconds.
+      // Ends within milliseconds by the database's clock.
       const end = performance.now() + LEASE_LIMIT_MS;
       let fence: number | null = null;
       while (fence === null && performance.now() < end) {
+        await setTimeout(1);
         fence = await leases.claim('dream', 'next', 60_000);
       }
       assert.equal(fence, first + 2);
@@ -37,7 +39,8 @@ export function guardCases(): StorageCase[] {
 
     on('gives a holder its own lease again, with the next fence', async (storage) => {
       const { leases } = storage;
-      const first = (await leases.claim('work', 'one', 60_000)) ?? assert.fail();
+      const first =
+        (await leases.claim('work', 'one', 60_000)) ?? assert.fail('A free lease was not granted.');
       assert.equal(await leases.claim('work', 'one', 60_000), first + 1);
       assert.equal(await leases.renew('work', first, 60_000), false);
       assert.equal(await leases.claim('work', 'One', 60_000), null);
@@ -48,7 +51,11 @@ export function guardCases(): StorageCase[] {
     on('refuses the write of a lost lease', async (storage) => {
       const guard = async (holder: string, ttlMs: number) => {
         const fence = await storage.leases.claim('run', holder, ttlMs);
-        return { kind: 'lease', name: 'run', fence: fence ?? assert.fail() } as const;
+        return {
+          kind: 'lease',
+          name: 'run',
+          fence: fence ?? assert.fail('A free lease was not granted.'),
+        } as const;
       };
       const first = await guard('one', 60_000);
       await write(storage, alice, 'by the holder', { guards: [first] });
@@ -99,7 +106,7 @@ export function guardCases(): StorageCase[] {
         (await refusal(write(storage, alice, 'two', { guards }))).code,
         'QUOTA_EXCEEDED',
       );
-      // A repeat that finds its first answer passes when the budget is spent.
+      // A repeated call that writes nothing passes although the budget is spent.
       await storage.mutate(request, () => nothing);
     }),
   ];

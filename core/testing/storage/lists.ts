@@ -50,13 +50,13 @@ export function listCases(): StorageCase[] {
           ),
           { contains: 'B', prefix: 'users/a', scope: 'u:a-b' },
         ];
-        // Of each kind one is enough for the other sorts.
+        // A sample of the filters is enough for the other sorts.
         const sorted = new Set(filters.filter((_, index) => index % 8 === 0));
         for (const filter of filters) {
           const expected = files.filter((file) => matches(file, filter));
           for (const sort of sorted.has(filter) ? SORTS : (['path'] as const)) {
             for (const order of ['asc', 'desc'] as const) {
-              // Page by page to the last row where all are listed; elsewhere some pages are enough.
+              // Several page sizes for the list without a filter, one for the others.
               const whole = sort === 'path' ? [1, 7, 500] : [3, 500];
               for (const limit of filter === filters[0] ? whole : [9]) {
                 const listed = await everyPage(
@@ -93,7 +93,7 @@ export function listCases(): StorageCase[] {
       ]);
       for (const file of files) {
         const physical = toPhysicalPath(file);
-        // The others are made in the same way.
+        // A sample: the other scopes have similar files.
         if (!['s', 'u:a', 'u:A', 'u:al_ce', 'u:alice'].includes(file.scope)) continue;
         for (let at = physical.indexOf('/'); at >= 0; at = physical.indexOf('/', at + 1)) {
           folders.add(physical.slice(0, at + 1));
@@ -141,7 +141,7 @@ export function listCases(): StorageCase[] {
         }
       }
       for (const user of await everyPage((page) => storage.files.listUsers({}, page), 500)) {
-        const own = users.get(user.userId) ?? assert.fail();
+        const own = users.get(user.userId) ?? assert.fail(`${user.userId} has no files.`);
         assert.equal(user.files, own.length);
         assert.equal(
           user.bytes,
@@ -173,6 +173,7 @@ export function listCases(): StorageCase[] {
         );
         seen.push(...page.items.map(toPhysicalPath));
         if (page.next === null) break;
+        assert.ok(round < 200, 'The list does not end.');
         after = page.next;
         round += 1;
         await write(storage, { scope: 'u:alice', path: `new-${round}` }, 'x');
@@ -241,7 +242,7 @@ const LISTED_PATHS = [
   'index.md',
 ];
 
-/** Some dozens of files in several scopes with ties in every sort, some deleted, some read. */
+/** Dozens of files in several scopes with ties in every sort; some are deleted, some were read. */
 async function fillFiles(storage: Storage): Promise<FileListing[]> {
   const keys = LISTED_SCOPES.flatMap((scope, place) =>
     LISTED_PATHS.filter((_, index) => (index + place) % 3 !== 0).map((path) => ({ scope, path })),
@@ -263,7 +264,7 @@ async function fillFiles(storage: Storage): Promise<FileListing[]> {
   const files: FileListing[] = [];
   const access: AccessRecord[] = [];
   for (const [index, key] of keys.entries()) {
-    const file = (await storage.files.get(key)) ?? assert.fail();
+    const file = (await storage.files.get(key)) ?? assert.fail('A written file was not found.');
     const reads = index % 4;
     const at = 1_700_000_300_000 + index;
     for (let read = 0; read < reads; read += 1) {
@@ -326,7 +327,7 @@ function rollUp(
       },
     });
   }
-  // Users stand in the order of their ids, everything else in that of the names with their slash.
+  // Users are sorted by id without the slash, other folders by name with it.
   const name = (entry: string) => (folder === 'users/' ? entry.slice(0, -1) : entry);
   return [...entries]
     .sort(([left], [right]) => byBytes(name(left), name(right)))

@@ -10,7 +10,8 @@ export function logCases(): StorageCase[] {
   return [
     on('counts the reads of files once, and only reads', async (storage) => {
       await write(storage, alice, 'text');
-      const fileNo = (await storage.files.get(alice))?.fileNo ?? assert.fail();
+      const fileNo =
+        (await storage.files.get(alice))?.fileNo ?? assert.fail('A written file was not found.');
       const of = { fileNo, path: alice.path };
       const rows = [
         accessRow('u:alice', { ...of, at: 5_000 }),
@@ -24,7 +25,7 @@ export function logCases(): StorageCase[] {
       const listing = () => storage.files.getListing(alice);
       assert.equal((await listing())?.reads, 2);
       assert.equal((await listing())?.lastReadAt, 7_000);
-      // A batch is sent again when its commit was not answered.
+      // A batch is sent again when its commit got no answer.
       const late = accessRow('u:alice', { ...of, at: 6_000 });
       await storage.log.append({ access: [...rows, late], events: [], isRepeated: true });
       assert.equal((await listing())?.reads, 3);
@@ -63,7 +64,7 @@ export function logCases(): StorageCase[] {
         const calls = [makeId(), makeId()];
         const traces = [makeTraceId(), makeTraceId()];
         const revisions = [makeId(), makeId()];
-        // A row of a path from before its file: found by the path like those with its number.
+        // A row without a file number, written before its file: found by its path all the same.
         await storage.log.append({
           access: [
             accessRow('u:user0', { path: 'f0', outcome: 'not_found', at: 1_700_000_000_000 }),
@@ -210,7 +211,7 @@ export function logCases(): StorageCase[] {
         const access = Array.from({ length: 1_300 }, (_, n) => row(n));
         const event = eventRow('u:alice');
         const batch = { access, events: [event] };
-        // Its last row is there already, as far as the first part goes.
+        // The last row repeats the first one, so the last part can't be written.
         const unwritable = { ...batch, access: [...access, ...access.slice(0, 1)] };
         assert.equal((await refusal(storage.log.append(unwritable))).code, 'INTERNAL');
         const [answer] = await Promise.allSettled([
@@ -232,7 +233,7 @@ export function logCases(): StorageCase[] {
         const ids = new Set(kept.map(({ id }) => id));
         assert.ok([...access, ...more].every(({ id }) => ids.has(id)));
         assert.equal(ids.size, kept.length);
-        // Each row that is kept is counted, whichever attempt wrote it.
+        // Each stored row is counted, whichever attempt wrote it.
         const own = kept.filter(({ scope, fileNo }) => scope === 'u:alice' && fileNo === 1);
         assert.equal((await storage.files.getListing(alice))?.reads, own.length);
         assert.equal((await storage.files.get(alice))?.version, 21);

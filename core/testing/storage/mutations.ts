@@ -4,7 +4,7 @@ import { MemoryError } from '../../errors.ts';
 import { accessRow, decideWrite, makeId, makeTraceId, sha256, write } from '../rows.ts';
 import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 
-/** `mutate`: one transaction under a lock, whole or not at all. */
+/** `mutate`: one transaction under a lock, all or nothing. */
 export function mutationCases(): StorageCase[] {
   const append = (line: string) => (before: string | null) => `${before ?? ''}${line}\n`;
   return [
@@ -21,7 +21,7 @@ export function mutationCases(): StorageCase[] {
         results.map(({ version }) => version).sort((left, right) => left - right),
         Array.from({ length: 100 }, (_, index) => index + 1),
       );
-      // A version is the place of its own line.
+      // Version n wrote line n.
       for (const [index, { version }] of results.entries()) {
         assert.equal(lines[version - 1], `line ${index}`);
       }
@@ -120,7 +120,7 @@ export function mutationCases(): StorageCase[] {
       const move = (peerId: string) =>
         storage.mutate({ scopes: ['u:alice'], files: [from, to] }, (current) => {
           const left = decideWrite(from, () => null, { action: 'move', id })(current);
-          const scope = left.changes.scopes?.[0] ?? assert.fail();
+          const scope = left.changes.scopes?.[0] ?? assert.fail('The write changes no scope.');
           const right = decideWrite(to, () => 'text', { action: 'move', id: peerId })({
             ...current,
             scope: () => scope,
@@ -135,7 +135,7 @@ export function mutationCases(): StorageCase[] {
             },
           };
         });
-      // The same id twice can't be kept.
+      // A duplicate id is refused.
       assert.equal((await refusal(move(id))).code, 'INTERNAL');
       assert.equal((await storage.files.get(from))?.content, 'text');
       assert.equal(await storage.files.get(to), null);
@@ -226,7 +226,7 @@ export function mutationCases(): StorageCase[] {
       ];
       for (const attempt of attempts) assert.equal((await refusal(attempt())).code, 'INTERNAL');
       assert.equal((await storage.files.get(bob))?.content, 'of bob');
-      // Nor is a part of such a decision kept, like the count of the scope.
+      // No part of such a decision is kept, not even the version of the scope.
       for (const [scope, version] of [
         ['u:bob', 1],
         ['u:alice', 0],
@@ -274,7 +274,7 @@ export function mutationCases(): StorageCase[] {
       assert.equal(decided, 1);
       assert.equal((await storage.files.get(alice))?.version, 1);
       for (const result of results) assert.deepEqual(result, results[0]);
-      // Another scope's key of the same name is another key.
+      // The same key in another scope is another key.
       const other = await storage.mutate(
         { scopes: ['u:bob'], files: [], idempotency: { scope: 'u:bob', keyHash } },
         (current) => ({ result: current.idempotency, writes: 0, changes: {} }),
@@ -309,12 +309,14 @@ export function mutationCases(): StorageCase[] {
     }),
 
     on('refuses everything once it is closed', async (storage) => {
+      await write(storage, alice, 'first\n');
+      assert.equal((await storage.files.get(alice))?.content, 'first\n');
       const writes = Array.from({ length: 20 }, (_, index) =>
         write(storage, alice, append(`${index}`)),
       );
       const closed = storage.close();
       assert.equal((await refusal(write(storage, alice, 'late'))).code, 'SHUTTING_DOWN');
-      // What was under way before is finished.
+      // Earlier writes are finished.
       await Promise.all(writes);
       await closed;
       assert.equal((await refusal(storage.files.get(alice))).code, 'SHUTTING_DOWN');

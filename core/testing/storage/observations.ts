@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import type { EventRecord, RollupRecord } from '../../contracts/records.ts';
-import type { EventFilter, ObservationStore, RollUp } from '../../contracts/storage.ts';
+import type { EventFilter, ObservationStore, RollUp, Storage } from '../../contracts/storage.ts';
 import { accessRow, eventRow, makeId, write } from '../rows.ts';
-import { everyPage, on, type StorageCase } from '../storage-case.ts';
+import { everyPage, onOptional, type StorageCase } from '../storage-case.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const START = Date.UTC(2026, 0, 1);
 
-/** Roll-ups, lists of events and counted accesses. A driver may do without all of them. */
+/** Roll-ups, lists of events and counted accesses: an optional store. */
 export function observationCases(): StorageCase[] {
   return [
     observing(
       'adds up roll-ups in the transaction of their events, once',
-      async (store, append) => {
+      async (store, { append }) => {
         const rollUp = countingRollUp(makeId(START));
         const events = [at(0), at(10), at(MINUTE), at(MINUTE + 1, { scope: 'u:bob', tool: null })];
         await append(events.slice(0, 2), rollUp);
@@ -38,12 +38,12 @@ export function observationCases(): StorageCase[] {
             [MINUTE, 'memory_read', 1, [1]],
           ],
         );
-        // Another instance counts in rows of its own.
+        // Another instance has its own rows.
         const other = countingRollUp(makeId(START));
         await append([at(30)], other);
         const first = { grain: 'minute', scope: null, since: START, until: START + 1 } as const;
         assert.deepEqual((await store.rollups(first)).map(({ calls }) => calls).toSorted(), [1, 3]);
-        // What its counter knows to be whole is not added to what is kept.
+        // A whole row replaces the stored one instead of being added to it.
         await append([at(40)], knowing(other, 7));
         assert.deepEqual((await store.rollups(first)).map(({ calls }) => calls).toSorted(), [3, 7]);
         const hour = { ...first, until: START + HOUR };
@@ -70,7 +70,7 @@ export function observationCases(): StorageCase[] {
 
     observing(
       'lists events by every filter, and by the time of their ids',
-      async (store, append) => {
+      async (store, { append }) => {
         const events = Array.from({ length: 60 }, (_, n) =>
           at(n * 1_000, {
             scope: n % 3 === 0 ? 's' : n % 3 === 1 ? 'u:alice' : 'u:Alice',
@@ -115,7 +115,7 @@ export function observationCases(): StorageCase[] {
 
     observing(
       'gives calls in short, and counts the users that made them',
-      async (store, append) => {
+      async (store, { append }) => {
         const events = [
           at(0, { scope: 'u:alice' }),
           at(1, { scope: 's', userId: null }),
@@ -155,78 +155,85 @@ export function observationCases(): StorageCase[] {
       },
     ),
 
-    on('counts accesses that went well by path, actor, tool and action', async (storage) => {
-      const store = storage.observations;
-      if (store === undefined) return;
-      const row = (ms: number, more: Parameters<typeof accessRow>[1], scope: 's' | 'u:alice') =>
-        accessRow(scope, { id: makeId(START + ms), at: START + ms, ...more });
-      const of = { path: 'a.md', actor: 'agent', tool: 'memory_read', action: 'read' } as const;
-      await storage.log.append({
-        access: [
-          row(0, of, 'u:alice'),
-          row(1, of, 'u:alice'),
-          row(2, { ...of, action: 'find' }, 'u:alice'),
-          row(3, { ...of, outcome: 'denied' }, 'u:alice'),
-          row(4, { ...of, action: 'list' }, 'u:alice'),
-          row(5, { ...of, userId: 'alice' }, 's'),
-          row(6, { ...of, userId: 'bob', tool: 'memory_write' }, 's'),
-          row(7, of, 'u:alice'),
-        ],
-        events: [],
-      });
-      const range = { since: START, until: START + 7 };
-      const counted = async (filter: { userId?: string; tool?: string }, limit = 100) => {
-        const { counts, from } = await store.countAccesses({ ...range, ...filter }, limit);
-        const rows = counts.map(({ scope, action, tool, count, lastAt }) =>
-          [scope, action, tool, count, lastAt - START].join(' '),
-        );
-        return { rows: rows.toSorted(), from };
-      };
-      const ofAlice = ['s read memory_read 1 5', 'u:alice find memory_read 1 2'];
-      assert.deepEqual(await counted({}), {
-        rows: [...ofAlice, 's read memory_write 1 6', 'u:alice read memory_read 2 1'].toSorted(),
-        from: null,
-      });
-      assert.deepEqual(await counted({ userId: 'alice' }), {
-        rows: [...ofAlice, 'u:alice read memory_read 2 1'].toSorted(),
-        from: null,
-      });
-      assert.deepEqual((await counted({ tool: 'memory_write' })).rows, ['s read memory_write 1 6']);
-      assert.deepEqual((await counted({ userId: 'nobody' })).rows, []);
-      // Go after go, of any length: each row once, and nothing from before the end of a go.
-      for (const filter of [{}, { userId: 'alice' }, { tool: 'memory_read' }]) {
-        const whole = await store.countAccesses({ ...range, ...filter }, 100);
-        for (const limit of [1, 2, 3, 100]) {
-          const sums = new Map<string, number>();
-          let before: string | null = null;
-          do {
-            const part: typeof whole = await store.countAccesses(
-              { ...range, ...filter, before },
-              limit,
-            );
-            assert.equal(part.from === null, part.next === null);
-            for (const { scope, action, tool, count, lastAt } of part.counts) {
-              assert.ok(lastAt >= (part.from ?? 0));
-              const key = [scope, action, tool].join(' ');
-              sums.set(key, (sums.get(key) ?? 0) + count);
-            }
-            before = part.next;
-          } while (before !== null);
-          assert.deepEqual(
-            sums,
-            new Map(
-              whole.counts
-                .toSorted((one, other) => other.lastAt - one.lastAt)
-                .map(({ scope, action, tool, count }) => [[scope, action, tool].join(' '), count]),
-            ),
+    observing(
+      'counts accesses that went well by path, actor, tool and action',
+      async (store, { storage }) => {
+        const row = (ms: number, more: Parameters<typeof accessRow>[1], scope: 's' | 'u:alice') =>
+          accessRow(scope, { id: makeId(START + ms), at: START + ms, ...more });
+        const of = { path: 'a.md', actor: 'agent', tool: 'memory_read', action: 'read' } as const;
+        await storage.log.append({
+          access: [
+            row(0, of, 'u:alice'),
+            row(1, of, 'u:alice'),
+            row(2, { ...of, action: 'find' }, 'u:alice'),
+            row(3, { ...of, outcome: 'denied' }, 'u:alice'),
+            row(4, { ...of, action: 'list' }, 'u:alice'),
+            row(5, { ...of, userId: 'alice' }, 's'),
+            row(6, { ...of, userId: 'bob', tool: 'memory_write' }, 's'),
+            row(7, of, 'u:alice'),
+          ],
+          events: [],
+        });
+        const range = { since: START, until: START + 7 };
+        const counted = async (filter: { userId?: string; tool?: string }, limit = 100) => {
+          const { counts, from } = await store.countAccesses({ ...range, ...filter }, limit);
+          const rows = counts.map(({ scope, action, tool, count, lastAt }) =>
+            [scope, action, tool, count, lastAt - START].join(' '),
           );
+          return { rows: rows.toSorted(), from };
+        };
+        const ofAlice = ['s read memory_read 1 5', 'u:alice find memory_read 1 2'];
+        assert.deepEqual(await counted({}), {
+          rows: [...ofAlice, 's read memory_write 1 6', 'u:alice read memory_read 2 1'].toSorted(),
+          from: null,
+        });
+        assert.deepEqual(await counted({ userId: 'alice' }), {
+          rows: [...ofAlice, 'u:alice read memory_read 2 1'].toSorted(),
+          from: null,
+        });
+        assert.deepEqual((await counted({ tool: 'memory_write' })).rows, [
+          's read memory_write 1 6',
+        ]);
+        assert.deepEqual((await counted({ userId: 'nobody' })).rows, []);
+        // With parts of any size each row is counted once, and no part has older rows than its end.
+        for (const filter of [{}, { userId: 'alice' }, { tool: 'memory_read' }]) {
+          const whole = await store.countAccesses({ ...range, ...filter }, 100);
+          for (const limit of [1, 2, 3, 100]) {
+            const sums = new Map<string, number>();
+            let before: string | null = null;
+            let goes = 0;
+            do {
+              assert.ok(goes < 20, 'The count does not end.');
+              goes += 1;
+              const part: typeof whole = await store.countAccesses(
+                { ...range, ...filter, before },
+                limit,
+              );
+              assert.equal(part.from === null, part.next === null);
+              for (const { scope, action, tool, count, lastAt } of part.counts) {
+                assert.ok(lastAt >= (part.from ?? 0));
+                const key = [scope, action, tool].join(' ');
+                sums.set(key, (sums.get(key) ?? 0) + count);
+              }
+              before = part.next;
+            } while (before !== null);
+            assert.deepEqual(
+              sums,
+              new Map(
+                whole.counts
+                  .toSorted((one, other) => other.lastAt - one.lastAt)
+                  .map(({ scope, action, tool, count }) => [
+                    [scope, action, tool].join(' '),
+                    count,
+                  ]),
+              ),
+            );
+          }
         }
-      }
-    }),
+      },
+    ),
 
-    on('names the files whose present content a tool wrote', async (storage) => {
-      const store = storage.observations;
-      if (store === undefined) return;
+    observing('names the files whose present content a tool wrote', async (store, { storage }) => {
       const by = (tool: string | null, path: string, content: string | null, user = 'alice') =>
         write(storage, { scope: `u:${user}`, path }, content, { tool });
       await by('memory_write', 'kept.md', 'a');
@@ -250,24 +257,32 @@ export function observationCases(): StorageCase[] {
   ];
 }
 
-/** A case on what a storage keeps for the dashboard; of one that keeps nothing, nothing is asked. */
 function observing(
   name: string,
   run: (
     store: ObservationStore,
-    append: (
-      events: readonly EventRecord[],
-      rollUp: RollUp | null,
-      isRepeated?: boolean,
-    ) => Promise<void>,
+    context: {
+      storage: Storage;
+      append(
+        events: readonly EventRecord[],
+        rollUp: RollUp | null,
+        isRepeated?: boolean,
+      ): Promise<void>;
+    },
   ) => Promise<void>,
 ): StorageCase {
-  return on(name, async ({ observations, log }) => {
-    if (observations === undefined) return;
-    await run(observations, (events, rollUp, isRepeated = false) =>
-      log.append({ access: [], events, isRepeated, ...(rollUp === null ? {} : { rollUp }) }),
-    );
-  });
+  return onOptional('observations', name, (store, { storage }) =>
+    run(store, {
+      storage,
+      append: (events, rollUp, isRepeated = false) =>
+        storage.log.append({
+          access: [],
+          events,
+          isRepeated,
+          ...(rollUp === null ? {} : { rollUp }),
+        }),
+    }),
+  );
 }
 
 function at(ms: number, more: Partial<EventRecord> = {}): EventRecord {
@@ -275,7 +290,7 @@ function at(ms: number, more: Partial<EventRecord> = {}): EventRecord {
   return eventRow(scope, { id: makeId(START + ms), startedAt: START + ms, ...more });
 }
 
-/** Counts calls by minute of all scopes together, and by hour of each; the count twice. */
+/** Counts calls by minute for all scopes and by hour for each scope. The latency repeats the count. */
 function countingRollUp(instanceId: string): RollUp {
   return {
     count(events) {
@@ -298,7 +313,7 @@ function countingRollUp(instanceId: string): RollUp {
   };
 }
 
-/** Gives each row as a whole one. */
+/** Returns each row as a whole row with this count. */
 function knowing(rollUp: RollUp, calls: number): RollUp {
   return {
     ...rollUp,

@@ -4,7 +4,7 @@ import type { RevisionFilter } from '../../contracts/storage.ts';
 import { makeId, makeTraceId, sha256, write } from '../rows.ts';
 import { alice, byBytes, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 
-/** The history of files: its rows, its lists, and what a prune leaves of it. */
+/** The history of files: rows, lists and pruning. */
 export function revisionCases(): StorageCase[] {
   return [
     on('gives a revision back, to the last field', async (storage) => {
@@ -50,7 +50,8 @@ export function revisionCases(): StorageCase[] {
       }
       await write(storage, { scope: 'u:alice', path: 'other' }, 'x', { step: step(4) });
       for (let version = 0; version <= 11; version += 1) {
-        const chain = (await storage.revisions.chain(alice, version)) ?? assert.fail();
+        const chain =
+          (await storage.revisions.chain(alice, version)) ?? assert.fail('The file has no chain.');
         assert.equal(chain.file.content, 'content 10');
         const end = Math.min(10, [4, 8].find((keyframe) => keyframe > version) ?? 10);
         assert.deepEqual(
@@ -119,7 +120,7 @@ export function revisionCases(): StorageCase[] {
             {
               actor: ['agent', 'agent', 'admin', 'dream-agent', 'Agent'][index % 5] ?? 'agent',
               at: 1_700_000_000_000 + index * 10,
-              // Ids a year ahead of the clock, and some behind it: a clock has jumped.
+              // Ids a year ahead of the clock, and some behind it, as after a clock jump.
               ...(index === 0 ? {} : { id: makeId(1_731_536_000_000 + index * 10) }),
               runId: index % 6 === 0 ? (runs[index % 2] ?? null) : null,
               toolCallId: index % 2 === 0 ? (calls[index % 3] ?? null) : null,
@@ -204,7 +205,7 @@ export function revisionCases(): StorageCase[] {
           for (const path of ['few', 'many', 'mixed']) keys.push({ scope, path });
         }
         const writeRow = (key: FileKey, index: number) =>
-          // In `mixed` a young row stands amid old ones: what is newer than it stays.
+          // `mixed` has a young row among old ones: the rows after it must stay.
           write(storage, key, `${key.path} ${index}`, {
             at: key.path === 'mixed' && index === 5 ? start + 10_000 : start + index,
           });
@@ -214,7 +215,7 @@ export function revisionCases(): StorageCase[] {
               await Promise.all(Array.from({ length: 700 }, (_, index) => writeRow(key, index)));
               return;
             }
-            // In this order: at once they would come in any.
+            // One after the other: the versions need this order.
             const count = key.path === 'few' ? 2 : 20;
             for (let index = 0; index < count; index += 1) await writeRow(key, index);
           }),
@@ -287,7 +288,7 @@ export function revisionCases(): StorageCase[] {
       for (let index = 0; index < 5; index += 1) {
         for (const path of ['a', 'b']) await write(storage, { scope: 'u:alice', path }, `${index}`);
       }
-      const audit = () => assert.fail('Nothing was to be removed.');
+      const audit = () => assert.fail('A row was removed after the signal.');
       const options = { dryRun: false, audit, signal: AbortSignal.abort() };
       const count = await storage.revisions.prune({ keepLast: 1 }, options);
       assert.deepEqual(count, { pruned: 0, bytes: 0 });

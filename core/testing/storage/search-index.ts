@@ -6,6 +6,7 @@ import type {
   IndexedScope,
   IndexTask,
   IndexUpdate,
+  IndexView,
   PostingNeed,
   PostingRow,
   Storage,
@@ -13,7 +14,7 @@ import type {
 import { sha256, write } from '../rows.ts';
 import { alice, byBytes, on, type StorageCase } from '../storage-case.ts';
 
-/** The search index: what is behind, its rows, and the snapshots that a search reads. */
+/** The search index: files that are behind, its rows, and the snapshots that a search reads. */
 export function searchIndexCases(): StorageCase[] {
   return [
     on('tells which files are behind, until their version is indexed', async (storage) => {
@@ -39,7 +40,7 @@ export function searchIndexCases(): StorageCase[] {
       assert.equal(changes.length, 3, 'The tasks of one scope stand together.');
       assert.equal((await index.tasks(3)).length, 3);
 
-      // Of an older version: someone writes faster than is indexed.
+      // An older version: the file was written again while it was indexed.
       await index.update('u:alice', [{ scope: 'u:alice', fileNo: 3, version: 1 }], never);
       assert.equal(await storage.files.countBehind(), 7);
       await index.update(
@@ -48,7 +49,7 @@ export function searchIndexCases(): StorageCase[] {
         put({ documents: [doc(1), doc(3)] }),
       );
       assert.equal(await storage.files.countBehind(), 4);
-      // What somebody else has done is not done again.
+      // Skips the tasks that another indexer has done.
       await index.update('u:alice', ofScope(tasks, 'u:alice'), never);
       await write(storage, alice, 'a third time');
       assert.deepEqual(toNames(ofScope(await index.tasks(100), 'u:alice')), ['u:alice 3 v3']);
@@ -176,7 +177,7 @@ export function searchIndexCases(): StorageCase[] {
         await write(storage, alice, `${round}`);
         await storage.index.update('u:alice', await storage.index.tasks(9), put({}));
         generations.add((await open(storage, 'u:alice', [])).state.generation);
-        // What was forgotten does not begin again with a generation that a cache may have.
+        // After `forget` a generation must not repeat: caches may still hold the old one.
         if (round % 2 === 1) await storage.index.forget('u:alice');
       }
       assert.equal(generations.size, 6);
@@ -260,7 +261,7 @@ export function searchIndexCases(): StorageCase[] {
         walked.push(...page);
         assert.ok(walked.length <= expected.length, 'The list does not end.');
         if (page.length === 0) break;
-        after = page.at(-1)?.scope ?? assert.fail();
+        after = page.at(-1)?.scope ?? assert.fail('An entry has no scope.');
       }
       assert.deepEqual(walked, expected);
     }),
@@ -288,7 +289,7 @@ export function searchIndexCases(): StorageCase[] {
         }
         await write(storage, { scope: 'u:alice', path: 'gone' }, null);
         await write(storage, { scope: 's', path: 'shared' }, 'newer');
-        await storage.index.snapshot(async (view) => {
+        await inSnapshot(storage, async (view) => {
           const [nobody, shared, own] = await view.open(
             ['u:nobody', 's', 'u:alice'],
             ['tea', 'té', 'tea '],
@@ -321,7 +322,7 @@ export function searchIndexCases(): StorageCase[] {
           const tasks = ofScope(await storage.index.tasks(9), scope);
           await storage.index.update(scope, tasks, put({ documents: [doc(1)], postings: rows }));
         }
-        await storage.index.snapshot(async (view) => {
+        await inSnapshot(storage, async (view) => {
           const [own, shared] = await view.open(['u:alice', 's'], []);
           assert.ok(own !== undefined && shared !== undefined);
           const terms = ['tea', 'none'];
@@ -354,7 +355,7 @@ export function searchIndexCases(): StorageCase[] {
         { scope: 'u:bob' as const, fileNo: 1 },
         { scope: 's' as const, fileNo: 1 },
       ];
-      await storage.index.snapshot(async (view) => {
+      await inSnapshot(storage, async (view) => {
         const paths = (await view.paths(keys)).map(({ scope, fileNo, path }) => [
           scope,
           fileNo,
@@ -396,7 +397,7 @@ export function searchIndexCases(): StorageCase[] {
       await storage.index.update('u:alice', ofScope(tasks, 'u:alice'), put({ postings }));
       const other = { postings: [row('abx', 0, 'x')] };
       await storage.index.update('u:bob', ofScope(tasks, 'u:bob'), put(other));
-      await storage.index.snapshot(async (view) => {
+      await inSnapshot(storage, async (view) => {
         for (const prefix of ['', 'a', 'ab', 'A', '%', '_', 'é', '漢', 'zzz']) {
           const expected = terms.filter((term) => term.startsWith(prefix)).sort(byBytes);
           assert.deepEqual(await view.terms('u:alice', prefix, 99), expected);
@@ -409,7 +410,7 @@ export function searchIndexCases(): StorageCase[] {
       await write(storage, alice, 'before');
       const during = await storage.index.snapshot(async (view) => {
         const [first] = await view.open(['u:alice'], []);
-        // Not awaited: a storage may hold writers up until a snapshot is read.
+        // Not awaited: a storage may block writers while a snapshot is read.
         const writing = [1, 2, 3].map((round) => write(storage, alice, `after ${round}`));
         const [again] = await view.open(['u:alice'], []);
         const [text] = await view.contents([{ scope: 'u:alice', fileNo: 1 }]);
@@ -418,14 +419,14 @@ export function searchIndexCases(): StorageCase[] {
         return { writing };
       });
       await Promise.all(during.writing);
-      // The three were under way at once, so any of them may be the last.
+      // The three writes ran at the same time, so any of them may be the last.
       const last = await textOf(storage, 1);
       assert.deepEqual([last?.version, last?.content?.slice(0, 6)], [4, 'after ']);
     }),
   ];
 }
 
-/** An update that puts these rows, whatever was there. */
+/** An update that writes these rows over the existing ones. */
 function put({ postings = [], documents = [], removed = [] }: Partial<IndexChanges>): IndexUpdate {
   return {
     needs: (): PostingNeed => postings.map(({ term, bucket }) => ({ term, bucket })),
@@ -433,10 +434,10 @@ function put({ postings = [], documents = [], removed = [] }: Partial<IndexChang
   };
 }
 
-/** An update that is not to be made. */
+/** An update that must not be applied. */
 const never: IndexUpdate = {
-  needs: () => assert.fail('None of the tasks was due.'),
-  apply: () => assert.fail('None of the tasks was due.'),
+  needs: () => assert.fail('No task was due, but the update was applied.'),
+  apply: () => assert.fail('No task was due, but the update was applied.'),
 };
 
 function task(scope: ScopeKey, fileNo: number, version: number): IndexTask {
@@ -456,13 +457,27 @@ function gone(term: string): { term: string; bucket: number; blob: null } {
   return { term, bucket: 0, blob: null };
 }
 
+/** Runs assertions on a snapshot. Fails when the storage does not run them. */
+async function inSnapshot(
+  storage: Storage,
+  check: (view: IndexView) => Promise<void>,
+): Promise<void> {
+  const result = await storage.index.snapshot(async (view) => {
+    await check(view);
+    return 'checked';
+  });
+  assert.equal(result, 'checked', 'The snapshot was not read.');
+}
+
 async function open(
   storage: Storage,
   scope: ScopeKey,
   terms: readonly string[],
 ): Promise<IndexedScope> {
   const [opened] = await storage.index.snapshot((view) => view.open([scope], terms));
-  return opened === undefined ? assert.fail() : { ...opened, rows: sortRows(opened.rows) };
+  return opened === undefined
+    ? assert.fail('A scope was not opened.')
+    : { ...opened, rows: sortRows(opened.rows) };
 }
 
 async function textOf(storage: Storage, fileNo: number) {

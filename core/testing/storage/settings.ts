@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Storage } from '../../contracts/storage.ts';
-import { makeId } from '../rows.ts';
-import { everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
+import { makeId, write } from '../rows.ts';
+import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 
-/** Settings, the audit, and what a storage says of itself. */
+/** Settings, the audit, and how a storage describes itself. */
 export function settingCases(): StorageCase[] {
   const audit = (more: object = {}) => ({
     id: makeId(),
@@ -79,6 +79,9 @@ export function settingCases(): StorageCase[] {
     }),
 
     on('describes itself without secrets or paths', async (storage) => {
+      const secret = 'quetzalcoatlus';
+      await write(storage, alice, secret);
+      assert.equal((await storage.files.get(alice))?.content, secret);
       await storage.ping();
       const description = await storage.describe();
       assert.equal(description.name, storage.name);
@@ -86,6 +89,7 @@ export function settingCases(): StorageCase[] {
       assert.match(description.version, /^\d+\.\d+/);
       const shown = JSON.stringify(description);
       assert.doesNotMatch(shown, /\/tmp|password/);
+      assert.ok(!shown.includes(secret), shown);
       if (storage.filename !== undefined) {
         assert.ok(!shown.includes(JSON.stringify(storage.filename).slice(1, -1)), shown);
       }

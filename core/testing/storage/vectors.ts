@@ -12,12 +12,9 @@ import type {
   VectorStore,
 } from '../../contracts/vectors.ts';
 import { write } from '../rows.ts';
-import { byBytes, refusal, type StorageCase } from '../storage-case.ts';
+import { byBytes, onOptional, refusal, type StorageCase } from '../storage-case.ts';
 
-/**
- * The vectors of passages, their lists, and the queue of texts that have none. A driver without
- * `vectors` keeps these rules by keeping nothing.
- */
+/** Vectors of passages, lists of passages, and the queue of texts without a vector. */
 export function vectorCases(): StorageCase[] {
   return [
     onVectors(
@@ -66,7 +63,7 @@ export function vectorCases(): StorageCase[] {
         ]);
         await vectors.complete(key, tasks.map(toResult));
         assert.deepEqual(await vectors.countWaiting(key), { files: 0, texts: 0 });
-        // What has its vector is not queued again, wherever it stands by now.
+        // A text with a vector is not queued again for another file.
         await list('u:alice', 'c', ['cup', 'kettle']);
         await vectors.enqueue(key, 9);
         assert.deepEqual(toNames(await vectors.claim(key, { limit: 9, leaseMs: LEASE_MS })), [
@@ -115,7 +112,7 @@ export function vectorCases(): StorageCase[] {
         assert.deepEqual(toNames(await next.claim(key, { limit: 9, leaseMs: 0 })), [
           'u:alice left',
         ]);
-        // A lease of no time has ended, as one whose holder died will have.
+        // A lease of 0 ms has ended, as that of a dead holder does.
         assert.deepEqual(toNames(await next.claim(key, { limit: 9, leaseMs: LEASE_MS })), [
           'u:alice left',
         ]);
@@ -138,7 +135,7 @@ export function vectorCases(): StorageCase[] {
         const due = await vectors.claim(key, { limit: 9, leaseMs: LEASE_MS });
         const attempts = due.map(({ textHash, attempts: count }) => [textOf(textHash), count]);
         assert.deepEqual(Object.fromEntries(attempts), { refused: 1, failed: 0 });
-        // What someone else has finished meanwhile does not come back.
+        // A task that was completed meanwhile does not come back.
         await vectors.complete(key, due.map(toResult));
         await vectors.postpone(key, due, now);
         assert.deepEqual(await vectors.countWaiting(key), { files: 0, texts: 1 });
@@ -163,7 +160,7 @@ export function vectorCases(): StorageCase[] {
         });
         assert.deepEqual(seen.isWhole, { lists: true, vectors: true });
 
-        // The same length, so that nothing but the name tells them apart.
+        // The same length: only the name differs.
         const other = await vectors.useModel({ ...MODEL, model: 'another' });
         assert.deepEqual(toNumbers(await view('u:alice', other)), {});
         assert.deepEqual(await vectors.countWaiting(other), { files: 2, texts: 0 });
@@ -219,7 +216,7 @@ export function vectorCases(): StorageCase[] {
         await list('u:alice', 'c', ['pot']);
         await embedAll(key);
         await list('u:alice', 'a', ['tea', 'kettle']);
-        // Indexed by someone without an embedder.
+        // Indexed by an instance without an embedder.
         await list('u:alice', 'b', null);
         await remove('u:alice', 'c');
         const { lists } = await view('u:alice', key);
@@ -344,74 +341,69 @@ export function vectorCases(): StorageCase[] {
 }
 
 const MODEL: EmbeddingModel = { provider: 'test', model: 'small', dimensions: 3 };
-/** Longer than any case takes. */
+/** Longer than any case runs. */
 const LEASE_MS = 3_600_000;
 
-/** What a case works with. */
+/** The storage of a case, with helpers. */
 interface VectorBench {
   storage: Storage;
   vectors: VectorStore;
-  /** Writes a file, and indexes it with the list of its passages' texts; `null`: without one. */
+  /** Writes a file and indexes it with the list of its passages; `null`: without a list. */
   list(scope: ScopeKey, path: string, texts: readonly string[] | null): Promise<void>;
-  /** Deletes a file, and takes it out of the index. */
+  /** Deletes a file and removes it from the index. */
   remove(scope: ScopeKey, path: string): Promise<void>;
-  /** Gives every text its vector, times `sign`. */
+  /** Stores a vector for every text, multiplied by `sign`. */
   embedAll(key: ModelKey, sign?: number): Promise<void>;
-  /** What a search sees, beside what it is to know of it the next time. */
+  /** What a search reads, and `known` for its next read. */
   view(
     scope: ScopeKey,
     key: ModelKey,
     known?: KnownVectors,
   ): Promise<ScopeVectors & { known: KnownVectors }>;
-  /** The vectors of another storage on the same data. */
+  /** Closes the storage and opens another one on the same data. */
   reopen(): Promise<VectorStore>;
 }
 
 function onVectors(name: string, run: (bench: VectorBench) => Promise<void>): StorageCase {
-  return {
-    name,
-    async run(open) {
-      const storage = await open();
-      const { vectors } = storage;
-      if (vectors === undefined) return;
-      await run({
-        storage,
-        vectors,
-        list: (scope, path, texts) => index(storage, scope, path, texts),
-        async remove(scope, path) {
-          await write(storage, { scope, path }, null);
-          const tasks = await storage.index.tasks(9);
-          await storage.index.update(scope, tasks, {
-            needs: () => [],
-            apply: () => ({
-              postings: [],
-              documents: [],
-              removed: tasks.map(({ fileNo }) => fileNo),
+  return onOptional('vectors', name, async (vectors, { storage, open }) => {
+    await run({
+      storage,
+      vectors,
+      list: (scope, path, texts) => index(storage, scope, path, texts),
+      async remove(scope, path) {
+        await write(storage, { scope, path }, null);
+        const tasks = await storage.index.tasks(9);
+        await storage.index.update(scope, tasks, {
+          needs: () => [],
+          apply: () => ({
+            postings: [],
+            documents: [],
+            removed: tasks.map(({ fileNo }) => fileNo),
+          }),
+        });
+      },
+      async embedAll(key, sign = 1) {
+        await vectors.enqueue(key, 99);
+        for (let rounds = 0; ; rounds += 1) {
+          assert.ok(rounds < 99, 'The queue does not end.');
+          const tasks = await vectors.claim(key, { limit: 5, leaseMs: LEASE_MS });
+          if (tasks.length === 0) return;
+          await vectors.complete(
+            key,
+            tasks.map((task) => {
+              const { vector } = toResult(task);
+              return { task, vector: vector.map((value) => sign * value) };
             }),
-          });
-        },
-        async embedAll(key, sign = 1) {
-          await vectors.enqueue(key, 99);
-          for (;;) {
-            const tasks = await vectors.claim(key, { limit: 5, leaseMs: LEASE_MS });
-            if (tasks.length === 0) return;
-            await vectors.complete(
-              key,
-              tasks.map((task) => {
-                const { vector } = toResult(task);
-                return { task, vector: vector.map((value) => sign * value) };
-              }),
-            );
-          }
-        },
-        view: (scope, key, known) => look(storage, scope, key, known ?? null),
-        async reopen() {
-          await storage.close();
-          return (await open(storage)).vectors ?? assert.fail('It kept vectors before.');
-        },
-      });
-    },
-  };
+          );
+        }
+      },
+      view: (scope, key, known) => look(storage, scope, key, known ?? null),
+      async reopen() {
+        await storage.close();
+        return (await open(storage)).vectors ?? assert.fail('The reopened storage has no vectors.');
+      },
+    });
+  });
 }
 
 async function index(
@@ -422,7 +414,7 @@ async function index(
 ): Promise<void> {
   const { version } = await write(storage, { scope, path }, `${path} ${texts?.join() ?? ''}`);
   const [task] = (await storage.index.tasks(9)).filter((each) => each.scope === scope);
-  if (task === undefined) assert.fail('What was written is not behind.');
+  if (task === undefined) assert.fail('A written file is not behind.');
   assert.equal(task.version, version);
   const passages = texts === null ? {} : { passages: toHashes(texts) };
   await storage.index.update(scope, [task], {
@@ -447,13 +439,14 @@ async function look(
     const [opened] = await view.open(isOpenable(scope) ? [scope] : [], []);
     const indexGeneration = opened?.state.generation ?? 0;
     const read = await view.vectors?.(scope, key, indexGeneration, known);
-    if (read === undefined) assert.fail('A storage that keeps vectors shows them.');
+    if (read === undefined)
+      assert.fail('The storage has vectors, but its snapshots have no vectors().');
     const { vectorGeneration } = read;
     return { ...read, known: { indexGeneration, vectorGeneration } };
   });
 }
 
-/** So that it is the read of the vectors that refuses. */
+/** `open` must not refuse before `vectors` does. */
 function isOpenable(scope: ScopeKey): boolean {
   return scope === 's' || /^u:[a-z]+$/.test(scope);
 }
@@ -481,7 +474,7 @@ function toTexts(hashes: Uint8Array): string[] {
   );
 }
 
-/** Numbers of another size each, one of them below 0: what is rounded or read askew is seen. */
+/** Numbers of different magnitudes, one negative: shows rounding and wrong byte order. */
 function vectorOf(text: string, dimensions: number): Float32Array {
   const seed = Buffer.from(hashOf(text), 'hex');
   return Float32Array.from(
@@ -498,7 +491,7 @@ function toNames(tasks: readonly EmbedTask[]): string[] {
   return tasks.map(({ scope, textHash }) => `${scope} ${textOf(textHash)}`).sort(byBytes);
 }
 
-/** Vectors by their texts, in order. */
+/** Vectors by text, sorted. */
 function toNumbers({ vectors }: ScopeVectors): Record<string, number[]> {
   const entries = vectors.map(({ textHash, vector }): [string, number[]] => [
     textOf(textHash),

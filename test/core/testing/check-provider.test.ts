@@ -7,12 +7,14 @@ import {
   checkModelProvider,
   embedderCases,
   modelProviderCases,
+  type ProviderCaseResult,
 } from '../../../core/testing/index.ts';
 import { openai as openaiEmbedder } from '../../../plugins/embedder-openai/index.ts';
 import { anthropic } from '../../../plugins/model-anthropic/index.ts';
 import { openai as openaiModel } from '../../../plugins/model-openai/index.ts';
 import { embedWords } from '../../support/provider-server/embed.ts';
 import { type ProviderServer, startProviderServer } from '../../support/provider-server/server.ts';
+import { unhandledErrors } from './unhandled-errors.ts';
 
 let server: ProviderServer;
 beforeAll(async () => {
@@ -33,8 +35,8 @@ afterAll(async () => {
 
 /** Nobody listens there. */
 const NOWHERE = 'http://127.0.0.1:9/v1';
-const broken = (results: readonly { name: string; error: Error | null }[]) =>
-  results.filter(({ error }) => error !== null).map(({ name }) => name);
+const broken = (results: readonly ProviderCaseResult[]) =>
+  results.filter(({ status }) => status === 'failed').map(({ name }) => name);
 
 describe('the plugins keep every rule', () => {
   it('embedder-openai', async () => {
@@ -271,4 +273,65 @@ describe('a broken model provider is found out', () => {
     expect(names).not.toEqual([]);
     names.forEach((name) => expect(name).toMatch(rule));
   });
+});
+
+/** Ways to answer every call without doing anything. */
+const USELESS: [string, () => unknown][] = [
+  ...[undefined, null, 0, '', 'text', true, [], {}].flatMap((value): [string, () => unknown][] => [
+    [`answers ${JSON.stringify(value)}`, () => Promise.resolve(value)],
+    [`returns ${JSON.stringify(value)} without a promise`, () => value],
+  ]),
+  ['refuses as an embedder', () => Promise.reject(failed('No.'))],
+  ['refuses as a model', () => Promise.reject(new MemoryError('MODEL_FAILED', 'No.'))],
+  ['rejects with nothing', () => Promise.reject()],
+  [
+    'throws',
+    () => {
+      throw failed('No.');
+    },
+  ],
+  ['never answers', () => new Promise(() => undefined)],
+];
+const LIMITS = { timeLimitMs: 20 };
+
+describe('a provider that does nothing', () => {
+  it.each(USELESS)('and %s passes no rule', async (_what, answer) => {
+    const unhandled = unhandledErrors();
+    const embedder = { ...good, embed: answer } as unknown as Embedder;
+    const model = { ...goodModel, generate: answer } as unknown as ModelProvider;
+    expect(
+      broken(
+        await checkEmbedder({ make: () => embedder, makeUnreachable: () => embedder }, LIMITS),
+      ),
+    ).toEqual(embedderCases.map(({ name }) => name));
+    expect(
+      broken(await checkModelProvider({ make: () => model, makeUnreachable: () => model }, LIMITS)),
+    ).toEqual(modelProviderCases.map(({ name }) => name));
+    expect(unhandled).toEqual([]);
+  });
+
+  it.each([null, undefined, 'openai', {}])(
+    'as %j is in place of one passes no rule',
+    async (value) => {
+      const make = () => value as never;
+      const results = [
+        ...(await checkEmbedder({ make, makeUnreachable: make })),
+        ...(await checkModelProvider({ make, makeUnreachable: make })),
+      ];
+      expect(broken(results)).toHaveLength(embedderCases.length + modelProviderCases.length);
+    },
+  );
+
+  it('fails when the unreachable one is never made', async () => {
+    const makeUnreachable = () => new Promise<never>(() => undefined);
+    const results = await checkEmbedder({ make: () => good, makeUnreachable }, LIMITS);
+    expect(results.at(-1)?.error?.message).toContain('Without an answer: makeUnreachable.');
+  });
+});
+
+it('tells each result as it comes', async () => {
+  const told: ProviderCaseResult[] = [];
+  const setup = { make: () => good, makeUnreachable: () => down };
+  const results = await checkEmbedder(setup, { onResult: (result) => told.push(result) });
+  expect(told).toEqual(results);
 });
