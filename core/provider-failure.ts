@@ -145,12 +145,15 @@ export function readFailure(details: unknown): ProviderFailure | null {
 function toPhrase(failure: ProviderFailure): string {
   const { reason, problem, providerStatus, limitMs, failures, lastFailure } = failure;
   if (reason === 'circuit_open') {
-    const after = failures === undefined ? '' : ` after ${failures} failure${failures === 1 ? '' : 's'}`;
+    const after =
+      failures === undefined ? '' : ` after ${failures} failure${failures === 1 ? '' : 's'}`;
     return `${REASONS[reason]}${after}${lastFailure === undefined ? '' : `: ${toPhrase(lastFailure)}`}`;
   }
   if (providerStatus !== undefined) {
     const isRedirect = providerStatus >= 300 && providerStatus < 400;
-    const hint = isRedirect ? 'redirects are not followed, check the base URL' : HINTS[providerStatus];
+    const hint = isRedirect
+      ? 'redirects are not followed, check the base URL'
+      : HINTS[providerStatus];
     return `the provider answered ${providerStatus}${hint === undefined ? '' : `; ${hint}`}`;
   }
   if (reason === 'timeout' && limitMs !== undefined) {

@@ -35,7 +35,9 @@ const summarySchema = Type.Object(
           {
             p95Ms: Type.Number(),
             errorRate: Type.Number(),
-            slowCallMs: Type.Number({ description: 'A call that takes as long is listed as slow.' }),
+            slowCallMs: Type.Number({
+              description: 'A call that takes as long is listed as slow.',
+            }),
           },
           strict,
         ),

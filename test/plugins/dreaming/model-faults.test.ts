@@ -12,13 +12,15 @@ afterAll(() => provider.close());
 const TIMES = process.env['MEMORY_TEST_RELEASE'] === undefined ? 3 : 100;
 const LONG = { timeout: TIMES * 40_000 };
 
-const REPLIES: readonly [string, string][] = [
-  ['words', 'I would merge the two lines.'],
-  ['a list', '[]'],
-  ['null', 'null'],
-  ['operations that are none', '{"operations": "all"}'],
-  ['no operations', '{}'],
-  ['JSON that is cut off', '{"operations": [{"kind": "mer'],
+const NOT_JSON = 'the answer was not JSON';
+const NO_FIT = 'the answer did not fit the schema';
+const REPLIES: readonly [string, string, string][] = [
+  ['words', 'I would merge the two lines.', NOT_JSON],
+  ['a list', '[]', NO_FIT],
+  ['null', 'null', NO_FIT],
+  ['operations that are none', '{"operations": "all"}', NO_FIT],
+  ['no operations', '{}', NO_FIT],
+  ['JSON that is cut off', '{"operations": [{"kind": "mer', NOT_JSON],
 ];
 
 describe('a model that fails (F11)', LONG, () => {
@@ -33,22 +35,24 @@ describe('a model that fails (F11)', LONG, () => {
     const service = await openDreams({ provider, config: { model }, settings });
     await service.write('alice', 'user/tea.md', TEA);
     const ways = [
-      ...[...TRANSPORT, ...CHAT].map(({ name, behave }) => [name, behave] as const),
+      ...[...TRANSPORT, ...CHAT].map(({ name, behave, why }) => [name, why, behave] as const),
       ...REPLIES.map(
-        ([name, text]) =>
+        ([name, text, why]) =>
           [
             name,
+            why,
             (exchange: Parameters<(typeof CHAT)[number]['behave']>[0]) =>
               exchange.sendJson(200, chatAnswer('scripted', text)),
           ] as const,
       ),
     ];
     expect(ways.length).toBeGreaterThanOrEqual(30);
-    for (const [name, behave] of Array.from({ length: TIMES }, () => ways).flat()) {
+    for (const [name, why, behave] of Array.from({ length: TIMES }, () => ways).flat()) {
       provider.always(behave);
       const run = await service.dream('alice');
       expect(run, name).toMatchObject({ state: 'failed', filesTouched: 0, writes: 0 });
       expect(run.error.code, name).toMatch(/^MODEL_(?:FAILED|TIMEOUT)$/);
+      expect(run.error.message, name).toContain(why);
       expect(run.error.message, name).not.toContain('SECRET-OF-THE-PROVIDER');
       // What it asked for is counted, what it was told is not known.
       expect(run.outputTokens, name).toBeGreaterThanOrEqual(0);

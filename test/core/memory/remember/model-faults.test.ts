@@ -19,13 +19,30 @@ async function serve(): Promise<ModelService> {
   return service;
 }
 
-async function misbehave(service: ModelService, { name, behave }: Misbehaviour): Promise<void> {
+async function misbehave(
+  service: ModelService,
+  { name, behave, reason, why }: Misbehaviour,
+): Promise<void> {
   service.provider.always(behave);
   const refused = await service.execute('memory_remember', { text: 'Prefers coffee.' });
-  expect(refused.json.error.code, name).toMatch(/^MODEL_(?:FAILED|TIMEOUT)$/);
+  const { code, message, details, traceId } = refused.json.error;
+  expect(code, name).toMatch(/^MODEL_(?:FAILED|TIMEOUT)$/);
+  expect(details, name).toMatchObject({ reason });
+  expect(message, name).toContain(why);
+  // The trace says the same: at its root, and at the span of the model.
+  await service.core.queue.flush();
+  const { calls } = await service.core.traces.trace(traceId);
+  const events = [calls[0]?.root, calls[0]?.spans.find(({ kind }) => kind === 'llm')];
+  for (const event of events) {
+    expect(event, name).toMatchObject({ status: 'error', errorCode: code });
+    expect(message, name).toContain(`: ${event?.attributes['reason']}.`);
+  }
   const { status, json } = await service.execute('memory_context', { query: 'tea' });
   expect(status, name).toBe(200);
-  expect(json.result, name).toMatchObject({ mode: 'find', degraded: expect.any(String) });
+  expect(json.result, name).toMatchObject({
+    mode: 'find',
+    degraded: expect.stringContaining(why),
+  });
   expect(json.result.context, name).toContain('- Prefers tea.');
   expect(await service.read('user/profile.md')).toBe(TEA);
   service.provider.always(null);
