@@ -109,7 +109,7 @@ export function toProviderError(
 }
 
 /** Whether an error is one of a model or an embedder. */
-export function isProviderError(error: unknown): error is MemoryError {
+export function isProviderError(error: unknown): error is MemoryError & { code: ProviderCode } {
   return error instanceof MemoryError && CODES.has(error.code);
 }
 
@@ -120,7 +120,7 @@ const CODES: ReadonlySet<string> = new Set<ProviderCode>([
 ]);
 
 /** Why a call of a model or an embedder failed, in words that are safe to show; `null` for other errors. */
-export function explainFailure(error: unknown): string | null {
+export function explainProviderError(error: unknown): string | null {
   if (!isProviderError(error)) return null;
   const reason = error.code === 'MODEL_TIMEOUT' ? 'timeout' : 'failed';
   return toPhrase(readFailure(error.details) ?? { reason });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { JsonSchema, ToolCall } from '../contracts/tool.ts';
-import { explainFailure, isProviderError } from '../provider-failure.ts';
+import { explainProviderError, isProviderError } from '../provider-failure.ts';
 import { groundedShare, hasNegation, missingSpecifics } from './grounds.ts';
 import { bringsInstruction } from './instructions.ts';
 import type { Model } from './model.ts';
@@ -101,7 +101,7 @@ export async function answerFromLines(
     );
   } catch (error) {
     if (!isProviderError(error)) throw error;
-    return { degraded: `The model failed: ${explainFailure(error)}.` };
+    return { degraded: `The model failed: ${explainProviderError(error)}.` };
   }
   const sentences = parseAnswer(reply);
   if (sentences === null) {

@@ -11,7 +11,7 @@ import type {
 } from '../contracts/vectors.ts';
 import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
-import { explainFailure } from '../provider-failure.ts';
+import { explainProviderError } from '../provider-failure.ts';
 import { hashText, toEmbeddedText } from '../search/embedded-text.ts';
 import { splitPassages } from '../search/passages.ts';
 import { type Embedding, isRefusal } from './embedding.ts';
@@ -204,7 +204,7 @@ export function createEmbeddingWorker(deps: {
       failures += 1;
       lastError = error;
       lastFailure = String(toMemoryError(error).details?.['reason'] ?? 'failed');
-      lastFailureReason = explainFailure(error);
+      lastFailureReason = explainProviderError(error);
       log.warn(
         { texts: batch.length, reason: lastFailureReason, error: describeError(error) },
         'passages could not be embedded, and wait',

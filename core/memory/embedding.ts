@@ -4,7 +4,7 @@ import type { ToolCall } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import {
   createProviderError,
-  explainFailure,
+  explainProviderError,
   type FailureProblem,
   type ProviderFailure,
   toProviderError,
@@ -116,7 +116,7 @@ export function createEmbedding(
       } catch (error) {
         const reason = reasonOf(error);
         span.fail(error, { provider: name, model, degraded: reason });
-        return { degraded: `The embedder failed: ${explainFailure(error)}.` };
+        return { degraded: `The embedder failed: ${explainProviderError(error)}.` };
       }
     },
   };

@@ -10,7 +10,7 @@ import type { Span, Trace } from '../contracts/tool.ts';
 import type { TraceContext } from '../contracts/trace-exporter.ts';
 import { type MemoryError, toMemoryError } from '../errors.ts';
 import { newSpanId, newTraceId } from '../memory/ids.ts';
-import { explainFailure } from '../provider-failure.ts';
+import { explainProviderError } from '../provider-failure.ts';
 import { sanitiseAttributes } from './sanitise.ts';
 
 /** A call records at most this many spans; a loop that makes more is seen by its first ones. */
@@ -144,7 +144,7 @@ function toOutcome(error: unknown): Pick<SpanRecord, 'status' | 'errorCode'> {
 
 /** The allowed attributes; `reason` comes from an error alone, in words that this service made. */
 function toAttributes(error: unknown, attributes: SpanAttributes | undefined): SpanAttributes {
-  const reason = explainFailure(error);
+  const reason = explainProviderError(error);
   const allowed = sanitiseAttributes(attributes);
   return reason === null ? allowed : { ...allowed, reason };
 }

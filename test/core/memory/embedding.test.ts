@@ -8,6 +8,7 @@ import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { embedMeaning } from '../../support/provider-server/embed.ts';
+import { TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
 import {
   type ProviderServer,
   type ProviderServerOptions,
@@ -223,6 +224,65 @@ describe('an embedder that is down', () => {
       'The embedder failed: the circuit is open after 3 failures: the provider answered 500.',
     );
     expect((await core.embeddings?.progress())?.state).toBe('paused');
+  });
+
+  it('is named with its reason in the answer of a find and in its trace, whatever it does', async () => {
+    const open = (timeoutMs: number) =>
+      openCore({
+        embedder: openai({
+          baseUrl: server.baseUrl,
+          name: 'meaning',
+          dimensions: 8,
+          timeoutMs,
+          maxRetries: 0,
+        }),
+        search: { embedTimeoutMs: 30_000 },
+      });
+    const [patient, hasty] = await Promise.all([open(30_000), open(200)]);
+    for (const core of [patient, hasty]) {
+      await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+      await embed(core);
+    }
+    for (const [at, way] of TRANSPORT.filter(({ asksToWait }) => asksToWait !== true).entries()) {
+      const { name, behave, reason, why, isEndless } = way;
+      const core = isEndless === true ? hasty : patient;
+      server.always(behave);
+      const { result, traceId } = await call<Found>(core, 'ann', 'memory_find', {
+        query: `tea ${at}`,
+      });
+      expect(result.degraded, name).toMatch(/^The embedder failed: .+\.$/);
+      expect(result.degraded, name).toContain(why);
+      await core.queue.flush();
+      const [found] = (await core.traces.trace(traceId)).calls;
+      const span = found?.spans.find(({ kind }) => kind === 'embedding');
+      expect(span, name).toMatchObject({
+        status: 'error',
+        errorCode: 'EMBEDDING_FAILED',
+        attributes: { degraded: reason, reason: expect.stringContaining(why) },
+      });
+      // A good answer in between: it is not left alone.
+      server.always(null);
+      expect((await find(core, 'ann', `well ${at}`)).mode, name).toBe('hybrid');
+    }
+  });
+
+  it('is named with its reason in the status of the service', async () => {
+    const core = await openCore({ embedder: embedder() });
+    server.always(({ sendJson }) => sendJson(401, { error: { message: 'SECRET' } }));
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await untilFailed(core);
+    expect(await core.embeddings?.progress()).toMatchObject({
+      lastFailure: 'unauthorized',
+      lastFailureReason: 'the provider answered 401; check the API key',
+    });
+    server.always(null);
+    while ((await core.embeddings?.progress())?.textsWaiting !== 0) {
+      await embed(core).catch(() => undefined);
+    }
+    expect(await core.embeddings?.progress()).toMatchObject({
+      lastFailure: null,
+      lastFailureReason: null,
+    });
   });
 
   it('is left alone for as long as it asks for', async () => {
