@@ -236,16 +236,15 @@ describe('an embedder that is down', () => {
           timeoutMs,
           maxRetries: 0,
         }),
-        search: { embedTimeoutMs: 30_000 },
+        search: { embedTimeoutMs: 60_000 },
       });
-    const [patient, hasty] = await Promise.all([open(30_000), open(200)]);
-    for (const core of [patient, hasty]) {
-      await write(core, 'ann', 'a.md', 'She drinks tea.\n');
-      await embed(core);
-    }
+    const patient = await open(60_000);
+    await write(patient, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(patient);
     for (const [at, way] of TRANSPORT.filter(({ asksToWait }) => asksToWait !== true).entries()) {
       const { name, behave, reason, why, isEndless } = way;
-      const core = isEndless === true ? hasty : patient;
+      // Only what never ends runs into a short limit: a busy machine may be slow with all else.
+      const core = isEndless === true ? await open(200) : patient;
       server.always(behave);
       const { result, traceId } = await call<Found>(core, 'ann', 'memory_find', {
         query: `tea ${at}`,
@@ -262,7 +261,7 @@ describe('an embedder that is down', () => {
       });
       // A good answer in between: it is not left alone.
       server.always(null);
-      expect((await find(core, 'ann', `well ${at}`)).mode, name).toBe('hybrid');
+      expect((await find(patient, 'ann', `well ${at}`)).mode, name).toBe('hybrid');
     }
   });
 
