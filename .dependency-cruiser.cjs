@@ -92,6 +92,7 @@ module.exports = {
           '^core/memory/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
           '^core/memory/(dream-exclusion|dream-names|id-time|instructions|links|secrets)\\.ts$',
+          '^core/provider-failure\\.ts$',
           '^core/config/base-url\\.ts$',
           '^plugins/$1/',
           '^plugins/storage-knex/',

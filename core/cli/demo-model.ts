@@ -1,5 +1,5 @@
 import type { GenerateRequest, ModelProvider } from '../contracts/model-provider.ts';
-import { MemoryError } from '../errors.ts';
+import { createProviderError } from '../provider-failure.ts';
 import type { DemoFact, DemoTidying } from './demo-memory.ts';
 import { DEMO_USERS } from './demo-users.ts';
 
@@ -26,7 +26,9 @@ export function demoModel(): DemoModel {
     thinkingMs: THINKING_MS,
     async generate({ system, prompt, schema }: GenerateRequest) {
       await new Promise((resolve) => setTimeout(resolve, model.thinkingMs));
-      if (model.isDown) throw new MemoryError('MODEL_FAILED', 'The model provider answered 503.');
+      if (model.isDown) {
+        throw createProviderError('MODEL_FAILED', { reason: 'unavailable', providerStatus: 503 });
+      }
       const reply = prompt.includes('<fact-')
         ? remember(prompt)
         : prompt.includes('<passage-')

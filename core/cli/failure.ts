@@ -1,5 +1,6 @@
 import { ConfigError } from '../config/error.ts';
 import { MemoryError } from '../errors.ts';
+import { isProviderError } from '../provider-failure.ts';
 
 /** `EX_CONFIG` of sysexits.h: something in the configuration is at fault. */
 export const EXIT_CONFIG = 78;
@@ -19,6 +20,7 @@ export function explainFailure(error: unknown): string {
 }
 
 function explainMemoryError(error: MemoryError): string {
+  if (isProviderError(error)) return error.message;
   // The first line: Node's own messages go on with the files that required a module.
   const reason = error.cause instanceof Error ? (error.cause.message.split('\n', 1)[0] ?? '') : '';
   return reason === '' ? error.message : `${error.message} (${reason})`;

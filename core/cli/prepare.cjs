@@ -22,7 +22,7 @@ const BUILDS = [
   },
   {
     name: 'console',
-    sources: ['console'],
+    sources: ['console', 'core/errors.ts'],
     output: 'dist/console/index.html',
     run: buildConsole,
   },

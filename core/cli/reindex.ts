@@ -113,12 +113,12 @@ async function reembedThere(
   const show = createProgress('texts');
   for (;;) {
     const { progress } = (await ask<Status>('GET', 'status')).embedder;
-    const { state, textsEmbedded, textsWaiting, lastFailure } = progress ?? before;
+    const { state, textsEmbedded, textsWaiting, lastFailureReason } = progress ?? before;
     const done = Math.max(0, textsEmbedded - before.textsEmbedded);
     if (state === 'idle') return done;
     if (state === 'paused') {
       throw new StartError(
-        `The embedder of the server at ${address} fails (${lastFailure ?? 'no reason'}): the server goes on by itself once it answers.`,
+        `The embedder of the server at ${address} fails (${lastFailureReason ?? 'no reason'}): the server goes on by itself once it answers.`,
       );
     }
     show(done, done + textsWaiting);

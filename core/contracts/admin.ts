@@ -209,7 +209,7 @@ export interface AdminFailure extends AdminEvent {
 export interface SlaWatch {
   state: 'ok' | 'watch' | 'breached';
   reason: string;
-  limits: { p95Ms: number; errorRate: number };
+  limits: { p95Ms: number; errorRate: number; slowCallMs: number };
 }
 
 /** The figures at the top of the dashboard. */
@@ -371,8 +371,10 @@ export interface EmbeddingProgress {
   /** By the instance that answers, since its start. */
   textsEmbedded: number;
   failures: number;
-  /** The reason of the last failure; `null` once it went well again. */
+  /** The code of the last failure's reason; `null` once it went well again. */
   lastFailure: string | null;
+  /** The same in words: `the provider answered 401; check the API key`. */
+  lastFailureReason: string | null;
 }
 
 /** The status of the service. */

@@ -1,4 +1,7 @@
-/** Turns texts into vectors. Throws `MemoryError('EMBEDDING_FAILED')`. */
+/**
+ * Turns texts into vectors. Throws `MemoryError('EMBEDDING_FAILED')`; `details.reason` and
+ * `details.providerStatus` are told on, the message is not.
+ */
 export interface Embedder {
   readonly name: string;
   /** Stored with each vector; vectors of two models are never compared. */

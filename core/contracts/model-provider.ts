@@ -1,6 +1,9 @@
 import type { JsonSchema } from './tool.ts';
 
-/** A language model. Throws `MemoryError('MODEL_FAILED' | 'MODEL_TIMEOUT')`. */
+/**
+ * A language model. Throws `MemoryError('MODEL_FAILED' | 'MODEL_TIMEOUT')`; `details.reason` and
+ * `details.providerStatus` are told on, the message is not.
+ */
 export interface ModelProvider {
   readonly name: string;
   readonly model: string;

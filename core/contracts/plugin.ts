@@ -67,7 +67,7 @@ export interface Host {
    * tool call is.
    */
   startRun(run: TracedRun): RunTrace;
-  /** Leaves an access row for each file that was read in a run. */
+  /** Leaves an access row for each file that was read in a run: it names `memory_read`. */
   logReads(
     files: readonly ReadFile[],
     options: { actor: string; runId: string; trace?: Trace },
@@ -126,13 +126,18 @@ export interface TracedRun {
 
 /** The record of a run while it lasts. Spans that end after it are left out. */
 export interface RunTrace extends Trace {
-  /** Ends the run and records it; an error gives its code alone. The first call counts. */
+  /** Ends the run and records it; an error gives its code, and its reason where a provider failed. The first call counts. */
   finish(error: unknown, attributes?: SpanAttributes): void;
 }
 
 /** Who writes, in which run, and what must hold at that moment. */
 export interface HostWriteOptions {
   actor: string;
+  /**
+   * The tool that does what this write does, named by its revision and access row: `memory_patch`
+   * for an edit of a part, `memory_write` for a whole file. Without it they name none.
+   */
+  tool?: 'memory_patch' | 'memory_write';
   runId?: string;
   /** Takes the phases of the write, and is named by its revision. */
   trace?: Trace;

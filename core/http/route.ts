@@ -5,6 +5,7 @@ import type { Logger } from '../contracts/plugin.ts';
 import type { RouteDefinition, RouteRequest } from '../contracts/route.ts';
 import { MemoryError, toErrorBody, toMemoryError } from '../errors.ts';
 import { newTraceId } from '../memory/ids.ts';
+import { isProviderError } from '../provider-failure.ts';
 import { compileSchema } from '../schema.ts';
 import { parseTraceparent } from '../tracing/trace-context.ts';
 import { clientAddress } from './address.ts';
@@ -370,7 +371,8 @@ function logFailure(error: MemoryError, exchange: Exchange, log: Logger): void {
     traceId: error.traceId ?? exchange.traceId,
     // The route's own text, never the request's.
     route: route === null ? null : `${route.method} ${route.path}`,
-    error: describeError(error.cause),
+    // Behind a provider's error stand words of the provider's.
+    error: describeError(isProviderError(error) ? error : error.cause),
   };
   if (error.code === 'INTERNAL') log.error(fields, 'a request failed unexpectedly');
   else log.warn(fields, 'a request failed');

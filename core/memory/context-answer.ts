@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { JsonSchema, ToolCall } from '../contracts/tool.ts';
-import { MemoryError } from '../errors.ts';
+import { explainProviderError, isProviderError } from '../provider-failure.ts';
 import { groundedShare, hasNegation, missingSpecifics } from './grounds.ts';
 import { bringsInstruction } from './instructions.ts';
 import type { Model } from './model.ts';
@@ -100,8 +100,8 @@ export async function answerFromLines(
       { call, timeoutMs: MODEL_MS },
     );
   } catch (error) {
-    if (!(error instanceof MemoryError)) throw error;
-    return { degraded: describe(error) };
+    if (!isProviderError(error)) throw error;
+    return { degraded: `The model failed: ${explainProviderError(error)}.` };
   }
   const sentences = parseAnswer(reply);
   if (sentences === null) {
@@ -267,12 +267,6 @@ function toPrompt(query: string, retrieved: readonly Retrieved[]): string {
 
 /** Of a question that is a whole conversation, its end asks. */
 const QUESTION_CHARS = 8_000;
-
-function describe({ code, details }: MemoryError): string {
-  if (code === 'MODEL_TIMEOUT') return 'The model did not answer in time.';
-  if (details?.['reason'] === 'circuit_open') return 'The model failed before, and is left alone.';
-  return 'The model failed.';
-}
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,3 +1,6 @@
+import type { MemoryError } from '../errors.ts';
+import { type ProviderFailure, readFailure } from '../provider-failure.ts';
+
 /** Failures in a row after which a provider is left alone. */
 const FAILURES = 3;
 const FIRST_PAUSE_MS = 5_000;
@@ -13,6 +16,9 @@ const LONGEST_ASKED_MS = 600_000;
 export class Circuit {
   readonly #now: () => number;
   #failures = 0;
+  /** Without those that a provider's own wish counts for. */
+  #inARow = 0;
+  #last: ProviderFailure | null = null;
   #openUntil = Number.NEGATIVE_INFINITY;
   #isProbing = false;
 
@@ -43,17 +49,32 @@ export class Circuit {
 
   succeed(): void {
     this.#failures = 0;
+    this.#inARow = 0;
+    this.#last = null;
     this.#isProbing = false;
   }
 
-  /** `askedSeconds` is how long the provider asked to be left alone, if it did. */
-  fail(askedSeconds = 0): void {
+  /** With the error that the call ended in; its `retryAfterSeconds` is how long the provider asked to be left alone. */
+  fail(error?: MemoryError): void {
+    const askedSeconds = error?.retryAfterSeconds ?? 0;
+    this.#inARow += 1;
+    this.#last = readFailure(error?.details);
     this.#failures = askedSeconds > 0 ? Math.max(this.#failures + 1, FAILURES) : this.#failures + 1;
     this.#isProbing = false;
     if (!this.isOpen) return;
     const pause = FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - FAILURES, 10);
     const asked = Math.min(askedSeconds * 1_000, LONGEST_ASKED_MS);
     this.#openUntil = this.#now() + (asked > 0 ? asked : Math.min(pause, LONGEST_PAUSE_MS));
+  }
+
+  /** Why no call is made while it is open. */
+  explain(): ProviderFailure {
+    const last = this.#last;
+    return {
+      reason: 'circuit_open',
+      failures: this.#inARow,
+      ...(last === null ? {} : { lastFailure: last }),
+    };
   }
 
   /** The call ended in a way that says nothing of the provider. */

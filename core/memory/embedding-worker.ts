@@ -11,6 +11,7 @@ import type {
 } from '../contracts/vectors.ts';
 import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
+import { explainProviderError } from '../provider-failure.ts';
 import { hashText, toEmbeddedText } from '../search/embedded-text.ts';
 import { splitPassages } from '../search/passages.ts';
 import { type Embedding, isRefusal } from './embedding.ts';
@@ -82,6 +83,7 @@ export function createEmbeddingWorker(deps: {
   let textsEmbedded = 0;
   let failures = 0;
   let lastFailure: string | null = null;
+  let lastFailureReason: string | null = null;
   let lastError: unknown = null;
 
   function schedule(delay: number): void {
@@ -202,8 +204,9 @@ export function createEmbeddingWorker(deps: {
       failures += 1;
       lastError = error;
       lastFailure = String(toMemoryError(error).details?.['reason'] ?? 'failed');
+      lastFailureReason = explainProviderError(error);
       log.warn(
-        { texts: batch.length, reason: lastFailure, error: describeError(error) },
+        { texts: batch.length, reason: lastFailureReason, error: describeError(error) },
         'passages could not be embedded, and wait',
       );
       return isRefused ? 'refused' : 'failed';
@@ -211,6 +214,7 @@ export function createEmbeddingWorker(deps: {
     await vectors.complete(own, results);
     textsEmbedded += results.length;
     lastFailure = null;
+    lastFailureReason = null;
     return 'done';
   }
 
@@ -242,6 +246,7 @@ export function createEmbeddingWorker(deps: {
         textsEmbedded,
         failures,
         lastFailure,
+        lastFailureReason,
       };
     },
     async reembed() {

@@ -2,6 +2,13 @@ import { LRUCache } from 'lru-cache';
 import type { Embedder } from '../contracts/embedder.ts';
 import type { ToolCall } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
+import {
+  createProviderError,
+  explainProviderError,
+  type FailureProblem,
+  type ProviderFailure,
+  toProviderError,
+} from '../provider-failure.ts';
 import { hashText } from '../search/embedded-text.ts';
 import { normalise } from '../search/vectors.ts';
 import { Circuit } from './embedding-circuit.ts';
@@ -49,9 +56,12 @@ export function createEmbedding(
   const circuit = new Circuit();
   const questions = new LRUCache<string, Float32Array>({ max: QUESTIONS_KEPT });
 
+  const failure = (why: ProviderFailure, cause?: unknown) =>
+    createProviderError('EMBEDDING_FAILED', why, { provider: name, cause });
+
   const embed: Embedding['embed'] = async (texts, { limitMs, signal }) => {
     if (texts.length === 0) return { vectors: [], tokens: 0 };
-    if (!circuit.tryEnter()) throw failure('circuit_open', 'It failed before, and is left alone.');
+    if (!circuit.tryEnter()) throw failure(circuit.explain());
     const slow = new AbortController();
     const timer = setTimeout(() => slow.abort(), limitMs);
     const stop = signal === undefined ? slow.signal : AbortSignal.any([signal, slow.signal]);
@@ -65,11 +75,16 @@ export function createEmbedding(
       return { vectors, tokens };
     } catch (thrown) {
       const isSlow = slow.signal.aborted;
-      const error = isSlow ? failure('timeout', 'It did not answer in time.') : toFailure(thrown);
+      const isGivenUp = signal?.aborted === true && !isSlow;
+      const error = isSlow
+        ? failure({ reason: 'timeout', limitMs })
+        : isGivenUp
+          ? failure({ reason: 'aborted' }, thrown)
+          : toProviderError(thrown, ['EMBEDDING_FAILED'], name);
       // Who gives up early has learned that the embedder is slow; who was shut down, nothing.
-      if (signal?.aborted === true && !isSlow) circuit.release();
+      if (isGivenUp) circuit.release();
       else if (isRefusal(error)) circuit.succeed();
-      else circuit.fail(error.retryAfterSeconds);
+      else circuit.fail(error);
       throw error;
     } finally {
       clearTimeout(timer);
@@ -101,24 +116,10 @@ export function createEmbedding(
       } catch (error) {
         const reason = reasonOf(error);
         span.fail(error, { provider: name, model, degraded: reason });
-        return { degraded: SENTENCES[reason] ?? `The embedder failed (${reason}).` };
+        return { degraded: `The embedder failed: ${explainProviderError(error)}.` };
       }
     },
   };
-}
-
-const SENTENCES: Readonly<Record<string, string>> = {
-  timeout: 'The embedder did not answer in time.',
-  circuit_open: 'The embedder failed before, and is left alone for a moment.',
-  unreachable: 'The embedder cannot be reached.',
-  unauthorized: 'The embedder refuses the API key.',
-  rate_limited: 'The embedder allows no more requests for now.',
-};
-
-function failure(reason: string, message: string): MemoryError {
-  return new MemoryError('EMBEDDING_FAILED', `The embedder cannot be used. ${message}`, {
-    details: { reason },
-  });
 }
 
 /** An embedder of someone's own may hear no signal: it ends whenever it ends. */
@@ -136,15 +137,6 @@ async function untilAborted<T>(signal: AbortSignal, start: () => Promise<T>): Pr
   }
 }
 
-/** Whatever an embedder of someone's own throws. */
-function toFailure(thrown: unknown): MemoryError {
-  if (thrown instanceof MemoryError && thrown.code === 'EMBEDDING_FAILED') return thrown;
-  return new MemoryError('EMBEDDING_FAILED', undefined, {
-    cause: thrown,
-    details: { reason: 'failed' },
-  });
-}
-
 function reasonOf(error: unknown): string {
   const reason = error instanceof MemoryError ? error.details?.['reason'] : undefined;
   return typeof reason === 'string' ? reason : 'failed';
@@ -152,13 +144,19 @@ function reasonOf(error: unknown): string {
 
 /** An embedder of someone's own may give anything. */
 function check(given: unknown, count: number, dimensions: number): Float32Array[] {
-  if (!Array.isArray(given) || given.length !== count) {
-    throw failure('malformed', `It gave no ${count} vectors for ${count} texts.`);
-  }
+  if (!Array.isArray(given) || given.length !== count) throw malformed();
   return given.map((vector: unknown) => {
-    const isVector = vector instanceof Float32Array && vector.length === dimensions;
-    const normalised = isVector ? normalise(vector) : null;
+    if (!(vector instanceof Float32Array)) throw malformed();
+    if (vector.length !== dimensions) throw malformed('other_dimensions');
+    const normalised = normalise(vector);
     if (normalised !== null) return normalised;
-    throw failure('malformed', `It gave what is no vector of ${dimensions} finite numbers.`);
+    throw malformed();
+  });
+}
+
+function malformed(problem?: FailureProblem): MemoryError {
+  return createProviderError('EMBEDDING_FAILED', {
+    reason: 'malformed',
+    ...(problem === undefined ? {} : { problem }),
   });
 }

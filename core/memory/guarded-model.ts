@@ -1,5 +1,6 @@
 import type { GenerateResult, ModelProvider } from '../contracts/model-provider.ts';
-import { MemoryError, toMemoryError } from '../errors.ts';
+import type { MemoryError } from '../errors.ts';
+import { createProviderError, type FailureReason, toProviderError } from '../provider-failure.ts';
 
 /** Characters of a reply: far more than what anybody asks for has. */
 const REPLY_LENGTH = 200_000;
@@ -18,20 +19,19 @@ export function guardModel(provider: ModelProvider): ModelProvider {
       // Whatever a provider throws while it is called is a rejection, too.
       const work = Promise.resolve().then(() => provider.generate(request));
       try {
-        return checkReply(await (signal === undefined ? work : whileLasting(work, signal)));
+        const given = await (signal === undefined ? work : whileLasting(work, signal));
+        return checkReply(given);
       } catch (thrown) {
         if (signal?.aborted === true) throw signal.reason as Error;
-        throw toModelError(thrown);
+        throw toModelError(thrown, provider.name);
       }
     },
   };
 }
 
-/** Only the codes of models leave here, whatever a provider of somebody else throws. */
-export function toModelError(thrown: unknown): MemoryError {
-  const error = toMemoryError(thrown);
-  if (error.code === 'MODEL_FAILED' || error.code === 'MODEL_TIMEOUT') return error;
-  return new MemoryError('MODEL_FAILED', undefined, { cause: thrown });
+/** Only the codes of models and our own words leave here, whatever a provider of somebody else throws. */
+export function toModelError(thrown: unknown, provider: string): MemoryError {
+  return toProviderError(thrown, ['MODEL_FAILED', 'MODEL_TIMEOUT'], provider);
 }
 
 /** The result of the work, unless the signal comes first. */
@@ -54,8 +54,8 @@ async function whileLasting<T>(work: Promise<T>, signal: AbortSignal): Promise<T
 /** Takes what a provider gives as the contract has it, or not at all. */
 function checkReply(given: unknown): GenerateResult {
   const { text, inputTokens, outputTokens } = (given ?? {}) as Partial<GenerateResult>;
-  if (typeof text !== 'string') throw failure('malformed', 'The model’s answer is no text.');
-  if (text.length > REPLY_LENGTH) throw failure('too_large', 'The model’s answer is too long.');
+  if (typeof text !== 'string') throw failure('malformed');
+  if (text.length > REPLY_LENGTH) throw failure('too_large');
   return { text, inputTokens: toCount(inputTokens), outputTokens: toCount(outputTokens) };
 }
 
@@ -63,6 +63,6 @@ function toCount(value: unknown): number {
   return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0;
 }
 
-function failure(reason: string, message: string): MemoryError {
-  return new MemoryError('MODEL_FAILED', message, { details: { reason } });
+function failure(reason: FailureReason): MemoryError {
+  return createProviderError('MODEL_FAILED', { reason });
 }

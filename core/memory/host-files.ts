@@ -42,7 +42,7 @@ export function createHostFiles(
       const caller: DraftCaller = {
         userId: change.userId,
         actor,
-        tool: null,
+        tool: parseWriteTool(options.tool),
         toolCallId: null,
         // Without a trace no event is recorded of it: there is none to be found.
         traceId: options.trace?.traceId ?? null,
@@ -83,7 +83,7 @@ export function createHostFiles(
           userId,
           fileNo,
           path,
-          tool: null,
+          tool: 'memory_read',
           action: 'read',
           toolCallId: null,
           traceId: trace?.traceId ?? null,
@@ -119,6 +119,16 @@ function parseHostChange(
     facts,
     action: isRevert ? 'revert' : exists ? 'update' : 'create',
     reason: words,
+  });
+}
+
+/** A plugin in JavaScript may give anything: throws `INVALID_REQUEST` for another name. */
+function parseWriteTool(value: HostWriteOptions['tool']): string | null {
+  if (value === undefined) return null;
+  if (value === 'memory_patch' || value === 'memory_write') return value;
+  const message = 'must be memory_patch or memory_write';
+  throw new MemoryError('INVALID_REQUEST', `tool ${message}.`, {
+    details: { issues: [{ path: '/tool', message }] },
   });
 }
 

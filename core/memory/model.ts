@@ -4,7 +4,7 @@ import type {
   ModelProvider,
 } from '../contracts/model-provider.ts';
 import type { ToolCall } from '../contracts/tool.ts';
-import { MemoryError } from '../errors.ts';
+import { createProviderError } from '../provider-failure.ts';
 import { Circuit } from './embedding-circuit.ts';
 import { toModelError } from './guarded-model.ts';
 
@@ -36,7 +36,7 @@ export function createModel(provider: ModelProvider, circuit: Circuit = new Circ
     const signal =
       call.signal === undefined ? slow.signal : AbortSignal.any([call.signal, slow.signal]);
     const timer = setTimeout(() => {
-      slow.abort(new MemoryError('MODEL_TIMEOUT', undefined, { details: { reason: 'timeout' } }));
+      slow.abort(createProviderError('MODEL_TIMEOUT', { reason: 'timeout', limitMs: timeoutMs }));
     }, timeoutMs);
     try {
       return await provider.generate({ ...request, signal });
@@ -51,14 +51,10 @@ export function createModel(provider: ModelProvider, circuit: Circuit = new Circ
       const span = call.trace.start('llm', 'chat');
       const names = { provider: provider.name, model: provider.model };
       if (!circuit.tryEnter()) {
-        const error = new MemoryError(
-          'MODEL_FAILED',
-          'The model failed before, and is left alone.',
-          {
-            details: { reason: 'circuit_open' },
-            retryAfterSeconds: Math.max(1, Math.ceil(circuit.pauseMs / 1_000)),
-          },
-        );
+        const error = createProviderError('MODEL_FAILED', circuit.explain(), {
+          provider: provider.name,
+          retryAfterSeconds: Math.max(1, Math.ceil(circuit.pauseMs / 1_000)),
+        });
         span.fail(error, names);
         throw error;
       }
@@ -68,10 +64,17 @@ export function createModel(provider: ModelProvider, circuit: Circuit = new Circ
         span.end({ ...names, inputTokens, outputTokens });
         return text;
       } catch (thrown) {
-        const error = toModelError(thrown);
+        const isGivenUp = call.signal?.aborted === true && thrown === call.signal.reason;
+        const error = isGivenUp
+          ? createProviderError(
+              'MODEL_FAILED',
+              { reason: 'aborted' },
+              { provider: provider.name, cause: thrown },
+            )
+          : toModelError(thrown, provider.name);
         if (call.signal?.aborted === true) circuit.release();
         else if (REFUSALS.has(String(error.details?.['reason']))) circuit.succeed();
-        else circuit.fail(error.retryAfterSeconds);
+        else circuit.fail(error);
         span.fail(error, names);
         throw error;
       }

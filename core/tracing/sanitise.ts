@@ -2,7 +2,8 @@ import type { SpanAttributes } from '../contracts/records.ts';
 
 /**
  * The attributes that an event may carry, in the one place where they are let through: counts,
- * sizes, versions, model names and token counts. What is not named here is not recorded.
+ * sizes, versions, model names and token counts. What is not named here is not recorded, but for
+ * `reason`, which the tracer makes of an error itself: as an argument, it is words of a caller's.
  */
 const COUNTS_AND_FLAGS = new Set([
   'applied',

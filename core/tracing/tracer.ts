@@ -8,8 +8,9 @@ import type {
 } from '../contracts/records.ts';
 import type { Span, Trace } from '../contracts/tool.ts';
 import type { TraceContext } from '../contracts/trace-exporter.ts';
-import { toMemoryError } from '../errors.ts';
+import { type MemoryError, toMemoryError } from '../errors.ts';
 import { newSpanId, newTraceId } from '../memory/ids.ts';
+import { explainProviderError } from '../provider-failure.ts';
 import { sanitiseAttributes } from './sanitise.ts';
 
 /** A call records at most this many spans; a loop that makes more is seen by its first ones. */
@@ -63,22 +64,21 @@ export class RootTrace implements Trace {
   }
 
   /** Takes a span that ended; those after the root's end, or beyond the limit, are left out. */
-  record(span: OpenSpan, errorCode: string | null, attributes: SpanAttributes | undefined): void {
+  record(span: OpenSpan, error: unknown, attributes: SpanAttributes | undefined): void {
     if (this.#spans.length >= SPAN_LIMIT || this.#event !== null) return;
     this.#spans.push({
       spanId: newSpanId(),
       parentSpanId: this.spanId,
       kind: span.kind,
       name: span.name,
-      status: errorCode === null ? 'ok' : 'error',
-      errorCode,
+      ...toOutcome(error),
       startedAt: this.#options.startedAt + Math.round(span.begin - this.#begin),
       durationMs: elapsed(span.begin),
-      attributes: sanitiseAttributes(attributes),
+      attributes: toAttributes(error, attributes),
     });
   }
 
-  /** Ends the root; `error` gives its code alone. The first call counts. */
+  /** Ends the root; `error` gives its code, and its reason where it is a provider's. The first call counts. */
   finish(error: unknown, attributes?: SpanAttributes): EventRecord {
     if (this.#event === null) {
       const options = this.#options;
@@ -96,11 +96,10 @@ export class RootTrace implements Trace {
         spanId: this.spanId,
         parentSpanId: options.parent?.spanId ?? null,
         ...(options.parent === null ? {} : { parent: toParent(options.parent) }),
-        status: error === null ? 'ok' : 'error',
-        errorCode: error === null ? null : toMemoryError(error).code,
+        ...toOutcome(error),
         startedAt: options.startedAt,
         durationMs: elapsed(this.#begin),
-        attributes: sanitiseAttributes(attributes),
+        attributes: toAttributes(error, attributes),
         spans: this.#spans,
       };
     }
@@ -127,14 +126,27 @@ class OpenSpan implements Span {
   }
 
   fail(error: unknown, attributes?: SpanAttributes): void {
-    this.#close(toMemoryError(error).code, attributes);
+    this.#close(toMemoryError(error), attributes);
   }
 
-  #close(errorCode: string | null, attributes: SpanAttributes | undefined): void {
+  #close(error: MemoryError | null, attributes: SpanAttributes | undefined): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#root.record(this, errorCode, attributes);
+    this.#root.record(this, error, attributes);
   }
+}
+
+/** What a span or an event ended with; `null` for no error. */
+function toOutcome(error: unknown): Pick<SpanRecord, 'status' | 'errorCode'> {
+  if (error === null) return { status: 'ok', errorCode: null };
+  return { status: 'error', errorCode: toMemoryError(error).code };
+}
+
+/** The allowed attributes; `reason` comes from an error alone, in words that this service made. */
+function toAttributes(error: unknown, attributes: SpanAttributes | undefined): SpanAttributes {
+  const reason = explainProviderError(error);
+  const allowed = sanitiseAttributes(attributes);
+  return reason === null ? allowed : { ...allowed, reason };
 }
 
 function toParent({ isSampled, isRemote }: TraceContext) {

@@ -125,7 +125,7 @@ export function toFailure(error: unknown): MemoryError {
     case 'shutdown':
       return new MemoryError('SHUTTING_DOWN', message, { retryAfterSeconds: 5 });
     case 'timeout':
-      return new MemoryError('MODEL_TIMEOUT', message);
+      return new MemoryError('MODEL_TIMEOUT', message, { details: { reason: 'run_timeout' } });
     case 'lease_lost':
     case 'canceled':
       return new MemoryError('RUN_STATE', message, { details: { reason: stop.why } });

@@ -57,7 +57,7 @@ async function writeFile(
   try {
     const { version } = await host.write(
       { userId, path, content, reason: reason.slice(0, 1_000).toWellFormed(), ifVersion, requires },
-      { runId, trace, guards, actor: ACTOR },
+      { runId, trace, guards, actor: ACTOR, tool: toolOf(ifVersion) },
     );
     return toApplied(file, version);
   } catch (error) {
@@ -74,6 +74,11 @@ async function writeFile(
         throw error;
     }
   }
+}
+
+/** A run edits lines of a file that is there, and writes a new one whole. */
+export function toolOf(version: number): 'memory_patch' | 'memory_write' {
+  return version === 0 ? 'memory_write' : 'memory_patch';
 }
 
 /** Whether a file cannot be written as it is, while others can: its lease and the storage are there. */

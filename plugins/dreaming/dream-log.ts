@@ -1,5 +1,5 @@
 import type { Host } from '../../core/contracts/plugin.ts';
-import { ACTOR, isRefusal } from './apply.ts';
+import { ACTOR, isRefusal, toolOf } from './apply.ts';
 import type { Writing } from './write-run.ts';
 
 /** The user's log of dreaming, by its path in the user's scope. */
@@ -31,6 +31,7 @@ export async function writeLogEntry(
   for (let tries = 1; ; tries += 1) {
     const log = await host.memory.read(`u:${userId}`, DREAM_LOG);
     const content = withEntry(log?.content ?? TITLE, entry, room);
+    const ifVersion = log?.version ?? 0;
     try {
       await host.write(
         {
@@ -38,9 +39,9 @@ export async function writeLogEntry(
           path: `user/${DREAM_LOG}`,
           content,
           reason: 'Entry of a dream run.',
-          ifVersion: log?.version ?? 0,
+          ifVersion,
         },
-        { runId, trace, guards, actor: ACTOR },
+        { runId, trace, guards, actor: ACTOR, tool: toolOf(ifVersion) },
       );
       return true;
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
 import type { Host, RunTrace } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
-import { MemoryError } from '../../core/errors.ts';
+import { createProviderError } from '../../core/provider-failure.ts';
 import { ACTOR } from './apply.ts';
 import { askModel } from './ask-model.ts';
 import { CHECKS } from './checks/list.ts';
@@ -94,9 +94,11 @@ export async function propose(
   run.checkStop();
   const parsed = parseReply(reply.text);
   if (parsed === null) {
-    throw new MemoryError('MODEL_FAILED', 'The model’s reply is not of the form that it must be.', {
-      details: { reason: 'malformed' },
-    });
+    throw createProviderError(
+      'MODEL_FAILED',
+      { reason: 'malformed', ...(isJson(reply.text) ? {} : { problem: 'not_json' }) },
+      { provider: host.model.name },
+    );
   }
   const { operations, malformed } = parsed;
   const checking = trace.start('dream.check', 'check operations');
@@ -107,6 +109,15 @@ export async function propose(
   });
   checking.end({ applied: plan.applied.length, dropped: plan.dropped.length, malformed });
   return { snapshot, plan, malformed, wasAsked: true };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** What a call took beyond what was counted for it: a number that no provider gave stays as it was. */

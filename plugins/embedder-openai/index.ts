@@ -140,8 +140,9 @@ function readAnswer(answer: unknown, count: number, dimensions: number): Answer 
 }
 
 function toVector(embedding: unknown, dimensions: number): Float32Array {
-  if (!Array.isArray(embedding) || embedding.length !== dimensions) {
-    throw new ProviderFault('malformed');
+  if (!Array.isArray(embedding)) throw new ProviderFault('malformed');
+  if (embedding.length !== dimensions) {
+    throw new ProviderFault('malformed', { problem: 'other_dimensions' });
   }
   const vector = new Float32Array(dimensions);
   let isZero = true;

@@ -5,7 +5,7 @@ import type {
   ModelProvider,
 } from '../../core/contracts/model-provider.ts';
 import type { JsonSchema } from '../../core/contracts/tool.ts';
-import { MemoryError } from '../../core/errors.ts';
+import { createProviderError } from '../../core/provider-failure.ts';
 import { readTokens, toObject } from '../provider-http/answer.ts';
 import { callProvider, type CallPolicy } from '../provider-http/call.ts';
 import { ProviderFault } from '../provider-http/fault.ts';
@@ -91,10 +91,10 @@ async function importSdk() {
   try {
     return await import('@anthropic-ai/sdk');
   } catch (cause) {
-    throw new MemoryError(
+    throw createProviderError(
       'MODEL_FAILED',
-      'The model provider anthropic needs the package @anthropic-ai/sdk: npm install @anthropic-ai/sdk',
-      { cause, details: { provider: 'anthropic', reason: 'not_installed' } },
+      { reason: 'not_installed' },
+      { provider: 'anthropic', cause },
     );
   }
 }

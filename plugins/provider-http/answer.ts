@@ -2,6 +2,8 @@ import { ProviderFault } from './fault.ts';
 
 /** A part of an answer that must be an object. Throws a `ProviderFault` `malformed`. */
 export function toObject(value: unknown): Record<string, unknown> {
+  // An SDK gives a body that does not call itself JSON as it is.
+  if (typeof value === 'string') throw new ProviderFault('malformed', { problem: 'not_json' });
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ProviderFault('malformed');
   }

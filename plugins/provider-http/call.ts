@@ -39,7 +39,7 @@ export async function callProvider<T>(
       const fault = whyItEnded(signal, deadline) ?? toFault(thrown);
       const wait = tries < policy.maxRetries ? waitBefore(fault, tries, policy) : null;
       if (wait === null || performance.now() + wait >= end) {
-        throw toProviderError(fault, policy.provider, policy.codes);
+        throw toProviderError(fault, policy);
       }
       // Given up while it waits: the next round says so.
       await sleep(wait, undefined, { signal: both }).catch(() => undefined);

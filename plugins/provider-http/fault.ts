@@ -1,25 +1,14 @@
-import { type ErrorCode, MemoryError } from '../../core/errors.ts';
-
-/** Why a provider's call failed, in words that are safe to show. */
-export type FaultReason =
-  | 'aborted'
-  | 'timeout'
-  | 'unreachable'
-  | 'address_refused'
-  | 'redirected'
-  | 'too_large'
-  | 'unauthorized'
-  | 'rate_limited'
-  | 'unavailable'
-  | 'rejected'
-  | 'malformed'
-  | 'empty'
-  | 'cut_off'
-  | 'refused';
+import type { ErrorCode, MemoryError } from '../../core/errors.ts';
+import {
+  createProviderError,
+  type FailureProblem,
+  type FailureReason,
+} from '../../core/provider-failure.ts';
 
 /** A failed call of a provider, before it becomes a `MemoryError`. */
 export class ProviderFault extends Error {
-  readonly reason: FaultReason;
+  readonly reason: FailureReason;
+  readonly problem: FailureProblem | null;
   readonly status: number | null;
   /** Milliseconds that the provider asked to wait; `null` when it did not. */
   readonly retryAfterMs: number | null;
@@ -27,17 +16,19 @@ export class ProviderFault extends Error {
   readonly isTransient: boolean;
 
   constructor(
-    reason: FaultReason,
+    reason: FailureReason,
     more: {
+      problem?: FailureProblem;
       status?: number;
       retryAfterMs?: number | null;
       isTransient?: boolean;
       cause?: unknown;
     } = {},
   ) {
-    super(WORDS[reason], more.cause === undefined ? {} : { cause: more.cause });
+    super(reason, more.cause === undefined ? {} : { cause: more.cause });
     this.name = 'ProviderFault';
     this.reason = reason;
+    this.problem = more.problem ?? null;
     this.status = more.status ?? null;
     this.retryAfterMs = more.retryAfterMs ?? null;
     this.isTransient =
@@ -45,45 +36,28 @@ export class ProviderFault extends Error {
   }
 }
 
-const WORDS: Record<FaultReason, string> = {
-  aborted: 'the call was given up',
-  timeout: 'it did not answer in time',
-  unreachable: 'it cannot be reached',
-  address_refused: 'its name leads to an address that is not allowed',
-  redirected: 'it redirects, and redirects are not followed',
-  too_large: 'its answer is too large',
-  unauthorized: 'it refuses the API key',
-  rate_limited: 'it allows no more requests for now',
-  unavailable: 'it failed',
-  rejected: 'it rejects the request',
-  malformed: 'its answer is not of the form that it must be',
-  empty: 'its answer is empty',
-  cut_off: 'its answer was cut off',
-  refused: 'the model refused to answer',
-};
-
 /** How a kind of provider names its failures. */
 export interface FaultCodes {
   failed: Extract<ErrorCode, 'MODEL_FAILED' | 'EMBEDDING_FAILED'>;
   timedOut: Extract<ErrorCode, 'MODEL_TIMEOUT' | 'EMBEDDING_FAILED'>;
 }
 
-/**
- * The error of a failed call: the provider's own words stand in `cause` alone, as they may repeat
- * what was sent.
- */
+/** The error of a failed call of `provider`. */
 export function toProviderError(
   fault: ProviderFault,
-  provider: string,
-  codes: FaultCodes,
+  { provider, codes, timeoutMs }: { provider: string; codes: FaultCodes; timeoutMs: number },
 ): MemoryError {
-  const { reason, status, retryAfterMs } = fault;
-  const noun = codes.failed === 'MODEL_FAILED' ? 'model' : 'embedding';
-  return new MemoryError(
+  const { reason, problem, status, retryAfterMs } = fault;
+  return createProviderError(
     reason === 'timeout' ? codes.timedOut : codes.failed,
-    `The ${noun} provider ${provider} cannot be used: ${WORDS[reason]}${status === null ? '' : ` (HTTP ${status})`}.`,
     {
-      details: { provider, reason, ...(status === null ? {} : { providerStatus: status }) },
+      reason,
+      ...(problem === null ? {} : { problem }),
+      ...(status === null ? {} : { providerStatus: status }),
+      ...(reason === 'timeout' ? { limitMs: timeoutMs } : {}),
+    },
+    {
+      provider,
       cause: fault,
       ...(retryAfterMs === null ? {} : { retryAfterSeconds: Math.ceil(retryAfterMs / 1000) }),
     },
@@ -102,7 +76,10 @@ export function toFault(thrown: unknown): ProviderFault {
   const { status, headers } = thrown as { status?: unknown; headers?: unknown };
   if (typeof status === 'number') return toStatusFault(status, headers, thrown);
   // What an answer of 2xx breaks in the SDK's hands: JSON that is none, members that are not there.
-  const isParsing = thrown instanceof SyntaxError || thrown instanceof TypeError;
+  if (thrown instanceof SyntaxError) {
+    return new ProviderFault('malformed', { problem: 'not_json', cause: thrown });
+  }
+  const isParsing = thrown instanceof TypeError;
   return new ProviderFault(isParsing ? 'malformed' : 'unreachable', { cause: thrown });
 }
 

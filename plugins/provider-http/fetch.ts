@@ -4,6 +4,7 @@ import https from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { isAllowedAddress, isAllowedBaseUrl } from '../../core/config/base-url.ts';
+import type { FailureProblem } from '../../core/provider-failure.ts';
 import { ProviderFault } from './fault.ts';
 
 /** The part of `fetch` that an SDK uses. */
@@ -88,7 +89,7 @@ function guardLookup(protocol: string, resolve: Resolve): LookupFunction {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       const [first] = addresses ?? [];
       if (error !== null || first === undefined) {
-        done(error ?? new ProviderFault('unreachable'), '');
+        done(error ?? new ProviderFault('unreachable', { problem: 'name_not_resolved' }), '');
       } else if (!addresses.every(({ address }) => isAllowedAddress(address, protocol))) {
         done(new ProviderFault('address_refused'), '');
       } else if (options.all === true) {
@@ -132,7 +133,8 @@ function unpack(answer: http.IncomingMessage): AsyncIterable<unknown> {
   answer.on('error', (error) => plain.destroy(error));
   // An answer that breaks off ends in "aborted", not in an error of the stream.
   answer.on('close', () => {
-    if (!answer.complete) plain.destroy(new ProviderFault('unreachable'));
+    if (answer.complete) return;
+    plain.destroy(new ProviderFault('unreachable', { problem: 'connection_closed' }));
   });
   return answer.pipe(plain);
 }
@@ -142,8 +144,23 @@ function toFetchFault(error: unknown, signal: unknown): ProviderFault {
   if (signal instanceof AbortSignal && signal.aborted) {
     return new ProviderFault('aborted', { cause: error });
   }
-  const code = (error as { code?: unknown } | null)?.code;
-  // Bytes that were to be unpacked and can't be.
-  const isPacking = typeof code === 'string' && /^(?:Z_|ERR__ERROR_|ERR_BROTLI)/.test(code);
-  return new ProviderFault(isPacking ? 'malformed' : 'unreachable', { cause: error });
+  const { code } = (error ?? {}) as { code?: unknown };
+  const problem = findProblem(String(code));
+  const reason = problem === 'not_unpacked' ? 'malformed' : 'unreachable';
+  return new ProviderFault(reason, { ...(problem === null ? {} : { problem }), cause: error });
+}
+
+/** Codes of Node's errors, by their beginnings. */
+const PROBLEMS: readonly (readonly [RegExp, FailureProblem])[] = [
+  [/^(?:Z_|ERR__ERROR_|ERR_BROTLI)/, 'not_unpacked'],
+  [/^ECONNREFUSED$/, 'connection_refused'],
+  [/^(?:ECONNRESET|ECONNABORTED|EPIPE)$/, 'connection_closed'],
+  [/^(?:ENOTFOUND|EAI_)/, 'name_not_resolved'],
+  [/^(?:ENETUNREACH|EHOSTUNREACH|ETIMEDOUT)$/, 'no_route'],
+  [/^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|EPROTO)/, 'tls'],
+  [/^HPE_/, 'not_http'],
+];
+
+function findProblem(code: string): FailureProblem | null {
+  return PROBLEMS.find(([pattern]) => pattern.test(code))?.[1] ?? null;
 }

@@ -1,5 +1,7 @@
 import type { Route } from 'playwright-core';
-import { describe, it } from 'vitest';
+import { describe, it, onTestFinished } from 'vitest';
+import { openai } from '../../plugins/model-openai/index.ts';
+import { startProviderServer } from '../support/provider-server/server.ts';
 import { call } from '../support/service.ts';
 import { expectCount, expectNoProblems, expectUrl, openConsole } from './support/console.ts';
 
@@ -31,6 +33,32 @@ describe('the dashboard', () => {
       .waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('region', { name: 'Hygiene' }).getByText('broken link').waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('says why calls failed, what their codes mean, and how long a slow call is', async () => {
+    const provider = await startProviderServer();
+    onTestFinished(() => provider.close());
+    provider.always(({ sendJson }) => sendJson(401, { error: { message: 'canary' } }));
+    const { baseUrl } = provider;
+    const model = openai({ baseUrl, name: 'scripted', maxRetries: 0 });
+    const opened = await openConsole({ config: { model } });
+    const { page, service, visit } = opened;
+    await call(service.core, 'alice', 'memory_remember', { text: 'x' }).catch(() => undefined);
+    await call(service.core, 'alice', 'memory_read', { path: 'user/no.md' }).catch(() => undefined);
+    await visit('/observability?since=1h&userId=alice');
+    const failures = page.getByRole('region', { name: 'Failures and slow calls' });
+    await failures.getByText('Slow: 1.0 s or longer').waitFor();
+    const why = 'the provider answered 401; check the API key';
+    await failures.getByRole('button', { name: new RegExp(`MODEL_FAILED ${why}`) }).click();
+    const drawer = page.getByRole('dialog', { name: 'Tool call' });
+    await drawer.getByText(why, { exact: true }).first().waitFor();
+    await drawer.getByRole('button', { name: /^llm/ }).click();
+    await expectCount(drawer.getByText(why, { exact: true }), 2);
+    await page.keyboard.press('Escape');
+    await failures.getByRole('button', { name: 'Refused input' }).click();
+    await failures.getByText('There is no such memory file.').waitFor();
+    await expectCount(page.getByText('canary'), 0);
     expectNoProblems(opened);
   });
 

@@ -31,7 +31,16 @@ const summarySchema = Type.Object(
       {
         state: Type.Enum(['ok', 'watch', 'breached']),
         reason: Type.String(),
-        limits: Type.Object({ p95Ms: Type.Number(), errorRate: Type.Number() }, strict),
+        limits: Type.Object(
+          {
+            p95Ms: Type.Number(),
+            errorRate: Type.Number(),
+            slowCallMs: Type.Number({
+              description: 'A call that takes as long is listed as slow.',
+            }),
+          },
+          strict,
+        ),
       },
       strict,
     ),

@@ -22,6 +22,11 @@ export const embeddingProgressSchema = Type.Object(
     }),
     failures: countSchema,
     lastFailure: nullable(Type.String({ description: 'Null once the embedder went well again.' })),
+    lastFailureReason: nullable(
+      Type.String({
+        description: 'The same in words, as in "the provider answered 401; check the API key".',
+      }),
+    ),
   },
   strict,
 );

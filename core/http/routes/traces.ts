@@ -38,7 +38,10 @@ export const eventFields = {
   attributes: Type.Record(
     Type.String(),
     Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
-    { description: 'Counts, sizes, versions, model names: never content.' },
+    {
+      description:
+        'Counts, sizes, versions, model names, and in reason why a provider failed: never content.',
+    },
   ),
 };
 

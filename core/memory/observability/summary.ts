@@ -60,7 +60,8 @@ export function watchSla(
   { calls, errorRate, p95 }: { calls: number; errorRate: number; p95: number | null },
   sla: SlaSettings,
 ): SlaWatch {
-  const limits = { p95Ms: sla.p95Ms, errorRate: sla.errorRate };
+  const { p95Ms, errorRate: mostErrors, slowCallMs } = sla;
+  const limits = { p95Ms, errorRate: mostErrors, slowCallMs };
   if (calls === 0) return { state: 'ok', reason: 'There were no calls.', limits };
   const findings = [
     {

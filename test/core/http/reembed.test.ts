@@ -85,6 +85,7 @@ it('an embedder by name makes finds hybrid, and the status says how far it is', 
       textsEmbedded: 1,
       failures: 0,
       lastFailure: null,
+      lastFailureReason: null,
     },
   });
 });

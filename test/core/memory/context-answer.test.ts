@@ -132,13 +132,18 @@ describe('memory_context with a model', () => {
     const service = await serveWithModel({}, { timeoutMs: 50 });
     await service.write('user/profile.md', PROFILE);
     service.provider.next(() => undefined);
-    expect((await ask(service)).degraded).toBe('The model did not answer in time.');
+    expect((await ask(service)).degraded).toBe(
+      'The model failed: the provider did not answer in 0.05 s.',
+    );
     service.provider.always(({ sendJson }) => sendJson(500, {}));
-    expect((await ask(service)).degraded).toBe('The model failed.');
+    expect((await ask(service)).degraded).toBe('The model failed: the provider answered 500.');
     await ask(service);
     const before = service.provider.received.length;
     const answer = await ask(service);
-    expect(answer).toMatchObject({ mode: 'find', degraded: expect.stringContaining('left alone') });
+    expect(answer).toMatchObject({
+      mode: 'find',
+      degraded: expect.stringContaining('circuit is open'),
+    });
     expect(answer.context).toContain('- Prefers tea.');
     expect(service.provider.received).toHaveLength(before);
   });

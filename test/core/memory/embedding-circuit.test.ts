@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { createProviderError } from '../../../core/provider-failure.ts';
 import { Circuit } from '../../../core/memory/embedding-circuit.ts';
 import { manualClock } from '../../support/clock.ts';
+
+const asksFor = (retryAfterSeconds: number) =>
+  createProviderError(
+    'MODEL_FAILED',
+    { reason: 'unavailable', providerStatus: 503 },
+    { retryAfterSeconds },
+  );
 
 function brokenCircuit() {
   const clock = manualClock(0);
@@ -59,11 +67,11 @@ describe('a provider that fails', () => {
   it('is left alone at once for as long as it asks for, at most ten minutes', () => {
     const clock = manualClock(0);
     const circuit = new Circuit(clock.now);
-    circuit.fail(20);
+    circuit.fail(asksFor(20));
     expect([circuit.tryEnter(), circuit.pauseMs]).toEqual([false, 20_000]);
     clock.advance(20_000);
     expect(circuit.tryEnter()).toBe(true);
-    circuit.fail(86_400);
+    circuit.fail(asksFor(86_400));
     expect(circuit.pauseMs).toBe(600_000);
     clock.advance(600_000);
     expect(circuit.tryEnter()).toBe(true);

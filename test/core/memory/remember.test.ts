@@ -414,7 +414,7 @@ describe('memory_remember', () => {
     await slow.execute('memory_remember', { text: COFFEE });
     const before = slow.provider.received.length;
     const left = await slow.execute('memory_remember', { text: COFFEE });
-    expect(left.json.error.details).toEqual({ reason: 'circuit_open' });
+    expect(left.json.error.details).toMatchObject({ reason: 'circuit_open', failures: 3 });
     expect(slow.provider.received).toHaveLength(before);
   });
 });

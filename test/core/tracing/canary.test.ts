@@ -1,8 +1,15 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EventRecord } from '../../../core/contracts/records.ts';
 import type { Plugin } from '../../../core/contracts/plugin.ts';
+import type { ModelProvider } from '../../../core/contracts/model-provider.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import { dreaming } from '../../../plugins/dreaming/index.ts';
+import { openai as openaiEmbedder } from '../../../plugins/embedder-openai/index.ts';
 import { otlp } from '../../../plugins/exporter-otlp/index.ts';
+import { anthropic } from '../../../plugins/model-anthropic/index.ts';
+import { openai } from '../../../plugins/model-openai/index.ts';
 import { startCollector } from '../../support/collector.ts';
+import { type Exchange, startProviderServer } from '../../support/provider-server/server.ts';
 import { asAdmin, asAgent, serveCore } from '../http/serve.ts';
 
 const CANARY = 'kanarienvogel';
@@ -164,4 +171,237 @@ describe('what the service records of calls', () => {
       expect(isKept).toBe(true);
     },
   );
+});
+
+/** All that a provider was sent: the prompt, which holds memory, and the key. */
+function echoOf({ body, headers }: Exchange): string {
+  return `${JSON.stringify(body)} ${headers.authorization} ${headers['x-api-key']} ${CANARY}`;
+}
+
+/** Ways to say again what was sent, in each part of an answer. */
+const ECHOES: readonly { name: string; behave: (exchange: Exchange) => void; why: RegExp }[] = [
+  ...[400, 401, 403, 404, 418, 500].map((status) => ({
+    name: `answers ${status} and repeats the request`,
+    behave(exchange: Exchange) {
+      const { response } = exchange;
+      const text = echoOf(exchange);
+      response.statusMessage = CANARY;
+      response.writeHead(status, {
+        'content-type': 'application/json',
+        'x-request-id': CANARY,
+        'request-id': CANARY,
+        'set-cookie': CANARY,
+      });
+      const error = { message: text, code: CANARY, type: CANARY, param: CANARY, stack: text };
+      response.end(JSON.stringify({ error, [CANARY]: text }));
+    },
+    why: new RegExp(`the provider answered ${status}`),
+  })),
+  {
+    name: 'answers 429, to come back at a time that is none',
+    behave: (exchange) =>
+      exchange.sendJson(429, { error: echoOf(exchange) }, { 'retry-after': CANARY }),
+    why: /the provider answered 429/,
+  },
+  {
+    name: 'fails with what looks like a stack',
+    behave: (exchange) =>
+      exchange.sendJson(500, { error: { message: `x\n    at ${echoOf(exchange)} (a.js:1:1)` } }),
+    why: /the provider answered 500/,
+  },
+  {
+    name: 'redirects to what it was sent',
+    behave: ({ response }) =>
+      void response.writeHead(307, { location: `https://${CANARY}.example/${CANARY}` }).end(),
+    why: /the provider answered 307/,
+  },
+  {
+    name: 'answers with what it was sent, as a page',
+    behave: (exchange) =>
+      void exchange.response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end(`<p>${echoOf(exchange)}</p>`),
+    why: /the answer was not JSON/,
+  },
+  {
+    name: 'answers with what it was sent, as broken JSON',
+    behave: (exchange) =>
+      void exchange.response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(`${CANARY} ${echoOf(exchange)}`),
+    why: /the answer was not JSON/,
+  },
+  {
+    name: 'answers with what it was sent, as JSON of another form',
+    behave: (exchange) => exchange.sendJson(200, { [CANARY]: echoOf(exchange) }),
+    why: /the answer did not fit the schema/,
+  },
+  {
+    name: 'speaks no HTTP, but repeats the request',
+    behave: (exchange) => void exchange.socket.end(`${echoOf(exchange)}\r\n\r\n`),
+    why: /the answer was not HTTP/,
+  },
+];
+
+/** A provider of the app's own that says what it was asked wherever it can. */
+function talkativeModel(toError: (text: string) => unknown): ModelProvider {
+  return {
+    name: 'own',
+    model: 'own',
+    generate: async ({ system, prompt }) => {
+      throw toError(`${CANARY} ${system} ${prompt}\n    at ${CANARY} (a.js:1:1)`);
+    },
+  };
+}
+
+const OWN_MODELS: readonly (readonly [string, ModelProvider, RegExp])[] = [
+  ['an error', talkativeModel((text) => new Error(text)), /the provider failed/],
+  [
+    'an error that bears its name and a code',
+    talkativeModel((text) => Object.assign(new Error(text), { name: text, code: text })),
+    /the provider failed/,
+  ],
+  ['a text', talkativeModel((text) => text), /the provider failed/],
+  [
+    'a MemoryError with words and a reason of its own',
+    talkativeModel(
+      (text) =>
+        new MemoryError('MODEL_FAILED', text, {
+          details: { provider: text, reason: text, problem: text, [CANARY]: text },
+        }),
+    ),
+    /the provider failed/,
+  ],
+  [
+    'a MemoryError with a reason that there is, and more',
+    talkativeModel(
+      (text) =>
+        new MemoryError('MODEL_FAILED', text, {
+          details: { reason: 'unauthorized', providerStatus: 401, problem: text, text },
+        }),
+    ),
+    /the provider answered 401; check the API key/,
+  ],
+];
+
+describe('what a provider says when it fails', () => {
+  /** A service with memory about the canary, whose provider fails in one way. */
+  async function open(model: ModelProvider, embedderUrl: string) {
+    const collector = await startCollector();
+    const plugin = dreaming();
+    const server = await serveCore({
+      model,
+      embedder: openaiEmbedder({
+        baseUrl: embedderUrl,
+        apiKey: `sk-${CANARY}`,
+        name: 'words',
+        dimensions: 8,
+        maxRetries: 0,
+      }),
+      plugins: [plugin],
+      exporters: [otlp({ endpoint: collector.url, environment: QUEUE })],
+    });
+    return { ...server, collector, plugin };
+  }
+
+  /** What the service says of its failures, by where it says it. */
+  async function askAll(
+    service: Awaited<ReturnType<typeof open>>,
+    why: RegExp,
+    embedderWhy: RegExp,
+    name: string,
+  ): Promise<void> {
+    const { core, request, collector, plugin, log } = service;
+    const text = `${CANARY} drinks tea.`;
+    const context = { userId: 'alice' };
+    const execute = (tool: string, args: object) =>
+      request('POST', `/v1/tools/${tool}/execute`, {
+        headers: asAgent,
+        body: { context, arguments: args },
+      });
+    const admin = (method: string, path: string, body?: object) =>
+      request(method, `/v1/admin/${path}`, {
+        headers: asAdmin,
+        ...(body === undefined ? {} : { body }),
+      });
+    const found: Record<string, string> = {};
+    expect(
+      (await execute('memory_write', { path: 'user/a.md', content: `- ${text}\n` })).status,
+    ).toBe(200);
+
+    while ((await core.embeddings?.progress())?.failures === 0) {
+      await core.indexer.drain();
+      await core.embeddings?.drain().catch(() => undefined);
+    }
+    const remembered = await execute('memory_remember', { text });
+    expect(remembered.json.error.message, name).toMatch(why);
+    found['error'] = remembered.text + JSON.stringify(remembered.headers);
+    const find = await execute('memory_find', { query: CANARY });
+    expect(find.json.result.degraded, name).toMatch(embedderWhy);
+    found['degraded'] = find.json.result.degraded;
+    const answer = await execute('memory_context', { query: CANARY });
+    expect(answer.json.result.degraded, name).toMatch(why);
+    found['degraded context'] = answer.json.result.degraded;
+
+    const begun = await admin('POST', 'dream/users/alice/run', {});
+    await plugin.settle();
+    const run = await admin('GET', `dream/runs/${begun.json.id}`);
+    expect(run.json.error.message, name).toMatch(why);
+    found['dream run'] = run.text;
+    found['dream user'] = (await admin('GET', 'dream/users')).text;
+
+    const status = await admin('GET', 'status');
+    expect(status.json.embedder.progress.lastFailureReason, name).toMatch(embedderWhy);
+    found['status'] = status.text;
+
+    await core.queue.flush();
+    found['events'] = (await admin('GET', 'observability/events?spans=true&limit=500')).text;
+    const failures = await admin('GET', 'observability/failures');
+    expect(
+      failures.json.items.map((event: EventRecord) => event.attributes['reason']),
+      name,
+    ).toContainEqual(expect.stringMatching(why));
+    found['failures'] = failures.text;
+    found['metrics'] = await core.metrics.text();
+    found['trace'] = JSON.stringify(
+      (await core.traces.trace(remembered.json.error.traceId)).calls.map(({ root, spans }) => [
+        root,
+        spans,
+      ]),
+    );
+    await core.close();
+    found['otlp'] = collector.requests.map(({ body }) => body.toString('latin1')).join('\n');
+    expect(found['otlp'], name).toMatch(why);
+    found['log'] = JSON.stringify(log.lines);
+    expect(found['log'], name).toMatch(embedderWhy);
+    for (const [where, said] of Object.entries(found)) {
+      expect(said.length, `${name}: ${where}`).toBeGreaterThan(2);
+      expect(said.toLowerCase().includes(CANARY), `${name}: ${where}`).toBe(false);
+    }
+  }
+
+  it.each(ECHOES)('leaks nothing when it $name', async ({ name, behave, why }) => {
+    const provider = await startProviderServer();
+    onTestFinished(() => provider.close());
+    const { baseUrl, origin } = provider;
+    const options = { apiKey: `sk-${CANARY}`, name: 'scripted', maxRetries: 0 };
+    for (const model of [
+      openai({ baseUrl, ...options }),
+      anthropic({ baseUrl: origin, ...options }),
+    ]) {
+      provider.always(behave);
+      await askAll(await open(model, baseUrl), why, why, `${model.name} ${name}`);
+    }
+    const sent = JSON.stringify(provider.received.map(({ body, headers }) => [body, headers]));
+    // It was sent what it repeats: memory, and the key.
+    expect(sent).toContain(`${CANARY} drinks tea.`);
+    expect(sent).toContain(`sk-${CANARY}`);
+  });
+
+  it.each(OWN_MODELS)('leaks nothing when one of the app throws %s', async (name, model, why) => {
+    const provider = await startProviderServer();
+    onTestFinished(() => provider.close());
+    provider.always((exchange) => exchange.sendJson(500, { error: { message: CANARY } }));
+    await askAll(await open(model, provider.baseUrl), why, /the provider answered 500/, name);
+  });
 });

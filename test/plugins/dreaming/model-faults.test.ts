@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import type { ModelProvider } from '../../../core/contracts/model-provider.ts';
 import { openai } from '../../../plugins/model-openai/index.ts';
 import { CHAT, TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
 import { chatAnswer, startProviderServer } from '../../support/provider-server/server.ts';
@@ -12,49 +13,61 @@ afterAll(() => provider.close());
 const TIMES = process.env['MEMORY_TEST_RELEASE'] === undefined ? 3 : 100;
 const LONG = { timeout: TIMES * 40_000 };
 
-const REPLIES: readonly [string, string][] = [
-  ['words', 'I would merge the two lines.'],
-  ['a list', '[]'],
-  ['null', 'null'],
-  ['operations that are none', '{"operations": "all"}'],
-  ['no operations', '{}'],
-  ['JSON that is cut off', '{"operations": [{"kind": "mer'],
+const NOT_JSON = 'the answer was not JSON';
+const NO_FIT = 'the answer did not fit the schema';
+const REPLIES: readonly [string, string, string][] = [
+  ['words', 'I would merge the two lines.', NOT_JSON],
+  ['a list', '[]', NO_FIT],
+  ['null', 'null', NO_FIT],
+  ['operations that are none', '{"operations": "all"}', NO_FIT],
+  ['no operations', '{}', NO_FIT],
+  ['JSON that is cut off', '{"operations": [{"kind": "mer', NOT_JSON],
 ];
 
 describe('a model that fails (F11)', LONG, () => {
   it('ends each run as failed, with its reason, nothing written, and the user free again', async () => {
-    const model = openai({
-      baseUrl: provider.baseUrl,
-      name: 'scripted',
-      maxRetries: 0,
-      timeoutMs: 150,
-    });
+    // Only what never ends runs into a short limit: a busy machine may be slow with all else.
+    let isEndless = false;
+    const [patient, hasty] = [60_000, 150].map((timeoutMs) =>
+      openai({ baseUrl: provider.baseUrl, name: 'scripted', maxRetries: 0, timeoutMs }),
+    ) as [ModelProvider, ModelProvider];
+    const model: ModelProvider = {
+      ...patient,
+      generate: (request) => (isEndless ? hasty : patient).generate(request),
+    };
     const settings = { dream_max_tokens_per_user_day: 0 };
     const service = await openDreams({ provider, config: { model }, settings });
     await service.write('alice', 'user/tea.md', TEA);
     const ways = [
-      ...[...TRANSPORT, ...CHAT].map(({ name, behave }) => [name, behave] as const),
+      ...[...TRANSPORT, ...CHAT].map(
+        ({ name, behave, why, isEndless = false }) => [name, why, isEndless, behave] as const,
+      ),
       ...REPLIES.map(
-        ([name, text]) =>
+        ([name, text, why]) =>
           [
             name,
+            why,
+            false,
             (exchange: Parameters<(typeof CHAT)[number]['behave']>[0]) =>
               exchange.sendJson(200, chatAnswer('scripted', text)),
           ] as const,
       ),
     ];
     expect(ways.length).toBeGreaterThanOrEqual(30);
-    for (const [name, behave] of Array.from({ length: TIMES }, () => ways).flat()) {
+    for (const [name, why, endless, behave] of Array.from({ length: TIMES }, () => ways).flat()) {
       provider.always(behave);
+      isEndless = endless;
       const run = await service.dream('alice');
       expect(run, name).toMatchObject({ state: 'failed', filesTouched: 0, writes: 0 });
       expect(run.error.code, name).toMatch(/^MODEL_(?:FAILED|TIMEOUT)$/);
+      expect(run.error.message, name).toContain(why);
       expect(run.error.message, name).not.toContain('SECRET-OF-THE-PROVIDER');
       // What it asked for is counted, what it was told is not known.
       expect(run.outputTokens, name).toBeGreaterThanOrEqual(0);
     }
     expect(await service.read('alice', 'user/tea.md')).toBe(TEA);
     expect((await service.admin('GET', 'revisions?actor=dream-agent')).json.items).toEqual([]);
+    isEndless = false;
     provider.always((exchange) =>
       exchange.sendJson(200, chatAnswer('scripted', '{"operations": []}')),
     );

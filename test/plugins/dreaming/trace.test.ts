@@ -78,6 +78,50 @@ describe('a dream run', () => {
     expect(byRun.json).toEqual(call);
   });
 
+  it('names the tools that do what it does: a read, an edit of lines, a whole new file', async () => {
+    const service = await openWithTea();
+    const first = await service.dream('alice');
+    await service.write('alice', 'user/tea.md', TEA);
+    const second = await service.dream('alice');
+    expect([first.outcome, second.outcome]).toEqual(['applied', 'applied']);
+
+    const toolsOf = async (list: string) => {
+      const { json } = await service.admin('GET', `${list}?actor=dream-agent&order=asc`);
+      type Row = { path: string; action: string; tool: string | null };
+      return (json.items as Row[]).map(({ path, action, tool }) => [path, action, tool]);
+    };
+    const tea = 'users/alice/tea.md';
+    const log = 'users/alice/dream-log.md';
+    expect(await toolsOf('revisions')).toEqual([
+      [tea, 'update', 'memory_patch'],
+      [log, 'create', 'memory_write'],
+      [tea, 'update', 'memory_patch'],
+      [log, 'update', 'memory_patch'],
+    ]);
+    const accesses = [
+      [tea, 'read', 'memory_read'],
+      [tea, 'write', 'memory_patch'],
+      [log, 'write', 'memory_write'],
+      [tea, 'read', 'memory_read'],
+      [tea, 'write', 'memory_patch'],
+      [log, 'write', 'memory_patch'],
+    ];
+    expect(await toolsOf('access-logs')).toEqual(accesses);
+
+    // They are found by their tool, and are no calls of it.
+    const byTool = await service.admin('GET', 'access-logs?tool=memory_patch');
+    expect(byTool.json.items).toHaveLength(3);
+    const summary = (await service.admin('GET', 'observability/summary')).json;
+    expect(summary).toMatchObject({ calls: 2, writes: 2, reads: 0 });
+    const topology = (await service.admin('GET', 'observability/topology')).json;
+    const sum = (kind: string) =>
+      (topology.nodes as { kind: string; weight: number }[])
+        .filter((node) => node.kind === kind)
+        .reduce((total, node) => total + node.weight, 0);
+    const agentsOwn = 2;
+    expect([sum('file'), sum('tool')]).toEqual(Array(2).fill(accesses.length + agentsOwn));
+  });
+
   it('leaves no content, no reason and no path in its events, and counts as no tool call', async () => {
     const service = await openWithTea();
     const run = await service.dream('alice');

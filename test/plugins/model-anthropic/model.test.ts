@@ -72,12 +72,13 @@ describe('a model of Anthropic’s', () => {
 
 describe('a server that misbehaves', () => {
   it.each([...TRANSPORT, ...MESSAGES])('$name: $reason', async (misbehaviour) => {
-    const { behave, reason, isRetried, isEndless, retryAfterSeconds } = misbehaviour;
+    const { behave, reason, why, isRetried, isEndless, retryAfterSeconds } = misbehaviour;
     const own = model(isEndless === true ? { timeoutMs: 250 } : {});
     server.always(behave);
     const error = await rejection(own.generate(QUESTION));
     expect(error.code).toBe(reason === 'timeout' ? 'MODEL_TIMEOUT' : 'MODEL_FAILED');
     expect(error.details).toMatchObject({ provider: 'anthropic', reason });
+    expect(error.message).toContain(why);
     expect(error.message).not.toContain('SECRET-OF-THE-PROVIDER');
     expect(server.received).toHaveLength(isRetried === true ? 3 : 1);
     if (retryAfterSeconds !== undefined) expect(error.retryAfterSeconds).toBe(retryAfterSeconds);

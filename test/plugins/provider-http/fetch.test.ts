@@ -27,6 +27,15 @@ afterAll(() => {
   server.close();
 });
 
+async function unusedPort(): Promise<number> {
+  const other = http.createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port: free } = other.address() as AddressInfo;
+  other.close();
+  await once(other, 'close');
+  return free;
+}
+
 const resolveTo =
   (...addresses: string[]): Resolve =>
   (_hostname, _options, done) =>
@@ -129,6 +138,39 @@ describe('the fetch of a provider', () => {
       done(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), []),
     );
     expect(await faultOf(fetch(`${base()}/x`))).toBe('unreachable');
+    const error = await rejection(
+      modelOpenai({
+        baseUrl: base(),
+        name: 'm',
+        maxRetries: 0,
+        resolve: (_hostname, _options, done) =>
+          done(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), []),
+      }).generate({ system: '', prompt: 'x' }),
+    );
+    expect(error.message).toMatch(/: the host name could not be resolved; check the base URL\.$/);
+    expect(JSON.stringify(error)).not.toContain('models.example');
+  });
+
+  it.each([
+    [
+      'nobody listens',
+      async () => `http://127.0.0.1:${await unusedPort()}`,
+      'connection was refused',
+    ],
+    ['no TLS is spoken', async () => `https://127.0.0.1:${port}`, 'no TLS connection'],
+  ])('says so when %s', async (_what, origin, why) => {
+    const baseUrl = `${await origin()}/v1`;
+    const options = { baseUrl, name: 'm', dimensions: 8, maxRetries: 0 };
+    const question = { system: '', prompt: 'x' };
+    for (const ask of [
+      () => modelOpenai(options).generate(question),
+      () => anthropic(options).generate(question),
+      () => embedderOpenai(options).embed(['x'], {}),
+    ]) {
+      const error = await rejection(ask());
+      expect(error.details).toMatchObject({ reason: 'unreachable' });
+      expect(error.message).toContain(why);
+    }
   });
 
   it('goes to no other origin', async () => {

@@ -6,6 +6,8 @@ export interface Misbehaviour {
   name: string;
   behave: Behaviour;
   reason: string;
+  /** The reason in words, or their beginning. */
+  why: string;
   /** Whether the same request is to be sent again. */
   isRetried?: boolean;
   /** It never ends: the call needs a short time limit. */
@@ -36,7 +38,13 @@ const raw =
 
 /** What can happen to any request, below the API. */
 export const TRANSPORT: readonly Misbehaviour[] = [
-  { name: 'says nothing', behave: () => undefined, reason: 'timeout', isEndless: true },
+  {
+    name: 'says nothing',
+    behave: () => undefined,
+    reason: 'timeout',
+    why: 'the provider did not answer in ',
+    isEndless: true,
+  },
   {
     name: 'sends headers and no body',
     behave: ({ response }) => {
@@ -44,6 +52,7 @@ export const TRANSPORT: readonly Misbehaviour[] = [
       response.flushHeaders();
     },
     reason: 'timeout',
+    why: 'the provider did not answer in ',
     isEndless: true,
   },
   {
@@ -54,18 +63,21 @@ export const TRANSPORT: readonly Misbehaviour[] = [
       response.on('close', () => clearInterval(timer));
     },
     reason: 'timeout',
+    why: 'the provider did not answer in ',
     isEndless: true,
   },
   {
     name: 'hangs up at once',
     behave: ({ socket }) => socket.destroy(),
     reason: 'unreachable',
+    why: 'the connection was closed before the answer was complete',
     isRetried: true,
   },
   {
     name: 'hangs up in the headers',
     behave: raw('HTTP/1.1 200 OK\r\ncontent-ty'),
     reason: 'unreachable',
+    why: 'the connection was closed before the answer was complete',
     isRetried: true,
   },
   {
@@ -75,6 +87,7 @@ export const TRANSPORT: readonly Misbehaviour[] = [
       response.write('{"data": [', () => socket.destroy());
     },
     reason: 'unreachable',
+    why: 'the connection was closed before the answer was complete',
     isRetried: true,
   },
   {
@@ -85,28 +98,56 @@ export const TRANSPORT: readonly Misbehaviour[] = [
       response.write(packed.subarray(0, 40), () => socket.destroy());
     },
     reason: 'unreachable',
+    why: 'the connection was closed before the answer was complete',
     isRetried: true,
   },
   {
     name: 'does not speak HTTP',
     behave: raw('220 mail.example.org ESMTP\r\n\r\n'),
     reason: 'unreachable',
+    why: 'the answer was not HTTP',
     isRetried: true,
   },
-  { name: 'answers 500', behave: fail(500), reason: 'unavailable', isRetried: true },
-  { name: 'answers 503', behave: fail(503), reason: 'unavailable', isRetried: true },
-  { name: 'answers 408', behave: fail(408), reason: 'unavailable', isRetried: true },
+  {
+    name: 'answers 500',
+    behave: fail(500),
+    reason: 'unavailable',
+    why: 'the provider answered 500',
+    isRetried: true,
+  },
+  {
+    name: 'answers 503',
+    behave: fail(503),
+    reason: 'unavailable',
+    why: 'the provider answered 503',
+    isRetried: true,
+  },
+  {
+    name: 'answers 408',
+    behave: fail(408),
+    reason: 'unavailable',
+    why: 'the provider answered 408',
+    isRetried: true,
+  },
   {
     name: 'answers 502 with a page',
     behave: sendText(502, '<html>Bad Gateway</html>', { 'content-type': 'text/html' }),
     reason: 'unavailable',
+    why: 'the provider answered 502',
     isRetried: true,
   },
-  { name: 'answers 429', behave: fail(429), reason: 'rate_limited', isRetried: true },
+  {
+    name: 'answers 429',
+    behave: fail(429),
+    reason: 'rate_limited',
+    why: 'the provider answered 429; it allows no more requests for now',
+    isRetried: true,
+  },
   {
     name: 'answers 429 for an hour',
     behave: fail(429, { 'retry-after': '3600' }),
     reason: 'rate_limited',
+    why: 'the provider answered 429; it allows no more requests for now',
     retryAfterSeconds: 3_600,
     asksToWait: true,
   },
@@ -114,55 +155,99 @@ export const TRANSPORT: readonly Misbehaviour[] = [
     name: 'answers 503 until a date far away',
     behave: fail(503, { 'retry-after': 'Fri, 31 Dec 2199 23:59:59 GMT' }),
     reason: 'unavailable',
+    why: 'the provider answered 503',
     asksToWait: true,
   },
   {
     name: 'answers 500 and asks not to come again',
     behave: fail(500, { 'x-should-retry': 'false' }),
     reason: 'unavailable',
+    why: 'the provider answered 500',
   },
-  { name: 'answers 401', behave: fail(401), reason: 'unauthorized' },
-  { name: 'answers 403', behave: fail(403), reason: 'unauthorized' },
-  { name: 'answers 404', behave: fail(404), reason: 'rejected' },
-  { name: 'answers 413', behave: fail(413), reason: 'rejected' },
+  {
+    name: 'answers 401',
+    behave: fail(401),
+    reason: 'unauthorized',
+    why: 'the provider answered 401; check the API key',
+  },
+  {
+    name: 'answers 403',
+    behave: fail(403),
+    reason: 'unauthorized',
+    why: 'the provider answered 403; check what the API key may use',
+  },
+  {
+    name: 'answers 404',
+    behave: fail(404),
+    reason: 'rejected',
+    why: 'the provider answered 404; check the base URL and the name of the model',
+  },
+  { name: 'answers 413', behave: fail(413), reason: 'rejected', why: 'the provider answered 413' },
   {
     name: 'redirects to the metadata of a cloud',
     behave: fail(302, { location: 'http://169.254.169.254/latest/meta-data/' }),
     reason: 'redirected',
+    why: 'the provider answered 302; redirects are not followed, check the base URL',
   },
   {
     name: 'redirects for good, method and body kept',
     behave: fail(308, { location: '/v1/elsewhere' }),
     reason: 'redirected',
+    why: 'the provider answered 308; redirects are not followed, check the base URL',
   },
-  { name: 'answers 200 with nothing', behave: sendText(200, ''), reason: 'malformed' },
+  {
+    name: 'answers 200 with nothing',
+    behave: sendText(200, ''),
+    reason: 'malformed',
+    why: 'the answer was not JSON',
+  },
   {
     name: 'answers 204',
     behave: ({ response }) => void response.writeHead(204).end(),
     reason: 'malformed',
+    why: 'the answer did not fit the schema',
   },
   {
     name: 'answers 200 with a page',
     behave: sendText(200, '<html>Log in</html>', { 'content-type': 'text/html' }),
     reason: 'malformed',
+    why: 'the answer was not JSON',
   },
-  { name: 'answers broken JSON', behave: sendText(200, '{"data": [{'), reason: 'malformed' },
-  { name: 'answers null', behave: sendText(200, 'null'), reason: 'malformed' },
-  { name: 'answers a list', behave: sendText(200, '[]'), reason: 'malformed' },
+  {
+    name: 'answers broken JSON',
+    behave: sendText(200, '{"data": [{'),
+    reason: 'malformed',
+    why: 'the answer was not JSON',
+  },
+  {
+    name: 'answers null',
+    behave: sendText(200, 'null'),
+    reason: 'malformed',
+    why: 'the answer did not fit the schema',
+  },
+  {
+    name: 'answers a list',
+    behave: sendText(200, '[]'),
+    reason: 'malformed',
+    why: 'the answer did not fit the schema',
+  },
   {
     name: 'answers an error as 200',
     behave: sendText(200, '{"error": {"message": "overloaded"}}'),
     reason: 'malformed',
+    why: 'the answer did not fit the schema',
   },
   {
     name: 'answers 100,000 brackets',
     behave: sendText(200, '['.repeat(100_000)),
     reason: 'malformed',
+    why: 'the answer was not JSON',
   },
   {
     name: 'answers 40 MB',
     behave: ({ response }) => endlessly(response, Buffer.alloc(1 << 20, 'x'), 40),
     reason: 'too_large',
+    why: 'the answer was too large',
   },
   {
     name: 'announces 40 MB',
@@ -171,16 +256,19 @@ export const TRANSPORT: readonly Misbehaviour[] = [
       response.write('x');
     },
     reason: 'too_large',
+    why: 'the answer was too large',
   },
   {
     name: 'answers 64 MB in 64 KB of gzip',
     behave: sendText(200, gzipSync(Buffer.alloc(64 << 20)), { 'content-encoding': 'gzip' }),
     reason: 'too_large',
+    why: 'the answer was too large',
   },
   {
     name: 'calls gzip what is none',
     behave: sendText(200, '{"data": []}', { 'content-encoding': 'gzip' }),
     reason: 'malformed',
+    why: 'the answer could not be unpacked',
   },
 ];
 
@@ -201,42 +289,73 @@ function endlessly(response: Exchange['response'], chunk: Buffer, times: number)
 
 /** What an answer of the embeddings API can have wrong; its texts are two, its vectors of length 8. */
 export const EMBEDDINGS: readonly Misbehaviour[] = [
-  { name: 'no vectors', behave: vectors(() => []), reason: 'empty' },
-  { name: 'a vector too few', behave: vectors((data) => data.slice(1)), reason: 'malformed' },
+  { name: 'no vectors', behave: vectors(() => []), reason: 'empty', why: 'the answer was empty' },
+  {
+    name: 'a vector too few',
+    behave: vectors((data) => data.slice(1)),
+    reason: 'malformed',
+    why: 'the answer did not fit the schema',
+  },
   {
     name: 'a vector too many',
     behave: vectors((data) => [...data, { ...data[0], index: 2 }]),
     reason: 'malformed',
+    why: 'the answer did not fit the schema',
   },
   {
     name: 'an index twice',
     behave: vectors((data) => data.map((item) => ({ ...item, index: 0 }))),
     reason: 'malformed',
+    why: 'the answer did not fit the schema',
   },
   {
     name: 'an index that is none',
     behave: vectors((data) => data.map((item) => ({ ...item, index: -1 }))),
     reason: 'malformed',
+    why: 'the answer did not fit the schema',
   },
-  { name: 'shorter vectors', behave: each((vector) => vector.slice(1)), reason: 'malformed' },
-  { name: 'longer vectors', behave: each((vector) => [...vector, 1]), reason: 'malformed' },
+  {
+    name: 'shorter vectors',
+    behave: each((vector) => vector.slice(1)),
+    reason: 'malformed',
+    why: 'the vectors have another length; check the dimensions of the embedder',
+  },
+  {
+    name: 'longer vectors',
+    behave: each((vector) => [...vector, 1]),
+    reason: 'malformed',
+    why: 'the vectors have another length; check the dimensions of the embedder',
+  },
   {
     name: 'a null in a vector',
     behave: each(([, ...rest]) => [null, ...rest]),
     reason: 'malformed',
+    why: 'the answer did not fit the schema',
   },
   {
     name: 'a text in a vector',
     behave: each(([, ...rest]) => ['1', ...rest]),
     reason: 'malformed',
+    why: 'the answer did not fit the schema',
   },
   {
     name: 'a number beyond 32 bits',
     behave: each(([, ...rest]) => [1e39, ...rest]),
     reason: 'malformed',
+    why: 'the answer did not fit the schema',
   },
-  { name: 'vectors of zeros', behave: each((vector) => vector.map(() => 0)), reason: 'malformed' },
-  { name: 'packed vectors', behave: each(() => 'AACAPwAAgD8='), reason: 'malformed' },
+  {
+    name: 'vectors of zeros',
+    behave: each((vector) => vector.map(() => 0)),
+    reason: 'malformed',
+    why: 'the answer did not fit the schema',
+  },
+  {
+    name: 'packed vectors',
+    behave: each(() => 'AACAPwAAgD8='),
+    reason: 'malformed',
+    why: 'the answer did not fit the schema',
+  },
 ];
 
 type Item = { index: number; embedding: unknown };
@@ -256,16 +375,42 @@ function each(change: (vector: number[]) => unknown): Behaviour {
 
 /** What an answer of the Chat Completions API can have wrong. */
 export const CHAT: readonly Misbehaviour[] = [
-  { name: 'no choices', behave: chat(() => []), reason: 'empty' },
-  { name: 'choices that are none', behave: chat(() => 'none'), reason: 'malformed' },
-  { name: 'no message', behave: chat(() => [{ index: 0 }]), reason: 'malformed' },
-  { name: 'no content', behave: choice({ message: { content: null } }), reason: 'empty' },
-  { name: 'empty content', behave: choice({ message: { content: '' } }), reason: 'empty' },
-  { name: 'blank content', behave: choice({ message: { content: ' \n' } }), reason: 'empty' },
+  { name: 'no choices', behave: chat(() => []), reason: 'empty', why: 'the answer was empty' },
+  {
+    name: 'choices that are none',
+    behave: chat(() => 'none'),
+    reason: 'malformed',
+    why: 'the answer did not fit the schema',
+  },
+  {
+    name: 'no message',
+    behave: chat(() => [{ index: 0 }]),
+    reason: 'malformed',
+    why: 'the answer did not fit the schema',
+  },
+  {
+    name: 'no content',
+    behave: choice({ message: { content: null } }),
+    reason: 'empty',
+    why: 'the answer was empty',
+  },
+  {
+    name: 'empty content',
+    behave: choice({ message: { content: '' } }),
+    reason: 'empty',
+    why: 'the answer was empty',
+  },
+  {
+    name: 'blank content',
+    behave: choice({ message: { content: ' \n' } }),
+    reason: 'empty',
+    why: 'the answer was empty',
+  },
   {
     name: 'content of parts',
     behave: choice({ message: { content: [{ type: 'text', text: 'Hello' }] } }),
     reason: 'malformed',
+    why: 'the answer did not fit the schema',
   },
   {
     name: 'a call of a tool that it was not given',
@@ -274,17 +419,25 @@ export const CHAT: readonly Misbehaviour[] = [
       finish_reason: 'tool_calls',
     }),
     reason: 'empty',
+    why: 'the answer was empty',
   },
-  { name: 'an end at the limit', behave: choice({ finish_reason: 'length' }), reason: 'cut_off' },
+  {
+    name: 'an end at the limit',
+    behave: choice({ finish_reason: 'length' }),
+    reason: 'cut_off',
+    why: 'the answer was cut off',
+  },
   {
     name: 'a filter',
     behave: choice({ finish_reason: 'content_filter' }),
     reason: 'refused',
+    why: 'the model refused to answer',
   },
   {
     name: 'a refusal',
     behave: choice({ message: { content: null, refusal: 'I cannot help.' } }),
     reason: 'refused',
+    why: 'the model refused to answer',
   },
 ];
 
@@ -301,20 +454,42 @@ function choice(change: object): Behaviour {
 
 /** What an answer of Anthropic's Messages API can have wrong. */
 export const MESSAGES: readonly Misbehaviour[] = [
-  { name: 'no content', behave: messages({ content: [] }), reason: 'empty' },
-  { name: 'content that is none', behave: messages({ content: 'Hello' }), reason: 'malformed' },
-  { name: 'a block that is none', behave: messages({ content: [null] }), reason: 'malformed' },
+  {
+    name: 'no content',
+    behave: messages({ content: [] }),
+    reason: 'empty',
+    why: 'the answer was empty',
+  },
+  {
+    name: 'content that is none',
+    behave: messages({ content: 'Hello' }),
+    reason: 'malformed',
+    why: 'the answer did not fit the schema',
+  },
+  {
+    name: 'a block that is none',
+    behave: messages({ content: [null] }),
+    reason: 'malformed',
+    why: 'the answer did not fit the schema',
+  },
   {
     name: 'text that is none',
     behave: messages({ content: [{ type: 'text', text: 7 }] }),
     reason: 'malformed',
+    why: 'the answer did not fit the schema',
   },
   {
     name: 'an end at the limit',
     behave: messages({ stop_reason: 'max_tokens' }),
     reason: 'cut_off',
+    why: 'the answer was cut off',
   },
-  { name: 'a refusal', behave: messages({ stop_reason: 'refusal' }), reason: 'refused' },
+  {
+    name: 'a refusal',
+    behave: messages({ stop_reason: 'refusal' }),
+    reason: 'refused',
+    why: 'the model refused to answer',
+  },
 ];
 
 function messages(change: object): Behaviour {

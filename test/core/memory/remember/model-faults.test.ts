@@ -13,19 +13,37 @@ const LANES = 3;
 /** By default a test has a minute. */
 const LIMIT_MS = ROUNDS * 60_000;
 
-async function serve(): Promise<ModelService> {
-  const service = await serveWithModel({}, { timeoutMs: 600 });
+async function serve(isEndless = false): Promise<ModelService> {
+  // Only what never ends runs into a short limit: a busy machine may be slow with all else.
+  const service = await serveWithModel({}, isEndless ? { timeoutMs: 200 } : {});
   await service.write('user/profile.md', TEA);
   return service;
 }
 
-async function misbehave(service: ModelService, { name, behave }: Misbehaviour): Promise<void> {
+async function misbehave(
+  service: ModelService,
+  { name, behave, reason, why }: Misbehaviour,
+): Promise<void> {
   service.provider.always(behave);
   const refused = await service.execute('memory_remember', { text: 'Prefers coffee.' });
-  expect(refused.json.error.code, name).toMatch(/^MODEL_(?:FAILED|TIMEOUT)$/);
+  const { code, message, details, traceId } = refused.json.error;
+  expect(code, name).toMatch(/^MODEL_(?:FAILED|TIMEOUT)$/);
+  expect(details, name).toMatchObject({ reason });
+  expect(message, name).toContain(why);
+  // The trace says the same: at its root, and at the span of the model.
+  await service.core.queue.flush();
+  const { calls } = await service.core.traces.trace(traceId);
+  const events = [calls[0]?.root, calls[0]?.spans.find(({ kind }) => kind === 'llm')];
+  for (const event of events) {
+    expect(event, name).toMatchObject({ status: 'error', errorCode: code });
+    expect(message, name).toContain(`: ${event?.attributes['reason']}.`);
+  }
   const { status, json } = await service.execute('memory_context', { query: 'tea' });
   expect(status, name).toBe(200);
-  expect(json.result, name).toMatchObject({ mode: 'find', degraded: expect.any(String) });
+  expect(json.result, name).toMatchObject({
+    mode: 'find',
+    degraded: expect.stringContaining(why),
+  });
   expect(json.result.context, name).toContain('- Prefers tea.');
   expect(await service.read('user/profile.md')).toBe(TEA);
   service.provider.always(null);
@@ -41,9 +59,9 @@ it(
       const service = await serve();
       while (rounds.pop() !== undefined) {
         for (const way of ways) {
-          if (way.asksToWait === true) {
+          if (way.asksToWait === true || way.isEndless === true) {
             // One that is left alone does not answer the next call.
-            const alone = await serve();
+            const alone = await serve(way.isEndless);
             await misbehave(alone, way);
             await alone.core.close();
             continue;
