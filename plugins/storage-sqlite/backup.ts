@@ -21,7 +21,9 @@ export async function backUpFile(
 ): Promise<void> {
   const native = typeof driver === 'string' ? await loadSqliteModule(driver) : driver;
   try {
-    const source = await native.open(await resolveDatabasePath(filename), { busyTimeoutMs: BUSY_MS });
+    const source = await native.open(await resolveDatabasePath(filename), {
+      busyTimeoutMs: BUSY_MS,
+    });
     try {
       await source.run('vacuum into ?', [resolve(target)]);
     } finally {

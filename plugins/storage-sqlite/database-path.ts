@@ -50,7 +50,9 @@ async function resolveDirectory(directory: string): Promise<string> {
   const real = await orNull(realpath(directory));
   if (real !== null) return real;
   const parent = dirname(directory);
-  return parent === directory ? directory : join(await resolveDirectory(parent), basename(directory));
+  return parent === directory
+    ? directory
+    : join(await resolveDirectory(parent), basename(directory));
 }
 
 async function orNull<T>(look: Promise<T>): Promise<T | null> {

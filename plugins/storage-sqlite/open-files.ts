@@ -91,8 +91,7 @@ export class OpenFiles {
       // Once the whole log is copied it restarts, and that has to be seen.
       if (!isWritten && before.copied < before.logged) return;
       const now = await readCheckpoint(this.#filename, connection);
-      const isOthers = now.dataVersion !== before.dataVersion;
-      if (!isWritten || isOthers || isCheckpointBetween(before, now)) {
+      if (!isWritten || isCheckpointBetween(before, now)) {
         this.#checkpoint = now;
         this.#modified = modified;
         return;
@@ -130,7 +129,9 @@ export class OpenFiles {
 function isCheckpointBetween(before: Checkpoint, now: Checkpoint): boolean {
   if (now.generation === before.generation) return now.copied > before.copied;
   // The log restarts once all of it is copied.
-  return before.copied < before.logged || now.copied > 0;
+  if (before.copied < before.logged || now.copied > 0) return true;
+  // All of it was copied before, but another process may have written and copied more.
+  return now.dataVersion !== before.dataVersion;
 }
 
 async function readFacts(

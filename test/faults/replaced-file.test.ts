@@ -87,8 +87,7 @@ describe.each(Object.entries(WAYS))('a database file that is %s under its server
       });
       expect(read).toMatchObject({ status: 'refused', code: 'STORAGE_DAMAGED' });
       const { stderr } = await service.stop();
-      expect(stderr.split('\n').filter((line) => line.includes('"level":"error"'))).toHaveLength(1);
-      expect(stderr).toContain('while it was open');
+      expect(stderr.split('while it was open. The service is not ready')).toHaveLength(2);
 
       if (way.undo === undefined) continue;
       way.undo(place);
@@ -117,8 +116,7 @@ async function startWithCopy(): Promise<{ service: RunningCommand; place: Place 
   const args = { path: 'user/first.md', content: 'first\n' };
   await post(service, { userId: 'alice', tool: 'memory_write', args });
   const copy = path.join(cwd, 'copy.db');
-  const { code, stderr } = await runCommand({ cwd, args: ['backup', copy] });
-  expect([code, stderr]).toEqual([0, '']);
+  expect((await runCommand({ cwd, args: ['backup', copy] })).code).toBe(0);
   return { service, place: { filename: path.join(cwd, 'data', 'memory.db'), copy } };
 }
 
