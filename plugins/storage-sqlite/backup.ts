@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { MemoryError } from '../../core/errors.ts';
 import { translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import { loadSqliteModule, type SqliteDriver, type SqliteModule } from './connection.ts';
-import { resolveDatabasePath } from './database-path.ts';
+import { resolveOnlyName } from './database-path.ts';
 
 /** How long the copy waits for a lock; in WAL mode there is one for moments alone. */
 const BUSY_MS = 30_000;
@@ -21,7 +21,7 @@ export async function backUpFile(
 ): Promise<void> {
   const native = typeof driver === 'string' ? await loadSqliteModule(driver) : driver;
   try {
-    const source = await native.open(await resolveDatabasePath(filename), {
+    const source = await native.open(await resolveOnlyName(filename), {
       busyTimeoutMs: BUSY_MS,
     });
     try {

@@ -7,8 +7,7 @@ const MOST_LINKS = 40;
 
 /**
  * The one name of a database file, whatever links lead to it: SQLite follows them too, and keeps the
- * log beside the file itself. The file and its directory need not exist. Throws
- * `STORAGE_UNAVAILABLE` for a file with several names.
+ * log beside the file itself. The file and its directory need not exist.
  */
 export async function resolveDatabasePath(filename: string): Promise<string> {
   let path = resolve(filename);
@@ -16,13 +15,17 @@ export async function resolveDatabasePath(filename: string): Promise<string> {
     // Not the file's own `realpath`: a link may lead to a file that does not exist yet.
     path = join(await resolveDirectory(dirname(path)), basename(path));
     const found = await orNull(lstat(path));
-    if (found?.isSymbolicLink() !== true) {
-      await assertOneName(path);
-      return path;
-    }
+    if (found?.isSymbolicLink() !== true) return path;
     path = resolve(dirname(path), await readlink(path));
   }
   throw new MemoryError('STORAGE_UNAVAILABLE', 'The symbolic links of the database lead nowhere.');
+}
+
+/** The same. Throws `STORAGE_UNAVAILABLE` for a file with hard links. */
+export async function resolveOnlyName(filename: string): Promise<string> {
+  const path = await resolveDatabasePath(filename);
+  await assertOneName(path);
+  return path;
 }
 
 /** Throws `STORAGE_UNAVAILABLE` when the file has hard links: each name would have a log of its own. */

@@ -6,7 +6,7 @@ import { MemoryError } from '../../core/errors.ts';
 import { isSqliteBusy, translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './connection.ts';
-import { resolveDatabasePath } from './database-path.ts';
+import { resolveDatabasePath, resolveOnlyName } from './database-path.ts';
 
 /** How long a claim goes on when the lock is taken: someone may only be looking who has it. */
 const CLAIM_MS = 300;
@@ -44,7 +44,7 @@ export interface Owner {
  * links.
  */
 export async function claimOwner(filename: string, options: OwnerOptions): Promise<Owner> {
-  const path = await ownerFile(filename);
+  const path = ownerFile(await resolveOnlyName(filename));
   await mkdir(dirname(path), { recursive: true });
   const connection = await openOwnerFile(path, options.driver);
   const token = randomUUID();
@@ -90,7 +90,7 @@ export async function readOwner(
   filename: string,
   options: { driver?: SqliteDriver | SqliteModule } = {},
 ): Promise<OwnerInfo | null> {
-  const path = await ownerFile(filename);
+  const path = ownerFile(await resolveDatabasePath(filename));
   const connection = await openOwnerFile(path, options.driver);
   try {
     await connection.exec('begin immediate');
@@ -104,8 +104,8 @@ export async function readOwner(
   }
 }
 
-async function ownerFile(filename: string): Promise<string> {
-  return `${await resolveDatabasePath(filename)}.owner`;
+function ownerFile(path: string): string {
+  return `${path}.owner`;
 }
 
 async function openOwnerFile(

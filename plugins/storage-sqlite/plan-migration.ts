@@ -3,7 +3,7 @@ import type { MigrationPlan } from '../../core/contracts/storage.ts';
 import { translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import { planMigration, SCHEMA_VERSION_KEY } from '../storage-knex/migrate.ts';
 import { loadSqliteModule } from './connection.ts';
-import { resolveDatabasePath } from './database-path.ts';
+import { resolveOnlyName } from './database-path.ts';
 import type { SqliteOptions } from './sqlite-database.ts';
 
 /** What opening the file would do to its schema; nothing is made or changed. */
@@ -12,7 +12,7 @@ export async function planSqliteMigration({
   driver = 'sqlite3',
 }: SqliteOptions): Promise<MigrationPlan> {
   if (filename === ':memory:') return planMigration(0);
-  const path = await resolveDatabasePath(filename);
+  const path = await resolveOnlyName(filename);
   if (!existsSync(path)) return planMigration(0);
   const native = typeof driver === 'string' ? await loadSqliteModule(driver) : driver;
   try {

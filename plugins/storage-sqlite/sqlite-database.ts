@@ -32,7 +32,7 @@ import {
 import { applyMutations, checkMutateRequest } from '../storage-knex/mutation.ts';
 import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './connection.ts';
-import { assertOneName, countNames, resolveDatabasePath, tellNames } from './database-path.ts';
+import { assertOneName, countNames, resolveOnlyName, tellNames } from './database-path.ts';
 import { OpenFiles } from './open-files.ts';
 import { Readers } from './readers.ts';
 import { Writer } from './writer.ts';
@@ -314,7 +314,7 @@ async function findPlace(filename: string): Promise<Place> {
         remove: () => rm(directory, { recursive: true, force: true }),
       };
     }
-    const path = await resolveDatabasePath(filename);
+    const path = await resolveOnlyName(filename);
     await mkdir(dirname(path), { recursive: true });
     return { filename: path, isTemporary: false, remove: () => Promise.resolve() };
   } catch (error) {
