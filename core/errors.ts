@@ -176,6 +176,13 @@ export const ERROR_CODES = {
     message: 'The service failed unexpectedly.',
     action: 'Look for the trace id in the service log.',
   },
+  STORAGE_DAMAGED: {
+    status: 500,
+    retryable: false,
+    message: 'The database is damaged, or its file was removed or replaced.',
+    action:
+      'An operator has to look: run memory-service verify, stop the service, restore a backup, and start it again.',
+  },
   MODEL_FAILED: {
     status: 502,
     retryable: true,

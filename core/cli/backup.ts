@@ -29,7 +29,9 @@ export async function backup(context: CommandContext): Promise<void> {
   }
   const target = resolve(context.cwd, context.argument ?? '');
   const isForced = context.flags.has('force');
-  if (target === filename) throw new StartError(`${target} is the database itself.`);
+  if (await isSameFile(target, filename)) {
+    throw new StartError(`${target} is the database itself.`);
+  }
   if (!isForced && existsSync(target)) throw new StartError(takenBy(target));
   await checkDirectory(dirname(target));
 
@@ -77,6 +79,14 @@ async function place(made: string, target: string, isForced: boolean): Promise<v
     const { code } = error as NodeJS.ErrnoException;
     throw code === 'EEXIST' ? new StartError(takenBy(target), { cause: error }) : error;
   }
+}
+
+/** By whatever name, and through whatever links. */
+async function isSameFile(one: string, other: string): Promise<boolean> {
+  const [found, wanted] = await Promise.all(
+    [one, other].map((path) => stat(path, { bigint: true }).catch(() => null)),
+  );
+  return found?.dev === wanted?.dev && found?.ino === wanted?.ino && found !== null;
 }
 
 async function checkDirectory(directory: string): Promise<void> {

@@ -11,6 +11,11 @@ export interface InspectionStore {
     options: { after: string | null; limit: number },
   ): Promise<readonly FileRecord[]>;
   /**
+   * What is wrong with the database below its rows, a sentence each: pages that do not hold together,
+   * a file with several names. It may take long.
+   */
+  problems?(): Promise<readonly string[]>;
+  /**
    * Rows whose owner has no row: revisions and contents without a file, files without a scope. A
    * sentence for each kind of it in each scope, at most `limit`.
    */

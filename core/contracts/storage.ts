@@ -24,6 +24,7 @@ import type {
   ScopeState,
   UserListing,
 } from './records.ts';
+import type { MemoryError } from '../errors.ts';
 import type { DreamStore } from './dreams.ts';
 import type { InspectionStore } from './inspection.ts';
 import type { Logger } from './plugin.ts';
@@ -31,7 +32,9 @@ import type { KnownVectors, ModelKey, ScopeVectors, VectorStore } from './vector
 
 /**
  * Where memory is kept. A driver throws nothing but `MemoryError`: `STORAGE_UNAVAILABLE` when the
- * database can't be reached or stays locked, `STORAGE_FULL` when it can't be written.
+ * database can't be reached or stays locked, `STORAGE_FULL` when it can't be written, and
+ * `STORAGE_DAMAGED` when it does not hold what was written: a content that a method returns, or that
+ * `decide` asks for, has the hash that was stored with it.
  *
  * All text is compared byte for byte. No method reaches a row of a scope that was not named, except
  * those of the admin's lists, which say so.
@@ -45,8 +48,10 @@ export interface Storage {
   init(options: StorageOptions): Promise<void>;
   /** Waits for what is under way, then frees every handle. Further calls reject. */
   close(): Promise<void>;
-  /** Resolves when the database answers. */
+  /** Resolves when the database answers. Rejects for good once damage was found. */
   ping(): Promise<void>;
+  /** Told of a `STORAGE_DAMAGED` that core found in what the storage gave: `ping` rejects then. */
+  noteDamage?(error: MemoryError): void;
   /** Versions and settings for the operator: no secrets, no paths of the machine. */
   describe(): Promise<StorageDescription>;
 
@@ -259,7 +264,10 @@ export interface RevisionStore {
   get(id: string): Promise<RevisionRecord | null>;
   /** Admin: by id, newest first unless `order` says otherwise. The page key is `[id]`. */
   list(filter: RevisionFilter, page: PageRequest): Promise<PageResult<RevisionRecord>>;
-  /** `null` when the file is absent. `steps` lacks pruned rows: core looks for gaps. */
+  /**
+   * `null` when the file is absent. `steps` lacks pruned rows: core looks for gaps, and compares
+   * what they lead to with its hash. The one read that gives a damaged content as it is.
+   */
   chain(key: FileKey, version: number): Promise<RevisionChain | null>;
   /** The revision that made a version; `null` when it is not kept. */
   ofVersion(key: FileKey, version: number): Promise<RevisionRecord | null>;

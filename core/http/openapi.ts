@@ -19,7 +19,11 @@ const WITH_BODY: readonly ErrorCode[] = [
   'PAYLOAD_TOO_LARGE',
   'UNSUPPORTED_MEDIA_TYPE',
 ];
-const WITH_STORAGE: readonly ErrorCode[] = ['STORAGE_UNAVAILABLE', 'SHUTTING_DOWN'];
+const WITH_STORAGE: readonly ErrorCode[] = [
+  'STORAGE_UNAVAILABLE',
+  'STORAGE_DAMAGED',
+  'SHUTTING_DOWN',
+];
 const WITH_WRITE: readonly ErrorCode[] = ['STORAGE_FULL'];
 const WITH_AUTH: Record<RouteDefinition['auth'], readonly ErrorCode[]> = {
   none: [],

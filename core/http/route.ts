@@ -363,6 +363,8 @@ function answerError(ctx: Context, error: MemoryError, exchange: Exchange): void
 
 function logFailure(error: MemoryError, exchange: Exchange, log: Logger): void {
   if (error.status < 500 || error.cause === undefined) return;
+  // The storage has logged it once.
+  if (error.code === 'STORAGE_DAMAGED') return;
   // The runner of the tools has logged its own.
   if (error.code === 'INTERNAL' && error.toolCallId !== undefined) return;
   const { route } = exchange;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { MemoryError } from '../errors.ts';
 
 /** What is stored beside a content, so that lists never touch it. */
@@ -74,5 +74,5 @@ export function sliceLines(text: string, startLine: number, endLine: number): st
 
 /** SHA-256 of a text's UTF-8, 64 lower-case hex digits. */
 export function hashText(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text, 'hex');
 }

@@ -113,10 +113,11 @@ export function createIndexer(deps: {
       if (done < files) behindSince = wokenAt >= begin ? begin : null;
       if (done > 0 || isWoken) schedule(0);
     } catch (error) {
-      log.warn(
-        { code: toMemoryError(error).code, error: describeError(error) },
-        'the search index could not be updated',
-      );
+      const { code } = toMemoryError(error);
+      // The storage has logged it once, and it stays so.
+      if (code !== 'STORAGE_DAMAGED') {
+        log.warn({ code, error: describeError(error) }, 'the search index could not be updated');
+      }
       schedule(RETRY_MS);
     }
   }

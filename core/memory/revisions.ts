@@ -16,7 +16,7 @@ import type {
 import type { RunRevision } from '../contracts/plugin.ts';
 import type { PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import { countLines } from './content.ts';
+import { countLines, hashText } from './content.ts';
 import { applyDelta, diffTexts } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
@@ -88,8 +88,26 @@ export function createRevisions(deps: {
   }
 
   async function textAt(key: FileKey, version: number): Promise<string | null> {
+    try {
+      return await readTextAt(key, version);
+    } catch (error) {
+      if (error instanceof MemoryError) storage.noteDamage?.(error);
+      throw error;
+    }
+  }
+
+  async function readTextAt(key: FileKey, version: number): Promise<string | null> {
     const chain = await storage.revisions.chain(key, version);
-    return chain === null ? null : walkBack(chain, version);
+    if (chain === null) return null;
+    const content = walkBack(chain, version);
+    if (content === null) return null;
+    // Without one the revision is pruned, and its hash with it.
+    const made =
+      version === chain.file.version
+        ? { ...chain.file, redacted: false }
+        : await storage.revisions.ofVersion(key, version);
+    if (made?.redacted === false && made.hash !== hashText(content)) throw damagedHistory();
+    return content;
   }
 
   /** Content before and after a revision. */
@@ -300,7 +318,7 @@ function dateLines(
   for (const step of [...steps].reverse()) {
     if (step.version !== version) break;
     const at = timeOf.get(version) ?? oldest;
-    const older = step.existedBefore ? toOlder(content, step) : '';
+    const older = step.existedBefore ? stepBack(content, step) : '';
     if (older === null) break;
     const { hunks } = diffTexts(older, content).delta;
     const olderOrigin: (number | null)[] = [];
@@ -321,9 +339,22 @@ function dateLines(
   return times;
 }
 
-function toOlder(content: string, step: RevisionStep): string | null {
-  if (step.keyframe !== null) return step.keyframe;
-  return step.delta === null ? null : applyDelta(content, decodeDelta(step.delta));
+/** The content before a revision of a file that existed; `null` where nothing leads to it. */
+function stepBack(content: string | null, { keyframe, delta }: RevisionStep): string | null {
+  if (keyframe !== null) return keyframe;
+  if (content === null || delta === null) return null;
+  try {
+    return applyDelta(content, decodeDelta(delta));
+  } catch (error) {
+    throw damagedHistory(error);
+  }
+}
+
+function damagedHistory(cause?: unknown): MemoryError {
+  return new MemoryError('STORAGE_DAMAGED', 'The stored history of a file is damaged.', {
+    details: { reason: 'history' },
+    ...(cause === undefined ? {} : { cause }),
+  });
 }
 
 /** Lines as hunks count them: each up to its `\n`, the last one may end without. */
@@ -353,10 +384,8 @@ function walkBack({ file, steps }: RevisionChain, version: number): string | nul
   let at = top.keyframe !== null || !top.existedBefore ? top.version : file.version;
   for (const step of [...steps].reverse()) {
     if (step.version !== at) return null;
-    if (!step.existedBefore) content = null;
-    else if (step.keyframe !== null) content = step.keyframe;
-    else if (content === null || step.delta === null) return null;
-    else content = applyDelta(content, decodeDelta(step.delta));
+    content = step.existedBefore ? stepBack(content, step) : null;
+    if (step.existedBefore && content === null) return null;
     at -= 1;
   }
   return at === version ? content : null;

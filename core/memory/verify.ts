@@ -6,8 +6,8 @@ import type {
   RevisionStep,
   ScopeKey,
 } from '../contracts/records.ts';
-import type { IndexView, PageRequest, Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import type { IndexText, IndexView, PageRequest, Storage } from '../contracts/storage.ts';
+import { MemoryError, toMemoryError } from '../errors.ts';
 import { indexFile } from '../search/index-file.ts';
 import { encodeFile, readFrames } from '../search/postings.ts';
 import { TOKENISER_VERSION } from '../search/tokenise.ts';
@@ -20,9 +20,13 @@ import { toPhysicalPath } from './paths.ts';
  * file's version is its writes ever. I3 the content before revision n is the content after n − 1.
  * I4 the postings of what is not behind are those made anew from the files. I5 no revision without a
  * file row. I6 a write's access row is there. I8 the history of each file is linear. And no write is
- * there in part (`whole`): the counts of a scope, both halves of a move.
+ * there in part (`whole`): the counts of a scope, both halves of a move. And the database itself is
+ * sound (`storage`): all of it can be read.
  */
-export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I8' | 'whole';
+export const INVARIANTS = ['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I8', 'whole', 'storage'] as const;
+
+/** One of {@link INVARIANTS}. */
+export type Invariant = (typeof INVARIANTS)[number];
 
 /** A broken invariant, and where. */
 export interface Finding {
@@ -62,7 +66,8 @@ const EVERY_TERM = 10_000_000;
 
 /**
  * Verifies a memory, live or not, scope by scope, and changes nothing. What is written while it is
- * read is looked at again before it counts as wrong.
+ * read is looked at again before it counts as wrong. What cannot be read is a finding, and the rest
+ * is verified.
  */
 export async function verifyMemory(
   storage: Storage,
@@ -74,31 +79,76 @@ export async function verifyMemory(
     result.found += more.length;
     findings.push(...more.slice(0, MOST_FINDINGS - findings.length));
   };
+  const attempt = async (what: string, look: () => Promise<readonly Finding[]>, path?: string) => {
+    try {
+      add(await look());
+    } catch (error) {
+      add([unreadable(error, what, path)]);
+    }
+  };
   let total = 0;
-  for await (const { files } of listScopes(storage)) total += files;
+  for await (const { files } of listScopes(storage, (error) => void unreadable(error, ''))) {
+    total += files;
+  }
   options.progress?.(0, total);
 
-  for await (const { scope } of listScopes(storage)) {
+  const onScopes: OnGap = (error, after) => {
+    add([unreadable(error, `scopes after ${after ?? 'the first'} cannot be listed`)]);
+  };
+  for await (const { scope } of listScopes(storage, onScopes)) {
     result.scopes += 1;
     const written = new Map<string, RevisionRecord>();
-    for await (const path of listPaths(storage, scope)) {
+    const onFiles: OnGap = (error, after) => {
+      const last = after === null ? 'the first' : toPhysicalPath({ scope, path: after });
+      add([unreadable(error, `files of ${scope} after ${last} cannot be listed`)]);
+    };
+    for await (const path of listPaths(storage, scope, onFiles)) {
       if (options.signal?.aborted === true) throw new MemoryError('SHUTTING_DOWN');
       const key = { scope, path };
-      const { found, revisions } = await whatStays(() => verifyFile(storage, key));
-      add(found);
-      for (const revision of revisions) written.set(revision.id, revision);
+      const look = async () => {
+        const { found, revisions } = await whatStays(() => verifyFile(storage, key));
+        for (const revision of revisions) written.set(revision.id, revision);
+        result.revisions += revisions.length;
+        return found;
+      };
+      await attempt('cannot be read', look, toPhysicalPath(key));
       result.files += 1;
-      result.revisions += revisions.length;
       options.progress?.(Math.min(result.files, total), total);
     }
-    add(await verifyAccess(storage, scope, written, options.accessLogSince ?? null));
-    add(await verifyMoves(storage, written));
-    add((await whatStays(() => verifyCounts(storage, scope))).found);
-    add(await storage.index.snapshot((view) => verifyIndex(view, scope)));
+    await attempt(`the access log of ${scope} cannot be read`, () =>
+      verifyAccess(storage, scope, written, options.accessLogSince ?? null),
+    );
+    await attempt(`the moves of ${scope} cannot be read`, () => verifyMoves(storage, written));
+    await attempt(
+      `the files of ${scope} cannot be counted`,
+      async () => (await whatStays(() => verifyCounts(storage, scope))).found,
+    );
+    await attempt(`the search index of ${scope} cannot be read`, () =>
+      storage.index.snapshot((view) => verifyIndex(view, scope)),
+    );
   }
-  const orphans = (await storage.inspection?.orphans(MOST_FINDINGS)) ?? [];
-  add(orphans.map((message) => ({ invariant: 'I5', path: null, message })));
+  await attempt('rows without an owner cannot be looked for', async () =>
+    ((await storage.inspection?.orphans(MOST_FINDINGS)) ?? []).map((message) => ({
+      invariant: 'I5',
+      path: null,
+      message,
+    })),
+  );
+  await attempt('the database cannot be checked', async () =>
+    ((await storage.inspection?.problems?.()) ?? []).map((message) => ({
+      invariant: 'storage',
+      path: null,
+      message,
+    })),
+  );
   return result;
+}
+
+/** What could not be read. Throws an error that says nothing of the database's state. */
+function unreadable(thrown: unknown, what: string, path: string | null = null): Finding {
+  const error = toMemoryError(thrown);
+  if (error.retryable) throw error;
+  return { invariant: 'storage', path, message: `${what}: ${error.message}` };
 }
 
 /** A file as one snapshot showed it, with its history oldest first. */
@@ -279,11 +329,14 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
   const version = opened?.state.tokeniserVersion ?? null;
   if (opened === undefined || (version !== null && version !== TOKENISER_VERSION)) return [];
   const behind = new Set(opened.behind.map(({ fileNo }) => fileNo));
+  // What their text was nobody knows, nor what its postings are to be.
+  const damaged = new Set<number>();
   const paths = new Map<number, string>();
   const expected = new Map<string, Uint8Array>();
   const fileNos = (await view.fileNos(scope, '')).filter((fileNo) => !behind.has(fileNo));
+  const isSkipped = (fileNo: number) => behind.has(fileNo) || damaged.has(fileNo);
   for (const some of chunk(fileNos, CONTENTS_READ)) {
-    for (const text of await view.contents(some.map((fileNo) => ({ scope, fileNo })))) {
+    for (const text of await readTexts(view, scope, some, damaged)) {
       const path = toPhysicalPath(text);
       paths.set(text.fileNo, path);
       if (text.indexedVersion === null) add(path, 'is neither indexed nor behind');
@@ -294,12 +347,19 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
   }
   const terms = await view.terms(scope, '', EVERY_TERM);
   for (const some of chunk(terms, TERMS_READ)) {
-    const [found] = await view.open([scope], some);
+    const [found] = await view.open([scope], some).catch((error: unknown) => {
+      findings.push(unreadable(error, `postings of ${scope} cannot be read`));
+      const unknown = new Set(some);
+      for (const key of expected.keys()) {
+        if (unknown.has(key.slice(key.indexOf(' ') + 1))) expected.delete(key);
+      }
+      return [];
+    });
     for (const { term, bucket, blob } of found?.rows ?? []) {
       const frames = framesOf(blob, bucket);
       if (frames === null) add(null, `the postings of a term of ${scope} are damaged`);
       for (const { file, start, end } of frames ?? []) {
-        if (behind.has(file)) continue;
+        if (isSkipped(file)) continue;
         const payload = expected.get(`${file} ${term}`);
         expected.delete(`${file} ${term}`);
         if (payload !== undefined && Buffer.compare(blob.subarray(start, end), payload) === 0) {
@@ -316,6 +376,29 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
   return findings;
 }
 
+/** The texts of files; those that cannot be read are added to `damaged`. */
+async function readTexts(
+  view: IndexView,
+  scope: ScopeKey,
+  fileNos: readonly number[],
+  damaged: Set<number>,
+): Promise<readonly IndexText[]> {
+  try {
+    return await view.contents(fileNos.map((fileNo) => ({ scope, fileNo })));
+  } catch (error) {
+    unreadable(error, '');
+    const [only, ...others] = fileNos;
+    if (only === undefined) return [];
+    if (others.length === 0) {
+      damaged.add(only);
+      return [];
+    }
+  }
+  const texts: IndexText[] = [];
+  for (const fileNo of fileNos) texts.push(...(await readTexts(view, scope, [fileNo], damaged)));
+  return texts;
+}
+
 function framesOf(blob: Uint8Array, bucket: number): ReturnType<typeof readFrames> | null {
   try {
     return readFrames(blob, bucket);
@@ -324,56 +407,105 @@ function framesOf(blob: Uint8Array, bucket: number): ReturnType<typeof readFrame
   }
 }
 
-async function* listScopes(
+/** Told of rows after a key that cannot be read; it throws what is no damage. */
+type OnGap = (error: unknown, after: string | null) => void;
+
+function listScopes(
   storage: Storage,
+  onGap: OnGap,
 ): AsyncGenerator<{ scope: ScopeKey; files: number }, void> {
   const store = storage.inspection ?? storage.index;
-  let after: ScopeKey | null = null;
-  for (;;) {
-    const page: readonly { scope: ScopeKey; files: number }[] = await store.scopes(
-      after,
-      PAGE_ROWS,
-    );
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined) return;
-    after = last.scope;
-  }
+  return listByKey(
+    (after, limit): Promise<readonly { scope: ScopeKey; files: number }[]> =>
+      store.scopes(after as ScopeKey | null, limit),
+    ({ scope }) => scope,
+    onGap,
+  );
 }
 
-async function* listPaths(storage: Storage, scope: ScopeKey): AsyncGenerator<string, void> {
-  if (storage.inspection !== undefined) {
-    for await (const { path } of listFiles(storage.inspection, scope)) yield path;
-    return;
-  }
-  for (let after: string | null = null; ;) {
-    const page: readonly FileKey[] = await storage.files.list(scope, {
-      prefix: '',
-      after,
-      limit: PAGE_ROWS,
-    });
-    for (const { path } of page) yield path;
-    const last = page.at(-1);
-    if (last === undefined) return;
-    after = last.path;
-  }
+async function* listPaths(
+  storage: Storage,
+  scope: ScopeKey,
+  onGap: OnGap,
+): AsyncGenerator<string, void> {
+  const { inspection, files } = storage;
+  const list = (after: string | null, limit: number): Promise<readonly { path: string }[]> =>
+    inspection === undefined
+      ? files.list(scope, { prefix: '', after, limit })
+      : inspection.files(scope, { after, limit });
+  for await (const { path } of listByKey(list, (file) => file.path, onGap)) yield path;
 }
 
 type Inspection = NonNullable<Storage['inspection']>;
 type Inspected = Awaited<ReturnType<Inspection['files']>>;
 
-async function* listFiles(
+function listFiles(
   inspection: Inspection,
   scope: ScopeKey,
 ): AsyncGenerator<Inspected[number], void> {
+  return listByKey(
+    (after, limit) => inspection.files(scope, { after, limit }),
+    ({ path }) => path,
+    (error) => {
+      throw error;
+    },
+  );
+}
+
+type ListByKey<T> = (after: string | null, limit: number) => Promise<readonly T[]>;
+
+/** All rows of a list, and past those that cannot be read. */
+async function* listByKey<T>(
+  list: ListByKey<T>,
+  keyOf: (row: T) => string,
+  onGap: OnGap,
+): AsyncGenerator<T, void> {
+  let limit = PAGE_ROWS;
   for (let after: string | null = null; ;) {
-    const page: Inspected = await inspection.files(scope, { after, limit: PAGE_ROWS });
+    let page: readonly T[];
+    try {
+      page = await list(after, limit);
+    } catch (error) {
+      // Row by row up to the gap, then past it.
+      if (limit === 1) {
+        onGap(error, after);
+        after = await findReadable(list, after ?? '');
+        if (after === null) return;
+      }
+      limit = limit === 1 ? PAGE_ROWS : 1;
+      continue;
+    }
     yield* page;
     const last = page.at(-1);
     if (last === undefined) return;
-    after = last.path;
+    after = keyOf(last);
   }
 }
+
+/**
+ * The next key that a list can be read from: after all that begins as `key` does, then after all that
+ * begins a bit differently, further and further away. `null` when there is none.
+ */
+async function findReadable<T>(list: ListByKey<T>, key: string): Promise<string | null> {
+  for (let length = key.length; length >= 0; length -= 1) {
+    const first = key.charCodeAt(length);
+    for (let code = Number.isNaN(first) ? FIRST_CODE : first; code <= LAST_CODE; code += 1) {
+      const after = `${key.slice(0, length)}${String.fromCharCode(code)}${LAST_CHARACTER}`;
+      try {
+        await list(after, 1);
+        return after;
+      } catch (error) {
+        unreadable(error, '');
+      }
+    }
+  }
+  return null;
+}
+
+/** Of printable ASCII, which scopes and most paths begin with. */
+const FIRST_CODE = 0x20;
+const LAST_CODE = 0x7e;
+const LAST_CHARACTER = '\u{10ffff}';
 
 /** All rows of a list, page by page; only those that `each` does not take over are kept. */
 async function everyRow<T>(

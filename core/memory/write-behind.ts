@@ -114,10 +114,13 @@ export function createWriteBehind(deps: {
       await deps.store.append(batch);
     } catch (thrown) {
       const error = toMemoryError(thrown);
-      deps.log.warn(
-        { code: error.code, error: describeError(thrown) },
-        'log rows wait: storage refused the batch',
-      );
+      // The storage has logged it once, and it stays so.
+      if (error.code !== 'STORAGE_DAMAGED') {
+        deps.log.warn(
+          { code: error.code, error: describeError(thrown) },
+          'log rows wait: storage refused the batch',
+        );
+      }
       isRepeated = true;
       deps.rollUp?.forget();
       schedule(RETRY_MS);

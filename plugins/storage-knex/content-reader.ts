@@ -1,7 +1,7 @@
 import type { FileContent, FileKey } from '../../core/contracts/records.ts';
 import type { Database } from './database.ts';
 import type { Dialect, Executor, SqlValue } from './dialect.ts';
-import { toInteger, toText } from './rows.ts';
+import { toInteger, toText, toTextOrNull } from './rows.ts';
 import { toScopeId } from './scope-id.ts';
 
 /** Reads that one statement answers, at most. */
@@ -47,16 +47,30 @@ export class ContentReader {
             group.map(({ key }) => key),
           ),
         );
-        group.forEach(({ resolve }, index) => resolve(contents[index] ?? null));
+        group.forEach((waiting, index) => this.#answer(waiting, contents[index] ?? null));
       } catch (error) {
         for (const { reject } of group) reject(error);
       }
     }
     this.#running -= 1;
   }
+
+  /** A damaged file costs those who read others at the same time nothing. */
+  #answer({ key, resolve, reject }: Waiting, found: StoredFile | null): void {
+    if (found === null) return resolve(null);
+    const { content, hash, ...file } = found;
+    try {
+      this.#database.damage.checkContent({ ...key, ...found, deletedAt: null });
+      resolve({ ...file, content: content as string });
+    } catch (error) {
+      reject(error);
+    }
+  }
 }
 
-/** What is selected, in the order of `toFileContent`. Text is had for less than bytes. */
+type StoredFile = Omit<FileContent, 'content'> & { content: string | null; hash: string };
+
+/** What is selected, in the order of `toStoredFile`. Text is had for less than bytes. */
 const COLUMNS = [
   'f.file_no',
   'f.version',
@@ -65,16 +79,17 @@ const COLUMNS = [
   'f.updated_at',
   'hex(f.latest_revision_id)',
   'c.content',
+  'hex(f.hash)',
 ];
 const FROM_SCOPE =
-  ' cross join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
+  ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
   ' where f.deleted_at is null';
 
 async function readContents(
   executor: Executor,
   dialect: Dialect,
   keys: readonly FileKey[],
-): Promise<(FileContent | null)[]> {
+): Promise<(StoredFile | null)[]> {
   const wanted = dialect.keySet(
     [
       { name: 'place', kind: 'integer' },
@@ -89,9 +104,9 @@ async function readContents(
     `from ${wanted.sql} k` +
     ' cross join svc_scope s on s.scope_id = k.scope_id and s.scope = k.scope' +
     ` cross join svc_file f on f.scope_id = s.scope_id and f.path = k.path${FROM_SCOPE}`;
-  const contents: (FileContent | null)[] = keys.map(() => null);
+  const contents: (StoredFile | null)[] = keys.map(() => null);
   for (const [place, ...values] of await selectRows(executor, dialect, columns, from, wanted)) {
-    contents[toInteger(place)] = toFileContent(values);
+    contents[toInteger(place)] = toStoredFile(values);
   }
   return contents;
 }
@@ -112,8 +127,8 @@ async function selectRows(
   return rows.map((row) => columns.map((_, index) => row[`c${index}`]));
 }
 
-function toFileContent(values: readonly unknown[]): FileContent {
-  const [fileNo, version, size, lines, updatedAt, revision, content] = values;
+function toStoredFile(values: readonly unknown[]): StoredFile {
+  const [fileNo, version, size, lines, updatedAt, revision, content, hash] = values;
   return {
     fileNo: toInteger(fileNo),
     version: toInteger(version),
@@ -121,7 +136,8 @@ function toFileContent(values: readonly unknown[]): FileContent {
     lines: toInteger(lines),
     updatedAt: toInteger(updatedAt),
     latestRevisionId: toUuidText(toText(revision)),
-    content: toText(content),
+    content: toTextOrNull(content),
+    hash: toText(hash).toLowerCase(),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
 import type { MutateRequest, Current, Decision } from '../../core/contracts/storage.ts';
+import type { Damage } from './damage.ts';
 import type { Dialect, Executor } from './dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
 
@@ -13,12 +14,17 @@ export interface Database {
   readonly dialect: Dialect;
   /** One for all that writes: it knows what this process has raised. */
   readonly skew: IdSkewKeeper;
+  readonly damage: Damage;
   /** Reads of contents under way at once, before those that come are grouped. */
   readonly groupedReads: number;
 
   init(options: StorageOptions): Promise<void>;
   close(): Promise<void>;
   describe(): Promise<StorageDescription>;
+  /** Rejects with `STORAGE_DAMAGED` when its files are no longer those that were opened. */
+  checkFiles?(): Promise<void>;
+  /** What is wrong with the database below its tables, a sentence each. */
+  inspect?(): Promise<readonly string[]>;
 
   /** One or more statements on a connection that can't write, each on the newest state. */
   read<T>(run: (executor: Executor) => Promise<T>): Promise<T>;

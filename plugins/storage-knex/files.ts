@@ -21,7 +21,9 @@ export function createFileStore(database: Database): FileStore {
     },
     async get(key) {
       assertFileKey(key);
-      return await database.read((executor) => readFile(executor, key));
+      const file = await database.read((executor) => readFile(executor, key));
+      if (file !== null) database.damage.checkContent(file);
+      return file;
     },
     async list(scope, options) {
       assertScope(scope);
@@ -59,7 +61,7 @@ const GET_LISTING =
   ' left join svc_file_stat t on t.scope_id = f.scope_id and t.file_no = f.file_no' +
   ` ${IN_SCOPE} and f.path = ?`;
 
-/** A file with its content, a deleted one too. */
+/** A file with its content, a deleted one too; whether that is damaged is for the caller to check. */
 export async function readFile(executor: Executor, key: FileKey): Promise<FileState | null> {
   const [row] = await executor.all(GET_FILE, [toScopeId(key.scope), key.scope, key.path]);
   return row === undefined ? null : toFileState(key.scope, row);

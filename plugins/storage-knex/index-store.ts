@@ -30,7 +30,7 @@ export function createIndexStore(database: Database): IndexStore {
   // Where the last look at the queue ended, so that no scope waits behind busier ones for ever.
   let lastScopeId = -1;
   return {
-    snapshot: (read) => database.snapshot((executor) => read(createView(executor, dialect))),
+    snapshot: (read) => database.snapshot((executor) => read(createView(executor, database))),
 
     tasks: (limit) =>
       database.read(async (executor) => {
@@ -105,7 +105,7 @@ const SCOPE_KEY = [
   { name: 'scope', kind: 'key' },
 ] as const;
 
-function createView(executor: Executor, dialect: Dialect): IndexView {
+function createView(executor: Executor, { dialect, damage }: Database): IndexView {
   const fileKeys = (keys: readonly IndexFileKey[]) =>
     dialect.keySet(
       [...SCOPE_KEY, { name: 'file_no', kind: 'integer' }],
@@ -176,12 +176,16 @@ function createView(executor: Executor, dialect: Dialect): IndexView {
       const { sql, parameters } = fileKeys(keys);
       const rows = await executor.all(
         'select k.scope, f.file_no, f.path, f.version, f.updated_at, f.latest_revision_id, f.hash,' +
-          ` c.content, d.version as indexed_version ${fromFiles(sql)}` +
+          ` f.deleted_at, c.content, d.version as indexed_version ${fromFiles(sql)}` +
           ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
           ' left join svc_index_doc d on d.scope_id = f.scope_id and d.file_no = f.file_no',
         parameters,
       );
-      return rows.map(toIndexText);
+      return rows.map((row) => {
+        const text = toIndexText(row);
+        damage.checkContent({ ...text, deletedAt: toIntegerOrNull(row['deleted_at']) });
+        return text;
+      });
     },
 
     async fileNos(scope, prefix) {

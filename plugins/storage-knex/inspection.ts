@@ -40,6 +40,8 @@ export function createInspectionStore(database: Database): InspectionStore {
       });
     },
 
+    problems: async () => (await database.inspect?.()) ?? [],
+
     orphans: (limit) =>
       database.read(async (executor) => {
         const found: string[] = [];

@@ -7,8 +7,9 @@ import type {
 import type { Current, Decision, MutateRequest } from '../../core/contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import { assertFileKey, assertScope } from '../../core/memory/paths.ts';
-import type { Dialect, Executor } from './dialect.ts';
-import type { IdSkewKeeper } from './id-skew.ts';
+import type { Damage } from './damage.ts';
+import type { Database } from './database.ts';
+import type { Executor } from './dialect.ts';
 import {
   fileSlotKey,
   idempotencySlotKey,
@@ -52,8 +53,7 @@ export function checkMutateRequest(request: MutateRequest): void {
  */
 export async function applyMutations(
   executor: Executor,
-  dialect: Dialect,
-  skew: IdSkewKeeper,
+  { dialect, skew, damage }: Pick<Database, 'dialect' | 'skew' | 'damage'>,
   mutations: readonly Mutation[],
 ): Promise<MutationOutcome[]> {
   const overlay = await readOverlay(
@@ -61,15 +61,19 @@ export async function applyMutations(
     dialect,
     mutations.map(({ request }) => request),
   );
-  const outcomes = mutations.map((mutation) => decideOne(overlay, mutation));
+  const outcomes = mutations.map((mutation) => decideOne(overlay, damage, mutation));
   await writeOverlay(executor, dialect, skew, overlay);
   return outcomes;
 }
 
-function decideOne(overlay: Overlay, { request, decide }: Mutation): MutationOutcome {
+function decideOne(
+  overlay: Overlay,
+  damage: Damage,
+  { request, decide }: Mutation,
+): MutationOutcome {
   try {
     checkLeases(overlay, request);
-    const decision = decide(currentOf(overlay, request));
+    const decision = decide(currentOf(overlay, damage, request));
     checkChanges(request, decision);
     const spent = checkBudgets(overlay, request, decision.writes);
     // Nothing below throws: from here on the decision stands.
@@ -112,7 +116,7 @@ function checkBudgets(
   return spent;
 }
 
-function currentOf(overlay: Overlay, request: MutateRequest): Current {
+function currentOf(overlay: Overlay, damage: Damage, request: MutateRequest): Current {
   return {
     scope(scope) {
       if (!request.scopes.includes(scope)) throw unnamed('A scope');
@@ -121,6 +125,8 @@ function currentOf(overlay: Overlay, request: MutateRequest): Current {
     file(key) {
       const slot = overlay.files.get(fileSlotKey(key));
       if (slot === undefined || !isNamed(request.files, key)) throw unnamed('A file');
+      // A delta against a damaged content would make the damage part of the history.
+      if (slot.now !== null && slot.now === slot.before) damage.checkContent(slot.now);
       return slot.now;
     },
     idempotency:

@@ -18,10 +18,12 @@ export function createStorage(database: Database): Storage {
     name: database.name,
     init: (options) => database.init(options),
     close: () => database.close(),
-    ping: () =>
-      database.read(async (executor) => {
-        await executor.all('select 1 as alive', []);
-      }),
+    async ping() {
+      database.damage.assertNone();
+      await database.checkFiles?.();
+      await database.read((executor) => executor.all('select 1 as alive', []));
+    },
+    noteDamage: (error) => void database.damage.note(error),
     describe: () => database.describe(),
     mutate: (request, decide) => database.mutate(request, decide),
     files: createFileStore(database),

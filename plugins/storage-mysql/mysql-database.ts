@@ -10,6 +10,7 @@ import type {
   StorageOptions,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
+import { Damage } from '../storage-knex/damage.ts';
 import type { Database } from '../storage-knex/database.ts';
 import type { Executor } from '../storage-knex/dialect.ts';
 import {
@@ -43,6 +44,7 @@ export class MysqlDatabase implements Database {
   readonly groupedReads: number;
   private readonly settings: MysqlSettings;
   readonly skew = new IdSkewKeeper();
+  readonly damage = new Damage();
   private readonly underWay = new Set<Promise<unknown>>();
   private opened: Opened | null = null;
   private isClosed = false;
@@ -57,6 +59,7 @@ export class MysqlDatabase implements Database {
     if (this.opened !== null || this.isClosed) {
       throw new MemoryError('INTERNAL', 'A storage is opened once.');
     }
+    this.damage.logTo(log);
     try {
       this.opened = await this.open(log);
     } catch (error) {
@@ -128,7 +131,7 @@ export class MysqlDatabase implements Database {
     };
     return await this.transact<R>({
       run: async (executor) => {
-        const [outcome] = await applyMutations(executor, this.dialect, this.skew, [mutation]);
+        const [outcome] = await applyMutations(executor, this, [mutation]);
         if (outcome === undefined) throw new MemoryError('INTERNAL');
         if (outcome.status === 'rejected') throw outcome.error;
         return outcome.result as R;

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { MemoryError } from '../../core/errors.ts';
 import { translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import { loadSqliteModule, type SqliteDriver, type SqliteModule } from './connection.ts';
+import { resolveOnlyName } from './database-path.ts';
 
 /** How long the copy waits for a lock; in WAL mode there is one for moments alone. */
 const BUSY_MS = 30_000;
@@ -11,7 +12,7 @@ const BUSY_MS = 30_000;
  * Writes a copy of a database file as it is at one moment into `target`, which must not exist, and
  * brings it to the disk. Others go on writing meanwhile: it is one long read. With better-sqlite3
  * this process does nothing else until it is done. What was begun stays behind after an error: give
- * it a name of its own. Throws `STORAGE_UNAVAILABLE` when the copy is not sound.
+ * it a name of its own. Throws `STORAGE_DAMAGED` when the copy is not sound.
  */
 export async function backUpFile(
   filename: string,
@@ -20,7 +21,9 @@ export async function backUpFile(
 ): Promise<void> {
   const native = typeof driver === 'string' ? await loadSqliteModule(driver) : driver;
   try {
-    const source = await native.open(resolve(filename), { busyTimeoutMs: BUSY_MS });
+    const source = await native.open(await resolveOnlyName(filename), {
+      busyTimeoutMs: BUSY_MS,
+    });
     try {
       await source.run('vacuum into ?', [resolve(target)]);
     } finally {
@@ -39,5 +42,5 @@ export async function backUpFile(
   } catch (error) {
     throw translateSqliteError(error);
   }
-  throw new MemoryError('STORAGE_UNAVAILABLE', 'The copy of the database is not sound.');
+  throw new MemoryError('STORAGE_DAMAGED', 'The copy of the database is not sound.');
 }

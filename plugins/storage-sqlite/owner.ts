@@ -1,11 +1,12 @@
 import { mkdir } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
 import { isSqliteBusy, translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './connection.ts';
+import { resolveDatabasePath, resolveOnlyName } from './database-path.ts';
 
 /** How long a claim goes on when the lock is taken: someone may only be looking who has it. */
 const CLAIM_MS = 300;
@@ -36,13 +37,14 @@ export interface Owner {
 
 /**
  * Claims a database file for a server, so that a second server on it is refused. The claim is a
- * lock on `<filename>.owner`, so it ends with the process however that ends. Using the file in
- * process needs no claim.
+ * lock on `<file>.owner`, beside the file that all symbolic links lead to, so it ends with the
+ * process however that ends. Using the file in process needs no claim.
  *
- * Throws `STORAGE_UNAVAILABLE`, with the owner's address in `details.address`.
+ * Throws `STORAGE_UNAVAILABLE`: with the owner's address in `details.address`, or for a file with hard
+ * links.
  */
 export async function claimOwner(filename: string, options: OwnerOptions): Promise<Owner> {
-  const path = ownerFile(filename);
+  const path = ownerFile(await resolveOnlyName(filename));
   await mkdir(dirname(path), { recursive: true });
   const connection = await openOwnerFile(path, options.driver);
   const token = randomUUID();
@@ -88,7 +90,7 @@ export async function readOwner(
   filename: string,
   options: { driver?: SqliteDriver | SqliteModule } = {},
 ): Promise<OwnerInfo | null> {
-  const path = ownerFile(filename);
+  const path = ownerFile(await resolveDatabasePath(filename));
   const connection = await openOwnerFile(path, options.driver);
   try {
     await connection.exec('begin immediate');
@@ -102,8 +104,8 @@ export async function readOwner(
   }
 }
 
-function ownerFile(filename: string): string {
-  return `${resolve(filename)}.owner`;
+function ownerFile(path: string): string {
+  return `${path}.owner`;
 }
 
 async function openOwnerFile(

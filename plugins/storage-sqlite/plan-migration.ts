@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { MigrationPlan } from '../../core/contracts/storage.ts';
 import { translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import { planMigration, SCHEMA_VERSION_KEY } from '../storage-knex/migrate.ts';
 import { loadSqliteModule } from './connection.ts';
+import { resolveOnlyName } from './database-path.ts';
 import type { SqliteOptions } from './sqlite-database.ts';
 
 /** What opening the file would do to its schema; nothing is made or changed. */
@@ -11,10 +11,12 @@ export async function planSqliteMigration({
   filename,
   driver = 'sqlite3',
 }: SqliteOptions): Promise<MigrationPlan> {
-  if (filename === ':memory:' || !existsSync(resolve(filename))) return planMigration(0);
+  if (filename === ':memory:') return planMigration(0);
+  const path = await resolveOnlyName(filename);
+  if (!existsSync(path)) return planMigration(0);
   const native = typeof driver === 'string' ? await loadSqliteModule(driver) : driver;
   try {
-    const connection = await native.open(resolve(filename), { busyTimeoutMs: 2_000 });
+    const connection = await native.open(path, { busyTimeoutMs: 2_000 });
     try {
       await connection.exec('pragma query_only = on');
       const table = await connection.get("select 1 from sqlite_master where name = 'svc_meta'", []);

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import type {
@@ -11,9 +11,11 @@ import type {
   StorageOptions,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
+import { Damage } from '../storage-knex/damage.ts';
 import type { Database } from '../storage-knex/database.ts';
 import type { Dialect, Executor } from '../storage-knex/dialect.ts';
 import {
+  FILE_DAMAGED,
   assertSafeSqlite,
   createSqliteDialect,
   isSqliteBusy,
@@ -30,6 +32,8 @@ import {
 import { applyMutations, checkMutateRequest } from '../storage-knex/mutation.ts';
 import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './connection.ts';
+import { assertOneName, countNames, resolveOnlyName, tellNames } from './database-path.ts';
+import { OpenFiles } from './open-files.ts';
 import { Readers } from './readers.ts';
 import { Writer } from './writer.ts';
 
@@ -75,6 +79,7 @@ export class SqliteDatabase implements Database {
   readonly groupedReads = 2;
   private readonly options: SqliteOptions;
   readonly skew = new IdSkewKeeper();
+  readonly damage = new Damage();
   private opened: Opened | null = null;
   private isClosed = false;
 
@@ -86,6 +91,7 @@ export class SqliteDatabase implements Database {
     if (this.opened !== null || this.isClosed) {
       throw new MemoryError('INTERNAL', 'A storage is opened once.');
     }
+    this.damage.logTo(log);
     const { driver = 'sqlite3' } = this.options;
     const native = typeof driver === 'string' ? await loadSqliteModule(driver) : driver;
     const place = await findPlace(this.options.filename);
@@ -129,11 +135,46 @@ export class SqliteDatabase implements Database {
     });
   }
 
+  async checkFiles(): Promise<void> {
+    const { files, readers, writer } = this.live();
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await readers.use((connection) => files.checkAtRest(connection));
+      } catch (error) {
+        files.assertKept();
+        // The checkpoint of a write that is under way, or was since.
+        if (!writer.isIdle) return;
+        if (attempt > 0) throw this.toError(error);
+      }
+    }
+  }
+
+  async inspect(): Promise<readonly string[]> {
+    const { files, place } = this.live();
+    const names = await countNames(place.filename);
+    const found = names > 1 ? [tellNames(names)] : [];
+    try {
+      await this.checkFiles();
+    } catch (error) {
+      found.push((error as MemoryError).message);
+      files.assertKept();
+    }
+    const tables = await this.read((executor) =>
+      executor.all("select name from sqlite_master where type = 'table' order by name", []),
+    );
+    for (const { name } of tables) {
+      const lines = await this.read((executor) => checkTable(executor, String(name)));
+      if (lines.length > 0) this.damage.note(new MemoryError('STORAGE_DAMAGED', FILE_DAMAGED));
+      found.push(...lines);
+    }
+    return found;
+  }
+
   async read<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
     try {
       return await this.live().readers.use(run);
     } catch (error) {
-      throw translateSqliteError(error);
+      throw this.toError(error);
     }
   }
 
@@ -141,24 +182,33 @@ export class SqliteDatabase implements Database {
     try {
       return await this.live().readers.snapshot(run);
     } catch (error) {
-      throw translateSqliteError(error);
+      throw this.toError(error);
     }
   }
 
   async write<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
-    return await this.live().writer.write(run);
+    const { writer } = this.live();
+    try {
+      return await writer.write(run);
+    } catch (error) {
+      throw this.toError(error);
+    }
   }
 
   async writeAll(runs: readonly ((executor: Executor) => Promise<void>)[]): Promise<void> {
-    const { writer } = this.live();
-    const ends = await Promise.allSettled(runs.map((run) => writer.write(run)));
+    const ends = await Promise.allSettled(runs.map((run) => this.write(run)));
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }
 
   async mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R> {
     checkMutateRequest(request);
-    return (await this.live().writer.mutate({ request, decide })) as R;
+    const { writer } = this.live();
+    try {
+      return (await writer.mutate({ request, decide })) as R;
+    } catch (error) {
+      throw this.toError(error);
+    }
   }
 
   async list<T>(run: (knex: Knex) => Promise<T>): Promise<T> {
@@ -167,13 +217,19 @@ export class SqliteDatabase implements Database {
     try {
       return await run(opened.knex);
     } catch (error) {
-      throw translateSqliteError(error);
+      throw this.toError(error);
     }
+  }
+
+  private toError(error: unknown): MemoryError {
+    return this.damage.note(translateSqliteError(error));
   }
 
   private live(): Opened {
     if (this.isClosed) throw new MemoryError('SHUTTING_DOWN');
     if (this.opened === null) throw new MemoryError('STORAGE_UNAVAILABLE', 'Not opened yet.');
+    // Reads, too: a read that cannot be logged does not happen.
+    this.opened.files.assertKept();
     return this.opened;
   }
 
@@ -189,6 +245,7 @@ export class SqliteDatabase implements Database {
     const first = await untilUnlocked(openWriter);
     const readers: SqliteConnection[] = [];
     let version: string;
+    let files: OpenFiles;
     try {
       version = String((await first.get('select sqlite_version() as version', []))?.['version']);
       assertSafeSqlite(version);
@@ -202,6 +259,9 @@ export class SqliteDatabase implements Database {
       for (let index = 0; index < Math.min(Math.max(readerCount, 1), 16); index += 1) {
         readers.push(await openReaderConnection(native, place.filename, lockTimeoutMs));
       }
+      files = await OpenFiles.take(place.filename, first, { damage: this.damage, version });
+      // It was not there yet when its name was resolved, perhaps.
+      await assertOneName(place.filename);
     } catch (error) {
       for (const connection of [...readers, first]) await connection.close();
       throw error;
@@ -211,12 +271,13 @@ export class SqliteDatabase implements Database {
       place,
       version,
       synchronous,
+      files,
       readers: new Readers(readers),
       writer: new Writer({
         connection: first,
         open: openWriter,
-        apply: (executor, mutations) =>
-          applyMutations(executor, this.dialect, this.skew, mutations),
+        apply: (executor, mutations) => applyMutations(executor, this, mutations),
+        confirm: (executor) => files.check(executor),
         groupSize,
         lockTimeoutMs,
       }),
@@ -230,6 +291,7 @@ interface Opened {
   place: Place;
   version: string;
   synchronous: string;
+  files: OpenFiles;
   readers: Readers;
   writer: Writer;
   knex: Knex | null;
@@ -252,10 +314,11 @@ async function findPlace(filename: string): Promise<Place> {
         remove: () => rm(directory, { recursive: true, force: true }),
       };
     }
-    const path = resolve(filename);
+    const path = await resolveOnlyName(filename);
     await mkdir(dirname(path), { recursive: true });
     return { filename: path, isTemporary: false, remove: () => Promise.resolve() };
   } catch (error) {
+    if (error instanceof MemoryError) throw error;
     throw new MemoryError(
       'STORAGE_UNAVAILABLE',
       'The directory of the database can not be made or written.',
@@ -296,6 +359,20 @@ async function openReaderConnection(
     'pragma query_only = on; pragma cache_size = -6000; pragma temp_store = memory',
   );
   return connection;
+}
+
+/** What SQLite itself finds wrong with a table and its indexes. */
+async function checkTable(executor: Executor, table: string): Promise<string[]> {
+  try {
+    const rows = await executor.all(
+      'select integrity_check as line from pragma_integrity_check(?)',
+      [table],
+    );
+    const lines = rows.map(({ line }) => String(line)).filter((line) => line !== 'ok');
+    return lines.map((line) => `${table}: ${line}`);
+  } catch (error) {
+    return [`${table}: ${translateSqliteError(error).message}`];
+  }
 }
 
 async function readSchemaVersion(connection: SqliteConnection): Promise<number> {

@@ -21,6 +21,8 @@ export interface WriterOptions {
   open: () => Promise<SqliteConnection>;
   /** Carries out mutations inside an open transaction. */
   apply: (executor: Executor, mutations: readonly Mutation[]) => Promise<MutationOutcome[]>;
+  /** Looks, after a commit, whether it is where the next start will find it. */
+  confirm: (executor: Executor) => Promise<void>;
   /** Mutations that share one transaction at most. */
   groupSize: number;
   /** How long a write waits for the lock of another process. */
@@ -72,6 +74,11 @@ export class Writer {
     return new Promise<unknown>((resolve, reject) => {
       this.add(this.tasks, { run, resolve, reject, since: performance.now() });
     }) as Promise<T>;
+  }
+
+  /** Whether no transaction is under way. */
+  get isIdle(): boolean {
+    return this.running === null;
   }
 
   /** Finishes what is in line, then closes the connection. */
@@ -126,7 +133,19 @@ export class Writer {
       await this.runApart(group, tasks, translateSqliteError(error));
       return;
     }
-    for (const answer of settle) answer();
+    const failure = await this.confirm(connection);
+    if (failure === null) for (const answer of settle) answer();
+    else for (const { reject } of [...group, ...tasks]) reject(failure);
+  }
+
+  /** What keeps a commit from being acknowledged. It stands, so nothing of it is carried out again. */
+  private async confirm(connection: SqliteConnection): Promise<MemoryError | null> {
+    try {
+      await this.options.confirm(connection);
+      return null;
+    } catch (error) {
+      return translateSqliteError(error);
+    }
   }
 
   /** Whether another task joins the transaction, after those that took so long. */
@@ -162,7 +181,8 @@ export class Writer {
 
   /** One of a group can't be written, and nobody else is to pay for it. */
   private async replay(group: readonly PendingMutation[], error: MemoryError): Promise<void> {
-    if (group.length === 1 || error.code !== 'INTERNAL') {
+    const isOfOne = error.code === 'INTERNAL' || error.code === 'STORAGE_DAMAGED';
+    if (group.length === 1 || !isOfOne) {
       for (const { reject } of group) reject(error);
       return;
     }
@@ -177,15 +197,18 @@ export class Writer {
     const waiting = [...group];
     const connection = await this.begin([waiting]);
     if (connection === null) return null;
+    let outcomes: MutationOutcome[];
     try {
-      const outcomes = await this.apply(connection, waiting);
+      outcomes = await this.apply(connection, waiting);
       await connection.run('commit', []);
-      settleGroup(waiting, outcomes);
-      return null;
     } catch (error) {
       await this.rollBack(connection);
       return translateSqliteError(error);
     }
+    const failure = await this.confirm(connection);
+    if (failure === null) settleGroup(waiting, outcomes);
+    else for (const { reject } of waiting) reject(failure);
+    return null;
   }
 
   private async runAlone(task: PendingTask): Promise<void> {
@@ -200,7 +223,9 @@ export class Writer {
       task.reject(translateSqliteError(error));
       return;
     }
-    task.resolve(result);
+    const failure = await this.confirm(connection);
+    if (failure === null) task.resolve(result);
+    else task.reject(failure);
   }
 
   private apply(

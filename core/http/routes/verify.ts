@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../core.ts';
 import { createJob } from '../../memory/job.ts';
-import { verifyMemory } from '../../memory/verify.ts';
+import { INVARIANTS, verifyMemory } from '../../memory/verify.ts';
 import { jobSchema } from './job.ts';
 import { countSchema, nullable, strict } from './shapes.ts';
 
@@ -17,7 +17,7 @@ const verificationSchema = jobSchema(
       findings: Type.Array(
         Type.Object(
           {
-            invariant: Type.Enum(['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I8', 'whole']),
+            invariant: Type.Enum([...INVARIANTS]),
             path: nullable(Type.String({ description: 'Physical path.' })),
             message: Type.String({ description: 'What is wrong, without content.' }),
           },

@@ -352,6 +352,9 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
+/** What is said of a file in which SQLite finds what it cannot have written. */
+export const FILE_DAMAGED = 'The database file is damaged.';
+
 /** The one place where SQLite's own errors become the service's. */
 export function translateSqliteError(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
@@ -366,10 +369,7 @@ export function translateSqliteError(error: unknown): MemoryError {
     });
   }
   if (/^SQLITE_(?:CORRUPT|NOTADB)/.test(code)) {
-    return new MemoryError('STORAGE_UNAVAILABLE', 'The database file is damaged.', {
-      cause: error,
-      retryAfterSeconds: 60,
-    });
+    return new MemoryError('STORAGE_DAMAGED', FILE_DAMAGED, { cause: error });
   }
   if (/^SQLITE_(?:CANTOPEN|PERM|AUTH|PROTOCOL|INTERRUPT|NOMEM|NOLFS)/.test(code)) {
     return new MemoryError('STORAGE_UNAVAILABLE', undefined, {

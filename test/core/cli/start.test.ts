@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import {
   existsSync,
+  linkSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
   rmSync,
   statSync,
+  symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
@@ -136,6 +140,37 @@ describe('a second start', () => {
       `memory-service: Another server has ${join(cwd, 'data/memory.db')} open, at ${first.url}: stop it, or choose another file with SERVICE_DATABASE_URL.\n`,
     );
     expect((await call(first, 'memory_list', {})).status).toBe(200);
+  });
+
+  it('is refused by every other name of the file: ln -s of it, of its directory, and ln', async () => {
+    mkdirSync(join(cwd, 'data'));
+    // Before there is a file: the claim is that of the file to come.
+    symlinkSync('data/memory.db', join(cwd, 'link.db'));
+    symlinkSync('data', join(cwd, 'directory'));
+    const first = await start();
+    const names = ['link.db', 'directory/memory.db', join(cwd, 'data', '..', 'link.db')];
+    for (const name of names) {
+      const args = ['--port=0', `--database-url=sqlite:${name}`];
+      const { code, stderr } = await runCommand({ cwd, args });
+      expect([name, code]).toEqual([name, 1]);
+      expect(stderr).toContain(`open, at ${first.url}: stop it`);
+    }
+    linkSync(join(cwd, 'data/memory.db'), join(cwd, 'hard.db'));
+    const args = ['--port=0', '--database-url=sqlite:hard.db'];
+    const { code, stdout, stderr } = await runCommand({ cwd, args });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('The database file has 2 names (hard links).');
+    expect(stderr).toContain('remove the other names');
+    // None of those who were refused left anything behind that the next start would meet.
+    unlinkSync(join(cwd, 'hard.db'));
+    expect((await call(first, 'memory_write', { path: 'user/a.md', content: 'tea' })).status).toBe(
+      200,
+    );
+    await first.stop();
+    const byLink = await start({ args: ['--database-url=sqlite:link.db'] });
+    expect((await call(byLink, 'memory_read', { path: 'user/a.md' })).status).toBe(200);
+    const { code: refused } = await runCommand({ cwd, args: ['--port=0'] });
+    expect(refused).toBe(1);
   });
 
   it('works at once after the first was killed', async () => {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { link } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand, startCommand } from '../../support/command.ts';
@@ -27,7 +28,6 @@ it('names each finding, without content, and ends with 1', async () => {
   const alone = await runCommand({ cwd, args: ['verify'] });
   expect(alone.code).toBe(1);
   expect(alone.stdout).toMatch(/^I1: users\/user\d\/notes\/\d\.md does not hold what was written/m);
-  expect(alone.stdout).toMatch(/^I4: users\/user\d\/notes\/\d\.md /m);
   expect(alone.stdout).toMatch(/^\d+ findings: 9 files of 3 scopes, 18 revisions\.$/m);
   expect(alone.stdout).not.toContain('secret');
 
@@ -41,6 +41,23 @@ it('names each finding, without content, and ends with 1', async () => {
   expect(found).toBe(findings.length);
   expect(findings.map(({ invariant }) => invariant)).toContain('I1');
   await server.stop();
+});
+
+it('tells of a second name of the file, and looks at none without a server', async () => {
+  const { cwd, filename } = await filledDatabase();
+  const server = await startCommand({ cwd });
+  await link(filename, path.join(cwd, 'second.db'));
+  const asked = await runCommand({ cwd, args: ['verify'] });
+  expect([asked.code, asked.stdout]).toEqual([
+    1,
+    expect.stringMatching(/^storage: The database file has 2 names \(hard links\)/m),
+  ]);
+  await server.stop();
+  for (const name of ['data/memory.db', 'second.db']) {
+    const alone = await runCommand({ cwd, args: ['verify', `--database-url=sqlite:${name}`] });
+    expect([alone.code, alone.stdout]).toEqual([1, '']);
+    expect(alone.stderr).toContain('The database file has 2 names (hard links)');
+  }
 });
 
 it('makes no database where there is none', async () => {

@@ -1,9 +1,10 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, open as openFile, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { createCore } from '../../../core/core.ts';
+import { MemoryError } from '../../../core/errors.ts';
 import { type Finding, type Invariant, verifyMemory } from '../../../core/memory/verify.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { fakeStorage } from '../../support/fake-storage.ts';
@@ -112,6 +113,89 @@ describe('a memory that was spoilt', () => {
     for (const { message } of findings) expect(message).not.toMatch(/green|cup \d/);
   });
 });
+
+describe('a memory with pages that cannot be read', () => {
+  it('lists what is wrong and goes on, whichever page it is', { timeout: 300_000 }, async () => {
+    const pageSize = 4_096;
+    const pages = (await stat(healthy)).size / pageSize;
+    const counts = { unopened: 0, unused: 0, found: 0 };
+    // The first page holds the schema: without it nothing can be opened.
+    for (let page = 1; page < pages; page += 1) {
+      const spoilt = path.join(await temporaryDirectory(), 'spoilt.db');
+      await copyFile(healthy, spoilt);
+      await overwrite(spoilt, page * pageSize, Buffer.alloc(pageSize, 0xee));
+      const storage = sqlite({ filename: spoilt });
+      onTestFinished(() => storage.close());
+      try {
+        await storage.init({ log: quiet, now: Date.now });
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'STORAGE_DAMAGED', retryable: false });
+        counts.unopened += 1;
+        continue;
+      }
+      const { findings, found, files } = await verifyMemory(storage);
+      expect(found).toBe(findings.length);
+      if (found === 0) {
+        counts.unused += 1;
+        expect(files).toBe(6);
+        continue;
+      }
+      counts.found += 1;
+      expect(toLines(findings).join('\n')).toMatch(/^storage /m);
+      await expect(storage.ping()).rejects.toMatchObject({ code: 'STORAGE_DAMAGED' });
+      await storage.close();
+    }
+    expect(counts.found).toBeGreaterThan(pages / 2);
+  });
+
+  it('names every file whose content is another, beside a page that is gone', async () => {
+    const spoilt = path.join(await temporaryDirectory(), 'spoilt.db');
+    await copyFile(healthy, spoilt);
+    const bytes = await readFile(spoilt);
+    for (const text of ['by the admin', 'for all']) {
+      const at = bytes.indexOf(text);
+      expect(at).toBeGreaterThan(0);
+      await overwrite(spoilt, at, Buffer.from('B'));
+    }
+    await withRawSql(spoilt, 'sqlite3', (raw) =>
+      raw.run("update svc_file set hash = zeroblob(32) where path = 'new.md'", []),
+    );
+    const { findings } = await verifyMemory(await open(spoilt));
+    const damaged = findings.filter(({ invariant }) => invariant === 'I1').map((one) => one.path);
+    expect(damaged.sort()).toEqual(['shared/plan.md', 'users/alice/new.md', 'users/bob/plan.md']);
+  });
+
+  it('goes past rows that cannot be listed', async () => {
+    const storage = await open(healthy);
+    const inspection = storage.inspection as NonNullable<Storage['inspection']>;
+    const isGap = (path: string) => path >= 'k' && path < 'r';
+    const { findings, files } = await verifyMemory({
+      ...storage,
+      inspection: {
+        ...inspection,
+        // A page with the files new.md and old.md.
+        async files(scope, options) {
+          const rows = await inspection.files(scope, options);
+          const begin = options.after ?? '';
+          const isMet = isGap(begin) || rows.some((row) => isGap(row.path));
+          if (scope === 'u:alice' && isMet) throw new MemoryError('STORAGE_DAMAGED');
+          return rows;
+        },
+      },
+    });
+    expect(toLines(findings)).toContainEqual(
+      expect.stringContaining('files of u:alice after users/alice/gone.md cannot be listed'),
+    );
+    // gone.md comes before them, tea.md behind; bob and shared memory have one each.
+    expect(files).toBe(4);
+  });
+});
+
+async function overwrite(filename: string, at: number, bytes: Uint8Array): Promise<void> {
+  const file = await openFile(filename, 'r+');
+  await file.write(bytes, 0, bytes.length, at);
+  await file.close();
+}
 
 it('takes nothing that is written meanwhile for a fault', async () => {
   const core = await openCore();

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -37,6 +38,26 @@ describe.each(['sqlite3', 'better-sqlite3'] as const)('the owner of a file (%s)'
     const next = await claimOwner(filename, { address: 'http://127.0.0.1:2', driver });
     expect(await readOwner(filename, { driver })).toMatchObject({ address: 'http://127.0.0.1:2' });
     await next.release();
+  });
+
+  it('is one claim by all names that lead to the file, which need not exist', async () => {
+    const directory = await temporaryDirectory();
+    await mkdir(join(directory, 'real'));
+    await symlink('real', join(directory, 'folder'));
+    await symlink('folder/memory.db', join(directory, 'link.db'));
+    await symlink('link.db', join(directory, 'chain.db'));
+    const names = ['real/memory.db', 'folder/memory.db', 'link.db', 'chain.db'];
+    for (const claimed of names) {
+      const owner = await claimOwner(join(directory, claimed), { address, driver });
+      for (const name of names) {
+        const filename = join(directory, name);
+        expect(await readOwner(filename, { driver })).toMatchObject({ address });
+        const error = await rejection(claimOwner(filename, { address: 'x', driver }));
+        expect(error.details).toEqual({ address });
+      }
+      await owner.release();
+    }
+    expect((await readdir(directory)).sort()).toEqual(['chain.db', 'folder', 'link.db', 'real']);
   });
 
   it('can announce another address without letting go for others', async () => {

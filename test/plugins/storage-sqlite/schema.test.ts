@@ -226,7 +226,7 @@ describe('the place', () => {
       'this is no database, but a text that is long enough to be one'.repeat(99),
     );
     const error = await rejection(sqlite({ filename }).init({ log: quiet, now: Date.now }));
-    expect(error.code).toBe('STORAGE_UNAVAILABLE');
+    expect(error.code).toBe('STORAGE_DAMAGED');
     expect(error.message).toContain('damaged');
   });
 });

@@ -27,6 +27,7 @@ beforeEach(async () => {
     connection: recording(connection),
     open: () => Promise.reject(new Error('The first connection is kept.')),
     apply,
+    confirm: () => Promise.resolve(),
     groupSize: 64,
     lockTimeoutMs: 2_000,
   });

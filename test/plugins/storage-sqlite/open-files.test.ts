@@ -1,0 +1,185 @@
+import { copyFile, link, rename, rm, symlink, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Storage } from '../../../core/contracts/storage.ts';
+import { write } from '../../../core/testing/rows.ts';
+import {
+  loadSqliteModule,
+  type SqliteConnection,
+} from '../../../plugins/storage-sqlite/connection.ts';
+import { backUpFile, sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { quiet } from '../../support/quiet-log.ts';
+import { rejection } from '../../support/rejection.ts';
+import { temporaryDirectory } from '../../support/service.ts';
+
+const STEPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 150 : 5_000;
+const OVERWRITTEN = process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 100;
+const alice = { scope: 'u:alice', path: 'notes.md' } as const;
+const DAMAGED = { code: 'STORAGE_DAMAGED', status: 500, retryable: false };
+
+interface Opened {
+  filename: string;
+  storage: Storage;
+  /** Another connection on the file, which is allowed to write. */
+  other: SqliteConnection;
+  logged: string[];
+}
+
+async function open(driver: 'sqlite3' | 'better-sqlite3'): Promise<Opened> {
+  const filename = join(await temporaryDirectory(), 'memory.db');
+  const storage = sqlite({ filename, driver });
+  onTestFinished(() => storage.close());
+  const logged: string[] = [];
+  await storage.init({
+    log: { ...quiet, error: (_, message) => void logged.push(message) },
+    now: Date.now,
+  });
+  const other = await (await loadSqliteModule(driver)).open(filename, { busyTimeoutMs: 2_000 });
+  onTestFinished(() => other.close());
+  await other.exec('create table other (text text)');
+  return { filename, storage, other, logged };
+}
+
+/** What happens to the log, by us or by another process. */
+const STEPS_OF = [
+  ({ storage }: Opened) => write(storage, alice, (before) => `${before ?? ''}line\n`),
+  ({ storage }: Opened) => write(storage, { scope: 's', path: 'large' }, 'large '.repeat(5_000)),
+  ({ storage }: Opened) => storage.ping(),
+  ({ other }: Opened) => other.run("insert into other values ('text')", []),
+  ({ other }: Opened) => other.exec('pragma wal_autocheckpoint = 1; insert into other values (1)'),
+  ({ other }: Opened) => other.all('pragma wal_checkpoint(passive)', []),
+  ({ other }: Opened) => other.all('pragma wal_checkpoint(full)', []),
+  ({ other }: Opened) => other.all('pragma wal_checkpoint(restart)', []),
+  ({ other }: Opened) => other.all('pragma wal_checkpoint(truncate)', []),
+] as const;
+
+describe.each(['sqlite3', 'better-sqlite3'] as const)('the files of a database (%s)', (driver) => {
+  it('are the same through all that SQLite does with them', async () => {
+    const opened = await open(driver);
+    const random = createRandom(3);
+    for (let step = 0; step < STEPS; step += 1) {
+      await STEPS_OF[random(STEPS_OF.length)]?.(opened);
+    }
+    await write(opened.storage, alice, 'last');
+    await opened.storage.ping();
+    expect(opened.logged).toEqual([]);
+  });
+
+  it('are overwritten: noticed before the next write is acknowledged', async () => {
+    const random = createRandom(4);
+    await Promise.all(
+      Array.from({ length: OVERWRITTEN }, async (_, round) => {
+        const opened = await open(driver);
+        const { filename, storage, logged } = opened;
+        const copy = `${filename}.copy`;
+        await storage.backUp?.(copy);
+        for (let step = 0; step < round; step += 1) {
+          await STEPS_OF[random(STEPS_OF.length)]?.(opened);
+        }
+        await write(storage, alice, 'before');
+        await copyFile(copy, filename);
+        expect(await rejection(storage.ping())).toMatchObject(DAMAGED);
+        expect(await rejection(write(storage, alice, 'after'))).toMatchObject(DAMAGED);
+        // From then on nothing is answered from them, and the log says it once.
+        expect(await rejection(storage.files.get(alice))).toMatchObject(DAMAGED);
+        expect(await rejection(storage.files.read(alice))).toMatchObject(DAMAGED);
+        expect(await rejection(storage.config.set({ key: 1 }, null))).toMatchObject(DAMAGED);
+        expect(logged).toHaveLength(1);
+      }),
+    );
+  });
+
+  it.each(['', '-wal'])('are gone or others (memory.db%s)', async (suffix) => {
+    for (const change of [
+      (file: string) => rm(file),
+      (file: string) => rename(file, `${file}.old`),
+      async (file: string) => {
+        await copyFile(file, `${file}.new`);
+        await rename(`${file}.new`, file);
+      },
+    ]) {
+      const { filename, storage, logged } = await open(driver);
+      await write(storage, alice, 'before');
+      await change(`${filename}${suffix}`);
+      const answers = await Promise.allSettled([
+        write(storage, alice, 'after'),
+        write(storage, { scope: 'u:bob', path: 'f' }, 'after'),
+        storage.config.set({ key: 1 }, null),
+      ]);
+      for (const answer of answers) {
+        expect(answer).toMatchObject({ status: 'rejected', reason: DAMAGED });
+      }
+      expect(await rejection(storage.ping())).toMatchObject(DAMAGED);
+      expect(await rejection(storage.files.read(alice))).toMatchObject(DAMAGED);
+      expect(logged).toHaveLength(1);
+    }
+  });
+});
+
+it('takes no look of somebody else for a change', async () => {
+  const { filename, storage } = await open('sqlite3');
+  await write(storage, alice, 'before');
+  const copy = `${filename}.copy`;
+  await copyFile(filename, copy);
+  await utimes(copy, 1, 1);
+  await write(storage, alice, 'after');
+  await storage.ping();
+});
+
+describe('a file with several names', () => {
+  it('is refused, however it is opened, and is opened again with one', async () => {
+    const directory = await temporaryDirectory();
+    const filename = join(directory, 'memory.db');
+    const first = sqlite({ filename });
+    await first.init({ log: quiet, now: Date.now });
+    await write(first, alice, 'kept');
+    await first.close();
+    const second = join(directory, 'second.db');
+    await link(filename, second);
+    for (const name of [filename, second]) {
+      const refused = [
+        rejection(sqlite({ filename: name }).init({ log: quiet, now: Date.now })),
+        rejection(backUpFile(name, join(directory, 'copy.db'))),
+        rejection(sqlite({ filename: name }).planMigration?.() ?? Promise.resolve()),
+      ];
+      for (const error of await Promise.all(refused)) {
+        expect(error.code).toBe('STORAGE_UNAVAILABLE');
+        expect(error.message).toContain('has 2 names (hard links)');
+      }
+    }
+    await rm(second);
+    const again = sqlite({ filename });
+    onTestFinished(() => again.close());
+    await again.init({ log: quiet, now: Date.now });
+    expect((await again.files.get(alice))?.content).toBe('kept');
+    // While it is open a backup by hard links harms nobody, but whoever looks is told.
+    await link(filename, second);
+    await write(again, alice, 'written');
+    expect(await again.inspection?.problems?.()).toEqual([
+      expect.stringContaining('has 2 names (hard links)'),
+    ]);
+  });
+
+  it('is one file by its symbolic links, with one log', async () => {
+    const directory = await temporaryDirectory();
+    const filename = join(directory, 'memory.db');
+    const name = join(directory, 'link.db');
+    // Where they lead there is nothing yet.
+    await symlink('memory.db', name);
+    const storages = [sqlite({ filename: name }), sqlite({ filename })];
+    for (const storage of storages) {
+      onTestFinished(() => storage.close());
+      await storage.init({ log: quiet, now: Date.now });
+      await write(storage, alice, (before) => `${before ?? ''}line\n`);
+    }
+    expect((await storages[0]?.files.get(alice))?.content).toBe('line\nline\n');
+  });
+});
+
+function createRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
