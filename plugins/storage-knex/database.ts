@@ -19,6 +19,8 @@ export interface Database {
   init(options: StorageOptions): Promise<void>;
   close(): Promise<void>;
   describe(): Promise<StorageDescription>;
+  /** `Storage.ping`; default: a read. */
+  ping?(): Promise<void>;
 
   /** One or more statements on a connection that can't write, each on the newest state. */
   read<T>(run: (executor: Executor) => Promise<T>): Promise<T>;

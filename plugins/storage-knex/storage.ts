@@ -19,6 +19,7 @@ export function createStorage(database: Database): Storage {
     init: (options) => database.init(options),
     close: () => database.close(),
     ping: () =>
+      database.ping?.() ??
       database.read(async (executor) => {
         await executor.all('select 1 as alive', []);
       }),
