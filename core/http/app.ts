@@ -2,6 +2,7 @@ import Koa, { type Context, type Middleware, type Next } from 'koa';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { RouteDefinition } from '../contracts/route.ts';
 import type { Core } from '../core.ts';
+import { CALL_DEADLINE_MS } from '../deadline.ts';
 import { MemoryError } from '../errors.ts';
 import { BODY_LIMITS } from './body.ts';
 import { describeError } from '../describe-error.ts';
@@ -54,6 +55,8 @@ export interface CallbackOptions {
 export interface AppOptions {
   /** How long a body may take to arrive; default 30,000. */
   bodyTimeoutMs?: number;
+  /** How long a call may take that waits for the database alone; default 15,000. */
+  callDeadlineMs?: number;
 }
 
 /**
@@ -84,6 +87,7 @@ export function createApp(
         trustProxy: settings.trustProxy,
         maxBodyBytes: settings.limits.maxBodyBytes,
         bodyTimeoutMs: options.bodyTimeoutMs ?? BODY_LIMITS.timeoutMs,
+        deadlineMs: options.callDeadlineMs ?? CALL_DEADLINE_MS,
         log,
         isOpen: () => core.state() === 'ready',
         open: () => open(core),
