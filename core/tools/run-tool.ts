@@ -169,11 +169,7 @@ export function createTools(deps: ToolsDependencies): Tools {
   }
 
   /** Ends the wait, and not the work: the database may still do what it was told. */
-  async function inTime<T>(
-    work: Promise<T>,
-    arrivedAt: number,
-    tool?: ToolDefinition,
-  ): Promise<T> {
+  async function inTime<T>(work: Promise<T>, arrivedAt: number, tool?: ToolDefinition): Promise<T> {
     const { deadlineMs = deps.deadlineMs ?? CALL_DEADLINE_MS, readOnly = true } = tool ?? {};
     if (deadlineMs === null) return await work;
     return await withDeadline(work, arrivedAt + deadlineMs - performance.now(), () =>

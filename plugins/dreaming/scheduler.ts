@@ -201,9 +201,11 @@ export function createScheduler(deps: {
 async function failWhenLost({ signal }: KeptLease): Promise<never> {
   return await new Promise((_resolve, reject) => {
     const fail = () =>
-      reject(new MemoryError('RUN_STATE', 'The lease of the tick was lost.', {
-        details: { reason: 'lease_lost' },
-      }));
+      reject(
+        new MemoryError('RUN_STATE', 'The lease of the tick was lost.', {
+          details: { reason: 'lease_lost' },
+        }),
+      );
     signal.addEventListener('abort', fail, { once: true });
   });
 }

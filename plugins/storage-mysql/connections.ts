@@ -113,10 +113,13 @@ export class Connections {
   private acquire(until: number): Promise<PoolConnection> {
     return new Promise((resolve, reject) => {
       let isLate = false;
-      const timer = setTimeout(() => {
-        isLate = true;
-        reject(timedOut('No connection to the database was free in time.'));
-      }, timeLeft(this.timeoutMs, until));
+      const timer = setTimeout(
+        () => {
+          isLate = true;
+          reject(timedOut('No connection to the database was free in time.'));
+        },
+        timeLeft(this.timeoutMs, until),
+      );
       this.pool.getConnection((error, connection) => {
         clearTimeout(timer);
         if (isLate) connection?.release();
@@ -194,10 +197,13 @@ class PooledSession implements Session {
         if (failure === 'lost' || failure === 'read-only') this.isBroken = true;
         reject(error);
       };
-      const timer = setTimeout(() => {
-        this.connection.destroy();
-        fail(timedOut('The database took too long over a statement.'));
-      }, timeLeft(timeoutMs, until));
+      const timer = setTimeout(
+        () => {
+          this.connection.destroy();
+          fail(timedOut('The database took too long over a statement.'));
+        },
+        timeLeft(timeoutMs, until),
+      );
       start((error, result) => {
         if (error !== null) return fail(error);
         clearTimeout(timer);

@@ -15,9 +15,7 @@ const readySchema = Type.Object(
       description:
         'failing: the database takes no writes now. It is full, read-only or locked, for all instances alike, so that reads still belong here.',
     }),
-    code: Type.Optional(
-      Type.String({ description: 'The code that writes get while they fail.' }),
-    ),
+    code: Type.Optional(Type.String({ description: 'The code that writes get while they fail.' })),
   },
   strict,
 );

@@ -90,9 +90,7 @@ describe.each(Object.keys(DATABASES))('a database that takes no writes (%s)', (n
     const ready = await service.request('GET', '/readyz');
     expect([ready.status, ready.json.writes]).toEqual([200, 'failing']);
     await unlock();
-    await expect
-      .poll(async () => (await service.request('GET', '/readyz')).json.writes)
-      .toBe('ok');
+    await expect.poll(async () => (await service.request('GET', '/readyz')).json.writes).toBe('ok');
   });
 });
 
