@@ -32,6 +32,7 @@ import { createRevisions, type Revisions } from './memory/revisions.ts';
 import { createSearch } from './memory/search.ts';
 import { createTraces, type Traces } from './memory/traces.ts';
 import { createWriteBehind, type WriteBehind } from './memory/write-behind.ts';
+import { createWriteHealth, type WriteHealth } from './memory/write-health.ts';
 import { toSettings } from './settings.ts';
 import { memoryContext } from './tools/memory_context.ts';
 import { memoryDelete } from './tools/memory_delete.ts';
@@ -65,6 +66,7 @@ export interface Core {
   readonly eventStreams: EventStreams;
   readonly metrics: Metrics;
   readonly queue: WriteBehind;
+  readonly writeHealth: WriteHealth;
   readonly indexer: Indexer;
   readonly reindex: Reindex;
   /** `null` where no embedder is configured, or the storage keeps no vectors. */
@@ -117,6 +119,8 @@ export interface CoreOptions {
   findPlugins?: (given: readonly Plugin[]) => Promise<readonly Plugin[]>;
   /** Shows jumps of the clock, in milliseconds; default `performance.now`, with `config.now` that. */
   ticks?: () => number;
+  /** How long a tool call may take that waits for the database alone; default 15,000. */
+  callDeadlineMs?: number;
 }
 
 /** Puts the parts of a service together. Nothing is opened before `ready`. */
@@ -136,8 +140,10 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     version: findPackageRoot().version,
   });
   const pluginRoutes: RouteDefinition[] = [];
+  const writeHealth = createWriteHealth(storage);
   const queue = createWriteBehind({
     store: storage.log,
+    health: writeHealth,
     exporters: exporters.active,
     log,
     rollUp: createRollUp(ids.next()),
@@ -178,6 +184,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     ids,
     log: queue,
     indexer,
+    health: writeHealth,
   });
   const idempotency = createIdempotency({ storage, now, confirmedNow });
   const revisions = createRevisions({ storage, files, ids });
@@ -310,6 +317,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     log,
     rateLimit: settings.rateLimit,
     ready,
+    deadlineMs: options.callDeadlineMs,
     now,
   });
   for (const definition of BUILT_IN) {
@@ -348,6 +356,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     eventStreams,
     metrics,
     queue,
+    writeHealth,
     indexer,
     reindex: createReindex({ storage, indexer, ids, log }),
     embeddings,

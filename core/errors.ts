@@ -318,6 +318,22 @@ export function toMemoryError(thrown: unknown): MemoryError {
   return new MemoryError('INTERNAL', undefined, { cause: thrown });
 }
 
+/**
+ * `STORAGE_UNAVAILABLE` for a write that was sent and not confirmed: it says that it may have been
+ * made, and `details.reason` is `outcome_unknown`.
+ */
+export function outcomeUnknown(cause?: unknown): MemoryError {
+  return new MemoryError(
+    'STORAGE_UNAVAILABLE',
+    'The database did not confirm the write: it may have been written. Without an Idempotency-Key, read before you repeat it.',
+    {
+      ...(cause === undefined ? {} : { cause }),
+      retryAfterSeconds: 1,
+      details: { reason: 'outcome_unknown' },
+    },
+  );
+}
+
 /** The JSON that an error becomes on the wire; `traceId` names the request where no call did. */
 export function toErrorBody(error: MemoryError, traceId?: string): { error: ErrorBody } {
   const trace = error.traceId ?? traceId;

@@ -23,6 +23,7 @@ import type { Storage } from './contracts/storage.ts';
 import type { ToolDefinition, ToolRunner, Trace, WriteResult } from './contracts/tool.ts';
 import type { TraceExporter } from './contracts/trace-exporter.ts';
 import { MemoryError } from './errors.ts';
+import { withDeadline } from './deadline.ts';
 import { describeError } from './describe-error.ts';
 import { parseUserId, toScope } from './memory/paths.ts';
 import { compileSchema } from './schema.ts';
@@ -142,6 +143,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       duringSetUp('addRoute');
       deps.addRoute({
         ...route,
+        deadlineMs: null,
         handle: (request) =>
           withinLimit(() => route.handle(request), limits.callMs, `route ${route.path}`, log),
       });
@@ -380,6 +382,7 @@ function guardTool(
   const { unavailable } = tool;
   return {
     ...tool,
+    deadlineMs: null,
     run: (services, args, call) =>
       withinLimit(() => tool.run(services, args, call), limitMs, `tool ${tool.name}`, log),
     // Asked for every list of the tools: a throw here would take the others' lines with it.
@@ -427,23 +430,15 @@ async function withinLimit<T>(
 ): Promise<T> {
   // Inside the async function, so that a synchronous throw is a rejection like any other.
   const running = Promise.resolve(work());
-  let timer: NodeJS.Timeout | undefined;
   let isOver = false;
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      isOver = true;
-      reject(new MemoryError('INTERNAL', `A plugin's ${what} took longer than ${limitMs} ms.`));
-    }, limitMs);
-  });
   running.catch((error: unknown) => {
     if (isOver)
       log.warn({ error: describeError(error), what }, 'plugin code failed after its time limit');
   });
-  try {
-    return await Promise.race([running, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return await withDeadline(running, limitMs, () => {
+    isOver = true;
+    return new MemoryError('INTERNAL', `A plugin's ${what} took longer than ${limitMs} ms.`);
+  });
 }
 
 function withPluginName(log: Logger, plugin: string): Logger {

@@ -385,6 +385,8 @@ export interface AdminStatus {
   startedAt: string;
   uptimeMs: number;
   storage: StorageDescription;
+  /** Whether the database takes writes, by the latest of them, and the code that they get if not. */
+  writes: { status: 'ok' | 'failing'; code: string | null };
   model: StatusPart;
   embedder: StatusPart & { progress: EmbeddingProgress | null };
   exporters: {

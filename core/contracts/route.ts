@@ -30,6 +30,11 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
   /** Of the 2xx answer; default `application/json`. */
   contentType?: string;
   status?: number;
+  /**
+   * Milliseconds until the answer begins; then it is `STORAGE_UNAVAILABLE`. Default 15,000; `null`
+   * where the work has a limit of its own, or none.
+   */
+  deadlineMs?: number | null;
   errorCodes: readonly ErrorCode[];
   handle(request: RouteRequest<Query, Body>): Promise<Result> | Result;
 }

@@ -30,6 +30,11 @@ export interface ToolDefinition<Arguments = unknown, Result = unknown> {
    */
   runsOnce?: boolean;
   requiresModel: boolean;
+  /**
+   * Milliseconds that a call may take from its arrival; then it is answered `STORAGE_UNAVAILABLE`.
+   * Default 15,000: what waits for a model has more. `null` for a plugin's tool, which the host ends.
+   */
+  deadlineMs?: number | null;
   /** Off unless the configuration switches it on. */
   optional?: boolean;
   /** The codes that this tool itself can answer, beside those of any tool. */

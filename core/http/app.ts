@@ -2,6 +2,7 @@ import Koa, { type Context, type Middleware, type Next } from 'koa';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { RouteDefinition } from '../contracts/route.ts';
 import type { Core } from '../core.ts';
+import { CALL_DEADLINE_MS } from '../deadline.ts';
 import { MemoryError } from '../errors.ts';
 import { BODY_LIMITS } from './body.ts';
 import { describeError } from '../describe-error.ts';
@@ -56,6 +57,8 @@ export interface AppOptions {
   bodyTimeoutMs?: number;
   /** How long `resolveUserId` may take; default 10,000. */
   signInTimeoutMs?: number;
+  /** How long a call may take that waits for the database alone; default 15,000. */
+  callDeadlineMs?: number;
 }
 
 /**
@@ -87,6 +90,7 @@ export function createApp(
         trustProxy: settings.trustProxy,
         maxBodyBytes: settings.limits.maxBodyBytes,
         bodyTimeoutMs: options.bodyTimeoutMs ?? BODY_LIMITS.timeoutMs,
+        deadlineMs: options.callDeadlineMs ?? CALL_DEADLINE_MS,
         log,
         isOpen: () => core.state() === 'ready',
         open: () => open(core),

@@ -3,7 +3,8 @@ import { Router, type RouterMiddleware } from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
 import type { Logger } from '../contracts/plugin.ts';
 import type { RouteDefinition, RouteRequest } from '../contracts/route.ts';
-import { MemoryError, toErrorBody, toMemoryError } from '../errors.ts';
+import { withDeadline } from '../deadline.ts';
+import { MemoryError, outcomeUnknown, toErrorBody, toMemoryError } from '../errors.ts';
 import { newTraceId } from '../memory/ids.ts';
 import { isProviderError } from '../provider-failure.ts';
 import { compileSchema } from '../schema.ts';
@@ -24,6 +25,8 @@ export interface MountOptions {
   maxBodyBytes: number;
   /** How long a body may take to arrive. */
   bodyTimeoutMs: number;
+  /** How long a route may take that says nothing else. */
+  deadlineMs: number;
   log: Logger;
   /** Before anything else, on every route. */
   checkHost: Check;
@@ -255,7 +258,7 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
       });
       exchange.body = check(body === undefined ? {} : body);
     }
-    const value = await route.handle(exchange);
+    const value = await handleInTime(route, exchange, options.deadlineMs);
 
     ctx.status = exchange.status ?? route.status ?? 200;
     setHeaders(ctx, headers);
@@ -265,6 +268,19 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     else if (value === undefined || value === null) ctx.body = null;
     else ctx.body = isJson ? JSON.stringify(value) : value;
   };
+}
+
+function handleInTime(
+  route: RouteDefinition,
+  exchange: Exchange,
+  defaultMs: number,
+): Promise<unknown> | unknown {
+  const value: unknown = route.handle(exchange);
+  const { deadlineMs = defaultMs } = route;
+  if (deadlineMs === null || !(value instanceof Promise)) return value;
+  return withDeadline(value, deadlineMs, () =>
+    route.method === 'GET' ? new MemoryError('STORAGE_UNAVAILABLE') : outcomeUnknown(),
+  );
 }
 
 /** What a request has to fit. */

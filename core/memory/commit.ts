@@ -11,6 +11,7 @@ import type { Span, ToolCall, Trace } from '../contracts/tool.ts';
 import { Draft, type DraftCaller } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
 import type { InstanceIds } from './ids.ts';
+import type { WriteHealth } from './write-health.ts';
 
 /** A change of one or more files, before it is made. */
 export interface PlannedWrite<R> {
@@ -43,6 +44,8 @@ export interface CommitDependencies {
   ids: InstanceIds;
   /** Told of every write. */
   indexer: { wake(): void };
+  /** Told whether it was made. */
+  health: Pick<WriteHealth, 'note'>;
 }
 
 /** THE write path. */
@@ -118,11 +121,13 @@ export function createCommit(deps: CommitDependencies): Commit {
       );
       (apply as Span | null)?.end({ files: write.keys.length });
       deps.indexer.wake();
+      deps.health.note('memory', null);
       if (replayed !== null) call?.onReplay?.(replayed);
       clocks.forEach((clock) => deps.ids.follow(clock));
       return result;
     } catch (error) {
       (apply ?? read).fail(error);
+      deps.health.note('memory', error);
       throw error;
     }
   };

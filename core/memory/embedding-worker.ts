@@ -45,8 +45,13 @@ const BATCH_LISTS = 64;
 const BATCH_FILES = 1_000;
 /** How long an embedder may take for a batch. */
 const LIMIT_MS = 90_000;
-/** Longer than that: then another instance may try. */
-const LEASE_MS = 120_000;
+/**
+ * How long texts are kept from other instances without a sign of life: so long they wait when the
+ * answer to their claim was lost.
+ */
+const LEASE_MS = 15_000;
+/** While their embedder works they are claimed on, this often. */
+const RENEW_MS = LEASE_MS / 3;
 /** Writes that come close together are embedded together. */
 const DELAY_MS = 50;
 /** While texts wait that are not due yet. */
@@ -85,6 +90,9 @@ export function createEmbeddingWorker(deps: {
   let lastFailure: string | null = null;
   let lastFailureReason: string | null = null;
   let lastError: unknown = null;
+  /** Claimed, and neither done nor given back: after a fault some are left for the next round. */
+  const held = new Set<EmbedTask>();
+  let claimedAt = Number.NEGATIVE_INFINITY;
 
   function schedule(delay: number): void {
     if (!isBegun || stopping.signal.aborted) return;
@@ -152,12 +160,15 @@ export function createEmbeddingWorker(deps: {
   }
 
   async function embedSome(own: ModelKey): Promise<number> {
+    if (held.size > 0) await giveBack(own, [...held], { delayMs: 0, isRefused: false });
     const tasks = await vectors.claim(own, { limit: BATCH_TEXTS, leaseMs: LEASE_MS });
+    claimedAt = performance.now();
     if (tasks.length === 0) return 0;
+    tasks.forEach((task) => held.add(task));
     const texts = await readTexts(index, tasks);
     const gone = tasks.filter((task) => !texts.has(task));
     if (gone.length > 0) {
-      await vectors.complete(
+      await complete(
         own,
         gone.map((task) => ({ task, vector: null })),
       );
@@ -174,11 +185,48 @@ export function createEmbeddingWorker(deps: {
       refusals = outcome === 'refused' ? refusals + 1 : 0;
       if (outcome !== 'failed' && refusals < REFUSALS_IN_A_ROW) continue;
       const rest = batches.slice(at + 1).flat();
-      await vectors.postpone(own, rest, { delayMs: OUTAGE_MS, isRefused: false });
+      await giveBack(own, rest, { delayMs: OUTAGE_MS, isRefused: false });
       // Not the end of the work: what is there now is tried again after a while.
       return 0;
     }
     return tasks.length;
+  }
+
+  async function complete(own: ModelKey, results: readonly EmbedResult[]): Promise<void> {
+    await vectors.complete(own, results);
+    results.forEach(({ task }) => held.delete(task));
+  }
+
+  async function giveBack(
+    own: ModelKey,
+    tasks: readonly EmbedTask[],
+    options: { delayMs: number; isRefused: boolean },
+  ): Promise<void> {
+    await vectors.postpone(own, tasks, options);
+    tasks.forEach((task) => held.delete(task));
+  }
+
+  /** Keeps all that is claimed from other instances while the embedder works on some of it. */
+  async function whileClaimed<T>(own: ModelKey, work: () => Promise<T>): Promise<T> {
+    let renewing: Promise<void> | null = null;
+    const renew = () => {
+      if (performance.now() - claimedAt < RENEW_MS) return;
+      renewing ??= vectors
+        .postpone(own, [...held], { delayMs: LEASE_MS, isRefused: false })
+        .then(() => void (claimedAt = performance.now()))
+        // Another instance may embed the same: the vectors are the same, too.
+        .catch(() => undefined)
+        .finally(() => (renewing = null));
+    };
+    renew();
+    const timer = setInterval(renew, RENEW_MS / 2);
+    try {
+      return await work();
+    } finally {
+      clearInterval(timer);
+      // After the vectors are kept, it would bring the tasks back.
+      await renewing;
+    }
   }
 
   async function embedBatch(
@@ -188,9 +236,11 @@ export function createEmbeddingWorker(deps: {
   ): Promise<'done' | 'refused' | 'failed'> {
     let results: EmbedResult[];
     try {
-      const answer = await embedding.embed(
-        batch.map((task) => texts.get(task) ?? ''),
-        { limitMs: LIMIT_MS, signal: stopping.signal },
+      const answer = await whileClaimed(own, () =>
+        embedding.embed(
+          batch.map((task) => texts.get(task) ?? ''),
+          { limitMs: LIMIT_MS, signal: stopping.signal },
+        ),
       );
       results = batch.map((task, at) => ({ task, vector: answer.vectors[at] ?? null }));
     } catch (error) {
@@ -199,7 +249,7 @@ export function createEmbeddingWorker(deps: {
       const delayMs = isRefused
         ? Math.min(FIRST_REFUSAL_MS * 2 ** Math.min(attempts, 20), LONGEST_REFUSAL_MS)
         : OUTAGE_MS;
-      await vectors.postpone(own, batch, { delayMs, isRefused });
+      await giveBack(own, batch, { delayMs, isRefused });
       if (stopping.signal.aborted) return 'failed';
       failures += 1;
       lastError = error;
@@ -211,7 +261,7 @@ export function createEmbeddingWorker(deps: {
       );
       return isRefused ? 'refused' : 'failed';
     }
-    await vectors.complete(own, results);
+    await complete(own, results);
     textsEmbedded += results.length;
     lastFailure = null;
     lastFailureReason = null;

@@ -6,6 +6,7 @@ import type { TraceExporter } from '../contracts/trace-exporter.ts';
 import { describeError } from '../describe-error.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
 import type { RememberedRollUp } from './observability/rollups.ts';
+import type { WriteHealth } from './write-health.ts';
 
 /** Rows wait this long for others before they are written: with the write, within 200 ms. */
 const FLUSH_MS = 150;
@@ -54,6 +55,8 @@ export function createWriteBehind(deps: {
   store: LogStore;
   exporters: readonly TraceExporter[];
   log: Logger;
+  /** Told whether each batch was written. */
+  health?: Pick<WriteHealth, 'note'>;
   /** Keeps the roll-ups of the events, in their transaction. */
   rollUp?: RememberedRollUp;
   /** Called with the events of a batch once they are written; it must not throw. */
@@ -114,6 +117,7 @@ export function createWriteBehind(deps: {
       await deps.store.append(batch);
     } catch (thrown) {
       const error = toMemoryError(thrown);
+      deps.health?.note('log', error);
       // The storage has logged it once, and it stays so.
       if (error.code !== 'STORAGE_DAMAGED') {
         deps.log.warn(
@@ -127,6 +131,7 @@ export function createWriteBehind(deps: {
       return false;
     }
     isRepeated = false;
+    deps.health?.note('log', null);
     deps.rollUp?.commit();
     access = access.slice(batch.access.length);
     events = events.slice(batch.events.length);

@@ -55,6 +55,8 @@ export const memoryContext: ToolDefinition<
   outputSchema,
   readOnly: true,
   requiresModel: false,
+  // A model has 20 s for its answer.
+  deadlineMs: 35_000,
   errorCodes: [],
   example: {
     arguments: { query: 'Plan a birthday dinner.', maxChars: 2000 },

@@ -41,6 +41,8 @@ export const memoryRemember: ToolDefinition<
   outputSchema,
   readOnly: false,
   requiresModel: true,
+  // A model has 120 s for its answer.
+  deadlineMs: 150_000,
   errorCodes: [
     'MODEL_NOT_CONFIGURED',
     'MODEL_FAILED',

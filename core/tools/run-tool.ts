@@ -10,8 +10,9 @@ import type {
   ToolResponse,
   ToolRunner,
 } from '../contracts/tool.ts';
+import { CALL_DEADLINE_MS, withDeadline } from '../deadline.ts';
 import { describeError } from '../describe-error.ts';
-import { MemoryError, toMemoryError } from '../errors.ts';
+import { MemoryError, outcomeUnknown, toMemoryError } from '../errors.ts';
 import type { IdSource } from '../memory/ids.ts';
 import { parseUserId, toScope } from '../memory/paths.ts';
 import type { WriteBehind } from '../memory/write-behind.ts';
@@ -51,6 +52,8 @@ export interface ToolsDependencies {
   rateLimit: number;
   /** Resolves once storage is open; rejects with `SHUTTING_DOWN` after the end. */
   ready: () => Promise<void>;
+  /** For tests; default 15 s. */
+  deadlineMs?: number | undefined;
   now: () => number;
 }
 
@@ -79,13 +82,14 @@ export function createTools(deps: ToolsDependencies): Tools {
     reservedActor: ReservedActor | null,
   ): Promise<ToolResponse> {
     const startedAt = deps.now();
+    const arrivedAt = performance.now();
     const toolCallId = deps.ids.next();
     let tool = tools.get(name);
     let unready: { error: unknown } | null = null;
     if (tool === undefined || !deps.exporters.isOpen()) {
       // A plugin's tool is known once its plugin is set up, the app's span once the exporters are
       // open; what fails there is told below.
-      unready = await deps.ready().then(
+      unready = await inTime(deps.ready(), arrivedAt).then(
         () => null,
         (error: unknown) => ({ error }),
       );
@@ -116,7 +120,7 @@ export function createTools(deps: ToolsDependencies): Tools {
       if (actor.value === null) throw actor.error;
       const args = tool.check(request.arguments ?? {});
       if (unready !== null) throw unready.error;
-      await deps.ready();
+      await inTime(deps.ready(), arrivedAt);
       limit?.check(user.value);
       limit?.take(user.value);
       let first: { toolCallId: string; traceId: string } | null = null;
@@ -134,9 +138,10 @@ export function createTools(deps: ToolsDependencies): Tools {
       };
       const { definition } = tool;
       const run = () => definition.run(deps.services, args, call);
-      const result = await deps.exporters.runWithin(trace.context(), () =>
+      const running = deps.exporters.runWithin(trace.context(), () =>
         definition.runsOnce === true ? deps.once(call, run) : run(),
       );
+      const result = await inTime(running, arrivedAt, definition);
       const event = trace.finish(null, first === null ? {} : { replayed: true });
       deps.queue.event(event);
       const { traceId } = trace;
@@ -161,6 +166,15 @@ export function createTools(deps: ToolsDependencies): Tools {
       }
       throw error;
     }
+  }
+
+  /** Ends the wait, and not the work: the database may still do what it was told. */
+  async function inTime<T>(work: Promise<T>, arrivedAt: number, tool?: ToolDefinition): Promise<T> {
+    const { deadlineMs = deps.deadlineMs ?? CALL_DEADLINE_MS, readOnly = true } = tool ?? {};
+    if (deadlineMs === null) return await work;
+    return await withDeadline(work, arrivedAt + deadlineMs - performance.now(), () =>
+      readOnly ? new MemoryError('STORAGE_UNAVAILABLE') : outcomeUnknown(),
+    );
   }
 
   function track(running: Promise<ToolResponse>): Promise<ToolResponse> {

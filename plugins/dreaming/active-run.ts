@@ -73,8 +73,10 @@ export function toActiveRun(
 }
 
 /** Throws `Stopped` once there is a reason to stop. */
-export function checkStop({ stopping }: ActiveRun): void {
+export function checkStop({ stopping, kept }: ActiveRun): void {
   stopping.signal.throwIfAborted();
+  // It is asked between two steps.
+  kept.moved();
 }
 
 /** A change of a run's rows that holds only while its lease lasts. */
@@ -92,7 +94,7 @@ export async function advanceRun<R>(
   states: readonly DreamRunRecord['state'][],
   decide: (current: { user: DreamUserRecord; run: DreamRunRecord }) => DreamDecision<R, AuditFacts>,
 ): Promise<R> {
-  return await dreams
+  const result = await dreams
     .update(underLease(run), ({ user, run: current }) => {
       if (current === null) throw new MemoryError('RUN_NOT_FOUND');
       if (!states.includes(current.state)) {
@@ -103,6 +105,8 @@ export async function advanceRun<R>(
     .catch((error: unknown) => {
       throw findStop(error) ?? error;
     });
+  run.kept.moved();
+  return result;
 }
 
 /** What stopped a run, if that is what an error comes from. */

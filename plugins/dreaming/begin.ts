@@ -33,7 +33,8 @@ export async function beginRun(
   const { host, dreams, breaker, active } = parts;
   assertOpen(parts);
   const scope: ScopeKey = `u:${userId}`;
-  const kept = await keepLease(host, dreamLeaseOf(userId));
+  const patienceMs = settings.dream_run_timeout_seconds * 1_000;
+  const kept = await keepLease(host, dreamLeaseOf(userId), { patienceMs });
   if (kept === null) return null;
   try {
     await recoverUser(parts, scope, kept);

@@ -32,7 +32,11 @@ export async function carryOutRun(
   settings: DreamSettings,
 ): Promise<void> {
   const { kept, stopping } = run;
-  const slot = await parts.slots.take(settings.dream_concurrency, stopping.signal);
+  const slot = await parts.slots.take(settings.dream_concurrency, {
+    signal: stopping.signal,
+    onMoved: () => kept.moved(),
+  });
+  kept.moved();
   const seconds = settings.dream_run_timeout_seconds;
   const deadline = setTimeout(() => {
     stopping.abort(new Stopped('timeout', `The run took longer than ${seconds} s.`));

@@ -1,9 +1,9 @@
 import type { Host, PluginDreams } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
-import { toMemoryError } from '../../core/errors.ts';
+import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import type { Breaker } from './breaker.ts';
 import { judgeUser, type SkipReason } from './eligibility.ts';
-import { keepLease } from './lease.ts';
+import { keepLease, type KeptLease } from './lease.ts';
 import type { Runs } from './runs.ts';
 import type { DreamSettings, SettingsReader } from './settings.ts';
 
@@ -50,6 +50,7 @@ export function createScheduler(deps: {
   let isStopping = false;
   let ticking: Promise<TickReport> | null = null;
   let dueAt = 0;
+  let isStandingBy = false;
 
   async function look(): Promise<void> {
     if (host.now() < dueAt) return;
@@ -102,10 +103,18 @@ export function createScheduler(deps: {
       return { ...report, skipped: 'model_not_configured' };
     }
     // Of several instances one goes through the users: so many at once are so many in all.
-    const kept = await keepLease(host, TICK_LEASE);
-    if (kept === null) return { ...report, skipped: 'another_instance' };
+    const kept = await keepLease(host, TICK_LEASE, {
+      // A user's run is the longest of its steps.
+      patienceMs: settings.dream_run_timeout_seconds * 1_000,
+    });
+    if (kept === null) {
+      if (!isStandingBy) host.log.info({}, 'another instance looks for users to dream of');
+      isStandingBy = true;
+      return { ...report, skipped: 'another_instance' };
+    }
+    isStandingBy = false;
     try {
-      await dreamAll(settings, report, kept.signal);
+      await Promise.race([dreamAll(settings, report, kept), failWhenLost(kept)]);
     } finally {
       await kept.release();
     }
@@ -121,7 +130,7 @@ export function createScheduler(deps: {
   async function dreamAll(
     settings: DreamSettings,
     report: TickReport,
-    lost: AbortSignal,
+    { signal: lost, moved }: KeptLease,
   ): Promise<void> {
     const running = new Set<Promise<void>>();
     let after: ScopeKey | null = null;
@@ -130,6 +139,7 @@ export function createScheduler(deps: {
         after,
         limit: PAGE,
       });
+      moved();
       for (const user of users) {
         if (isStopping || lost.aborted) break;
         report.changed += 1;
@@ -144,9 +154,10 @@ export function createScheduler(deps: {
           report.reasons[reason] = (report.reasons[reason] ?? 0) + 1;
           continue;
         }
-        const work: Promise<void> = dreamOne(user.scope.slice(2), settings, report).finally(() =>
-          running.delete(work),
-        );
+        const work: Promise<void> = dreamOne(user.scope.slice(2), settings, report).finally(() => {
+          moved();
+          running.delete(work);
+        });
         running.add(work);
         if (running.size >= settings.dream_concurrency) await Promise.race(running);
       }
@@ -184,4 +195,17 @@ export function createScheduler(deps: {
       await ticking?.catch(() => undefined);
     },
   };
+}
+
+/** Rejects once the lease is lost: what hangs is left behind, and the next tick may begin. */
+async function failWhenLost({ signal }: KeptLease): Promise<never> {
+  return await new Promise((_resolve, reject) => {
+    const fail = () =>
+      reject(
+        new MemoryError('RUN_STATE', 'The lease of the tick was lost.', {
+          details: { reason: 'lease_lost' },
+        }),
+      );
+    signal.addEventListener('abort', fail, { once: true });
+  });
 }

@@ -25,6 +25,8 @@ export interface Database {
   checkFiles?(): Promise<void>;
   /** What is wrong with the database below its tables, a sentence each. */
   inspect?(): Promise<readonly string[]>;
+  /** `Storage.ping`; default: a read. */
+  ping?(): Promise<void>;
 
   /** One or more statements on a connection that can't write, each on the newest state. */
   read<T>(run: (executor: Executor) => Promise<T>): Promise<T>;

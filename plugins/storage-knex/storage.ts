@@ -21,6 +21,7 @@ export function createStorage(database: Database): Storage {
     async ping() {
       database.damage.assertNone();
       await database.checkFiles?.();
+      if (database.ping !== undefined) return await database.ping();
       await database.read((executor) => executor.all('select 1 as alive', []));
     },
     noteDamage: (error) => void database.damage.note(error),

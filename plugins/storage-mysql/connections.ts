@@ -12,18 +12,31 @@ const KEPT_STATEMENTS = 300;
 export interface Session extends Executor {
   /** A statement that is not prepared: of transactions and settings. */
   command(sql: string): Promise<void>;
+  /** The same with values: the rows, or what it changed. For statements whose texts are many. */
+  query(sql: string, parameters: readonly unknown[]): Promise<unknown>;
 }
 
 /** How many connections there are, and what is said to each before it is used. */
 export interface ConnectionsOptions {
   limit: number;
   setup: readonly string[];
+  /** How long a statement may take; default `settings.statementTimeoutMs`. */
+  statementTimeoutMs?: number;
+}
+
+/** How a connection is used. */
+export interface UseOptions {
+  /** Done with the connection after the answer, before someone else gets it. */
+  behind?: (session: Session) => Promise<void>;
+  /** No statement is waited for, and none sent, after this point of `performance.now()`. */
+  until?: number;
 }
 
 /**
- * mysql2's pool with prepared statements. A connection that is lost, takes too long, or leads to a
- * server that has become read-only is dropped, and the pool makes another one: after a failover it
- * leads to the server that took over. Errors come as mysql2 threw them.
+ * mysql2's pool with prepared statements: the one way to the database, and the one place of its time
+ * limit. A connection that is lost, takes too long, or leads to a server that has become read-only
+ * is dropped, and the pool makes another one: after a failover it leads to the server that took
+ * over. Errors come as mysql2 threw them.
  */
 export class Connections {
   private readonly pool: Pool;
@@ -33,28 +46,25 @@ export class Connections {
   private readonly underWay = new Set<Promise<unknown>>();
   private isClosed = false;
 
-  constructor({ server, statementTimeoutMs }: MysqlSettings, { limit, setup }: ConnectionsOptions) {
+  constructor(
+    settings: MysqlSettings,
+    { limit, setup, statementTimeoutMs = settings.statementTimeoutMs }: ConnectionsOptions,
+  ) {
     this.timeoutMs = statementTimeoutMs;
     this.setup = setup;
     this.pool = createPool({
-      ...toConnectionOptions(server),
+      ...toConnectionOptions(settings.server),
       connectionLimit: limit,
       maxPreparedStatements: KEPT_STATEMENTS,
       connectTimeout: Math.min(statementTimeoutMs, 5_000),
     });
   }
 
-  /**
-   * Lends a connection. `behind` is what is done with it after the answer, before someone else gets
-   * it.
-   */
-  use<T>(
-    run: (session: Session) => Promise<T>,
-    behind?: (session: Session) => Promise<void>,
-  ): Promise<T> {
+  /** Lends a connection for as long as `run` takes. */
+  use<T>(run: (session: Session) => Promise<T>, options: UseOptions = {}): Promise<T> {
     if (this.isClosed) return Promise.reject(new MemoryError('SHUTTING_DOWN'));
     return new Promise<T>((resolve, reject) => {
-      const work = this.lend(run, behind, resolve, reject);
+      const work = this.lend(run, options, resolve, reject);
       this.underWay.add(work);
       void work.finally(() => this.underWay.delete(work));
     });
@@ -69,18 +79,18 @@ export class Connections {
 
   private async lend<T>(
     run: (session: Session) => Promise<T>,
-    behind: ((session: Session) => Promise<void>) | undefined,
+    { behind, until = Number.POSITIVE_INFINITY }: UseOptions,
     resolve: (value: T) => void,
     reject: (error: unknown) => void,
   ): Promise<void> {
     let connection: PoolConnection;
     try {
-      connection = await this.acquire();
+      connection = await this.acquire(until);
     } catch (error) {
       reject(error);
       return;
     }
-    const session = new PooledSession(connection, this.timeoutMs);
+    const session = new PooledSession(connection, { timeoutMs: this.timeoutMs, until });
     try {
       if (!this.prepared.has(connection)) {
         connection.on('error', ignore);
@@ -100,13 +110,16 @@ export class Connections {
     else connection.release();
   }
 
-  private acquire(): Promise<PoolConnection> {
+  private acquire(until: number): Promise<PoolConnection> {
     return new Promise((resolve, reject) => {
       let isLate = false;
-      const timer = setTimeout(() => {
-        isLate = true;
-        reject(timedOut('No connection to the database was free in time.'));
-      }, this.timeoutMs);
+      const timer = setTimeout(
+        () => {
+          isLate = true;
+          reject(timedOut('No connection to the database was free in time.'));
+        },
+        timeLeft(this.timeoutMs, until),
+      );
       this.pool.getConnection((error, connection) => {
         clearTimeout(timer);
         if (isLate) connection?.release();
@@ -117,8 +130,8 @@ export class Connections {
   }
 }
 
-/** What mysql2 connects with, in the pool and for Knex. */
-export function toConnectionOptions({ ssl, socketPath, ...server }: MysqlSettings['server']) {
+/** What mysql2 connects with. */
+function toConnectionOptions({ ssl, socketPath, ...server }: MysqlSettings['server']) {
   return {
     ...server,
     ...(ssl === undefined ? {} : { ssl }),
@@ -139,11 +152,11 @@ class PooledSession implements Session {
   /** Whether the connection is of no more use. */
   isBroken = false;
   private readonly connection: PoolConnection;
-  private readonly timeoutMs: number;
+  private readonly limits: { timeoutMs: number; until: number };
 
-  constructor(connection: PoolConnection, timeoutMs: number) {
+  constructor(connection: PoolConnection, limits: { timeoutMs: number; until: number }) {
     this.connection = connection;
-    this.timeoutMs = timeoutMs;
+    this.limits = limits;
   }
 
   async all(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
@@ -158,6 +171,11 @@ class PooledSession implements Session {
     await this.send((done) => void this.connection.query(sql, done));
   }
 
+  query(sql: string, parameters: readonly unknown[]): Promise<unknown> {
+    const text = toMysqlStatement(sql);
+    return this.send((done) => void this.connection.query(text, [...parameters], done));
+  }
+
   private execute(sql: string, parameters: readonly SqlValue[]): Promise<unknown> {
     const text = toMysqlStatement(sql);
     return this.send((done) => void this.connection.execute(text, [...parameters], done));
@@ -166,17 +184,26 @@ class PooledSession implements Session {
   private send(
     start: (done: (error: Error | null, result: unknown) => void) => void,
   ): Promise<unknown> {
+    const { timeoutMs, until } = this.limits;
     return new Promise((resolve, reject) => {
+      if (performance.now() >= until) {
+        // What is under way is not gone on with: the connection may be inside a transaction.
+        this.isBroken = true;
+        return reject(timedOut('The time of the call was over.'));
+      }
       const fail = (error: Error) => {
         clearTimeout(timer);
         const failure = classifyMysqlError(error);
         if (failure === 'lost' || failure === 'read-only') this.isBroken = true;
         reject(error);
       };
-      const timer = setTimeout(() => {
-        this.connection.destroy();
-        fail(timedOut('The database took too long over a statement.'));
-      }, this.timeoutMs);
+      const timer = setTimeout(
+        () => {
+          this.connection.destroy();
+          fail(timedOut('The database took too long over a statement.'));
+        },
+        timeLeft(timeoutMs, until),
+      );
       start((error, result) => {
         if (error !== null) return fail(error);
         clearTimeout(timer);
@@ -184,6 +211,10 @@ class PooledSession implements Session {
       });
     });
   }
+}
+
+function timeLeft(timeoutMs: number, until: number): number {
+  return Math.max(0, Math.min(timeoutMs, until - performance.now()));
 }
 
 function timedOut(message: string): Error {

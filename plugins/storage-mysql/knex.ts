@@ -1,61 +1,46 @@
 import type { Knex } from 'knex';
-import { format } from 'mysql2';
-import { toMysqlStatement } from '../storage-knex/dialects/mysql.ts';
 import { SILENT_LOG } from '../storage-knex/knex-log.ts';
-import { toConnectionOptions } from './connections.ts';
-import type { MysqlSettings } from './options.ts';
+import type { Connections } from './connections.ts';
 
-/** How Knex connects: how many connections, and what is said to each. */
-export interface KnexOptions {
-  connections: number;
-  setup: readonly string[];
-}
-
-/** Knex on connections of its own, for lists and migrations: a slow one holds up no tool call. */
-export async function connectKnex(
-  settings: MysqlSettings,
-  { connections, setup }: KnexOptions,
-): Promise<Knex> {
+/**
+ * Knex as the builder of statements alone: each is carried out by `connections`, whose time limit
+ * and whose care for lost connections it shares. It has nothing to be closed.
+ */
+export async function createKnex(connections: Connections): Promise<Knex> {
   const { default: knex } = await import('knex');
-  return knex({
+  const builder = knex({
     client: 'mysql2',
-    connection: {
-      ...toConnectionOptions(settings.server),
-      // Knex takes it for the character set of new tables.
-      charset: 'utf8mb4',
-      connectTimeout: Math.min(settings.statementTimeoutMs, 5_000),
-      queryFormat: (sql: string, values: unknown) =>
-        format(toMysqlStatement(sql), values as Parameters<typeof format>[1]),
-    } as Knex.MySql2ConnectionConfig,
-    acquireConnectionTimeout: settings.statementTimeoutMs,
+    // Knex takes it for the character set of new tables.
+    connection: { charset: 'utf8mb4' },
+    pool: { max: 0 },
     log: SILENT_LOG,
-    pool: {
-      min: 0,
-      max: connections,
-      afterCreate(connection: Queried, done: (error: Error | null) => void) {
-        setUp(connection, setup).then(
-          () => done(null),
-          (error: unknown) => done(error as Error),
-        );
-      },
-    },
     postProcessResponse: (result: unknown) => (isRawAnswer(result) ? result[0] : result),
   });
+  // The places where Knex's own drivers differ: see knex/lib/dialects.
+  const driver: KnexDriver = {
+    acquireConnection: () => Promise.resolve({}),
+    releaseConnection: () => Promise.resolve(),
+    async _query(_connection, query) {
+      const result = await connections.use((session) => session.query(query.sql, query.bindings));
+      return Object.assign(query, { response: [result, Array.isArray(result) ? [] : undefined] });
+    },
+  };
+  Object.assign(builder.client as object, driver);
+  return builder;
 }
 
-interface Queried {
-  query(sql: string, done: (error: Error | null) => void): unknown;
+interface KnexDriver {
+  acquireConnection(): Promise<object>;
+  releaseConnection(): Promise<void>;
+  _query(connection: unknown, query: KnexQuery): Promise<KnexQuery>;
 }
 
-async function setUp(connection: Queried, setup: readonly string[]): Promise<void> {
-  for (const sql of setup) {
-    await new Promise<void>((resolve, reject) => {
-      connection.query(sql, (error) => (error === null ? resolve() : reject(error)));
-    });
-  }
+interface KnexQuery {
+  sql: string;
+  bindings: readonly unknown[];
 }
 
-/** For raw statements Knex passes on mysql2's pair of rows and columns; the stores take rows. */
+/** For raw statements Knex passes on a driver's pair of rows and columns; the stores take rows. */
 function isRawAnswer(result: unknown): result is [unknown, unknown] {
   return Array.isArray(result) && result.length === 2 && isRowsOrOutcome(result[0], result[1]);
 }

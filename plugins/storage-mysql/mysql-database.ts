@@ -23,8 +23,8 @@ import { IdSkewKeeper } from '../storage-knex/id-skew.ts';
 import { SCHEMA_VERSION } from '../storage-knex/migrate.ts';
 import { applyMutations, checkMutateRequest } from '../storage-knex/mutation.ts';
 import { createAbsentRows } from '../storage-knex/overlay.ts';
-import { Connections } from './connections.ts';
-import { connectKnex } from './knex.ts';
+import { Connections, type Session } from './connections.ts';
+import { createKnex } from './knex.ts';
 import type { MysqlSettings } from './options.ts';
 import { areWritten } from './recall.ts';
 import { migrateDatabase } from './schema.ts';
@@ -34,6 +34,15 @@ import { type TransactionOptions, runTransaction } from './transactions.ts';
 
 /** Connections of the admin's lists. */
 const LIST_CONNECTIONS = 2;
+/** How long one statement of a migration may take: a large table is written anew, say. */
+const MIGRATION_STATEMENT_MS = 3_600_000;
+/**
+ * How long a read or a write of memory goes on with its statements and repeats: a write that a
+ * call gave up after 15 s is not begun anew behind its answer.
+ */
+const OPERATION_MS = 12_000;
+/** How long a ping waits for everything. */
+const PING_MS = 1_500;
 /** How long the start sleeps before it tries to reach the database again. */
 const START_WAIT_MS = 250;
 
@@ -73,9 +82,14 @@ export class MysqlDatabase implements Database {
     const { opened } = this;
     if (opened === null) return;
     await Promise.allSettled(this.underWay);
-    await opened.snapshots.close();
-    await opened.agents.close();
-    await (await opened.knex)?.destroy();
+    await Promise.all([opened.agents, opened.snapshots, opened.lists, opened.pings].map(closeAll));
+  }
+
+  async ping(): Promise<void> {
+    const { pings } = this.live();
+    // Nobody else waits for this connection, and it waits for nobody's statements.
+    const alive = pings.use((session) => session.command('select 1'), { until: after(PING_MS) });
+    await this.track(alive.catch(rethrowTranslated));
   }
 
   async describe(): Promise<StorageDescription> {
@@ -98,15 +112,16 @@ export class MysqlDatabase implements Database {
 
   async read<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
     const { agents } = this.live();
-    return await this.track(twice(() => agents.use(run)));
+    const until = after(OPERATION_MS);
+    return await this.track(twice(() => agents.use(run, { until })));
   }
 
   async snapshot<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
     const { snapshots } = this.live();
+    const until = after(OPERATION_MS);
     // The first statement began it, on the newest state.
-    return await this.track(
-      twice(() => snapshots.use(run, (session) => session.command('commit'))),
-    );
+    const behind = (session: Session) => session.command('commit');
+    return await this.track(twice(() => snapshots.use(run, { behind, until })));
   }
 
   async write<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
@@ -130,6 +145,7 @@ export class MysqlDatabase implements Database {
       },
     };
     return await this.transact<R>({
+      until: after(OPERATION_MS),
       run: async (executor) => {
         const [outcome] = await applyMutations(executor, this, [mutation]);
         if (outcome === undefined) throw new MemoryError('INTERNAL');
@@ -149,10 +165,7 @@ export class MysqlDatabase implements Database {
 
   async list<T>(run: (knex: Knex) => Promise<T>): Promise<T> {
     const opened = this.live();
-    opened.knex ??= connectKnex(this.settings, {
-      connections: LIST_CONNECTIONS,
-      setup: opened.setup('lists'),
-    });
+    opened.knex ??= createKnex(opened.lists);
     const knex = await opened.knex;
     return await this.track(twice(() => run(knex)));
   }
@@ -192,7 +205,12 @@ export class MysqlDatabase implements Database {
     try {
       await migrateDatabase({
         connections: agents,
-        openKnex: () => connectKnex(settings, { connections: 1, setup: setup('migrations') }),
+        connectForChanges: () =>
+          new Connections(settings, {
+            limit: 1,
+            setup: setup('migrations'),
+            statementTimeoutMs: MIGRATION_STATEMENT_MS,
+          }),
         dialect,
         lockTimeoutMs: settings.lockTimeoutMs,
         log,
@@ -205,9 +223,10 @@ export class MysqlDatabase implements Database {
     return {
       facts,
       wsrepSyncWait: facts.isGalera ? wsrepSyncWait : null,
-      setup,
       agents,
       snapshots: new Connections(settings, { limit, setup: setup('snapshots') }),
+      lists: new Connections(settings, { limit: LIST_CONNECTIONS, setup: setup('lists') }),
+      pings: new Connections(settings, { limit: 1, setup: [] }),
       knex: null,
     };
   }
@@ -240,12 +259,13 @@ export class MysqlDatabase implements Database {
 interface Opened {
   facts: ServerFacts;
   wsrepSyncWait: number | null;
-  /** What begins a session on this server. */
-  setup: (kind: SessionKind) => string[];
   /** Reads and writes of tool calls. */
   agents: Connections;
   /** Connections that can't write, and see one state from their first statement to the commit. */
   snapshots: Connections;
+  lists: Connections;
+  pings: Connections;
+  /** On `lists`. */
   knex: Promise<Knex> | null;
 }
 
@@ -304,6 +324,18 @@ async function twice<T>(read: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw translateMysqlError(error);
   }
+}
+
+function rethrowTranslated(error: unknown): never {
+  throw translateMysqlError(error);
+}
+
+function after(ms: number): number {
+  return performance.now() + ms;
+}
+
+function closeAll(connections: Connections): Promise<void> {
+  return connections.close();
 }
 
 function driverName(): string {

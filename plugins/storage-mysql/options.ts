@@ -34,7 +34,7 @@ export interface MysqlOptions {
   connections?: number;
   /** Milliseconds that a write waits for another's lock, a second or more. Default 2,000. */
   lockTimeoutMs?: number;
-  /** Milliseconds that a statement, or a free connection, is waited for. Default 10,000. */
+  /** Milliseconds that a statement, or a free connection, is waited for. Default 5,000. */
   statementTimeoutMs?: number;
   /** Milliseconds that the start waits for a database that can't be reached. Default 30,000. */
   startTimeoutMs?: number;
@@ -107,7 +107,7 @@ export function parseMysqlOptions(given: MysqlOptions): MysqlSettings {
     lockTimeoutMs: within('lock-timeout-ms', options.lockTimeoutMs ?? 2_000, 1_000, 600_000),
     statementTimeoutMs: within(
       'statement-timeout-ms',
-      options.statementTimeoutMs ?? 10_000,
+      options.statementTimeoutMs ?? 5_000,
       1_000,
       600_000,
     ),

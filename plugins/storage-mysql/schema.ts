@@ -14,6 +14,7 @@ import {
 import { toText } from '../storage-knex/rows.ts';
 import { tableOf } from '../storage-knex/tables.ts';
 import type { Connections } from './connections.ts';
+import { createKnex } from './knex.ts';
 import { runTransaction } from './transactions.ts';
 
 /** The lease of the one that migrates; Galera has no GET_LOCK. */
@@ -32,8 +33,8 @@ const EXISTS = [1050, 1061];
 /** What a migration works with. */
 export interface MigrationOptions {
   connections: Connections;
-  /** Connects Knex, once it is known that something is to be done. */
-  openKnex: () => Promise<Knex>;
+  /** Connections for statements that take long, made once something is to be done. */
+  connectForChanges: () => Connections;
   dialect: Dialect;
   lockTimeoutMs: number;
   log: StorageOptions['log'];
@@ -46,14 +47,15 @@ export interface MigrationOptions {
  * schema of a later version.
  */
 export async function migrateDatabase(options: MigrationOptions): Promise<void> {
-  let knex: Knex | null = null;
+  let changing: { connections: Connections; knex: Knex } | null = null;
   let hasWaited = false;
   try {
     for (;;) {
       const from = await readSchemaVersion(options.connections);
       assertKnownSchema(from);
       if (from === SCHEMA_VERSION) return;
-      knex ??= await options.openKnex();
+      changing ??= await openChanges(options);
+      const { knex } = changing;
       const leases = await openLeases(knex, options);
       const fence = await leases.claim(LEASE, randomUUID(), LEASE_MS);
       if (fence === null) {
@@ -65,8 +67,13 @@ export async function migrateDatabase(options: MigrationOptions): Promise<void> 
       await migrateUnderLease(knex, leases, fence, options);
     }
   } finally {
-    await knex?.destroy();
+    await changing?.connections.close();
   }
+}
+
+async function openChanges({ connectForChanges }: MigrationOptions) {
+  const connections = connectForChanges();
+  return { connections, knex: await createKnex(connections) };
 }
 
 async function migrateUnderLease(

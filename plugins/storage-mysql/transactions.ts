@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { outcomeUnknown } from '../../core/errors.ts';
 import type { Executor } from '../storage-knex/dialect.ts';
 import { classifyMysqlError, translateMysqlError } from '../storage-knex/dialects/mysql.ts';
 import { AbsentRows } from '../storage-knex/overlay.ts';
@@ -9,7 +10,7 @@ const REPLAYS = 5;
 /** Steps of the wait before it does, milliseconds: doubled each time, and any part of it is taken. */
 const CONFLICT_WAIT_MS = 4;
 const LOST_WAIT_MS = 50;
-/** How long a database that can't be reached, or takes no writes, is tried again. */
+/** How long a database that can't be reached, or takes no writes, is tried again without `until`. */
 const LOST_MS = 5_000;
 /** "Duplicate entry". */
 const DUPLICATE = 1062;
@@ -25,6 +26,8 @@ export interface TransactionOptions<T> {
   recall?: (executor: Executor) => Promise<{ result: T } | null>;
   /** Makes the rows that `run` has to lock and did not find. */
   create?: (executor: Executor, rows: AbsentRows) => Promise<void>;
+  /** No statement is sent after this point of `performance.now()`; default: there is none. */
+  until?: number;
   /** A row that someone else made meanwhile is met at the second time. */
   replaysDuplicates?: boolean;
 }
@@ -40,20 +43,29 @@ export async function runTransaction<T>(
   { lockTimeoutMs }: { lockTimeoutMs: number },
 ): Promise<T> {
   const start = performance.now();
+  const { until = Number.POSITIVE_INFINITY } = options;
+  const lostUntil = options.until ?? start + LOST_MS;
   let isUnknown = false;
   for (let replays = 0; ; replays += 1) {
-    const attempt: (executor: Executor) => Promise<T> = isUnknown ? recalled(options) : options.run;
+    const attempt = async (executor: Executor): Promise<T> => {
+      const found = isUnknown ? ((await options.recall?.(executor)) ?? null) : null;
+      if (found !== null) return found.result;
+      // Told under the lock of what it writes: nothing of it can come any more.
+      isUnknown = false;
+      return await options.run(executor);
+    };
     const outcome: Outcome<T> = await connections
-      .use((session) => runOnce(session, attempt))
+      .use((session) => runOnce(session, attempt), { until })
       .catch((error: unknown) => ({ status: 'failed', error, isUnknown: false }));
     if (outcome.status === 'done') return outcome.result;
     const { error } = outcome;
     isUnknown ||= outcome.isUnknown;
-    if (isUnknown && options.recall === undefined) throw translateMysqlError(error);
-    const waited = performance.now() - start;
-    if (replays === REPLAYS || !isWorthReplaying(error, options, waited, lockTimeoutMs)) {
-      throw translateMysqlError(error);
-    }
+    const isOver =
+      replays === REPLAYS ||
+      performance.now() >= until ||
+      !isWorthReplaying(error, options, { lostUntil, lockedUntil: start + lockTimeoutMs });
+    if (isUnknown && (isOver || options.recall === undefined)) throw outcomeUnknown(error);
+    if (isOver) throw translateMysqlError(error);
     if (error instanceof AbsentRows) await createRows(connections, options, error);
     else await sleep(Math.random() * stepOf(error) * 2 ** replays);
   }
@@ -81,16 +93,14 @@ async function runOnce<T>(
   } catch (error) {
     // Were it left open, the start of the next one on this connection would commit it.
     await session.command('rollback').catch(() => undefined);
-    return { status: 'failed', error, isUnknown: classifyMysqlError(error) !== 'conflict' };
+    return { status: 'failed', error, isUnknown: !isRefusedCommit(error) };
   }
   return { status: 'done', result };
 }
 
-function recalled<T>({ run, recall }: TransactionOptions<T>): TransactionOptions<T>['run'] {
-  return async (executor) => {
-    const found = (await recall?.(executor)) ?? null;
-    return found === null ? await run(executor) : found.result;
-  };
+/** Whether the server said that it committed nothing. */
+function isRefusedCommit(error: unknown): boolean {
+  return ['conflict', 'full'].includes(classifyMysqlError(error));
 }
 
 async function createRows<T>(
@@ -109,8 +119,7 @@ async function createRows<T>(
 function isWorthReplaying<T>(
   error: unknown,
   { create, replaysDuplicates }: TransactionOptions<T>,
-  waitedMs: number,
-  lockTimeoutMs: number,
+  { lostUntil, lockedUntil }: { lostUntil: number; lockedUntil: number },
 ): boolean {
   if (error instanceof AbsentRows) return create !== undefined;
   switch (classifyMysqlError(error)) {
@@ -118,9 +127,9 @@ function isWorthReplaying<T>(
       return true;
     case 'lost':
     case 'read-only':
-      return waitedMs < LOST_MS;
+      return performance.now() < lostUntil;
     case 'locked':
-      return waitedMs < lockTimeoutMs;
+      return performance.now() < lockedUntil;
     case 'full':
       return false;
     case 'other':

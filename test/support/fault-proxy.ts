@@ -33,6 +33,14 @@ export interface FaultProxy {
     choose: (statement: string) => boolean,
     until: () => Promise<void>,
   ): Promise<void>;
+  /**
+   * From now on a connection gets no answer any more once a chosen statement came on it, and stays
+   * open; with `'all'` none gets one, new ones included. With `null` only the connections that it has
+   * befallen stay silent.
+   */
+  silence(choose: 'all' | ((statement: string) => boolean) | null): void;
+  /** Connections that fell silent. */
+  readonly silenced: number;
   /** Cuts what is connected, and refuses new connections until it is called with `false`. */
   refuse(isRefusing: boolean): void;
   close(): Promise<void>;
@@ -65,6 +73,8 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
   let connections = 0;
   let largestMessage = 0;
   let isRefusing = false;
+  let silence: 'all' | ((statement: string) => boolean) | null = null;
+  let silenced = 0;
 
   /** What is to happen at a statement; it happens once. */
   const meet = (statement: string, isPrepare: boolean): Fault | null => {
@@ -99,6 +109,11 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
     let held: Fault | null = null;
     let handshake = handshakeFaults.shift() ?? null;
     let greetings = 0;
+    let isSilent = false;
+    const fallSilent = () => {
+      if (!isSilent) silenced += 1;
+      isSilent = true;
+    };
     /** Whether the connection was cut at this step of its handshake. */
     const isCutAt = (at: HandshakeCut): boolean => {
       if (handshake?.at !== at) return false;
@@ -113,6 +128,7 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
       if (statement === null) return true;
       const isPrepare = payload[0] === PREPARE;
       if (isPrepare) preparing = statement;
+      if (typeof silence === 'function' && silence(statement)) fallSilent();
       const fault = meet(statement, isPrepare);
       if (fault?.errno !== undefined) {
         client.write(errorPacket(fault.errno));
@@ -136,6 +152,8 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
     });
     upstream.on('data', (chunk: Buffer) => {
       greetings += 1;
+      if (silence === 'all') fallSilent();
+      if (isSilent) return;
       if (isCutAt(greetings === 1 ? 'greeting' : 'welcome')) return;
       if (unanswered !== null) {
         if (unanswered.until !== undefined) {
@@ -172,6 +190,12 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
       new Promise<void>((done) => faults.push({ when: 'before', choose, errno, done })),
     hold: (when, choose, until) =>
       new Promise<void>((done) => faults.push({ when, choose, until, done })),
+    silence(choose) {
+      silence = choose;
+    },
+    get silenced() {
+      return silenced;
+    },
     refuse(refuses) {
       isRefusing = refuses;
       if (refuses) for (const socket of sockets) socket.destroy();

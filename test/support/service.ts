@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
 import type { ToolResponse } from '../../core/contracts/tool.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
-import { type Core, createCore } from '../../core/core.ts';
+import { type Core, type CoreOptions, createCore } from '../../core/core.ts';
 import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from './mariadb.ts';
@@ -30,9 +30,12 @@ export async function makeStorage(): Promise<Storage> {
 }
 
 /** A service without HTTP, on an empty storage of its own; closed when the test ends. */
-export async function openCore(config: Partial<MemoryServiceConfig> = {}): Promise<Core> {
+export async function openCore(
+  config: Partial<MemoryServiceConfig> = {},
+  options: CoreOptions = {},
+): Promise<Core> {
   const storage = config.storage ?? (await makeStorage());
-  const core = createCore({ ...config, storage });
+  const core = createCore({ ...config, storage }, options);
   onTestFinished(() => core.close());
   await core.ready();
   return core;

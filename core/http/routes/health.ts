@@ -1,23 +1,43 @@
 import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../core.ts';
+import { withDeadline } from '../../deadline.ts';
 import { MemoryError } from '../../errors.ts';
+import type { WriteState } from '../../memory/write-health.ts';
 import { strict } from './shapes.ts';
 
 const healthSchema = Type.Object({ status: Type.Literal('ok') }, strict);
 
+const readySchema = Type.Object(
+  {
+    status: Type.Literal('ok', { description: 'Reads are served.' }),
+    writes: Type.Enum(['ok', 'failing'], {
+      description:
+        'failing: the database takes no writes now. It is full, read-only or locked, for all instances alike, so that reads still belong here.',
+    }),
+    code: Type.Optional(Type.String({ description: 'The code that writes get while they fail.' })),
+  },
+  strict,
+);
+
+/** How long an answer takes at most, whatever the database does. */
+const READY_MS = 1_900;
+
 /** Alive, and ready: for whoever restarts the service and sends it work. */
-export function healthRoutes(core: Pick<Core, 'state' | 'ready' | 'storage'>): RouteDefinition[] {
+export function healthRoutes(
+  core: Pick<Core, 'state' | 'ready' | 'storage' | 'writeHealth'>,
+): RouteDefinition[] {
   // However many ask, the database answers one of them at a time.
-  let asking: Promise<void> | null = null;
-  const ask = (): Promise<void> => {
+  let asking: Promise<WriteState> | null = null;
+  const ask = (): Promise<WriteState> => {
     asking ??= core
       .ready()
-      .then(() => core.storage.ping())
+      .then(() => Promise.all([core.writeHealth.check(), core.storage.ping()]))
+      .then(([writes]) => writes)
       .finally(() => {
         asking = null;
       });
-    return asking;
+    return withDeadline(asking, READY_MS, () => new MemoryError('STORAGE_UNAVAILABLE'));
   };
   return [
     {
@@ -37,14 +57,15 @@ export function healthRoutes(core: Pick<Core, 'state' | 'ready' | 'storage'>): R
       auth: 'none',
       tag: 'Health',
       summary: 'Ready for work',
-      description: 'Storage answers and migrations are done.',
-      resultSchema: healthSchema,
+      description:
+        'Storage answers reads and migrations are done. It answers within 2 s, also when the database does not.',
+      resultSchema: readySchema,
       errorCodes: ['STORAGE_UNAVAILABLE', 'SHUTTING_DOWN'],
       async handle() {
         const state = core.state();
         if (state === 'closing' || state === 'closed') throw new MemoryError('SHUTTING_DOWN');
-        await ask();
-        return { status: 'ok' };
+        const { status: writes, code } = await ask();
+        return { status: 'ok', writes, ...(code === null ? {} : { code }) };
       },
     },
   ];

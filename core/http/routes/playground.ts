@@ -42,6 +42,8 @@ export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteD
   const run: RouteDefinition<unknown, PlaygroundBody> = {
     method: 'POST',
     path: '/v1/admin/playground/:name',
+    // The runner of the tools has it.
+    deadlineMs: null,
     auth: 'admin',
     tag: 'Playground',
     summary: 'Run a tool from the Playground',

@@ -156,6 +156,8 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
   const prune: RouteDefinition<unknown, Static<typeof pruneBody>> = {
     method: 'POST',
     path: '/v1/admin/revisions/prune',
+    // It goes on batch by batch, for as long as there are old rows.
+    deadlineMs: null,
     auth: 'admin',
     tag: 'Revisions',
     summary: 'Prune old revisions',

@@ -68,6 +68,15 @@ const statusSchema = Type.Object(
       },
       strict,
     ),
+    writes: Type.Object(
+      {
+        status: Type.Enum(['ok', 'failing'], {
+          description: 'Whether the database takes writes, by the latest of them.',
+        }),
+        code: nullable(Type.String({ description: 'The code that they get while they fail.' })),
+      },
+      strict,
+    ),
     model: partSchema,
     embedder: embedderSchema,
     exporters: Type.Object(
@@ -115,6 +124,7 @@ type StatusCore = Pick<
   | 'parts'
   | 'tools'
   | 'queue'
+  | 'writeHealth'
   | 'reindex'
   | 'embeddings'
   | 'now'
@@ -135,11 +145,12 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
       resultSchema: statusSchema,
       errorCodes: [],
       async handle(): Promise<AdminStatus> {
-        const [described, filesBehind, tools, progress] = await Promise.all([
+        const [described, filesBehind, tools, progress, writes] = await Promise.all([
           storage.describe(),
           storage.files.countBehind(),
           core.tools.listTools(),
           core.embeddings?.progress() ?? null,
+          core.writeHealth.check(),
         ]);
         return {
           version,
@@ -148,6 +159,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           startedAt: toTime(core.startedAt),
           uptimeMs: Math.max(0, core.now() - core.startedAt),
           storage: described,
+          writes,
           model: toPart(
             parts.model,
             'Set SERVICE_MODEL_PROVIDER, as in openai, with its base URL, key and name.',

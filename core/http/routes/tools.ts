@@ -117,6 +117,8 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
   > = {
     method: 'POST',
     path: '/v1/tools/:name/execute',
+    // The runner of the tools has it.
+    deadlineMs: null,
     auth: 'tools',
     tag: 'Tools',
     summary: 'Run a tool',

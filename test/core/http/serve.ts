@@ -201,12 +201,18 @@ export interface LiveServer extends Requester {
 }
 
 /** The whole service on a real SQLite file, over loopback. Closed when the test ends. */
-export async function serveCore(config: Partial<MemoryServiceConfig> = {}): Promise<LiveServer> {
+export async function serveCore(
+  config: Partial<MemoryServiceConfig> = {},
+  options: Pick<AppOptions, 'callDeadlineMs'> = {},
+): Promise<LiveServer> {
   const log = recordingLog();
-  const core = await openCore({ apiKey: API_KEY, adminSecret: ADMIN_SECRET, log, ...config });
+  const core = await openCore(
+    { apiKey: API_KEY, adminSecret: ADMIN_SECRET, log, ...config },
+    options,
+  );
   const answered = new Set<string>();
   const routes = serviceRoutes(core).map((definition) => checkingAnswers(definition, answered));
-  const server = await listen(createApp(core, routes), { host: '127.0.0.1', port: 0 });
+  const server = await listen(createApp(core, routes, options), { host: '127.0.0.1', port: 0 });
   const client = requester(server.address.port);
   onTestFinished(async () => {
     client.close();
