@@ -140,6 +140,12 @@ export const ERROR_CODES = {
     message: 'Only JSON bodies are taken.',
     action: 'Send Content-Type: application/json.',
   },
+  WORK_LIMIT_EXCEEDED: {
+    status: 422,
+    retryable: false,
+    message: 'The call takes more work than one call may.',
+    action: 'Split the call into smaller ones; details.limit names what was too much.',
+  },
   PATCH_NOT_FOUND: {
     status: 422,
     retryable: false,

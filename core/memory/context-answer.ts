@@ -4,6 +4,7 @@ import { explainProviderError, isProviderError } from '../provider-failure.ts';
 import { groundedShare, hasNegation, missingSpecifics } from './grounds.ts';
 import { bringsInstruction } from './instructions.ts';
 import type { Model } from './model.ts';
+import { createPause } from './pause.ts';
 
 /** Lines of one file that were retrieved for the user of a call. */
 export interface Retrieved {
@@ -108,7 +109,13 @@ export async function answerFromLines(
     return { degraded: 'The model’s answer is not of the form that it must be.' };
   }
   if (sentences.length === 0) return { degraded: 'The model found no answer in what was found.' };
-  const kept = sentences.flatMap((sentence) => checkSentence(sentence, retrieved, query) ?? []);
+  const pause = createPause();
+  const kept: CitedSentence[] = [];
+  for (const sentence of sentences) {
+    const cited = checkSentence(sentence, retrieved, query);
+    if (cited !== null) kept.push(cited);
+    await pause();
+  }
   const { text, sources } = print(kept, maxChars);
   if (sources.length === 0) {
     return { degraded: 'No sentence of the model could be shown to stand in memory.' };

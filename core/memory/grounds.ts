@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { isStopTerm, isStopWord } from '../search/english.ts';
 import { toTokens } from '../search/tokenise.ts';
 import { readWords } from '../search/words.ts';
@@ -19,13 +20,12 @@ export function groundedShare(text: string, grounds: string): number {
   const all = termsOf(text);
   const terms = [...all].filter((term) => !PHRASING.has(term));
   if (terms.length === 0) return all.size === 0 ? 0 : 1;
-  const known = termsOf(grounds);
+  const known = knownTermsOf(grounds);
   return terms.filter((term) => known.has(term)).length / terms.length;
 }
 
-/** How alike two texts are: the terms that both have, of those that either has, from 0 to 1. */
-export function likeness(a: string, b: string): number {
-  const [left, right] = [termsOf(a), termsOf(b)];
+/** How alike two texts are by their terms: those that both have, of those that either has, 0 to 1. */
+export function likeness(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
   const both = [...left].filter((term) => right.has(term)).length;
   const either = left.size + right.size - both;
   return either === 0 ? 0 : both / either;
@@ -36,8 +36,8 @@ export function likeness(a: string, b: string): number {
  * a change loses. Compared without regard to case; `$500` is not `€500`.
  */
 export function missingSpecifics(text: string, grounds: string): string[] {
-  const known = knownTokens(grounds);
-  const terms = termsOf(grounds);
+  const known = knownTokensOf(grounds);
+  const terms = knownTermsOf(grounds);
   const missing = listSpecifics(text)
     .filter(
       ({ specific, opens }) => !isKnown(specific, known) && !(opens && hasTerm(terms, specific)),
@@ -72,6 +72,21 @@ export function isDenied(text: string, fact: string): boolean {
     const [next] = termsOf(parts[0] ?? '');
     return next !== undefined && terms.has(next) && !termsOf(before).has(next);
   });
+}
+
+/** Grounds whose terms and tokens are kept: line after line is compared with the same ones. */
+const KEPT_GROUNDS = 8;
+
+const knownTermsOf = keepLast(termsOf);
+const knownTokensOf = keepLast(knownTokens);
+
+function keepLast(read: (text: string) => Set<string>): (text: string) => ReadonlySet<string> {
+  const kept = new LRUCache<string, Set<string>>({ max: KEPT_GROUNDS });
+  return (text) => {
+    let value = kept.get(text);
+    if (value === undefined) kept.set(text, (value = read(text)));
+    return value;
+  };
 }
 
 /** What was so, and is no longer. */

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '../contracts/plugin.ts';
 import type { ScopeKey } from '../contracts/records.ts';
 import type {
@@ -14,10 +13,11 @@ import { describeError } from '../describe-error.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
 import { packTerms, unpackTerms } from '../search/document-terms.ts';
 import { packHashes } from '../search/embedded-text.ts';
-import { indexFile } from '../search/index-file.ts';
+import { indexFileInSlices } from '../search/index-file.ts';
 import { isIndexDamage } from '../search/index-damage.ts';
 import { bucketOf, encodeFile, type FrameChange, replaceFiles } from '../search/postings.ts';
 import { TOKENISER_VERSION } from '../search/tokenise.ts';
+import { createPause, type Pause } from './pause.ts';
 
 /**
  * Files of one update: enough for files of one user to share their rows, and few enough that what
@@ -45,8 +45,6 @@ const REST_SHARE = 24;
 /** But no file waits for longer than this: writes that go on for ever are indexed as they come. */
 const PATIENCE_MS = 10_000;
 const SCOPES_READ = 500;
-/** Tokenising pauses this often, so that requests go on. */
-const SLICE_MS = 5;
 
 /** Brings the search index up to date behind the writes. */
 export interface Indexer {
@@ -280,31 +278,32 @@ async function updateScope(
 ): Promise<void> {
   const files = await store.snapshot((view) => view.contents(tasks));
   const prepared = new Map<number, Prepared>();
-  let sliceEnd = performance.now() + SLICE_MS;
+  const pause = createPause();
   for (const { fileNo, version, path, content } of files) {
     prepared.set(fileNo, {
       version,
-      indexed: content === null ? null : prepare(content, path, listsPassages),
+      indexed: content === null ? null : await prepare(content, path, { listsPassages, pause }),
     });
-    if (performance.now() < sliceEnd) continue;
-    await nextTurn();
-    sliceEnd = performance.now() + SLICE_MS;
+    await pause();
   }
   const current = tasks.filter((task) => prepared.get(task.fileNo)?.version === task.version);
   if (current.length > 0) await store.update(scope, current, planUpdate(prepared));
 }
 
-function prepare(
+async function prepare(
   content: string,
   path: string,
-  listsPassages: boolean,
-): NonNullable<Prepared['indexed']> {
-  const indexed = indexFile(content, path);
+  { listsPassages, pause }: { listsPassages: boolean; pause: Pause },
+): Promise<NonNullable<Prepared['indexed']>> {
+  const indexed = await indexFileInSlices(content, path, pause);
+  await pause();
   const payloads = encodeFile(indexed);
+  await pause();
   const terms = packTerms(payloads);
+  await pause();
   // An empty file has one passage, of no text.
   const listed = indexed.passages.filter(({ start, end }) => end > start);
-  const passages = listsPassages ? packHashes(content, listed) : null;
+  const passages = listsPassages ? await packHashes(content, listed, pause) : null;
   return { payloads, terms, passages, hashes: unpackTerms(terms) };
 }
 

@@ -12,8 +12,8 @@ const ANYONE = parseUserId('anyone');
  * @param from the virtual path of the file that the text is of.
  */
 export function findLinks(text: string, from: string): string[] {
-  const targets = [...listInlineTargets(text), ...listWikiTargets(text)];
-  const paths = targets.map((target) => resolve(target, from));
+  const targets = new Set([...listInlineTargets(text), ...listWikiTargets(text)]);
+  const paths = [...targets].map((target) => resolve(target, from));
   return [...new Set(paths.filter((path) => path !== null))];
 }
 

@@ -1,38 +1,88 @@
-/** Up to this length `indexOf` is the fastest, and its worst case is bounded by it. */
-const SHORT = 32;
+import type { WorkBudget } from './work-budget.ts';
+
+/** Steps of one `indexOf` for a single character, and of the look at what it found. */
+const CANDIDATE_STEPS = 16;
+/** Steps for each character in {@link searchOn}. */
+const CHARACTER_STEPS = 2;
+/** Characters that are walked or compared natively in one step. */
+const NATIVE_CHARACTERS = 16;
+/** Steps after which a search for a rare character gives way to one whose steps are known before. */
+const MOST_PROBED = 2 ** 20;
+/** Characters that are looked at to find a rare one. */
+const SAMPLED = 4_096;
+/** A rare character is looked for among so many of the wanted text. */
+const CHOICES = 64;
 
 /**
  * Offsets, ascending, at which a text holds another that is not empty: all of them, or from the
  * left those that share no character (`overlapping: false`), as a replacement of all takes them.
  *
- * The steps grow with the sum of both lengths. `indexOf` alone takes their product for texts like
- * `aaaa…`: 7 s for one search in a file of the default limit, measured on Node 20.
+ * The steps grow with the sum of both lengths, and are counted in `budget`. `indexOf` for the whole
+ * text takes their product for texts like `aaaa…`: 7 s for one search in a file of the default
+ * limit, measured on Node 20.
  */
 export function findOccurrences(
   text: string,
   wanted: string,
-  { overlapping }: { overlapping: boolean },
+  { overlapping, budget }: { overlapping: boolean; budget?: WorkBudget },
 ): number[] {
   if (wanted === '' || wanted.length > text.length) return [];
-  return wanted.length <= SHORT
-    ? searchShort(text, wanted, overlapping ? 1 : wanted.length)
-    : searchLong(text, wanted, overlapping);
-}
-
-function searchShort(text: string, wanted: string, step: number): number[] {
+  const { length } = wanted;
+  const probe = findRarest(wanted, text);
+  const unit = wanted.charAt(probe);
+  const last = wanted.charCodeAt(length - 1);
   const starts: number[] = [];
-  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + step)) {
-    starts.push(at);
+  let steps = text.length / NATIVE_CHARACTERS;
+  let from = 0;
+  for (;;) {
+    const start = text.indexOf(unit, from + probe) - probe;
+    if (start < from || start + length > text.length) break;
+    steps += CANDIDATE_STEPS;
+    from = start + 1;
+    if (text.charCodeAt(start + length - 1) === last) {
+      steps += length / NATIVE_CHARACTERS;
+      if (text.startsWith(wanted, start)) {
+        starts.push(start);
+        if (!overlapping) from = start + length;
+      }
+    }
+    if (steps <= Math.min(text.length, MOST_PROBED)) continue;
+    // No character of it is rare.
+    steps += CHARACTER_STEPS * (text.length - from + length);
+    budget?.spend(steps);
+    searchOn(text, wanted, { overlapping, from, starts });
+    return starts;
   }
+  budget?.spend(steps);
   return starts;
 }
 
-/** Knuth, Morris and Pratt: no character of the text is looked at again. */
-function searchLong(text: string, wanted: string, overlapping: boolean): number[] {
+/** Which of the first characters of `wanted` the text has least of, by a sample. */
+function findRarest(wanted: string, text: string): number {
+  const counts = new Uint16Array(256);
+  const stride = Math.ceil(text.length / SAMPLED);
+  for (let at = 0; at < text.length; at += stride) {
+    const bucket = text.charCodeAt(at) & 0xff;
+    counts[bucket] = (counts[bucket] as number) + 1;
+  }
+  let rarest = 0;
+  let least = Infinity;
+  for (let at = 0; at < Math.min(wanted.length, CHOICES) && least > 0; at += 1) {
+    const count = counts[wanted.charCodeAt(at) & 0xff] as number;
+    if (count < least) [rarest, least] = [at, count];
+  }
+  return rarest;
+}
+
+/** Knuth, Morris and Pratt: no character of the text from `from` on is looked at again. */
+function searchOn(
+  text: string,
+  wanted: string,
+  { overlapping, from, starts }: { overlapping: boolean; from: number; starts: number[] },
+): void {
   const borders = findBorders(wanted);
-  const starts: number[] = [];
   let matched = 0;
-  for (let at = 0; at < text.length; at += 1) {
+  for (let at = from; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     while (matched > 0 && wanted.charCodeAt(matched) !== code) {
       matched = borders[matched - 1] as number;
@@ -42,7 +92,6 @@ function searchLong(text: string, wanted: string, overlapping: boolean): number[
     starts.push(at + 1 - wanted.length);
     matched = overlapping ? (borders[matched - 1] as number) : 0;
   }
-  return starts;
 }
 
 /** For each start of the text, how long the longest shorter start is that also ends it. */

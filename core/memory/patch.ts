@@ -1,9 +1,19 @@
 import type { PatchArguments, PatchEdit } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { findOccurrences } from './occurrences.ts';
+import { WorkBudget } from './work-budget.ts';
 
 /** Line numbers that an ambiguous edit names, at most. */
 const NAMED_LINES = 20;
+
+/**
+ * Steps of one patch: it is applied inside its transaction, about 25 ms at most. A hundred edits of
+ * a file of 262,144 bytes take a tenth of them; 500,000 replacements take all.
+ */
+const PATCH_STEPS = 2 ** 25;
+const REPLACEMENT_STEPS = 64;
+/** Characters that are copied in one step. */
+const COPIED_CHARACTERS = 16;
 
 /** A patched text, and how many replacements its edits made. */
 export interface Patched {
@@ -15,7 +25,8 @@ export interface Patched {
  * Applies edits one after the other, each to what the one before it left, then the appended text.
  * All of it applies, or it throws: `PATCH_NOT_FOUND`, or `PATCH_AMBIGUOUS` with the number of
  * matches and their lines (the first 20), or `PAYLOAD_TOO_LARGE` before an edit builds a text that
- * no file can hold, or `INVALID_REQUEST` for an empty `oldText`. Line ends count as they are.
+ * no file can hold, or `INVALID_REQUEST` for an empty `oldText`, or `WORK_LIMIT_EXCEEDED` for edits
+ * that search and replace too much. Line ends count as they are.
  *
  * @param maxBytes of a file. What is returned may still pass it in bytes: `checkContent` says so.
  */
@@ -24,10 +35,16 @@ export function applyPatch(
   patch: Pick<PatchArguments, 'edits' | 'append'>,
   maxBytes: number,
 ): Patched {
+  const budget = new WorkBudget({
+    limit: 'patchSteps',
+    max: PATCH_STEPS,
+    message:
+      'The edits search and replace too much for one patch. Split the patch, or write the whole file.',
+  });
   let text = content;
   let replacements = 0;
   for (const [index, edit] of (patch.edits ?? []).entries()) {
-    const starts = findEdited(text, edit, index);
+    const starts = findEdited(text, edit, { index, budget });
     const length = text.length + starts.length * (edit.newText.length - edit.oldText.length);
     // A text has no fewer bytes than UTF-16 units.
     if (length > maxBytes) {
@@ -37,7 +54,8 @@ export function applyPatch(
         { details: { edit: index, limit: maxBytes } },
       );
     }
-    text = replaceAt(text, starts, edit.oldText.length, edit.newText);
+    budget.spend(starts.length * REPLACEMENT_STEPS + length / COPIED_CHARACTERS);
+    text = replaceAt(text, starts, edit);
     replacements += starts.length;
   }
   if (patch.append !== undefined) text = append(text, patch.append);
@@ -45,7 +63,11 @@ export function applyPatch(
 }
 
 /** Where an edit applies: at one place, or with `replaceAll` at each. */
-function findEdited(text: string, { oldText, replaceAll }: PatchEdit, index: number): number[] {
+function findEdited(
+  text: string,
+  { oldText, replaceAll }: PatchEdit,
+  { index, budget }: { index: number; budget: WorkBudget },
+): number[] {
   if (oldText === '') {
     const message = 'must not be empty';
     throw new MemoryError('INVALID_REQUEST', `Edit ${index}: oldText ${message}.`, {
@@ -55,7 +77,9 @@ function findEdited(text: string, { oldText, replaceAll }: PatchEdit, index: num
   // Places that share characters are two: to replace the first is as arbitrary as the second.
   const overlapping = replaceAll !== true;
   // Half of a surrogate pair is in no text, though its code unit is.
-  const starts = oldText.isWellFormed() ? findOccurrences(text, oldText, { overlapping }) : [];
+  const starts = oldText.isWellFormed()
+    ? findOccurrences(text, oldText, { overlapping, budget })
+    : [];
   if (starts.length === 0) {
     throw new MemoryError('PATCH_NOT_FOUND', `Edit ${index}: oldText is not in the file.`, {
       details: { edit: index },
@@ -68,15 +92,19 @@ function findEdited(text: string, { oldText, replaceAll }: PatchEdit, index: num
   return starts;
 }
 
-function replaceAt(text: string, starts: readonly number[], length: number, by: string): string {
-  const parts: string[] = [];
+function replaceAt(
+  text: string,
+  starts: readonly number[],
+  { oldText, newText }: PatchEdit,
+): string {
+  // Put together by `+`, which is several times faster than to join a list of the parts.
+  let replaced = '';
   let from = 0;
   for (const start of starts) {
-    parts.push(text.slice(from, start), by);
-    from = start + length;
+    replaced += text.slice(from, start) + newText;
+    from = start + oldText.length;
   }
-  parts.push(text.slice(from));
-  return parts.join('');
+  return replaced + text.slice(from);
 }
 
 /**

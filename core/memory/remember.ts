@@ -8,6 +8,7 @@ import type { Files } from './files.ts';
 import type { Idempotency } from './idempotency.ts';
 import { type FindDependencies, findHits, logHits } from './find.ts';
 import type { Model } from './model.ts';
+import { createPause } from './pause.ts';
 import { parseUserId, toScope, toVirtualPath } from './paths.ts';
 import { INDEX_PATH } from './remember/checks.ts';
 import { parseReply, REPLY_SCHEMA } from './remember/operations.ts';
@@ -85,7 +86,7 @@ export function createRemember(deps: RememberDependencies): RememberService {
         const plan =
           reply === null || isAsking
             ? { fault: isAsking ? ENDLESS : MALFORMED }
-            : planOperations(snapshot, text, reply.operations, { maxWrites, today });
+            : await planOperations(snapshot, text, reply.operations, { maxWrites, today });
         if ('fault' in plan) {
           // What it is refused for may be what the same call, sent twice, has just written.
           const twin = await replay();
@@ -94,7 +95,7 @@ export function createRemember(deps: RememberDependencies): RememberService {
           problem = toProblem(plan.fault);
           continue;
         }
-        if (dryRun) return toPreview(plan.files);
+        if (dryRun) return await toPreview(plan.files);
         const change = {
           files: plan.files.map(({ path, version, after }) => ({ path, version, content: after })),
           reason,
@@ -176,7 +177,9 @@ async function look(
   };
   if (listed.some(({ path }) => path === INDEX_PATH)) show(await readFile(files, INDEX_PATH, call));
   const logged: Hit[] = [];
+  const pause = createPause();
   for (const hits of byFile(found)) {
+    await pause();
     const [{ file }] = hits;
     const path = toVirtualPath(file);
     if (shown.has(path)) continue;
@@ -255,30 +258,33 @@ async function withDiffs(
   { revisions }: Pick<RememberDependencies, 'revisions'>,
   { summary, writes }: Kept,
 ): Promise<Remembered> {
-  const diffs = writes.map(async ({ path, revisionId }) => {
+  const pause = createPause();
+  const answered: Remembered['writes'] = [];
+  for (const write of writes) {
+    let diff = '';
     try {
-      const { contentBefore, contentAfter } = await revisions.get(revisionId);
-      return unifiedDiff(contentBefore, contentAfter, { path });
+      const { contentBefore, contentAfter } = await revisions.get(write.revisionId);
+      await pause();
+      diff = unifiedDiff(contentBefore, contentAfter, { path: write.path });
     } catch (error) {
       // Pruned since the first answer; or the database went away, after what was to be done is done.
-      if (error instanceof MemoryError) return '';
-      throw error;
+      if (!(error instanceof MemoryError)) throw error;
     }
-  });
-  const known = await Promise.all(diffs);
-  return { summary, writes: writes.map((write, at) => ({ ...write, diff: known[at] ?? '' })) };
+    answered.push({ ...write, diff });
+    await pause();
+  }
+  return { summary, writes: answered };
 }
 
-function toPreview(planned: readonly PlannedFile[]): Remembered {
-  return {
-    summary: summarise(planned, true),
-    writes: planned.map((file) => ({
-      path: file.path,
-      version: file.version + 1,
-      revisionId: null,
-      diff: unifiedDiff(file.before, file.after, { path: file.path }),
-    })),
-  };
+async function toPreview(planned: readonly PlannedFile[]): Promise<Remembered> {
+  const pause = createPause();
+  const writes: Remembered['writes'] = [];
+  for (const { path, version, before, after } of planned) {
+    const diff = unifiedDiff(before, after, { path });
+    writes.push({ path, version: version + 1, revisionId: null, diff });
+    await pause();
+  }
+  return { summary: summarise(planned, true), writes };
 }
 
 /** In the service's words: those of a model would speak to the agent. */

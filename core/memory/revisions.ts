@@ -23,6 +23,7 @@ import { unifiedDiff } from './delta/unified-diff.ts';
 import type { AdminCaller, AdminFiles, AdminWritten, Restoration } from './admin-files.ts';
 import { type IdSource, isUuid } from './ids.ts';
 import { type PageQuery, parsePage, toCursor } from './page.ts';
+import { createPause } from './pause.ts';
 import { parsePhysicalPath, parseUserId, toPhysicalPath, toScope, toUserId } from './paths.ts';
 import { parseTime, parseTimeOrNull, toTime } from './time.ts';
 
@@ -99,7 +100,7 @@ export function createRevisions(deps: {
   async function readTextAt(key: FileKey, version: number): Promise<string | null> {
     const chain = await storage.revisions.chain(key, version);
     if (chain === null) return null;
-    const content = walkBack(chain, version);
+    const content = await walkBack(chain, version);
     if (content === null) return null;
     // Without one the revision is pruned, and its hash with it.
     const made =
@@ -277,7 +278,7 @@ export function createRevisions(deps: {
         steps.push(...chain.steps);
         from = last;
       }
-      return { version: head.version, times: dateLines(head, steps, timeOf) };
+      return { version: head.version, times: await dateLines(head, steps, timeOf) };
     },
 
     async ofRun(runId) {
@@ -304,11 +305,12 @@ export function createRevisions(deps: {
 const LINE_REVISIONS = 64;
 
 /** When each line came, from the head down: a line that a revision did not change is older. */
-function dateLines(
+async function dateLines(
   head: { content: string | null; version: number },
   steps: readonly RevisionStep[],
   timeOf: ReadonlyMap<number, number>,
-): number[] {
+): Promise<number[]> {
+  const pause = createPause();
   let content = head.content ?? '';
   /** For each line of `content` the index of the head's line that it is. */
   let origin: (number | null)[] = splitToLines(content).map((_, index) => index);
@@ -320,6 +322,7 @@ function dateLines(
     const at = timeOf.get(version) ?? oldest;
     const older = step.existedBefore ? stepBack(content, step) : '';
     if (older === null) break;
+    await pause();
     const { hunks } = diffTexts(older, content).delta;
     const olderOrigin: (number | null)[] = [];
     let line = 0;
@@ -335,6 +338,7 @@ function dateLines(
     origin = olderOrigin;
     content = older;
     version -= 1;
+    await pause();
   }
   return times;
 }
@@ -375,7 +379,8 @@ function revisionNotFound(id: string): MemoryError {
 }
 
 /** The content at a version, from the head down; `null` where it did not exist or is pruned. */
-function walkBack({ file, steps }: RevisionChain, version: number): string | null {
+async function walkBack({ file, steps }: RevisionChain, version: number): Promise<string | null> {
+  const pause = createPause();
   if (version > file.version || version < 0) return null;
   const top = steps.at(-1);
   if (top === undefined) return version === file.version ? file.content : null;
@@ -387,6 +392,7 @@ function walkBack({ file, steps }: RevisionChain, version: number): string | nul
     content = step.existedBefore ? stepBack(content, step) : null;
     if (step.existedBefore && content === null) return null;
     at -= 1;
+    await pause();
   }
   return at === version ? content : null;
 }

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ScopeKey } from '../contracts/records.ts';
 import type {
   BehindFile,
@@ -11,6 +10,7 @@ import type {
 } from '../contracts/storage.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
 import { MemoryError } from '../errors.ts';
+import { createPause, type Pause } from './pause.ts';
 import {
   type Collection,
   type CollectionFile,
@@ -35,7 +35,6 @@ import {
 
 /** Texts that are read at a time: of the largest files 8 MB. A search that reads more takes its turn. */
 export const CHUNK_FILES = 32;
-const SLICE_MS = 5;
 /** Terms of one beginning that a fuzzy search looks through: more than the memory of one user has. */
 const DICTIONARY_LIMIT = 20_000;
 
@@ -342,18 +341,15 @@ export class Reading {
     return this.#model !== null && texts === null;
   }
 
-  async #tokenise(
-    file: IndexText,
-    content: string,
-    pause: () => Promise<void> | undefined,
-  ): Promise<TokenisedFile> {
+  async #tokenise(file: IndexText, content: string, pause: Pause): Promise<TokenisedFile> {
     const key = toCacheKey(file);
     const known = this.#caches.files.get(key);
     if (known !== undefined && !this.#lacksTexts(known)) return known;
     const indexed = await indexFileInSlices(content, file.path, pause);
     const payloads = known?.payloads ?? encodeFile(indexed);
     const listed = indexed.passages.filter(({ start, end }) => end > start);
-    const texts = this.#model === null ? null : unpackHashes(packHashes(content, listed));
+    const texts =
+      this.#model === null ? null : unpackHashes(await packHashes(content, listed, pause));
     const tokenised = { payloads, texts };
     const size = weighPayloads(payloads) + HASH_WEIGHT * (texts?.length ?? 0);
     this.#caches.files.set(key, tokenised, { size });
@@ -373,15 +369,6 @@ const TURN_NEEDED = 'turn_needed';
 /** Whether an error is the one that {@link Reading} ends with for want of a turn. */
 export function isTurnNeeded(error: unknown): boolean {
   return error instanceof MemoryError && error.details?.['reason'] === TURN_NEEDED;
-}
-
-/** Lets requests go on, if it is time to. */
-function createPause(): () => Promise<void> | undefined {
-  let sliceEnd = performance.now() + SLICE_MS;
-  return () => {
-    if (performance.now() < sliceEnd) return undefined;
-    return nextTurn().then(() => void (sliceEnd = performance.now() + SLICE_MS));
-  };
 }
 
 /** Of a passage's hash, 32 digits. */

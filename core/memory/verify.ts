@@ -8,12 +8,13 @@ import type {
 } from '../contracts/records.ts';
 import type { IndexText, IndexView, PageRequest, Storage } from '../contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
-import { indexFile } from '../search/index-file.ts';
+import { indexFileInSlices } from '../search/index-file.ts';
 import { encodeFile, readFrames } from '../search/postings.ts';
 import { TOKENISER_VERSION } from '../search/tokenise.ts';
 import { applyDelta } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
 import { toPhysicalPath } from './paths.ts';
+import { createPause } from './pause.ts';
 
 /**
  * What must hold of a memory: I1 what a file holds is what was written last, byte for byte. I2 a
@@ -159,7 +160,7 @@ export interface FileHistory {
 }
 
 /** Walks a file from its content back to its oldest revision: I1, I2, I3 and I8. */
-function checkHistory({ file, revisions, steps }: FileHistory): Finding[] {
+async function checkHistory({ file, revisions, steps }: FileHistory): Promise<Finding[]> {
   const path = toPhysicalPath(file);
   const findings: Finding[] = [];
   const add = (invariant: Invariant, message: string) =>
@@ -189,14 +190,19 @@ function checkHistory({ file, revisions, steps }: FileHistory): Finding[] {
     add('I1', 'is deleted and has content, or neither');
   }
   if (sha256(file.content ?? '') !== file.hash) add('I1', 'does not hold what was written last');
-  walkBack({ file, revisions, steps }, (message) => add('I3', message));
+  await walkBack({ file, revisions, steps }, (message) => add('I3', message));
   return findings;
 }
 
-function walkBack({ file, revisions, steps }: FileHistory, add: (message: string) => void): void {
+async function walkBack(
+  { file, revisions, steps }: FileHistory,
+  add: (message: string) => void,
+): Promise<void> {
+  const pause = createPause();
   const stepsByVersion = new Map(steps.map((step) => [step.version, step]));
   let after = file.content;
   for (const row of revisions.toReversed()) {
+    await pause();
     const at = `at version ${row.version}`;
     // What was redacted has its hash still, and its text no longer.
     const isSame = sha256(after ?? '') === row.hash && Buffer.byteLength(after ?? '') === row.size;
@@ -260,7 +266,7 @@ async function verifyFile(storage: Storage, key: FileKey): Promise<Look> {
   const revisions = rows
     .filter(({ version }) => version <= file.version)
     .sort((left, right) => left.version - right.version);
-  return { found: checkHistory({ file, revisions, steps }), revisions };
+  return { found: await checkHistory({ file, revisions, steps }), revisions };
 }
 
 async function verifyAccess(
@@ -328,6 +334,7 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
   // What another tokeniser made is made anew in the background.
   const version = opened?.state.tokeniserVersion ?? null;
   if (opened === undefined || (version !== null && version !== TOKENISER_VERSION)) return [];
+  const pause = createPause();
   const behind = new Set(opened.behind.map(({ fileNo }) => fileNo));
   // What their text was nobody knows, nor what its postings are to be.
   const damaged = new Set<number>();
@@ -341,7 +348,8 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
       paths.set(text.fileNo, path);
       if (text.indexedVersion === null) add(path, 'is neither indexed nor behind');
       else if (text.indexedVersion !== text.version) add(path, 'is indexed at another version');
-      const payloads = encodeFile(indexFile(text.content ?? '', text.path));
+      const payloads = encodeFile(await indexFileInSlices(text.content ?? '', text.path, pause));
+      await pause();
       for (const [term, payload] of payloads) expected.set(`${text.fileNo} ${term}`, payload);
     }
   }
@@ -356,6 +364,7 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
       return [];
     });
     for (const { term, bucket, blob } of found?.rows ?? []) {
+      await pause();
       const frames = framesOf(blob, bucket);
       if (frames === null) add(null, `the postings of a term of ${scope} are damaged`);
       for (const { file, start, end } of frames ?? []) {

@@ -21,12 +21,21 @@ export function hashText(text: string): string {
     .slice(0, HASH_BYTES * 2);
 }
 
-/** The hashes of a file's passages, in order, 16 bytes each. */
-export function packHashes(content: string, passages: readonly Passage[]): Uint8Array {
+/**
+ * The hashes of a file's passages, in order, 16 bytes each; with a pause after each when `pause`
+ * gives one.
+ */
+export async function packHashes(
+  content: string,
+  passages: readonly Passage[],
+  pause: () => Promise<void> | undefined,
+): Promise<Uint8Array> {
   const hashes = new Uint8Array(passages.length * HASH_BYTES);
   for (const [index, passage] of passages.entries()) {
     const digest = createHash('sha256').update(toEmbeddedText(content, passage), 'utf8').digest();
     hashes.set(digest.subarray(0, HASH_BYTES), index * HASH_BYTES);
+    const paused = pause();
+    if (paused !== undefined) await paused;
   }
   return hashes;
 }

@@ -83,6 +83,7 @@ export const memoryPatch: ToolDefinition<
     'VERSION_CONFLICT',
     'PATCH_NOT_FOUND',
     'PATCH_AMBIGUOUS',
+    'WORK_LIMIT_EXCEEDED',
     'PAYLOAD_TOO_LARGE',
     'IDEMPOTENCY_KEY_REUSED',
   ],

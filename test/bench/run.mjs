@@ -27,8 +27,8 @@ await orExplain(async () => {
   await import('./support/typescript.mjs');
   const { main } = await import('./support/main.ts');
   process.exitCode = await main(process.argv.slice(2), {
-    async prepare({ isBuildWanted }) {
-      await ensurePeersInstalled();
+    async prepare({ isBuildWanted, arePeersWanted }) {
+      if (arePeersWanted) await ensurePeersInstalled();
       if (isBuildWanted) await ensureBuilt();
     },
   });

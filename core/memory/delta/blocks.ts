@@ -22,6 +22,12 @@ export interface Window {
   newerTo: number;
 }
 
+/**
+ * Lines of both sides, between what they have in common at either end, that are compared. More of
+ * them are one block: a write waits for the diff inside its transaction, and 65,536 take 15 ms.
+ */
+const COMPARED_LINES = 65_536;
+
 /** Where two texts differ. */
 export interface Differences {
   blocks: Block[];
@@ -84,7 +90,8 @@ function diffWindow(
       newerTo: newerOffsets[newerEnd] as number,
     });
   };
-  if (Math.min(olderCount, newerCount) === 0 || Math.max(olderCount, newerCount) === 1) {
+  const isComparable = Math.min(olderCount, newerCount) > 0 && Math.max(olderCount, newerCount) > 1;
+  if (!isComparable || olderCount + newerCount > COMPARED_LINES) {
     addBlock(0, olderCount, 0, newerCount);
     return;
   }

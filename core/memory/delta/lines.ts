@@ -17,11 +17,6 @@ export function sliceLines(text: string, offsets: readonly number[]): string[] {
   return lines;
 }
 
-/** All lines of a text, each with its `\n`; the last may have none. */
-export function splitLines(text: string): string[] {
-  return sliceLines(text, lineOffsets(text, 0, text.length));
-}
-
 /** The offset after `count` more lines, or -1 when the text has fewer. */
 export function skipLines(text: string, offset: number, count: number): number {
   for (let left = count; left > 0; left--) {

@@ -1,5 +1,5 @@
 import { type Block, diffWindows } from './blocks.ts';
-import { splitLines } from './lines.ts';
+import { lineEnd, lineStart } from './lines.ts';
 
 /**
  * Writes the change from `before` to `after` as a unified diff that `git apply` and `patch -p1`
@@ -22,8 +22,6 @@ export function unifiedDiff(
   const nameEnd = path.includes(' ') ? '\t\n' : '\n';
   const older = before ?? '';
   const newer = after ?? '';
-  const olderLines = splitLines(older);
-  const newerLines = splitLines(newer);
   const whole = { olderFrom: 0, olderTo: older.length, newerFrom: 0, newerTo: newer.length };
   const { blocks } = diffWindows(older, newer, [whole]);
   const output = [`--- ${from}${nameEnd}`, `+++ ${to}${nameEnd}`];
@@ -31,7 +29,7 @@ export function unifiedDiff(
   while (first < blocks.length) {
     let next = first + 1;
     while (linesBetween(blocks, next - 1) <= 2 * context) next++;
-    writeUnifiedHunk(output, blocks.slice(first, next), olderLines, newerLines, context);
+    writeUnifiedHunk(output, blocks.slice(first, next), { older, newer, context });
     first = next;
   }
   return output.join('');
@@ -47,35 +45,39 @@ function linesBetween(blocks: readonly Block[], index: number): number {
 function writeUnifiedHunk(
   output: string[],
   blocks: readonly Block[],
-  olderLines: readonly string[],
-  newerLines: readonly string[],
-  context: number,
+  { older, newer, context }: { older: string; newer: string; context: number },
 ): void {
   const first = blocks[0];
   const last = blocks.at(-1);
   if (first === undefined || last === undefined) return;
-  const before = Math.min(context, first.newerLine);
-  const newerEnd = last.newerLine + last.newerLines;
-  const after = Math.min(context, newerLines.length - newerEnd);
+  let from = first.newerFrom;
+  let before = 0;
+  for (; before < context && from > 0; before++) from = lineStart(newer, from - 1);
+  let to = last.newerTo;
+  let after = 0;
+  for (; after < context && to < newer.length; after++) to = lineEnd(newer, to);
   const olderStart = first.olderLine - before;
   const olderCount = last.olderLine + last.olderLines + after - olderStart;
   const newerStart = first.newerLine - before;
-  const newerCount = newerEnd + after - newerStart;
+  const newerCount = last.newerLine + last.newerLines + after - newerStart;
   const olderRange = unifiedRange(olderStart, olderCount);
   output.push(`@@ -${olderRange} +${unifiedRange(newerStart, newerCount)} @@\n`);
-  const write = (sign: string, lines: readonly string[], from: number, to: number): void => {
-    for (const line of lines.slice(from, to)) {
-      output.push(sign, line, line.endsWith('\n') ? '' : '\n\\ No newline at end of file\n');
-    }
-  };
-  let written = newerStart;
   for (const block of blocks) {
-    write(' ', newerLines, written, block.newerLine);
-    write('-', olderLines, block.olderLine, block.olderLine + block.olderLines);
-    written = block.newerLine + block.newerLines;
-    write('+', newerLines, block.newerLine, written);
+    writeLines(output, ' ', newer.slice(from, block.newerFrom));
+    writeLines(output, '-', older.slice(block.olderFrom, block.olderTo));
+    writeLines(output, '+', newer.slice(block.newerFrom, block.newerTo));
+    from = block.newerTo;
   }
-  write(' ', newerLines, written, newerEnd + after);
+  writeLines(output, ' ', newer.slice(from, to));
+}
+
+/** Writes whole lines, each behind the sign. */
+function writeLines(output: string[], sign: string, lines: string): void {
+  if (lines === '') return;
+  const isEnded = lines.endsWith('\n');
+  const body = isEnded ? lines.slice(0, -1) : lines;
+  output.push(sign, body.split('\n').join(`\n${sign}`));
+  output.push(isEnded ? '\n' : '\n\\ No newline at end of file\n');
 }
 
 /** An empty range is named by the line before it, and a count of 1 is left out. */

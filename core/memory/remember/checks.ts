@@ -1,10 +1,12 @@
 import { MemoryError } from '../../errors.ts';
 import { isExcludedFromDreams } from '../dream-exclusion.ts';
-import { groundedShare, isDenied, likeness, missingSpecifics, termsOf } from '../grounds.ts';
+import { groundedShare, isDenied, missingSpecifics, termsOf } from '../grounds.ts';
 import { bringsInstruction } from '../instructions.ts';
 import { findLinks } from '../links.ts';
 import { parseUserId, parseVirtualPath } from '../paths.ts';
+import type { Pause } from '../pause.ts';
 import { nameSecret } from '../secrets.ts';
+import type { KnownLines } from './known-lines.ts';
 import type { Operation } from './operations.ts';
 import { parseHeading, type ShownFile, type Snapshot } from './shown-file.ts';
 import { timesOf } from './times.ts';
@@ -25,6 +27,9 @@ export interface Candidate {
   operations: readonly Operation[];
   /** Today, as `2026-01-31`: a line may say since when it holds. */
   today: string;
+  /** The lines of the files that the model was shown, without the catalog. */
+  known: KnownLines;
+  pause: Pause;
 }
 
 /** Why an operation is refused, and the words of the model's own that it is refused for. */
@@ -33,13 +38,13 @@ export interface Objection {
   words: readonly string[];
 }
 
-/** A rule: why the operation is refused, or `null`. */
-export type Check = (candidate: Candidate) => string | Objection | null;
+/** A rule: why the operation is refused, or `null`. Those that take long pause between two lines. */
+export type Check = (candidate: Candidate) => Verdict | Promise<Verdict>;
+
+type Verdict = string | Objection | null;
 
 /** A share of a line's terms below which it says something else than the fact. */
 const LEAST_GROUNDED = 0.6;
-/** A line that is this much like another one says the same. */
-const SAME = 0.8;
 /** What comes may be this much longer than the fact and what goes. */
 const GROWTH = { factor: 3, characters: 400 } as const;
 
@@ -130,18 +135,23 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     return secret === undefined ? null : 'a line looks like a secret';
   },
 
-  instructions(candidate) {
+  async instructions(candidate) {
     const { lines, heading, path } = candidate.operation;
     const grounds = toGrounds(candidate);
-    return [...lines, heading ?? '', path].some((text) => bringsInstruction(text, grounds))
-      ? 'a line reads like an instruction that the fact does not give'
-      : null;
+    for (const text of [...lines, heading ?? '', path]) {
+      await candidate.pause();
+      if (bringsInstruction(text, grounds)) {
+        return 'a line reads like an instruction that the fact does not give';
+      }
+    }
+    return null;
   },
 
   /** Each line says what the fact says, for the most part in its words. */
-  grounded(candidate) {
+  async grounded(candidate) {
     const grounds = toGrounds(candidate);
     for (const line of candidate.operation.lines) {
+      await candidate.pause();
       if (line.trim() === '' || parseHeading(line) !== null) continue;
       if (groundedShare(line, grounds) < LEAST_GROUNDED) return 'a line says more than the fact';
     }
@@ -149,16 +159,21 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   },
 
   /** A line does not turn the fact into its contrary. */
-  denied({ operation: { lines, kind }, fact }) {
+  async denied({ operation: { lines, kind }, fact, pause }) {
     if (kind === 'index') return null;
-    return lines.some((line) => isDenied(line, fact)) ? 'a line says what the fact denies' : null;
+    for (const line of lines) {
+      await pause();
+      if (isDenied(line, fact)) return 'a line says what the fact denies';
+    }
+    return null;
   },
 
   /** No number, date, name or address is made up. */
-  specifics(candidate) {
+  async specifics(candidate) {
     const { lines, heading } = candidate.operation;
     const grounds = toGrounds(candidate);
     for (const line of lines) {
+      await candidate.pause();
       const text = parseHeading(line) === null ? withoutLinks(line) : '';
       const words = missingSpecifics(text, grounds);
       if (words.length > 0) {
@@ -195,22 +210,20 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   },
 
   /** A fact that is there is not written a second time. */
-  second({ operation: { kind, lines, removed, path }, snapshot, operations }) {
+  async second({ operation: { kind, lines, removed, path }, known, operations }) {
     if (kind === 'index' || kind === 'supersede') return null;
     const going = new Set(
       operations.flatMap((it) => (it.removed === null ? [] : [`${it.path}:${it.removed.line}`])),
     );
     for (const line of lines) {
       if (line.trim() === '' || parseHeading(line) !== null) continue;
-      for (const file of snapshot.files.values()) {
-        if (file.path === INDEX_PATH) continue;
-        const isThere = file.lines.some((other, index) => {
-          if (going.has(`${file.path}:${index + 1}`)) return false;
-          if (file.path === path && removed?.line === index + 1) return false;
-          return likeness(line, other) >= SAME && missingSpecifics(line, other).length === 0;
-        });
-        if (isThere) return `${file.path} says that already: correct its line, or leave it`;
-      }
+      const same = await known.findSame(
+        line,
+        (place) =>
+          !going.has(`${place.path}:${place.line}`) &&
+          !(place.path === path && place.line === removed?.line),
+      );
+      if (same !== null) return `${same.path} says that already: correct its line, or leave it`;
     }
     return null;
   },
@@ -261,9 +274,15 @@ function toGrounds(candidate: Candidate): string {
 function namedText({ operation: { lines }, operations, snapshot }: Candidate): string[] {
   return findLinks(lines.join('\n'), INDEX_PATH).flatMap((link) => [
     toWords(link),
-    snapshot.files.get(link)?.content ?? '',
+    ...listShown(snapshot.files.get(link)),
     ...operations.filter(({ path }) => path === link).flatMap((it) => it.lines),
   ]);
+}
+
+/** The model can't have more from a file than it was shown. */
+function listShown(file: ShownFile | undefined): string[] {
+  if (file === undefined) return [];
+  return [...file.shown].map((line) => file.lines[line - 1] ?? '');
 }
 
 function toWords(path: string): string {

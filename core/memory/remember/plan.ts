@@ -1,5 +1,7 @@
 import { findLinks } from '../links.ts';
+import { createPause, type Pause } from '../pause.ts';
 import { CHECKS, type Candidate, type Check, INDEX_PATH } from './checks.ts';
+import { readKnownLines } from './known-lines.ts';
 import type { Operation } from './operations.ts';
 import { parseHeading, type ShownFile, type Snapshot } from './shown-file.ts';
 
@@ -27,24 +29,33 @@ export type Plan = { files: readonly PlannedFile[] } | { fault: PlanFault };
 
 /**
  * Makes files of operations: all of them, or none when one breaks a rule. A file that is created
- * comes into the catalog where there is one, whether or not the model thought of it. Pure.
+ * comes into the catalog where there is one, whether or not the model thought of it. Pure, and in
+ * slices, so that other calls go on. Throws `WORK_LIMIT_EXCEEDED` where there is too much to compare.
  *
  * @param options.checks the rules; the tests leave one out to see what it is good for.
  */
-export function planOperations(
+export async function planOperations(
   snapshot: Snapshot,
   fact: string,
   operations: readonly Operation[],
   options: { maxWrites: number; today: string; checks?: Readonly<Record<string, Check>> },
-): Plan {
+): Promise<Plan> {
   const { maxWrites, today, checks = CHECKS } = options;
+  const pause = createPause();
+  const shown = [...snapshot.files.values()].filter(({ path }) => path !== INDEX_PATH);
+  const known = await readKnownLines(operations.length === 0 ? [] : shown, pause);
   const drafts = new Map<string, FileDraft>();
   for (const [index, operation] of operations.entries()) {
     const file = snapshot.files.get(operation.path) ?? null;
     const earlier = operations.slice(0, index);
-    const candidate: Candidate = { operation, fact, snapshot, file, earlier, operations, today };
+    const candidate: Candidate = {
+      ...{ operation, fact, snapshot, file, earlier, operations, today },
+      known,
+      pause,
+    };
     for (const [check, find] of Object.entries(checks)) {
-      const objection = find(candidate);
+      await pause();
+      const objection = await find(candidate);
       if (objection === null) continue;
       const { message, words = [] } =
         typeof objection === 'string' ? { message: objection } : objection;
@@ -54,8 +65,12 @@ export function planOperations(
     if (draft === undefined) drafts.set(operation.path, (draft = new FileDraft(file)));
     draft.apply(operation);
   }
-  catalogue(snapshot, operations, drafts);
-  const files = [...drafts].flatMap(([path, draft]) => draft.toPlanned(path));
+  await catalogue(snapshot, operations, { drafts, pause });
+  const files: PlannedFile[] = [];
+  for (const [path, draft] of drafts) {
+    await pause();
+    files.push(...draft.toPlanned(path));
+  }
   if (files.length > maxWrites) {
     const message = `${files.length} files would change; at most ${maxWrites} may.`;
     return { fault: { check: 'budget', operation: null, message } };
@@ -64,17 +79,21 @@ export function planOperations(
 }
 
 /** Adds a line for each created file that the catalog does not have. */
-function catalogue(
+async function catalogue(
   { files }: Snapshot,
   operations: readonly Operation[],
-  drafts: Map<string, FileDraft>,
-): void {
+  { drafts, pause }: { drafts: Map<string, FileDraft>; pause: Pause },
+): Promise<void> {
   const index = files.get(INDEX_PATH);
-  if (index === undefined) return;
-  for (const { kind, path, lines } of operations) {
-    if (kind !== 'create') continue;
-    const draft = drafts.get(INDEX_PATH) ?? new FileDraft(index);
-    if (findLinks(draft.text(), INDEX_PATH).includes(path)) continue;
+  const created = operations.filter(({ kind }) => kind === 'create');
+  if (index === undefined || created.length === 0) return;
+  const draft = drafts.get(INDEX_PATH) ?? new FileDraft(index);
+  await pause();
+  const listed = new Set(findLinks(draft.text(), INDEX_PATH));
+  for (const { path, lines } of created) {
+    await pause();
+    if (listed.has(path)) continue;
+    listed.add(path);
     drafts.set(INDEX_PATH, draft);
     const target = path.slice('user/'.length);
     const stem = (target.split('/').at(-1) ?? target).replace(/\.md$/, '');

@@ -47,9 +47,14 @@ export function toPrompt(
 /** A file as the model sees it, with a mark where lines are left out. */
 function toNumbered({ lines, shown }: ShownFile): string {
   const rows: string[] = [];
-  lines.forEach((line, index) => {
-    if (shown.has(index + 1)) rows.push(`${index + 1}| ${line}`);
-    else if (rows.at(-1) !== '…') rows.push('…');
-  });
+  let last = 0;
+  for (const number of [...shown].sort((one, other) => one - other)) {
+    const line = lines[number - 1];
+    if (line === undefined) break;
+    if (number > last + 1) rows.push('…');
+    rows.push(`${number}| ${line}`);
+    last = number;
+  }
+  if (last < lines.length) rows.push('…');
   return rows.join('\n');
 }

@@ -56,9 +56,16 @@ function readStructure(lines: readonly string[]) {
   let fence: string | null = null;
   let isPinned = false;
   lines.forEach((line, index) => {
+    if (line === '' && !inFrontMatter) {
+      isProtected.push(fence !== null || isPinned);
+      headings.push(null);
+      isPinned = false;
+      return;
+    }
     const mark = /^\s{0,3}(```|~~~)/.exec(line)?.[1] ?? null;
     const wasPinned = isPinned;
-    if (/<!--\s*pin\s*-->/i.test(line)) isPinned = true;
+    const hasComment = line.includes('<!--');
+    if (hasComment && /<!--\s*pin\s*-->/i.test(line)) isPinned = true;
     const isCode = fence !== null || mark !== null;
     isProtected.push(inFrontMatter || isCode || isPinned || wasPinned);
     headings.push(inFrontMatter || isCode ? null : parseHeading(line));
@@ -66,7 +73,8 @@ function readStructure(lines: readonly string[]) {
     else if (fence === null) fence = inFrontMatter ? null : mark;
     else if (mark === fence) fence = null;
     // Without an end of its own a pin holds up to the next blank line.
-    if (/<!--\s*\/pin\s*-->/i.test(line) || line.trim() === '') isPinned = false;
+    const endsPin = hasComment && /<!--\s*\/pin\s*-->/i.test(line);
+    if (endsPin || line.trim() === '') isPinned = false;
   });
   return { isProtected, headings };
 }

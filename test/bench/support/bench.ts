@@ -23,6 +23,8 @@ export interface Suite {
   about: string;
   /** Part of `npm run bench` without names. */
   isCore?: boolean;
+  /** Compares the service with nothing, so nothing else has to be installed. */
+  isAlone?: boolean;
   /** Options of its own, each with one line for the help: `{ data: 'queries to ask, JSON lines' }`. */
   options?: Record<string, string>;
   /** The same for those without a value: one that is given is `yes` among the options. */

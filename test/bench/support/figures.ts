@@ -45,6 +45,7 @@ export const FIGURES = {
   'growth-write': atMost(1.5, '×', 'write, 500k documents', 'of the time with 10k'),
   'search-hybrid': atMost(3, 'ms', 'hybrid search, 1,000 × 384', 'beside the embedder'),
   'loop-delay': atMost(10, 'ms', 'event loop delay under load', 'p99'),
+  stall: atMost(50, 'ms', 'worst-case arguments, each tool and route', 'longest stall of the loop'),
   'memory-resident': atMost(300, 'MB', '500k documents, 1,000 active users', 'resident'),
   'store-size': atMost(10, '%', '1,000 small patches of a 64 KB file', 'of 1,000 copies'),
   'console-list': atMost(100, 'ms', 'console, 100k files, 1M log rows', 'every list at the API'),

@@ -25,7 +25,9 @@ const OPTIONS = {
  */
 export async function main(
   args: string[],
-  { prepare }: { prepare(options: { isBuildWanted: boolean }): Promise<void> },
+  {
+    prepare,
+  }: { prepare(options: { isBuildWanted: boolean; arePeersWanted: boolean }): Promise<void> },
 ): Promise<number> {
   const suites = await loadSuites();
   const own = [...suites.values()].flatMap(({ options }) => Object.keys(options ?? {}));
@@ -68,7 +70,8 @@ export async function main(
   const chosen = [...suites].filter(([name, { isCore }]) =>
     parsed.positionals.length === 0 ? isCore === true : parsed.positionals.includes(name),
   );
-  await prepare({ isBuildWanted: !noBuild });
+  const arePeersWanted = chosen.some(([, { isAlone }]) => isAlone !== true);
+  await prepare({ isBuildWanted: !noBuild, arePeersWanted });
   return runSuites(chosen, { options, rounds, seconds, isQuick: quick });
 }
 

@@ -6,6 +6,13 @@ import type { Load } from './load.ts';
 
 type LoopDelay = HostAnswers['watched'];
 
+/** What an event loop did at one go: time of its thread on a processor, by the clock, and of that GC. */
+export interface Stall {
+  cpuMs: number;
+  wallMs: number;
+  gcMs: number;
+}
+
 const HERE = import.meta.dirname;
 const TYPESCRIPT = path.join(HERE, 'typescript.mjs');
 const LOOP_DELAY = path.join(HERE, 'loop-delay.cjs');
@@ -40,6 +47,8 @@ export interface Party {
   }): Promise<Turn>;
   /** Runs `work` and watches this process's event loop meanwhile. */
   watch<T>(work: () => Promise<T>): Promise<{ result: T; loopDelay: LoopDelay }>;
+  /** Runs `work` and gives the longest stall meanwhile; of one that {@link startCommand} started. */
+  watchStalls(work: () => Promise<unknown>): Promise<Stall>;
   /** Bytes of memory that the process holds; of one that {@link startCommand} started. */
   resident(): Promise<number>;
   close(): Promise<void>;
@@ -128,7 +137,9 @@ export function startLoadGenerator(directory: string): LoadGenerator {
 
 interface Child {
   process: ChildProcess;
-  ask(request: HostRequest | Load | { kind: 'resident' }): Promise<unknown>;
+  ask(
+    request: HostRequest | Load | { kind: 'resident' | 'watch-stalls' | 'stalled' },
+  ): Promise<unknown>;
   /** Why it ended, once it has. */
   ended: Promise<string>;
 }
@@ -199,6 +210,12 @@ function toParty(child: Child, opened: HostAnswers['open'], end: () => Promise<v
         await child.ask({ kind: 'watch' });
         const result = await work();
         return { result, loopDelay: (await child.ask({ kind: 'watched' })) as LoopDelay };
+      }),
+    watchStalls: (work) =>
+      use(async () => {
+        await child.ask({ kind: 'watch-stalls' });
+        await work();
+        return (await child.ask({ kind: 'stalled' })) as Stall;
       }),
     resident: () => use(() => child.ask({ kind: 'resident' })) as Promise<number>,
     async close() {

@@ -5,6 +5,7 @@ import {
   hasNegation,
   isDenied,
   likeness,
+  termsOf,
   missingSpecifics,
 } from '../../../core/memory/grounds.ts';
 
@@ -52,7 +53,7 @@ describe('grounds', () => {
       fc.property(line, line, (text, more) => {
         expect(missingSpecifics(text, `${more}\n${text}`)).toEqual([]);
         expect(groundedShare(text, `${more}\n${text}`)).toBe(1);
-        expect(likeness(text, text)).toBe(1);
+        expect(likeness(termsOf(text), termsOf(text))).toBe(1);
       }),
     );
   });

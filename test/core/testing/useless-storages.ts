@@ -19,6 +19,7 @@ export function emptyStorage(): WholeStorage {
     init: done,
     close: done,
     ping: done,
+    noteDamage: () => undefined,
     describe: () =>
       Promise.resolve({
         name: 'empty',

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { HygieneFinding, HygieneKind, HygieneReport } from '../../../contracts/admin.ts';
 import type { FileContent, FileListing, ScopeKey } from '../../../contracts/records.ts';
 import type { Storage } from '../../../contracts/storage.ts';
 import { MemoryError } from '../../../errors.ts';
 import { isExcludedFromDreams } from '../../dream-exclusion.ts';
+import { createPause } from '../../pause.ts';
 import {
   parseUserId,
   parseVirtualPath,
@@ -22,8 +22,13 @@ import { findRepeatedLines } from './line-findings.ts';
 import { CATALOG, findBrokenLinks, findUnlisted, type Link, readLinks } from './link-findings.ts';
 import { findSecrets } from './secret-findings.ts';
 
-/** Files and bytes that one report looks at; what is beyond is said. */
-const LIMITS = { files: 2_000, bytes: 16 * 1024 * 1024 } as const;
+/** Files, bytes, lines and links that one report looks at; what is beyond is said. */
+const LIMITS = {
+  files: 2_000,
+  bytes: 16 * 1024 * 1024,
+  lines: 200_000,
+  links: 20_000,
+} as const;
 /** Findings that one report lists. */
 const FINDING_LIMIT = 500;
 /** A file that is larger fills a model's context by itself. */
@@ -32,8 +37,6 @@ const OVERSIZED_BYTES = 32 * 1024;
 const UNREAD_MS = 7 * 24 * 60 * 60 * 1000;
 const PAGE = 500;
 const FILES_AT_ONCE = 32;
-/** One report is no reason for tool calls to wait: after so much text others have their turn. */
-const SLICE_BYTES = 64 * 1024;
 
 /** What is remembered of contents, in findings and links of about 500 bytes each. */
 const KNOWN_LIMIT = 20_000;
@@ -117,23 +120,34 @@ async function findInContents(
   const lines: Line[] = [];
   const links: Link[] = [];
   const checked = new Set<string>();
+  const pause = createPause();
   for await (const { listing, file } of readFiles(storage, listings)) {
+    if (lines.length > LIMITS.lines || links.length > LIMITS.links) break;
     const path = toPhysicalPath(listing);
     const virtualPath = toVirtualPath(listing);
     checked.add(virtualPath);
     append(findings, findSecrets(path, file.content));
+    await pause();
     // Logs repeat themselves, and link to what was: that is what they are for.
     if (!isExcludedFromDreams(listing.path)) {
-      append(lines, readLines(path, file.content));
-      append(links, readLinks(virtualPath, file.content));
+      append(lines, readLines(path, file.content).filter(saysSomething));
+      await pause();
+      append(links, await readLinks(virtualPath, file.content, pause));
+      await pause();
     }
   }
-  await nextTurn();
-  append(findings, findContradictions(lines));
-  await nextTurn();
+  append(findings, await findContradictions(lines));
   append(findings, await findRepeatedLines(lines));
   return { findings, links, checked };
 }
+
+/** Lines that no finding can be about are not kept: a file may have 131,072 of them. */
+function saysSomething({ text }: Line): boolean {
+  return text.includes(':') || text.length >= LEAST_TEXT;
+}
+
+/** Four words of a letter each, which are the least that lines are compared by. */
+const LEAST_TEXT = 7;
 
 /** One by one: spread over the arguments of a call, many would be too many for its stack. */
 function append<T>(items: T[], more: Iterable<T>): void {
@@ -201,7 +215,6 @@ async function* readFiles(
   listings: readonly FileListing[],
 ): AsyncGenerator<{ listing: FileListing; file: FileContent }> {
   let bytes = 0;
-  let inSlice = 0;
   const beyond = listings.findIndex(({ size }) => (bytes += size) > LIMITS.bytes);
   const end = Math.min(LIMITS.files, beyond === -1 ? listings.length : beyond);
   for (let from = 0; from < end; from += FILES_AT_ONCE) {
@@ -212,10 +225,6 @@ async function* readFiles(
       const file = files[at] ?? null;
       if (file === null) continue;
       yield { listing, file };
-      inSlice += file.size;
-      if (inSlice < SLICE_BYTES) continue;
-      inSlice = 0;
-      await nextTurn();
     }
   }
 }

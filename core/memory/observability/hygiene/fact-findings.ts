@@ -1,4 +1,5 @@
 import type { HygieneFinding } from '../../../contracts/admin.ts';
+import { createPause } from '../../pause.ts';
 import { toPlaces } from './finding.ts';
 import type { Line } from './line.ts';
 
@@ -57,9 +58,12 @@ const OWN_KEYS = new Set([
  * Facts with one key and several values: under one heading of a file, and under the same heading in
  * several files. What is a contradiction, and what is a list, only a reader can tell.
  */
-export function findContradictions(lines: readonly Line[]): HygieneFinding[] {
+export async function findContradictions(lines: readonly Line[]): Promise<HygieneFinding[]> {
+  const pause = createPause();
   const groups = new Map<string, Fact[]>();
   for (const line of lines) {
+    const turn = pause();
+    if (turn !== undefined) await turn;
     const fact = parseFact(line);
     if (fact === null) continue;
     const name = JSON.stringify([line.heading.toLowerCase(), fact.key]);

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HygieneFinding } from '../../../contracts/admin.ts';
+import { createPause, type Pause } from '../../pause.ts';
 import { toPlaces } from './finding.ts';
 import { type Line, wordsOf } from './line.ts';
 
@@ -9,9 +9,6 @@ const LIKENESS = 0.8;
 const TOLERANCE = 1e-9;
 /** A word that more lines begin with tells none of them apart. */
 const COMMON = 100;
-/** What takes long pauses this often, so that requests go on; the clock is read after some lines. */
-const SLICE_MS = 3;
-const LINES_OF_A_LOOK = 32;
 
 /** Lines of the same words in the same order. */
 interface Group {
@@ -27,24 +24,8 @@ interface Group {
 export async function findRepeatedLines(lines: readonly Line[]): Promise<HygieneFinding[]> {
   const pause = createPause();
   const groups = await groupLines(lines, pause);
-  return [...findDuplicates(groups), ...(await findSimilar(groups, pause))];
-}
-
-/** Called for each line; a promise when it is others' turn. */
-type Pause = () => Promise<void> | undefined;
-
-function createPause(): Pause {
-  let done = 0;
-  let sliceEnd = performance.now() + SLICE_MS;
-  async function pause(): Promise<void> {
-    await nextTurn();
-    sliceEnd = performance.now() + SLICE_MS;
-  }
-  return () => {
-    done += 1;
-    if (done % LINES_OF_A_LOOK !== 0 || performance.now() < sliceEnd) return undefined;
-    return pause();
-  };
+  const duplicates = await findDuplicates(groups, pause);
+  return [...duplicates, ...(await findSimilar(groups, pause))];
 }
 
 /** By what they say. A word has the same number in all lines, so that texts are compared once. */
@@ -71,16 +52,21 @@ async function groupLines(lines: readonly Line[], pause: Pause): Promise<Group[]
   return [...groups.values()];
 }
 
-function findDuplicates(groups: readonly Group[]): HygieneFinding[] {
-  return groups
-    .filter(({ lines }) => lines.length > 1)
-    .map(({ lines }) => ({
+async function findDuplicates(groups: readonly Group[], pause: Pause): Promise<HygieneFinding[]> {
+  const findings: HygieneFinding[] = [];
+  for (const { lines } of groups) {
+    if (lines.length === 1) continue;
+    const turn = pause();
+    if (turn !== undefined) await turn;
+    findings.push({
       kind: 'duplicate_line',
       severity: 'low',
       message: `The same line stands in ${lines.length} places.`,
       places: toPlaces(lines),
       mend: 'Keep the line where it belongs and remove the others.',
-    }));
+    });
+  }
+  return findings;
 }
 
 /**
@@ -88,7 +74,7 @@ function findDuplicates(groups: readonly Group[]): HygieneFinding[] {
  * can't be alike.
  */
 async function findSimilar(groups: readonly Group[], pause: Pause): Promise<HygieneFinding[]> {
-  const { ranked, size } = rankWords(groups);
+  const { ranked, size } = await rankWords(groups, pause);
   /** Lines by the rarer words that they have. */
   const holders = new Array<number[] | undefined>(size).fill(undefined);
   /** The last line that each one was compared with, so that none is twice. */
@@ -130,11 +116,21 @@ async function findSimilar(groups: readonly Group[], pause: Pause): Promise<Hygi
 }
 
 /** The words of each line by rank, each once and the rarest first, and how many there are in all. */
-function rankWords(groups: readonly Group[]): { ranked: Uint32Array[]; size: number } {
-  const distinct = groups.map(({ words }) => toDistinct(words.slice()));
+async function rankWords(
+  groups: readonly Group[],
+  pause: Pause,
+): Promise<{ ranked: Uint32Array[]; size: number }> {
+  const distinct: Uint32Array[] = [];
+  for (const { words } of groups) {
+    const turn = pause();
+    if (turn !== undefined) await turn;
+    distinct.push(toDistinct(words.slice()));
+  }
   const size = distinct.reduce((most, words) => Math.max(most, (words.at(-1) ?? -1) + 1), 0);
   const frequencies = new Uint32Array(size);
   for (const words of distinct) {
+    const turn = pause();
+    if (turn !== undefined) await turn;
     for (const word of words) frequencies[word] = (frequencies[word] as number) + 1;
   }
   const byRarity = Uint32Array.from({ length: size }, (_, word) => word).sort(
@@ -142,7 +138,12 @@ function rankWords(groups: readonly Group[]): { ranked: Uint32Array[]; size: num
   );
   const ranks = new Uint32Array(size);
   byRarity.forEach((word, rank) => (ranks[word] = rank));
-  const ranked = distinct.map((words) => words.map((word) => ranks[word] as number).sort());
+  const ranked: Uint32Array[] = [];
+  for (const words of distinct) {
+    const turn = pause();
+    if (turn !== undefined) await turn;
+    ranked.push(words.map((word) => ranks[word] as number).sort());
+  }
   return { ranked, size };
 }
 

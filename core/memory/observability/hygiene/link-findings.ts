@@ -1,5 +1,6 @@
 import type { HygieneFinding } from '../../../contracts/admin.ts';
 import { findLinks } from '../../links.ts';
+import type { Pause } from '../../pause.ts';
 import { toPlaces } from './finding.ts';
 
 /** A link of a memory file, by virtual paths. */
@@ -14,14 +15,15 @@ export interface Link {
 export const CATALOG = 'user/index.md';
 
 /** The links of a markdown text, with their lines. */
-export function readLinks(from: string, content: string): Link[] {
-  return content
-    .split('\n')
-    .flatMap((line, index) =>
-      line.includes('[')
-        ? findLinks(line, from).map((to) => ({ from, number: index + 1, to }))
-        : [],
-    );
+export async function readLinks(from: string, content: string, pause: Pause): Promise<Link[]> {
+  const links: Link[] = [];
+  for (const [index, line] of content.split('\n').entries()) {
+    if (!line.includes('[')) continue;
+    const turn = pause();
+    if (turn !== undefined) await turn;
+    for (const to of findLinks(line, from)) links.push({ from, number: index + 1, to });
+  }
+  return links;
 }
 
 /** Links to memory files that are not there; those of the catalog make it stale. */

@@ -318,7 +318,7 @@ describe('the search for lines that are alike', () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 500 }), async (content) => {
         const lines = readLines('a.md', content);
-        findContradictions(lines);
+        await findContradictions(lines);
         await findRepeatedLines(lines);
         findSecrets('a.md', content);
         for (const { number } of lines)
@@ -328,7 +328,7 @@ describe('the search for lines that are alike', () => {
     const hostile = ['password '.repeat(20_000), 'a:'.repeat(60_000), '*'.repeat(200_000)];
     for (const content of [...hostile, 'https://a:'.repeat(20_000), 'eyJ'.repeat(60_000)]) {
       findSecrets('a.md', content);
-      findContradictions(readLines('a.md', content));
+      await findContradictions(readLines('a.md', content));
     }
   });
 });

@@ -360,7 +360,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 /** With the guards off the attack succeeds: so it is they that stop it. */
-function expectSuccess(attack: Attack, files: Files): void {
+async function expectSuccess(attack: Attack, files: Files): Promise<void> {
   const memory = toMemory(files);
   const reply = parseReply(
     JSON.stringify({ read: [], operations: attack.operations(memory) }),
@@ -369,7 +369,7 @@ function expectSuccess(attack: Attack, files: Files): void {
     Object.entries(CHECKS).filter(([name]) => !attack.guards.includes(name)),
   );
   const maxWrites = attack.guards.includes('budget') ? 20 : MAX_WRITES;
-  const plan = planOperations(toSnapshot(files), attack.fact ?? FACT, reply.operations, {
+  const plan = await planOperations(toSnapshot(files), attack.fact ?? FACT, reply.operations, {
     maxWrites,
     today: '2026-11-21',
     checks,
@@ -455,7 +455,7 @@ describe('a hostile model', () => {
       await fc.assert(
         fc.asyncProperty(fc.constantFrom(...cases), additions, async ({ attack, files }, more) => {
           const made = withMore(files, more);
-          expectSuccess(attack, made);
+          await expectSuccess(attack, made);
           await expectNoEffect(attack, made);
         }),
         { numRuns: SCENARIOS },

@@ -48,10 +48,10 @@ const options = { maxWrites: 2, today: '2026-11-21' };
 const FACT = 'Ana drinks tea since 2026-01-01.';
 
 describe('a plan', () => {
-  it('never leaves the user’s files or the budget, whatever is proposed', () => {
-    fc.assert(
-      fc.property(memory, operations, (files, proposed) => {
-        const plan = planOperations(snapshotOf(files), FACT, proposed, options);
+  it('never leaves the user’s files or the budget, whatever is proposed', async () => {
+    await fc.assert(
+      fc.asyncProperty(memory, operations, async (files, proposed) => {
+        const plan = await planOperations(snapshotOf(files), FACT, proposed, options);
         if ('fault' in plan) return;
         expect(plan.files.length).toBeLessThanOrEqual(options.maxWrites);
         for (const file of plan.files) {
@@ -64,10 +64,10 @@ describe('a plan', () => {
     );
   });
 
-  it('keeps each line that no operation takes away, to the byte and in order', () => {
-    fc.assert(
-      fc.property(memory, operations, (files, proposed) => {
-        const plan = planOperations(snapshotOf(files), FACT, proposed, {
+  it('keeps each line that no operation takes away, to the byte and in order', async () => {
+    await fc.assert(
+      fc.asyncProperty(memory, operations, async (files, proposed) => {
+        const plan = await planOperations(snapshotOf(files), FACT, proposed, {
           ...options,
           maxWrites: 20,
           // The rules aside: this is what operations do when they are let through.
@@ -98,18 +98,18 @@ describe('a plan', () => {
     );
   });
 
-  it('links to a file that is created so that the link leads there, whatever its name', () => {
+  it('links to a file that is created so that the link leads there, whatever its name', async () => {
     const segment = fc
       .array(fc.constantFrom('a', 'B', 'é', '茶', '(', ')', '[', ']', '#', ' ', '-', '&', "'"), {
         minLength: 1,
         maxLength: 8,
       })
       .map((parts) => `x${parts.join('')}x`);
-    fc.assert(
-      fc.property(fc.array(segment, { minLength: 1, maxLength: 3 }), (segments) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(segment, { minLength: 1, maxLength: 3 }), async (segments) => {
         const path = `user/${segments.join('/')}.md`;
         const operation = { kind: 'create', path, heading: null, removed: null } as const;
-        const plan = planOperations(
+        const plan = await planOperations(
           snapshotOf({ 'user/index.md': '# Index\n' }),
           FACT,
           [{ ...operation, lines: ['- Ana drinks tea.'] }],
@@ -122,16 +122,18 @@ describe('a plan', () => {
     );
   });
 
-  it('sets the first lines under a heading apart from it', () => {
+  it('sets the first lines under a heading apart from it', async () => {
     const files = { 'user/index.md': '# Index\n' };
     const lines = ['# Tea', '', '- Ana drinks tea.'];
     const create = { kind: 'create', path: 'user/tea.md', heading: null, removed: null, lines };
-    expect(planOperations(snapshotOf(files), FACT, [create as Operation], options)).toMatchObject({
+    expect(
+      await planOperations(snapshotOf(files), FACT, [create as Operation], options),
+    ).toMatchObject({
       files: [{}, { path: 'user/index.md', after: '# Index\n\n- [Tea](tea.md)\n' }],
     });
   });
 
-  it('puts a file that is created into the catalog, once', () => {
+  it('puts a file that is created into the catalog, once', async () => {
     const files = { 'user/index.md': '# Index\n\n- [A](a.md)\n' };
     const create: Operation = {
       kind: 'create',
@@ -140,7 +142,7 @@ describe('a plan', () => {
       removed: null,
       lines: ['# Ana [tea]', '', '- Ana drinks tea.'],
     };
-    const plan = planOperations(snapshotOf(files), FACT, [create], options);
+    const plan = await planOperations(snapshotOf(files), FACT, [create], options);
     expect(plan).toMatchObject({
       files: [
         { path: 'user/tea (green).md', version: 0, before: null },

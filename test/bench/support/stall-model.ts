@@ -1,0 +1,207 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Makes the text of a reply from the prompt. */
+export type Reply = (prompt: string) => string;
+
+/** A chat-completions server that answers as a case wants it: a model is not to be trusted. */
+export interface StallModel {
+  readonly baseUrl: string;
+  answer(reply: Reply): void;
+  /** Replies that are the worst for who takes them apart, each with its name. */
+  readonly rememberReplies: readonly [string, Reply][];
+  readonly contextReplies: readonly [string, Reply][];
+  close(): void;
+}
+
+const LINES = 50;
+const OPERATIONS = 50;
+const REPLY_CHARS = 60_000;
+
+export async function startStallModel(): Promise<StallModel> {
+  let reply: Reply = () => '{"read":[],"operations":[]}';
+  const server: Server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => void parts.push(part));
+    request.on('end', () => {
+      const body = JSON.parse(Buffer.concat(parts).toString('utf8')) as {
+        messages: { content: string }[];
+      };
+      const content = reply(body.messages.at(-1)?.content ?? '');
+      const message = { role: 'assistant', content };
+      response.setHeader('content-type', 'application/json');
+      response.end(
+        JSON.stringify({
+          id: 'a',
+          object: 'chat.completion',
+          created: 0,
+          model: 'stalls',
+          choices: [{ index: 0, finish_reason: 'stop', message }],
+          usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+        }),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    answer(next) {
+      reply = next;
+    },
+    rememberReplies: REMEMBER,
+    contextReplies: CONTEXT,
+    close: () => void server.close(),
+  };
+}
+
+interface Shown {
+  fact: string;
+  path: string;
+  /** Numbered lines as they are shown. */
+  lines: [line: number, text: string][];
+}
+
+function readPrompt(prompt: string): Shown {
+  const fact = /<fact-\w+>\n([\s\S]*)\n<\/fact-/.exec(prompt)?.[1] ?? '';
+  const path = /<file-\w+ path="([^"]+)"/.exec(prompt)?.[1] ?? 'user/notes.md';
+  const lines = [...prompt.matchAll(/^(\d+)\| (.*)$/gm)].map(
+    ([, line, text = '']): [number, string] => [Number(line), text],
+  );
+  return { fact, path, lines };
+}
+
+function toOperations(operations: object[]): string {
+  let text = JSON.stringify({ read: [], operations });
+  while (text.length > REPLY_CHARS && operations.length > 0) {
+    operations.pop();
+    text = JSON.stringify({ read: [], operations });
+  }
+  return text;
+}
+
+/** Parts of the fact as lines: nothing in them is made up. */
+function cutFact(fact: string, count: number, length: number): string[] {
+  const plain = fact.replaceAll(/\s+/g, ' ');
+  return Array.from({ length: count }, (_, n) => {
+    const from = (n * length) % Math.max(1, plain.length - length);
+    return `- ${
+      plain
+        .slice(from, from + length)
+        .toWellFormed()
+        .trim() || 'tea'
+    }`;
+  });
+}
+
+const none = { heading: null, line: null, oldText: null };
+
+const REMEMBER: readonly [string, Reply][] = [
+  [
+    '50 lines of the fact in one operation',
+    (prompt) => {
+      const { fact, path } = readPrompt(prompt);
+      return toOperations([{ kind: 'append', path, ...none, lines: cutFact(fact, LINES, 300) }]);
+    },
+  ],
+  [
+    '50 operations of 20 short lines',
+    (prompt) => {
+      const { fact, path } = readPrompt(prompt);
+      const lines = cutFact(fact, OPERATIONS * 20, 12);
+      return toOperations(
+        Array.from({ length: OPERATIONS }, (_, n) => ({
+          kind: 'append',
+          path,
+          ...none,
+          lines: lines.slice(n * 20, n * 20 + 20),
+        })),
+      );
+    },
+  ],
+  [
+    '50 patches of shown lines',
+    (prompt) => {
+      const { fact, path, lines } = readPrompt(prompt);
+      const said = cutFact(fact, OPERATIONS, 200);
+      return toOperations(
+        lines.slice(0, OPERATIONS).map(([line, oldText], n) => ({
+          kind: 'patch',
+          path,
+          heading: null,
+          line,
+          oldText,
+          lines: [said[n] ?? '- tea'],
+        })),
+      );
+    },
+  ],
+  [
+    '20 new files with links',
+    (prompt) => {
+      const { fact } = readPrompt(prompt);
+      return toOperations(
+        Array.from({ length: 20 }, (_, n) => ({
+          kind: 'create',
+          path: `user/new/${n}.md`,
+          ...none,
+          lines: cutFact(fact, 10, 200),
+        })),
+      );
+    },
+  ],
+  [
+    '2,000 characters that no rule likes',
+    (prompt) => {
+      const { path } = readPrompt(prompt);
+      const lines = ['ignore ', 'you  ', 'send ', '$1,1', 'a@', '[[](', '<', "n't "].map((part) =>
+        part.repeat(2_000).slice(0, 2_000),
+      );
+      return toOperations([{ kind: 'append', path, ...none, lines }]);
+    },
+  ],
+  ['a list of 60,000 levels', () => '['.repeat(60_000)],
+  ['1 MB of JSON', () => JSON.stringify({ read: [], operations: [], more: 'x'.repeat(1_000_000) })],
+  ['a text of 1 MB before its JSON', () => `${'{ '.repeat(500_000)}{"read":[],"operations":[]}`],
+  ['a fence that never ends', () => `\`\`\`json\n${'`` '.repeat(300_000)}`],
+];
+
+const CONTEXT: readonly [string, Reply][] = [
+  [
+    '40 sentences that cite everything',
+    (prompt) => {
+      const ranges = [...prompt.matchAll(/<passage-\w+ number="(\d+)"/g)].map(([, passage]) => {
+        const from = prompt.indexOf(`number="${passage}"`);
+        const [, first = '1'] = /\n(\d+)\| /.exec(prompt.slice(from, from + 3_000)) ?? [];
+        return { passage: Number(passage), startLine: Number(first), endLine: Number(first) };
+      });
+      const sentences = Array.from({ length: 40 }, (_, n) => ({
+        text: `The user likes tea and word${n} word${n + 1} `.repeat(25).slice(0, 1_000),
+        sources: ranges.slice(0, 8),
+      }));
+      return JSON.stringify({ sentences });
+    },
+  ],
+  [
+    '50,000 sentences',
+    () =>
+      JSON.stringify({
+        sentences: Array.from({ length: 50_000 }, () => ({ text: 'a', sources: [] })),
+      }),
+  ],
+  [
+    'one sentence of 1 MB',
+    () => JSON.stringify({ sentences: [{ text: ' \n'.repeat(500_000), sources: [] }] }),
+  ],
+  [
+    '40 sentences of 25 KB of spaces',
+    () =>
+      JSON.stringify({
+        sentences: Array.from({ length: 40 }, () => ({
+          text: `a${' \t'.repeat(12_000)}b`,
+          sources: [{ passage: 1, startLine: 1, endLine: 1 }],
+        })),
+      }),
+  ],
+  ['a text of 1 MB before its JSON', () => `${'{ '.repeat(500_000)}{"sentences":[]}`],
+  ['a list of 500,000 levels', () => '['.repeat(500_000)],
+];
