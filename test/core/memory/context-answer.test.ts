@@ -6,6 +6,7 @@ import {
   type Sentence,
 } from '../../../core/memory/context-answer.ts';
 import { asAdmin } from '../http/serve.ts';
+import { stopClock } from '../../support/clock.ts';
 import { type ModelService, serveWithModel } from '../../support/model-service.ts';
 
 const PROFILE =
@@ -129,10 +130,13 @@ describe('memory_context with a model', () => {
   );
 
   it('gives what find gathers when the model is down or slow', async () => {
-    const service = await serveWithModel({}, { timeoutMs: 50 });
-    await service.write('user/profile.md', PROFILE);
+    const service = await withProfile();
+    stopClock();
+    const patience = service.modelTimeoutMs;
+    service.modelTimeoutMs = 50;
     service.provider.next(() => undefined);
     expect((await ask(service)).degraded).toBe('The model did not answer in time.');
+    service.modelTimeoutMs = patience;
     service.provider.always(({ sendJson }) => sendJson(500, {}));
     expect((await ask(service)).degraded).toBe('The model failed.');
     await ask(service);

@@ -6,6 +6,7 @@ import type { Core } from '../../../core/core.ts';
 import { openai } from '../../../plugins/embedder-openai/index.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { stopClock } from '../../support/clock.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { embedMeaning } from '../../support/provider-server/embed.ts';
 import {
@@ -215,6 +216,7 @@ describe('an embedder that is down', () => {
     await embed(core);
     server.received.length = 0;
     server.always(({ sendJson }) => sendJson(500, {}));
+    stopClock();
     for (const query of ['a', 'b', 'c', 'd', 'e']) await find(core, 'ann', `${query} drink`);
     expect(server.received).toHaveLength(3);
     expect((await find(core, 'ann', 'drink f')).degraded).toMatch(/left alone/);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { asAdmin, asAgent } from '../http/serve.ts';
+import { stopClock } from '../../support/clock.ts';
 import { type ModelService, operation, serveWithModel } from '../../support/model-service.ts';
 
 const PROFILE = '# Profile\n\n- Prefers tea.\n- Lives in Berlin.\n';
@@ -402,10 +403,14 @@ describe('memory_remember', () => {
   });
 
   it('says MODEL_TIMEOUT when the model is too slow, and MODEL_FAILED when it fails', async () => {
-    const slow = await serveWithModel({}, { timeoutMs: 50 });
+    const slow = await serveWithModel();
+    stopClock();
+    const patience = slow.modelTimeoutMs;
+    slow.modelTimeoutMs = 50;
     slow.provider.always(() => undefined);
     const late = await slow.execute('memory_remember', { text: COFFEE });
     expect([late.status, late.json.error.code]).toEqual([504, 'MODEL_TIMEOUT']);
+    slow.modelTimeoutMs = patience;
     slow.provider.always(({ sendJson }) => sendJson(500, { error: { message: 'canary' } }));
     const failed = await slow.execute('memory_remember', { text: COFFEE });
     expect([failed.status, failed.json.error.code]).toEqual([502, 'MODEL_FAILED']);

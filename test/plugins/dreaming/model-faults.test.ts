@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import type { ModelProvider } from '../../../core/contracts/model-provider.ts';
 import { openai } from '../../../plugins/model-openai/index.ts';
-import { CHAT, TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
+import { CHAT, type Misbehaviour, TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
 import { chatAnswer, startProviderServer } from '../../support/provider-server/server.ts';
 import { openDreams } from './dream-service.ts';
 
@@ -23,28 +24,29 @@ const REPLIES: readonly [string, string][] = [
 
 describe('a model that fails (F11)', LONG, () => {
   it('ends each run as failed, with its reason, nothing written, and the user free again', async () => {
-    const model = openai({
-      baseUrl: provider.baseUrl,
-      name: 'scripted',
-      maxRetries: 0,
-      timeoutMs: 150,
-    });
+    const waiting = (timeoutMs: number) =>
+      openai({ baseUrl: provider.baseUrl, name: 'scripted', maxRetries: 0, timeoutMs });
+    const [patient, hasty] = [waiting(60_000), waiting(150)];
+    let isEndless = false;
+    const model: ModelProvider = {
+      ...patient,
+      generate: (request) => (isEndless ? hasty : patient).generate(request),
+    };
     const settings = { dream_max_tokens_per_user_day: 0 };
     const service = await openDreams({ provider, config: { model }, settings });
     await service.write('alice', 'user/tea.md', TEA);
     const ways = [
-      ...[...TRANSPORT, ...CHAT].map(({ name, behave }) => [name, behave] as const),
-      ...REPLIES.map(
-        ([name, text]) =>
-          [
-            name,
-            (exchange: Parameters<(typeof CHAT)[number]['behave']>[0]) =>
-              exchange.sendJson(200, chatAnswer('scripted', text)),
-          ] as const,
-      ),
+      ...[...TRANSPORT, ...CHAT],
+      ...REPLIES.map(([name, text]): Misbehaviour => ({
+        name,
+        behave: (exchange) => exchange.sendJson(200, chatAnswer('scripted', text)),
+        reason: 'malformed',
+      })),
     ];
     expect(ways.length).toBeGreaterThanOrEqual(30);
-    for (const [name, behave] of Array.from({ length: TIMES }, () => ways).flat()) {
+    for (const way of Array.from({ length: TIMES }, () => ways).flat()) {
+      const { name, behave } = way;
+      isEndless = way.isEndless === true;
       provider.always(behave);
       const run = await service.dream('alice');
       expect(run, name).toMatchObject({ state: 'failed', filesTouched: 0, writes: 0 });
@@ -53,6 +55,7 @@ describe('a model that fails (F11)', LONG, () => {
       // What it asked for is counted, what it was told is not known.
       expect(run.outputTokens, name).toBeGreaterThanOrEqual(0);
     }
+    isEndless = false;
     expect(await service.read('alice', 'user/tea.md')).toBe(TEA);
     expect((await service.admin('GET', 'revisions?actor=dream-agent')).json.items).toEqual([]);
     provider.always((exchange) =>

@@ -14,12 +14,15 @@ const LANES = 3;
 const LIMIT_MS = ROUNDS * 60_000;
 
 async function serve(): Promise<ModelService> {
-  const service = await serveWithModel({}, { timeoutMs: 600 });
+  const service = await serveWithModel();
   await service.write('user/profile.md', TEA);
   return service;
 }
 
-async function misbehave(service: ModelService, { name, behave }: Misbehaviour): Promise<void> {
+async function misbehave(service: ModelService, way: Misbehaviour): Promise<void> {
+  const { name, behave, isEndless = false } = way;
+  const patience = service.modelTimeoutMs;
+  if (isEndless) service.modelTimeoutMs = 250;
   service.provider.always(behave);
   const refused = await service.execute('memory_remember', { text: 'Prefers coffee.' });
   expect(refused.json.error.code, name).toMatch(/^MODEL_(?:FAILED|TIMEOUT)$/);
@@ -29,6 +32,7 @@ async function misbehave(service: ModelService, { name, behave }: Misbehaviour):
   expect(json.result.context, name).toContain('- Prefers tea.');
   expect(await service.read('user/profile.md')).toBe(TEA);
   service.provider.always(null);
+  service.modelTimeoutMs = patience;
 }
 
 it(
