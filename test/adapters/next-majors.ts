@@ -36,7 +36,7 @@ const vitest = await startVitest(
     reporters: [{}],
     pool: 'forks',
     maxWorkers: 1,
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     env: { MEMORY_TEST_NEXT_MAJORS: '1' },
   },
   { resolve: { alias } },
