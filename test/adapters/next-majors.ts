@@ -37,6 +37,7 @@ const vitest = await startVitest(
     pool: 'forks',
     maxWorkers: 1,
     testTimeout: 180_000,
+    hookTimeout: 180_000,
     env: { MEMORY_TEST_NEXT_MAJORS: '1' },
   },
   { resolve: { alias } },

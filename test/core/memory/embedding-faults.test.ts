@@ -18,7 +18,7 @@ const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const WRITES = isRelease ? 10_000 : 500;
 const SWITCHES = isRelease ? 300 : 6;
 const DIMENSIONS = 16;
-/** By default a test has a minute. */
+/** By default a test has three minutes. */
 const LONG = isRelease ? { timeout: 1_800_000 } : {};
 
 interface Found {

@@ -56,7 +56,7 @@ async function metricsOf(
 const sum = ({ queued, exported, dropped, failed }: SpanCounters) =>
   queued + exported + dropped + failed;
 
-describe('while the collector', { timeout: 12 * SPANS }, () => {
+describe('while the collector', { timeout: 180_000 + 12 * SPANS }, () => {
   it('is well, every span is exported or dropped, and each is counted once', async () => {
     const collector = await startCollector();
     const { core, produced } = await serveExporting(collector.url);

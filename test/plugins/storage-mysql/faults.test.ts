@@ -386,7 +386,7 @@ describe('another transaction in the way', () => {
 describe('a server that becomes read-only (F8)', () => {
   it(
     'takes no write, answers reads, and its connections are dropped, until it takes writes again',
-    { timeout: FLIPS * 20_000 },
+    { timeout: 180_000 + FLIPS * 20_000 },
     async () => {
       const { url, proxy } = await withUser();
       const storage = await open({ url: url.replace(/:\d+\//, `:${proxy.port}/`) });

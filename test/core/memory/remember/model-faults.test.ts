@@ -10,7 +10,7 @@ const TEA = '- Prefers tea.\n';
 const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 3 : 100;
 /** Rounds that go on side by side, as most of the time is waited for what never comes. */
 const LANES = 3;
-/** By default a test has a minute. */
+/** By default a test has three minutes. */
 const LIMIT_MS = ROUNDS * 60_000;
 
 async function serve(): Promise<ModelService> {
