@@ -305,16 +305,17 @@ export function createEmbeddingWorker(deps: {
       schedule(0);
     },
     async drain(report) {
-      await working;
       let idle = 0;
       while (idle < 2 && !stopping.signal.aborted) {
+        await working;
         const before = failures;
         const done = await step();
         await indexer.drain();
         report?.(textsEmbedded);
         if (failures > before) throw toMemoryError(lastError);
-        // Once more after the index has caught up: it may have listed passages.
-        idle = done === 0 ? idle + 1 : 0;
+        // Once more after the index has caught up: it may have listed passages. What the background
+        // took meanwhile is not done yet.
+        idle = done === 0 && working === null ? idle + 1 : 0;
       }
     },
     async stop() {

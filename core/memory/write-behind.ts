@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import type { AccessRecord, EventRecord } from '../contracts/records.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type { LogBatch, LogStore } from '../contracts/storage.ts';

@@ -10,6 +10,8 @@ import { resolveDatabasePath, resolveOnlyName } from './database-path.ts';
 
 /** How long a claim goes on when the lock is taken: someone may only be looking who has it. */
 const CLAIM_MS = 300;
+/** How long others may take to make the file of owners: no server holds that lock. */
+const MAKE_MS = 30_000;
 
 /** What the owner says of itself, and the native module to lock with. */
 export interface OwnerOptions {
@@ -40,8 +42,8 @@ export interface Owner {
  * lock on `<file>.owner`, beside the file that all symbolic links lead to, so it ends with the
  * process however that ends. Using the file in process needs no claim.
  *
- * Throws `STORAGE_UNAVAILABLE`: with the owner's address in `details.address`, or for a file with hard
- * links.
+ * Throws `STORAGE_UNAVAILABLE`: with the owner's address in `details.address` (`starting` while it has
+ * none), or without one for a file with hard links.
  */
 export async function claimOwner(filename: string, options: OwnerOptions): Promise<Owner> {
   const path = ownerFile(await resolveOnlyName(filename));
@@ -78,10 +80,12 @@ async function refuse(connection: SqliteConnection, error: unknown): Promise<Mem
   await connection.close();
   if (!isSqliteBusy(error)) return translateSqliteError(error);
   const where = info === null ? '' : ` at ${info.address}`;
+  // Whoever has the lock without a row is about to write it.
+  const address = info?.address ?? 'starting';
   return new MemoryError(
     'STORAGE_UNAVAILABLE',
     `Another server is running on this database file${where}: stop it, or give this one a file of its own.`,
-    { cause: error, details: info === null ? {} : { address: info.address } },
+    { cause: error, details: { address } },
   );
 }
 
@@ -129,7 +133,7 @@ async function openOwnerFile(
       await connection.close();
       throw error;
     }
-  });
+  }, MAKE_MS);
 }
 
 /**
@@ -161,8 +165,8 @@ async function readInfo(connection: SqliteConnection): Promise<OwnerInfo | null>
   return row === null ? null : { address: String(row['address']), pid: Number(row['pid']) };
 }
 
-async function untilUnlocked<T>(attempt: () => Promise<T>): Promise<T> {
-  const end = performance.now() + CLAIM_MS;
+async function untilUnlocked<T>(attempt: () => Promise<T>, limitMs = CLAIM_MS): Promise<T> {
+  const end = performance.now() + limitMs;
   for (;;) {
     try {
       return await attempt();

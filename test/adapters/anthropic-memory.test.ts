@@ -4,6 +4,7 @@ import { BetaLocalFilesystemMemoryTool, betaMemoryTool } from '@anthropic-ai/sdk
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toAnthropicMemoryTool } from '../../adapters/anthropic-memory.ts';
 import type { ToolRunner } from '../../core/contracts/tool.ts';
+import { manualClock } from '../support/clock.ts';
 import { startModelServer, type Turn } from '../support/model-server/model-server.ts';
 import { temporaryDirectory } from '../support/service.ts';
 import { openService, type ServedService } from './service.ts';
@@ -221,7 +222,7 @@ describe('the memory tool', () => {
       expect(text).toMatch(/^Error SERVICE_UNREACHABLE: .*\nTry again later, or go on without/);
     }
 
-    const limited = await openService({ rateLimit: 1 });
+    const limited = await openService({ rateLimit: 1, now: manualClock().now });
     try {
       const tool = await toAnthropicMemoryTool(limited.client(), { userId: 'alice' });
       const create = { command: 'create', path, file_text: 'a' };

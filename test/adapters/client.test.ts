@@ -3,7 +3,16 @@ import type { AddressInfo } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import ts from 'typescript';
-import { afterAll, beforeAll, describe, expect, expectTypeOf, it, onTestFinished } from 'vitest';
+import {
+  afterAll,
+  beforeAll,
+  describe,
+  expect,
+  expectTypeOf,
+  it,
+  onTestFinished,
+  vi,
+} from 'vitest';
 import { MemoryClient, MemoryClientError } from '../../adapters/client.ts';
 import { API_KEY, openService, type ServedService } from './service.ts';
 
@@ -218,10 +227,14 @@ describe('MemoryClient against what else there is', () => {
   });
 
   it('stops an attempt after its time, and tries again', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
+    onTestFinished(() => void vi.useRealTimers());
     const { url, requests } = await serve(({ count }, response) => {
       if (count > 1) response.end(JSON.stringify(OK));
+      else void vi.advanceTimersByTimeAsync(60_000);
     });
-    const { result } = await clientOf(url, { timeoutMs: 200 }).execute('plugin_tool', list);
+    const { result } = await clientOf(url).execute('plugin_tool', list);
+    vi.useRealTimers();
     expect(result).toEqual(OK.result);
     expect(requests).toHaveLength(2);
     const silent = await serve(() => undefined);

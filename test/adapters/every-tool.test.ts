@@ -6,6 +6,7 @@ import type { ToolDefinition, ToolRunner } from '../../core/contracts/tool.ts';
 import { createCore } from '../../core/core.ts';
 import { compileSchema } from '../../core/schema.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
+import { manualClock } from '../support/clock.ts';
 import { startModelServer } from '../support/model-server/model-server.ts';
 import { type AgentLoop, LOOPS } from './loops.ts';
 import { type MemoryModel, PROFILE, startMemoryModel } from './memory-model.ts';
@@ -26,7 +27,7 @@ let memoryModel: MemoryModel;
 beforeAll(async () => {
   memoryModel = await startMemoryModel();
   service = await openService({ tools, model: memoryModel.model });
-  limited = await openService({ rateLimit: 1, tools });
+  limited = await openService({ rateLimit: 1, tools, now: manualClock().now });
 });
 afterAll(async () => {
   await service.close();

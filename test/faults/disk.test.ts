@@ -146,7 +146,7 @@ describe('a full disk below MariaDB (F3)', () => {
         expect(refused.retryAfterSeconds).toBeGreaterThan(0);
         if (refused.code === 'STORAGE_UNAVAILABLE') {
           // What MariaDB can not take back on a full disk, it ends itself for.
-          await vi.waitUntil(() => server.hasEnded, { timeout: 30_000 });
+          await vi.waitUntil(() => server.hasEnded, { timeout: ROUNDS * 60_000 });
           await rm(path.join(disk, 'filler'));
           server = await start();
           ended += 1;

@@ -5,7 +5,7 @@ import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { startCommand } from '../support/command.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';
 import { temporaryDirectory } from '../support/service.ts';
-import { inProcess, post } from '../support/targets.ts';
+import { inProcess, patient, post } from '../support/targets.ts';
 import type { Operation, Target } from '../support/workload.ts';
 
 const APPENDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 50 : 313;
@@ -89,8 +89,9 @@ it(
 
 it('of two instances that write at one version, one gets through and the other both versions (F9)', async () => {
   const { filename, instances } = await startTwo();
+  // The other instance may have the lock for long: then nothing was written, and it is tried again.
   const write = (instance: Target, content: string, ifVersion: number) =>
-    instance.execute({
+    patient([instance]).execute({
       userId: 'alice',
       tool: 'memory_write',
       args: { path: 'user/a.md', content, ifVersion },

@@ -5,7 +5,8 @@ import { createHash, randomBytes } from 'node:crypto';
 
 const [plugin = '', filename, driver, label, count] = process.argv.slice(2);
 const { sqlite } = await import(plugin);
-const storage = sqlite({ filename, driver });
+// The other process may have the lock for long on a busy machine.
+const storage = sqlite({ filename, driver, lockTimeoutMs: 60_000 });
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 await storage.init({ log: quiet, now: Date.now });
 

@@ -1,3 +1,14 @@
+import { onTestFinished, vi } from 'vitest';
+
+/**
+ * Stops the clock that durations are measured by until the test ends: whatever rests for a while
+ * rests until then, on a busy machine too. Timers go on.
+ */
+export function stopClock(): void {
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+  onTestFinished(() => clock.mockRestore());
+}
+
 /** A clock that moves by hand alone. */
 export interface ManualClock {
   now: () => number;

@@ -128,7 +128,10 @@ export function connectAsRoot(port: number, database?: string): Promise<Connecti
   });
 }
 
-/** Makes an empty database, and gives its URL. */
+/** What the service waits for locks and answers: long enough for a machine that is busy. */
+const PATIENCE = 'lock-timeout-ms=30000&statement-timeout-ms=30000';
+
+/** Makes an empty database, and gives its URL. Shorter time limits are options beside it. */
 export async function createDatabase(port: number, name = makeName()): Promise<string> {
   const root = await connectAsRoot(port);
   try {
@@ -136,7 +139,7 @@ export async function createDatabase(port: number, name = makeName()): Promise<s
   } finally {
     await root.end();
   }
-  return `mysql://root@127.0.0.1:${port}/${name}`;
+  return `mysql://root@127.0.0.1:${port}/${name}?${PATIENCE}`;
 }
 
 function makeName(): string {

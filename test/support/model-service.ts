@@ -1,5 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
+import type { ModelProvider } from '../../core/contracts/model-provider.ts';
 import { openai as embedder } from '../../plugins/embedder-openai/index.ts';
 import { openai } from '../../plugins/model-openai/index.ts';
 import { asAgent, type LiveServer, serveCore } from '../core/http/serve.ts';
@@ -19,6 +20,8 @@ export interface ModelService extends LiveServer {
   readonly provider: ProviderServer;
   /** Every question so far. */
   readonly asked: Asked[];
+  /** How long the model is waited for, from the next question on; 20 s at first. */
+  modelTimeoutMs: number;
   /** Sets what the model says from now on: text as it is, anything else as JSON. */
   says(answer: (asked: Asked) => unknown): void;
   execute(
@@ -35,7 +38,7 @@ export interface ModelService extends LiveServer {
 
 export async function serveWithModel(
   config: Partial<MemoryServiceConfig> = {},
-  options: { timeoutMs?: number; hasEmbedder?: boolean } = {},
+  options: { hasEmbedder?: boolean } = {},
 ): Promise<ModelService> {
   const asked: Asked[] = [];
   let answer: (asked: Asked) => unknown = () => ({ read: [], operations: [] });
@@ -54,15 +57,14 @@ export async function serveWithModel(
     await provider.close();
     expect(provider.violations).toEqual([]);
   });
-  const { timeoutMs = 20_000, hasEmbedder = false } = options;
+  const { hasEmbedder = false } = options;
   const { baseUrl } = provider;
-  const model = openai({
-    baseUrl,
-    apiKey: 'test',
-    name: 'scripted',
-    maxRetries: 0,
-    timeoutMs,
-  });
+  const openModel = (timeoutMs: number) =>
+    openai({ baseUrl, apiKey: 'test', name: 'scripted', maxRetries: 0, timeoutMs });
+  const model: ModelProvider = {
+    ...openModel(1),
+    generate: (request) => openModel(service.modelTimeoutMs).generate(request),
+  };
   const server = await serveCore({
     model,
     ...(hasEmbedder
@@ -80,10 +82,11 @@ export async function serveWithModel(
       body: { context: { userId }, arguments: args },
     });
   };
-  return {
+  const service: ModelService = {
     ...server,
     provider,
     asked,
+    modelTimeoutMs: 20_000,
     execute,
     says(next) {
       asked.length = 0;
@@ -104,6 +107,7 @@ export async function serveWithModel(
       await server.core.embeddings?.drain();
     },
   };
+  return service;
 }
 
 /** An operation of `memory_remember` with what is left out as `null` or empty. */

@@ -14,7 +14,7 @@ export async function withRawSql<T>(
   work: (connection: SqliteConnection) => Promise<T>,
 ): Promise<T> {
   const native = await loadSqliteModule(driver);
-  const connection = await native.open(filename, { busyTimeoutMs: 5_000 });
+  const connection = await native.open(filename, { busyTimeoutMs: 60_000 });
   try {
     return await work(connection);
   } finally {

@@ -1,7 +1,7 @@
-import { createConnection } from 'mysql2/promise';
 import { createMysqlDialect } from '../../plugins/storage-knex/dialects/mysql.ts';
 import { createSqliteDialect } from '../../plugins/storage-knex/dialects/sqlite.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/connection.ts';
+import { connectAsRoot } from './mariadb-server.ts';
 
 /** The rows of a database at one moment: byte-exact text as text, whatever the driver gives. */
 export interface Rows {
@@ -36,7 +36,8 @@ async function withSqlite<T>(filename: string, read: (rows: Rows) => Promise<T>)
 }
 
 async function withMysql<T>(url: string, read: (rows: Rows) => Promise<T>): Promise<T> {
-  const connection = await createConnection(url);
+  const { port, pathname } = new URL(url);
+  const connection = await connectAsRoot(Number(port), pathname.slice(1));
   try {
     await connection.query('set session transaction isolation level repeatable read');
     await connection.query('start transaction with consistent snapshot, read only');

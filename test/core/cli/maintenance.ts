@@ -26,4 +26,4 @@ export async function filledDatabase(
 }
 
 /** What a command says on standard error while it works, when that takes long enough. */
-export const PROGRESS = /^(?: {2}\d+ of \d+ \w+\n)*$/;
+export const PROGRESS = /^(?: {2}\d+(?: of \d+)? \w+\n)*$/;

@@ -189,8 +189,10 @@ describe('memory-service mcp', () => {
     await Promise.all(lines.flatMap((line) => [0, 1, 2].map((index) => append(index, line))));
 
     // Whoever serves it is killed while the others write: one of them serves it from then on.
-    const serving = clients.findIndex(({ stderr }) => stderr().includes('serving the database'));
-    expect(serving).toBeGreaterThanOrEqual(0);
+    const findServing = () =>
+      clients.findIndex(({ stderr }) => stderr().includes('serving the database'));
+    await expect.poll(findServing).toBeGreaterThanOrEqual(0);
+    const serving = findServing();
     const left = [0, 1, 2].filter((index) => index !== serving);
     const writing = lines.flatMap((line) => left.map((index) => append(index, 10 + line)));
     await writing[0];
@@ -215,7 +217,7 @@ describe('memory-service mcp', () => {
     await server.stop();
     const result = await client.callTool(read('user/a.md'));
     expect(result.structuredContent).toMatchObject({ content: 'before' });
-    expect(stderr()).toContain('the server that has the database is gone');
+    await expect.poll(stderr).toContain('the server that has the database is gone');
     // A server that starts now is told who has the file.
     const refused = await runCommand({ cwd, args: ['start', '--port=0'] });
     expect(refused.code).not.toBe(0);

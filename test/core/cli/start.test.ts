@@ -221,7 +221,7 @@ describe('secrets', () => {
     expect(command.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     expect((await call(command, 'memory_list', {})).status).toBe(200);
     expect(readdirSync(join(cwd, 'data'))).not.toContain('secrets.json');
-    expect(command.stderr()).toContain('set SERVICE_ALLOWED_HOSTS');
+    await expect.poll(command.stderr).toContain('set SERVICE_ALLOWED_HOSTS');
   });
 });
 

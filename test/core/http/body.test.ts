@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import Type from 'typebox';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { BODY_LIMITS } from '../../../core/http/body.ts';
 import { rawExchange, route, serve, type TestServer } from './serve.ts';
 
@@ -27,7 +27,6 @@ beforeAll(async () => {
       route({ method: 'POST', path: '/any', bodySchema: {}, handle: ({ body }) => ({ body }) }),
     ],
     { limits: { maxBodyBytes: MAX_BYTES, maxFileBytes: 1, maxFilesPerUser: 1 } },
-    { bodyTimeoutMs: 300 },
   );
 });
 
@@ -144,8 +143,17 @@ describe('a body', () => {
   });
 
   it('that stops half way is a 408', async () => {
+    const impatient = await serve(
+      [route({ method: 'POST', path: '/any', bodySchema: {}, handle: () => ({}) })],
+      {},
+      { bodyTimeoutMs: 300 },
+    );
+    onTestFinished(async () => {
+      impatient.close();
+      await impatient.server.close({ graceMs: 0 });
+    });
     const answer = await rawExchange(
-      service.port,
+      impatient.port,
       'POST /any HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a":',
     );
     expect(answer).toContain('408 Request Timeout');

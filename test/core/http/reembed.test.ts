@@ -36,6 +36,8 @@ async function serveModel(
       SERVICE_EMBEDDING_API_KEY: 'sk-embeddings',
       SERVICE_EMBEDDING_NAME: name,
       SERVICE_EMBEDDING_DIMENSIONS: '64',
+      // A busy machine may need more than a second for the vector of a question.
+      SERVICE_SEARCH_EMBED_TIMEOUT_MS: '60000',
     },
     cwd: await temporaryDirectory(),
   });

@@ -37,13 +37,14 @@ describe('the address of the service', () => {
 });
 
 describe('slow clients', () => {
-  it('two hundred of them hold up no one else, and are let go', async () => {
-    const service = await start([hello, echo], { headersTimeoutMs: 1_000, bodyTimeoutMs: 1_000 });
+  /** Two hundred clients that never finish what they send, and what each is told in the end. */
+  async function connectSlowly(port: number): Promise<Promise<string>[]> {
     const endings: Promise<string>[] = [];
     const drip: net.Socket[] = [];
     for (let index = 0; index < 200; index++) {
-      const socket = net.connect(service.port, '127.0.0.1');
+      const socket = net.connect(port, '127.0.0.1');
       await once(socket, 'connect');
+      onTestFinished(() => void socket.destroy());
       const chunks: Buffer[] = [];
       socket.on('data', (chunk: Buffer) => chunks.push(chunk));
       socket.on('error', () => undefined);
@@ -59,7 +60,12 @@ describe('slow clients', () => {
     }
     const timer = setInterval(() => drip.forEach((socket) => socket.write('X')), 200);
     onTestFinished(() => clearInterval(timer));
+    return endings;
+  }
 
+  it('two hundred of them hold up no one else', async () => {
+    const service = await start([hello, echo]);
+    void (await connectSlowly(service.port));
     const statuses = await Promise.all(
       Array.from({ length: 400 }, (_, index) =>
         index % 2 === 0
@@ -71,13 +77,14 @@ describe('slow clients', () => {
       ),
     );
     expect(statuses.map(({ status }) => status)).toEqual(statuses.map(() => 200));
+  });
 
-    const answers = await Promise.all(endings);
-    clearInterval(timer);
+  it('are let go, two hundred of them too', async () => {
+    const service = await start([hello, echo], { headersTimeoutMs: 500, bodyTimeoutMs: 500 });
+    const answers = await Promise.all(await connectSlowly(service.port));
     expect(answers.filter((answer) => answer.startsWith('HTTP/1.1 408 '))).toHaveLength(200);
     expect(answers.filter((answer) => answer.includes('"REQUEST_TIMEOUT"'))).toHaveLength(200);
-    expect((await service.request('GET', '/healthz')).status).toBe(200);
-  }, 30_000);
+  });
 
   it('lets go of a body that a route does not read, and keeps the connection of one that ends', async () => {
     const service = await start([hello]);
@@ -91,7 +98,7 @@ describe('slow clients', () => {
       'GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\nabc',
     );
     expect(await neverEnds).toContain('200 OK');
-  }, 20_000);
+  });
 });
 
 describe('what is not HTTP', () => {
@@ -153,11 +160,19 @@ describe('the end', () => {
   });
 
   it('cuts off what takes longer than the grace, and says so', async () => {
+    let begin = () => undefined as void;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
     const service = await serve([
-      route({ path: '/hangs', handle: () => new Promise(() => undefined) }),
+      route({
+        path: '/hangs',
+        handle() {
+          begin();
+          return new Promise(() => undefined);
+        },
+      }),
     ]);
     const hanging = service.request('GET', '/hangs').catch((error: Error) => error);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await begun;
     expect(await service.server.close({ graceMs: 50 })).toEqual({ isClean: false });
     expect(await hanging).toBeInstanceOf(Error);
     service.close();

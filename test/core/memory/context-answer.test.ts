@@ -6,6 +6,7 @@ import {
   type Sentence,
 } from '../../../core/memory/context-answer.ts';
 import { asAdmin } from '../http/serve.ts';
+import { stopClock } from '../../support/clock.ts';
 import { type ModelService, serveWithModel } from '../../support/model-service.ts';
 
 const PROFILE =
@@ -129,12 +130,15 @@ describe('memory_context with a model', () => {
   );
 
   it('gives what find gathers when the model is down or slow', async () => {
-    const service = await serveWithModel({}, { timeoutMs: 50 });
-    await service.write('user/profile.md', PROFILE);
+    const service = await withProfile();
+    stopClock();
+    const patience = service.modelTimeoutMs;
+    service.modelTimeoutMs = 50;
     service.provider.next(() => undefined);
     expect((await ask(service)).degraded).toBe(
       'The model failed: the provider did not answer in 0.05 s.',
     );
+    service.modelTimeoutMs = patience;
     service.provider.always(({ sendJson }) => sendJson(500, {}));
     expect((await ask(service)).degraded).toBe('The model failed: the provider answered 500.');
     await ask(service);

@@ -18,7 +18,7 @@ const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const WRITES = isRelease ? 10_000 : 500;
 const SWITCHES = isRelease ? 300 : 6;
 const DIMENSIONS = 16;
-/** By default a test has a minute. */
+/** By default a test has three minutes. */
 const LONG = isRelease ? { timeout: 1_800_000 } : {};
 
 interface Found {
@@ -52,26 +52,32 @@ describe.each([
       const server = await startProviderServer({ dimensions: DIMENSIONS });
       onTestFinished(() => server.close());
       const openStorage = await openings();
-      const open = (timeoutMs: number) =>
-        openCore({
-          storage: openStorage(),
-          limits: { maxFilesPerUser: WRITES },
-          embedder: openai({
+      let isDown = false;
+      const open = () => {
+        const waiting = (timeoutMs: number) =>
+          openai({
             baseUrl: server.baseUrl,
             name: 'words',
             dimensions: DIMENSIONS,
             timeoutMs,
             maxRetries: 0,
-          }),
-          search: { embedTimeoutMs: timeoutMs },
-        });
-      const core = await open(100);
+          });
+        const [patient, hasty] = [waiting(60_000), waiting(100)];
+        const embedder: Embedder = {
+          ...patient,
+          embed: (...args) => (isDown ? hasty : patient).embed(...args),
+        };
+        const limits = { maxFilesPerUser: WRITES };
+        return openCore({ storage: openStorage(), limits, embedder });
+      };
+      const core = await open();
       const [from, to] = [WRITES / 5, (WRITES * 4) / 5];
       const ways = [...TRANSPORT, ...EMBEDDINGS];
       let asked = 0;
       for (let n = 0; n < WRITES; n += 1) {
         if (n === from) {
           // Each request fails in the next of all the ways to misbehave.
+          isDown = true;
           server.always((exchange) => ways[asked++ % ways.length]?.behave(exchange));
         }
         if (n === to) {
@@ -89,8 +95,9 @@ describe.each([
       await core.close();
 
       // Back again, for a service that knows nothing of what failed.
+      isDown = false;
       server.always(null);
-      const next = await open(30_000);
+      const next = await open();
       await next.indexer.drain();
       while ((await next.embeddings?.progress())?.state !== 'idle') await next.embeddings?.drain();
       expect(await next.embeddings?.progress()).toMatchObject({ filesWaiting: 0, textsWaiting: 0 });

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished, beforeEach, describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../core/contracts/embedder.ts';
 import type { MemoryServiceConfig } from '../../../core/contracts/config.ts';
@@ -6,6 +7,7 @@ import type { Core } from '../../../core/core.ts';
 import { openai } from '../../../plugins/embedder-openai/index.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { stopClock } from '../../support/clock.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { embedMeaning } from '../../support/provider-server/embed.ts';
 import { TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
@@ -140,6 +142,48 @@ describe('passages get their vectors behind the writes', () => {
   });
 });
 
+describe('a drain', () => {
+  it('ends when what the background has taken is embedded, too', async () => {
+    let embedNow = () => undefined as void;
+    const mayEmbed = new Promise<void>((resolve) => (embedNow = resolve));
+    let asked = 0;
+    const slow: Embedder = {
+      name: 'slow',
+      model: 'slow',
+      dimensions: 8,
+      async embed(texts) {
+        asked += 1;
+        await mayEmbed;
+        return texts.map(() => new Float32Array(8).fill(1));
+      },
+    };
+    const core = await openCore({ embedder: slow });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await core.indexer.drain();
+    // The background comes in between: it claims the text before the drain does.
+    const { vectors } = core.storage as Required<typeof core.storage>;
+    const claim = vectors.claim.bind(vectors);
+    let claims = 0;
+    let leave = () => undefined as void;
+    const isTaken = new Promise<void>((resolve) => (leave = resolve));
+    vectors.claim = async (...args) => {
+      claims += 1;
+      if (claims === 1) await isTaken;
+      const tasks = await claim(...args);
+      leave();
+      return tasks;
+    };
+    let hasEnded = false;
+    const drained = core.embeddings?.drain().finally(() => (hasEnded = true));
+    await expect.poll(() => asked).toBe(1);
+    await sleep(50);
+    expect(hasEnded).toBe(false);
+    embedNow();
+    await drained;
+    expect(await core.embeddings?.progress()).toMatchObject({ state: 'idle', textsEmbedded: 1 });
+  });
+});
+
 describe('a search by meaning', () => {
   it('ranks no one else’s passages', async () => {
     const core = await openCore({ embedder: embedder() });
@@ -218,6 +262,7 @@ describe('an embedder that is down', () => {
     await embed(core);
     server.received.length = 0;
     server.always(({ sendJson }) => sendJson(500, {}));
+    stopClock();
     for (const query of ['a', 'b', 'c', 'd', 'e']) await find(core, 'ann', `${query} drink`);
     expect(server.received).toHaveLength(3);
     expect((await find(core, 'ann', 'drink f')).degraded).toBe(

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { createConnection, type ResultSetHeader } from 'mysql2/promise';
+import type { ResultSetHeader } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import type { FoundPassage } from '../../../core/contracts/tool.ts';
 import type { Core } from '../../../core/core.ts';
@@ -9,6 +9,7 @@ import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { type GatedIndex, gateIndex } from '../../support/gated-index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
+import { connectAsRoot } from '../../support/mariadb-server.ts';
 import { rejection } from '../../support/rejection.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { call, makeStorage, openCore, temporaryDirectory } from '../../support/service.ts';
@@ -323,7 +324,8 @@ describe('a search index that was spoilt by hand', () => {
     if (!isMariadb) {
       return await withRawSql(database, 'sqlite3', (raw) => raw.run(statement, []));
     }
-    const connection = await createConnection(database);
+    const { port, pathname } = new URL(database);
+    const connection = await connectAsRoot(Number(port), pathname.slice(1));
     try {
       const [result] = await connection.query<ResultSetHeader>(statement);
       return result.affectedRows;

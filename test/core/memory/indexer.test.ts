@@ -43,11 +43,7 @@ const withoutTime = ({ updatedAt: _, ...found }: FoundPassage) => found;
 
 /** Until it is so: what runs in the background has no other way to be seen. */
 async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
-  for (let poll = 0; poll < 1_000; poll += 1) {
-    if (await isSo()) return;
-    await sleep(10);
-  }
-  throw new Error('It did not come to that.');
+  while (!(await isSo())) await sleep(10);
 }
 
 describe('the indexer', () => {

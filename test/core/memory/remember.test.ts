@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { asAdmin, asAgent } from '../http/serve.ts';
+import { stopClock } from '../../support/clock.ts';
 import { type ModelService, operation, serveWithModel } from '../../support/model-service.ts';
 
 const PROFILE = '# Profile\n\n- Prefers tea.\n- Lives in Berlin.\n';
@@ -385,6 +386,7 @@ describe('memory_remember', () => {
 
   it('leaves a model alone for as long as it asks for, and says how long that is', async () => {
     const service = await withProfile();
+    stopClock();
     service.provider.always(({ sendJson }) => sendJson(429, {}, { 'retry-after': '300' }));
     const first = await service.execute('memory_remember', { text: COFFEE });
     expect(first.json.error).toMatchObject({
@@ -396,16 +398,20 @@ describe('memory_remember', () => {
       code: 'MODEL_FAILED',
       details: { reason: 'circuit_open' },
     });
-    expect(Number(second.headers['retry-after'])).toBeGreaterThan(290);
+    expect(second.headers['retry-after']).toBe('300');
     await service.execute('memory_context', { query: 'tea' });
     expect(service.provider.received).toHaveLength(1);
   });
 
   it('says MODEL_TIMEOUT when the model is too slow, and MODEL_FAILED when it fails', async () => {
-    const slow = await serveWithModel({}, { timeoutMs: 50 });
+    const slow = await serveWithModel();
+    stopClock();
+    const patience = slow.modelTimeoutMs;
+    slow.modelTimeoutMs = 50;
     slow.provider.always(() => undefined);
     const late = await slow.execute('memory_remember', { text: COFFEE });
     expect([late.status, late.json.error.code]).toEqual([504, 'MODEL_TIMEOUT']);
+    slow.modelTimeoutMs = patience;
     slow.provider.always(({ sendJson }) => sendJson(500, { error: { message: 'canary' } }));
     const failed = await slow.execute('memory_remember', { text: COFFEE });
     expect([failed.status, failed.json.error.code]).toEqual([502, 'MODEL_FAILED']);

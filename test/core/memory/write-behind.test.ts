@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AccessRecord, EventRecord } from '../../../core/contracts/records.ts';
 import type { LogBatch, LogStore } from '../../../core/contracts/storage.ts';
 import type { TraceExporter } from '../../../core/contracts/trace-exporter.ts';
@@ -115,16 +115,19 @@ describe('the queue of access rows and events', () => {
   });
 
   it('lets many events wait for more of them, and writes few with the next rows', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
     const { queue, written, events } = open();
     for (let n = 0; n < 64; n += 1) queue.event(event());
     void queue.access([row()]);
-    await expect.poll(() => written.length).toBe(1);
-    expect(events).toHaveLength(64);
+    await vi.advanceTimersByTimeAsync(200);
+    expect([written.length, events.length]).toEqual([1, 64]);
     for (let n = 0; n < 65; n += 1) queue.event(event());
     void queue.access([row()]);
-    await expect.poll(() => written.length).toBe(2);
-    expect(events).toHaveLength(64);
-    await expect.poll(() => events.length, { timeout: 5_000 }).toBe(129);
+    await vi.advanceTimersByTimeAsync(200);
+    expect([written.length, events.length]).toEqual([2, 64]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(events).toHaveLength(129);
   });
 
   it('counts each event in one roll-up, whatever batches fail or go unanswered', async () => {
@@ -150,7 +153,7 @@ describe('the queue of access rows and events', () => {
       }
       await queue.flush();
     }
-    await expect.poll(() => queue.counters().eventsQueued, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => queue.counters().eventsQueued).toBe(0);
     expect(new Set(seen)).toEqual(new Set(outcomes));
     const range = { since: 0, until: 86_400_000 };
     for (const [scope, calls] of [
@@ -219,10 +222,14 @@ describe('the queue of access rows and events', () => {
   });
 
   it('refuses a call when it stays full, as a storage that does not answer', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
     const { queue, state } = open();
     state.isRefusing = true;
     void queue.access(rows(ACCESS_LIMIT));
-    const refused = await rejection(queue.access([row()]) as Promise<void>);
+    const waiting = rejection(queue.access([row()]) as Promise<void>);
+    await vi.advanceTimersByTimeAsync(5_000);
+    const refused = await waiting;
     expect(refused).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
     expect(refused.retryAfterSeconds).toBeGreaterThan(0);
     expect(queue.counters().accessQueued).toBe(ACCESS_LIMIT);

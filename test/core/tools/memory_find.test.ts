@@ -5,7 +5,7 @@ import { call, openCore } from '../../support/service.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 const QUERIES = isRelease ? 200_000 : 2_000;
-const LIMIT_MS = isRelease ? 3_000_000 : 120_000;
+const LIMIT_MS = isRelease ? 3_000_000 : 300_000;
 
 interface Found {
   results: { path: string; startLine: number; endLine: number }[];

@@ -5,6 +5,7 @@ import type { ToolRequest } from '../../../core/contracts/tool.ts';
 import type { Core } from '../../../core/core.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { compileSchema } from '../../../core/schema.ts';
+import { manualClock } from '../../support/clock.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
 
@@ -280,7 +281,7 @@ describe('a caller', () => {
   });
 
   it('is told to wait once its calls of a minute are spent, and no one else is', async () => {
-    const core = await openCore({ rateLimit: 3 });
+    const core = await openCore({ rateLimit: 3, now: manualClock().now });
     for (let n = 0; n < 3; n += 1) await call(core, 'alice', 'memory_list', {});
     const error = await rejection(call(core, 'alice', 'memory_list', {}));
     expect(error).toMatchObject({ code: 'RATE_LIMITED', status: 429, retryable: true });

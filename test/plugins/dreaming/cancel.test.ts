@@ -7,7 +7,7 @@ async function openTwo(mode: 'auto' | 'review') {
   const watched = await watchedStorage();
   const first = await openDreams({ storage: watched.storage, settings: { dream_mode: mode } });
   const second = await openDreams({
-    storage: sqlite({ filename: watched.filename }),
+    storage: sqlite({ filename: watched.filename, lockTimeoutMs: 60_000 }),
     clock: first.clock,
     provider: first.provider,
   });
@@ -66,7 +66,7 @@ describe.each([
       canceling = (byAnother ? second : first).admin('POST', `dream/runs/${run.id}/cancel`, {});
       await vi.waitUntil(async () => (await stateOf(first, run.id)) === 'canceled', {
         interval: 5,
-        timeout: 30_000,
+        timeout: 120_000,
       });
     };
     return async () => (await canceling)?.json;
@@ -104,7 +104,7 @@ describe('canceling', () => {
       answers.push(first.admin('POST', `dream/runs/${id}/cancel`, {}));
       await vi.waitUntil(async () => (await stateOf(first, id)) === 'canceled', {
         interval: 5,
-        timeout: 30_000,
+        timeout: 120_000,
       });
     };
     await first.admin('POST', `dream/runs/${id}/apply`, {});

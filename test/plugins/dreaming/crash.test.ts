@@ -82,7 +82,7 @@ async function dieAt(write: number, isAfter: boolean, mode: 'auto' | 'review') {
 
 it(
   'a process that dies anywhere in a run loses no fact, leaves no run under way, and the next run ends the work',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     let ends = 0;
     for (let write = 1; ends < 1; write += EVERY_WAY ? 1 : 2) {
@@ -122,7 +122,7 @@ it(
 
 it(
   'a process that dies anywhere while it applies a proposal leaves what is left of it to be decided on, or a run that is completed',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     const cases = EVERY_WAY
       ? [1, 2, 3, 4, 5, 6].flatMap((write) => [[write, false] as const, [write, true] as const])

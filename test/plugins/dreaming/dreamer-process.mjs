@@ -71,7 +71,9 @@ function withPoints(write) {
   };
 }
 
-const real = database.includes('://') ? mysql({ url: database }) : sqlite({ filename: database });
+const real = database.includes('://')
+  ? mysql({ url: database })
+  : sqlite({ filename: database, lockTimeoutMs: 60_000 });
 const storage = {
   ...real,
   mutate: withPoints(real.mutate.bind(real)),

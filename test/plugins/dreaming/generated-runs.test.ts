@@ -47,7 +47,7 @@ ${PINNED.join('\n')}
 
 it.each(['SQLite', 'MariaDB'] as const)(
   'a run on %s keeps each specific and what is protected, and its undoing gives every byte back',
-  { timeout: RUNS * 4_000 },
+  { timeout: 180_000 + RUNS * 4_000 },
   async (name) => {
     const service = await openDreams({ storage: await DATABASES[name]() });
     const applied = new Set<string>();

@@ -90,7 +90,7 @@ async function expectNoEffect(
 
 it(
   `a hostile model has no effect in ${SCENARIOS} scenarios of an attack and a memory that was made up (T25)`,
-  { timeout: 60_000 + SCENARIOS * 3_000 },
+  { timeout: 180_000 + SCENARIOS * 3_000 },
   async () => {
     const service = await openDreams({ settings: { dream_max_tokens_per_user_day: 0 } });
     const checks = new Set<string>();

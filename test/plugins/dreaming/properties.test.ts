@@ -17,7 +17,7 @@ import {
 import { snapshotOf } from './memory.ts';
 
 const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 200 : 20_000;
-const LONG = { timeout: RUNS * 300 };
+const LONG = { timeout: 180_000 + RUNS * 300 };
 
 function contentsAfter(contents: Record<string, string>, plan: Plan): Record<string, string> {
   const after = plan.files.map((planned) => [planned.path, planned.after] as const);

@@ -6,7 +6,7 @@ import { takeSnapshot, type TakenSnapshot } from '../../../plugins/dreaming/snap
 import { openDreams } from './dream-service.ts';
 
 const RUNS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 20 : 2_000;
-const LONG = { timeout: 60_000 + RUNS * 300 };
+const LONG = { timeout: 180_000 + RUNS * 300 };
 const NOW = 1_000_000;
 
 /** A user's files, read as a run reads them, and the place that its runs leave. */

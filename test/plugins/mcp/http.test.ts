@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Plugin } from '../../../core/contracts/plugin.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { ADMIN_SECRET, asAdmin, asAgent } from '../../core/http/serve.ts';
+import { manualClock } from '../../support/clock.ts';
 import { connect, serveMcp, textOf } from './clients.ts';
 
 const asAlice = { ...asAgent, 'x-user-id': 'alice', accept: 'application/json, text/event-stream' };
@@ -136,7 +137,7 @@ describe('tools over streamable HTTP', () => {
   });
 
   it('tells what went wrong as a result that a model can act on', async () => {
-    const { connect: as } = await serveMcp({ rateLimit: 8 });
+    const { connect: as } = await serveMcp({ rateLimit: 8, now: manualClock().now });
     const client = await as('alice');
     const attempts = [
       [{ name: 'memory_read', arguments: { path: 'user/none.md' } }, 'FILE_NOT_FOUND'],

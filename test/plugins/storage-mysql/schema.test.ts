@@ -14,7 +14,7 @@ import { rejection } from '../../support/rejection.ts';
 
 /** How often the migrations are interrupted at each of their statements. */
 const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 1 : 5;
-const LONG = { timeout: ROUNDS * 60_000 };
+const LONG = { timeout: 180_000 + ROUNDS * 60_000 };
 
 const alice = { scope: 'u:alice', path: 'notes.md' } as const;
 

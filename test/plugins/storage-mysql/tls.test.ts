@@ -162,7 +162,7 @@ describe('TLS to MariaDB', () => {
   it('is not asked of a server that has none', async () => {
     const plain = await startMariadb({ flags: ['--skip-ssl'] });
     onTestFinished(() => plain.remove());
-    const url = `${await createDatabase(plain.port)}?ssl-mode=required&start-timeout-ms=0`;
+    const url = `${await createDatabase(plain.port)}&ssl-mode=required&start-timeout-ms=0`;
     const error = await rejection(mysql({ url }).init({ log: quiet, now: Date.now }));
     expect([error.code, error.message]).toEqual([
       'STORAGE_UNAVAILABLE',

@@ -54,10 +54,12 @@ function sqliteError(code: string): Error {
 }
 
 describe.each(['sqlite3', 'better-sqlite3'] as const)('on %s', (driver) => {
-  async function openTampered(): Promise<{ storage: Storage; module: Tampered; filename: string }> {
+  async function openTampered(
+    lockTimeoutMs = 60_000,
+  ): Promise<{ storage: Storage; module: Tampered; filename: string }> {
     const module = new Tampered(await loadSqliteModule(driver));
     const filename = join(await temporaryDirectory(), 'memory.db');
-    const storage = sqlite({ filename, driver: module, lockTimeoutMs: 300 });
+    const storage = sqlite({ filename, driver: module, lockTimeoutMs });
     onTestFinished(() => storage.close());
     await storage.init({ log: quiet, now: Date.now });
     return { storage, module, filename };
@@ -162,7 +164,7 @@ describe.each(['sqlite3', 'better-sqlite3'] as const)('on %s', (driver) => {
   });
 
   it('answers STORAGE_UNAVAILABLE when a lock lasts, with nothing written, and goes on after', async () => {
-    const { storage, filename } = await openTampered();
+    const { storage, filename } = await openTampered(300);
     await write(storage, alice, append('first'));
     const lock = await holdLock(filename);
     const errors = await Promise.all([

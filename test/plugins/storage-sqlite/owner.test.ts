@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
@@ -87,6 +88,34 @@ describe.each(['sqlite3', 'better-sqlite3'] as const)('the owner of a file (%s)'
       address: `http://server-${winner?.index}`,
     });
     await winner?.owner.release();
+  });
+
+  it('waits for whoever makes the file of owners, however long that takes', async () => {
+    const filename = await databaseFile();
+    const other = await (
+      await loadSqliteModule(driver)
+    ).open(`${filename}.owner`, { busyTimeoutMs: 0 });
+    await other.exec('begin exclusive');
+    const claiming = claimOwner(filename, { address, driver });
+    await sleep(500);
+    await other.exec('rollback');
+    await other.close();
+    const owner = await claiming;
+    expect(await readOwner(filename, { driver })).toMatchObject({ address });
+    await owner.release();
+  });
+
+  it('is starting where its address is not written yet', async () => {
+    const filename = await databaseFile();
+    await (await claimOwner(filename, { address, driver })).release();
+    const other = await (
+      await loadSqliteModule(driver)
+    ).open(`${filename}.owner`, { busyTimeoutMs: 0 });
+    await other.exec('begin immediate');
+    const error = await rejection(claimOwner(filename, { address, driver }));
+    expect([error.code, error.details]).toEqual(['STORAGE_UNAVAILABLE', { address: 'starting' }]);
+    await other.exec('rollback');
+    await other.close();
   });
 
   it('is not taken for another that came between', async () => {
