@@ -208,15 +208,17 @@ export function createEmbeddingWorker(deps: {
 
   /** Keeps all that is claimed from other instances while the embedder works on some of it. */
   async function whileClaimed<T>(own: ModelKey, work: () => Promise<T>): Promise<T> {
-    let renewing: Promise<void> | null = null;
+    let renewing = Promise.resolve();
+    let isRenewing = false;
     const renew = () => {
-      if (performance.now() - claimedAt < RENEW_MS) return;
-      renewing ??= vectors
+      if (isRenewing || performance.now() - claimedAt < RENEW_MS) return;
+      isRenewing = true;
+      renewing = vectors
         .postpone(own, [...held], { delayMs: LEASE_MS, isRefused: false })
         .then(() => void (claimedAt = performance.now()))
         // Another instance may embed the same: the vectors are the same, too.
         .catch(() => undefined)
-        .finally(() => (renewing = null));
+        .finally(() => (isRenewing = false));
     };
     renew();
     const timer = setInterval(renew, RENEW_MS / 2);

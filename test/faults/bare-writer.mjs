@@ -63,6 +63,7 @@ async function openWriter(database) {
     // Rows of reads: not what is tried here.
     log: { access() {}, event() {}, async flush() {}, async close() {} },
     indexer: { wake() {} },
+    health: { note() {} },
   });
   await storage.init({ log: quiet, now });
   /** @type {Record<string, (args: unknown, call: unknown) => Promise<unknown>>} */
