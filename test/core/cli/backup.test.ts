@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { verifyMemory } from '../../../core/memory/verify.ts';
@@ -89,11 +90,14 @@ it('replaces a file with --force alone', async () => {
   expect(forced.code).toBe(0);
   expect(await contentsOf(copy)).toEqual(ponds);
 
-  const itself = await runCommand({ cwd, args: ['backup', '--force', filename] });
-  expect([itself.code, itself.stderr]).toEqual([
-    1,
-    expect.stringContaining('is the database itself'),
-  ]);
+  await symlink('data', path.join(cwd, 'link'));
+  for (const target of [filename, path.join('link', path.basename(filename))]) {
+    const itself = await runCommand({ cwd, args: ['backup', '--force', target] });
+    expect([itself.code, itself.stderr]).toEqual([
+      1,
+      expect.stringContaining('is the database itself'),
+    ]);
+  }
 });
 
 it.each([

@@ -13,7 +13,7 @@ import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 
 const STEPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 150 : 5_000;
-const OVERWRITTEN = process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 100;
+const OVERWRITTEN = process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 24;
 const alice = { scope: 'u:alice', path: 'notes.md' } as const;
 const DAMAGED = { code: 'STORAGE_DAMAGED', status: 500, retryable: false };
 
