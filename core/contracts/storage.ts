@@ -612,11 +612,17 @@ export interface BehindFile {
   isDeleted: boolean;
 }
 
-/** How an update is made up: which rows it needs, then what becomes of them. */
+/**
+ * How an update is made up: which rows it needs, then what becomes of them. Both may take their time
+ * in slices, inside the transaction of the update.
+ */
 export interface IndexUpdate {
   /** `documents` are those of the tasks that are still due. */
-  needs(documents: readonly IndexDocument[], due: readonly IndexTask[]): PostingNeed;
-  apply(rows: readonly PostingRow[]): IndexChanges;
+  needs(
+    documents: readonly IndexDocument[],
+    due: readonly IndexTask[],
+  ): PostingNeed | Promise<PostingNeed>;
+  apply(rows: readonly PostingRow[]): IndexChanges | Promise<IndexChanges>;
 }
 
 /** Rows of postings by term and bucket. */

@@ -20,10 +20,11 @@ import { TOKENISER_VERSION } from '../search/tokenise.ts';
 import { createPause, type Pause } from './pause.ts';
 
 /**
- * Files of one update: enough for files of one user to share their rows, and few enough that what
- * is done at one go holds up the event loop for some 10 ms.
+ * Files and terms of one update: enough for files of one user to share their rows, and few enough
+ * that other writes don't wait for long. A file with more terms is an update by itself.
  */
 const UPDATE_FILES = 32;
+const UPDATE_TERMS = 16_384;
 /** Files of a round while writes are going on, and while they are not. */
 const BUSY_FILES = 64;
 const QUIET_FILES = 256;
@@ -277,17 +278,25 @@ async function updateScope(
   listsPassages: boolean,
 ): Promise<void> {
   const files = await store.snapshot((view) => view.contents(tasks));
-  const prepared = new Map<number, Prepared>();
   const pause = createPause();
+  let prepared = new Map<number, Prepared>();
+  let terms = 0;
+  const update = async (): Promise<void> => {
+    const current = tasks.filter((task) => prepared.get(task.fileNo)?.version === task.version);
+    if (current.length > 0) await store.update(scope, current, planUpdate(prepared, pause));
+    prepared = new Map();
+    terms = 0;
+  };
   for (const { fileNo, version, path, content } of files) {
-    prepared.set(fileNo, {
-      version,
-      indexed: content === null ? null : await prepare(content, path, { listsPassages, pause }),
-    });
     await pause();
+    const indexed =
+      content === null ? null : await prepare(content, path, { listsPassages, pause });
+    const more = indexed?.payloads.size ?? 0;
+    if (terms + more > UPDATE_TERMS) await update();
+    prepared.set(fileNo, { version, indexed });
+    terms += more;
   }
-  const current = tasks.filter((task) => prepared.get(task.fileNo)?.version === task.version);
-  if (current.length > 0) await store.update(scope, current, planUpdate(prepared));
+  await update();
 }
 
 async function prepare(
@@ -320,36 +329,43 @@ interface FileChange {
  * The pure part of an update: only rows of terms whose postings in the file changed are read and
  * written.
  */
-function planUpdate(prepared: ReadonlyMap<number, Prepared>): IndexUpdate {
+function planUpdate(prepared: ReadonlyMap<number, Prepared>, pause: Pause): IndexUpdate {
   let changes: FileChange[] = [];
   return {
-    needs(documents, due) {
+    async needs(documents, due) {
       const known = new Map(documents.map((document) => [document.fileNo, document]));
-      changes = due.flatMap(({ fileNo, version }) => {
+      // A transaction that is tried again begins anew.
+      changes = [];
+      for (const { fileNo, version } of due) {
         const file = prepared.get(fileNo);
-        if (file === undefined || file.version !== version) return [];
-        return [toChange({ fileNo, version }, known.get(fileNo), file)];
-      });
+        if (file === undefined || file.version !== version) continue;
+        await pause();
+        const change = await toChange({ fileNo, version }, known.get(fileNo), { file, pause });
+        changes.push(change);
+      }
       return listNeeds(changes);
     },
-    apply: (rows) => applyChanges(rows, changes, prepared),
+    apply: (rows) => applyChanges(rows, changes, { prepared, pause }),
   };
 }
 
-function toChange(
-  file: { fileNo: number; version: number },
+async function toChange(
+  task: { fileNo: number; version: number },
   document: IndexDocument | undefined,
-  { indexed }: Prepared,
-): FileChange {
+  { file: { indexed }, pause }: { file: Prepared; pause: Pause },
+): Promise<FileChange> {
   const touched = new Map<string, Uint8Array | null>();
   const known = document === undefined ? new Map<string, bigint>() : unpackTerms(document.terms);
+  await pause();
   for (const term of known.keys()) {
     if (indexed?.payloads.has(term) !== true) touched.set(term, null);
   }
+  await pause();
   for (const [term, payload] of indexed?.payloads ?? []) {
     if (known.get(term) !== indexed?.hashes.get(term)) touched.set(term, payload);
   }
-  return { ...file, known, touched };
+  await pause();
+  return { ...task, known, touched };
 }
 
 function listNeeds(changes: readonly FileChange[]): PostingNeed {
@@ -361,13 +377,15 @@ function listNeeds(changes: readonly FileChange[]): PostingNeed {
   return [...terms].flatMap(([bucket, own]) => [...own].map((term) => ({ term, bucket })));
 }
 
-function applyChanges(
+async function applyChanges(
   rows: readonly PostingRow[],
   changes: readonly FileChange[],
-  prepared: ReadonlyMap<number, Prepared>,
-): IndexChanges {
+  { prepared, pause }: { prepared: ReadonlyMap<number, Prepared>; pause: Pause },
+): Promise<IndexChanges> {
   const kept = new Map<number, Map<string, Uint8Array>>();
   for (const { term, bucket, blob } of rows) {
+    const turn = pause();
+    if (turn !== undefined) await turn;
     getOrSet(kept, bucket, () => new Map<string, Uint8Array>()).set(term, blob);
   }
   const frames = new Map<number, Map<string, FrameChange[]>>();
@@ -381,6 +399,7 @@ function applyChanges(
       const frame = { file: fileNo, payload, isKnown: known.has(term) };
       getOrSet(own, term, () => [] as FrameChange[]).push(frame);
     }
+    await pause();
     const indexed = prepared.get(fileNo)?.indexed ?? null;
     if (indexed === null) removed.push(fileNo);
     else {
@@ -394,12 +413,15 @@ function applyChanges(
       });
     }
   }
-  const postings = [...frames].flatMap(([bucket, own]) =>
-    [...own].map(([term, changed]) => {
+  const postings: IndexChanges['postings'][number][] = [];
+  for (const [bucket, own] of frames) {
+    for (const [term, changed] of own) {
+      const turn = pause();
+      if (turn !== undefined) await turn;
       const blob = replaceFiles(kept.get(bucket)?.get(term) ?? null, changed);
-      return { term, bucket, blob };
-    }),
-  );
+      postings.push({ term, bucket, blob });
+    }
+  }
   return { postings, documents, removed };
 }
 

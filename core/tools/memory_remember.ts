@@ -48,6 +48,7 @@ export const memoryRemember: ToolDefinition<
     'MODEL_FAILED',
     'MODEL_TIMEOUT',
     'QUOTA_EXCEEDED',
+    'WORK_LIMIT_EXCEEDED',
     'INVALID_CONTENT',
     'VERSION_CONFLICT',
   ],

@@ -45,10 +45,11 @@ export function indexStore(journal) {
         );
         if (due.length === 0) return;
         const known = due.flatMap((task) => journal.table('documents').get(toFileKey(task)) ?? []);
-        const rows = update
-          .needs(known, due)
-          .flatMap((need) => journal.table('postings').get(toPostingKey(scope, need)) ?? []);
-        const { postings, documents, removed } = update.apply(rows);
+        const needs = await update.needs(known, due);
+        const rows = needs.flatMap(
+          (need) => journal.table('postings').get(toPostingKey(scope, need)) ?? [],
+        );
+        const { postings, documents, removed } = await update.apply(rows);
         await journal.commit([
           ...postings.map((row) => {
             const kept = row.blob === null ? null : { ...row, scope };

@@ -397,9 +397,21 @@ async function updateScope(
   const due = await readDue(executor, dialect, scopeId, tasks);
   if (due.length === 0) return;
   const documents = await readDocuments(executor, dialect, scopeId, due);
-  const needs = update.needs(documents, due);
-  const rows = await readNeeded(executor, dialect, scopeId, needs);
-  await writeChanges(executor, dialect, scopeId, due, update.apply(rows));
+  const needs = await update.needs(documents, due);
+  const rows: PostingRow[] = [];
+  for (const some of cut(needs)) {
+    for (const row of await readNeeded(executor, dialect, scopeId, some)) rows.push(row);
+  }
+  await writeChanges(executor, dialect, scopeId, due, await update.apply(rows));
+}
+
+/** Rows of postings of one statement: to bind and to take apart more of them holds up the loop. */
+const POSTINGS_AT_ONCE = 2_048;
+
+function* cut<T>(rows: readonly T[]): Generator<readonly T[], void> {
+  for (let from = 0; from < rows.length; from += POSTINGS_AT_ONCE) {
+    yield rows.slice(from, from + POSTINGS_AT_ONCE);
+  }
 }
 
 /** What `randomInt` takes at most. */
@@ -503,18 +515,18 @@ async function writeChanges(
 ): Promise<void> {
   const kept = postings.filter(({ blob }) => blob !== null);
   const gone = postings.filter(({ blob }) => blob === null);
-  if (kept.length > 0) {
+  for (const some of cut(kept)) {
     await dialect.insertRows(executor, {
       table: tableOf('svc_posting'),
       columns: ['scope_id', 'term', 'bucket', 'postings'],
-      rows: kept.map(({ term, bucket, blob }) => [scopeId, term, bucket, blob]),
+      rows: some.map(({ term, bucket, blob }) => [scopeId, term, bucket, blob]),
       conflict: { keys: ['scope_id', 'term', 'bucket'], update: ['postings'] },
     });
   }
-  if (gone.length > 0) {
+  for (const some of cut(gone)) {
     const keys = dialect.keySet(
       POSTING_KEY,
-      gone.map(({ term, bucket }) => [term, bucket]),
+      some.map(({ term, bucket }) => [term, bucket]),
     );
     const { sql, parameters } = dialect.deleteKeys(
       'svc_posting',

@@ -577,11 +577,12 @@ function fakeIndex(
         const due = tasks.filter((task) => queue.get(toIndexKey(task)) === task.version);
         if (due.length === 0) return;
         const known = due.flatMap((task) => documents.get(toIndexKey(task)) ?? []);
-        const rows = update.needs(known, due).flatMap(({ term, bucket }) => {
+        const needs = await update.needs(known, due);
+        const rows = needs.flatMap(({ term, bucket }) => {
           const row = postings.get(toPostingKey(scope, term, bucket));
           return row === undefined ? [] : [row];
         });
-        const changes = update.apply(rows);
+        const changes = await update.apply(rows);
         for (const { term, bucket, blob } of changes.postings) {
           const key = toPostingKey(scope, term, bucket);
           if (blob === null) postings.delete(key);

@@ -7,10 +7,10 @@ import type { ShownFile } from './shown-file.ts';
 const SAME = 0.8;
 /** What is a whole number but for its last bits is meant to be one. */
 const TOLERANCE = 1e-9;
-/** Steps of all comparisons of one proposal: some seconds, in slices. */
-const COMPARE_STEPS = 2 ** 32;
+/** Steps of all comparisons of one proposal: about two seconds, in slices. */
+const COMPARE_STEPS = 2 ** 31;
 /** Steps to read the terms of a line, or to look for its specifics, for each of its characters. */
-const READ_STEPS = 600;
+const READ_STEPS = 300;
 const TERM_STEPS = 50;
 
 /** Where a line stands, from 1. */

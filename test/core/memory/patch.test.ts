@@ -169,6 +169,74 @@ describe('edits', () => {
   });
 });
 
+describe('the work of a patch', () => {
+  const all = (oldText: string, newText: string) => ({ oldText, newText, replaceAll: true });
+
+  it('is refused in a file of 64 MiB before there is a list of its places', () => {
+    const content = 'a'.repeat(64 * 2 ** 20);
+    const run = () => applyPatch(content, { edits: [all('a', 'b')] }, content.length);
+    let error: unknown;
+    const steps = countSteps(() => {
+      try {
+        run();
+      } catch (thrown) {
+        error = thrown;
+      }
+    });
+    expect(error).toMatchObject({ code: 'WORK_LIMIT_EXCEEDED', details: { limit: 'patchSteps' } });
+    expect(steps).toBeLessThan(2 ** 21);
+  });
+
+  it('allows an edit of one place in such a file', () => {
+    const content = `${'a'.repeat(64 * 2 ** 20)}tea`;
+    const patched = applyPatch(content, edit('tea', 'milk'), 65 * 2 ** 20);
+    expect(patched.content.endsWith('aamilk')).toBe(true);
+  });
+
+  it('stays within its limit, whatever the edits look for', () => {
+    const size = 262_144;
+    const a = 'a'.repeat(size);
+    const patches: [string, string, string][] = [
+      [a, 'a', 'b'],
+      [a, 'a', 'a'],
+      [`${a.slice(32)}${'a'.repeat(31)}b`, `${'a'.repeat(31)}b`, `${'a'.repeat(31)}b`],
+      [`b${a.slice(1)}`, `b${'a'.repeat(31)}`, `b${'a'.repeat(31)}`],
+      [a, 'a'.repeat(4_000), 'a'.repeat(4_000)],
+      [`${a.slice(8_001)}${'a'.repeat(4_000)}b${'a'.repeat(4_000)}`, `b${'a'.repeat(4_000)}`, 'ba'],
+      ['ab'.repeat(size / 2), 'ab', 'ba'],
+      ['x\n'.repeat(size / 2), '\n', '\n'],
+    ];
+    for (const [content, oldText, newText] of patches) {
+      const edits = Array.from({ length: 100 }, () => all(oldText, newText));
+      const steps = countSteps(() => {
+        try {
+          applyPatch(content, { edits }, MAX_BYTES);
+        } catch (error) {
+          expect(error).toBeInstanceOf(MemoryError);
+        }
+      });
+      expect([oldText.slice(0, 8), steps < 2 ** 26]).toEqual([oldText.slice(0, 8), true]);
+    }
+  });
+
+  it('is enough for 100 edits of prose that fills the largest file', () => {
+    const lines = Array.from(
+      { length: 5_000 },
+      (_, n) => `The user likes tea number ${n}, not that.`,
+    );
+    const edits = lines
+      .filter((_, n) => n % 50 === 0)
+      .map((line) => ({ oldText: line, newText: line.replace('tea', 'milk') }));
+    expect(edits).toHaveLength(100);
+    const { replacements } = applyPatch(lines.join('\n'), { edits }, MAX_BYTES);
+    expect(replacements).toBe(100);
+    const flips = Array.from({ length: 20 }, (_, n) =>
+      n % 2 === 0 ? all('tea', 'milk') : all('milk', 'tea'),
+    );
+    expect(applyPatch(lines.join('\n'), { edits: flips }, MAX_BYTES).replacements).toBe(100_000);
+  });
+});
+
 describe('append', () => {
   it('adds whole lines at the end', () => {
     expect(patch('a\n', { append: { text: 'b' } })).toBe('a\nb\n');

@@ -128,8 +128,8 @@ export const brokenVectorStorages: readonly BrokenStorage[] = [
           update: (scope, tasks, update) =>
             good.index.update(scope, tasks, {
               ...update,
-              apply(rows) {
-                const changes = update.apply(rows);
+              async apply(rows) {
+                const changes = await update.apply(rows);
                 for (const { fileNo, passages: hashes } of changes.documents) {
                   if (hashes === undefined) continue;
                   lists.set(scope, [...(lists.get(scope) ?? []), { fileNo, hashes }]);

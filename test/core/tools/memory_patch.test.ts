@@ -50,6 +50,54 @@ describe('memory_patch', () => {
     });
   });
 
+  it('is refused, and changes nothing, when its edits replace too much', async () => {
+    const core = await openCore();
+    const flips = (one: string, other: string) =>
+      Array.from({ length: 100 }, (_, n) => ({
+        oldText: n % 2 === 0 ? one : other,
+        newText: n % 2 === 0 ? other : one,
+        replaceAll: true,
+      }));
+    const letters = 'a'.repeat(262_144);
+    const lines = 'x\n'.repeat(131_072);
+    for (const [content, edits] of [
+      [letters, flips('a', 'b')],
+      [lines, flips('x\n', 'y\n')],
+    ] as const) {
+      await write(core, 'alice', 'user/a.md', content);
+      const before = await read(core, 'alice', 'user/a.md');
+      const attempt = call(core, 'alice', 'memory_patch', { path: 'user/a.md', edits });
+      expect(await rejection(attempt)).toMatchObject({
+        code: 'WORK_LIMIT_EXCEEDED',
+        status: 422,
+        retryable: false,
+        message: expect.stringMatching(/Split the patch/) as string,
+        details: { limit: 'patchSteps', max: 2 ** 25 },
+      });
+      expect(await read(core, 'alice', 'user/a.md')).toEqual(before);
+    }
+  });
+
+  it('takes 100 line edits, and one edit of all letters, of the largest file', async () => {
+    const core = await openCore();
+    const lines = Array.from({ length: 40_000 }, (_, n) => n.toString(36));
+    await write(core, 'alice', 'user/a.md', lines.join('\n'));
+    const edits = Array.from({ length: 100 }, (_, n) => ({
+      oldText: `\n${lines[400 * n + 7]}\n`,
+      newText: `\nline ${n}\n`,
+    }));
+    const patched = await call(core, 'alice', 'memory_patch', { path: 'user/a.md', edits });
+    expect(patched.result).toMatchObject({ version: 2, replacements: 100 });
+    const { content } = await read(core, 'alice', 'user/a.md');
+    expect(content.split('\n')).toEqual(
+      lines.map((line, n) => (n % 400 === 7 ? `line ${(n - 7) / 400}` : line)),
+    );
+    await write(core, 'alice', 'user/b.md', 'a'.repeat(262_144));
+    const all = { oldText: 'a', newText: 'b', replaceAll: true };
+    await call(core, 'alice', 'memory_patch', { path: 'user/b.md', edits: [all] });
+    expect((await read(core, 'alice', 'user/b.md')).content).toBe('b'.repeat(262_144));
+  });
+
   it('of a file that does not exist is a 404 and creates nothing', async () => {
     const core = await openCore();
     const attempt = call(core, 'alice', 'memory_patch', {

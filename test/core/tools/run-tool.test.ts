@@ -144,6 +144,20 @@ describe('each code that a tool answers', () => {
       ['memory_patch', { path: 'user/a.md', append: { text: '\0' } }],
       ['memory_patch', { path: 'user/a.md', append: { text: 'x'.repeat(262_145) } }],
       ['memory_patch', { path: 'user/a.md', append: { text: 'x' }, ifVersion: 7 }],
+      [
+        'memory_patch',
+        {
+          path: 'user/b.md',
+          edits: [
+            { oldText: 'tea, tea', newText: 'a'.repeat(262_000) },
+            ...['a', 'b', 'c', 'd'].map((letter, n) => ({
+              oldText: letter,
+              newText: 'bcde'.charAt(n),
+              replaceAll: true,
+            })),
+          ],
+        },
+      ],
       ['memory_delete', { path: 'user/a.md', ifVersion: 7 }],
       ['memory_move', { from: 'user/a.md', to: 'user/b.md' }],
       ['memory_remember', { text: 'x' }],
@@ -158,7 +172,8 @@ describe('each code that a tool answers', () => {
       expect(definitionOf(core, name).errorCodes, `${name} ${error.message}`).toContain(error.code);
       codes.add(error.code);
     }
-    expect(codes.size).toBeGreaterThanOrEqual(9);
+    expect(codes).toContain('WORK_LIMIT_EXCEEDED');
+    expect(codes.size).toBeGreaterThanOrEqual(10);
   });
 });
 
