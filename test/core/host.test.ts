@@ -227,6 +227,23 @@ describe('what a plugin gets', () => {
     ]);
   });
 
+  it('names the tool that it says, and none without one', async () => {
+    const { core, host } = await withPlugin();
+    const change = { userId: 'alice', path: 'user/a.md', reason: 'merge' };
+    const write = (content: string, tool?: unknown) =>
+      host.write({ ...change, content }, { actor: 'toy', ...({ tool } as object) });
+    await write('tea');
+    await write('coffee', 'memory_patch');
+    await write('milk', 'memory_write');
+    // From JavaScript anything may come.
+    for (const tool of ['memory_read', 'rm -rf', '', null, 7]) {
+      expect((await failure(write('cream', tool))).code).toBe('INVALID_REQUEST');
+    }
+    const tools = [{ tool: null }, { tool: 'memory_patch' }, { tool: 'memory_write' }];
+    expect((await core.accessLog.list({ order: 'asc' })).items).toMatchObject(tools);
+    expect((await core.revisions.list({ order: 'asc' })).items).toMatchObject(tools);
+  });
+
   it('a write that is refused for its content or a lost lease leaves its access row in the run’s trace', async () => {
     const { core, host } = await withPlugin();
     const runId = host.newId();

@@ -111,5 +111,5 @@ it('says so when there is no embedder, or one that fails', async () => {
   provider.always(({ sendJson }) => sendJson(401, {}));
   const failing = await runCommand({ cwd, args, env });
   expect(failing.code).toBe(1);
-  expect(failing.stderr).toMatch(/refuses the API key/);
+  expect(failing.stderr).toMatch(/the provider answered 401; check the API key/);
 });
