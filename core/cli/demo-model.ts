@@ -1,7 +1,6 @@
 import type { GenerateRequest, ModelProvider } from '../contracts/model-provider.ts';
 import { MemoryError } from '../errors.ts';
-import type { DemoFact, DemoTidying } from './demo-memory.ts';
-import { DEMO_USERS } from './demo-users.ts';
+import type { DemoFact, DemoTidying, DemoUser } from './demo-data.ts';
 
 /** The model of the demo's past, which can be made to fail. */
 export interface DemoModel extends ModelProvider {
@@ -18,7 +17,9 @@ const THINKING_MS = 6;
  * what the quiet hours tidy up. Everything that it says is checked as any model's is. It is there
  * while the demo is filled, and never afterwards.
  */
-export function demoModel(): DemoModel {
+export function demoModel(users: readonly DemoUser[]): DemoModel {
+  const facts = users.flatMap((user) => user.facts);
+  const tidyings = users.flatMap((user) => user.tidyings);
   const model: DemoModel = {
     name: 'demo',
     model: 'demo-script',
@@ -28,10 +29,10 @@ export function demoModel(): DemoModel {
       await new Promise((resolve) => setTimeout(resolve, model.thinkingMs));
       if (model.isDown) throw new MemoryError('MODEL_FAILED', 'The model provider answered 503.');
       const reply = prompt.includes('<fact-')
-        ? remember(prompt)
+        ? remember(prompt, facts)
         : prompt.includes('<passage-')
           ? quotePassages(prompt)
-          : tidy(toFiles(prompt));
+          : tidy(toFiles(prompt), tidyings);
       const text = JSON.stringify(reply);
       return {
         text,
@@ -48,9 +49,9 @@ export function toSaid({ text }: DemoFact): string {
   return text.replace(/^- /, '');
 }
 
-function remember(prompt: string): object {
+function remember(prompt: string, facts: readonly DemoFact[]): object {
   const said = /<fact-[0-9a-f]+>\n(.*)\n<\/fact-/.exec(prompt)?.[1] ?? '';
-  const fact = DEMO_USERS.flatMap(({ facts }) => facts).find((one) => toSaid(one) === said);
+  const fact = facts.find((one) => toSaid(one) === said);
   if (fact === undefined) return { read: [], operations: [] };
   const { path, under, text, newFile } = fact;
   const bare = { line: null, oldText: null };
@@ -84,9 +85,8 @@ export function quotePassages(prompt: string): object {
 
 type Lines = ReadonlyMap<string, readonly string[]>;
 
-function tidy(files: Lines): object {
-  const due = DEMO_USERS.flatMap(({ tidyings }) => tidyings);
-  return { operations: due.flatMap((tidying) => toOperation(files, tidying) ?? []) };
+function tidy(files: Lines, tidyings: readonly DemoTidying[]): object {
+  return { operations: tidyings.flatMap((tidying) => toOperation(files, tidying) ?? []) };
 }
 
 /** `null` unless all of its lines stand in what is shown. */
