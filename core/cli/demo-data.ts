@@ -12,18 +12,22 @@ const optional = Type.Optional;
 const text = Type.String({ minLength: 1 });
 const flag = Type.Boolean();
 const count = Type.Integer({ minimum: 0 });
-/** By the path of each file: why it was written. */
-const reasons = Type.Record(Type.String(), text);
+/** Texts by name: why each file was written, by its path. */
+const record = Type.Record(Type.String(), text);
 const anything = Type.Record(Type.String(), Type.Unknown());
 
 const actions = {
   call: optional(object({ user: text, tool: text, arguments: anything })),
+  ask: optional(
+    object({
+      route: text,
+      params: optional(record),
+      body: optional(anything),
+    }),
+  ),
   edit: optional(object({ path: text, oldText: text, newText: text, reason: text })),
   revert: optional(object({ path: text, reason: text })),
   revertDream: optional(flag),
-  configure: optional(anything),
-  pause: optional(text),
-  dream: optional(object({ user: text, dryRun: flag })),
   model: optional(object({ isDown: optional(flag), thinkingMs: optional(count) })),
 };
 
@@ -33,7 +37,7 @@ const storySchema = object({
   seed: count,
   users: Type.Array(text, { minItems: 1 }),
   rejects: Type.Array(text),
-  shared: reasons,
+  shared: record,
   slips: Type.Array(object({ tool: text, arguments: anything })),
   events: Type.Array(object({ day: count, hour: Type.Number({ minimum: 0 }), ...actions }, 3)),
   end: Type.Array(object({ minutesBefore: count, ...actions }, 2)),
@@ -62,7 +66,7 @@ const tidyingSchema = object({
 const userSchema = object({
   actor: text,
   sessions: Type.Integer({ minimum: 1 }),
-  files: Type.Record(Type.String(), text, { minProperties: 1 }),
+  files: record,
   questions: Type.Array(text, { minItems: 1 }),
   facts: Type.Array(factSchema),
   tidyings: Type.Array(tidyingSchema),

@@ -2,20 +2,20 @@ import type { GenerateRequest, ModelProvider } from '../contracts/model-provider
 import { MemoryError } from '../errors.ts';
 import type { DemoFact, DemoTidying, DemoUser } from './demo-data.ts';
 
-/** The model of the demo's past, which can be made to fail. */
+/** The scripted model of the demo, which can be made to fail. */
 export interface DemoModel extends ModelProvider {
   isDown: boolean;
   /** What a call takes at least, in milliseconds. */
   thinkingMs: number;
 }
 
-/** A model that takes no time at all would not look like one. */
+/** Without any latency the console's figures would not look real. */
 const THINKING_MS = 6;
 
 /**
- * A model that knows the demo's script: where a fact belongs, which lines answer a question, and
- * what the quiet hours tidy up. Everything that it says is checked as any model's is. It is there
- * while the demo is filled, and never afterwards.
+ * A model that answers from the demo's data: where a fact belongs, which lines answer a question, and
+ * what a dream tidies. Its replies are checked like those of any model. It exists only while the
+ * demo is filled.
  */
 export function demoModel(users: readonly DemoUser[]): DemoModel {
   const facts = users.flatMap((user) => user.facts);
@@ -44,7 +44,7 @@ export function demoModel(users: readonly DemoUser[]): DemoModel {
   return model;
 }
 
-/** A fact as one says it: what stands in memory without its bullet. */
+/** A fact as a user says it: the line in memory without its bullet. */
 export function toSaid({ text }: DemoFact): string {
   return text.replace(/^- /, '');
 }
@@ -89,7 +89,7 @@ function tidy(files: Lines, tidyings: readonly DemoTidying[]): object {
   return { operations: tidyings.flatMap((tidying) => toOperation(files, tidying) ?? []) };
 }
 
-/** `null` unless all of its lines stand in what is shown. */
+/** `null` unless the prompt shows all of its lines. */
 function toOperation(files: Lines, tidying: DemoTidying): object | null {
   const find = ({ path, text }: { path: string; text: string }) => {
     const line = (files.get(`user/${path}`)?.indexOf(text) ?? -1) + 1;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { MemoryServiceConfig } from '../contracts/config.ts';
 import type { Plugin } from '../contracts/plugin.ts';
-import type { RouteDefinition, RouteRequest } from '../contracts/route.ts';
+import type { RouteRequest } from '../contracts/route.ts';
 import { type Core, createCore } from '../core.ts';
 import { MemoryError } from '../errors.ts';
 import { type Demo, type DemoAction, type DemoFact, type DemoUser, readDemo } from './demo-data.ts';
@@ -34,8 +34,9 @@ export async function fillDemo(config: MemoryServiceConfig, until: number): Prom
   try {
     await core.ready();
     if ((await core.fileLists.users({ limit: 1 })).items.length > 0) return 0;
-    const dreaming = config.plugins?.find(({ name }) => name === 'dreaming') as
-      Dreaming | undefined;
+    const canDream = core.pluginRoutes.some(({ path }) => path === RUNS);
+    const plugin = config.plugins?.find(({ name }) => canDream && name === 'dreaming') ?? null;
+    const dreaming = plugin as (Plugin & Dreaming) | null;
     const story = new Story({ demo, core, model, dreaming }, (time) => {
       at = Math.max(at, Math.min(time, until));
     });
@@ -46,7 +47,13 @@ export async function fillDemo(config: MemoryServiceConfig, until: number): Prom
   }
 }
 
-type Dreaming = Plugin & { tick(): Promise<unknown>; settle(): Promise<void> };
+/** What the story needs of the dreaming plugin beside its routes. */
+interface Dreaming {
+  /** Lets the scheduler look for users, and waits until their runs have ended. */
+  tick(): Promise<unknown>;
+  /** Waits until the runs that were asked for have ended. */
+  settle(): Promise<void>;
+}
 
 interface DreamRun {
   id: string;
@@ -57,11 +64,14 @@ interface DreamRun {
   files: { path: string }[];
 }
 
+const RUNS = '/v1/admin/dream/runs';
+
 interface Parts {
   demo: Demo;
   core: Core;
   model: DemoModel;
-  dreaming: Dreaming | undefined;
+  /** `null` without the plugin, or with a storage that has no dream store. */
+  dreaming: Dreaming | null;
 }
 
 class Story {
@@ -91,7 +101,7 @@ class Story {
       }
       await this.#call(user, 'memory_write', { path: 'user/log.md', content: '# Log\n\n' });
     }
-    await this.#act({ configure: { dream_enabled: false } });
+    await this.#ask('PUT /v1/admin/dream/config', { body: { dream_enabled: false } });
     for (let day = 0; day <= demo.days; day += 1) {
       const midnight = Math.floor((until - (demo.days - day) * DAY_MS) / DAY_MS) * DAY_MS;
       await this.#day(day, midnight, until);
@@ -179,11 +189,11 @@ class Story {
 
   /** Dreams run; in the morning an operator reviews the proposals, except the latest. */
   async #night(day: number): Promise<void> {
-    const { demo, core } = this.#parts;
-    if (!this.#canDream()) return;
-    await this.#parts.dreaming?.tick();
+    const { demo, core, dreaming } = this.#parts;
+    await dreaming?.tick();
     if (day >= demo.days - 1) return;
-    for (const run of await this.#waitingRuns()) {
+    const waiting = (await this.#runs()).filter(({ state }) => state === 'awaiting_review');
+    for (const run of waiting) {
       const [first, ...others] = run.files.map(({ path }) => path);
       this.#moveTo(core.now() + 40 * MINUTE_MS);
       if (first !== undefined && others.length > 0) {
@@ -193,13 +203,16 @@ class Story {
     }
   }
 
-  async #act(action: DemoAction): Promise<void> {
+  async #act({ call, ask, edit, revert, ...action }: DemoAction): Promise<void> {
     const { demo, core, model, dreaming } = this.#parts;
-    const { call, edit, revert, configure, pause, dream } = action;
     Object.assign(model, action.model);
-    const user = demo.users.find(({ userId }) => userId === call?.user);
-    if (call !== undefined && user !== undefined) {
-      await this.#call(user, call.tool, call.arguments);
+    if (call !== undefined) {
+      const user = demo.users.find(({ userId }) => userId === call.user);
+      await this.#call(user ?? { userId: call.user, actor: 'agent' }, call.tool, call.arguments);
+    }
+    if (ask !== undefined) {
+      await this.#ask(ask.route, ask);
+      await dreaming?.settle();
     }
     if (edit !== undefined) {
       const { file } = await core.fileLists.file(edit.path, {});
@@ -212,86 +225,55 @@ class Story {
       if (wrong !== undefined) await core.revisions.revert(wrong.id, {}, byOperator());
     }
     if (action.revertDream === true) {
-      const run = (await this.#runs()).find(
-        (one) => one.outcome === 'applied' && one.filesTouched > 0,
-      );
+      const isApplied = (run: DreamRun) => run.outcome === 'applied' && run.filesTouched > 0;
+      const run = (await this.#runs()).find(isApplied);
       if (run !== undefined) await this.#decide(run, 'revert');
-    }
-    if (configure !== undefined) await this.#ask('PUT', 'config', { body: configure });
-    if (pause !== undefined) {
-      await this.#ask('PUT', 'users/:userId/paused', {
-        params: { userId: pause },
-        body: { paused: true },
-      });
-    }
-    if (dream !== undefined && this.#canDream()) {
-      const { user: userId, dryRun } = dream;
-      const isWaiting = (await this.#waitingRuns()).some((run) => run.userId === userId);
-      if (isWaiting && !dryRun) return;
-      await this.#ask('POST', 'users/:userId/run', { params: { userId }, body: { dryRun } });
-      await dreaming?.settle();
     }
   }
 
   /** Calls a tool as a user's agent; returns whether it succeeded. */
-  async #call({ userId, actor }: DemoUser, tool: string, args: object): Promise<boolean> {
+  async #call(
+    { userId, actor }: Pick<DemoUser, 'userId' | 'actor'>,
+    tool: string,
+    args: object,
+  ): Promise<boolean> {
     this.calls += 1;
-    try {
-      const context = { userId, actor };
-      await this.#parts.core.tools.executeAs(tool, { context, arguments: args }, null);
-      return true;
-    } catch (error) {
-      // Refusals and a failing provider belong to the story: the console helps to find them.
-      const isStory = error instanceof MemoryError && (error.status < 500 || error.status === 502);
-      if (!isStory) throw error;
-      return false;
-    }
+    const request = { context: { userId, actor }, arguments: args };
+    const answer = await orRefused(this.#parts.core.tools.executeAs(tool, request, null));
+    return answer !== null;
   }
 
-  #canDream(): boolean {
-    return this.#dreamRoute('GET', 'runs') !== undefined;
-  }
-
-  #dreamRoute(method: RouteDefinition['method'], path: string): RouteDefinition | undefined {
-    const full = `/v1/admin/dream/${path}`;
-    return this.#parts.core.pluginRoutes.find((one) => one.method === method && one.path === full);
-  }
-
-  /** Asks dreaming as an operator would; does nothing without a plugin and storage for it. */
+  /** Asks a plugin's route (`PUT /v1/admin/dream/config`) as an operator does, if there is one. */
   async #ask(
-    method: RouteDefinition['method'],
-    path: string,
-    more: Pick<Partial<RouteRequest>, 'params' | 'body'> = {},
+    name: string,
+    { params = {}, body = {} }: Partial<Pick<RouteRequest, 'params' | 'body'>> = {},
   ): Promise<unknown> {
-    return this.#dreamRoute(method, path)?.handle({
-      params: {},
+    const { pluginRoutes } = this.#parts.core;
+    const route = pluginRoutes.find(({ method, path }) => `${method} ${path}` === name);
+    if (route === undefined) return null;
+    const request: RouteRequest = {
+      ...byOperator(),
+      params,
+      body,
       query: {},
-      body: {},
       header: () => null,
       userId: null,
-      ...byOperator(),
       signal: new AbortController().signal,
       setStatus: () => undefined,
       setHeader: () => undefined,
-      ...more,
-    });
+    };
+    return orRefused(Promise.resolve(route.handle(request)));
   }
 
   async #decide({ id }: DreamRun, verb: 'apply' | 'reject' | 'revert', body = {}): Promise<void> {
-    await this.#ask('POST', `runs/:id/${verb}`, { params: { id }, body });
+    await this.#ask(`POST ${RUNS}/:id/${verb}`, { params: { id }, body });
   }
 
   /** The newest first. */
   async #runs(): Promise<DreamRun[]> {
-    const list = (await this.#ask('GET', 'runs')) as { items: { id: string }[] } | undefined;
-    const details = (list?.items ?? []).map(({ id }) =>
-      this.#ask('GET', 'runs/:id', { params: { id } }),
-    );
-    return Promise.all(details) as Promise<DreamRun[]>;
-  }
-
-  async #waitingRuns(): Promise<DreamRun[]> {
-    return (await this.#runs()).filter(({ state }) => state === 'awaiting_review');
+    const list = (await this.#ask(`GET ${RUNS}`)) as { items: { id: string }[] } | null;
+    const details = list?.items.map(({ id }) => this.#ask(`GET ${RUNS}/:id`, { params: { id } }));
+    return (await Promise.all(details ?? [])) as DreamRun[];
   }
 
   #pick<T>(items: readonly T[]): T {
@@ -309,4 +291,14 @@ class Story {
 
 function byOperator(): { address: string; traceId: string } {
   return { address: '127.0.0.1', traceId: randomBytes(16).toString('hex') };
+}
+
+/** `null` for what the service refuses and a provider that fails: both belong to the story. */
+async function orRefused<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof MemoryError && (error.status < 500 || error.status === 502)) return null;
+    throw error;
+  }
 }
