@@ -4,7 +4,7 @@ import type { ExporterServices, SpanCounters } from '../../core/contracts/trace-
 import { openAgents } from './agent.ts';
 import type { OtlpSdk } from './sdk.ts';
 import type { OtlpSettings } from './settings.ts';
-import { countSpans, createSpanReplay } from './spans.ts';
+import { countSpans, createTraces } from './spans.ts';
 
 /** In UTF-16 units: what a log line quotes of a failure. */
 const REASON_LIMIT = 200;
@@ -68,7 +68,7 @@ export async function openPipeline(
     shutdown: () => exporter.shutdown(),
   });
 
-  const { processor, replay } = withEnvironment(settings.environment, () => {
+  const { processor, startTrace } = withEnvironment(settings.environment, () => {
     const { defaultResource, detectResources, envDetector, resourceFromAttributes } = sdk.resources;
     const own = { 'service.name': 'memory-service', 'service.version': version };
     const resource = defaultResource()
@@ -80,13 +80,13 @@ export async function openPipeline(
     });
     const processor = new sdk.node.BatchSpanProcessor(counting(exporter));
     const config = { resource, spanProcessors: [processor] };
-    return { processor, replay: createSpanReplay(sdk, { version, hashUserId, config }) };
+    return { processor, startTrace: createTraces(sdk, { version, hashUserId, config }) };
   });
 
   return {
     add(event) {
-      const trace = replay.start(event);
-      if (trace === null) return;
+      const endTrace = startTrace(event);
+      if (endTrace === null) return;
       const spans = countSpans(event);
       // The processor drops span by span, uncounted, and forgets those on their way: it is never
       // given more than it has room for.
@@ -95,7 +95,7 @@ export async function openPipeline(
         return;
       }
       waiting += spans;
-      trace.end();
+      endTrace();
     },
     counters: () => ({ queued: waiting + sent, exported, dropped, failed }),
     async close(limitMs) {
@@ -119,6 +119,7 @@ export async function openPipeline(
  * sees the difference.
  */
 function withEnvironment<T>(environment: Readonly<Record<string, string>>, create: () => T): T {
+  /* eslint-disable no-restricted-syntax -- Reads nothing: hides the variables from the SDK. */
   const own = process.env;
   process.env = { ...environment };
   try {
@@ -126,6 +127,7 @@ function withEnvironment<T>(environment: Readonly<Record<string, string>>, creat
   } finally {
     process.env = own;
   }
+  /* eslint-enable no-restricted-syntax */
 }
 
 /** Resolves when the work has ended, however, or took too long. */

@@ -3,30 +3,23 @@ import type { IdGenerator, TracerConfig } from '@opentelemetry/sdk-trace-node';
 import type { EventRecord, SpanKind, SpanRecord } from '../../core/contracts/records.ts';
 import type { OtlpSdk } from './sdk.ts';
 
-/** Replays recorded events as spans of the SDK. */
-export interface SpanReplay {
-  /** Starts an event's own span; `null` if the sampler leaves out its trace. */
-  start(event: EventRecord): StartedTrace | null;
-}
-
-/** A trace that is exported once it is ended, and left out if it never is. */
-export interface StartedTrace {
-  /** Ends the spans of the event and its phases, with the times that they had in the service. */
-  end(): void;
-}
+/**
+ * Starts a recorded event as a trace of the SDK; `null` if the sampler leaves it out. The returned
+ * function ends its spans, which exports them, with the times that they had in the service.
+ */
+export type StartTrace = (event: EventRecord) => (() => void) | null;
 
 /**
- * Makes the replay. Spans get the ids that they have in the service. They are built from an allow
- * list, never passed on: the kind gives the name, a hash stands for the user, and no text of a caller
- * is in any of them.
+ * Spans get the ids that they have in the service. They are built from an allow list, never passed on:
+ * the kind gives the name, a hash stands for the user, and no text of a caller is in any of them.
  *
  * Names and attributes follow OpenTelemetry's conventions for generative AI where those have one, and
  * begin with `memory.` elsewhere.
  */
-export function createSpanReplay(
+export function createTraces(
   { api, node }: OtlpSdk,
   options: { version: string; hashUserId(userId: string): string; config: TracerConfig },
-): SpanReplay {
+): StartTrace {
   let traceId = '';
   let spanId = '';
   const idGenerator: IdGenerator = {
@@ -60,21 +53,17 @@ export function createSpanReplay(
     span.end(toHrTime(record.startedAt, record.durationMs));
   }
 
-  return {
-    start(event) {
-      const shared = toSharedAttributes(event, options);
-      const own = { ...shared, ...toRootAttributes(event), ...toAttributes(event) };
-      const root = startSpan(event, event, own);
-      if (!root.isRecording()) return null;
-      return {
-        end() {
-          endSpan(root, event);
-          for (const record of event.spans) {
-            endSpan(startSpan(event, record, { ...shared, ...toAttributes(record) }), record);
-          }
-        },
-      };
-    },
+  return (event) => {
+    const shared = toSharedAttributes(event, options);
+    const own = { ...shared, ...toRootAttributes(event), ...toAttributes(event) };
+    const root = startSpan(event, event, own);
+    if (!root.isRecording()) return null;
+    return () => {
+      endSpan(root, event);
+      for (const record of event.spans) {
+        endSpan(startSpan(event, record, { ...shared, ...toAttributes(record) }), record);
+      }
+    };
   };
 }
 
@@ -89,7 +78,7 @@ export function countSpans(event: EventRecord): number {
 /** Kinds whose work another process does. */
 const CALLS_OUT = new Set<SpanKind>(['llm', 'embedding', 'db.read', 'db.write']);
 
-/** `gen_ai.operation.name`; what the conventions have no word for has none. */
+/** `gen_ai.operation.name`, where the conventions have one. */
 const OPERATIONS: Partial<Record<SpanKind, string>> = {
   tool: 'execute_tool',
   'dream.run': 'invoke_agent',
@@ -109,7 +98,7 @@ const NAMES: Readonly<Record<string, string>> = {
   dimensions: 'gen_ai.embeddings.dimension.count',
 };
 
-/** Actors that the service names. Others are named by callers, as it pleases them. */
+/** Actors that the service names. Callers choose the names of others. */
 const ACTORS = new Set(['agent', 'admin', 'dream-agent', 'import', 'playground']);
 
 function nameOf({ kind, attributes }: SpanRecord, tool: string | null): string {
