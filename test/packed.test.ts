@@ -48,10 +48,12 @@ describe('the packed package', () => {
     expect(size).toBeLessThan(MAX_BYTES);
   });
 
-  it('holds what was built and the pages, and nothing of the repository beside', async () => {
+  it('holds what was built, the pages and the demo, and nothing of the repository beside', async () => {
     const { stdout } = await execute('tar', ['-tzf', archive]);
     const names = stdout.trim().split('\n');
-    const others = names.filter((name) => !/^package\/(?:dist|docs)\//.test(name)).sort();
+    const others = names
+      .filter((name) => !/^package\/(?:dist|docs|examples\/demo)\//.test(name))
+      .sort();
     const kept = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
     expect(others).toEqual(kept.map((name) => `package/${name}`));
     const sources = names.filter((name) => /(?<!\.d)\.(?:ts|cts|vue)$|\.test\.|\.env/.test(name));
@@ -104,6 +106,13 @@ describe.each(NODES)('the packed package on Node %s', (major) => {
     await expectFirstFact([node, join(project, bin)]);
   });
 
+  it('fills a fresh database with the demo', async ({ skip }) => {
+    const node = await findNode(major);
+    if (node === null) return skip(commandFor(major));
+    const bin = join('node_modules/memory-service', manifest.bin['memory-service'] ?? '');
+    await expectDemo([node, join(project, bin)]);
+  });
+
   if (!isRelease) return;
   it(
     'installs in an empty project, and does the same there',
@@ -119,7 +128,9 @@ describe.each(NODES)('the packed package on Node %s', (major) => {
       const options = { cwd: installed, env };
       await execute('npm', ['install', '--no-audit', '--no-fund', archive], options);
       await expectEntries(node, installed);
-      await expectFirstFact([node, join(installed, 'node_modules/.bin/memory-service')]);
+      const program = [node, join(installed, 'node_modules/.bin/memory-service')];
+      await expectFirstFact(program);
+      await expectDemo(program);
       // Its N-API build is one for all: what this Node compiled, the others load.
       for (const other of await Promise.all(NODES.map(findNode))) {
         const load = ['-e', "new (require('sqlite3').Database)(':memory:')"];
@@ -275,6 +286,24 @@ async function expectFirstFact(program: readonly string[]): Promise<void> {
     expect((await fetch(`${service.url}/admin`)).status).toBe(200);
     expect((await fetch(`${service.url}/v1/docs/start.md`)).status).toBe(200);
     expect(provider.violations).toEqual([]);
+  } finally {
+    expect(await service.stop()).toMatchObject({ code: 0 });
+  }
+}
+
+/** Starts the service with the demo, and asks the admin API for its users. */
+async function expectDemo(program: readonly string[]): Promise<void> {
+  const cwd = await mkdtemp(join(directory, 'demo-'));
+  const service = await startCommand({ cwd, args: ['--demo'], program });
+  try {
+    const response = await fetch(`${service.url}/v1/admin/users`, {
+      headers: { 'x-admin-secret': service.adminSecret },
+    });
+    const { items } = (await response.json()) as { items: { userId: string }[] };
+    const { users } = JSON.parse(
+      await readFile(join(project, 'node_modules/memory-service/examples/demo/story.json'), 'utf8'),
+    ) as { users: string[] };
+    expect(items.map(({ userId }) => userId).sort()).toEqual(users.sort());
   } finally {
     expect(await service.stop()).toMatchObject({ code: 0 });
   }

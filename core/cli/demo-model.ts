@@ -1,24 +1,25 @@
 import type { GenerateRequest, ModelProvider } from '../contracts/model-provider.ts';
 import { createProviderError } from '../provider-failure.ts';
-import type { DemoFact, DemoTidying } from './demo-memory.ts';
-import { DEMO_USERS } from './demo-users.ts';
+import type { DemoFact, DemoTidying, DemoUser } from './demo-data.ts';
 
-/** The model of the demo's past, which can be made to fail. */
+/** The scripted model of the demo, which can be made to fail. */
 export interface DemoModel extends ModelProvider {
   isDown: boolean;
   /** What a call takes at least, in milliseconds. */
   thinkingMs: number;
 }
 
-/** A model that takes no time at all would not look like one. */
+/** Without any latency the console's figures would not look real. */
 const THINKING_MS = 6;
 
 /**
- * A model that knows the demo's script: where a fact belongs, which lines answer a question, and
- * what the quiet hours tidy up. Everything that it says is checked as any model's is. It is there
- * while the demo is filled, and never afterwards.
+ * A model that answers from the demo's data: where a fact belongs, which lines answer a question, and
+ * what a dream tidies. Its replies are checked like those of any model. It exists only while the
+ * demo is filled.
  */
-export function demoModel(): DemoModel {
+export function demoModel(users: readonly DemoUser[]): DemoModel {
+  const facts = users.flatMap((user) => user.facts);
+  const tidyings = users.flatMap((user) => user.tidyings);
   const model: DemoModel = {
     name: 'demo',
     model: 'demo-script',
@@ -30,10 +31,10 @@ export function demoModel(): DemoModel {
         throw createProviderError('MODEL_FAILED', { reason: 'unavailable', providerStatus: 503 });
       }
       const reply = prompt.includes('<fact-')
-        ? remember(prompt)
+        ? remember(prompt, facts)
         : prompt.includes('<passage-')
           ? quotePassages(prompt)
-          : tidy(toFiles(prompt));
+          : tidy(toFiles(prompt), tidyings);
       const text = JSON.stringify(reply);
       return {
         text,
@@ -45,14 +46,14 @@ export function demoModel(): DemoModel {
   return model;
 }
 
-/** A fact as one says it: what stands in memory without its bullet. */
+/** A fact as a user says it: the line in memory without its bullet. */
 export function toSaid({ text }: DemoFact): string {
   return text.replace(/^- /, '');
 }
 
-function remember(prompt: string): object {
+function remember(prompt: string, facts: readonly DemoFact[]): object {
   const said = /<fact-[0-9a-f]+>\n(.*)\n<\/fact-/.exec(prompt)?.[1] ?? '';
-  const fact = DEMO_USERS.flatMap(({ facts }) => facts).find((one) => toSaid(one) === said);
+  const fact = facts.find((one) => toSaid(one) === said);
   if (fact === undefined) return { read: [], operations: [] };
   const { path, under, text, newFile } = fact;
   const bare = { line: null, oldText: null };
@@ -86,12 +87,11 @@ export function quotePassages(prompt: string): object {
 
 type Lines = ReadonlyMap<string, readonly string[]>;
 
-function tidy(files: Lines): object {
-  const due = DEMO_USERS.flatMap(({ tidyings }) => tidyings);
-  return { operations: due.flatMap((tidying) => toOperation(files, tidying) ?? []) };
+function tidy(files: Lines, tidyings: readonly DemoTidying[]): object {
+  return { operations: tidyings.flatMap((tidying) => toOperation(files, tidying) ?? []) };
 }
 
-/** `null` unless all of its lines stand in what is shown. */
+/** `null` unless the prompt shows all of its lines. */
 function toOperation(files: Lines, tidying: DemoTidying): object | null {
   const find = ({ path, text }: { path: string; text: string }) => {
     const line = (files.get(`user/${path}`)?.indexOf(text) ?? -1) + 1;

@@ -1,34 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import type { MemoryServiceConfig } from '../contracts/config.ts';
+import type { Plugin } from '../contracts/plugin.ts';
+import type { RouteRequest } from '../contracts/route.ts';
 import { type Core, createCore } from '../core.ts';
 import { MemoryError } from '../errors.ts';
-import { type DemoDreams, demoDreams, type DemoRun } from './demo-dreams.ts';
-import type { DemoFact, DemoUser } from './demo-memory.ts';
+import { type Demo, type DemoAction, type DemoFact, type DemoUser, readDemo } from './demo-data.ts';
 import { type DemoModel, demoModel, toSaid } from './demo-model.ts';
-import { DEMO_SHARED } from './demo-shared.ts';
-import { DEMO_USERS } from './demo-users.ts';
 
-/** How far back the demo's history begins, in days. */
-const DAYS = 24;
-/** Slower than a slow call, in milliseconds. */
-const SLOW_MS = 1_100;
-/** The night of the first dreams, in days after the beginning. */
-const FIRST_NIGHT = 5;
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Fills a database that has no memory with a team's: weeks of reads, writes, searches, failures,
- * corrections and dreams, each through the tools and the admin's write path, with a clock that
- * walks from then to `until` (milliseconds since 1970). Gives the number of tool calls; 0, and
- * nothing is written, when there is memory already.
+ * Fills an empty database with the memory of a made-up team: weeks of reads, writes, searches,
+ * failures, corrections and dreams. The story is data (`examples/demo/README.md`); everything in it
+ * goes through the tools and the admin's write path, with a clock that ends at `until`
+ * (milliseconds since 1970). Returns the number of tool calls: 0 if there is memory already.
  *
- * `config` holds a storage and plugins of its own, which are closed again. Of a model, embedder or
- * exporter in it nothing is asked: what is made up costs nobody tokens.
+ * Closes the storage and plugins in `config`. Calls no model, embedder or exporter of `config`.
  */
 export async function fillDemo(config: MemoryServiceConfig, until: number): Promise<number> {
-  let at = until - DAYS * DAY_MS;
-  const model = demoModel();
+  const demo = await readDemo();
+  let at = until - demo.days * DAY_MS;
+  const model = demoModel(demo.users);
   const core = createCore({
     ...config,
     model,
@@ -40,281 +34,253 @@ export async function fillDemo(config: MemoryServiceConfig, until: number): Prom
   try {
     await core.ready();
     if ((await core.fileLists.users({ limit: 1 })).items.length > 0) return 0;
-    const dreams = demoDreams(core, config.plugins ?? []);
-    const story = new Story({ core, model, dreams }, (time) => {
+    const canDream = core.pluginRoutes.some(({ path }) => path === RUNS);
+    const plugin = config.plugins?.find(({ name }) => canDream && name === 'dreaming') ?? null;
+    const dreaming = plugin as (Plugin & Dreaming) | null;
+    const story = new Story({ demo, core, model, dreaming }, (time) => {
       at = Math.max(at, Math.min(time, until));
     });
-    await story.begin(at);
-    for (let day = 0; day <= DAYS; day += 1) {
-      const midnight = Math.floor((until - (DAYS - day) * DAY_MS) / DAY_MS) * DAY_MS;
-      await story.day(day, midnight, until);
-    }
-    await story.end(until);
+    await story.play(until);
     return story.calls;
   } finally {
     await core.close();
   }
 }
 
-/** What happened, in order. Its chance is a fixed one: every demo tells the same. */
+/** What the story needs of the dreaming plugin beside its routes. */
+interface Dreaming {
+  /** Lets the scheduler look for users, and waits until their runs have ended. */
+  tick(): Promise<unknown>;
+  /** Waits until the runs that were asked for have ended. */
+  settle(): Promise<void>;
+}
+
+interface DreamRun {
+  id: string;
+  userId: string;
+  state: string;
+  outcome: string | null;
+  filesTouched: number;
+  files: { path: string }[];
+}
+
+const RUNS = '/v1/admin/dream/runs';
+
+interface Parts {
+  demo: Demo;
+  core: Core;
+  model: DemoModel;
+  /** `null` without the plugin, or with a storage that has no dream store. */
+  dreaming: Dreaming | null;
+}
+
 class Story {
   calls = 0;
-  readonly #core: Core;
-  readonly #model: DemoModel;
-  readonly #dreams: DemoDreams | null;
+  readonly #parts: Parts;
   readonly #moveTo: (time: number) => void;
-  #seed = 20_261;
+  /** How many of each user's undated facts are learned. */
+  readonly #learned = new Map<DemoUser, number>();
+  #seed: number;
 
-  constructor(
-    parts: { core: Core; model: DemoModel; dreams: DemoDreams | null },
-    moveTo: (time: number) => void,
-  ) {
-    this.#core = parts.core;
-    this.#model = parts.model;
-    this.#dreams = parts.dreams;
+  constructor(parts: Parts, moveTo: (time: number) => void) {
+    this.#parts = parts;
     this.#moveTo = moveTo;
+    this.#seed = parts.demo.seed;
   }
 
-  async begin(at: number): Promise<void> {
-    for (const { path, content, reason } of DEMO_SHARED) {
-      await this.#put(`shared/${path}`, content, reason);
+  async play(until: number): Promise<void> {
+    const { demo, core } = this.#parts;
+    const begin = core.now();
+    for (const { path, content, reason } of demo.shared) {
+      await core.files.put(`shared/${path}`, { content, reason }, byOperator());
     }
-    for (const [index, user] of DEMO_USERS.entries()) {
-      this.#moveTo(at + (index + 1) * 11 * 60_000);
+    for (const [index, user] of demo.users.entries()) {
+      this.#moveTo(begin + (index + 1) * 11 * MINUTE_MS);
       for (const { path, content, reason } of user.files) {
-        await this.#run(user, 'memory_write', { path: `user/${path}`, content, reason });
+        await this.#call(user, 'memory_write', { path: `user/${path}`, content, reason });
       }
-      await this.#run(user, 'memory_write', { path: 'user/log.md', content: '# Log\n\n' });
+      await this.#call(user, 'memory_write', { path: 'user/log.md', content: '# Log\n\n' });
     }
-    await this.#dreams?.configure({ dream_enabled: false });
+    await this.#ask('PUT /v1/admin/dream/config', { body: { dream_enabled: false } });
+    for (let day = 0; day <= demo.days; day += 1) {
+      const midnight = Math.floor((until - (demo.days - day) * DAY_MS) / DAY_MS) * DAY_MS;
+      await this.#day(day, midnight, until);
+    }
+    for (const { minutesBefore, ...action } of demo.end) {
+      this.#moveTo(until - minutesBefore * MINUTE_MS);
+      await this.#act(action);
+    }
   }
 
-  /** One day: sessions from morning to evening, then the quiet hours. */
-  async day(day: number, midnight: number, until: number): Promise<void> {
-    // Today is a working day in any case: it is what is looked at first.
-    const isWeekend = day < DAYS - 1 && [0, 6].includes(new Date(midnight).getUTCDay());
+  async #day(day: number, midnight: number, until: number): Promise<void> {
+    const { demo } = this.#parts;
     const moments: { time: number; play: () => Promise<void> }[] = [];
-    for (const user of DEMO_USERS) {
+    const add = (hour: number, play: () => Promise<void>) =>
+      moments.push({ time: midnight + hour * HOUR_MS, play });
+    // Today and yesterday are working days in any case: visitors look at them first.
+    const isWeekend = day < demo.days - 1 && [0, 6].includes(new Date(midnight).getUTCDay());
+    for (const user of demo.users) {
       const sessions = isWeekend ? this.#chance(2) : 1 + this.#chance(user.sessions);
       for (let session = 0; session < sessions; session += 1) {
         const time = midnight + (7 + this.#chance(12)) * HOUR_MS + this.#chance(HOUR_MS);
         moments.push({ time, play: () => this.#session(user, day, time) });
       }
     }
-    for (const user of DEMO_USERS) {
-      for (const fact of user.facts.filter(({ onDay }) => onDay === day)) {
-        moments.push({ time: midnight + 12 * HOUR_MS, play: () => this.#learn(user, fact) });
-      }
+    for (const user of demo.users) {
+      const facts = user.facts.filter(({ onDay }) => onDay === day);
+      for (const fact of facts) add(12, () => this.#learn(user, fact));
     }
-    for (const [onDay, hour, play] of this.#plan) {
-      if (onDay === day) moments.push({ time: midnight + hour * HOUR_MS, play });
+    for (const { day: onDay, hour, ...action } of demo.events) {
+      if (onDay === day) add(hour, () => this.#act(action));
     }
-    if (this.#dreams !== null && day >= FIRST_NIGHT) {
-      moments.push({ time: midnight + 3.2 * HOUR_MS, play: () => this.#night(day) });
-    }
+    if (day >= demo.firstNight) add(3.2, () => this.#night(day));
     moments.sort((a, b) => a.time - b.time);
-    for (const { time, play } of moments) {
-      if (time > until) continue;
+    for (const { time, play } of moments.filter((moment) => moment.time <= until)) {
       this.#moveTo(time);
       await play();
     }
   }
 
-  /** What people and providers do: the day, the hour in UTC, and what happens. */
-  readonly #plan: readonly (readonly [day: number, hour: number, play: () => Promise<void>])[] = [
-    [FIRST_NIGHT - 1, 14, () => this.#configure({ dream_enabled: true, dream_mode: 'review' })],
-    [FIRST_NIGHT - 1, 14.1, () => this.#configure({ dream_max_writes: 6 })],
-    [FIRST_NIGHT, 9, async () => this.#dreams?.pause('sam.okafor@example.com')],
-    [DAYS - 11, 15, () => this.#configure({ dream_mode: 'auto', dream_interval_minutes: 180 })],
-    [DAYS - 9, 13, () => this.#correction()],
-    [DAYS - 7, 2, async () => void (this.#model.isDown = true)],
-    [DAYS - 7, 9.7, () => this.#failToRemember()],
-    [DAYS - 7, 11, async () => void (this.#model.isDown = false)],
-    [DAYS - 5, 12.5, () => this.#misunderstanding()],
-    [DAYS - 4, 9.5, () => this.#undoMisunderstanding()],
-    [DAYS - 3, 9.4, () => this.#undoDream()],
-    [DAYS - 2, 10, () => this.#configure({ dream_mode: 'review' })],
-  ];
-
-  /** The last hours: what waits for whoever opens the console. */
-  async end(until: number): Promise<void> {
-    this.#moveTo(until - 25 * 60_000);
-    await this.#struggle();
-    this.#moveTo(until);
-    await this.#dreams?.run('jonas.weber', { dryRun: true });
-    for (const userId of ['lena.fischer', 'diego.alvarez']) {
-      const isWaiting = (await this.#waiting()).some((run) => run.userId === userId);
-      if (!isWaiting) await this.#dreams?.run(userId, { dryRun: false });
-    }
-  }
-
-  /** An agent at work: what does memory hold, read it, and note what was learned. */
+  /** An agent searches, reads, and notes what it learned; now and then it slips. */
   async #session(user: DemoUser, day: number, time: number): Promise<void> {
     const question = this.#pick(user.questions);
     if (this.#chance(3) === 0) {
-      await this.#run(user, 'memory_context', { query: question, maxChars: 4_000 });
+      await this.#call(user, 'memory_context', { query: question, maxChars: 4_000 });
     } else {
-      await this.#run(user, 'memory_find', { query: question, limit: 5 });
+      await this.#call(user, 'memory_find', { query: question, limit: 5 });
     }
     this.#moveTo(time + 4_000);
-    if (this.#chance(4) === 0) await this.#run(user, 'memory_list', { path: 'user/' });
+    if (this.#chance(4) === 0) await this.#call(user, 'memory_list', { path: 'user/' });
     for (let read = this.#chance(3); read >= 0; read -= 1) {
-      const file = this.#pick(user.files);
-      await this.#run(user, 'memory_read', { path: `user/${file.path}` });
+      await this.#call(user, 'memory_read', { path: `user/${this.#pick(user.files).path}` });
     }
     this.#moveTo(time + 21_000);
-    const fact = this.#dueFact(user, day);
+    const fact = this.#nextFact(user, day);
     if (fact !== undefined) await this.#learn(user, fact);
     if (this.#chance(14) === 0) {
-      await this.#run(user, 'memory_patch', {
+      const line = `- ${new Date(time).toISOString().slice(0, 16)}: ${question}`;
+      await this.#call(user, 'memory_patch', {
         path: 'user/log.md',
-        append: { text: `- ${new Date(time).toISOString().slice(0, 16)}: ${question}` },
+        append: { text: line },
         reason: `Asked: ${question}`,
       });
     }
-    const slip = this.#chance(22);
-    if (slip === 0) await this.#run(user, 'memory_read', { path: 'user/projects/roadmap-2025.md' });
-    if (slip === 1) {
-      await this.#run(user, 'memory_write', {
-        path: 'shared/glossary.md',
-        content: '# Glossary\n\nOverwritten by mistake.\n',
-        reason: 'Keep the glossary short.',
-      });
-    }
-    if (slip === 2) {
-      await this.#run(user, 'memory_patch', {
-        path: 'user/preferences.md',
-        edits: [{ oldText: 'a line that was reworded since', newText: 'the new one' }],
-      });
-    }
+    const slip = this.#parts.demo.slips[this.#chance(22)];
+    if (slip !== undefined) await this.#call(user, slip.tool, slip.arguments);
   }
 
-  /** A fact, told to the service or written by the agent itself. */
-  async #learn(user: DemoUser, fact: DemoFact): Promise<void> {
-    const { path, under, text, reason, isTold } = fact;
-    const isKept =
-      isTold === true && (await this.#run(user, 'memory_remember', { text: toSaid(fact), reason }));
-    if (isKept) return;
-    await this.#run(user, 'memory_patch', {
-      path: `user/${path}`,
-      append: { text, ...(under === null ? {} : { afterHeading: under }) },
-      reason,
-    });
-  }
-
-  /** Dreaming in the quiet hours; in review someone looks at the proposals in the morning. */
-  async #night(day: number): Promise<void> {
-    await this.#dreams?.tick();
-    if (day >= DAYS - 1) return;
-    for (const run of await this.#waiting()) {
-      const [first, ...others] = run.files.map(({ path }) => path);
-      this.#moveTo(this.#core.now() + 40 * 60_000);
-      if (first !== undefined && others.length > 0) {
-        await this.#dreams?.decide(run, 'apply', [first]);
-        await this.#dreams?.decide(run, 'reject');
-      } else await this.#dreams?.decide(run, run.userId.startsWith('jonas') ? 'reject' : 'apply');
-    }
-  }
-
-  async #waiting(): Promise<DemoRun[]> {
-    const runs = (await this.#dreams?.runs()) ?? [];
-    return runs.filter(({ state }) => state === 'awaiting_review');
-  }
-
-  async #configure(settings: Record<string, unknown>): Promise<void> {
-    await this.#dreams?.configure(settings);
-  }
-
-  /** An operator takes back what the last run did that wrote something. */
-  async #undoDream(): Promise<void> {
-    const runs = (await this.#dreams?.runs()) ?? [];
-    const run = runs.find(({ filesTouched, outcome }) => filesTouched > 0 && outcome === 'applied');
-    if (run !== undefined) await this.#dreams?.decide(run, 'revert');
-  }
-
-  /** The model is away, and what people say is not kept. */
-  async #failToRemember(): Promise<void> {
-    for (const user of DEMO_USERS) {
-      const text = `Asked when the model is back (${user.userId}).`;
-      await this.#run(user, 'memory_remember', { text });
-    }
-  }
-
-  /** A call that takes long, and one that the model's provider refuses. */
-  async #struggle(): Promise<void> {
-    const [user] = DEMO_USERS;
-    if (user === undefined) return;
-    this.#model.thinkingMs = SLOW_MS;
-    await this.#run(user, 'memory_context', { query: user.questions[0] ?? '' });
-    this.#model.thinkingMs = 0;
-    this.#model.isDown = true;
-    await this.#run(user, 'memory_remember', { text: 'The launch party is on 29 May.' });
-    this.#model.isDown = false;
-  }
-
-  /** An agent takes a joke at its word… */
-  async #misunderstanding(): Promise<void> {
-    const diego = DEMO_USERS.find(({ userId }) => userId === 'diego.alvarez') as DemoUser;
-    await this.#run(diego, 'memory_find', { query: 'where does Diego live', limit: 5 });
-    await this.#run(diego, 'memory_patch', {
-      path: 'user/profile.md',
-      edits: [{ oldText: '- Bogotá (UTC−5)', newText: '- Lives on a boat near Cartagena' }],
-      reason: 'He said that he lives on a boat now.',
-    });
-  }
-
-  /** …and an operator reverts it. */
-  async #undoMisunderstanding(): Promise<void> {
-    const path = 'users/diego.alvarez/profile.md';
-    const { items } = await this.#core.revisions.list({ path, limit: 5 });
-    const wrong = items.find(({ reason }) => reason?.includes('boat') === true);
-    if (wrong !== undefined) await this.#core.revisions.revert(wrong.id, {}, byOperator());
-  }
-
-  /** An operator finds a fact that is wrong, and puts it right. */
-  async #correction(): Promise<void> {
-    const path = 'users/maya.chen/profile.md';
-    const { file } = await this.#core.fileLists.file(path, {});
-    await this.#put(
-      path,
-      file.content.replace('- Works from Lisbon', '- Works from Porto'),
-      'Maya wrote to support: she moved in spring.',
-    );
-  }
-
-  async #put(path: string, content: string, reason: string): Promise<void> {
-    await this.#core.files.put(path, { content, reason }, byOperator());
-  }
-
-  /** Whether the call went well. */
-  async #run({ userId, actor }: DemoUser, tool: string, args: object): Promise<boolean> {
-    this.calls += 1;
-    try {
-      await this.#core.tools.executeAs(tool, { context: { userId, actor }, arguments: args }, null);
-      return true;
-    } catch (error) {
-      // Refusals and a provider that fails belong to the story: the console helps to find them.
-      const isStory = error instanceof MemoryError && (error.status < 500 || error.status === 502);
-      if (!isStory) throw error;
-      return false;
-    }
-  }
-
-  /** What is learned comes bit by bit, over all of the weeks. */
-  #dueFact(user: DemoUser, day: number): DemoFact | undefined {
+  /** Undated facts come one by one, spread over all of the weeks. */
+  #nextFact(user: DemoUser, day: number): DemoFact | undefined {
     const facts = user.facts.filter(({ onDay }) => onDay === undefined);
-    const told = this.#told.get(user.userId) ?? 0;
-    if (day < 1 + ((told + 0.5) * DAYS) / facts.length) return undefined;
-    this.#told.set(user.userId, told + 1);
-    return facts[told];
+    const learned = this.#learned.get(user) ?? 0;
+    if (day < 1 + ((learned + 0.5) * this.#parts.demo.days) / facts.length) return undefined;
+    this.#learned.set(user, learned + 1);
+    return facts[learned];
   }
-  readonly #told = new Map<string, number>();
+
+  /** The user tells the service, or the agent patches the file itself. */
+  async #learn(user: DemoUser, fact: DemoFact): Promise<void> {
+    const { path, under, text, reason, isTold = false } = fact;
+    if (isTold && (await this.#call(user, 'memory_remember', { text: toSaid(fact), reason })))
+      return;
+    const append = { text, ...(under === undefined ? {} : { afterHeading: under }) };
+    await this.#call(user, 'memory_patch', { path: `user/${path}`, append, reason });
+  }
+
+  /** Dreams run; in the morning an operator reviews the proposals, except the latest. */
+  async #night(day: number): Promise<void> {
+    const { demo, core, dreaming } = this.#parts;
+    await dreaming?.tick();
+    if (day >= demo.days - 1) return;
+    const waiting = (await this.#runs()).filter(({ state }) => state === 'awaiting_review');
+    for (const run of waiting) {
+      const [first, ...others] = run.files.map(({ path }) => path);
+      this.#moveTo(core.now() + 40 * MINUTE_MS);
+      if (first !== undefined && others.length > 0) {
+        await this.#decide(run, 'apply', { paths: [first] });
+        await this.#decide(run, 'reject');
+      } else await this.#decide(run, demo.rejects.includes(run.userId) ? 'reject' : 'apply');
+    }
+  }
+
+  async #act({ call, ask, edit, revert, ...action }: DemoAction): Promise<void> {
+    const { demo, core, model, dreaming } = this.#parts;
+    Object.assign(model, action.model);
+    if (call !== undefined) {
+      const user = demo.users.find(({ userId }) => userId === call.user);
+      await this.#call(user ?? { userId: call.user, actor: 'agent' }, call.tool, call.arguments);
+    }
+    if (ask !== undefined) {
+      await this.#ask(ask.route, ask);
+      await dreaming?.settle();
+    }
+    if (edit !== undefined) {
+      const { file } = await core.fileLists.file(edit.path, {});
+      const content = file.content.replace(edit.oldText, edit.newText);
+      await core.files.put(edit.path, { content, reason: edit.reason }, byOperator());
+    }
+    if (revert !== undefined) {
+      const { items } = await core.revisions.list({ path: revert.path, limit: 5 });
+      const wrong = items.find(({ reason }) => reason === revert.reason);
+      if (wrong !== undefined) await core.revisions.revert(wrong.id, {}, byOperator());
+    }
+    if (action.revertDream === true) {
+      const isApplied = (run: DreamRun) => run.outcome === 'applied' && run.filesTouched > 0;
+      const run = (await this.#runs()).find(isApplied);
+      if (run !== undefined) await this.#decide(run, 'revert');
+    }
+  }
+
+  /** Calls a tool as a user's agent; returns whether it succeeded. */
+  async #call(
+    { userId, actor }: Pick<DemoUser, 'userId' | 'actor'>,
+    tool: string,
+    args: object,
+  ): Promise<boolean> {
+    this.calls += 1;
+    const request = { context: { userId, actor }, arguments: args };
+    const answer = await orRefused(this.#parts.core.tools.executeAs(tool, request, null));
+    return answer !== null;
+  }
+
+  /** Asks a plugin's route (`PUT /v1/admin/dream/config`) as an operator does, if there is one. */
+  async #ask(
+    name: string,
+    { params = {}, body = {} }: Partial<Pick<RouteRequest, 'params' | 'body'>> = {},
+  ): Promise<unknown> {
+    const { pluginRoutes } = this.#parts.core;
+    const route = pluginRoutes.find(({ method, path }) => `${method} ${path}` === name);
+    if (route === undefined) return null;
+    const request: RouteRequest = {
+      ...byOperator(),
+      params,
+      body,
+      query: {},
+      header: () => null,
+      userId: null,
+      signal: new AbortController().signal,
+      setStatus: () => undefined,
+      setHeader: () => undefined,
+    };
+    return orRefused(Promise.resolve(route.handle(request)));
+  }
+
+  async #decide({ id }: DreamRun, verb: 'apply' | 'reject' | 'revert', body = {}): Promise<void> {
+    await this.#ask(`POST ${RUNS}/:id/${verb}`, { params: { id }, body });
+  }
+
+  /** The newest first. */
+  async #runs(): Promise<DreamRun[]> {
+    const list = (await this.#ask(`GET ${RUNS}`)) as { items: { id: string }[] } | null;
+    const details = list?.items.map(({ id }) => this.#ask(`GET ${RUNS}/:id`, { params: { id } }));
+    return (await Promise.all(details ?? [])) as DreamRun[];
+  }
 
   #pick<T>(items: readonly T[]): T {
     return items[this.#chance(items.length)] as T;
   }
 
-  /** A whole number from 0 to below `below`: mulberry32, so that the demo is the same everywhere. */
+  /** A whole number from 0 to below `below`: mulberry32, so that every demo is the same. */
   #chance(below: number): number {
     this.#seed = (this.#seed + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#seed ^ (this.#seed >>> 15), 1 | this.#seed);
@@ -325,4 +291,14 @@ class Story {
 
 function byOperator(): { address: string; traceId: string } {
   return { address: '127.0.0.1', traceId: randomBytes(16).toString('hex') };
+}
+
+/** `null` for what the service refuses and a provider that fails: both belong to the story. */
+async function orRefused<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof MemoryError && (error.status < 500 || error.status === 502)) return null;
+    throw error;
+  }
 }

@@ -1,4 +1,3 @@
-import type { Context } from '@opentelemetry/api';
 import type { TraceContext } from '../../core/contracts/trace-exporter.ts';
 import type { OtlpSdk } from './sdk.ts';
 
@@ -18,16 +17,5 @@ export function runWithSpan<T>(api: OtlpSdk['api'], span: TraceContext, work: ()
   const { traceId, spanId, isSampled } = span;
   const traceFlags = isSampled ? api.TraceFlags.SAMPLED : api.TraceFlags.NONE;
   const context = api.trace.setSpanContext(api.context.active(), { traceId, spanId, traceFlags });
-  return api.context.with(context, work);
-}
-
-/**
- * Runs `work` outside of every trace. A request to the collector that the app's instrumentation saw
- * would be a span too, to be sent by a request of its own.
- */
-export function runUntraced<T>(api: OtlpSdk['api'], work: () => T): T {
-  // The key of suppressTracing() in @opentelemetry/core, which is no package of ours.
-  const key = api.createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING');
-  const context: Context = api.ROOT_CONTEXT.setValue(key, true);
   return api.context.with(context, work);
 }

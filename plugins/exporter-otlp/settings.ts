@@ -3,7 +3,7 @@ import { MemoryError } from '../../core/errors.ts';
 /** How spans are put on the wire: both over HTTP. */
 export type Protocol = 'http/protobuf' | 'http/json';
 
-/** What `otlp()` takes. What is left out comes from `environment`, then from OpenTelemetry's default. */
+/** What `otlp()` takes. Missing options come from `environment`, then from OpenTelemetry's defaults. */
 export interface OtlpOptions {
   /** Of the collector, without the path: `http://127.0.0.1:4318`. */
   endpoint?: string;
@@ -13,198 +13,149 @@ export interface OtlpOptions {
   headers?: Readonly<Record<string, string>>;
   /** Default `memory-service`. */
   serviceName?: string;
-  /** The standard `OTEL_*` variables, where they are to count: the command passes its own. */
+  /** The standard `OTEL_*` variables; none by default. The command passes its own. */
   environment?: Readonly<Record<string, string | undefined>>;
 }
 
-/** The exporter's settings, each one checked. Durations in milliseconds. */
+/** Checked settings. */
 export interface OtlpSettings {
-  /** Of the traces, with its path. */
-  url: string;
   protocol: Protocol;
-  headers: Record<string, string>;
-  timeoutMs: number;
-  compression: 'gzip' | 'none';
-  /** Files in PEM; `null` for the system's certificates, or none of the client's own. */
-  certificateFile: string | null;
-  clientCertificateFile: string | null;
-  clientKeyFile: string | null;
-  resource: Record<string, string>;
-  sampler: Sampling;
-  queue: {
-    maxSpans: number;
-    batchSpans: number;
-    delayMs: number;
-    timeoutMs: number;
-  };
+  headers: Readonly<Record<string, string>>;
+  /** Room for spans that wait or are on their way. */
+  maxSpans: number;
+  /** Variables for the SDK, which parses them itself. */
+  environment: Readonly<Record<string, string>>;
 }
 
-/** Which traces are exported. */
-export interface Sampling {
-  isParentBased: boolean;
-  /** From 0 (none) to 1 (all), of the traces that begin here, or of all. */
-  ratio: number;
-}
+/** Returns the value for the SDK; throws an `Error` that says what it must be. */
+type Rule = (value: string) => string;
 
-const PROTOCOLS: readonly string[] = ['http/protobuf', 'http/json'] satisfies Protocol[];
-const SAMPLERS: Record<string, { isParentBased: boolean; ratio: number | null }> = {
-  always_on: { isParentBased: false, ratio: 1 },
-  always_off: { isParentBased: false, ratio: 0 },
-  traceidratio: { isParentBased: false, ratio: null },
-  parentbased_always_on: { isParentBased: true, ratio: 1 },
-  parentbased_always_off: { isParentBased: true, ratio: 0 },
-  parentbased_traceidratio: { isParentBased: true, ratio: null },
+const PREFIX = 'OTEL_EXPORTER_OTLP_';
+const PROTOCOL = `${PREFIX}PROTOCOL`;
+const ENDPOINT = `${PREFIX}ENDPOINT`;
+const PROTOCOLS = ['http/protobuf', 'http/json'] satisfies Protocol[];
+
+/** By variable. The same rule holds for the variable of traces, `OTEL_EXPORTER_OTLP_TRACES_…`. */
+const RULES: Readonly<Record<string, Rule>> = {
+  [ENDPOINT]: toHttpUrl,
+  [PROTOCOL]: oneOf(PROTOCOLS, 'collectors take gRPC on another port than HTTP, which is 4318'),
+  [`${PREFIX}HEADERS`]: toPairs,
+  [`${PREFIX}TIMEOUT`]: wholeFrom(1),
+  [`${PREFIX}COMPRESSION`]: oneOf(['gzip', 'none']),
+  OTEL_RESOURCE_ATTRIBUTES: toPairs,
+  OTEL_TRACES_SAMPLER: oneOf([
+    ...['always_on', 'always_off', 'traceidratio'],
+    ...['parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio'],
+  ]),
+  OTEL_TRACES_SAMPLER_ARG: toRatio,
+  OTEL_BSP_MAX_QUEUE_SIZE: wholeFrom(1),
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: wholeFrom(1),
+  OTEL_BSP_SCHEDULE_DELAY: wholeFrom(0),
+  OTEL_BSP_EXPORT_TIMEOUT: wholeFrom(1),
 };
 
 /**
- * Reads the options and the `OTEL_*` variables, by the names and defaults of OpenTelemetry's
- * specification. Throws `INVALID_REQUEST` that names the variable, the problem and what is allowed.
+ * Checks the options and the `OTEL_*` variables, and turns both into variables for the SDK. The SDK
+ * would replace an invalid value with its default, and tell only the app's diagnostics. Throws
+ * `INVALID_REQUEST` that names the option or variable, the problem and what is allowed.
  */
 export function readSettings(options: OtlpOptions): OtlpSettings {
-  const environment = options.environment ?? {};
-  /** What is said of traces comes before what is said of all signals. An empty one is absent. */
-  const read = (name: string): Found =>
-    [`TRACES_${name}`, name]
-      .map((end) => `OTEL_EXPORTER_OTLP_${end}`)
-      .map((variable) => ({ variable, value: environment[variable]?.trim() || null }))
-      .find(({ value }) => value !== null) ?? {
-      variable: `OTEL_EXPORTER_OTLP_${name}`,
-      value: null,
-    };
-  const own = (variable: string): Found => ({
-    variable,
-    value: environment[variable]?.trim() || null,
-  });
+  const { endpoint, protocol, headers = {}, serviceName } = options;
+  const given = effectiveOf(options);
+  const environment: Record<string, string> = {};
+  for (const [name, value] of given) environment[name] = check(name, value, name);
+  if (endpoint !== undefined) environment[ENDPOINT] = check(ENDPOINT, endpoint, 'endpoint');
+  if (protocol !== undefined) environment[PROTOCOL] = check(PROTOCOL, protocol, 'protocol');
+  if (serviceName !== undefined) environment['OTEL_SERVICE_NAME'] = serviceName;
+  const found = environment[toTraces(PROTOCOL)] ?? environment[PROTOCOL] ?? 'http/protobuf';
   return {
-    url: readUrl(options.endpoint, read('ENDPOINT')),
-    protocol: readProtocol(options.protocol, read('PROTOCOL')),
-    headers: {
-      ...readPairs(own('OTEL_EXPORTER_OTLP_HEADERS')),
-      ...readPairs(own('OTEL_EXPORTER_OTLP_TRACES_HEADERS')),
-      ...options.headers,
-    },
-    timeoutMs: readNumber(read('TIMEOUT'), { least: 1, byDefault: 10_000 }),
-    compression: readOneOf(read('COMPRESSION'), ['gzip', 'none'], 'none'),
-    certificateFile: read('CERTIFICATE').value,
-    clientCertificateFile: read('CLIENT_CERTIFICATE').value,
-    clientKeyFile: read('CLIENT_KEY').value,
-    resource: readResource(
-      options.serviceName,
-      own('OTEL_SERVICE_NAME'),
-      own('OTEL_RESOURCE_ATTRIBUTES'),
-    ),
-    sampler: readSampler(own('OTEL_TRACES_SAMPLER'), own('OTEL_TRACES_SAMPLER_ARG')),
-    queue: {
-      maxSpans: readNumber(own('OTEL_BSP_MAX_QUEUE_SIZE'), { least: 1, byDefault: 2_048 }),
-      batchSpans: readNumber(own('OTEL_BSP_MAX_EXPORT_BATCH_SIZE'), { least: 1, byDefault: 512 }),
-      delayMs: readNumber(own('OTEL_BSP_SCHEDULE_DELAY'), { least: 0, byDefault: 5_000 }),
-      timeoutMs: readNumber(own('OTEL_BSP_EXPORT_TIMEOUT'), { least: 1, byDefault: 30_000 }),
-    },
+    protocol: found as Protocol,
+    headers,
+    maxSpans: Number(environment['OTEL_BSP_MAX_QUEUE_SIZE'] ?? 2_048),
+    environment,
   };
 }
 
-/** A variable, and what it says. */
-interface Found {
-  variable: string;
-  value: string | null;
-}
-
-const TRACES_PATH = 'v1/traces';
-
-function readUrl(endpoint: string | undefined, found: Found): string {
-  const variable = endpoint === undefined ? found.variable : 'endpoint';
-  const base = endpoint ?? found.value ?? 'http://localhost:4318';
-  const url = URL.canParse(base) ? new URL(base) : null;
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    // A URL may hold a password: what it says is not repeated.
-    throw invalid(variable, 'must be an http:// or https:// URL, as in http://127.0.0.1:4318');
+/** The variables that count: not empty, and not overruled by an option or a variable of traces. */
+function effectiveOf({ endpoint, protocol, environment = {} }: OtlpOptions): Map<string, string> {
+  const given = new Map<string, string>();
+  for (const [name, value = ''] of Object.entries(environment)) {
+    if (value.trim() !== '') given.set(name, value.trim());
   }
-  // The endpoint of one signal is taken as it is, that of all gets the signal's path.
-  if (variable === 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') return url.href;
-  url.pathname = `${url.pathname.replace(/\/$/, '')}/${TRACES_PATH}`;
-  return url.href;
-}
-
-function readProtocol(given: string | undefined, { variable, value }: Found): Protocol {
-  const protocol = given ?? value ?? 'http/protobuf';
-  if (PROTOCOLS.includes(protocol)) return protocol as Protocol;
-  const more = protocol === 'grpc' ? '; collectors take them on port 4318' : '';
-  throw invalid(
-    given === undefined ? variable : 'protocol',
-    `must be one of ${PROTOCOLS.join(', ')}, not ${JSON.stringify(protocol)}${more}`,
-  );
-}
-
-function readResource(
-  given: string | undefined,
-  name: Found,
-  attributes: Found,
-): Record<string, string> {
-  const read = readPairs(attributes);
-  const serviceName = given ?? name.value ?? read['service.name'] ?? 'memory-service';
-  return { ...read, 'service.name': serviceName };
-}
-
-/** `key=value` pairs with commas between them, values percent-encoded: as W3C Baggage. */
-function readPairs({ variable, value }: Found): Record<string, string> {
-  const pairs: Record<string, string> = {};
-  for (const pair of (value ?? '').split(',')) {
-    if (pair.trim() === '') continue;
-    const at = pair.indexOf('=');
-    const key = pair.slice(0, at).trim();
-    const decoded = decode(pair.slice(at + 1).trim());
-    if (at < 1 || key === '' || decoded === null) {
-      // What it says may be a secret.
-      throw invalid(variable, 'must be a list of key=value pairs with commas between them');
-    }
-    pairs[key] = decoded;
+  for (const name of Object.keys(RULES)) {
+    const isMerged = name.endsWith('_HEADERS');
+    if (!isMerged && given.has(toTraces(name)) && name !== toTraces(name)) given.delete(name);
   }
-  return pairs;
+  const overruled = [
+    ...(endpoint === undefined ? [] : [ENDPOINT, toTraces(ENDPOINT)]),
+    ...(protocol === undefined ? [] : [PROTOCOL, toTraces(PROTOCOL)]),
+    ...(given.get('OTEL_TRACES_SAMPLER')?.endsWith('ratio') === true
+      ? []
+      : ['OTEL_TRACES_SAMPLER_ARG']),
+  ];
+  for (const name of overruled) given.delete(name);
+  return given;
 }
 
-function decode(text: string): string | null {
+function toTraces(name: string): string {
+  return name.replace(PREFIX, `${PREFIX}TRACES_`);
+}
+
+function check(name: string, value: string, origin: string): string {
+  const general = name.replace(`${PREFIX}TRACES_`, PREFIX);
+  const rule = Object.hasOwn(RULES, general) ? RULES[general] : undefined;
   try {
-    return decodeURIComponent(text);
+    return rule === undefined ? value : rule(value);
+  } catch (error) {
+    throw new MemoryError('INVALID_REQUEST', `${origin} ${(error as Error).message}.`);
+  }
+}
+
+function toHttpUrl(value: string): string {
+  if (/^https?:/i.test(value) && URL.canParse(value)) return value;
+  // Never quote a URL: it may hold a password.
+  throw new Error('must be an http:// or https:// URL, as in http://127.0.0.1:4318');
+}
+
+/** `key=value` pairs with commas between them, each key and value percent-encoded. */
+function toPairs(value: string): string {
+  const pairs = value.split(',').filter((pair) => pair.trim() !== '');
+  return pairs.map(toPair).join(',');
+}
+
+/** Encodes anew: the SDK drops what follows a bare `;`, and all attributes at a second `=`. */
+function toPair(pair: string): string {
+  const at = pair.indexOf('=');
+  const parts = [pair.slice(0, at), pair.slice(at + 1)].map((part) => part.trim());
+  try {
+    if (at > 0 && parts[0] !== '') {
+      return parts.map((part) => encodeURIComponent(decodeURIComponent(part))).join('=');
+    }
   } catch {
-    return null;
+    // Not percent-encoded: as wrong as a pair without a key.
   }
+  // Never quote a pair: it may be a secret.
+  throw new Error('must be a list of key=value pairs with commas between them');
 }
 
-function readSampler(name: Found, argument: Found): Sampling {
-  const found = name.value ?? 'parentbased_always_on';
-  const sampler = Object.hasOwn(SAMPLERS, found) ? SAMPLERS[found] : undefined;
-  if (sampler === undefined) {
-    throw invalid(name.variable, `must be one of ${Object.keys(SAMPLERS).join(', ')}`);
-  }
-  const { isParentBased, ratio } = sampler;
-  if (ratio !== null) return { isParentBased, ratio };
-  const given = argument.value === null ? 1 : Number(argument.value);
-  if (!(given >= 0 && given <= 1)) throw invalid(argument.variable, 'must be from 0 to 1');
-  return { isParentBased, ratio: given };
+function toRatio(value: string): string {
+  if (Number(value) >= 0 && Number(value) <= 1) return value;
+  throw new Error('must be from 0 to 1');
 }
 
-function readNumber(
-  { variable, value }: Found,
-  { least, byDefault }: { least: number; byDefault: number },
-): number {
-  if (value === null) return byDefault;
-  const number = Number(value);
-  // Beyond this a timer fires at once.
-  if (Number.isInteger(number) && number >= least && number < 2 ** 31) return number;
-  throw invalid(variable, `must be a whole number from ${least}, not ${JSON.stringify(value)}`);
+function wholeFrom(least: number): Rule {
+  return (value) => {
+    const number = Number(value);
+    // A longer timer fires at once.
+    if (Number.isInteger(number) && number >= least && number < 2 ** 31) return value;
+    throw new Error(`must be a whole number from ${least}, not ${JSON.stringify(value)}`);
+  };
 }
 
-function readOneOf<T extends string>(
-  { variable, value }: Found,
-  allowed: readonly T[],
-  byDefault: T,
-): T {
-  if (value === null) return byDefault;
-  const found = allowed.find((one) => one === value);
-  if (found !== undefined) return found;
-  throw invalid(variable, `must be one of ${allowed.join(', ')}, not ${JSON.stringify(value)}`);
-}
-
-function invalid(variable: string, problem: string): MemoryError {
-  return new MemoryError('INVALID_REQUEST', `${variable} ${problem}.`);
+function oneOf(allowed: readonly string[], hint = ''): Rule {
+  return (value) => {
+    if (allowed.includes(value)) return value;
+    const more = hint === '' ? '' : `; ${hint}`;
+    throw new Error(`must be one of ${allowed.join(', ')}, not ${JSON.stringify(value)}${more}`);
+  };
 }

@@ -1,78 +1,74 @@
-import type { Attributes, HrTime, SpanContext } from '@opentelemetry/api';
-import type { Resource } from '@opentelemetry/resources';
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
+import type { Attributes, Context, HrTime, Span } from '@opentelemetry/api';
+import type { IdGenerator, TracerConfig } from '@opentelemetry/sdk-trace-node';
 import type { EventRecord, SpanKind, SpanRecord } from '../../core/contracts/records.ts';
 import type { OtlpSdk } from './sdk.ts';
 
-/** What the spans of a service have in common. */
-export interface SpanSource {
-  api: OtlpSdk['api'];
-  resource: Resource;
-  version: string;
-  hashUserId(userId: string): string;
-}
+/**
+ * Starts a recorded event as a trace of the SDK; `null` if the sampler leaves it out. The returned
+ * function ends its spans, which exports them, with the times that they had in the service.
+ */
+export type StartTrace = (event: EventRecord) => (() => void) | null;
 
 /**
- * Turns a recorded event into spans: the call's own first, then its phases, with the ids and times
- * that they have in the service. What goes out is made here of what is allowed, not passed on: a
- * name comes from the kind, a user is a hash, and no text of a caller's is in any of it.
+ * Spans get the ids that they have in the service. They are built from an allow list, never passed on:
+ * the kind gives the name, a hash stands for the user, and no text of a caller is in any of them.
  *
- * Names and attributes follow OpenTelemetry's conventions for generative AI where they have one, and
- * begin with `memory.` where not.
+ * Names and attributes follow OpenTelemetry's conventions for generative AI where those have one, and
+ * begin with `memory.` elsewhere.
  */
-export function toReadableSpans(event: EventRecord, source: SpanSource): ReadableSpan[] {
-  const { api } = source;
-  const contextOf = (spanId: string, isRemote = false): SpanContext => ({
-    traceId: event.traceId,
-    spanId,
-    traceFlags: api.TraceFlags.SAMPLED,
-    ...(isRemote ? { isRemote } : {}),
-  });
-  const shared = toSharedAttributes(event, source);
+export function createTraces(
+  { api, node }: OtlpSdk,
+  options: { version: string; hashUserId(userId: string): string; config: TracerConfig },
+): StartTrace {
+  let traceId = '';
+  let spanId = '';
+  const idGenerator: IdGenerator = {
+    generateTraceId: () => traceId,
+    generateSpanId: () => spanId,
+  };
+  const provider = new node.BasicTracerProvider({ ...options.config, idGenerator });
+  const tracer = provider.getTracer('memory-service', options.version);
 
-  function toSpan(record: SpanRecord, tool: string | null, attributes: Attributes): ReadableSpan {
-    const startTime = toHrTime(record.startedAt, 0);
-    const context = contextOf(record.spanId);
-    const isFailed = record.status === 'error';
-    return {
-      name: nameOf(record, tool),
-      kind: CALLS_OUT.has(record.kind) ? api.SpanKind.CLIENT : api.SpanKind.INTERNAL,
-      spanContext: () => context,
-      ...(record.parentSpanId === null
-        ? {}
-        : {
-            parentSpanContext: contextOf(
-              record.parentSpanId,
-              record === event && event.parent?.isRemote === true,
-            ),
-          }),
-      startTime,
-      endTime: toHrTime(record.startedAt, record.durationMs),
-      duration: toHrTime(0, record.durationMs),
-      // A code is no message: it is in error.type.
-      status: { code: isFailed ? api.SpanStatusCode.ERROR : api.SpanStatusCode.UNSET },
-      attributes: {
-        ...shared,
-        ...attributes,
-        'memory.kind': record.kind,
-        ...toOperation(record.kind),
-        ...toAttributes(record),
-        ...(record.errorCode === null ? {} : { 'error.type': record.errorCode }),
-      },
-      links: [],
-      events: [],
-      ended: true,
-      resource: source.resource,
-      instrumentationScope: { name: 'memory-service', version: source.version },
-      droppedAttributesCount: 0,
-      droppedEventsCount: 0,
-      droppedLinksCount: 0,
-    };
+  function contextOf(event: EventRecord, record: SpanRecord): Context {
+    if (record.parentSpanId === null) return api.ROOT_CONTEXT;
+    const { isSampled, isRemote } = (record === event && event.parent) || LOCAL;
+    const traceFlags = isSampled ? api.TraceFlags.SAMPLED : api.TraceFlags.NONE;
+    const parent = { traceId: event.traceId, spanId: record.parentSpanId, traceFlags, isRemote };
+    return api.trace.setSpanContext(api.ROOT_CONTEXT, parent);
   }
 
-  const root = toSpan(event, event.tool, toRootAttributes(event));
-  return [root, ...event.spans.map((span) => toSpan(span, null, {}))];
+  function startSpan(event: EventRecord, record: SpanRecord, attributes: Attributes): Span {
+    ({ traceId } = event);
+    ({ spanId } = record);
+    const kind = CALLS_OUT.has(record.kind) ? api.SpanKind.CLIENT : api.SpanKind.INTERNAL;
+    const startTime = toHrTime(record.startedAt, 0);
+    const name = nameOf(record, record === event ? event.tool : null);
+    const context = contextOf(event, record);
+    return tracer.startSpan(name, { kind, startTime, attributes }, context);
+  }
+
+  function endSpan(span: Span, record: SpanRecord): void {
+    // No message: the code is in error.type.
+    if (record.status === 'error') span.setStatus({ code: api.SpanStatusCode.ERROR });
+    span.end(toHrTime(record.startedAt, record.durationMs));
+  }
+
+  return (event) => {
+    const shared = toSharedAttributes(event, options);
+    const own = { ...shared, ...toRootAttributes(event), ...toAttributes(event) };
+    const root = startSpan(event, event, own);
+    if (!root.isRecording()) return null;
+    return () => {
+      endSpan(root, event);
+      for (const record of event.spans) {
+        endSpan(startSpan(event, record, { ...shared, ...toAttributes(record) }), record);
+      }
+    };
+  };
 }
+
+/** The parent of a phase: a span of this service, in a trace that is sampled. */
+const LOCAL = { isSampled: true, isRemote: false };
 
 /** How many spans an event is. */
 export function countSpans(event: EventRecord): number {
@@ -82,7 +78,7 @@ export function countSpans(event: EventRecord): number {
 /** Kinds whose work another process does. */
 const CALLS_OUT = new Set<SpanKind>(['llm', 'embedding', 'db.read', 'db.write']);
 
-/** `gen_ai.operation.name`; what the conventions have no word for has none. */
+/** `gen_ai.operation.name`, where the conventions have one. */
 const OPERATIONS: Partial<Record<SpanKind, string>> = {
   tool: 'execute_tool',
   'dream.run': 'invoke_agent',
@@ -102,7 +98,7 @@ const NAMES: Readonly<Record<string, string>> = {
   dimensions: 'gen_ai.embeddings.dimension.count',
 };
 
-/** Actors that the service names. Others are named by callers, as it pleases them. */
+/** Actors that the service names. Callers choose the names of others. */
 const ACTORS = new Set(['agent', 'admin', 'dream-agent', 'import', 'playground']);
 
 function nameOf({ kind, attributes }: SpanRecord, tool: string | null): string {
@@ -112,11 +108,6 @@ function nameOf({ kind, attributes }: SpanRecord, tool: string | null): string {
   if (operation === undefined || operation === 'retrieval') return kind;
   const { model } = attributes;
   return typeof model === 'string' ? `${operation} ${model}` : operation;
-}
-
-function toOperation(kind: SpanKind): Attributes {
-  const operation = OPERATIONS[kind];
-  return operation === undefined ? {} : { 'gen_ai.operation.name': operation };
 }
 
 function toRootAttributes(event: EventRecord): Attributes {
@@ -130,7 +121,10 @@ function toRootAttributes(event: EventRecord): Attributes {
 }
 
 /** What each span of a call says, since many systems search spans and not traces. */
-function toSharedAttributes(event: EventRecord, { hashUserId }: SpanSource): Attributes {
+function toSharedAttributes(
+  event: EventRecord,
+  { hashUserId }: { hashUserId(userId: string): string },
+): Attributes {
   return {
     'memory.tool_call.id': event.toolCallId,
     'memory.actor': ACTORS.has(event.actor) ? event.actor : 'custom',
@@ -138,12 +132,15 @@ function toSharedAttributes(event: EventRecord, { hashUserId }: SpanSource): Att
   };
 }
 
-/** The event's own attributes, which the service has let through already. */
-function toAttributes({ attributes }: SpanRecord): Attributes {
-  const named: Attributes = {};
+/** What the service recorded; its tracer let through only what is allowed. */
+function toAttributes({ kind, attributes, errorCode }: SpanRecord): Attributes {
+  const named: Attributes = { 'memory.kind': kind };
+  const operation = OPERATIONS[kind];
+  if (operation !== undefined) named['gen_ai.operation.name'] = operation;
   for (const [key, value] of Object.entries(attributes)) {
     named[NAMES[key] ?? `memory.${toSnakeCase(key)}`] = value;
   }
+  if (errorCode !== null) named['error.type'] = errorCode;
   return named;
 }
 

@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fillDemo } from '../../../core/cli/demo.ts';
-import { demoDreams } from '../../../core/cli/demo-dreams.ts';
-import { createCore } from '../../../core/core.ts';
+import { readDemo } from '../../../core/cli/demo-data.ts';
 import { dreaming } from '../../../plugins/dreaming/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { startCommand } from '../../support/command.ts';
 import { temporaryDirectory } from '../../support/service.ts';
+import { asAdmin, serveCore } from '../http/serve.ts';
 
 const UNTIL = Date.UTC(2026, 10, 21, 16, 0);
 
@@ -18,9 +20,7 @@ describe('the demo', () => {
     const calls = await fillDemo(config(), UNTIL);
     expect(calls).toBeGreaterThan(500);
 
-    const served = config();
-    const core = createCore({ ...served, now: () => UNTIL });
-    await core.ready();
+    const { core, request } = await serveCore({ ...config(), now: () => UNTIL });
     const users = await core.fileLists.users({});
     expect(users.items.length).toBeGreaterThan(4);
     const list = (actor: string) => core.revisions.list({ actor, limit: 500 });
@@ -33,8 +33,9 @@ describe('the demo', () => {
     for (const outcome of ['not_found', 'denied'] as const) {
       expect((await core.accessLog.list({ outcome })).items.length).toBeGreaterThan(0);
     }
-    const runs = (await demoDreams(core, served.plugins)?.runs()) ?? [];
-    expect(new Set(runs.map(({ state, outcome }) => outcome ?? state))).toEqual(
+    const { json } = await request('GET', '/v1/admin/dream/runs', { headers: asAdmin });
+    const { items } = json as { items: { state: string; outcome: string | null }[] };
+    expect(new Set(items.map(({ state, outcome }) => outcome ?? state))).toEqual(
       new Set([
         ...['applied', 'no_op', 'partial', 'rejected', 'reverted'],
         ...['failed', 'awaiting_review'],
@@ -46,9 +47,45 @@ describe('the demo', () => {
     const newest = (await core.accessLog.list({ limit: 1 })).items[0];
     expect(UNTIL - Date.parse(oldest?.at ?? '')).toBeGreaterThan(21 * 86_400_000);
     expect(Date.parse(newest?.at ?? '')).toBeLessThanOrEqual(UNTIL);
-    await core.close();
 
     expect(await fillDemo(config(), UNTIL)).toBe(0);
+  });
+});
+
+describe('the data of the demo', () => {
+  async function copyData(): Promise<string> {
+    const directory = await temporaryDirectory();
+    const source = fileURLToPath(new URL('../../../examples/demo', import.meta.url));
+    await cp(source, directory, { recursive: true });
+    return directory;
+  }
+
+  it.each([
+    ['story.json', '{', /story\.json is invalid: .*JSON/],
+    ['users/maya.chen.json', '{ "actor": 1 }', /users\/maya\.chen\.json is invalid: \/\w+ .*\.$/],
+  ])('that is broken in %s is refused by the name of that file', async (name, text, message) => {
+    const directory = await copyData();
+    await writeFile(join(directory, name), text);
+    await expect(readDemo(directory)).rejects.toThrow(message);
+  });
+
+  it('names an entry that is not known, and where it stands', async () => {
+    const directory = await copyData();
+    const file = join(directory, 'story.json');
+    const story = JSON.parse(await readFile(file, 'utf8')) as { end: object[] };
+    story.end[0] = { minutesBefore: 25, modle: {} };
+    await writeFile(file, JSON.stringify(story));
+    await expect(readDemo(directory)).rejects.toThrow(
+      /story\.json is invalid: \/end\/0\/modle is not known\.$/,
+    );
+  });
+
+  it('without a memory file is refused by the name of that file', async () => {
+    const directory = await copyData();
+    await rm(join(directory, 'memory/shared/playbook.md'));
+    await expect(readDemo(directory)).rejects.toThrow(
+      /memory\/shared\/playbook\.md cannot be read \(ENOENT\)/,
+    );
   });
 });
 

@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest';
+import { diag } from '@opentelemetry/api';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SpanCounters, TraceExporter } from '../../../core/contracts/trace-exporter.ts';
 import type { Core } from '../../../core/core.ts';
 import { otlp } from '../../../plugins/exporter-otlp/index.ts';
@@ -118,6 +119,11 @@ describe('while the collector', { timeout: 180_000 + 12 * SPANS }, () => {
   });
 
   it('refuses, its spans are counted as failed, and later ones arrive once it takes them again', async () => {
+    const diagnosed: unknown[] = [];
+    const silent = () => undefined;
+    const error = (...said: unknown[]) => diagnosed.push(said);
+    diag.setLogger({ error, warn: silent, info: silent, debug: silent, verbose: silent });
+    onTestFinished(() => diag.disable());
     const collector = await startCollector();
     collector.behave(400);
     const { core, log } = await serveExporting(collector.url);
@@ -139,6 +145,8 @@ describe('while the collector', { timeout: 180_000 + 12 * SPANS }, () => {
     const about = /collector/;
     const said = log.lines.filter(({ message }) => about.test(message));
     expect(said.map(({ level }) => level)).toEqual(['warn', 'info']);
+    // The app's own diagnostics hear nothing of it.
+    expect(diagnosed).toEqual([]);
   });
 });
 

@@ -1,74 +1,118 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { loadConfig, openConfig } from '../../../core/config.ts';
-import { otlp } from '../../../plugins/exporter-otlp/index.ts';
-import { type OtlpOptions, readSettings } from '../../../plugins/exporter-otlp/settings.ts';
+import { type OtlpOptions, otlp } from '../../../plugins/exporter-otlp/index.ts';
 import { startCollector } from '../../support/collector.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
 
-const read = (environment: OtlpOptions['environment'], options: OtlpOptions = {}) =>
-  readSettings({ ...options, ...(environment === undefined ? {} : { environment }) });
+/** Exports one call, with the collector's address in place of `URL`; gives what arrived. */
+async function exportOne(
+  given: Record<string, string>,
+  optionsFor: (url: string) => OtlpOptions = () => ({}),
+) {
+  const collector = await startCollector();
+  const environment = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, value.replace('URL', collector.url)]),
+  );
+  const core = await openCore({ exporters: [otlp({ environment, ...optionsFor(collector.url) })] });
+  await call(core, 'alice', 'memory_list', {});
+  await core.close();
+  const [request] = collector.requests;
+  if (request === undefined) throw new Error('nothing arrived');
+  return request;
+}
 
 describe('the OTEL_* variables', () => {
-  it('have the defaults of the specification', () => {
-    expect(read({})).toEqual({
-      url: 'http://localhost:4318/v1/traces',
-      protocol: 'http/protobuf',
-      headers: {},
-      timeoutMs: 10_000,
-      compression: 'none',
-      certificateFile: null,
-      clientCertificateFile: null,
-      clientKeyFile: null,
-      resource: { 'service.name': 'memory-service' },
-      sampler: { isParentBased: true, ratio: 1 },
-      queue: { maxSpans: 2_048, batchSpans: 512, delayMs: 5_000, timeoutMs: 30_000 },
-    });
-  });
-
   it.each([
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, 'http://c:4318/v1/traces'],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/' }, 'http://c:4318/v1/traces'],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c/otlp' }, 'https://c/otlp/v1/traces'],
-    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:4318/mine' }, 'http://c:4318/mine'],
-    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:4318' }, 'http://c:4318/'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'URL' }, '/v1/traces'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'URL/' }, '/v1/traces'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'URL/otlp' }, '/otlp/v1/traces'],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'URL/mine' }, '/mine'],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'URL' }, '/'],
     [
-      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://b/t' },
-      'http://b/t',
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'URL/t',
+      },
+      '/t',
     ],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: '' }, 'http://localhost:4318/v1/traces'],
-  ])('%j lead to %s', (environment, url) => {
-    expect(read(environment).url).toBe(url);
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'URL', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ' ' }, '/v1/traces'],
+  ])('%j lead to %s', async (environment, path) => {
+    expect((await exportOne(environment)).path).toBe(path);
   });
 
-  it('of traces come before those of all signals, headers of both are sent, options win', () => {
-    const environment = {
-      OTEL_EXPORTER_OTLP_HEADERS: 'a=1,b=two%20words',
+  it('of traces come before those of all signals, headers of both are sent', async () => {
+    const { headers, spans } = await exportOne({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'URL',
+      OTEL_EXPORTER_OTLP_HEADERS: 'a=1,b=two%20words, c = x=1;y ',
       OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'a=3',
-      OTEL_EXPORTER_OTLP_TIMEOUT: '1000',
-      OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: '2000',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
       OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
-      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,service.name=x',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,service.name=x,query=a=b;c',
       OTEL_SERVICE_NAME: 'memory',
-    };
-    expect(read(environment)).toMatchObject({
-      headers: { a: '3', b: 'two words' },
-      timeoutMs: 2_000,
-      compression: 'gzip',
-      resource: { 'deployment.environment.name': 'test', 'service.name': 'memory' },
     });
-    const options = { endpoint: 'http://o', headers: { a: '4' }, serviceName: 'mine' };
-    expect(read(environment, options)).toMatchObject({
-      url: 'http://o/v1/traces',
-      headers: { a: '4', b: 'two words' },
-      resource: { 'service.name': 'mine' },
+    expect(headers).toMatchObject({
+      a: '3',
+      b: 'two words',
+      c: 'x=1;y',
+      'content-type': 'application/json',
+      'content-encoding': 'gzip',
     });
+    expect(spans[0]?.resource).toMatchObject({
+      'deployment.environment.name': 'test',
+      'service.name': 'memory',
+      query: 'a=b;c',
+    });
+  });
+
+  it('give way to options', async () => {
+    const { headers, spans } = await exportOne(
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'c:4318',
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:1',
+        OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
+        OTEL_EXPORTER_OTLP_HEADERS: 'a=1,b=2',
+        OTEL_SERVICE_NAME: 'memory',
+      },
+      (endpoint) => ({
+        endpoint,
+        protocol: 'http/protobuf',
+        headers: { a: '4' },
+        serviceName: 'mine',
+      }),
+    );
+    expect(headers).toMatchObject({ a: '4', b: '2', 'content-type': 'application/x-protobuf' });
+    expect(spans[0]?.resource['service.name']).toBe('mine');
+  });
+
+  it('of the process have no effect where they are not handed over', async () => {
+    const collector = await startCollector();
+    const processEnvironment = process.env;
+    vi.stubEnv('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http://127.0.0.1:1');
+    vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'authorization=of-the-process');
+    vi.stubEnv('OTEL_EXPORTER_OTLP_COMPRESSION', 'gzip');
+    vi.stubEnv('OTEL_SERVICE_NAME', 'process');
+    vi.stubEnv('OTEL_TRACES_SAMPLER', 'always_off');
+    vi.stubEnv('OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT', '1');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const core = await openCore({ exporters: [otlp({ endpoint: collector.url })] });
+    await call(core, 'alice', 'memory_list', {});
+    await core.close();
+    expect(process.env).toBe(processEnvironment);
+    expect(process.env['OTEL_SERVICE_NAME']).toBe('process');
+    const [request] = collector.requests;
+    expect(request?.headers).not.toHaveProperty('authorization');
+    expect(request?.headers).not.toHaveProperty('content-encoding');
+    expect(request?.spans[0]?.resource['service.name']).toBe('memory-service');
+    expect(Object.keys(request?.spans[0]?.attributes ?? {}).length).toBeGreaterThan(1);
   });
 
   it.each<[Record<string, string>, RegExp]>([
     [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /^OTEL_EXPORTER_OTLP_PROTOCOL .*"grpc".*4318/],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'c:4318' }, /^OTEL_EXPORTER_OTLP_ENDPOINT must be an http/],
+    [{ OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: '0' }, /^OTEL_EXPORTER_OTLP_TRACES_TIMEOUT .*from 1/],
     [{ OTEL_EXPORTER_OTLP_HEADERS: 's3cret' }, /^OTEL_EXPORTER_OTLP_HEADERS must be a list/],
     [{ OTEL_EXPORTER_OTLP_HEADERS: 'a=%zz' }, /^OTEL_EXPORTER_OTLP_HEADERS must be a list/],
     [{ OTEL_EXPORTER_OTLP_TIMEOUT: 'soon' }, /^OTEL_EXPORTER_OTLP_TIMEOUT .*whole number/],
@@ -82,6 +126,11 @@ describe('the OTEL_* variables', () => {
   ])('%j are refused by name, and a secret is not repeated', (environment, message) => {
     expect(() => otlp({ environment })).toThrow(message);
     expect(() => otlp({ environment })).not.toThrow(/s3cret|zz/);
+  });
+
+  it('and options are refused by their own name', () => {
+    expect(() => otlp({ endpoint: 'c:4318' })).toThrow(/^endpoint must be an http/);
+    expect(() => otlp({ protocol: 'grpc' as 'http/json' })).toThrow(/^protocol must be one of/);
   });
 });
 

@@ -204,6 +204,20 @@ describe('what a span says', () => {
     ]);
   });
 
+  it('goes out with its whole trace, or the whole trace is dropped and counted', async () => {
+    const collector = await startCollector();
+    const phases = (n: number) => [span('db.read', {}, n), span('db.write', {}, n + 1)];
+    const exporter = await send([event({ spans: phases(1) }), event({ spans: phases(3) })], {
+      endpoint: collector.url,
+      environment: { OTEL_BSP_MAX_QUEUE_SIZE: '5' },
+    });
+    expect(exporter.counters?.()).toEqual({ queued: 0, exported: 3, dropped: 3, failed: 0 });
+    expect(collector.spans.map(({ spanId }) => spanId)).toEqual([
+      'cd'.repeat(8),
+      ...phases(1).map(({ spanId }) => spanId),
+    ]);
+  });
+
   it('of a dream run is an agent’s work', async () => {
     const collector = await startCollector();
     const dream = event({ kind: 'dream.run', tool: null, name: 'dream', actor: 'dream-agent' });
