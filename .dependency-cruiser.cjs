@@ -1,6 +1,7 @@
 /**
- * Imports point one way: core/http -> core/tools -> core/memory -> contracts, errors. Plugins and
- * adapters see contracts and errors alone, and nothing in core knows of them.
+ * Imports point one way: core/http -> core/tools -> the folders of the domain (files, history, search,
+ * edits, subagents, telemetry, maintenance) -> contracts and errors. Plugins and adapters import
+ * contracts and errors alone, and nothing in core imports a plugin or an adapter.
  *
  * @type {import('dependency-cruiser').IConfiguration}
  */
@@ -47,12 +48,12 @@ module.exports = {
       to: { dependencyTypesNot: ['type-only'] },
     },
     {
-      name: 'memory-has-no-http-and-no-sql',
+      name: 'the-domain-has-no-http-and-no-sql',
       severity: 'error',
-      from: { path: '^core/(memory|search|tracing)/' },
+      from: { path: '^core/(files|history|search|edits|subagents|telemetry|maintenance)/' },
       to: {
         path: [
-          '^core/(http|tools|cli|index\\.ts|config\\.ts|host\\.ts)',
+          '^core/(http/|tools/|cli/|config/|(index|service|host)\\.ts$)',
           'node_modules/(koa|@koa|knex|mysql2|sqlite3|better-sqlite3)(/|$)',
         ],
       },
@@ -61,23 +62,23 @@ module.exports = {
       name: 'tools-know-no-http',
       severity: 'error',
       from: { path: '^core/tools/' },
-      to: { path: '^core/(http|cli|index\\.ts|config\\.ts|host\\.ts)' },
+      to: { path: '^core/(http/|cli/|config/|(index|service|host)\\.ts$)' },
     },
     {
       name: 'http-knows-no-command',
       severity: 'error',
       from: { path: '^core/http/' },
-      to: { path: '^core/(cli|index\\.ts|config\\.ts)' },
+      to: { path: '^core/(cli/|config/|index\\.ts$)' },
     },
     {
       name: 'the-service-knows-no-command',
       comment: 'createMemoryService() reads no environment, prints nothing, catches no signal.',
       severity: 'error',
-      from: { path: '^core/', pathNot: '^core/(cli/|config/|config\\.ts$)' },
+      from: { path: '^core/', pathNot: '^core/(cli|config)/' },
       // What is given is checked by the same table of settings; neither of the two reads any.
       to: {
-        path: '^core/(cli/|config/|config\\.ts$)',
-        pathNot: '^core/config/(check|error)\\.ts$',
+        path: '^core/(cli|config)/',
+        pathNot: '^core/config/(check|defaults|error)\\.ts$',
       },
     },
     {
@@ -89,9 +90,9 @@ module.exports = {
         pathNot: [
           '^core/contracts/',
           '^core/errors\\.ts$',
-          '^core/memory/paths\\.ts$',
+          '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
-          '^core/memory/(dream-exclusion|dream-names|id-time|instructions|links|secrets)\\.ts$',
+          '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|links)|edits/(instructions|secrets))\\.ts$',
           '^core/provider-failure\\.ts$',
           '^core/config/base-url\\.ts$',
           '^plugins/$1/',

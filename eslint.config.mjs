@@ -26,7 +26,7 @@ const rawSql = ['TemplateLiteral[expressions.length>0]', 'BinaryExpression[opera
 
 const environment = {
   selector: 'MemberExpression[object.name="process"][property.name="env"]',
-  message: 'The service reads no environment: core/config.ts and core/cli/ do.',
+  message: 'The service reads no environment: core/config/index.ts and core/cli/ do.',
 };
 
 export default tseslint.config(

@@ -2,7 +2,13 @@ import { defineConfig } from 'vitest/config';
 
 /** Rules of the service that are run a second time, on the MariaDB of the tests. */
 const ON_BOTH_DATABASES = [
-  'test/core/memory/{access-log,context,context-answer,embedding,files,find,indexer,remember,retention,search-oracle,traces}.test.ts',
+  'test/core/files/files.test.ts',
+  'test/core/maintenance/retention.test.ts',
+  'test/core/search/{find,search-oracle}.test.ts',
+  'test/core/search/embedding/embedding.test.ts',
+  'test/core/search/index/indexer.test.ts',
+  'test/core/subagents/{context,context-answer,remember}.test.ts',
+  'test/core/telemetry/{access-log,traces}.test.ts',
   'test/core/http/reembed.test.ts',
   'test/core/tools/{foreign-memory,memory_find,memory_move,memory_patch,run-tool}.test.ts',
   'test/support/service.test.ts',
@@ -10,8 +16,8 @@ const ON_BOTH_DATABASES = [
 
 /** Those that take long there, in the release samples. */
 const ON_BOTH_FOR_RELEASE = [
-  'test/core/memory/remember/{hostile,model-faults}.test.ts',
-  'test/core/memory/revisions.test.ts',
+  'test/core/subagents/remember/{hostile,model-faults}.test.ts',
+  'test/core/history/revisions.test.ts',
 ];
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;

@@ -25,9 +25,9 @@ import type { TraceExporter } from './contracts/trace-exporter.ts';
 import { MemoryError } from './errors.ts';
 import { withDeadline } from './deadline.ts';
 import { describeError } from './describe-error.ts';
-import { parseUserId, toScope } from './memory/paths.ts';
-import { compileSchema } from './schema.ts';
-import { RootTrace } from './tracing/tracer.ts';
+import { parseUserId, toScope } from './files/paths.ts';
+import { compileSchema } from './schemas/validate.ts';
+import { RootTrace } from './telemetry/tracer.ts';
 
 /** What a plugin's code may take: `setup`, a hook or a batch of an exporter; a tool or a route. */
 const PLUGIN_TIME_LIMITS = { hookMs: 10_000, callMs: 120_000 } as const;

@@ -5,7 +5,7 @@ import type { MemoryServiceConfig } from './contracts/config.ts';
 import type { TypedToolRunner } from './contracts/tool.ts';
 import { checkConfig } from './config/check.ts';
 import { ConfigError } from './config/error.ts';
-import { createCore } from './core.ts';
+import { createCore } from './service.ts';
 import { withDefaultPlugins } from './default-plugins.ts';
 import { type CallbackOptions, createApp, type MiddlewareOptions } from './http/app.ts';
 import { serviceRoutes } from './http/routes.ts';

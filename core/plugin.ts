@@ -14,4 +14,4 @@ export type * from './contracts/tool.ts';
 export type * from './contracts/trace-exporter.ts';
 export { ERROR_CODES, MemoryError } from './errors.ts';
 export type { ErrorBody, ErrorCode, MemoryErrorOptions } from './errors.ts';
-export { assertFileKey, assertScope, toPhysicalPath } from './memory/paths.ts';
+export { assertFileKey, assertScope, toPhysicalPath } from './files/paths.ts';

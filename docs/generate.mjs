@@ -27,7 +27,7 @@ const dist = (/** @type {string} */ path) =>
   import(new URL(`../dist/${path}`, import.meta.url).href);
 /** @type {import('./generator/reference.mjs').Modules} */
 const modules = {
-  core: await dist('core/core.js'),
+  core: await dist('core/service.js'),
   errors: await dist('core/errors.js'),
   settings: await dist('core/config/settings.js'),
   parse: await dist('core/config/parse.js'),

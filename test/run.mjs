@@ -3,7 +3,7 @@
 // it, with the command that would run it.
 //
 //   npm test                       everything
-//   npm test -- test/core/memory   the files whose path contains that
+//   npm test -- test/core/files    the files whose path contains that
 //   npm run test:release           the long samples of the same tests
 //   npm run test:cluster           instances on three Galera nodes, which are killed and come back
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Database, describeDatabase, type LoadedConfig, openConfig } from '../config.ts';
+import { type Database, describeDatabase, type LoadedConfig, openConfig } from '../config/index.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type { ToolRunner } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';

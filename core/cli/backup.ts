@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { describeDatabase, loadConfig } from '../config.ts';
-import { type BackupFile, backUpBeside } from '../memory/backup.ts';
-import { createIdSource } from '../memory/ids.ts';
+import { describeDatabase, loadConfig } from '../config/index.ts';
+import { type BackupFile, backUpBeside } from '../maintenance/backup.ts';
+import { createIdSource } from '../ids.ts';
 import { StartError } from './failure.ts';
 import type { CommandContext } from './main.ts';
 import { workOnMemory } from './open-memory.ts';

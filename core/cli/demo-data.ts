@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Type, { type Static, type TProperties } from 'typebox';
 import { MemoryError } from '../errors.ts';
-import { findPackageRoot } from '../http/package-root.ts';
-import { compileSchema } from '../schema.ts';
+import { findPackageRoot } from '../package-root.ts';
+import { compileSchema } from '../schemas/validate.ts';
 import { StartError } from './failure.ts';
 
 const object = <T extends TProperties>(properties: T, minProperties = 0) =>

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { MemoryServiceConfig } from '../contracts/config.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { RouteRequest } from '../contracts/route.ts';
-import { type Core, createCore } from '../core.ts';
+import { type Core, createCore } from '../service.ts';
 import { MemoryError } from '../errors.ts';
 import { type Demo, type DemoAction, type DemoFact, type DemoUser, readDemo } from './demo-data.ts';
 import { type DemoModel, demoModel, toSaid } from './demo-model.ts';

@@ -1,4 +1,4 @@
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../config/index.ts';
 import { ConfigError } from '../config/error.ts';
 import { readFlags } from '../config/flags.ts';
 import { nearest } from '../config/nearest.ts';

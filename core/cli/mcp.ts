@@ -1,12 +1,12 @@
 import { Console } from 'node:console';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../config/index.ts';
 import { ConfigError } from '../config/error.ts';
 import { importPlugin } from '../config/factories.ts';
 import { nearest } from '../config/nearest.ts';
 import type { ToolRunner } from '../contracts/tool.ts';
 import { describeError } from '../describe-error.ts';
-import { parseActor } from '../memory/actor.ts';
-import { parseUserId } from '../memory/paths.ts';
+import { parseActor } from '../files/actor.ts';
+import { parseUserId } from '../files/paths.ts';
 import { attach } from './attach.ts';
 import { EXIT_FAILED } from './failure.ts';
 import { createLog } from './log.ts';

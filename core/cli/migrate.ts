@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { describeDatabase, loadConfig, openConfig } from '../config.ts';
+import { describeDatabase, loadConfig, openConfig } from '../config/index.ts';
 import type { MigrationPlan } from '../contracts/storage.ts';
 import { StartError } from './failure.ts';
 import type { CommandContext } from './main.ts';

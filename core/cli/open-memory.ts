@@ -1,4 +1,4 @@
-import { type Database, describeDatabase, type LoadedConfig, openConfig } from '../config.ts';
+import { type Database, describeDatabase, type LoadedConfig, openConfig } from '../config/index.ts';
 import type { MemoryServiceConfig } from '../contracts/config.ts';
 import { createLog } from './log.ts';
 import { claimDatabase, findServer } from './owner.ts';

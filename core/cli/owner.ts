@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { Database } from '../config.ts';
+import type { Database } from '../config/index.ts';
 import { importPlugin } from '../config/factories.ts';
 import { MemoryError } from '../errors.ts';
 import { StartError } from './failure.ts';

@@ -1,6 +1,6 @@
-import { loadConfig } from '../config.ts';
-import { createIdSource } from '../memory/ids.ts';
-import { createRetention, type RetentionCounts } from '../memory/retention.ts';
+import { loadConfig } from '../config/index.ts';
+import { createIdSource } from '../ids.ts';
+import { createRetention, type RetentionCounts } from '../maintenance/retention.ts';
 import { StartError } from './failure.ts';
 import { createLog } from './log.ts';
 import type { CommandContext } from './main.ts';

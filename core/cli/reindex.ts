@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeDatabase, loadConfig, openConfig, type Database } from '../config.ts';
-import type { LoadedConfig } from '../config.ts';
+import { describeDatabase, loadConfig, openConfig, type Database } from '../config/index.ts';
+import type { LoadedConfig } from '../config/index.ts';
 import type { EmbeddingProgress } from '../contracts/admin.ts';
-import { createEmbedding } from '../memory/embedding.ts';
-import { createEmbeddingWorker } from '../memory/embedding-worker.ts';
-import { createIndexer } from '../memory/indexer.ts';
-import type { Reindexing } from '../memory/reindex.ts';
+import { createEmbedding } from '../search/embedding/embedding.ts';
+import { createEmbeddingWorker } from '../search/embedding/embedding-worker.ts';
+import { createIndexer } from '../search/index/indexer.ts';
+import type { Reindexing } from '../maintenance/reindex.ts';
 import { StartError } from './failure.ts';
 import { createLog } from './log.ts';
 import type { CommandContext } from './main.ts';

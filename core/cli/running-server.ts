@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database, LoadedConfig } from '../config.ts';
-import type { JobState } from '../memory/job.ts';
+import type { Database, LoadedConfig } from '../config/index.ts';
+import type { JobState } from '../maintenance/job.ts';
 import { StartError } from './failure.ts';
 import { findKeptSecret, placeOfSecrets } from './secrets.ts';
 

@@ -8,7 +8,7 @@ import {
   openConfig,
   type Database,
   type LoadedConfig,
-} from '../config.ts';
+} from '../config/index.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import { describeError } from '../describe-error.ts';
 import { MemoryError } from '../errors.ts';

@@ -1,4 +1,4 @@
-import type { LoadedConfig } from '../config.ts';
+import type { LoadedConfig } from './index.ts';
 import { maskUrl } from './parse.ts';
 import { SETTING_KEYS, flagOf, settingOf, type SettingKey } from './settings.ts';
 

@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox';
-import { DEFAULT_SETTINGS } from '../settings.ts';
+import { DEFAULT_SETTINGS } from './defaults.ts';
 import { isAllowedBaseUrl } from './base-url.ts';
 
 /** One setting: the one place of its name, schema, default and words. */
@@ -32,7 +32,7 @@ const PLUGIN_ALLOWED = 'the name of a plugin, as in openai';
 
 /**
  * Everything that can be configured, by its key in `memory.config`: a dot is a level of nesting.
- * Defaults of the service itself come from `core/settings.ts`.
+ * Defaults of the service itself come from `core/config/defaults.ts`.
  */
 export const SETTINGS = {
   host: {

@@ -135,7 +135,7 @@ export interface RevisionRecord extends FileKey {
 export interface RevisionStep {
   version: number;
   existedBefore: boolean;
-  /** Encoded hunks (core/memory/delta/codec.ts); `null` where only the keyframe or nothing leads back. */
+  /** Encoded hunks (core/history/delta/codec.ts); `null` where only the keyframe or nothing leads back. */
   delta: Uint8Array | null;
   /** The whole content before this revision, where the row is a keyframe. */
   keyframe: string | null;

@@ -1,7 +1,7 @@
 import Koa, { type Context, type Middleware, type Next } from 'koa';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { RouteDefinition } from '../contracts/route.ts';
-import type { Core } from '../core.ts';
+import type { Core } from '../service.ts';
 import { CALL_DEADLINE_MS } from '../deadline.ts';
 import { MemoryError } from '../errors.ts';
 import { BODY_LIMITS } from './body.ts';

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
-import { compileSchema, type SchemaIssue } from '../schema.ts';
+import { compileSchema, type SchemaIssue } from '../schemas/validate.ts';
 
 type Query = Record<string, unknown>;
 

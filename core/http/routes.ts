@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { RouteDefinition } from '../contracts/route.ts';
-import type { Core } from '../core.ts';
+import type { Core } from '../service.ts';
 import { readConsoleFiles } from './console-files.ts';
 import { readDocs } from './docs.ts';
 import { createOpenApi } from './openapi.ts';
-import { findPackageRoot } from './package-root.ts';
+import { findPackageRoot } from '../package-root.ts';
 import { accessLogsRoutes } from './routes/access-logs.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { backupRoutes } from './routes/backup.ts';

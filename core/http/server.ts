@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { MemoryError, toErrorBody } from '../errors.ts';
-import { newTraceId } from '../memory/ids.ts';
+import { newTraceId } from '../ids.ts';
 import { REQUEST_ID } from './route.ts';
 
 /** How long close waits for what is under way. */

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { RouteDefinition } from '../contracts/route.ts';
 import { MemoryError } from '../errors.ts';
-import { parseUserId } from '../memory/paths.ts';
+import { parseUserId } from '../files/paths.ts';
 
 /**
  * Says whose memory a request works on, by what the app's own sign-in left in Koa's context; `null`

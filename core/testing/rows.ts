@@ -9,7 +9,7 @@ import type {
   ScopeKey,
 } from '../contracts/records.ts';
 import type { Current, Decision, Guard, MutateRequest, Storage } from '../contracts/storage.ts';
-import { toUserId } from '../memory/paths.ts';
+import { toUserId } from '../files/paths.ts';
 
 let lastMs = 0;
 let counter = 0;

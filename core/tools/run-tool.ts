@@ -13,15 +13,15 @@ import type {
 import { CALL_DEADLINE_MS, withDeadline } from '../deadline.ts';
 import { describeError } from '../describe-error.ts';
 import { MemoryError, outcomeUnknown, toMemoryError } from '../errors.ts';
-import type { IdSource } from '../memory/ids.ts';
-import { parseUserId, toScope } from '../memory/paths.ts';
-import type { WriteBehind } from '../memory/write-behind.ts';
+import type { IdSource } from '../ids.ts';
+import { parseUserId, toScope } from '../files/paths.ts';
+import type { WriteBehind } from '../telemetry/access-queue.ts';
 import { createRateLimit } from '../rate-limit.ts';
-import { compileSchema } from '../schema.ts';
-import type { Exporters } from '../tracing/exporters.ts';
-import { parseTraceparent } from '../tracing/trace-context.ts';
-import { RootTrace } from '../tracing/tracer.ts';
-import { parseActor } from '../memory/actor.ts';
+import { compileSchema } from '../schemas/validate.ts';
+import type { Exporters } from '../telemetry/exporters.ts';
+import { parseTraceparent } from '../telemetry/trace-context.ts';
+import { RootTrace } from '../telemetry/tracer.ts';
+import { parseActor } from '../files/actor.ts';
 
 /** Names that the service alone may give a caller. */
 type ReservedActor = 'playground' | 'dream-agent';

@@ -8,7 +8,7 @@ import { renderTools } from './tools.mjs';
  * Where the definitions come from: the sources in the tests, the build in `npm run docs`.
  *
  * @typedef {object} Modules
- * @property {typeof import('../../core/core.ts')} core
+ * @property {typeof import('../../core/service.ts')} core
  * @property {typeof import('../../core/errors.ts')} errors
  * @property {typeof import('../../core/config/settings.ts')} settings
  * @property {typeof import('../../core/config/parse.ts')} parse

@@ -2,7 +2,7 @@ import type { DreamRunRecord, DreamUserRecord } from '../../core/contracts/dream
 import type { AuditCaller } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { dreamLeaseOf } from '../../core/memory/dream-names.ts';
+import { dreamLeaseOf } from '../../core/files/dream-names.ts';
 import { toActiveRun, type ActiveRun, type RunParts } from './active-run.ts';
 import { judgeUser } from './eligibility.ts';
 import { assertOpen } from './hold-run.ts';

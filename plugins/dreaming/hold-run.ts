@@ -1,6 +1,6 @@
 import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { dreamLeaseOf } from '../../core/memory/dream-names.ts';
+import { dreamLeaseOf } from '../../core/files/dream-names.ts';
 import { toActiveRun, type ActiveRun, type RunParts } from './active-run.ts';
 import { keepLease } from './lease.ts';
 import type { RunTraceName } from './trace.ts';

@@ -1,6 +1,6 @@
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
-import { dreamLeaseOf } from '../../core/memory/dream-names.ts';
+import { dreamLeaseOf } from '../../core/files/dream-names.ts';
 import { toActiveRun, type ActiveRun, type RunParts } from './active-run.ts';
 import { detailsOf } from './details.ts';
 import { keepLease, type KeptLease } from './lease.ts';

@@ -1,8 +1,8 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
 import type { Host } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
-import { isExcludedFromDreams } from '../../core/memory/dream-exclusion.ts';
-import { findLinks } from '../../core/memory/links.ts';
+import { isExcludedFromDreams } from '../../core/files/dream-exclusion.ts';
+import { findLinks } from '../../core/files/links.ts';
 import { toNumbered } from './prompt.ts';
 import { toSnapshotFile, type Snapshot, type SnapshotFile } from './snapshot-file.ts';
 import {

@@ -1,6 +1,6 @@
 import type { RunTrace } from '../../core/contracts/plugin.ts';
 import type { Guard } from '../../core/contracts/storage.ts';
-import { dreamBudgetOf } from '../../core/memory/dream-names.ts';
+import { dreamBudgetOf } from '../../core/files/dream-names.ts';
 import { checkStop, Stopped, type ActiveRun, type RunParts } from './active-run.ts';
 import { applyFiles } from './apply.ts';
 import type { RunDetails, RunFile } from './details.ts';

@@ -3,7 +3,7 @@ import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.
 import type { RouteDefinition, RouteRequest } from '../../core/contracts/route.ts';
 import type { ToolRunner } from '../../core/contracts/tool.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { parseUserId } from '../../core/memory/paths.ts';
+import { parseUserId } from '../../core/files/paths.ts';
 import { PostTransport } from './post-transport.ts';
 import { importSdk, type McpSdk } from './sdk.ts';
 import { createMcpServer, type McpCaller, type McpOptions } from './server.ts';

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
 import type { MutateRequest, Current, Decision } from '../../core/contracts/storage.ts';
-import type { Damage } from './damage.ts';
-import type { Dialect, Executor } from './dialect.ts';
-import type { IdSkewKeeper } from './id-skew.ts';
+import type { Damage } from './write/damage.ts';
+import type { Dialect, Executor } from './dialects/dialect.ts';
+import type { IdSkewKeeper } from './write/id-skew.ts';
 
 /**
  * A database that the stores work on: what `storage-sqlite` and `storage-mysql` implement, each

@@ -1,16 +1,16 @@
 import type { Storage } from '../../core/contracts/storage.ts';
-import { createAuditStore } from './audit.ts';
-import { createConfigStore } from './config.ts';
+import { createAuditStore } from './read/audit.ts';
+import { createConfigStore } from './read/config.ts';
 import type { Database } from './database.ts';
-import { createDreamStore } from './dreams.ts';
-import { createFileStore } from './files.ts';
-import { createIndexStore } from './index-store.ts';
-import { createInspectionStore } from './inspection.ts';
-import { createLeaseStore } from './leases.ts';
-import { createLogStore } from './log.ts';
-import { createObservationStore } from './observations.ts';
-import { createRevisionStore } from './revisions.ts';
-import { createVectorStore } from './vectors.ts';
+import { createDreamStore } from './dreams/dreams.ts';
+import { createFileStore } from './read/files.ts';
+import { createIndexStore } from './index/index-store.ts';
+import { createInspectionStore } from './read/inspection.ts';
+import { createLeaseStore } from './write/leases.ts';
+import { createLogStore } from './write/log.ts';
+import { createObservationStore } from './read/observations.ts';
+import { createRevisionStore } from './read/revisions.ts';
+import { createVectorStore } from './index/vectors.ts';
 
 /** The `Storage` contract on a database that Knex knows. */
 export function createStorage(database: Database): Storage {

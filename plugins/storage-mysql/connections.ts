@@ -1,7 +1,7 @@
 import type { Pool, PoolConnection } from 'mysql2';
 import { createPool } from 'mysql2';
 import { MemoryError } from '../../core/errors.ts';
-import type { Executor, Row, SqlValue } from '../storage-knex/dialect.ts';
+import type { Executor, Row, SqlValue } from '../storage-knex/dialects/dialect.ts';
 import { classifyMysqlError, toMysqlStatement } from '../storage-knex/dialects/mysql.ts';
 import type { MysqlSettings } from './options.ts';
 

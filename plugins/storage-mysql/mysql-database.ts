@@ -10,23 +10,23 @@ import type {
   StorageOptions,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { Damage } from '../storage-knex/damage.ts';
+import { Damage } from '../storage-knex/write/damage.ts';
 import type { Database } from '../storage-knex/database.ts';
-import type { Executor } from '../storage-knex/dialect.ts';
+import type { Executor } from '../storage-knex/dialects/dialect.ts';
 import {
   classifyMysqlError,
   createMysqlDialect,
   isMysqlMistake,
   translateMysqlError,
 } from '../storage-knex/dialects/mysql.ts';
-import { IdSkewKeeper } from '../storage-knex/id-skew.ts';
-import { SCHEMA_VERSION } from '../storage-knex/migrate.ts';
-import { applyMutations, checkMutateRequest } from '../storage-knex/mutation.ts';
-import { createAbsentRows } from '../storage-knex/overlay.ts';
+import { IdSkewKeeper } from '../storage-knex/write/id-skew.ts';
+import { SCHEMA_VERSION } from '../storage-knex/schema/migrate.ts';
+import { applyMutations, checkMutateRequest } from '../storage-knex/write/mutation.ts';
+import { createAbsentRows } from '../storage-knex/write/write-set.ts';
 import { Connections, type Session } from './connections.ts';
 import { createKnex } from './knex.ts';
 import type { MysqlSettings } from './options.ts';
-import { areWritten } from './recall.ts';
+import { areWritten } from './commit-outcome.ts';
 import { migrateDatabase } from './schema.ts';
 import type { ServerFacts } from './server.ts';
 import { SQL_MODE, checkServer } from './server.ts';

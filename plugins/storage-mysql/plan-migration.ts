@@ -1,6 +1,6 @@
 import type { MigrationPlan } from '../../core/contracts/storage.ts';
 import { translateMysqlError } from '../storage-knex/dialects/mysql.ts';
-import { planMigration } from '../storage-knex/migrate.ts';
+import { planMigration } from '../storage-knex/schema/migrate.ts';
 import { Connections } from './connections.ts';
 import type { MysqlSettings } from './options.ts';
 import { readSchemaVersion } from './schema.ts';

@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import type { LeaseStore, StorageOptions } from '../../core/contracts/storage.ts';
-import type { Dialect } from '../storage-knex/dialect.ts';
-import { createLeaseStore } from '../storage-knex/leases.ts';
+import type { Dialect } from '../storage-knex/dialects/dialect.ts';
+import { createLeaseStore } from '../storage-knex/write/leases.ts';
 import {
   SCHEMA_VERSION,
   SCHEMA_VERSION_KEY,
   assertKnownSchema,
   createTable,
   migrate,
-} from '../storage-knex/migrate.ts';
-import { toText } from '../storage-knex/rows.ts';
-import { tableOf } from '../storage-knex/tables.ts';
+} from '../storage-knex/schema/migrate.ts';
+import { toText } from '../storage-knex/schema/rows.ts';
+import { tableOf } from '../storage-knex/schema/tables.ts';
 import type { Connections } from './connections.ts';
 import { createKnex } from './knex.ts';
 import { runTransaction } from './transactions.ts';

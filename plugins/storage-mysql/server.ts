@@ -1,5 +1,5 @@
 import { MemoryError } from '../../core/errors.ts';
-import { toText } from '../storage-knex/rows.ts';
+import { toText } from '../storage-knex/schema/rows.ts';
 import type { Session } from './connections.ts';
 
 /** What begins a session: the server's own defaults may be any. */

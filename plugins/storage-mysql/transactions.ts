@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeUnknown } from '../../core/errors.ts';
-import type { Executor } from '../storage-knex/dialect.ts';
+import type { Executor } from '../storage-knex/dialects/dialect.ts';
 import { classifyMysqlError, translateMysqlError } from '../storage-knex/dialects/mysql.ts';
-import { AbsentRows } from '../storage-knex/overlay.ts';
+import { AbsentRows } from '../storage-knex/write/write-set.ts';
 import type { Connections, Session } from './connections.ts';
 
 /** How often a transaction runs again at most. */

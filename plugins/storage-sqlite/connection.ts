@@ -1,5 +1,5 @@
 import { MemoryError } from '../../core/errors.ts';
-import type { Executor, Row, SqlValue } from '../storage-knex/dialect.ts';
+import type { Executor, Row, SqlValue } from '../storage-knex/dialects/dialect.ts';
 
 /**
  * One connection of a native SQLite module. Calls are awaited one after the other by whoever holds

@@ -8,8 +8,8 @@ import { SqliteDatabase } from './sqlite-database.ts';
 export type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
 export type { SqliteOptions } from './sqlite-database.ts';
 export { backUpFile } from './backup.ts';
-export { claimOwner, readOwner } from './owner.ts';
-export type { Owner, OwnerInfo, OwnerOptions } from './owner.ts';
+export { claimOwner, readOwner } from './database-lock.ts';
+export type { Owner, OwnerInfo, OwnerOptions } from './database-lock.ts';
 
 /**
  * Memory in one SQLite file: a writer that commits in groups, readers beside it, and nothing to

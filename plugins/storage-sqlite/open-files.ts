@@ -2,9 +2,9 @@ import { statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
-import type { Damage } from '../storage-knex/damage.ts';
-import type { Executor } from '../storage-knex/dialect.ts';
-import { toInteger } from '../storage-knex/rows.ts';
+import type { Damage } from '../storage-knex/write/damage.ts';
+import type { Executor } from '../storage-knex/dialects/dialect.ts';
+import { toInteger } from '../storage-knex/schema/rows.ts';
 
 /** How long a checkpoint of another process may take until it says that it is done. */
 const CHECKPOINT_MS = 10_000;

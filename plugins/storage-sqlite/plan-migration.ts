@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { MigrationPlan } from '../../core/contracts/storage.ts';
 import { translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
-import { planMigration, SCHEMA_VERSION_KEY } from '../storage-knex/migrate.ts';
+import { planMigration, SCHEMA_VERSION_KEY } from '../storage-knex/schema/migrate.ts';
 import { loadSqliteModule } from './connection.ts';
 import { resolveOnlyName } from './database-path.ts';
 import type { SqliteOptions } from './sqlite-database.ts';

@@ -11,9 +11,9 @@ import type {
   StorageOptions,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { Damage } from '../storage-knex/damage.ts';
+import { Damage } from '../storage-knex/write/damage.ts';
 import type { Database } from '../storage-knex/database.ts';
-import type { Dialect, Executor } from '../storage-knex/dialect.ts';
+import type { Dialect, Executor } from '../storage-knex/dialects/dialect.ts';
 import {
   FILE_DAMAGED,
   assertSafeSqlite,
@@ -21,15 +21,15 @@ import {
   isSqliteBusy,
   translateSqliteError,
 } from '../storage-knex/dialects/sqlite.ts';
-import { IdSkewKeeper } from '../storage-knex/id-skew.ts';
+import { IdSkewKeeper } from '../storage-knex/write/id-skew.ts';
 import { SILENT_LOG } from '../storage-knex/knex-log.ts';
 import {
   SCHEMA_VERSION,
   SCHEMA_VERSION_KEY,
   assertKnownSchema,
   migrate,
-} from '../storage-knex/migrate.ts';
-import { applyMutations, checkMutateRequest } from '../storage-knex/mutation.ts';
+} from '../storage-knex/schema/migrate.ts';
+import { applyMutations, checkMutateRequest } from '../storage-knex/write/mutation.ts';
 import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './connection.ts';
 import { assertOneName, countNames, resolveOnlyName, tellNames } from './database-path.ts';

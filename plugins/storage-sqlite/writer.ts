@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
-import type { Executor } from '../storage-knex/dialect.ts';
+import type { Executor } from '../storage-knex/dialects/dialect.ts';
 import { isSqliteBusy, translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
-import type { Mutation, MutationOutcome } from '../storage-knex/mutation.ts';
+import type { Mutation, MutationOutcome } from '../storage-knex/write/mutation.ts';
 import type { SqliteConnection } from './connection.ts';
 
 /** Steps of the wait for another process's lock, milliseconds; the last one is repeated. */

@@ -7,7 +7,7 @@ import type {
   ToolResult,
   ToolRunner,
 } from '../../core/contracts/tool.ts';
-import { createCore } from '../../core/core.ts';
+import { createCore } from '../../core/service.ts';
 import type { memoryFind } from '../../core/tools/memory_find.ts';
 import type { memoryPatch } from '../../core/tools/memory_patch.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dropNulls, toStrictSchema } from '../../adapters/strict-schema.ts';
-import { createCore } from '../../core/core.ts';
-import { compileSchema } from '../../core/schema.ts';
+import { createCore } from '../../core/service.ts';
+import { compileSchema } from '../../core/schemas/validate.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { checkStrictSchema } from '../support/model-server/check.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { toEmbeddedText } from '../../core/search/embedded-text.ts';
-import { splitPassages } from '../../core/search/passages.ts';
+import { toEmbeddedText } from '../../core/search/embedding/embedded-text.ts';
+import { splitPassages } from '../../core/search/text/passages.ts';
 import { startProviderServer } from '../support/provider-server/server.ts';
 import type { Bench, Opened, Suite } from './support/bench.ts';
 import { type FtsQuery, openFts5 } from './support/fts5-search.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
 import type { Host, Plugin } from '../../core/contracts/plugin.ts';
 import type { WriteResult } from '../../core/contracts/tool.ts';
-import type { Core } from '../../core/core.ts';
+import type { Core } from '../../core/service.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { fakeStorage } from '../support/fake-storage.ts';
 import { rejection } from '../support/rejection.ts';

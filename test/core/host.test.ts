@@ -3,10 +3,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Host, Plugin } from '../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../core/contracts/route.ts';
 import type { ToolDefinition } from '../../core/contracts/tool.ts';
-import { type Core, createCore } from '../../core/core.ts';
+import { type Core, createCore } from '../../core/service.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { createPluginHost } from '../../core/host.ts';
-import { createIdSource } from '../../core/memory/ids.ts';
+import { createIdSource } from '../../core/ids.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { call, openCore, temporaryDirectory } from '../support/service.ts';
 

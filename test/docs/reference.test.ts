@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import * as parse from '../../core/config/parse.ts';
 import * as settings from '../../core/config/settings.ts';
-import * as core from '../../core/core.ts';
+import * as core from '../../core/service.ts';
 import * as errors from '../../core/errors.ts';
 import * as routes from '../../core/http/routes.ts';
 import * as traces from '../../core/http/routes/traces.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { loadConfig as readYaml } from 'c12';
 import { describe, expect, it } from 'vitest';
 import { decideSecrets } from '../../core/cli/secrets.ts';
-import { describeDatabase, loadConfig } from '../../core/config.ts';
+import { describeDatabase, loadConfig } from '../../core/config/index.ts';
 import { SETTING_KEYS, settingOf } from '../../core/config/settings.ts';
 import { checkHost } from '../../core/http/middleware/host.ts';
 import { root, temporaryDirectory } from './run-example.ts';

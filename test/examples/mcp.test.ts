@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { expect, it } from 'vitest';
-import { loadConfig, openConfig } from '../../core/config.ts';
+import { loadConfig, openConfig } from '../../core/config/index.ts';
 import { API_KEY } from '../core/http/serve.ts';
 import { connect, serveMcp } from '../plugins/mcp/clients.ts';
 import { root, temporaryDirectory } from './run-example.ts';

@@ -20,9 +20,9 @@ const killAt = Number(flags.find((flag) => flag.startsWith('--kill-at='))?.slice
 /** @param {string} path */
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
 const [{ createFiles }, { createIdSource }, { noTrace }] = await Promise.all([
-  load('core/memory/files.js'),
-  load('core/memory/ids.js'),
-  load('core/tracing/tracer.js'),
+  load('core/files/files.js'),
+  load('core/ids.js'),
+  load('core/telemetry/tracer.js'),
 ]);
 
 let isArmed = false;

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../core/contracts/storage.ts';
-import { createCore } from '../../core/core.ts';
+import { createCore } from '../../core/service.ts';
 import { createApp } from '../../core/http/app.ts';
 import { serviceRoutes } from '../../core/http/routes.ts';
 import { listen } from '../../core/http/server.ts';

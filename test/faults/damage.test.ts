@@ -2,7 +2,7 @@ import { copyFile, mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { type Core, createCore } from '../../core/core.ts';
+import { type Core, createCore } from '../../core/service.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { call, temporaryDirectory } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { createCore } from '../../core/core.ts';
+import { createCore } from '../../core/service.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { startCommand } from '../support/command.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';

@@ -2,7 +2,7 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createCore } from '../../core/core.ts';
+import { createCore } from '../../core/service.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/connection.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import {

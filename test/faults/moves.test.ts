@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../core/contracts/storage.ts';
-import { type Core, createCore } from '../../core/core.ts';
+import { type Core, createCore } from '../../core/service.ts';
 import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';

@@ -32,8 +32,8 @@ import type {
   Storage,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { toIdMs } from '../../core/memory/id-time.ts';
-import { assertFileKey, assertScope, toPhysicalPath } from '../../core/memory/paths.ts';
+import { toIdMs } from '../../core/id-time.ts';
+import { assertFileKey, assertScope, toPhysicalPath } from '../../core/files/paths.ts';
 
 /**
  * A storage driver in plain maps whose every step is asynchronous: the proof that the contract can

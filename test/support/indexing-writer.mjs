@@ -13,7 +13,7 @@ const [database = '', driver] = process.argv.slice(2);
 /** @param {string} path */
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
 
-const { createCore } = await load('core/core.js');
+const { createCore } = await load('core/service.js');
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const core = createCore({
   storage: await openStorage(),

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { applyDelta } from '../../core/memory/delta.ts';
-import { decodeDelta } from '../../core/memory/delta/codec.ts';
-import { packTerms } from '../../core/search/document-terms.ts';
-import { indexFile } from '../../core/search/index-file.ts';
-import { encodeFile, readFrames } from '../../core/search/postings.ts';
-import { TOKENISER_VERSION } from '../../core/search/tokenise.ts';
-import { toScopeId } from '../../plugins/storage-knex/scope-id.ts';
-import { dreamLeaseOf } from '../../core/memory/dream-names.ts';
+import { applyDelta } from '../../core/history/delta.ts';
+import { decodeDelta } from '../../core/history/delta/codec.ts';
+import { packTerms } from '../../core/search/index/document-terms.ts';
+import { indexFile } from '../../core/search/index/index-file.ts';
+import { encodeFile, readFrames } from '../../core/search/index/postings.ts';
+import { TOKENISER_VERSION } from '../../core/search/text/tokenise.ts';
+import { toScopeId } from '../../plugins/storage-knex/schema/scope-id.ts';
+import { dreamLeaseOf } from '../../core/files/dream-names.ts';
 import { type Rows, withSnapshot } from './snapshot.ts';
 
 /**

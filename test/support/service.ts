@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
 import type { ToolResponse } from '../../core/contracts/tool.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
-import { type Core, type CoreOptions, createCore } from '../../core/core.ts';
+import { type Core, type CoreOptions, createCore } from '../../core/service.ts';
 import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from './mariadb.ts';

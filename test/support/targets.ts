@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Core } from '../../core/core.ts';
+import type { Core } from '../../core/service.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { type CommandOptions, startCommand } from './command.ts';
 import type { Answer, Operation, Target } from './workload.ts';

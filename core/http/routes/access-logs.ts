@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
-import type { Core } from '../../core.ts';
+import type { Core } from '../../service.ts';
 import {
   filterText,
   listOf,

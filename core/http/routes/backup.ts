@@ -1,11 +1,11 @@
 import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
-import type { Core } from '../../core.ts';
+import type { Core } from '../../service.ts';
 import { MemoryError } from '../../errors.ts';
-import { backUpBeside } from '../../memory/backup.ts';
-import type { AdminCaller } from '../../memory/admin-files.ts';
-import { createIdSource } from '../../memory/ids.ts';
-import { createJob } from '../../memory/job.ts';
+import { backUpBeside } from '../../maintenance/backup.ts';
+import type { AdminCaller } from '../../files/admin-files.ts';
+import { createIdSource } from '../../ids.ts';
+import { createJob } from '../../maintenance/job.ts';
 import { toCaller } from '../caller.ts';
 import { jobSchema } from './job.ts';
 import { countSchema, nullable, strict } from './shapes.ts';

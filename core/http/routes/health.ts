@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
-import type { Core } from '../../core.ts';
+import type { Core } from '../../service.ts';
 import { withDeadline } from '../../deadline.ts';
 import { MemoryError } from '../../errors.ts';
-import type { WriteState } from '../../memory/write-health.ts';
+import type { WriteState } from '../../files/write-health.ts';
 import { strict } from './shapes.ts';
 
 const healthSchema = Type.Object({ status: Type.Literal('ok') }, strict);

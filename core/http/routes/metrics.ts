@@ -1,5 +1,5 @@
 import type { RouteDefinition } from '../../contracts/route.ts';
-import type { Core } from '../../core.ts';
+import type { Core } from '../../service.ts';
 
 /** Figures for Prometheus. */
 export function metricsRoutes(core: Pick<Core, 'metrics'>): RouteDefinition[] {

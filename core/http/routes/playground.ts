@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { ToolRequest } from '../../contracts/tool.ts';
-import type { Core } from '../../core.ts';
+import type { Core } from '../../service.ts';
 import { createSecretCheck } from '../middleware/secret.ts';
 import { strict } from './shapes.ts';
 import { argumentsSchema, contextSchema, executeResult, toolSchema } from './tools.ts';

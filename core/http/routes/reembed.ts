@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
-import type { Core } from '../../core.ts';
+import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
 import { countSchema, nullable, strict } from './shapes.ts';
 

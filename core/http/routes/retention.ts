@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
-import type { Core } from '../../core.ts';
-import { createIdSource } from '../../memory/ids.ts';
-import { createJob } from '../../memory/job.ts';
-import { createRetention } from '../../memory/retention.ts';
+import type { Core } from '../../service.ts';
+import { createIdSource } from '../../ids.ts';
+import { createJob } from '../../maintenance/job.ts';
+import { createRetention } from '../../maintenance/retention.ts';
 import { jobSchema } from './job.ts';
 import { countSchema, nullable, strict } from './shapes.ts';
 

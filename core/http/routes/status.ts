@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import type { AdminStatus } from '../../contracts/admin.ts';
 import type { RouteDefinition } from '../../contracts/route.ts';
-import type { Core } from '../../core.ts';
-import { toTime } from '../../memory/time.ts';
-import type { ExporterState } from '../../tracing/exporters.ts';
+import type { Core } from '../../service.ts';
+import { toTime } from '../../time.ts';
+import type { ExporterState } from '../../telemetry/exporters.ts';
 import { embeddingProgressSchema } from './reembed.ts';
 import { reindexSchema } from './reindex.ts';
 import { countSchema, nullable, strict, timeSchema } from './shapes.ts';

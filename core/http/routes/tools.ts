@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { RouteDefinition, RouteRequest } from '../../contracts/route.ts';
 import type { ToolRequest } from '../../contracts/tool.ts';
-import type { Core } from '../../core.ts';
+import type { Core } from '../../service.ts';
 import { refuseOtherUser } from '../signed-in.ts';
 import { TOOL_FORMATS, toToolFormat } from '../tool-formats.ts';
 import { strict } from './shapes.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
-import type { Core } from '../../core.ts';
+import type { Core } from '../../service.ts';
 import { accessSchema } from './access-logs.ts';
 import { revisionSchema } from './revisions.ts';
 import { nullable, strict, timeSchema, userIdSchema } from './shapes.ts';

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
-import type { Core } from '../../core.ts';
-import { createJob } from '../../memory/job.ts';
-import { INVARIANTS, verifyMemory } from '../../memory/verify.ts';
+import type { Core } from '../../service.ts';
+import { createJob } from '../../maintenance/job.ts';
+import { INVARIANTS, verifyMemory } from '../../maintenance/verify.ts';
 import { jobSchema } from './job.ts';
 import { countSchema, nullable, strict } from './shapes.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FileKey, ScopeKey } from '../../contracts/records.ts';
-import { toPhysicalPath } from '../../memory/paths.ts';
+import { toPhysicalPath } from '../../files/paths.ts';
 import { accessRow, eventRow, makeId, sha256, write } from '../rows.ts';
 import { alice, byBytes, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 

@@ -12,7 +12,7 @@ import type {
   PageResult,
   Storage,
 } from '../../contracts/storage.ts';
-import { toPhysicalPath, toUserId } from '../../memory/paths.ts';
+import { toPhysicalPath, toUserId } from '../../files/paths.ts';
 import { accessRow, write } from '../rows.ts';
 import { byBytes, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AccessRecord } from '../../contracts/records.ts';
 import type { AccessFilter } from '../../contracts/storage.ts';
-import { toPhysicalPath } from '../../memory/paths.ts';
+import { toPhysicalPath } from '../../files/paths.ts';
 import { accessRow, eventRow, makeId, makeTraceId, write } from '../rows.ts';
 import { alice, byBytes, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
 

@@ -1,4 +1,4 @@
-import { findLinks } from '../../../core/memory/links.ts';
+import { findLinks } from '../../../core/files/links.ts';
 import { toKey } from '../operations.ts';
 import type { Candidate } from '../plan.ts';
 import { listSpecifics } from '../text/specifics.ts';

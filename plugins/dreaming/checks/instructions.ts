@@ -1,4 +1,4 @@
-import { bringsInstruction } from '../../../core/memory/instructions.ts';
+import { bringsInstruction } from '../../../core/edits/instructions.ts';
 import type { Candidate } from '../plan.ts';
 
 /** No instruction to an agent that was not there. */

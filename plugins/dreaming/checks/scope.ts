@@ -1,4 +1,4 @@
-import { isExcludedFromDreams } from '../../../core/memory/dream-exclusion.ts';
+import { isExcludedFromDreams } from '../../../core/files/dream-exclusion.ts';
 import type { Candidate } from '../plan.ts';
 
 const ROOT = 'user/';

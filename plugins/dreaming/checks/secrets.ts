@@ -1,4 +1,4 @@
-import { listSecrets } from '../../../core/memory/secrets.ts';
+import { listSecrets } from '../../../core/edits/secrets.ts';
 import type { Candidate } from '../plan.ts';
 
 /** No secret comes to a place where it did not stand. */

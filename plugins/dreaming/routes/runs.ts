@@ -3,7 +3,7 @@ import type { DreamRunRecord } from '../../../core/contracts/dreams.ts';
 import type { Host, PluginDreams } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import { parseUserId, toScope } from '../../../core/memory/paths.ts';
+import { parseUserId, toScope } from '../../../core/files/paths.ts';
 import { parsePage, toCursor } from '../page.ts';
 import type { Runs } from '../runs.ts';
 import { toPhysical, toRunDetail, toRunView, toVirtual } from '../views.ts';

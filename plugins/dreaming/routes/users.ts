@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { Host, PluginDreams } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
-import { parseUserId, toScope } from '../../../core/memory/paths.ts';
+import { parseUserId, toScope } from '../../../core/files/paths.ts';
 import type { Circumstances } from '../eligibility.ts';
 import { parsePage, toCursor } from '../page.ts';
 import type { Runs } from '../runs.ts';

@@ -9,10 +9,10 @@ import type {
   Row,
   RowSet,
   SqlValue,
-} from '../dialect.ts';
-import { toHashHex, toIdHex } from '../ids.ts';
-import type { ColumnKind, TableDefinition } from '../schema.ts';
-import { successorOf } from '../text-range.ts';
+} from './dialect.ts';
+import { toHashHex, toIdHex } from '../schema/ids.ts';
+import type { ColumnKind, TableDefinition } from '../schema/columns.ts';
+import { successorOf } from '../read/text-range.ts';
 
 /** Rows that one statement writes at most; fewer are cut into powers of two, so texts are few. */
 const ROWS_AT_ONCE = 64;

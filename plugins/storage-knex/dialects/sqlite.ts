@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 import { MemoryError } from '../../../core/errors.ts';
-import type { CellValue, Dialect, FolderQuery, KeySet, Row, RowSet } from '../dialect.ts';
-import { checkId, toHashHex } from '../ids.ts';
-import type { ColumnKind, TableDefinition } from '../schema.ts';
-import { successorOf } from '../text-range.ts';
+import type { CellValue, Dialect, FolderQuery, KeySet, Row, RowSet } from './dialect.ts';
+import { checkId, toHashHex } from '../schema/ids.ts';
+import type { ColumnKind, TableDefinition } from '../schema/columns.ts';
+import { successorOf } from '../read/text-range.ts';
 
 /** Bytes of content that one statement takes at most; a single row may be longer. */
 const PACK_BYTES = 4 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type BetterSqlite3 from 'better-sqlite3';
-import type { Row, SqlValue } from '../../storage-knex/dialect.ts';
+import type { Row, SqlValue } from '../../storage-knex/dialects/dialect.ts';
 import type { SqliteConnection, SqliteModule } from '../connection.ts';
 import { StatementCache } from '../statement-cache.ts';
 

@@ -9,7 +9,7 @@ import type {
   ScopeKey,
 } from '../../../core/contracts/records.ts';
 import type { Decision, Storage } from '../../../core/contracts/storage.ts';
-import { createRollUp } from '../../../core/memory/observability/rollups.ts';
+import { createRollUp } from '../../../core/telemetry/rollups/rollups.ts';
 import { accessRow, decideWrite, eventRow, makeId } from '../../../core/testing/rows.ts';
 import { toNote } from './notes.ts';
 import { importService } from './service.ts';

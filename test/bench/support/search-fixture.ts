@@ -117,7 +117,7 @@ async function waitForIndex(filename: string): Promise<void> {
 
 async function copyScopes(filename: string, copies: number): Promise<void> {
   const { toScopeId } = (await import(
-    pathToFileURL(path.join(DIST, 'plugins/storage-knex/scope-id.js')).href
+    pathToFileURL(path.join(DIST, 'plugins/storage-knex/schema/scope-id.js')).href
   )) as { toScopeId(scope: string): number };
   const database = new Database(filename);
   database.pragma('journal_mode = wal');

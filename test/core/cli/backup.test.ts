@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { verifyMemory } from '../../../core/memory/verify.ts';
+import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { call, openCore } from '../../support/service.ts';

@@ -13,7 +13,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decideSecrets, findWeakness, isLoopback } from '../../../core/cli/secrets.ts';
-import { ConfigError } from '../../../core/config.ts';
+import { ConfigError } from '../../../core/config/index.ts';
 
 const strong = () => randomBytes(32).toString('base64url');
 

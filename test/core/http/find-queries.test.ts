@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { MAX_QUERY_UNITS } from '../../../core/search/query.ts';
+import { MAX_QUERY_UNITS } from '../../../core/search/rank/query.ts';
 import { asAdmin, asAgent, serveCore } from './serve.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;

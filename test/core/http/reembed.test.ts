@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { onTestFinished, expect, it } from 'vitest';
-import { loadConfig, openConfig } from '../../../core/config.ts';
+import { loadConfig, openConfig } from '../../../core/config/index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { type ProviderServer, startProviderServer } from '../../support/provider-server/server.ts';
 import { call, temporaryDirectory } from '../../support/service.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { assertCompilable } from '../../../core/http/route.ts';
-import { compileSchema } from '../../../core/schema.ts';
+import { compileSchema } from '../../../core/schemas/validate.ts';
 import { manualClock } from '../../support/clock.ts';
 import { ADMIN_SECRET, API_KEY, rawExchange, serveCore } from './serve.ts';
 

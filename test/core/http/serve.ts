@@ -4,12 +4,12 @@ import { onTestFinished } from 'vitest';
 import type { MemoryServiceConfig, Settings } from '../../../core/contracts/config.ts';
 import type { Logger } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
-import type { Core } from '../../../core/core.ts';
+import type { Core } from '../../../core/service.ts';
 import { type AppCore, type AppOptions, createApp, type HttpApp } from '../../../core/http/app.ts';
 import { serviceRoutes } from '../../../core/http/routes.ts';
 import { type ListenOptions, type ListeningServer, listen } from '../../../core/http/server.ts';
-import { compileSchema } from '../../../core/schema.ts';
-import { DEFAULT_SETTINGS } from '../../../core/settings.ts';
+import { compileSchema } from '../../../core/schemas/validate.ts';
+import { DEFAULT_SETTINGS } from '../../../core/config/defaults.ts';
 import { openCore } from '../../support/service.ts';
 
 export const API_KEY = 'tools-key-0123456789abcdef0123456789abcdef';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_QUERY_UNITS } from '../../../core/search/query.ts';
+import { MAX_QUERY_UNITS } from '../../../core/search/rank/query.ts';
 import { call, openCore } from '../../support/service.ts';
 
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;

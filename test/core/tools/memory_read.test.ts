@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { WriteResult } from '../../../core/contracts/tool.ts';
-import type { Core } from '../../../core/core.ts';
+import type { Core } from '../../../core/service.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
 

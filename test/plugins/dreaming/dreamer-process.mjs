@@ -30,7 +30,7 @@ const [
 ] = await Promise.all([
   load('plugins/storage-sqlite/index.js'),
   load('plugins/storage-mysql/index.js'),
-  load('core/core.js'),
+  load('core/service.js'),
   load('core/http/app.js'),
   load('core/http/routes.js'),
   load('core/http/server.js'),

@@ -1,7 +1,7 @@
 import { diag } from '@opentelemetry/api';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SpanCounters, TraceExporter } from '../../../core/contracts/trace-exporter.ts';
-import type { Core } from '../../../core/core.ts';
+import type { Core } from '../../../core/service.ts';
 import { otlp } from '../../../plugins/exporter-otlp/index.ts';
 import { asAdmin, serveCore } from '../../core/http/serve.ts';
 import { startCollector } from '../../support/collector.ts';

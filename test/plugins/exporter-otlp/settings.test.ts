@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { loadConfig, openConfig } from '../../../core/config.ts';
+import { loadConfig, openConfig } from '../../../core/config/index.ts';
 import { type OtlpOptions, otlp } from '../../../plugins/exporter-otlp/index.ts';
 import { startCollector } from '../../support/collector.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { loadConfig, openConfig } from '../../../core/config.ts';
+import { loadConfig, openConfig } from '../../../core/config/index.ts';
 import { openai, type OpenAIModelOptions } from '../../../plugins/model-openai/index.ts';
 import { CHAT, TRANSPORT } from '../../support/provider-server/misbehaviour.ts';
 import {

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { MemoryServiceConfig } from '../../../core/contracts/config.ts';
 import type { PageRequest } from '../../../core/contracts/storage.ts';
-import { type Core, createCore } from '../../../core/core.ts';
+import { type Core, createCore } from '../../../core/service.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../../support/invariants.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { createCore } from '../../../core/core.ts';
+import { createCore } from '../../../core/service.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { findViolations, toLines } from '../../support/invariants.ts';
 import { createDatabase, type Mariadb, startMariadb } from '../../support/mariadb-server.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
-import { type Core, createCore } from '../../../core/core.ts';
+import { type Core, createCore } from '../../../core/service.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';

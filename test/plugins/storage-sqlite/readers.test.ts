@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Executor } from '../../../plugins/storage-knex/dialect.ts';
+import type { Executor } from '../../../plugins/storage-knex/dialects/dialect.ts';
 import { SqliteDatabase } from '../../../plugins/storage-sqlite/sqlite-database.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { withRawSql } from '../../support/raw-sql.ts';

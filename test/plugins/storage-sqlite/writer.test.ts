@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Current, Decision } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import type { Executor } from '../../../plugins/storage-knex/dialect.ts';
-import type { Mutation, MutationOutcome } from '../../../plugins/storage-knex/mutation.ts';
+import type { Executor } from '../../../plugins/storage-knex/dialects/dialect.ts';
+import type { Mutation, MutationOutcome } from '../../../plugins/storage-knex/write/mutation.ts';
 import {
   type SqliteConnection,
   loadSqliteModule,

@@ -1,6 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
-import { compileSchema } from '../../../core/schema.ts';
+import { compileSchema } from '../../../core/schemas/validate.ts';
 
 /**
  * What the providers' published references say of a request's body, as far as the plugins send it:

@@ -1,0 +1,386 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { readDotEnv, readEnvironment, type Environment } from './environment.ts';
+import { ConfigError } from './error.ts';
+import {
+  hasOwnPlugin,
+  produce,
+  type Lookup,
+  type NamedFactory,
+  type Products,
+} from './factories.ts';
+import { readConfigFile, type ReadFile } from './file.ts';
+import { readFlags } from './flags.ts';
+import { parseSetting, type Origin } from './parse.ts';
+import {
+  SETTING_KEYS,
+  settingOf,
+  flagOf,
+  type NestedSettings,
+  type SettingGroup,
+  type SettingKey,
+  type SettingValues,
+} from './settings.ts';
+import type { MemoryServiceConfig } from '../contracts/config.ts';
+import type { Embedder } from '../contracts/embedder.ts';
+import type { ModelProvider } from '../contracts/model-provider.ts';
+import type { Plugin } from '../contracts/plugin.ts';
+import type { Storage } from '../contracts/storage.ts';
+import type { TraceExporter } from '../contracts/trace-exporter.ts';
+import { DEFAULT_PLUGINS } from '../default-plugins.ts';
+
+export { ConfigError } from './error.ts';
+export type { NamedFactory } from './factories.ts';
+export type { Origin } from './parse.ts';
+export type { SettingKey, SettingValues } from './settings.ts';
+
+/**
+ * What a config file holds. Factories are imported (`storage: sqlite({ filename })`), or named, as
+ * JSON has to (`storage: { plugin: 'storage-sqlite', options: { filename } }`).
+ */
+export interface ConfigFile extends Omit<NestedSettings, 'model' | 'embedder'> {
+  storage?: Storage | NamedFactory;
+  model?: ModelProvider | NamedFactory | SettingGroup<'model'>;
+  embedder?: Embedder | NamedFactory | SettingGroup<'embedder'>;
+  exporters?: readonly (TraceExporter | NamedFactory | string)[];
+  plugins?: readonly (Plugin | NamedFactory | string)[];
+}
+
+/**
+ * Types a config file, and returns it as it is.
+ *
+ * @example
+ * // memory.config.ts
+ * import { defineConfig } from 'memory-service/config';
+ * import { sqlite } from 'memory-service/plugins/storage-sqlite';
+ *
+ * export default defineConfig({
+ *   storage: sqlite({ filename: './data/memory.db' }),
+ *   limits: { maxFilesPerUser: 1_000 },
+ * });
+ */
+export function defineConfig(config: ConfigFile): ConfigFile {
+  return config;
+}
+
+/** The settings that hold, each with its origin; no plugin is imported yet. */
+export interface LoadedConfig {
+  values: SettingValues;
+  origins: Readonly<Record<SettingKey, Origin>>;
+  file: ReadFile | null;
+  /** The standard `OTEL_*` variables. */
+  telemetry: Readonly<Record<string, string>>;
+  /** Sentences for the log. */
+  warnings: readonly string[];
+  /** What relative paths are relative to. */
+  cwd: string;
+}
+
+/**
+ * Reads the configuration: default < file < `.env` < environment < flag. Throws a `ConfigError`
+ * with one message that names the key, the problem and what is allowed.
+ */
+export async function loadConfig(options: {
+  argv: readonly string[];
+  env: Environment;
+  cwd: string;
+}): Promise<LoadedConfig> {
+  const { cwd } = options;
+  const flags = readFlags(options.argv);
+  const environment = readEnvironment(options.env);
+  const dotEnv = readEnvironment(await readDotEnv(cwd));
+  const file = await readConfigFile(
+    cwd,
+    chooseFile(flags.config, environment.config, dotEnv.config),
+  );
+
+  // From the strongest to the weakest: the first that has a key is the one that is checked.
+  const sources: {
+    source: Origin['source'];
+    settings: ReadonlyMap<SettingKey, unknown>;
+    name(key: SettingKey): string;
+  }[] = [
+    { source: 'flag', settings: flags.settings, name: (key) => `--${flagOf(key)}` },
+    { source: 'environment', settings: environment.settings, name: (key) => settingOf(key).env },
+    { source: '.env', settings: dotEnv.settings, name: (key) => settingOf(key).env },
+    {
+      source: 'file',
+      settings: file?.settings ?? new Map<SettingKey, unknown>(),
+      name: (key) => `${key} in ${file?.name ?? ''}`,
+    },
+  ];
+  const values: Partial<Record<SettingKey, unknown>> = {};
+  const origins: Partial<Record<SettingKey, Origin>> = {};
+  for (const key of SETTING_KEYS) {
+    const found = sources.find(({ settings }) => settings.has(key));
+    const origin: Origin =
+      found === undefined
+        ? { source: 'default', name: '' }
+        : { source: found.source, name: found.name(key) };
+    origins[key] = origin;
+    values[key] =
+      found === undefined
+        ? settingOf(key).default
+        : parseSetting(key, found.settings.get(key), origin);
+  }
+
+  const loaded = {
+    values: values as SettingValues,
+    origins: origins as Record<SettingKey, Origin>,
+    file,
+    telemetry: { ...dotEnv.telemetry, ...environment.telemetry },
+    cwd,
+  };
+  const warnings = [
+    ...environment.warnings,
+    ...dotEnv.warnings.map((warning) => `${warning} (in .env)`),
+    ...(file?.warnings ?? []),
+    ...findContradictions(loaded),
+  ];
+  return { ...loaded, warnings };
+}
+
+/** Where memory is kept, as far as the command has to know. */
+export interface Database {
+  /** `sqlite`, `mysql`, or a third party's name. */
+  name: string;
+  /** Absolute; `null` for a database that is no file, or not known to be one. */
+  filename: string | null;
+  /** The native SQLite module, where a factory by name chooses one. */
+  driver?: unknown;
+}
+
+/** A configuration with its plugins imported: what `createMemoryService` takes, but for the log. */
+export interface OpenedConfig {
+  service: MemoryServiceConfig;
+  database: Database;
+  /** Sentences for the log. */
+  warnings: readonly string[];
+}
+
+/** Imports the plugins that the configuration names, and makes them. Throws a `ConfigError`. */
+export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
+  const { values, file, cwd } = loaded;
+  const parts = file?.parts ?? {};
+  const lookup = (part: string): Lookup => ({
+    directory: file?.directory ?? cwd,
+    origin: `${part} in ${file?.name ?? ''}`,
+  });
+  const { storage, database } = await openStorage(loaded);
+  const plugins: Plugin[] = [];
+  for (const [index, given] of listOf(parts.plugins, 'plugins', file).entries()) {
+    plugins.push(await produce('plugin', given, lookup(`plugins[${index}]`)));
+  }
+  // A configuration may bring its own, with options.
+  for (const own of DEFAULT_PLUGINS) {
+    if (!hasOwnPlugin(own) || plugins.some(({ name }) => name === own)) continue;
+    plugins.push(await produce('plugin', own, lookup('plugins')));
+  }
+  const exporters: TraceExporter[] = [];
+  for (const [index, given] of listOf(parts.exporters, 'exporters', file).entries()) {
+    exporters.push(await produce('exporter', given, lookup(`exporters[${index}]`)));
+  }
+  const warnings: string[] = [];
+  const telemetry = await openTelemetryExporter(loaded, warnings);
+  if (telemetry !== null) exporters.push(telemetry);
+
+  const service: MemoryServiceConfig = {
+    storage,
+    model: await openProvider(loaded, 'model'),
+    embedder: await openProvider(loaded, 'embedder'),
+    exporters,
+    plugins,
+    apiKey: values.apiKey,
+    adminSecret: values.adminSecret,
+    basePath: values.basePath,
+    allowedHosts: values.allowedHosts ?? defaultHosts(values.host),
+    trustProxy: values.trustProxy,
+    docsPath: checkDirectory(loaded, 'docsPath'),
+    limits: pick(values, 'limits'),
+    sharedWrites: values.sharedWrites,
+    rateLimit: values.rateLimit,
+    tools: pick(values, 'tools'),
+    search: pick(values, 'search'),
+    sla: pick(values, 'sla'),
+    retention: pick(values, 'retention'),
+    dream: pick(values, 'dream'),
+  };
+  return { service, database, warnings };
+}
+
+/**
+ * What the configuration says of the database, before anything is imported: enough to decide on
+ * secrets and on the place of files.
+ */
+export function describeDatabase(loaded: LoadedConfig): Database {
+  const given = storageOfFile(loaded);
+  if (given === undefined) return fromUrl(loaded.values.databaseUrl, loaded.cwd);
+  const { plugin, name, options, filename } = given as {
+    plugin?: unknown;
+    name?: unknown;
+    options?: { filename?: unknown; driver?: unknown };
+    filename?: unknown;
+  };
+  const named = typeof plugin === 'string' ? plugin.replace(/^.*storage-/, '') : name;
+  const path = typeof plugin === 'string' ? options?.filename : filename;
+  return {
+    name: typeof named === 'string' ? named : 'unknown',
+    filename: typeof path === 'string' && path !== ':memory:' ? resolve(loaded.cwd, path) : null,
+    ...(typeof plugin === 'string' ? { driver: options?.driver } : {}),
+  };
+}
+
+function chooseFile(
+  flag: string | null,
+  environment: string | null,
+  dotEnv: string | null,
+): { path: string; name: string } | null {
+  if (flag !== null) return { path: flag, name: '--config' };
+  const path = environment ?? dotEnv;
+  return path === null ? null : { path, name: 'SERVICE_CONFIG' };
+}
+
+function findContradictions({
+  values,
+  origins,
+  file,
+}: Pick<LoadedConfig, 'values' | 'origins' | 'file'>): string[] {
+  if (file?.parts.storage !== undefined && origins.databaseUrl.source === 'file') {
+    throw new ConfigError('storage', `${file.name} gives storage and databaseUrl: leave one out.`);
+  }
+  const warnings: string[] = [];
+  for (const group of ['model', 'embedder'] as const) {
+    const key = `${group}.provider` as const;
+    const lost = SETTING_KEYS.find(
+      (other) => other.startsWith(`${group}.`) && origins[other].source !== 'default',
+    );
+    if (values[key] === null && lost !== undefined && file?.parts[group] === undefined) {
+      warnings.push(`${origins[lost].name} has no effect without ${settingOf(key).env}`);
+    }
+  }
+  if (values['limits.maxBodyBytes'] < values['limits.maxFileBytes']) {
+    warnings.push('SERVICE_MAX_BODY_BYTES is less than SERVICE_MAX_FILE_BYTES: it is the limit');
+  }
+  return warnings;
+}
+
+/** The file's storage, unless a stronger source names a database. */
+function storageOfFile({ file, origins }: LoadedConfig): unknown {
+  const { source } = origins.databaseUrl;
+  return source === 'default' || source === 'file' ? file?.parts.storage : undefined;
+}
+
+async function openStorage(
+  loaded: LoadedConfig,
+): Promise<{ storage: Storage; database: Database }> {
+  const { values, origins, file, cwd } = loaded;
+  const database = describeDatabase(loaded);
+  const given = storageOfFile(loaded);
+  if (given !== undefined) {
+    const lookup = { directory: file?.directory ?? cwd, origin: `storage in ${file?.name ?? ''}` };
+    const storage = await produce('storage', given, lookup);
+    return { storage, database: { ...database, name: storage.name } };
+  }
+  const origin = origins.databaseUrl.name || settingOf('databaseUrl').env;
+  const plugin = `storage-${database.name}`;
+  if (!hasOwnPlugin(plugin)) {
+    throw new ConfigError(
+      'databaseUrl',
+      `${origin} names a ${database.name}:// database, and its driver comes with a later version of memory-service: use sqlite:<file>.`,
+    );
+  }
+  const options =
+    database.name === 'sqlite'
+      ? { filename: database.filename ?? ':memory:' }
+      : { url: values.databaseUrl };
+  const storage = await produce('storage', { plugin, options }, { directory: cwd, origin });
+  return { storage, database };
+}
+
+function fromUrl(url: string, cwd: string): Database {
+  const name = url.slice(0, url.indexOf(':'));
+  if (name !== 'sqlite') return { name, filename: null };
+  // sqlite:file, and with the slashes that people add: sqlite://file, sqlite:///file.
+  const path = url.slice('sqlite:'.length).replace(/^\/\/(?!\/\/)/, '');
+  return { name, filename: path === ':memory:' ? null : resolve(cwd, path) };
+}
+
+async function openProvider<K extends 'model' | 'embedder'>(
+  loaded: LoadedConfig,
+  kind: K,
+): Promise<Products[K] | null> {
+  const { values, origins, file, cwd } = loaded;
+  const provider: string | null = values[`${kind}.provider`];
+  if (provider === null) {
+    const given = file?.parts[kind];
+    if (given === undefined) return null;
+    const lookup = { directory: file?.directory ?? cwd, origin: `${kind} in ${file?.name ?? ''}` };
+    return produce(kind, given, lookup);
+  }
+  const options = Object.fromEntries(
+    Object.entries(pick(values, kind)).filter(
+      ([name, value]) => name !== 'provider' && value !== null,
+    ),
+  );
+  const own = `${kind}-${provider}`;
+  const plugin = hasOwnPlugin(own) ? own : provider;
+  const lookup = { directory: file?.directory ?? cwd, origin: origins[`${kind}.provider`].name };
+  return produce(kind, { plugin, options }, lookup);
+}
+
+async function openTelemetryExporter(
+  { telemetry, cwd }: LoadedConfig,
+  warnings: string[],
+): Promise<TraceExporter | null> {
+  const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
+  const origin = names.find((name) => telemetry[name] !== undefined);
+  if (origin === undefined || telemetry['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return null;
+  const wanted = telemetry['OTEL_TRACES_EXPORTER']?.split(',').map((name) => name.trim());
+  if (wanted !== undefined && !wanted.includes('otlp')) return null;
+  const options = { environment: telemetry };
+  try {
+    return await produce(
+      'exporter',
+      { plugin: 'exporter-otlp', options },
+      { directory: cwd, origin },
+    );
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    // Often set for every process of a machine: no reason to refuse the start.
+    warnings.push(`${error.message} Traces are kept here alone.`);
+    return null;
+  }
+}
+
+/** The loopback names, and the host itself when it is one: no page can make a name of its own of it. */
+function defaultHosts(host: string): readonly string[] {
+  const isEveryAddress = ['0.0.0.0', '::', '[::]', '::ffff:0.0.0.0', '0', ''].includes(host);
+  return [...new Set(['localhost', '127.0.0.1', '::1', ...(isEveryAddress ? [] : [host])])];
+}
+
+function checkDirectory({ values, origins, cwd }: LoadedConfig, key: 'docsPath'): string | null {
+  const value = values[key];
+  if (value === null) return null;
+  const path = resolve(cwd, value);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return path;
+  throw new ConfigError(key, `${origins[key].name} must be a directory, and ${path} is none.`);
+}
+
+function listOf(given: unknown, part: string, file: ReadFile | null): readonly unknown[] {
+  if (given === undefined) return [];
+  if (Array.isArray(given)) return given;
+  throw new ConfigError(part, `${part} in ${file?.name ?? ''} must be a list.`);
+}
+
+type Leaves<G extends string> = {
+  [K in SettingKey as K extends `${G}.${infer Leaf}` ? Leaf : never]: SettingValues[K];
+};
+
+/** The settings of one group, by their names inside it. */
+function pick<G extends string>(values: SettingValues, group: G): Leaves<G> {
+  const prefix = `${group}.`;
+  const keys = SETTING_KEYS.filter((key) => key.startsWith(prefix));
+  return Object.fromEntries(
+    keys.map((key) => [key.slice(prefix.length), values[key]]),
+  ) as Leaves<G>;
+}

@@ -1,0 +1,145 @@
+import type { AuditRecord, FileKey } from '../contracts/records.ts';
+import { noTrace } from '../telemetry/tracer.ts';
+import type { Commit, CommitDependencies } from './commit.ts';
+import { checkContent, checkReason } from './content.ts';
+import { deletion, type Draft, type DraftCaller, type FileChange, type Written } from './draft.ts';
+import { parsePhysicalPath, toPhysicalPath } from './paths.ts';
+
+/** Who changes memory through the admin API. */
+export interface AdminCaller {
+  address: string;
+  traceId: string;
+}
+
+/** What an admin's write came to. */
+export interface AdminWritten extends Written {
+  key: FileKey;
+}
+
+/** A content to be put back, as reverts do. */
+export interface Restoration {
+  key: FileKey;
+  /** `null` where the file did not exist. */
+  content: string | null;
+}
+
+/** Changes of memory files by the admin: each leaves an audit row. */
+export interface AdminFiles {
+  /** Writes by the admin. `ifVersion` 0: must not exist. */
+  put(
+    physicalPath: unknown,
+    change: { content: string; reason?: string | undefined; ifVersion?: number | undefined },
+    caller: AdminCaller,
+  ): Promise<AdminWritten>;
+  /** Deletes by the admin. */
+  delete(
+    physicalPath: unknown,
+    change: { reason?: string | undefined; ifVersion?: number | undefined },
+    caller: AdminCaller,
+  ): Promise<AdminWritten>;
+  /** Puts earlier contents back, all in one transaction, as revisions with the action `revert`. */
+  restore(
+    restorations: readonly Restoration[],
+    options: { reason: string; target: string; qualifies: boolean },
+    caller: AdminCaller,
+  ): Promise<AdminWritten[]>;
+}
+
+/** The admin's writes, by physical path, through the one write path. */
+export function createAdminFiles(
+  commit: Commit,
+  { limits, ids }: Pick<CommitDependencies, 'limits' | 'ids'>,
+): AdminFiles {
+  return {
+    async put(physicalPath, change, caller) {
+      const key = parsePhysicalPath(physicalPath);
+      const facts = checkContent(change.content, limits.maxFileBytes);
+      return commit(adminWrite([key], caller, 'files.write', toPhysicalPath(key)), (draft) => {
+        draft.expectVersion(key, change.ifVersion);
+        const action = draft.existing(key) === null ? 'create' : 'update';
+        const reason = checkReason(change.reason);
+        return { key, ...draft.put(key, { content: change.content, facts, action, reason }) };
+      });
+    },
+
+    async delete(physicalPath, change, caller) {
+      const key = parsePhysicalPath(physicalPath);
+      return commit(adminWrite([key], caller, 'files.delete', toPhysicalPath(key)), (draft) => {
+        draft.required(key);
+        draft.expectVersion(key, change.ifVersion);
+        return { key, ...draft.put(key, deletion('delete', checkReason(change.reason))) };
+      });
+    },
+
+    async restore(restorations, { reason, target, qualifies }, caller) {
+      const prepared = restorations.map(
+        ({ key, content }): { key: FileKey; change: FileChange } => ({
+          key,
+          change:
+            content === null
+              ? deletion('revert', reason)
+              : {
+                  content,
+                  facts: checkContent(content, Number.MAX_SAFE_INTEGER),
+                  action: 'revert',
+                  reason,
+                },
+        }),
+      );
+      const keys = prepared.map(({ key }) => key);
+      const write = adminWrite<AdminWritten[]>(keys, caller, 'revisions.revert', target);
+      write.caller.qualifies = qualifies;
+      return commit(write, (draft) => {
+        // Deletions go first: putting back what was moved inside a full scope needs no room.
+        const order = [...prepared].sort(
+          (a, b) => Number(a.change.content !== null) - Number(b.change.content !== null),
+        );
+        const written = new Map(
+          order.map(({ key, change }) => [key, restoreOne(draft, key, change)] as const),
+        );
+        return keys.map((key) => written.get(key) as AdminWritten);
+      });
+    },
+  };
+
+  function adminWrite<R extends object>(
+    keys: readonly FileKey[],
+    { address, traceId }: AdminCaller,
+    action: string,
+    target: string,
+  ) {
+    const caller: DraftCaller = {
+      userId: null,
+      actor: 'admin',
+      tool: null,
+      toolCallId: null,
+      traceId,
+      runId: null,
+      qualifies: true,
+      toPath: toPhysicalPath,
+    };
+    const audit = (result: R): AuditRecord => {
+      const id = ids.next();
+      const details = { written: toAuditDetails(result) };
+      return { id, at: ids.lastMs, action, target, details, address, traceId };
+    };
+    return { keys, caller, trace: noTrace(traceId), audit };
+  }
+}
+
+function toAuditDetails(result: object): unknown {
+  const written = (Array.isArray(result) ? result : [result]) as AdminWritten[];
+  return written.map(({ key, version, revisionId, unchanged }) => ({
+    path: toPhysicalPath(key),
+    version,
+    revisionId,
+    unchanged,
+  }));
+}
+
+function restoreOne(draft: Draft, key: FileKey, change: FileChange): AdminWritten {
+  if (change.content === null && draft.existing(key) === null) {
+    return { key, version: 0, revisionId: '', created: false, unchanged: true };
+  }
+  return { key, ...draft.put(key, change) };
+}

@@ -1,0 +1,322 @@
+import type {
+  AccessRecord,
+  AuditRecord,
+  FileKey,
+  FileState,
+  IdempotencyRecord,
+  NewRevision,
+  RevisionAction,
+  ScopeKey,
+  ScopeState,
+} from '../contracts/records.ts';
+import type { Changes, Current } from '../contracts/storage.ts';
+import { MemoryError } from '../errors.ts';
+import { type ContentFacts, NO_CONTENT } from './content.ts';
+import { diffTexts } from '../history/delta.ts';
+import { encodeDelta } from '../history/delta/codec.ts';
+import { isExcludedFromDreams } from './dream-exclusion.ts';
+import { createScopeIds, type InstanceIds } from '../ids.ts';
+import { fileNotFound, toPhysicalPath, toUserId } from './paths.ts';
+
+/** A keyframe stands at least every so many revisions, so that no read walks further. */
+const KEYFRAME_ROWS = 64;
+/** A chain of deltas is never heavier than twice the file; short files are taken as this long. */
+const KEYFRAME_FLOOR_BYTES = 4096;
+/** A delta heavier than the older text by more than this gives way to that text. */
+const DELTA_SLACK_BYTES = 256;
+
+/** Who writes, and under which ids: what each row of the write carries. */
+export interface DraftCaller {
+  /** `null` for the admin. */
+  userId: string | null;
+  actor: string;
+  tool: string | null;
+  toolCallId: string | null;
+  traceId: string | null;
+  runId: string | null;
+  /** Whether the write makes its user eligible for dreaming. */
+  qualifies: boolean;
+  /** How the caller knows a file: what its errors name. */
+  toPath: (key: FileKey) => string;
+}
+
+/** What a file becomes. `content: null` deletes it. */
+export interface FileChange {
+  content: string | null;
+  facts: ContentFacts;
+  action: RevisionAction;
+  reason: string | null;
+}
+
+/** What a write came to. */
+export interface Written {
+  version: number;
+  revisionId: string;
+  created: boolean;
+  unchanged: boolean;
+}
+
+/**
+ * The rows of one mutation while `decide` makes them up: pure and synchronous, one draft a try.
+ * Only the write path (`commit.ts`) makes one.
+ */
+export class Draft {
+  readonly #current: Current;
+  readonly #now: number;
+  readonly #ids: InstanceIds;
+  readonly #caller: DraftCaller;
+  readonly #maxFilesPerUser: number;
+  readonly #scopes = new Map<ScopeKey, ScopeDraft>();
+  readonly #files = new Map<string, FileState>();
+  readonly #revisions: NewRevision[] = [];
+  readonly #access: AccessRecord[] = [];
+
+  constructor(
+    current: Current,
+    options: { now: number; ids: InstanceIds; caller: DraftCaller; maxFilesPerUser: number },
+  ) {
+    this.#current = current;
+    this.#now = options.now;
+    this.#ids = options.ids;
+    this.#caller = options.caller;
+    this.#maxFilesPerUser = options.maxFilesPerUser;
+  }
+
+  /** The file as it is under the lock, when it exists. */
+  existing(key: FileKey): (FileState & { content: string }) | null {
+    const file = this.#file(key);
+    return file === null || file.content === null
+      ? null
+      : (file as FileState & { content: string });
+  }
+
+  /** The file as it is under the lock. Throws `FILE_NOT_FOUND` when there is none. */
+  required(key: FileKey): FileState & { content: string } {
+    const file = this.existing(key);
+    if (file === null) throw fileNotFound(this.#caller.toPath(key));
+    return file;
+  }
+
+  /** Throws `VERSION_CONFLICT` unless the file is at that version; 0 is a file that does not exist. */
+  expectVersion(key: FileKey, expected: number | undefined): void {
+    if (expected === undefined) return;
+    const actual = this.existing(key)?.version ?? 0;
+    if (actual === expected) return;
+    const path = this.#caller.toPath(key);
+    const state = actual === 0 ? 'does not exist' : `is at version ${actual}`;
+    const wanted = expected === 0 ? 'it must not exist' : `not ${expected}`;
+    throw new MemoryError('VERSION_CONFLICT', `${path} ${state}, ${wanted}.`, {
+      details: { path, expected, actual },
+    });
+  }
+
+  /** Changes one file: its row, a revision with the step back, an access row. */
+  put(key: FileKey, change: FileChange): Written {
+    const before = this.#file(key);
+    const exists = before !== null && before.content !== null;
+    const scope = this.#scope(key.scope);
+    if (exists && before.content === change.content) {
+      this.#logWrite(scope, key, before.fileNo, before.latestRevisionId);
+      return {
+        version: before.version,
+        revisionId: before.latestRevisionId,
+        created: false,
+        unchanged: true,
+      };
+    }
+    if (!exists && change.content !== null) this.#checkQuota(scope.state);
+
+    const id = scope.ids.next();
+    const at = scope.ids.lastMs;
+    const version = (before?.version ?? 0) + 1;
+    const fileNo = before?.fileNo ?? scope.state.nextFileNo++;
+    const step = stepBack(before, change);
+    const { scope: scopeKey, path } = key;
+    const { size, lines, hash } = change.facts;
+    // No spread: with so many properties it makes objects of twenty times the size.
+    const after: FileState = {
+      scope: scopeKey,
+      path,
+      fileNo,
+      version,
+      size,
+      lines,
+      hash,
+      content: change.content,
+      deletedAt: change.content === null ? at : null,
+      createdAt: before?.createdAt ?? at,
+      updatedAt: at,
+      revisions: (before?.revisions ?? 0) + 1,
+      writes: version,
+      latestActor: this.#caller.actor,
+      latestRevisionId: id,
+      chainRows: step.chainRows,
+      chainBytes: step.chainBytes,
+    };
+    this.#files.set(toPhysicalPath(key), after);
+    this.#revisions.push({
+      scope: scopeKey,
+      path,
+      id,
+      fileNo,
+      version,
+      action: change.action,
+      actor: this.#caller.actor,
+      reason: change.reason,
+      tool: this.#caller.tool,
+      toolCallId: this.#caller.toolCallId,
+      traceId: this.#caller.traceId,
+      runId: this.#caller.runId,
+      at,
+      size,
+      hash,
+      addedLines: step.addedLines,
+      removedLines: step.removedLines,
+      peerId: null,
+      redacted: false,
+      existedBefore: exists,
+      existsAfter: change.content !== null,
+      delta: step.delta,
+      keyframe: step.keyframe,
+    });
+    this.#logWrite(scope, key, fileNo, id);
+
+    scope.state.files += (change.content === null ? 0 : 1) - (exists ? 1 : 0);
+    scope.state.bytes += change.facts.size - (before?.size ?? 0);
+    scope.state.revisions += 1;
+    scope.state.lastWriteAt = at;
+    if (this.#caller.qualifies && key.scope !== 's' && !isExcludedFromDreams(key.path)) {
+      scope.state.lastQualifyingAt = at;
+    }
+    return { version, revisionId: id, created: !exists, unchanged: false };
+  }
+
+  /** Makes two revisions of this draft each other's peer, as those of a move are. */
+  pair(a: string, b: string): void {
+    for (const revision of this.#revisions) {
+      if (revision.id === a) revision.peerId = b;
+      if (revision.id === b) revision.peerId = a;
+    }
+  }
+
+  /** How many revisions the draft holds. */
+  get revisionCount(): number {
+    return this.#revisions.length;
+  }
+
+  /** The rows to be applied. */
+  changes(extra: { idempotency?: IdempotencyRecord; audit?: AuditRecord }): Changes {
+    const scopes = [...this.#scopes.values()].map(({ state, ids }) => ({
+      ...state,
+      version: state.version + 1,
+      lastMs: ids.lastMs,
+      idCounter: ids.idCounter,
+    }));
+    return {
+      scopes,
+      files: [...this.#files.values()],
+      revisions: this.#revisions,
+      access: this.#access,
+      ...(extra.idempotency === undefined ? {} : { idempotency: extra.idempotency }),
+      ...(extra.audit === undefined ? {} : { audit: [extra.audit] }),
+    };
+  }
+
+  // One draft may write a file several times: each write stands on the one before.
+  #file(key: FileKey): FileState | null {
+    return this.#files.get(toPhysicalPath(key)) ?? this.#current.file(key);
+  }
+
+  #scope(key: ScopeKey): ScopeDraft {
+    let draft = this.#scopes.get(key);
+    if (draft === undefined) {
+      const state = { ...this.#current.scope(key) };
+      draft = { state, ids: createScopeIds(state, this.#now, this.#ids) };
+      this.#scopes.set(key, draft);
+    }
+    return draft;
+  }
+
+  #checkQuota(state: ScopeState): void {
+    if (state.scope === 's' || state.files < this.#maxFilesPerUser) return;
+    throw new MemoryError(
+      'QUOTA_EXCEEDED',
+      `The user has ${state.files} files; at most ${this.#maxFilesPerUser} are allowed.`,
+      { details: { limit: 'maxFilesPerUser', max: this.#maxFilesPerUser } },
+    );
+  }
+
+  #logWrite(scope: ScopeDraft, key: FileKey, fileNo: number, revisionId: string): void {
+    const id = scope.ids.next();
+    this.#access.push({
+      id,
+      at: scope.ids.lastMs,
+      scope: key.scope,
+      userId: toUserId(key.scope) ?? this.#caller.userId,
+      fileNo,
+      path: key.path,
+      actor: this.#caller.actor,
+      tool: this.#caller.tool,
+      action: 'write',
+      toolCallId: this.#caller.toolCallId,
+      traceId: this.#caller.traceId,
+      runId: this.#caller.runId,
+      revisionId,
+      rank: null,
+      outcome: 'ok',
+    });
+  }
+}
+
+interface ScopeDraft {
+  state: ScopeState;
+  ids: ReturnType<typeof createScopeIds>;
+}
+
+interface StepBack {
+  delta: Uint8Array | null;
+  keyframe: string | null;
+  addedLines: number;
+  removedLines: number;
+  chainRows: number;
+  chainBytes: number;
+}
+
+/** How the content before is had again from the one after: nothing, whole, or by a delta. */
+function stepBack(before: FileState | null, change: FileChange): StepBack {
+  const older = before?.content ?? null;
+  const reset = { chainRows: 0, chainBytes: 0 };
+  if (older === null) {
+    return {
+      delta: null,
+      keyframe: null,
+      addedLines: change.facts.lines,
+      removedLines: 0,
+      ...reset,
+    };
+  }
+  if (change.content === null) {
+    const removedLines = before?.lines ?? 0;
+    return { delta: null, keyframe: older, addedLines: 0, removedLines, ...reset };
+  }
+  const { delta, addedLines, removedLines } = diffTexts(older, change.content);
+  const encoded = encodeDelta(delta);
+  const chainRows = (before?.chainRows ?? 0) + 1;
+  const chainBytes = (before?.chainBytes ?? 0) + encoded.byteLength;
+  const heaviest = 2 * Math.max(change.facts.size, KEYFRAME_FLOOR_BYTES);
+  // A rewritten file's delta holds all of the older text, and its hunks beside it.
+  const isRewritten = encoded.byteLength > (before?.size ?? 0) + DELTA_SLACK_BYTES;
+  const isKeyframe = isRewritten || chainRows >= KEYFRAME_ROWS || chainBytes > heaviest;
+  return {
+    delta: isRewritten ? null : encoded,
+    keyframe: isKeyframe ? older : null,
+    addedLines,
+    removedLines,
+    ...(isKeyframe ? reset : { chainRows, chainBytes }),
+  };
+}
+
+/** The change that deletes a file. */
+export function deletion(action: RevisionAction, reason: string | null): FileChange {
+  return { content: null, facts: NO_CONTENT, action, reason };
+}

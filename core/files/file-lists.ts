@@ -1,0 +1,166 @@
+import type {
+  AdminFile,
+  AdminFileContent,
+  AdminFolder,
+  AdminUser,
+  ListAnswer,
+} from '../contracts/admin.ts';
+import type { FileListing, FolderListing } from '../contracts/records.ts';
+import type { FileSort, Storage } from '../contracts/storage.ts';
+import { MemoryError } from '../errors.ts';
+import { type PageQuery, parsePage, toCursor } from '../page.ts';
+import {
+  fileNotFound,
+  parsePhysicalPath,
+  parsePhysicalPrefix,
+  parseUserId,
+  toPhysicalPath,
+  toScope,
+  toUserId,
+  toVirtualPath,
+} from './paths.ts';
+import type { Revisions } from '../history/revisions.ts';
+import { toTime, toTimeOrNull } from '../time.ts';
+
+/** Filters combine with AND; `prefix` and `q` go by the physical path. */
+export interface FileListQuery extends PageQuery {
+  prefix?: string | undefined;
+  userId?: string | undefined;
+  q?: string | undefined;
+  /** 1 rolls up folders below `prefix`, which then ends in `/` or is absent. */
+  depth?: number | undefined;
+  sort?: FileSort | undefined;
+}
+
+/** The admin's reads of users and files. They leave no access row. */
+export interface FileLists {
+  users(query: PageQuery & { q?: string | undefined }): Promise<ListAnswer<AdminUser>>;
+  files(query: FileListQuery): Promise<ListAnswer<AdminFile | AdminFolder>>;
+  /** A file with its content: the present one, that of a version, or that of a time. */
+  file(
+    physicalPath: unknown,
+    query: { version?: number | undefined; at?: string | undefined },
+  ): Promise<{
+    file: AdminFileContent;
+  }>;
+}
+
+/** Makes the admin's lists over a storage. */
+export function createFileLists(storage: Storage, revisions: Revisions): FileLists {
+  return {
+    async users(query) {
+      const identity = {
+        list: 'users',
+        sort: 'userId',
+        defaultOrder: 'asc' as const,
+        filters: { q: query.q },
+      };
+      const page = parsePage(query, identity);
+      const { items, next } = await storage.files.listUsers({ contains: query.q ?? null }, page);
+      return {
+        items: items.map((user) => ({
+          ...user,
+          lastReadAt: toTimeOrNull(user.lastReadAt),
+          lastWriteAt: toTimeOrNull(user.lastWriteAt),
+        })),
+        nextCursor: toCursor(next, query, identity),
+      };
+    },
+
+    async files(query) {
+      const { prefix, userId, q, depth, sort = 'path' } = query;
+      const identity = {
+        list: 'files',
+        sort,
+        // Paths read from the front; of everything else the greatest comes first.
+        defaultOrder: sort === 'path' ? ('asc' as const) : ('desc' as const),
+        filters: { prefix, userId, q, depth },
+      };
+      const page = parsePage(query, identity);
+      if (depth === 1) {
+        const { items, next } = await storage.files.listFolder(toFolder(query), page);
+        return {
+          items: items.map((item) =>
+            'folder' in item ? toAdminFolder(item.folder) : toAdminFile(item.file),
+          ),
+          nextCursor: toCursor(next, query, identity),
+        };
+      }
+      const filter = {
+        prefix: prefix === undefined ? null : parsePhysicalPrefix(prefix),
+        scope: userId === undefined ? null : toScope(parseUserId(userId)),
+        contains: q ?? null,
+      };
+      const { items, next } = await storage.files.listAll(filter, { ...page, sort });
+      return { items: items.map(toAdminFile), nextCursor: toCursor(next, query, identity) };
+    },
+
+    async file(physicalPath, { version, at }) {
+      const key = parsePhysicalPath(physicalPath);
+      if (version !== undefined && at !== undefined) {
+        const message = 'must not come with version';
+        throw new MemoryError('INVALID_REQUEST', `at ${message}.`, {
+          details: { issues: [{ path: '/at', message }] },
+        });
+      }
+      const listing = await storage.files.getListing(key);
+      if (listing === null) throw fileNotFound(toPhysicalPath(key));
+      if (version !== undefined || at !== undefined) {
+        const earlier = await revisions.contentAt(key, { version, at });
+        return { file: { ...toAdminFile(listing), ...earlier } };
+      }
+      const file = await storage.files.get(key);
+      if (file === null || file.content === null) throw fileNotFound(toPhysicalPath(key));
+      // The content and its facts come from one read; only the counts come from the other.
+      return { file: { ...toAdminFile({ ...listing, ...file }), content: file.content } };
+    },
+  };
+}
+
+/** A file in the admin's form. */
+function toAdminFile(file: FileListing): AdminFile {
+  return {
+    path: toPhysicalPath(file),
+    virtualPath: toVirtualPath(file),
+    userId: toUserId(file.scope),
+    size: file.size,
+    lines: file.lines,
+    version: file.version,
+    reads: file.reads,
+    writes: file.writes,
+    revisions: file.revisions,
+    latestActor: file.latestActor,
+    latestRevisionId: file.latestRevisionId,
+    createdAt: toTime(file.createdAt),
+    updatedAt: toTime(file.updatedAt),
+    lastReadAt: toTimeOrNull(file.lastReadAt),
+  };
+}
+
+function toAdminFolder({ path, files, bytes, updatedAt }: FolderListing): AdminFolder {
+  return { path, folder: true, files, size: bytes, updatedAt: toTime(updatedAt) };
+}
+
+/** The folder that `?depth=1` looks into; other filters make no sense there. */
+function toFolder({ prefix = '', userId, q, sort }: FileListQuery): string {
+  const issues: { path: string; message: string }[] = [];
+  if (q !== undefined) issues.push({ path: '/q', message: 'must not come with depth' });
+  if (sort !== undefined && sort !== 'path') {
+    issues.push({ path: '/sort', message: 'must be path with depth' });
+  }
+  const home = userId === undefined ? '' : `users/${parseUserId(userId)}/`;
+  const folder = prefix === '' ? home : prefix;
+  if (!folder.startsWith(home)) {
+    issues.push({ path: '/prefix', message: 'must lie in the folder of userId with depth' });
+  }
+  if (folder !== '' && !folder.endsWith('/')) {
+    issues.push({ path: '/prefix', message: 'must end in / with depth' });
+  }
+  const [issue] = issues;
+  if (issue !== undefined) {
+    throw new MemoryError('INVALID_REQUEST', `${issue.path.slice(1)} ${issue.message}.`, {
+      details: { issues },
+    });
+  }
+  return folder === 'users/' || folder === '' ? folder : parsePhysicalPrefix(folder);
+}

@@ -1,0 +1,295 @@
+import type { FileKey } from '../contracts/records.ts';
+import type { FileService, ListedFile, ToolCall, WriteResult } from '../contracts/tool.ts';
+import type { Storage } from '../contracts/storage.ts';
+import { MemoryError } from '../errors.ts';
+import { logAccess, toOutcome } from '../telemetry/access-rows.ts';
+import { type AdminFiles, createAdminFiles } from './admin-files.ts';
+import { type CommitDependencies, createCommit } from './commit.ts';
+import { checkContent, checkReason, sliceLines } from './content.ts';
+import { deletion, type DraftCaller } from './draft.ts';
+import { createHostFiles, type HostFiles } from './host-files.ts';
+import { parsePage, toCursor } from '../page.ts';
+import { applyPatch } from './patch.ts';
+import {
+  fileNotFound,
+  parseUserId,
+  parseVirtualPath,
+  parseVirtualPrefix,
+  type PathPrefix,
+  toVirtualPath,
+} from './paths.ts';
+import { toTime } from '../time.ts';
+import type { WriteBehind } from '../telemetry/access-queue.ts';
+
+/** A file's whole new content, for the version that its writer has seen. */
+export interface VersionedContent {
+  /** Virtual. */
+  path: string;
+  content: string;
+  /** 0: must not exist. */
+  version: number;
+}
+
+/** Memory files: everything that reads one for an agent, and everything that changes one. */
+export interface Files extends FileService, AdminFiles, HostFiles {
+  /**
+   * Writes several files of one tool call, each only if it is at its `version` (0: must not exist),
+   * in one transaction: all of it, or nothing. `toResult` makes the answer, which the idempotency
+   * key of the call keeps with them, also when there is no file.
+   */
+  writeAll<R extends object>(
+    change: { files: readonly VersionedContent[]; reason: string | undefined },
+    toResult: (written: readonly WriteResult[]) => R,
+    call: ToolCall,
+  ): Promise<R>;
+}
+
+/** What reads and changes of memory files work with. */
+export interface FilesDependencies extends CommitDependencies {
+  /** May tools write `shared/`? */
+  sharedWrites: boolean;
+  log: WriteBehind;
+}
+
+/** Memory files, for agents, plugins and the admin. All their writes go one way: `commit`. */
+export function createFiles(deps: FilesDependencies): Files {
+  const { storage, limits } = deps;
+  const commit = createCommit(deps);
+
+  function checkWritable(key: FileKey): void {
+    if (key.scope !== 's' || deps.sharedWrites) return;
+    throw new MemoryError('READ_ONLY_SCOPE', undefined, { details: { path: toVirtualPath(key) } });
+  }
+
+  /** Runs one attempt on its files; a refused one leaves an access row, of the file that refused. */
+  async function attempt<R>(
+    paths: readonly [unknown, ...unknown[]],
+    action: 'read' | 'write',
+    call: ToolCall,
+    run: (...keys: [FileKey, FileKey]) => Promise<R>,
+  ): Promise<R> {
+    const keys: FileKey[] = [];
+    try {
+      for (const path of paths) keys.push(parseVirtualPath(path, parseUserId(call.userId)));
+      if (action === 'write') keys.forEach(checkWritable);
+      return await run(...(keys as [FileKey, FileKey]));
+    } catch (error) {
+      const named = error instanceof MemoryError ? error.details?.['path'] : undefined;
+      const key = keys.find((one) => toVirtualPath(one) === named) ?? keys[0];
+      if (key !== undefined) {
+        await logAccess(deps, [{ ...key, action, outcome: toOutcome(error) }], call);
+      }
+      throw error;
+    }
+  }
+
+  const writeOf = (call: ToolCall, keys: readonly FileKey[]) => ({
+    keys,
+    caller: toDraftCaller(call),
+    trace: call.trace,
+    call,
+  });
+
+  return {
+    ...createAdminFiles(commit, deps),
+    ...createHostFiles(commit, { ...deps, checkWritable }),
+
+    async list(args, call) {
+      const userId = parseUserId(call.userId);
+      // By path: shared/ stands before user/.
+      const roots = parseVirtualPrefix(args.path, userId).sort((a, b) =>
+        a.scope < b.scope ? -1 : 1,
+      );
+      const identity = {
+        list: 'memory_list',
+        sort: 'path',
+        defaultOrder: 'asc' as const,
+        filters: { userId, path: args.path },
+      };
+      const page = parsePage(args, identity);
+      if (page.after !== null && !isRootKey(page.after)) throw new MemoryError('INVALID_CURSOR');
+      const span = call.trace.start('db.read', 'list files');
+      const { files, next } = await listRoots(storage, roots, page.limit, page.after);
+      span.end({ files: files.length });
+      const [root] = args.path === undefined || args.path === '' ? [roots.at(-1)] : roots;
+      const { scope, prefix } = root as PathPrefix;
+      await logAccess(deps, [{ scope, path: prefix, action: 'list' }], call);
+      return { files, nextCursor: toCursor(next, args, identity) };
+    },
+
+    read: (args, call) =>
+      attempt([args.path], 'read', call, async (key) => {
+        const { startLine = 1, endLine = Number.MAX_SAFE_INTEGER } = args;
+        if (endLine < startLine) {
+          throw new MemoryError('INVALID_REQUEST', 'endLine is before startLine.', {
+            details: { issues: [{ path: '/endLine', message: 'must not be before startLine' }] },
+          });
+        }
+        const span = call.trace.start('db.read', 'read file');
+        const file = await storage.files.read(key);
+        span.end({ bytes: file?.size ?? 0 });
+        if (file === null) throw fileNotFound(toVirtualPath(key));
+        const { fileNo, latestRevisionId: revisionId } = file;
+        const waiting = logAccess(deps, [{ ...key, action: 'read', fileNo, revisionId }], call);
+        if (waiting !== undefined) await waiting;
+        const isWhole = args.startLine === undefined && args.endLine === undefined;
+        return {
+          path: toVirtualPath(key),
+          content: isWhole ? file.content : sliceLines(file.content, startLine, endLine),
+          version: file.version,
+          updatedAt: toTime(file.updatedAt),
+          totalLines: file.lines,
+        };
+      }),
+
+    write: (args, call) =>
+      attempt([args.path], 'write', call, (key) => {
+        const facts = checkContent(args.content, limits.maxFileBytes);
+        return commit(writeOf(call, [key]), (draft): WriteResult => {
+          draft.expectVersion(key, args.ifVersion);
+          const action = draft.existing(key) === null ? 'create' : 'update';
+          const reason = checkReason(args.reason);
+          const written = draft.put(key, { content: args.content, facts, action, reason });
+          return { path: toVirtualPath(key), ...written };
+        });
+      }),
+
+    patch: (args, call) =>
+      attempt([args.path], 'write', call, (key) => {
+        if ((args.edits?.length ?? 0) === 0 && args.append === undefined) {
+          const message = 'needs edits, append or both';
+          throw new MemoryError('INVALID_REQUEST', `A patch ${message}.`, {
+            details: { issues: [{ path: '', message }] },
+          });
+        }
+        return commit(writeOf(call, [key]), (draft) => {
+          const file = draft.required(key);
+          draft.expectVersion(key, args.ifVersion);
+          const { content, replacements } = applyPatch(file.content, args, limits.maxFileBytes);
+          const facts = checkContent(content, limits.maxFileBytes);
+          const reason = checkReason(args.reason);
+          const written = draft.put(key, { content, facts, action: 'update', reason });
+          const { version, revisionId, unchanged } = written;
+          return { path: toVirtualPath(key), version, revisionId, replacements, unchanged };
+        });
+      }),
+
+    remove: (args, call) =>
+      attempt([args.path], 'write', call, (key) =>
+        commit(writeOf(call, [key]), (draft) => {
+          draft.required(key);
+          draft.expectVersion(key, args.ifVersion);
+          const { version, revisionId } = draft.put(
+            key,
+            deletion('delete', checkReason(args.reason)),
+          );
+          return { path: toVirtualPath(key), version, revisionId };
+        }),
+      ),
+
+    move: (args, call) =>
+      attempt([args.from, args.to], 'write', call, (from, to) => {
+        if (from.scope === to.scope && from.path === to.path) {
+          throw new MemoryError('INVALID_REQUEST', 'from and to are the same path.', {
+            details: { issues: [{ path: '/to', message: 'must differ from from' }] },
+          });
+        }
+        return commit(writeOf(call, [from, to]), (draft) => {
+          const file = draft.required(from);
+          draft.expectVersion(from, args.ifVersion);
+          draft.expectVersion(to, 0);
+          const reason = checkReason(args.reason);
+          const { content, size, lines, hash } = file;
+          // The source goes first: a move inside a full scope needs no room.
+          const left = draft.put(from, deletion('move', reason));
+          const arrived = draft.put(to, {
+            content,
+            facts: { size, lines, hash },
+            action: 'move',
+            reason,
+          });
+          draft.pair(left.revisionId, arrived.revisionId);
+          const { version, revisionId } = arrived;
+          return { from: toVirtualPath(from), to: toVirtualPath(to), version, revisionId };
+        });
+      }),
+
+    async writeAll(change, toResult, call) {
+      const [first, ...rest] = change.files.map(({ path }) => path);
+      if (first === undefined) {
+        if (call.idempotency === undefined) return toResult([]);
+        return commit({ ...writeOf(call, []), isOnly: true }, () => toResult([]));
+      }
+      return attempt([first, ...rest], 'write', call, (...keys: FileKey[]) => {
+        const reason = checkReason(change.reason);
+        const prepared = change.files.map(({ content, version }, index) => ({
+          key: keys[index] as FileKey,
+          content,
+          version,
+          facts: checkContent(content, limits.maxFileBytes),
+        }));
+        return commit({ ...writeOf(call, keys), isOnly: true }, (draft) => {
+          for (const { key, version } of prepared) draft.expectVersion(key, version);
+          return toResult(
+            prepared.map(({ key, content, facts }) => {
+              const action = draft.existing(key) === null ? 'create' : 'update';
+              const written = draft.put(key, { content, facts, action, reason });
+              return { path: toVirtualPath(key), ...written };
+            }),
+          );
+        });
+      });
+    },
+  };
+}
+
+/** The key of a list of roots: scope and path. */
+function isRootKey(key: readonly (string | number)[]): boolean {
+  return key.length === 2 && key.every((part) => typeof part === 'string');
+}
+
+/** Files of one or two roots in path order, as one list. */
+async function listRoots(
+  storage: Storage,
+  roots: readonly PathPrefix[],
+  limit: number,
+  after: readonly (string | number)[] | null,
+): Promise<{ files: ListedFile[]; next: [string, string] | null }> {
+  const [afterScope, afterPath] = (after ?? ['', null]) as [string, string | null];
+  const files: { scope: string; listed: ListedFile; path: string }[] = [];
+  for (const { scope, prefix } of roots) {
+    if (scope < afterScope) continue;
+    const found = await storage.files.list(scope, {
+      prefix,
+      after: scope === afterScope ? afterPath : null,
+      // One more than the page tells whether there is a next one.
+      limit: limit + 1 - files.length,
+    });
+    for (const file of found) {
+      const { size, version, updatedAt } = file;
+      const listed = { path: toVirtualPath(file), size, version, updatedAt: toTime(updatedAt) };
+      files.push({ scope, listed, path: file.path });
+    }
+    if (files.length > limit) break;
+  }
+  const page = files.slice(0, limit);
+  const last = page.at(-1);
+  const isMore = files.length > limit && last !== undefined;
+  return {
+    files: page.map(({ listed }) => listed),
+    next: isMore ? [last.scope, last.path] : null,
+  };
+}
+
+function toDraftCaller(call: ToolCall): DraftCaller {
+  return {
+    userId: call.userId,
+    actor: call.actor,
+    tool: call.tool,
+    toolCallId: call.toolCallId,
+    traceId: call.trace.traceId,
+    runId: call.runId ?? null,
+    qualifies: true,
+    toPath: toVirtualPath,
+  };
+}

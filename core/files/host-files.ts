@@ -1,0 +1,142 @@
+import type { AccessRecord, FileKey } from '../contracts/records.ts';
+import type { HostWrite, HostWriteOptions, ReadFile } from '../contracts/plugin.ts';
+import type { Trace, WriteResult } from '../contracts/tool.ts';
+import { MemoryError } from '../errors.ts';
+import { noTrace } from '../telemetry/tracer.ts';
+import { logAccessBy, toOutcome } from '../telemetry/access-rows.ts';
+import { parseHostActor } from './actor.ts';
+import type { Commit, CommitDependencies } from './commit.ts';
+import { checkContent, checkReason } from './content.ts';
+import { deletion, type DraftCaller, type FileChange } from './draft.ts';
+import { isUuid } from '../ids.ts';
+import { parseUserId, parseVirtualPath, toScope, toVirtualPath } from './paths.ts';
+import type { WriteBehind } from '../telemetry/access-queue.ts';
+
+/** Memory files as plugins change and read them. */
+export interface HostFiles {
+  /** Writes by a plugin. */
+  hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
+  /** Access rows of files that a plugin read in a run. */
+  hostReads(
+    files: readonly ReadFile[],
+    options: { actor: string; runId: string; trace?: Trace },
+  ): Promise<void>;
+}
+
+/** What plugins write and read goes the way of a tool call: the same checks, the same rows. */
+export function createHostFiles(
+  commit: Commit,
+  deps: Pick<CommitDependencies, 'limits' | 'ids'> & {
+    log: WriteBehind;
+    /** Throws `READ_ONLY_SCOPE` for a file that only the admin may change. */
+    checkWritable(key: FileKey): void;
+  },
+): HostFiles {
+  const { limits } = deps;
+  return {
+    async hostWrite(change, options) {
+      const userId = parseUserId(change.userId);
+      const key = parseVirtualPath(change.path, userId);
+      const actor = parseHostActor(options.actor);
+      const trace = options.trace ?? noTrace();
+      const caller: DraftCaller = {
+        userId: change.userId,
+        actor,
+        tool: parseWriteTool(options.tool),
+        toolCallId: null,
+        // Without a trace no event is recorded of it: there is none to be found.
+        traceId: options.trace?.traceId ?? null,
+        runId: options.runId === undefined ? null : parseRunId(options.runId),
+        qualifies: actor !== 'dream-agent' && change.isRevert !== true,
+        toPath: toVirtualPath,
+      };
+      try {
+        deps.checkWritable(key);
+        const toChange = parseHostChange(change, limits.maxFileBytes);
+        const required = (change.requires ?? []).map(({ path, version }) => ({
+          key: parseVirtualPath(path, userId),
+          version,
+        }));
+        const keys = [key, ...required.map((other) => other.key)];
+        return await commit({ keys, caller, trace, guards: options.guards }, (draft) => {
+          draft.expectVersion(key, change.ifVersion);
+          for (const other of required) draft.expectVersion(other.key, other.version);
+          const next = toChange(draft.existing(key) !== null);
+          return { path: toVirtualPath(key), ...draft.put(key, next) };
+        });
+      } catch (error) {
+        const refused = { ...key, action: 'write' as const, outcome: toOutcome(error) };
+        await logAccessBy(caller, deps, [refused], trace);
+        throw error;
+      }
+    },
+
+    async hostReads(read, { actor, runId, trace }) {
+      const row = { actor: parseHostActor(actor), runId: parseRunId(runId) };
+      const rows = read.map(({ userId, path, fileNo, revisionId }): AccessRecord => {
+        const id = deps.ids.next();
+        return {
+          ...row,
+          id,
+          at: deps.ids.lastMs,
+          scope: toScope(parseUserId(userId)),
+          userId,
+          fileNo,
+          path,
+          tool: 'memory_read',
+          action: 'read',
+          toolCallId: null,
+          traceId: trace?.traceId ?? null,
+          revisionId,
+          rank: null,
+          outcome: 'ok',
+        };
+      });
+      const span = trace?.start('access_log.write', 'queue access rows');
+      await deps.log.access(rows);
+      span?.end({ rows: rows.length });
+    },
+  };
+}
+
+/** What a plugin's write makes of a file that exists, or does not. */
+function parseHostChange(
+  { content, reason, isRevert = false }: HostWrite,
+  maxFileBytes: number,
+): (exists: boolean) => FileChange {
+  const words = checkReason(reason);
+  if (content === null) {
+    if (isRevert) return () => deletion('revert', words);
+    const message = 'is null in a revert alone';
+    throw new MemoryError('INVALID_REQUEST', `content ${message}.`, {
+      details: { issues: [{ path: '/content', message }] },
+    });
+  }
+  // What was there before fits in, whatever the limit is now.
+  const facts = checkContent(content, isRevert ? Number.MAX_SAFE_INTEGER : maxFileBytes);
+  return (exists) => ({
+    content,
+    facts,
+    action: isRevert ? 'revert' : exists ? 'update' : 'create',
+    reason: words,
+  });
+}
+
+/** A plugin in JavaScript may give anything: throws `INVALID_REQUEST` for another name. */
+function parseWriteTool(value: HostWriteOptions['tool']): string | null {
+  if (value === undefined) return null;
+  if (value === 'memory_patch' || value === 'memory_write') return value;
+  const message = 'must be memory_patch or memory_write';
+  throw new MemoryError('INVALID_REQUEST', `tool ${message}.`, {
+    details: { issues: [{ path: '/tool', message }] },
+  });
+}
+
+/** Throws `INVALID_REQUEST` for a run id that is no UUID: another one could not be stored. */
+function parseRunId(value: string): string {
+  if (isUuid(value)) return value;
+  const message = 'must be a UUID in lower case';
+  throw new MemoryError('INVALID_REQUEST', `runId ${message}.`, {
+    details: { issues: [{ path: '/runId', message }] },
+  });
+}

@@ -1,0 +1,61 @@
+import { readdir, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Storage } from '../contracts/storage.ts';
+import { MemoryError } from '../errors.ts';
+import type { IdSource } from '../ids.ts';
+
+/** A copy of the database that stands beside it. */
+export interface BackupFile {
+  /** Name of the file, in the directory of the database. */
+  file: string;
+  bytes: number;
+}
+
+/** How often the size of the copy is looked at. */
+const LOOK_MS = 200;
+
+/**
+ * Writes a copy of the database into a new file beside it, under a name of its own: whoever asked
+ * for it moves it to its place. Copies that nobody came for are removed first. Throws
+ * `INVALID_REQUEST` where the storage has no file.
+ *
+ * @param progress gets the bytes that are written, and those of the database.
+ */
+export async function backUpBeside(
+  storage: Storage,
+  ids: IdSource,
+  progress?: (done: number, total: number) => void,
+): Promise<BackupFile> {
+  const { filename } = storage;
+  if (storage.backUp === undefined || filename === undefined) {
+    throw new MemoryError(
+      'INVALID_REQUEST',
+      `A ${storage.name} database is backed up by its own tools.`,
+    );
+  }
+  const path = resolve(filename);
+  const prefix = `${basename(path)}.copy-`;
+  for (const name of await readdir(dirname(path))) {
+    if (name.startsWith(prefix)) await rm(join(dirname(path), name), { force: true });
+  }
+  const file = `${prefix}${ids.next()}`;
+  const target = join(dirname(path), file);
+  const { size: total } = await stat(path);
+  const look = async () => {
+    const size = await stat(target).then(
+      (found) => found.size,
+      () => 0,
+    );
+    progress?.(Math.min(size, total), total);
+  };
+  const timer = setInterval(() => void look(), LOOK_MS);
+  try {
+    await storage.backUp(target);
+    return { file, bytes: (await stat(target)).size };
+  } catch (error) {
+    await rm(target, { force: true });
+    throw error;
+  } finally {
+    clearInterval(timer);
+  }
+}

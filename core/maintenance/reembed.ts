@@ -1,0 +1,40 @@
+import type { EmbeddingProgress } from '../contracts/admin.ts';
+import type { Storage } from '../contracts/storage.ts';
+import { MemoryError } from '../errors.ts';
+import type { EmbeddingWorker } from '../search/embedding/embedding-worker.ts';
+import type { AdminCaller } from '../files/admin-files.ts';
+import type { IdSource } from '../ids.ts';
+
+/** Makes the vectors of all passages anew. */
+export interface Reembed {
+  /**
+   * Begins, audited: vectors are forgotten at once and made in the background, and finds go by the
+   * words meanwhile. Throws `INVALID_REQUEST` where there is no embedder.
+   */
+  start(caller: AdminCaller): Promise<EmbeddingProgress>;
+}
+
+/** Makes it for a service; `worker` is `null` where no embedder is configured. */
+export function createReembed(deps: {
+  storage: Pick<Storage, 'mutate'>;
+  worker: EmbeddingWorker | null;
+  ids: IdSource;
+}): Reembed {
+  const { storage, worker, ids } = deps;
+  return {
+    async start({ address, traceId }) {
+      if (worker === null) {
+        throw new MemoryError('INVALID_REQUEST', 'No embedder is configured.');
+      }
+      const row = { id: ids.next(), at: ids.lastMs, target: 'all', details: {}, address, traceId };
+      const changes = { audit: [{ ...row, action: 'embeddings.reembed' }] };
+      await storage.mutate({ scopes: [], files: [] }, () => ({
+        result: undefined,
+        writes: 0,
+        changes,
+      }));
+      await worker.reembed();
+      return await worker.progress();
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { Logger } from '../contracts/plugin.ts';
+import type { Storage } from '../contracts/storage.ts';
+import { describeError } from '../describe-error.ts';
+import type { AdminCaller } from '../files/admin-files.ts';
+import type { IdSource } from '../ids.ts';
+import type { Indexer } from '../search/index/indexer.ts';
+
+/** How far the last reindex of this process is. */
+export interface Reindexing {
+  state: 'running' | 'completed' | 'failed';
+  /** Files that are done, of how many. */
+  done: number;
+  files: number;
+}
+
+/** Making the whole search index anew, in the background. */
+export interface Reindex {
+  /** Begins one, audited, unless one is under way; resolves once it is known how many files it is of. */
+  start(caller: AdminCaller): Promise<Reindexing>;
+  /** `null` before the first. */
+  state(): Reindexing | null;
+}
+
+/** Makes the reindex of a service. */
+export function createReindex(deps: {
+  storage: Storage;
+  indexer: Indexer;
+  ids: IdSource;
+  log: Logger;
+}): Reindex {
+  const { storage, indexer, ids, log } = deps;
+  let last: Reindexing | null = null;
+
+  async function audit({ address, traceId }: AdminCaller): Promise<void> {
+    const row = { id: ids.next(), at: ids.lastMs, target: 'all', details: {}, address, traceId };
+    const changes = { audit: [{ ...row, action: 'index.reindex' }] };
+    await storage.mutate({ scopes: [], files: [] }, () => ({
+      result: undefined,
+      writes: 0,
+      changes,
+    }));
+  }
+
+  return {
+    state: () => last,
+    async start(caller) {
+      if (last?.state === 'running') return last;
+      const before = last;
+      const begun: Reindexing = { state: 'running', done: 0, files: 0 };
+      last = begun;
+      try {
+        await audit(caller);
+      } catch (error) {
+        last = before;
+        throw error;
+      }
+      return await new Promise((resolve, reject) => {
+        const work = indexer.reindex((done, files) => {
+          Object.assign(begun, { done, files });
+          resolve({ ...begun });
+        });
+        work.then(
+          () => {
+            begun.state = 'completed';
+            log.info({ files: begun.files }, 'the search index was made anew');
+          },
+          (error: unknown) => {
+            begun.state = 'failed';
+            log.error({ error: describeError(error) }, 'the search index could not be made anew');
+            reject(error as Error);
+          },
+        );
+      });
+    },
+  };
+}

@@ -1,0 +1,540 @@
+import { createHash } from 'node:crypto';
+import type {
+  FileKey,
+  FileState,
+  RevisionRecord,
+  RevisionStep,
+  ScopeKey,
+} from '../contracts/records.ts';
+import type { IndexText, IndexView, PageRequest, Storage } from '../contracts/storage.ts';
+import { MemoryError, toMemoryError } from '../errors.ts';
+import { indexFileInSlices } from '../search/index/index-file.ts';
+import { encodeFile, readFrames } from '../search/index/postings.ts';
+import { TOKENISER_VERSION } from '../search/text/tokenise.ts';
+import { applyDelta } from '../history/delta.ts';
+import { decodeDelta } from '../history/delta/codec.ts';
+import { toPhysicalPath } from '../files/paths.ts';
+import { createPause } from '../pause.ts';
+
+/**
+ * What must hold of a memory: I1 what a file holds is what was written last, byte for byte. I2 a
+ * file's version is its writes ever. I3 the content before revision n is the content after n − 1.
+ * I4 the postings of what is not behind are those made anew from the files. I5 no revision without a
+ * file row. I6 a write's access row is there. I8 the history of each file is linear. And no write is
+ * there in part (`whole`): the counts of a scope, both halves of a move. And the database itself is
+ * sound (`storage`): all of it can be read.
+ */
+export const INVARIANTS = ['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I8', 'whole', 'storage'] as const;
+
+/** One of {@link INVARIANTS}. */
+export type Invariant = (typeof INVARIANTS)[number];
+
+/** A broken invariant, and where. */
+export interface Finding {
+  invariant: Invariant;
+  /** Physical path of the file; `null` where it is about more than one. */
+  path: string | null;
+  /** A sentence without content. */
+  message: string;
+}
+
+/** What a verification looked at, and what it found. */
+export interface Verification {
+  scopes: number;
+  files: number;
+  revisions: number;
+  /** At most 1,000: what is beyond is counted alone. */
+  findings: readonly Finding[];
+  found: number;
+}
+
+/** How a verification is done. */
+export interface VerifyOptions {
+  /** Write rows of the access log from before this time may have been removed by retention. */
+  accessLogSince?: number | null;
+  /** Called with the files that are done, and how many there were at the begin. */
+  progress?: (done: number, files: number) => void;
+  /** Ends it between two files, with `SHUTTING_DOWN`. */
+  signal?: AbortSignal;
+}
+
+const PAGE_ROWS = 500;
+const MOST_FINDINGS = 1_000;
+/** Files whose contents, and terms whose postings, are in memory at once. */
+const CONTENTS_READ = 64;
+const TERMS_READ = 400;
+const EVERY_TERM = 10_000_000;
+
+/**
+ * Verifies a memory, live or not, scope by scope, and changes nothing. What is written while it is
+ * read is looked at again before it counts as wrong. What cannot be read is a finding, and the rest
+ * is verified.
+ */
+export async function verifyMemory(
+  storage: Storage,
+  options: VerifyOptions = {},
+): Promise<Verification> {
+  const findings: Finding[] = [];
+  const result = { scopes: 0, files: 0, revisions: 0, findings, found: 0 };
+  const add = (more: readonly Finding[]) => {
+    result.found += more.length;
+    findings.push(...more.slice(0, MOST_FINDINGS - findings.length));
+  };
+  const attempt = async (what: string, look: () => Promise<readonly Finding[]>, path?: string) => {
+    try {
+      add(await look());
+    } catch (error) {
+      add([unreadable(error, what, path)]);
+    }
+  };
+  let total = 0;
+  for await (const { files } of listScopes(storage, (error) => void unreadable(error, ''))) {
+    total += files;
+  }
+  options.progress?.(0, total);
+
+  const onScopes: OnGap = (error, after) => {
+    add([unreadable(error, `scopes after ${after ?? 'the first'} cannot be listed`)]);
+  };
+  for await (const { scope } of listScopes(storage, onScopes)) {
+    result.scopes += 1;
+    const written = new Map<string, RevisionRecord>();
+    const onFiles: OnGap = (error, after) => {
+      const last = after === null ? 'the first' : toPhysicalPath({ scope, path: after });
+      add([unreadable(error, `files of ${scope} after ${last} cannot be listed`)]);
+    };
+    for await (const path of listPaths(storage, scope, onFiles)) {
+      if (options.signal?.aborted === true) throw new MemoryError('SHUTTING_DOWN');
+      const key = { scope, path };
+      const look = async () => {
+        const { found, revisions } = await whatStays(() => verifyFile(storage, key));
+        for (const revision of revisions) written.set(revision.id, revision);
+        result.revisions += revisions.length;
+        return found;
+      };
+      await attempt('cannot be read', look, toPhysicalPath(key));
+      result.files += 1;
+      options.progress?.(Math.min(result.files, total), total);
+    }
+    await attempt(`the access log of ${scope} cannot be read`, () =>
+      verifyAccess(storage, scope, written, options.accessLogSince ?? null),
+    );
+    await attempt(`the moves of ${scope} cannot be read`, () => verifyMoves(storage, written));
+    await attempt(
+      `the files of ${scope} cannot be counted`,
+      async () => (await whatStays(() => verifyCounts(storage, scope))).found,
+    );
+    await attempt(`the search index of ${scope} cannot be read`, () =>
+      storage.index.snapshot((view) => verifyIndex(view, scope)),
+    );
+  }
+  await attempt('rows without an owner cannot be looked for', async () =>
+    ((await storage.inspection?.orphans(MOST_FINDINGS)) ?? []).map((message) => ({
+      invariant: 'I5',
+      path: null,
+      message,
+    })),
+  );
+  await attempt('the database cannot be checked', async () =>
+    ((await storage.inspection?.problems?.()) ?? []).map((message) => ({
+      invariant: 'storage',
+      path: null,
+      message,
+    })),
+  );
+  return result;
+}
+
+/** What could not be read. Throws an error that says nothing of the database's state. */
+function unreadable(thrown: unknown, what: string, path: string | null = null): Finding {
+  const error = toMemoryError(thrown);
+  if (error.retryable) throw error;
+  return { invariant: 'storage', path, message: `${what}: ${error.message}` };
+}
+
+/** A file as one snapshot showed it, with its history oldest first. */
+export interface FileHistory {
+  file: FileState;
+  revisions: readonly RevisionRecord[];
+  steps: readonly RevisionStep[];
+}
+
+/** Walks a file from its content back to its oldest revision: I1, I2, I3 and I8. */
+async function checkHistory({ file, revisions, steps }: FileHistory): Promise<Finding[]> {
+  const path = toPhysicalPath(file);
+  const findings: Finding[] = [];
+  const add = (invariant: Invariant, message: string) =>
+    findings.push({ invariant, path, message });
+  const newest = revisions.at(-1);
+  if (file.writes !== file.version) {
+    add('I2', `is at version ${file.version} after ${file.writes} writes`);
+  }
+  if (newest?.version !== file.version) {
+    add('I2', `is at version ${file.version}, its newest revision at ${newest?.version ?? 'none'}`);
+  }
+  if (revisions.length !== file.revisions) {
+    add('I2', `counts ${file.revisions} revisions of ${revisions.length}`);
+  }
+  if (newest !== undefined && newest.id !== file.latestRevisionId) {
+    add('I8', 'names another revision than its newest');
+  }
+  if (newest !== undefined && newest.actor !== file.latestActor) add('I8', 'names another actor');
+  for (const [index, row] of revisions.entries()) {
+    const before = revisions[index - 1];
+    if (before === undefined) continue;
+    if (row.version !== before.version + 1) add('I8', `has a gap before version ${row.version}`);
+    if (row.id <= before.id) add('I8', `has ids out of order at version ${row.version}`);
+    if (row.at < before.at) add('I8', `has times out of order at version ${row.version}`);
+  }
+  if ((file.content === null) !== (file.deletedAt !== null)) {
+    add('I1', 'is deleted and has content, or neither');
+  }
+  if (sha256(file.content ?? '') !== file.hash) add('I1', 'does not hold what was written last');
+  await walkBack({ file, revisions, steps }, (message) => add('I3', message));
+  return findings;
+}
+
+async function walkBack(
+  { file, revisions, steps }: FileHistory,
+  add: (message: string) => void,
+): Promise<void> {
+  const pause = createPause();
+  const stepsByVersion = new Map(steps.map((step) => [step.version, step]));
+  let after = file.content;
+  for (const row of revisions.toReversed()) {
+    await pause();
+    const at = `at version ${row.version}`;
+    // What was redacted has its hash still, and its text no longer.
+    const isSame = sha256(after ?? '') === row.hash && Buffer.byteLength(after ?? '') === row.size;
+    if (!isSame && !row.redacted) add(`${at} has another content than its revision says`);
+    if (row.existsAfter !== (after !== null)) add(`${at} exists, or does not, wrongly`);
+    const step = stepsByVersion.get(row.version);
+    if (step === undefined) return add(`${at}: nothing leads to the content before it`);
+    const before = stepBack(step, after);
+    if (before instanceof Error) return add(`${at}: ${before.message}`);
+    after = before;
+  }
+  if (revisions[0]?.version === 1 && after !== null) add('had content before its first version');
+}
+
+function stepBack(step: RevisionStep, after: string | null): string | null | Error {
+  if (!step.existedBefore) return null;
+  if (step.delta === null || after === null) {
+    return step.keyframe ?? new Error('nothing leads to the content before it');
+  }
+  try {
+    const before = applyDelta(after, decodeDelta(step.delta));
+    if (step.keyframe === null || step.keyframe === before) return before;
+    return new Error('its delta and its keyframe differ');
+  } catch {
+    return new Error('its delta does not fit');
+  }
+}
+
+interface Look {
+  found: readonly Finding[];
+  revisions: readonly RevisionRecord[];
+}
+
+/** Looks again where something is wrong: a write between two reads is no fault. */
+async function whatStays(look: () => Promise<Look>): Promise<Look> {
+  let last = await look();
+  for (let again = 0; again < 3 && last.found.length > 0; again += 1) {
+    const next = await look();
+    const messages = new Set(next.found.map(({ message }) => message));
+    const found = last.found.filter(({ message }) => messages.has(message));
+    if (found.length === last.found.length) return next;
+    last = { ...next, found };
+  }
+  return last;
+}
+
+async function verifyFile(storage: Storage, key: FileKey): Promise<Look> {
+  const first = await storage.revisions.chain(key, 0);
+  // Erased since it was listed.
+  if (first === null) return { found: [], revisions: [] };
+  const { file } = first;
+  const steps = [...first.steps];
+  for (let last = steps.at(-1); last !== undefined && last.version < file.version;) {
+    const more = (await storage.revisions.chain(key, last.version))?.steps ?? [];
+    steps.push(...more);
+    last = more.at(-1);
+  }
+  const rows = await everyRow((page) =>
+    storage.revisions.list({ scope: key.scope, path: key }, page),
+  );
+  const revisions = rows
+    .filter(({ version }) => version <= file.version)
+    .sort((left, right) => left.version - right.version);
+  return { found: await checkHistory({ file, revisions, steps }), revisions };
+}
+
+async function verifyAccess(
+  storage: Storage,
+  scope: ScopeKey,
+  written: ReadonlyMap<string, RevisionRecord>,
+  since: number | null,
+): Promise<Finding[]> {
+  const lacking = new Map([...written].filter(([, { at }]) => since === null || at >= since));
+  // Behind the revisions, so that the row of each is there by now.
+  await everyRow(
+    (page) => storage.log.listAccess({ scope, action: 'write' }, page),
+    (row) => {
+      if (row.outcome === 'ok' && row.revisionId !== null) lacking.delete(row.revisionId);
+    },
+  );
+  return [...lacking.values()].map((revision) => ({
+    invariant: 'I6',
+    path: toPhysicalPath(revision),
+    message: `has no access row of the write of version ${revision.version}`,
+  }));
+}
+
+async function verifyMoves(
+  storage: Storage,
+  written: ReadonlyMap<string, RevisionRecord>,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const revision of written.values()) {
+    if (revision.peerId === null) continue;
+    const peer = written.get(revision.peerId) ?? (await storage.revisions.get(revision.peerId));
+    // The other path's history may have been pruned.
+    if (peer === null || peer.peerId === revision.id) continue;
+    const message = `at version ${revision.version} lacks the other half of its move`;
+    findings.push({ invariant: 'whole', path: toPhysicalPath(revision), message });
+  }
+  return findings;
+}
+
+async function verifyCounts(storage: Storage, scope: ScopeKey): Promise<Look> {
+  if (storage.inspection === undefined) return { found: [], revisions: [] };
+  const state = await storage.inspection.scope(scope);
+  if (state === null) return { found: [], revisions: [] };
+  const counted = { files: 0, bytes: 0, revisions: 0 };
+  for await (const file of listFiles(storage.inspection, scope)) {
+    counted.revisions += file.revisions;
+    if (file.deletedAt !== null) continue;
+    counted.files += 1;
+    counted.bytes += file.size;
+  }
+  const found = (['files', 'bytes', 'revisions'] as const)
+    .filter((what) => state[what] !== counted[what])
+    .map((what): Finding => {
+      const message = `${scope} counts ${state[what]} ${what} of ${counted[what]}`;
+      return { invariant: 'whole', path: null, message };
+    });
+  return { found, revisions: [] };
+}
+
+async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const add = (path: string | null, message: string) =>
+    findings.push({ invariant: 'I4', path, message });
+  const [opened] = await view.open([scope], []);
+  // What another tokeniser made is made anew in the background.
+  const version = opened?.state.tokeniserVersion ?? null;
+  if (opened === undefined || (version !== null && version !== TOKENISER_VERSION)) return [];
+  const pause = createPause();
+  const behind = new Set(opened.behind.map(({ fileNo }) => fileNo));
+  // What their text was nobody knows, nor what its postings are to be.
+  const damaged = new Set<number>();
+  const paths = new Map<number, string>();
+  const expected = new Map<string, Uint8Array>();
+  const fileNos = (await view.fileNos(scope, '')).filter((fileNo) => !behind.has(fileNo));
+  const isSkipped = (fileNo: number) => behind.has(fileNo) || damaged.has(fileNo);
+  for (const some of chunk(fileNos, CONTENTS_READ)) {
+    for (const text of await readTexts(view, scope, some, damaged)) {
+      const path = toPhysicalPath(text);
+      paths.set(text.fileNo, path);
+      if (text.indexedVersion === null) add(path, 'is neither indexed nor behind');
+      else if (text.indexedVersion !== text.version) add(path, 'is indexed at another version');
+      const payloads = encodeFile(await indexFileInSlices(text.content ?? '', text.path, pause));
+      await pause();
+      for (const [term, payload] of payloads) expected.set(`${text.fileNo} ${term}`, payload);
+    }
+  }
+  const terms = await view.terms(scope, '', EVERY_TERM);
+  for (const some of chunk(terms, TERMS_READ)) {
+    const [found] = await view.open([scope], some).catch((error: unknown) => {
+      findings.push(unreadable(error, `postings of ${scope} cannot be read`));
+      const unknown = new Set(some);
+      for (const key of expected.keys()) {
+        if (unknown.has(key.slice(key.indexOf(' ') + 1))) expected.delete(key);
+      }
+      return [];
+    });
+    for (const { term, bucket, blob } of found?.rows ?? []) {
+      await pause();
+      const frames = framesOf(blob, bucket);
+      if (frames === null) add(null, `the postings of a term of ${scope} are damaged`);
+      for (const { file, start, end } of frames ?? []) {
+        if (isSkipped(file)) continue;
+        const payload = expected.get(`${file} ${term}`);
+        expected.delete(`${file} ${term}`);
+        if (payload !== undefined && Buffer.compare(blob.subarray(start, end), payload) === 0) {
+          continue;
+        }
+        add(paths.get(file) ?? null, 'has other postings of a term than its text');
+      }
+    }
+  }
+  const lacking = new Set(
+    [...expected.keys()].map((key) => Number(key.slice(0, key.indexOf(' ')))),
+  );
+  for (const fileNo of lacking) add(paths.get(fileNo) ?? null, 'lacks postings of its text');
+  return findings;
+}
+
+/** The texts of files; those that cannot be read are added to `damaged`. */
+async function readTexts(
+  view: IndexView,
+  scope: ScopeKey,
+  fileNos: readonly number[],
+  damaged: Set<number>,
+): Promise<readonly IndexText[]> {
+  try {
+    return await view.contents(fileNos.map((fileNo) => ({ scope, fileNo })));
+  } catch (error) {
+    unreadable(error, '');
+    const [only, ...others] = fileNos;
+    if (only === undefined) return [];
+    if (others.length === 0) {
+      damaged.add(only);
+      return [];
+    }
+  }
+  const texts: IndexText[] = [];
+  for (const fileNo of fileNos) texts.push(...(await readTexts(view, scope, [fileNo], damaged)));
+  return texts;
+}
+
+function framesOf(blob: Uint8Array, bucket: number): ReturnType<typeof readFrames> | null {
+  try {
+    return readFrames(blob, bucket);
+  } catch {
+    return null;
+  }
+}
+
+/** Told of rows after a key that cannot be read; it throws what is no damage. */
+type OnGap = (error: unknown, after: string | null) => void;
+
+function listScopes(
+  storage: Storage,
+  onGap: OnGap,
+): AsyncGenerator<{ scope: ScopeKey; files: number }, void> {
+  const store = storage.inspection ?? storage.index;
+  return listByKey(
+    (after, limit): Promise<readonly { scope: ScopeKey; files: number }[]> =>
+      store.scopes(after as ScopeKey | null, limit),
+    ({ scope }) => scope,
+    onGap,
+  );
+}
+
+async function* listPaths(
+  storage: Storage,
+  scope: ScopeKey,
+  onGap: OnGap,
+): AsyncGenerator<string, void> {
+  const { inspection, files } = storage;
+  const list = (after: string | null, limit: number): Promise<readonly { path: string }[]> =>
+    inspection === undefined
+      ? files.list(scope, { prefix: '', after, limit })
+      : inspection.files(scope, { after, limit });
+  for await (const { path } of listByKey(list, (file) => file.path, onGap)) yield path;
+}
+
+type Inspection = NonNullable<Storage['inspection']>;
+type Inspected = Awaited<ReturnType<Inspection['files']>>;
+
+function listFiles(
+  inspection: Inspection,
+  scope: ScopeKey,
+): AsyncGenerator<Inspected[number], void> {
+  return listByKey(
+    (after, limit) => inspection.files(scope, { after, limit }),
+    ({ path }) => path,
+    (error) => {
+      throw error;
+    },
+  );
+}
+
+type ListByKey<T> = (after: string | null, limit: number) => Promise<readonly T[]>;
+
+/** All rows of a list, and past those that cannot be read. */
+async function* listByKey<T>(
+  list: ListByKey<T>,
+  keyOf: (row: T) => string,
+  onGap: OnGap,
+): AsyncGenerator<T, void> {
+  let limit = PAGE_ROWS;
+  for (let after: string | null = null; ;) {
+    let page: readonly T[];
+    try {
+      page = await list(after, limit);
+    } catch (error) {
+      // Row by row up to the gap, then past it.
+      if (limit === 1) {
+        onGap(error, after);
+        after = await findReadable(list, after ?? '');
+        if (after === null) return;
+      }
+      limit = limit === 1 ? PAGE_ROWS : 1;
+      continue;
+    }
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = keyOf(last);
+  }
+}
+
+/**
+ * The next key that a list can be read from: after all that begins as `key` does, then after all that
+ * begins a bit differently, further and further away. `null` when there is none.
+ */
+async function findReadable<T>(list: ListByKey<T>, key: string): Promise<string | null> {
+  for (let length = key.length; length >= 0; length -= 1) {
+    const first = key.charCodeAt(length);
+    for (let code = Number.isNaN(first) ? FIRST_CODE : first; code <= LAST_CODE; code += 1) {
+      const after = `${key.slice(0, length)}${String.fromCharCode(code)}${LAST_CHARACTER}`;
+      try {
+        await list(after, 1);
+        return after;
+      } catch (error) {
+        unreadable(error, '');
+      }
+    }
+  }
+  return null;
+}
+
+/** Of printable ASCII, which scopes and most paths begin with. */
+const FIRST_CODE = 0x20;
+const LAST_CODE = 0x7e;
+const LAST_CHARACTER = '\u{10ffff}';
+
+/** All rows of a list, page by page; only those that `each` does not take over are kept. */
+async function everyRow<T>(
+  list: (page: PageRequest) => Promise<{ items: readonly T[]; next: PageRequest['after'] }>,
+  each?: (row: T) => void,
+): Promise<T[]> {
+  const rows: T[] = [];
+  for (let after: PageRequest['after'] = null; ;) {
+    const page = await list({ limit: PAGE_ROWS, order: 'asc', after });
+    if (each === undefined) rows.push(...page.items);
+    else page.items.forEach(each);
+    if (page.next === null) return rows;
+    after = page.next;
+  }
+}
+
+function* chunk<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

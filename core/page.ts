@@ -1,0 +1,83 @@
+import type { PageRequest } from './contracts/storage.ts';
+import { MemoryError } from './errors.ts';
+import { hashText } from './files/content.ts';
+
+/** Limits of a page. */
+export const PAGE_LIMITS = { default: 50, max: 500 } as const;
+
+/** Room for the longest key, a scope and a path, several times over. */
+const CURSOR_LENGTH = 4096;
+
+type PageKey = readonly (string | number)[];
+
+/** The part of a list request that pages it. */
+export interface PageQuery {
+  limit?: number | undefined;
+  cursor?: string | undefined;
+  order?: 'asc' | 'desc' | undefined;
+}
+
+/** What a cursor belongs to: with another list, sort, order or filter it is refused. */
+export interface ListIdentity {
+  list: string;
+  sort: string;
+  /** The order without `?order`. */
+  defaultOrder: 'asc' | 'desc';
+  filters: Record<string, unknown>;
+}
+
+/**
+ * Turns `limit`, `order` and `cursor` into a page request; throws `INVALID_CURSOR` for a cursor of
+ * another list, sort, order or filter, or one that no list made.
+ */
+export function parsePage(query: PageQuery, identity: ListIdentity): PageRequest {
+  const order = query.order ?? identity.defaultOrder;
+  return {
+    limit: query.limit ?? PAGE_LIMITS.default,
+    order,
+    after: query.cursor === undefined ? null : decodeCursor(query.cursor, tagOf(identity, order)),
+  };
+}
+
+/** The cursor of the next page; `null` at the end. */
+export function toCursor(
+  next: PageKey | null,
+  query: PageQuery,
+  identity: ListIdentity,
+): string | null {
+  if (next === null) return null;
+  return encodeCursor(tagOf(identity, query.order ?? identity.defaultOrder), next);
+}
+
+function encodeCursor(tag: string, key: PageKey): string {
+  return Buffer.from(JSON.stringify([tag, ...key])).toString('base64url');
+}
+
+function decodeCursor(cursor: string, tag: string): PageKey {
+  if (cursor.length > CURSOR_LENGTH) throw new MemoryError('INVALID_CURSOR');
+  let decoded: unknown;
+  try {
+    decoded = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+  } catch (cause) {
+    throw new MemoryError('INVALID_CURSOR', undefined, { cause });
+  }
+  const key: unknown[] = Array.isArray(decoded) ? decoded.slice(1) : [];
+  // Written again it must be the same: that holds for this list's tag alone, and both decoders are
+  // lenient with what no list writes.
+  if (key.length === 0 || !key.every(isKeyPart) || encodeCursor(tag, key) !== cursor) {
+    throw new MemoryError('INVALID_CURSOR');
+  }
+  return key;
+}
+
+/** Keys are text, and sizes, counts and times: whole numbers. */
+function isKeyPart(part: unknown): part is string | number {
+  return typeof part === 'string' ? part.isWellFormed() : Number.isSafeInteger(part);
+}
+
+function tagOf({ list, sort, filters }: ListIdentity, order: string): string {
+  const named = Object.entries(filters)
+    .filter(([, value]) => value !== undefined && value !== null)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return hashText(JSON.stringify([list, sort, order, named])).slice(0, 12);
+}

@@ -1,0 +1,126 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import formatsModule from 'ajv-formats';
+import type { JsonSchema } from '../contracts/tool.ts';
+import { MemoryError } from '../errors.ts';
+
+/** What is wrong with one value: where it stands, as a JSON pointer (`/edits/0/oldText`), and why. */
+export interface SchemaIssue {
+  path: string;
+  message: string;
+}
+
+const addFormats = formatsModule.default;
+const ISSUE_LIMIT = 20;
+/** All faults of a value are looked for when it has no more members and items than this. */
+const THOROUGH_LIMIT = 1_000;
+const NAME_LIMIT = 100;
+
+// Two services with one plugin bring the same $id twice: schemas are not kept by it.
+const options = { strict: true, allowUnionTypes: true, addUsedSchema: false } as const;
+const quick = addFormats(new Ajv2020(options));
+// It makes an object of each fault of a value, before any limit of ours.
+const thorough = addFormats(new Ajv2020({ ...options, allErrors: true }));
+
+/**
+ * Compiles a schema (JSON Schema 2020-12) into a check that returns the value typed, or throws
+ * `INVALID_REQUEST` with `details.issues`: at most 20, and the first one alone for a value of more
+ * than 1,000 members and items. Missing members are named, unknown ones when the schema forbids
+ * them. Nothing is coerced. Throws an `Error` for a schema with an unknown keyword, type or format.
+ */
+export function compileSchema<T>(schema: JsonSchema): (value: unknown) => T {
+  const validate = quick.compile(schema);
+  let validateAll: ValidateFunction | null = null;
+  return (value) => {
+    if (validate(value)) return value as T;
+    let errors = validate.errors ?? [];
+    if (hasAtMost(THOROUGH_LIMIT, value)) {
+      validateAll ??= thorough.compile(schema);
+      validateAll(value);
+      errors = validateAll.errors ?? errors;
+    }
+    // `if` only says that its `then` or `else` failed, which says why by itself.
+    const faults = errors.filter(({ keyword }) => keyword !== 'if');
+    throw invalidRequest((faults.length > 0 ? faults : errors).slice(0, ISSUE_LIMIT).map(toIssue));
+  };
+}
+
+/** Whether a value has no more members and items, at any depth. */
+function hasAtMost(limit: number, value: unknown): boolean {
+  const seen: unknown[] = [value];
+  // Grows while it is walked.
+  for (const one of seen) {
+    if (typeof one !== 'object' || one === null) continue;
+    const members = Object.values(one);
+    if (seen.length + members.length > limit) return false;
+    seen.push(...members);
+  }
+  return true;
+}
+
+function toIssue(error: ErrorObject): SchemaIssue {
+  const { instancePath, params } = error;
+  const { missingProperty, additionalProperty, unevaluatedProperty } = params as Record<
+    string,
+    unknown
+  >;
+  switch (error.keyword) {
+    case 'required':
+      return { path: toPointer(instancePath, missingProperty), message: 'is required' };
+    case 'additionalProperties':
+      return { path: toPointer(instancePath, additionalProperty), message: 'is not known' };
+    case 'unevaluatedProperties':
+      return { path: toPointer(instancePath, unevaluatedProperty), message: 'is not known' };
+    default:
+      return { path: instancePath, message: describeFault(error) };
+  }
+}
+
+function describeFault({ keyword, message, params }: ErrorObject): string {
+  const { allowedValues, allowedValue, limit, type, format } = params as Record<string, unknown>;
+  switch (keyword) {
+    case 'enum':
+      return `must be one of ${(allowedValues as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`;
+    case 'const':
+      return `must be ${JSON.stringify(allowedValue)}`;
+    case 'type':
+      return `must be ${nameTypes(type as string | readonly string[])}`;
+    case 'minLength':
+      return limit === 1 ? 'must not be empty' : `must have at least ${String(limit)} characters`;
+    case 'maxLength':
+      return `must have at most ${String(limit)} characters`;
+    case 'minItems':
+      return limit === 1 ? 'must not be empty' : `must have at least ${String(limit)} items`;
+    case 'maxItems':
+      return `must have at most ${String(limit)} items`;
+    case 'minimum':
+      return `must be at least ${String(limit)}`;
+    case 'maximum':
+      return `must be at most ${String(limit)}`;
+    case 'format':
+      if (format === 'date-time') return 'must be a time as in 2026-01-31T12:00:00Z';
+  }
+  return message ?? 'is not valid';
+}
+
+/** `a string`, `an integer or null`. */
+function nameTypes(types: string | readonly string[]): string {
+  const names = typeof types === 'string' ? [types] : types;
+  return names
+    .map((name) => (name === 'null' ? name : `${/^[aio]/.test(name) ? 'an' : 'a'} ${name}`))
+    .join(' or ');
+}
+
+/** RFC 6901, with the name of a member cut where the caller chose an endless one. */
+function toPointer(parent: string, name: unknown): string {
+  const cut = String(name).slice(0, NAME_LIMIT).toWellFormed();
+  return `${parent}/${cut.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+function invalidRequest(issues: readonly SchemaIssue[]): MemoryError {
+  const [first] = issues;
+  const message =
+    first === undefined
+      ? undefined
+      : `${first.path === '' ? 'The value' : first.path} ${first.message}.`;
+  return new MemoryError('INVALID_REQUEST', message, { details: { issues } });
+}

@@ -1,0 +1,357 @@
+import type { EmbeddingProgress } from '../../contracts/admin.ts';
+import type { Logger } from '../../contracts/plugin.ts';
+import type { ScopeKey } from '../../contracts/records.ts';
+import type { IndexStore } from '../../contracts/storage.ts';
+import type {
+  EmbedResult,
+  EmbedTask,
+  ListCursor,
+  ModelKey,
+  VectorStore,
+} from '../../contracts/vectors.ts';
+import { describeError } from '../../describe-error.ts';
+import { toMemoryError } from '../../errors.ts';
+import { explainProviderError } from '../../provider-failure.ts';
+import { hashText, toEmbeddedText } from './embedded-text.ts';
+import { splitPassages } from '../text/passages.ts';
+import { type Embedding, isRefusal } from './embedding.ts';
+import type { Indexer } from '../index/indexer.ts';
+
+/** Gives passages their vectors, behind the writes and behind the index. */
+export interface EmbeddingWorker {
+  /** The model whose vectors there are; `null` until it is registered. */
+  key(): ModelKey | null;
+  /** Something was indexed, or removed from the index. Cheap. */
+  wake(scopes?: readonly ScopeKey[]): void;
+  /**
+   * Registers the model, then looks in the background for files whose passages were never listed. A
+   * database that cannot be written is no reason not to start: it is tried again.
+   */
+  begin(): Promise<void>;
+  progress(): Promise<EmbeddingProgress>;
+  /** Forgets all vectors, in the database too, and makes them anew in the background. */
+  reembed(): Promise<void>;
+  /** Works until nothing waits. `report` gets the texts done. Throws when the embedder fails. */
+  drain(report?: (done: number) => void): Promise<void>;
+  /** Ends what is under way after its present step. */
+  stop(): Promise<void>;
+}
+
+/** Texts of one claim: a request or two of most embedders. */
+const BATCH_TEXTS = 64;
+/** Lists that are looked at in one transaction. */
+const BATCH_LISTS = 64;
+/** Indexed files that are looked at in one step of the first walk. */
+const BATCH_FILES = 1_000;
+/** How long an embedder may take for a batch. */
+const LIMIT_MS = 90_000;
+/**
+ * How long texts are kept from other instances without a sign of life: so long they wait when the
+ * answer to their claim was lost.
+ */
+const LEASE_MS = 15_000;
+/** While their embedder works they are claimed on, this often. */
+const RENEW_MS = LEASE_MS / 3;
+/** Writes that come close together are embedded together. */
+const DELAY_MS = 50;
+/** While texts wait that are not due yet. */
+const POLL_MS = 2_000;
+const RETRY_MS = 1_000;
+/** After a text was refused: a second, then twice as long each time, up to an hour. */
+const FIRST_REFUSAL_MS = 1_000;
+const LONGEST_REFUSAL_MS = 3_600_000;
+/** More of them than that are no fault of the texts: a model that is not there. */
+const REFUSALS_IN_A_ROW = 3;
+/** Before what failed for another reason is tried again; the circuit holds it up for longer. */
+const OUTAGE_MS = 1_000;
+
+/** Makes the worker; it sleeps until it begins. */
+export function createEmbeddingWorker(deps: {
+  embedding: Embedding;
+  vectors: VectorStore;
+  index: IndexStore;
+  indexer: Pick<Indexer, 'wake' | 'drain'>;
+  log: Logger;
+}): EmbeddingWorker {
+  const { embedding, vectors, index, indexer, log } = deps;
+  const stopping = new AbortController();
+  let key: ModelKey | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let timerAt = Number.POSITIVE_INFINITY;
+  let working: Promise<void> | null = null;
+  let isWoken = false;
+  let isBegun = false;
+  /** Where the first walk along all indexed files is; `undefined` once it is at its end. */
+  let walk: ListCursor | undefined = null;
+  /** Scopes that may have vectors of texts that are gone. */
+  const changed = new Set<ScopeKey>();
+  let textsEmbedded = 0;
+  let failures = 0;
+  let lastFailure: string | null = null;
+  let lastFailureReason: string | null = null;
+  let lastError: unknown = null;
+  /** Claimed, and neither done nor given back: after a fault some are left for the next round. */
+  const held = new Set<EmbedTask>();
+  let claimedAt = Number.NEGATIVE_INFINITY;
+
+  function schedule(delay: number): void {
+    if (!isBegun || stopping.signal.aborted) return;
+    const at = performance.now() + delay;
+    if (timer !== null && timerAt <= at) return;
+    if (timer !== null) clearTimeout(timer);
+    timerAt = at;
+    timer = setTimeout(() => {
+      timer = null;
+      if (working !== null) isWoken = true;
+      else working = round().finally(() => (working = null));
+    }, delay);
+    timer.unref();
+  }
+
+  async function round(): Promise<void> {
+    try {
+      isWoken = false;
+      const done = await step();
+      if (stopping.signal.aborted) return;
+      if (done > 0 || isWoken) schedule(0);
+      else if (key !== null && (await vectors.countWaiting(key)).texts > 0) {
+        schedule(Math.max(POLL_MS, embedding.circuit.pauseMs));
+      }
+    } catch (error) {
+      log.warn(
+        { code: toMemoryError(error).code, error: describeError(error) },
+        'passages could not be embedded',
+      );
+      schedule(Math.max(RETRY_MS, embedding.circuit.pauseMs));
+    }
+  }
+
+  async function register(): Promise<ModelKey> {
+    const { provider, model, dimensions } = embedding;
+    key ??= await vectors.useModel({ provider, model, dimensions });
+    return key;
+  }
+
+  /** One step of each part; how much it did. */
+  async function step(): Promise<number> {
+    const own = await register();
+    const walked = await walkOn();
+    const scopes = await vectors.enqueue(own, BATCH_LISTS);
+    scopes.forEach((scope) => changed.add(scope));
+    const embedded = embedding.circuit.pauseMs > 0 ? 0 : await embedSome(own);
+    const done = walked + scopes.length + embedded;
+    return done > 0 ? done : await sweepOne();
+  }
+
+  async function walkOn(): Promise<number> {
+    if (walk === undefined) return 0;
+    const { marked, next } = await vectors.markUnlisted(walk, BATCH_FILES);
+    walk = next ?? undefined;
+    if (marked > 0) indexer.wake();
+    return 1;
+  }
+
+  async function sweepOne(): Promise<number> {
+    const [scope] = changed;
+    if (scope === undefined) return 0;
+    changed.delete(scope);
+    await vectors.sweep(scope);
+    return 1;
+  }
+
+  async function embedSome(own: ModelKey): Promise<number> {
+    if (held.size > 0) await giveBack(own, [...held], { delayMs: 0, isRefused: false });
+    const tasks = await vectors.claim(own, { limit: BATCH_TEXTS, leaseMs: LEASE_MS });
+    claimedAt = performance.now();
+    if (tasks.length === 0) return 0;
+    tasks.forEach((task) => held.add(task));
+    const texts = await readTexts(index, tasks);
+    const gone = tasks.filter((task) => !texts.has(task));
+    if (gone.length > 0) {
+      await complete(
+        own,
+        gone.map((task) => ({ task, vector: null })),
+      );
+    }
+    const left = tasks.filter((task) => texts.has(task));
+    // Those that were refused go alone, so that they hold up no other.
+    const batches = [
+      left.filter(({ attempts }) => attempts === 0),
+      ...left.filter(({ attempts }) => attempts > 0).map((task) => [task]),
+    ].filter((batch) => batch.length > 0);
+    let refusals = 0;
+    for (const [at, batch] of batches.entries()) {
+      const outcome = await embedBatch(own, batch, texts);
+      refusals = outcome === 'refused' ? refusals + 1 : 0;
+      if (outcome !== 'failed' && refusals < REFUSALS_IN_A_ROW) continue;
+      const rest = batches.slice(at + 1).flat();
+      await giveBack(own, rest, { delayMs: OUTAGE_MS, isRefused: false });
+      // Not the end of the work: what is there now is tried again after a while.
+      return 0;
+    }
+    return tasks.length;
+  }
+
+  async function complete(own: ModelKey, results: readonly EmbedResult[]): Promise<void> {
+    await vectors.complete(own, results);
+    results.forEach(({ task }) => held.delete(task));
+  }
+
+  async function giveBack(
+    own: ModelKey,
+    tasks: readonly EmbedTask[],
+    options: { delayMs: number; isRefused: boolean },
+  ): Promise<void> {
+    await vectors.postpone(own, tasks, options);
+    tasks.forEach((task) => held.delete(task));
+  }
+
+  /** Keeps all that is claimed from other instances while the embedder works on some of it. */
+  async function whileClaimed<T>(own: ModelKey, work: () => Promise<T>): Promise<T> {
+    let renewing = Promise.resolve();
+    let isRenewing = false;
+    const renew = () => {
+      if (isRenewing || performance.now() - claimedAt < RENEW_MS) return;
+      isRenewing = true;
+      renewing = vectors
+        .postpone(own, [...held], { delayMs: LEASE_MS, isRefused: false })
+        .then(() => void (claimedAt = performance.now()))
+        // Another instance may embed the same: the vectors are the same, too.
+        .catch(() => undefined)
+        .finally(() => (isRenewing = false));
+    };
+    renew();
+    const timer = setInterval(renew, RENEW_MS / 2);
+    try {
+      return await work();
+    } finally {
+      clearInterval(timer);
+      // After the vectors are kept, it would bring the tasks back.
+      await renewing;
+    }
+  }
+
+  async function embedBatch(
+    own: ModelKey,
+    batch: readonly EmbedTask[],
+    texts: ReadonlyMap<EmbedTask, string>,
+  ): Promise<'done' | 'refused' | 'failed'> {
+    let results: EmbedResult[];
+    try {
+      const answer = await whileClaimed(own, () =>
+        embedding.embed(
+          batch.map((task) => texts.get(task) ?? ''),
+          { limitMs: LIMIT_MS, signal: stopping.signal },
+        ),
+      );
+      results = batch.map((task, at) => ({ task, vector: answer.vectors[at] ?? null }));
+    } catch (error) {
+      const isRefused = isRefusal(error);
+      const attempts = Math.max(...batch.map((task) => task.attempts));
+      const delayMs = isRefused
+        ? Math.min(FIRST_REFUSAL_MS * 2 ** Math.min(attempts, 20), LONGEST_REFUSAL_MS)
+        : OUTAGE_MS;
+      await giveBack(own, batch, { delayMs, isRefused });
+      if (stopping.signal.aborted) return 'failed';
+      failures += 1;
+      lastError = error;
+      lastFailure = String(toMemoryError(error).details?.['reason'] ?? 'failed');
+      lastFailureReason = explainProviderError(error);
+      log.warn(
+        { texts: batch.length, reason: lastFailureReason, error: describeError(error) },
+        'passages could not be embedded, and wait',
+      );
+      return isRefused ? 'refused' : 'failed';
+    }
+    await complete(own, results);
+    textsEmbedded += results.length;
+    lastFailure = null;
+    lastFailureReason = null;
+    return 'done';
+  }
+
+  return {
+    key: () => key,
+    wake(scopes = []) {
+      scopes.forEach((scope) => changed.add(scope));
+      schedule(DELAY_MS);
+    },
+    async begin() {
+      isBegun = true;
+      try {
+        await register();
+        schedule(0);
+      } catch (error) {
+        log.warn({ error: describeError(error) }, 'the embedding model could not be registered');
+        schedule(RETRY_MS);
+      }
+    },
+    async progress() {
+      const waiting = key === null ? { files: 0, texts: 0 } : await vectors.countWaiting(key);
+      const isBusy = waiting.files + waiting.texts > 0;
+      const state = key === null || walk !== undefined ? 'starting' : isBusy ? 'embedding' : 'idle';
+      return {
+        state: embedding.circuit.isOpen ? 'paused' : state,
+        dimensions: embedding.dimensions,
+        filesWaiting: waiting.files,
+        textsWaiting: waiting.texts,
+        textsEmbedded,
+        failures,
+        lastFailure,
+        lastFailureReason,
+      };
+    },
+    async reembed() {
+      await vectors.forgetAll();
+      walk = null;
+      schedule(0);
+    },
+    async drain(report) {
+      let idle = 0;
+      while (idle < 2 && !stopping.signal.aborted) {
+        await working;
+        const before = failures;
+        const done = await step();
+        await indexer.drain();
+        report?.(textsEmbedded);
+        if (failures > before) throw toMemoryError(lastError);
+        // Once more after the index has caught up: it may have listed passages. What the background
+        // took meanwhile is not done yet.
+        idle = done === 0 && working === null ? idle + 1 : 0;
+      }
+    },
+    async stop() {
+      stopping.abort();
+      if (timer !== null) clearTimeout(timer);
+      await working;
+    },
+  };
+}
+
+/** The texts that files have now; a task whose text its file no longer has is left out. */
+async function readTexts(
+  index: IndexStore,
+  tasks: readonly EmbedTask[],
+): Promise<Map<EmbedTask, string>> {
+  const wanted = new Map<string, EmbedTask[]>();
+  for (const task of tasks) {
+    const name = `${task.scope} ${task.fileNo}`;
+    const own = wanted.get(name);
+    if (own === undefined) wanted.set(name, [task]);
+    else own.push(task);
+  }
+  const keys = [...wanted.values()].map(([first]) => first as EmbedTask);
+  const files = await index.snapshot((view) => view.contents(keys));
+  const texts = new Map<EmbedTask, string>();
+  for (const { scope, fileNo, content } of files) {
+    const own = new Map(
+      (wanted.get(`${scope} ${fileNo}`) ?? []).map((task) => [task.textHash, task]),
+    );
+    for (const passage of content === null ? [] : splitPassages(content)) {
+      const text = toEmbeddedText(content ?? '', passage);
+      const task = own.get(hashText(text));
+      if (task !== undefined) texts.set(task, text);
+    }
+  }
+  return texts;
+}

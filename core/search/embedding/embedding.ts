@@ -1,0 +1,162 @@
+import { LRUCache } from 'lru-cache';
+import type { Embedder } from '../../contracts/embedder.ts';
+import type { ToolCall } from '../../contracts/tool.ts';
+import { MemoryError } from '../../errors.ts';
+import {
+  createProviderError,
+  explainProviderError,
+  type FailureProblem,
+  type ProviderFailure,
+  toProviderError,
+} from '../../provider-failure.ts';
+import { hashText } from './embedded-text.ts';
+import { normalise } from './vectors.ts';
+import { Circuit } from './embedding-circuit.ts';
+
+/** A question's vector, or why there is none. */
+export type QuestionVector = { vector: Float32Array } | { degraded: string };
+
+/** The embedder with what the service expects of it: checked, in time, and left alone when down. */
+export interface Embedding {
+  readonly provider: string;
+  readonly model: string;
+  readonly dimensions: number;
+  readonly circuit: Circuit;
+  /**
+   * Vectors of length 1, one for each text. Throws `EMBEDDING_FAILED`; `details.reason` is
+   * `circuit_open` when the embedder was not asked, `timeout` after `limitMs`. It ends then, and when
+   * `signal` says so, whether or not the embedder hears it.
+   */
+  embed(
+    texts: readonly string[],
+    options: { limitMs: number; signal?: AbortSignal | undefined },
+  ): Promise<{ vectors: Float32Array[]; tokens: number }>;
+  /** Never rejects and never takes longer than the limit: a find goes on without it. */
+  embedQuestion(text: string, call: ToolCall): Promise<QuestionVector>;
+}
+
+/** Characters of a question that are embedded: more than any model takes in with care. */
+const QUESTION_LENGTH = 4_000;
+/** Vectors of questions that are kept: an agent asks the same again, with another limit or path. */
+const QUESTIONS_KEPT = 256;
+/** What is wrong with a text, not with the embedder: it answers, and refuses. */
+const REFUSALS = new Set(['rejected', 'malformed', 'empty', 'too_large']);
+
+/** Whether an embedder failed over what it was given, so that another text may go through. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof MemoryError && REFUSALS.has(String(error.details?.['reason']));
+}
+
+/** Puts an embedder to work. `questionMs` is how long a find waits for it. */
+export function createEmbedding(
+  embedder: Embedder,
+  { questionMs }: { questionMs: number },
+): Embedding {
+  const { name, model, dimensions } = embedder;
+  const circuit = new Circuit();
+  const questions = new LRUCache<string, Float32Array>({ max: QUESTIONS_KEPT });
+
+  const failure = (why: ProviderFailure, cause?: unknown) =>
+    createProviderError('EMBEDDING_FAILED', why, { provider: name, cause });
+
+  const embed: Embedding['embed'] = async (texts, { limitMs, signal }) => {
+    if (texts.length === 0) return { vectors: [], tokens: 0 };
+    if (!circuit.tryEnter()) throw failure(circuit.explain());
+    const slow = new AbortController();
+    const timer = setTimeout(() => slow.abort(), limitMs);
+    const stop = signal === undefined ? slow.signal : AbortSignal.any([signal, slow.signal]);
+    try {
+      let tokens = 0;
+      const given = await untilAborted(stop, () =>
+        embedder.embed(texts, { signal: stop, onTokens: (count) => (tokens += count) }),
+      );
+      const vectors = check(given, texts.length, dimensions);
+      circuit.succeed();
+      return { vectors, tokens };
+    } catch (thrown) {
+      const isSlow = slow.signal.aborted;
+      const isGivenUp = signal?.aborted === true && !isSlow;
+      const error = isSlow
+        ? failure({ reason: 'timeout', limitMs })
+        : isGivenUp
+          ? failure({ reason: 'aborted' }, thrown)
+          : toProviderError(thrown, ['EMBEDDING_FAILED'], name);
+      // Who gives up early has learned that the embedder is slow; who was shut down, nothing.
+      if (isGivenUp) circuit.release();
+      else if (isRefusal(error)) circuit.succeed();
+      else circuit.fail(error);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  return {
+    provider: name,
+    model,
+    dimensions,
+    circuit,
+    embed,
+    async embedQuestion(question, call) {
+      const text = question.slice(0, QUESTION_LENGTH).toWellFormed().trim();
+      if (text === '') return { degraded: 'The question is empty.' };
+      const key = hashText(text);
+      const known = questions.get(key);
+      if (known !== undefined) return { vector: known };
+      const span = call.trace.start('embedding', 'embed question');
+      try {
+        const { vectors, tokens } = await embed([text], {
+          limitMs: questionMs,
+          signal: call.signal,
+        });
+        const [vector] = vectors as [Float32Array];
+        span.end({ provider: name, model, dimensions, inputTokens: tokens });
+        questions.set(key, vector);
+        return { vector };
+      } catch (error) {
+        const reason = reasonOf(error);
+        span.fail(error, { provider: name, model, degraded: reason });
+        return { degraded: `The embedder failed: ${explainProviderError(error)}.` };
+      }
+    },
+  };
+}
+
+/** An embedder of someone's own may hear no signal: it ends whenever it ends. */
+async function untilAborted<T>(signal: AbortSignal, start: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  let stop = (): void => undefined;
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([start(), stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const reason = error instanceof MemoryError ? error.details?.['reason'] : undefined;
+  return typeof reason === 'string' ? reason : 'failed';
+}
+
+/** An embedder of someone's own may give anything. */
+function check(given: unknown, count: number, dimensions: number): Float32Array[] {
+  if (!Array.isArray(given) || given.length !== count) throw malformed();
+  return given.map((vector: unknown) => {
+    if (!(vector instanceof Float32Array)) throw malformed();
+    if (vector.length !== dimensions) throw malformed('other_dimensions');
+    const normalised = normalise(vector);
+    if (normalised !== null) return normalised;
+    throw malformed();
+  });
+}
+
+function malformed(problem?: FailureProblem): MemoryError {
+  return createProviderError('EMBEDDING_FAILED', {
+    reason: 'malformed',
+    ...(problem === undefined ? {} : { problem }),
+  });
+}

@@ -1,0 +1,166 @@
+import type { AccessAction, AccessRecord, ScopeKey } from '../contracts/records.ts';
+import type { FindArguments, FindService, FoundPassage, ToolCall } from '../contracts/tool.ts';
+import type { SearchSettings } from '../contracts/config.ts';
+import type { ModelKey } from '../contracts/vectors.ts';
+import { makeSnippet } from './text/snippet.ts';
+import { logAccess } from '../telemetry/access-rows.ts';
+import type { Embedding } from './embedding/embedding.ts';
+import type { IdSource } from '../ids.ts';
+import { parseUserId, parseVirtualPrefix, toScope, toVirtualPath } from '../files/paths.ts';
+import type { Hit, HybridQuestion, Search, SearchAnswer, SearchRequest } from './search.ts';
+import { toTime } from '../time.ts';
+import type { WriteBehind } from '../telemetry/access-queue.ts';
+
+/** Results of one find, unless it asks for another number. */
+const DEFAULT_LIMIT = 10;
+
+/** What a find works with. */
+export interface FindDependencies {
+  search: Search;
+  ids: IdSource;
+  log: WriteBehind;
+  /** `null` where none is configured. */
+  hybrid: HybridDependencies | null;
+}
+
+/** What a search by meaning takes. */
+export interface HybridDependencies {
+  embedding: Embedding;
+  /** The model whose vectors there are; `null` until it is registered. */
+  key(): ModelKey | null;
+  weights: SearchSettings;
+}
+
+/** `memory_find`: the search as a tool, with an access row for each file that it returns. */
+export function createFind(deps: FindDependencies): FindService {
+  return {
+    async find(args, call) {
+      const { query, path, limit = DEFAULT_LIMIT, group = 'file', mode = 'auto' } = args;
+      const within = path === undefined || path === '' ? null : parsePrefix(path, call);
+      const request = { text: query, scopes: scopesOf(call), within, group, limit, isFuzzy: true };
+      const { hits, isHybrid, degraded } = await findHits(deps, request, mode, call);
+      await logHits(deps, hits, 'find', call);
+      return {
+        mode: isHybrid ? 'hybrid' : 'text',
+        ...(degraded === null ? {} : { degraded }),
+        results: hits.map((hit) => toFound(hit, args.explain === true)),
+      };
+    },
+  };
+}
+
+/** What a find found, and by what. */
+export interface FoundHits extends SearchAnswer {
+  isHybrid: boolean;
+  /** Why it went by the words alone; `null` when it did not, or was to. */
+  degraded: string | null;
+}
+
+/** Searches by words, and by meaning where an embedder is configured and `mode` does not say no. */
+export async function findHits(
+  deps: Pick<FindDependencies, 'search' | 'hybrid'>,
+  request: SearchRequest,
+  mode: NonNullable<FindArguments['mode']>,
+  call: ToolCall,
+): Promise<FoundHits> {
+  // Before the snapshot: nothing of the database waits for an embedder.
+  const { hybrid, degraded } = await askByMeaning(deps.hybrid, request.text, mode, call);
+  const answer = await runSearch(
+    deps.search,
+    hybrid === null ? request : { ...request, hybrid },
+    call,
+  );
+  const why = hybrid !== null && answer.stats.vectors === 0 ? NO_VECTORS : degraded;
+  return { ...answer, isHybrid: hybrid !== null && why === null, degraded: why };
+}
+
+const NO_VECTORS = 'No passage that was searched has a vector yet.';
+
+/** What the search by meaning goes by, or why there is none; both `null` where none was asked for. */
+async function askByMeaning(
+  deps: HybridDependencies | null,
+  query: string,
+  mode: NonNullable<FindArguments['mode']>,
+  call: ToolCall,
+): Promise<{ hybrid: HybridQuestion | null; degraded: string | null }> {
+  if (mode === 'text') return { hybrid: null, degraded: null };
+  if (deps === null) {
+    return { hybrid: null, degraded: mode === 'hybrid' ? 'No embedder is configured.' : null };
+  }
+  const { textWeight: text, vectorWeight: vector } = deps.weights;
+  if (vector === 0 && mode === 'auto') return { hybrid: null, degraded: null };
+  const key = deps.key();
+  if (key === null) return { hybrid: null, degraded: 'The embedder is being started.' };
+  const question = await deps.embedding.embedQuestion(query, call);
+  if ('degraded' in question) return { hybrid: null, degraded: question.degraded };
+  const weights = { text, vector };
+  return {
+    hybrid: { vector: question.vector, key, weights, trace: call.trace },
+    degraded: null,
+  };
+}
+
+/** The scopes that a call may search: its user's and the shared one. */
+export function scopesOf(call: ToolCall): ScopeKey[] {
+  return [toScope(parseUserId(call.userId)), 's'];
+}
+
+/** Searches inside a span of the call. */
+export async function runSearch(
+  search: Search,
+  request: SearchRequest,
+  call: ToolCall,
+): Promise<SearchAnswer> {
+  const kind = request.hybrid === undefined ? 'search.bm25' : 'search.hybrid';
+  const span = call.trace.start(kind, 'search');
+  try {
+    const answer = await search.search(request);
+    span.end({ ...answer.stats, results: answer.hits.length });
+    return answer;
+  } catch (error) {
+    span.fail(error);
+    throw error;
+  }
+}
+
+/** Leaves one access row for each file among the hits, with its best rank. */
+export async function logHits(
+  deps: Pick<FindDependencies, 'ids' | 'log'>,
+  hits: readonly Hit[],
+  action: Extract<AccessAction, 'find' | 'context'>,
+  call: ToolCall,
+): Promise<void> {
+  const seen = new Set<string>();
+  const rows: Pick<AccessRecord, 'scope' | 'path' | 'action' | 'fileNo' | 'revisionId' | 'rank'>[] =
+    [];
+  for (const { file } of hits) {
+    const key = toVirtualPath(file);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const { scope, path, fileNo, latestRevisionId } = file;
+    rows.push({ scope, path, action, fileNo, revisionId: latestRevisionId, rank: rows.length + 1 });
+  }
+  if (rows.length > 0) await logAccess(deps, rows, call);
+}
+
+function parsePrefix(path: string, call: ToolCall) {
+  return parseVirtualPrefix(path, parseUserId(call.userId))[0] ?? null;
+}
+
+function toFound(
+  { file, passages, passage, score, explain }: Hit,
+  isExplained: boolean,
+): FoundPassage {
+  const best = passages[passage];
+  return {
+    path: toVirtualPath(file),
+    score,
+    startLine: best?.startLine ?? 1,
+    endLine: best?.endLine ?? 1,
+    heading: best?.heading ?? null,
+    snippet: makeSnippet(file.content, passages, passage).text,
+    version: file.version,
+    updatedAt: toTime(file.updatedAt),
+    ...(isExplained ? { signals: { ...explain() } } : {}),
+  };
+}

@@ -1,0 +1,212 @@
+import { isStopTerm } from '../text/english.ts';
+import { isEnglish, type LanguageHints } from '../text/language.ts';
+import { splitPassages, type Passage } from '../text/passages.ts';
+import { readLanguageHints, TOKENISER_VERSION, toTokens } from '../text/tokenise.ts';
+import { readWords, type Word } from '../text/words.ts';
+
+/** All that the index keeps of one file. */
+export interface IndexedFile {
+  tokeniserVersion: number;
+  /** At least one, also for an empty file: its path can be found. */
+  passages: readonly IndexedPassage[];
+  /** The length of its path and headings: how many context runs its terms have, without stop words. */
+  contextLength: number;
+  /** By term, in the order in which the text first has them. */
+  terms: ReadonlyMap<string, FilePostings>;
+}
+
+export interface IndexedPassage extends Passage {
+  /** How many terms its own text has; its headings and path don't count, nor do stop words. */
+  length: number;
+}
+
+/** Where one term stands in one file. */
+export interface FilePostings {
+  /** Runs of passages that have the term in their path, headings or table head; ascending, apart. */
+  contexts: readonly ContextRun[];
+  /** Passages that have the term in their own text, ascending. */
+  entries: readonly PassageEntry[];
+}
+
+export interface ContextRun {
+  /** The first passage, counted from 0. */
+  passage: number;
+  count: number;
+}
+
+export interface PassageEntry {
+  passage: number;
+  /** Ascending, at least one, at most `MAX_FREQUENCY`, none above `MAX_POSITION`. */
+  positions: readonly number[];
+}
+
+/** A term that stands more often in one passage counts as this often: more says no more. */
+export const MAX_FREQUENCY = 64;
+/** A position is kept in a byte; the words further back stand here, and make no pairs. */
+export const MAX_POSITION = 255;
+
+/**
+ * Reads a file for the index: its passages, and each term with the passages that have it.
+ *
+ * `path` is the file's path in its scope (`notes/tea.md`); its words, without `.md`, count with
+ * every passage, as do the passage's headings. The same text and path always give the same result.
+ */
+export function indexFile(text: string, path: string): IndexedFile {
+  const steps = indexInSteps(text, path);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/**
+ * The same, with a pause after each passage when `pause` gives one: a large file takes tens of
+ * milliseconds.
+ */
+export async function indexFileInSlices(
+  text: string,
+  path: string,
+  pause: () => Promise<void> | undefined,
+): Promise<IndexedFile> {
+  const steps = indexInSteps(text, path);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    const paused = pause();
+    if (paused !== undefined) await paused;
+  }
+}
+
+function* indexInSteps(text: string, path: string): Generator<undefined, IndexedFile, undefined> {
+  const passages = splitPassages(text);
+  const readings: { passage: Passage; words: Word[]; hints: LanguageHints }[] = [];
+  for (const passage of passages) {
+    const own = text.slice(passage.start, passage.end);
+    const words = readWords(own);
+    readings.push({ passage, words, hints: readLanguageHints(words, own) });
+    yield;
+  }
+  const fileHints = sumHints(readings.map(({ hints }) => hints));
+  const contexts = new ContextReader(path.endsWith('.md') ? path.slice(0, -3) : path);
+  const builder = new Builder();
+  if (passages.length === 0) builder.add(EMPTY_PASSAGE, [], contexts.read([], true));
+  for (const { passage, words, hints } of readings) {
+    const english = isEnglish(hints, fileHints);
+    builder.add(passage, toTokens(words, english), contexts.read(passage.context, english));
+    yield;
+  }
+  return builder.finish();
+}
+
+const EMPTY_PASSAGE: Passage = {
+  startLine: 1,
+  endLine: 1,
+  start: 0,
+  end: 0,
+  heading: null,
+  context: [],
+};
+
+/** The terms of a path with a passage's context; passages below one heading follow each other. */
+class ContextReader {
+  readonly #path: string;
+  /** By language and title: a file of tiny sections has the same titles again and again. */
+  readonly #known = { english: new Map<string, string[]>(), other: new Map<string, string[]>() };
+  #last: { context: readonly string[]; english: boolean; terms: ReadonlySet<string> } | null = null;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  read(context: readonly string[], english: boolean): ReadonlySet<string> {
+    if (this.#last?.context !== context || this.#last.english !== english) {
+      const titles = [this.#path, ...context];
+      const terms = new Set(titles.flatMap((title) => this.#readTitle(title, english)));
+      this.#last = { context, english, terms };
+    }
+    return this.#last.terms;
+  }
+
+  #readTitle(title: string, english: boolean): string[] {
+    const known = english ? this.#known.english : this.#known.other;
+    let terms = known.get(title);
+    if (terms === undefined) {
+      terms = readTerms(title, english);
+      known.set(title, terms);
+    }
+    return terms;
+  }
+}
+
+function readTerms(text: string, english: boolean): string[] {
+  return toTokens(readWords(text), english).map(({ term }) => term);
+}
+
+function sumHints(hints: readonly LanguageHints[]): LanguageHints {
+  const sum = { english: 0, other: 0 };
+  for (const { english, other } of hints) {
+    sum.english += english;
+    sum.other += other;
+  }
+  return sum;
+}
+
+interface MutablePostings {
+  contexts: ContextRun[];
+  entries: { passage: number; positions: number[] }[];
+}
+
+class Builder {
+  readonly #passages: IndexedPassage[] = [];
+  readonly #terms = new Map<string, MutablePostings>();
+  #contextLength = 0;
+
+  add(
+    passage: Passage,
+    tokens: readonly { term: string; position: number }[],
+    context: ReadonlySet<string>,
+  ): void {
+    const number = this.#passages.length;
+    const length = tokens.reduce((sum, { term }) => (isStopTerm(term) ? sum : sum + 1), 0);
+    this.#passages.push({ ...passage, length });
+    for (const { term, position } of tokens) {
+      const { entries } = this.#postingsOf(term);
+      let entry = entries.at(-1);
+      if (entry?.passage !== number) {
+        entry = { passage: number, positions: [] };
+        entries.push(entry);
+      }
+      if (entry.positions.length < MAX_FREQUENCY) {
+        entry.positions.push(Math.min(position, MAX_POSITION));
+      }
+    }
+    for (const term of context) {
+      const { contexts } = this.#postingsOf(term);
+      const run = contexts.at(-1);
+      if (run !== undefined && run.passage + run.count === number) {
+        run.count++;
+      } else {
+        contexts.push({ passage: number, count: 1 });
+        if (!isStopTerm(term)) this.#contextLength++;
+      }
+    }
+  }
+
+  finish(): IndexedFile {
+    return {
+      tokeniserVersion: TOKENISER_VERSION,
+      passages: this.#passages,
+      contextLength: this.#contextLength,
+      terms: this.#terms,
+    };
+  }
+
+  #postingsOf(term: string): MutablePostings {
+    let postings = this.#terms.get(term);
+    if (postings === undefined) {
+      postings = { contexts: [], entries: [] };
+      this.#terms.set(term, postings);
+    }
+    return postings;
+  }
+}

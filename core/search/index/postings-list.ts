@@ -1,0 +1,179 @@
+import { Arena } from '../rank/arena.ts';
+import { damaged } from './index-damage.ts';
+import {
+  MAX_FREQUENCY,
+  type ContextRun,
+  type FilePostings,
+  type PassageEntry,
+} from './index-file.ts';
+import { VarintReader } from './varints.ts';
+
+/** Passages that have a term, of one file or of many: a row in each array, no objects. */
+export class PostingsList {
+  /** Passages that have it in their own text: how many; each entry's slot, file and frequency. */
+  count = 0;
+  readonly slots: Int32Array;
+  readonly files: Int32Array;
+  readonly frequencies: Uint16Array;
+  /** Where each entry's positions are: their number, a byte each, in the blob of that number. */
+  readonly positionCounts: Uint8Array;
+  readonly positionsAt: Int32Array;
+  readonly blobOf: Int32Array;
+  readonly blobs: Uint8Array[] = [];
+  /** Runs of passages that have it in their path or headings: first slots, files and lengths. */
+  runCount = 0;
+  readonly runSlots: Int32Array;
+  readonly runFiles: Int32Array;
+  readonly runLengths: Int32Array;
+
+  /** `bytes`: those of all payloads to be added together; no entry takes less than two. */
+  constructor(bytes: number, arena: Arena = new Arena()) {
+    const capacity = Math.ceil(bytes / 2);
+    this.slots = arena.int32(capacity);
+    this.files = arena.int32(capacity);
+    this.frequencies = arena.uint16(capacity);
+    this.positionCounts = arena.uint8(capacity);
+    this.positionsAt = arena.int32(capacity);
+    this.blobOf = arena.int32(capacity);
+    this.runSlots = arena.int32(capacity);
+    this.runFiles = arena.int32(capacity);
+    this.runLengths = arena.int32(capacity);
+  }
+
+  /**
+   * Adds the payload of the file of that number, whose passages have the slots from `first` up to,
+   * not including, `after`.
+   *
+   * @throws MemoryError as `readFrames` does, also when the payload tells of other passages.
+   */
+  add(
+    blob: Uint8Array,
+    start: number,
+    end: number,
+    { file, first, after }: { file: number; first: number; after: number },
+  ): void {
+    const reader = new VarintReader(blob, start, end);
+    const head = reader.read();
+    const runs = head % 2 === 1 ? reader.read() : 0;
+    let slot = first;
+    for (let index = 0; index < runs; index++) {
+      slot += reader.read();
+      const length = reader.read();
+      if (length === 0 || slot + length > after) throw damaged();
+      this.runSlots[this.runCount] = slot;
+      this.runFiles[this.runCount] = file;
+      this.runLengths[this.runCount++] = length;
+      slot += length;
+    }
+    const number = this.#numberOf(blob);
+    slot = first;
+    for (let rest = head >>> 1; rest > 0; rest--) {
+      const gap = reader.readSmall();
+      slot += gap >>> 1;
+      const frequency = gap % 2 === 1 ? reader.read() : 1;
+      const isValid = frequency > 0 && frequency <= MAX_FREQUENCY && frequency <= end - reader.at;
+      if (slot >= after || !isValid) throw damaged();
+      this.slots[this.count] = slot++;
+      this.files[this.count] = file;
+      this.frequencies[this.count] = frequency;
+      this.positionCounts[this.count] = frequency;
+      this.positionsAt[this.count] = reader.at;
+      this.blobOf[this.count++] = number;
+      reader.at += frequency;
+    }
+    if (reader.at !== end) throw damaged();
+  }
+
+  /** An entry's positions, ascending. */
+  positions(entry: number): Uint8Array {
+    const at = this.positionsAt[entry] ?? 0;
+    return this.blobOfEntry(entry).subarray(at, at + (this.positionCounts[entry] ?? 0));
+  }
+
+  /** What holds an entry's positions. */
+  blobOfEntry(entry: number): Uint8Array {
+    return this.blobs[this.blobOf[entry] ?? 0] ?? NO_BYTES;
+  }
+
+  /** Adds another list's entry; its number here. */
+  addCopy(list: PostingsList, entry: number): number {
+    const blob = list.blobs[list.blobOf[entry] ?? 0] ?? NO_BYTES;
+    this.slots[this.count] = list.slots[entry] ?? 0;
+    this.files[this.count] = list.files[entry] ?? 0;
+    this.frequencies[this.count] = list.frequencies[entry] ?? 0;
+    this.positionCounts[this.count] = list.positionCounts[entry] ?? 0;
+    this.positionsAt[this.count] = list.positionsAt[entry] ?? 0;
+    this.blobOf[this.count] = this.#numberOf(blob);
+    return this.count++;
+  }
+
+  /** Adds what another list's run has beside the slots of `known`, and puts it there. */
+  addRun(list: PostingsList, run: number, known: Set<number>): void {
+    const first = list.runSlots[run] ?? 0;
+    const after = first + (list.runLengths[run] ?? 0);
+    let isOpen = false;
+    for (let slot = first; slot < after; slot++) {
+      const isNew = !known.has(slot);
+      known.add(slot);
+      if (isNew && isOpen) {
+        this.runLengths[this.runCount - 1] = (this.runLengths[this.runCount - 1] ?? 0) + 1;
+      } else if (isNew) {
+        this.runSlots[this.runCount] = slot;
+        this.runFiles[this.runCount] = list.runFiles[run] ?? 0;
+        this.runLengths[this.runCount++] = 1;
+      }
+      isOpen = isNew;
+    }
+  }
+
+  #numberOf(blob: Uint8Array): number {
+    return this.blobs.at(-1) === blob ? this.blobs.length - 1 : this.blobs.push(blob) - 1;
+  }
+}
+
+const NO_BYTES = new Uint8Array();
+
+/**
+ * Several terms' lists as one: of a passage that has more than one of the terms, the frequencies
+ * are added up, the positions are those of the first; a passage in several runs stays in one.
+ */
+export function joinLists(lists: readonly PostingsList[], arena?: Arena): PostingsList {
+  let capacity = 0;
+  for (const { count, runCount, runLengths } of lists) {
+    capacity += count;
+    for (let run = 0; run < runCount; run++) capacity += runLengths[run] ?? 0;
+  }
+  const joined = new PostingsList(capacity * 2, arena);
+  const entries = new Map<number, number>();
+  const inRuns = new Set<number>();
+  for (const list of lists) {
+    for (let entry = 0; entry < list.count; entry++) {
+      const slot = list.slots[entry] ?? 0;
+      const known = entries.get(slot);
+      if (known === undefined) entries.set(slot, joined.addCopy(list, entry));
+      else
+        joined.frequencies[known] =
+          (joined.frequencies[known] ?? 0) + (list.frequencies[entry] ?? 0);
+    }
+    for (let run = 0; run < list.runCount; run++) joined.addRun(list, run, inRuns);
+  }
+  return joined;
+}
+
+/** @throws MemoryError as `readFrames` does. */
+export function decodePostings(blob: Uint8Array, start: number, end: number): FilePostings {
+  const list = new PostingsList(end - start);
+  list.add(blob, start, end, { file: 0, first: 0, after: MAX_PASSAGES });
+  const contexts: ContextRun[] = [];
+  for (let run = 0; run < list.runCount; run++) {
+    contexts.push({ passage: list.runSlots[run] ?? 0, count: list.runLengths[run] ?? 0 });
+  }
+  const entries: PassageEntry[] = [];
+  for (let entry = 0; entry < list.count; entry++) {
+    entries.push({ passage: list.slots[entry] ?? 0, positions: [...list.positions(entry)] });
+  }
+  return { contexts, entries };
+}
+
+/** More than any file has, and a limit for numbers that four bytes hold twice. */
+const MAX_PASSAGES = 2 ** 26;

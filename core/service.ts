@@ -1,0 +1,394 @@
+import { createClock } from './clock.ts';
+import type { MemoryServiceConfig, Settings } from './contracts/config.ts';
+import type { Logger, Plugin } from './contracts/plugin.ts';
+import type { RouteDefinition } from './contracts/route.ts';
+import type { Storage } from './contracts/storage.ts';
+import type { MemoryServices, ToolDefinition } from './contracts/tool.ts';
+import { MemoryError } from './errors.ts';
+import { createPluginHost, type PluginHooks } from './host.ts';
+import { type AccessLog, createAccessLog } from './telemetry/access-log.ts';
+import { createContext } from './subagents/context.ts';
+import { unifiedDiff } from './history/delta/unified-diff.ts';
+import { createEmbedding } from './search/embedding/embedding.ts';
+import {
+  createEmbeddingWorker,
+  type EmbeddingWorker,
+} from './search/embedding/embedding-worker.ts';
+import { createFileLists, type FileLists } from './files/file-lists.ts';
+import { createFiles, type Files } from './files/files.ts';
+import { createIdempotency } from './files/idempotency.ts';
+import { createFind } from './search/find.ts';
+import { createIdSource } from './ids.ts';
+import { createIndexer, type Indexer } from './search/index/indexer.ts';
+import { guardModel } from './subagents/guarded-model.ts';
+import { createModel } from './subagents/model.ts';
+import { createEventStreams, type EventStreams } from './telemetry/events/event-stream.ts';
+import { createMetrics, type Metrics } from './telemetry/metrics.ts';
+import { observationsOf } from './telemetry/events/observation-store.ts';
+import { createObservability, type Observability } from './telemetry/observability.ts';
+import { createRollUp } from './telemetry/rollups/rollups.ts';
+import { createReembed, type Reembed } from './maintenance/reembed.ts';
+import { createReindex, type Reindex } from './maintenance/reindex.ts';
+import { createRemember } from './subagents/remember.ts';
+import { createRetention } from './maintenance/retention.ts';
+import { createRevisions, type Revisions } from './history/revisions.ts';
+import { createSearch } from './search/search.ts';
+import { createTraces, type Traces } from './telemetry/traces.ts';
+import { createWriteBehind, type WriteBehind } from './telemetry/access-queue.ts';
+import { createWriteHealth, type WriteHealth } from './files/write-health.ts';
+import { toSettings } from './config/defaults.ts';
+import { memoryContext } from './tools/memory_context.ts';
+import { memoryDelete } from './tools/memory_delete.ts';
+import { memoryFind } from './tools/memory_find.ts';
+import { memoryList } from './tools/memory_list.ts';
+import { memoryMove } from './tools/memory_move.ts';
+import { memoryPatch } from './tools/memory_patch.ts';
+import { memoryRead } from './tools/memory_read.ts';
+import { memoryRemember } from './tools/memory_remember.ts';
+import { memoryWrite } from './tools/memory_write.ts';
+import { createTools, type Tools } from './tools/run-tool.ts';
+import { createExporters, type ExporterState } from './telemetry/exporters.ts';
+import { findPackageRoot } from './package-root.ts';
+
+/** Where the service is in its life. */
+export type CoreState = 'created' | 'starting' | 'ready' | 'closing' | 'closed';
+
+/** The service without HTTP: what routes, adapters and plugins work on. */
+export interface Core {
+  readonly settings: Settings;
+  readonly storage: Storage;
+  readonly log: Logger;
+  readonly startedAt: number;
+  readonly tools: Tools;
+  readonly files: Files;
+  readonly fileLists: FileLists;
+  readonly revisions: Revisions;
+  readonly accessLog: AccessLog;
+  readonly traces: Traces;
+  readonly observability: Observability;
+  readonly eventStreams: EventStreams;
+  readonly metrics: Metrics;
+  readonly queue: WriteBehind;
+  readonly writeHealth: WriteHealth;
+  readonly indexer: Indexer;
+  readonly reindex: Reindex;
+  /** `null` where no embedder is configured, or the storage keeps no vectors. */
+  readonly embeddings: EmbeddingWorker | null;
+  readonly reembed: Reembed;
+  /** What is configured beside storage, for the status page. */
+  readonly parts: {
+    model: string | null;
+    embedder: string | null;
+    exporters(): readonly ExporterState[];
+  };
+  /** Routes of plugins; complete once `ready` has resolved. */
+  readonly pluginRoutes: readonly RouteDefinition[];
+  now(): number;
+  /** The time by which old rows are removed: it follows a jump forward only after a day. */
+  confirmedNow(): number;
+  /** Opens storage and sets up plugins, once; a failed attempt can be made again. */
+  ready(): Promise<void>;
+  /** `ready`, then the plugins' start hooks and the background jobs. */
+  start(): Promise<void>;
+  /** Ends jobs and hooks, writes what is queued, closes storage. */
+  close(): Promise<void>;
+  state(): CoreState;
+}
+
+const BUILT_IN: readonly ToolDefinition[] = [
+  memoryList,
+  memoryRead,
+  memoryWrite,
+  memoryPatch,
+  memoryFind,
+  memoryContext,
+  memoryRemember,
+  memoryDelete,
+  memoryMove,
+] as ToolDefinition[];
+
+const SILENT: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** What the surroundings of a core have a say in. */
+export interface CoreOptions {
+  /** Throws when routes of plugins can't be served: that stops the start, as a bad tool does. */
+  checkRoutes?: (routes: readonly RouteDefinition[]) => void;
+  /** Gives the plugins to be set up, from those of the configuration; default these alone. */
+  findPlugins?: (given: readonly Plugin[]) => Promise<readonly Plugin[]>;
+  /** Shows jumps of the clock, in milliseconds; default `performance.now`, with `config.now` that. */
+  ticks?: () => number;
+  /** How long a tool call may take that waits for the database alone; default 15,000. */
+  callDeadlineMs?: number;
+}
+
+/** Puts the parts of a service together. Nothing is opened before `ready`. */
+export function createCore(config: MemoryServiceConfig, options: CoreOptions = {}): Core {
+  const settings = toSettings(config);
+  const { storage } = config;
+  const log = config.log ?? SILENT;
+  const { now, confirmedNow } = createClock({
+    now: config.now ?? Date.now,
+    ticks: options.ticks ?? config.now ?? (() => performance.now()),
+    log,
+  });
+  const ids = createIdSource(now);
+  const exporters = createExporters(config.exporters ?? [], {
+    config: storage.config,
+    log,
+    version: findPackageRoot().version,
+  });
+  const pluginRoutes: RouteDefinition[] = [];
+  const writeHealth = createWriteHealth(storage);
+  const queue = createWriteBehind({
+    store: storage.log,
+    health: writeHealth,
+    exporters: exporters.active,
+    log,
+    rollUp: createRollUp(ids.next()),
+    onWritten(events) {
+      metrics.count(events);
+      eventStreams.wake();
+    },
+  });
+  const eventStreams = createEventStreams({ store: observationsOf(storage), now, log });
+  const metrics = createMetrics({
+    queues: () => queue.counters(),
+    streams: () => eventStreams.counters(),
+    filesBehind: () => storage.files.countBehind(),
+    exporters: () => exporters.describe(),
+  });
+  const { embedder = null } = config;
+  const { vectors } = storage;
+  const embedding =
+    embedder === null || vectors === undefined
+      ? null
+      : createEmbedding(embedder, { questionMs: settings.search.embedTimeoutMs });
+  const indexer = createIndexer({
+    store: storage.index,
+    log,
+    listsPassages: embedding !== null,
+    onUpdate: (scopes) => embeddings?.wake(scopes),
+  });
+  const embeddings =
+    embedding === null || vectors === undefined
+      ? null
+      : createEmbeddingWorker({ embedding, vectors, index: storage.index, indexer, log });
+  const files: Files = createFiles({
+    storage,
+    limits: settings.limits,
+    sharedWrites: settings.sharedWrites,
+    now,
+    confirmedNow,
+    ids,
+    log: queue,
+    indexer,
+    health: writeHealth,
+  });
+  const idempotency = createIdempotency({ storage, now, confirmedNow });
+  const revisions = createRevisions({ storage, files, ids });
+  const search = {
+    search: createSearch({ index: storage.index, indexer }),
+    ids,
+    log: queue,
+    hybrid:
+      embedding === null || embeddings === null
+        ? null
+        : { embedding, key: () => embeddings.key(), weights: settings.search },
+  };
+  const provider =
+    config.model === undefined || config.model === null ? null : guardModel(config.model);
+  const model = provider === null ? null : createModel(provider);
+  const services: MemoryServices = {
+    files,
+    find: createFind(search),
+    context: createContext(search, model),
+    remember:
+      model === null ? null : createRemember({ files, idempotency, revisions, search, model, now }),
+  };
+  const retention = createRetention({
+    storage,
+    settings: settings.retention,
+    now: confirmedNow,
+    ids,
+    log,
+  });
+
+  let state: CoreState = 'created';
+  let opening: Promise<void> | null = null;
+  let closing: Promise<void> | null = null;
+  let isStorageOpen = false;
+  let isStarted = false;
+  const hooks: PluginHooks[] = [];
+  let plugins: readonly Plugin[] | null = null;
+
+  function ready(): Promise<void> {
+    if (state === 'ready') return READY;
+    if (closing !== null) {
+      return Promise.reject(new MemoryError('SHUTTING_DOWN', undefined, { retryAfterSeconds: 5 }));
+    }
+    opening ??= open().catch((error: unknown) => {
+      opening = null;
+      if (closing === null) state = 'created';
+      throw error;
+    });
+    return opening;
+  }
+
+  async function open(): Promise<void> {
+    state = 'starting';
+    if (!isStorageOpen) await storage.init({ log, now });
+    isStorageOpen = true;
+    const given = config.plugins ?? [];
+    plugins ??= (await options.findPlugins?.(given)) ?? given;
+    for (const plugin of plugins.slice(hooks.length)) await setUp(plugin);
+    if (closing !== null) return;
+    await exporters.open();
+    state = 'ready';
+    indexer.refresh();
+    await embeddings?.begin();
+    if (embedder !== null && vectors === undefined) {
+      log.warn(
+        { storage: storage.name },
+        'the storage keeps no vectors: search goes by words alone',
+      );
+    }
+  }
+
+  async function setUp(plugin: Plugin): Promise<void> {
+    const added: string[] = [];
+    const [routes, sinks] = [pluginRoutes.length, exporters.active.length];
+    const host = createPluginHost(plugin, {
+      storage,
+      files,
+      history: {
+        lineTimes: (scope, path) => revisions.lineTimes({ scope, path }),
+        ofRun: (runId) => revisions.ofRun(runId),
+        diff: (before, after, path) => unifiedDiff(before, after, { path }),
+      },
+      isDreamEnabled: settings.dream.enabled,
+      tools,
+      log,
+      now,
+      ids,
+      record: (event) => queue.event(event),
+      model: provider,
+      embedder: config.embedder ?? null,
+      addTool(tool) {
+        tools.add(tool);
+        added.push(tool.name);
+      },
+      addRoute: (route) => pluginRoutes.push(route),
+      addExporter: (exporter) => exporters.active.push(exporter),
+    });
+    try {
+      await host.setUp();
+      if (pluginRoutes.length > routes) checkPluginRoutes(plugin);
+    } catch (error) {
+      // The next attempt sets it up anew: what this one added would stand in its way.
+      added.forEach((name) => tools.remove(name));
+      pluginRoutes.length = routes;
+      exporters.active.length = sinks;
+      throw error;
+    }
+    hooks.push(host);
+  }
+
+  function checkPluginRoutes({ name }: Plugin): void {
+    try {
+      options.checkRoutes?.(pluginRoutes);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new MemoryError(
+        'INVALID_REQUEST',
+        `The routes of the plugin ${name} cannot be served. ${reason}`,
+        { cause: error },
+      );
+    }
+  }
+
+  const tools = createTools({
+    services,
+    once: idempotency.once,
+    ids,
+    queue,
+    exporters,
+    log,
+    rateLimit: settings.rateLimit,
+    ready,
+    deadlineMs: options.callDeadlineMs,
+    now,
+  });
+  for (const definition of BUILT_IN) {
+    if (definition.name === 'memory_delete' && !settings.tools.delete) continue;
+    if (definition.name === 'memory_move' && !settings.tools.move) continue;
+    tools.add(definition);
+  }
+
+  async function shutDown(): Promise<void> {
+    state = 'closing';
+    eventStreams.close();
+    await opening?.catch(() => undefined);
+    // New calls are refused by now. Those under way leave their rows in the queue.
+    await tools.settle(CLOSE_LIMIT_MS);
+    await retention.stop();
+    await indexer.stop();
+    await embeddings?.stop();
+    for (const host of [...hooks].reverse()) await host.close();
+    await queue.close();
+    if (isStorageOpen) await storage.close();
+    state = 'closed';
+  }
+
+  return {
+    settings,
+    storage,
+    log,
+    startedAt: now(),
+    tools,
+    files,
+    fileLists: createFileLists(storage, revisions),
+    revisions,
+    accessLog: createAccessLog(storage, queue),
+    traces: createTraces(storage, queue, revisions),
+    observability: createObservability({ storage, queue, sla: settings.sla, now }),
+    eventStreams,
+    metrics,
+    queue,
+    writeHealth,
+    indexer,
+    reindex: createReindex({ storage, indexer, ids, log }),
+    embeddings,
+    reembed: createReembed({ storage, worker: embeddings, ids }),
+    parts: {
+      model: config.model?.model ?? null,
+      embedder: config.embedder?.model ?? null,
+      exporters: () => exporters.describe(),
+    },
+    pluginRoutes,
+    now,
+    confirmedNow,
+    ready,
+    async start() {
+      await ready();
+      if (isStarted) return;
+      isStarted = true;
+      retention.start();
+      for (const host of hooks) await host.start();
+    },
+    close() {
+      closing ??= shutDown();
+      return closing;
+    },
+    state: () => state,
+  };
+}
+
+/** What calls under way may take once the service is closed. */
+const CLOSE_LIMIT_MS = 25_000;
+
+const READY = Promise.resolve();

@@ -1,0 +1,83 @@
+import type {
+  GenerateRequest,
+  GenerateResult,
+  ModelProvider,
+} from '../contracts/model-provider.ts';
+import type { ToolCall } from '../contracts/tool.ts';
+import { createProviderError } from '../provider-failure.ts';
+import { Circuit } from '../search/embedding/embedding-circuit.ts';
+import { toModelError } from './guarded-model.ts';
+
+/** The model as tools ask it: in time, inside a span of their call, and left alone when down. */
+export interface Model {
+  /**
+   * The reply's text, inside a span of the call. Throws `MODEL_FAILED` or `MODEL_TIMEOUT`;
+   * `details.reason` is `circuit_open` when the model was not asked.
+   */
+  ask(
+    request: Pick<GenerateRequest, 'system' | 'prompt' | 'schema' | 'maxTokens'>,
+    options: { call: ToolCall; timeoutMs: number },
+  ): Promise<string>;
+}
+
+/** What is wrong with one request or reply, not with the provider: it answers. */
+const REFUSALS = new Set(['rejected', 'malformed', 'empty', 'too_large', 'cut_off', 'refused']);
+
+/**
+ * Puts a model to work that is held to its contract already (core/subagents/guarded-model.ts). After
+ * three failures in a row it is left alone for a while.
+ */
+export function createModel(provider: ModelProvider, circuit: Circuit = new Circuit()): Model {
+  async function generate(
+    request: GenerateRequest,
+    { call, timeoutMs }: { call: ToolCall; timeoutMs: number },
+  ): Promise<GenerateResult> {
+    const slow = new AbortController();
+    const signal =
+      call.signal === undefined ? slow.signal : AbortSignal.any([call.signal, slow.signal]);
+    const timer = setTimeout(() => {
+      slow.abort(createProviderError('MODEL_TIMEOUT', { reason: 'timeout', limitMs: timeoutMs }));
+    }, timeoutMs);
+    try {
+      return await provider.generate({ ...request, signal });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return {
+    async ask(request, options) {
+      const { call } = options;
+      const span = call.trace.start('llm', 'chat');
+      const names = { provider: provider.name, model: provider.model };
+      if (!circuit.tryEnter()) {
+        const error = createProviderError('MODEL_FAILED', circuit.explain(), {
+          provider: provider.name,
+          retryAfterSeconds: Math.max(1, Math.ceil(circuit.pauseMs / 1_000)),
+        });
+        span.fail(error, names);
+        throw error;
+      }
+      try {
+        const { text, inputTokens, outputTokens } = await generate(request, options);
+        circuit.succeed();
+        span.end({ ...names, inputTokens, outputTokens });
+        return text;
+      } catch (thrown) {
+        const isGivenUp = call.signal?.aborted === true && thrown === call.signal.reason;
+        const error = isGivenUp
+          ? createProviderError(
+              'MODEL_FAILED',
+              { reason: 'aborted' },
+              { provider: provider.name, cause: thrown },
+            )
+          : toModelError(thrown, provider.name);
+        if (call.signal?.aborted === true) circuit.release();
+        else if (REFUSALS.has(String(error.details?.['reason']))) circuit.succeed();
+        else circuit.fail(error);
+        span.fail(error, names);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import type { AdminFailure, AdminListedEvent, ListAnswer } from '../../contracts/admin.ts';
+import type { EventRecord } from '../../contracts/records.ts';
+import type { EventFilter, ObservationStore, PageResult } from '../../contracts/storage.ts';
+import { type PageQuery, parsePage, toCursor } from '../../page.ts';
+import { parseUserId, toScope } from '../../files/paths.ts';
+import { parseTimeOrNull } from '../../time.ts';
+import { toAdminEvents } from '../traces.ts';
+import { outcomeOf, REFUSED_CODES } from './outcome.ts';
+import type { RangeQuery } from '../rollups/range.ts';
+
+/** Filters of events combine with AND. */
+export interface EventListQuery extends RangeQuery, PageQuery {
+  kind?: 'tool' | 'dream.run' | undefined;
+  status?: 'ok' | 'error' | undefined;
+  actor?: string | undefined;
+  errorCode?: string | undefined;
+  /** Whether each event comes with its spans. */
+  spans?: boolean | undefined;
+}
+
+/** Filters of failures combine with AND. */
+export interface FailureListQuery extends RangeQuery, PageQuery {
+  /** Default: failed and slow ones. */
+  reason?: 'failed' | 'refused' | 'slow' | undefined;
+}
+
+/** Lists events, newest first. */
+export async function listEvents(
+  store: ObservationStore,
+  query: EventListQuery,
+): Promise<ListAnswer<AdminListedEvent>> {
+  const { cursor: _cursor, limit: _limit, order: _order, spans, ...filters } = query;
+  const identity = { list: 'events', sort: 'id', defaultOrder: 'desc' as const, filters };
+  const filter: EventFilter = {
+    ...toEventFilter(query),
+    kind: query.kind ?? null,
+    status: query.status ?? null,
+    actor: query.actor ?? null,
+    errorCodes: query.errorCode === undefined ? null : [query.errorCode],
+  };
+  const { items, next } = await store.listEvents(filter, parsePage(query, identity));
+  return {
+    items: items.map((event) => toListedEvent(event, spans === true)),
+    nextCursor: toCursor(next, query, identity),
+  };
+}
+
+/** Lists calls that failed, were refused or were slow, newest first. */
+export async function listFailures(
+  store: ObservationStore,
+  query: FailureListQuery,
+  slowCallMs: number,
+): Promise<ListAnswer<AdminFailure>> {
+  const { cursor: _cursor, limit: _limit, order: _order, ...filters } = query;
+  const identity = { list: 'failures', sort: 'id', defaultOrder: 'desc' as const, filters };
+  const page = parsePage(query, identity);
+  const base: EventFilter = { ...toEventFilter(query), kind: 'tool' };
+  const failed: EventFilter = { ...base, status: 'error', exceptErrorCodes: REFUSED_CODES };
+  const refused: EventFilter = { ...base, status: 'error', errorCodes: REFUSED_CODES };
+  const slow: EventFilter = { ...base, minDurationMs: slowCallMs };
+  const wanted = { failed: [failed], refused: [refused], slow: [slow], any: [failed, slow] };
+  const lists = await Promise.all(
+    wanted[query.reason ?? 'any'].map((filter) => store.listEvents(filter, page)),
+  );
+  const { items, next } = mergeEvents(lists, page);
+  return {
+    items: items.map((event) => ({
+      ...toAdminEvents(event).root,
+      reasons: reasonsOf(event, slowCallMs),
+    })),
+    nextCursor: toCursor(next, query, identity),
+  };
+}
+
+/** An event as lists and the stream show it. */
+export function toListedEvent(event: EventRecord, isWithSpans: boolean): AdminListedEvent {
+  const { root, spans } = toAdminEvents(event);
+  return isWithSpans ? { ...root, spans } : root;
+}
+
+/** What all lists of events can be narrowed to. */
+export function toEventFilter(query: RangeQuery): EventFilter {
+  return {
+    scope: query.userId === undefined ? null : toScope(parseUserId(query.userId)),
+    tool: query.tool ?? null,
+    since: parseTimeOrNull(query.since, 'since'),
+    until: parseTimeOrNull(query.until, 'until'),
+  };
+}
+
+function reasonsOf(event: EventRecord, slowCallMs: number): AdminFailure['reasons'] {
+  const outcome = outcomeOf(event);
+  return [
+    ...(outcome === 'ok' ? [] : [outcome]),
+    ...(event.durationMs >= slowCallMs ? ['slow' as const] : []),
+  ];
+}
+
+/** Puts lists of one order together, as far as all of them are known. */
+function mergeEvents(
+  lists: readonly PageResult<EventRecord>[],
+  { limit, order }: { limit: number; order: 'asc' | 'desc' },
+): PageResult<EventRecord> {
+  const isBefore = (one: string, other: string) => (order === 'asc' ? one < other : one > other);
+  const ends = lists.flatMap(({ next }) => (next === null ? [] : [String(next[0])]));
+  const end = ends.reduce<string | null>(
+    (nearest, each) => (nearest === null || isBefore(each, nearest) ? each : nearest),
+    null,
+  );
+  const all = new Map(lists.flatMap(({ items }) => items.map((event) => [event.id, event])));
+  const known = [...all.values()]
+    .filter(({ id }) => end === null || !isBefore(end, id))
+    .sort((one, other) => (isBefore(one.id, other.id) ? -1 : 1));
+  const items = known.slice(0, limit);
+  const last = items.at(-1);
+  if (known.length > items.length && last !== undefined) return { items, next: [last.id] };
+  return { items, next: end === null ? null : [end] };
+}

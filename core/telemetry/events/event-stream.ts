@@ -1,0 +1,309 @@
+import { Readable } from 'node:stream';
+import type { Logger } from '../../contracts/plugin.ts';
+import type { EventRecord } from '../../contracts/records.ts';
+import type { EventFilter, ObservationStore } from '../../contracts/storage.ts';
+import { describeError } from '../../describe-error.ts';
+import { MemoryError } from '../../errors.ts';
+import { toIdMs } from '../../id-time.ts';
+import { isUuid } from '../../ids.ts';
+import { toEventFilter, toListedEvent } from './event-lists.ts';
+import type { RangeQuery } from '../rollups/range.ts';
+
+/** Events of other instances are looked for this often; those of this one come at once. */
+const POLL_MS = 1_000;
+/** Another instance's event may be written so much later than one with a later id. */
+const OVERLAP_MS = 3_000;
+/** Within the overlap no more events than these are looked at again. */
+const OVERLAP_EVENTS = 1_000;
+/** Events that are kept for watchers who are behind; who falls further back is dropped. */
+const TAIL_EVENTS = 2_000;
+const PAGE = 200;
+/** So that proxies, and the client, see that the connection lives. */
+const HEARTBEAT_MS = 15_000;
+/** Events of the past that a watcher knows by their ids, as long as the tail may bring them again. */
+const REPLAYED = 5_000;
+/** Watchers of one instance. */
+const WATCHERS = 200;
+/** How soon a client comes back that was cut off. */
+const RETRY_MS = 2_000;
+
+/** What a stream is narrowed to, and where it goes on. */
+export interface StreamQuery extends RangeQuery {
+  lastEventId: string | null;
+}
+
+/** The live events of all instances, for any number of watchers. */
+export interface EventStreams {
+  /**
+   * Server-sent events: with `lastEventId` or `since` first what was recorded from there on, then
+   * what comes. A watcher that does not keep up is cut off, and goes on from its last event.
+   * Throws `INVALID_REQUEST` for an id that is none, `RATE_LIMITED` when too many watch.
+   */
+  open(query: StreamQuery): Readable;
+  /** Events of this instance were written. */
+  wake(): void;
+  /** Ends every stream. */
+  close(): void;
+  counters(): { watchers: number; dropped: number };
+}
+
+/** Makes the streams. The database is read once for all watchers, and only while there are any. */
+export function createEventStreams(deps: {
+  store: ObservationStore;
+  now: () => number;
+  log: Logger;
+}): EventStreams {
+  const { store, now } = deps;
+  const watchers = new Set<Watcher>();
+  let tail: Tail | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let polling: Promise<void> | null = null;
+  let isWoken = false;
+  let isClosed = false;
+  let dropped = 0;
+
+  function schedule(): void {
+    if (timer !== null || isClosed || watchers.size === 0) return;
+    timer = setTimeout(() => {
+      timer = null;
+      void poll();
+    }, POLL_MS).unref();
+  }
+
+  /** Brings the tail up to date and hands it out; calls that come meanwhile are one more round. */
+  function poll(): Promise<void> {
+    isWoken = true;
+    polling ??= rounds().finally(() => {
+      polling = null;
+      schedule();
+    });
+    return polling;
+  }
+
+  async function rounds(): Promise<void> {
+    while (isWoken && !isClosed && watchers.size > 0) {
+      isWoken = false;
+      try {
+        tail ??= await openTail(store);
+        await tail.read();
+      } catch (error) {
+        deps.log.debug({ error: describeError(error) }, 'the live stream waits for storage');
+      }
+      for (const watcher of [...watchers]) if (tail !== null) watcher.pump(tail, now());
+    }
+    if (watchers.size === 0) tail = null;
+  }
+
+  return {
+    open(query) {
+      if (query.lastEventId !== null && !isUuid(query.lastEventId)) {
+        throw new MemoryError('INVALID_REQUEST', 'Last-Event-ID is the id of an event.');
+      }
+      if (isClosed) throw new MemoryError('SHUTTING_DOWN', undefined, { retryAfterSeconds: 5 });
+      if (watchers.size >= WATCHERS) {
+        throw new MemoryError('RATE_LIMITED', `${WATCHERS} streams are open already.`, {
+          retryAfterSeconds: 10,
+        });
+      }
+      const watcher = new Watcher({
+        store,
+        filter: toEventFilter(query),
+        after: query.lastEventId,
+        onRead: () => void poll(),
+        onEnd(isDropped) {
+          if (isDropped) dropped += 1;
+          watchers.delete(watcher);
+        },
+      });
+      watchers.add(watcher);
+      void poll();
+      return watcher;
+    },
+    wake() {
+      if (watchers.size > 0) void poll();
+    },
+    close() {
+      isClosed = true;
+      if (timer !== null) clearTimeout(timer);
+      for (const watcher of [...watchers]) watcher.finish();
+    },
+    counters: () => ({ watchers: watchers.size, dropped }),
+  };
+}
+
+/** The newest events in the order in which they were found, numbered from 0. */
+interface Tail {
+  read(): Promise<void>;
+  /** Number of the next event. */
+  end(): number;
+  /** `undefined` for one that is gone or not there yet. */
+  at(position: number): EventRecord | undefined;
+  /** No event from before this time will come any more. */
+  horizon(): number;
+}
+
+async function openTail(store: ObservationStore): Promise<Tail> {
+  const newest = await store.listEvents({}, { limit: 1, order: 'desc', after: null });
+  let last = newest.items[0]?.id ?? null;
+  let first = 0;
+  let events: EventRecord[] = [];
+  /** Those within the overlap, so that none comes twice. */
+  let recent = new Set<string>();
+  const horizon = () => (last === null ? 0 : toIdMs(last) - OVERLAP_MS);
+
+  async function read(keep: (event: EventRecord) => void): Promise<void> {
+    // Where so much happens, reading it all again and again would cost more than it is worth.
+    const isBusy = recent.size > OVERLAP_EVENTS;
+    const filter = isBusy ? {} : { since: horizon() };
+    let after: readonly (string | number)[] | null = isBusy && last !== null ? [last] : null;
+    do {
+      const { items, next } = await store.listEvents(filter, { limit: PAGE, order: 'asc', after });
+      for (const event of items) {
+        if (recent.has(event.id)) continue;
+        recent.add(event.id);
+        if (last === null || event.id > last) last = event.id;
+        keep(event);
+      }
+      after = next;
+    } while (after !== null);
+    const oldest = horizon();
+    recent = new Set([...recent].filter((id) => toIdMs(id) >= oldest));
+    first += Math.max(0, events.length - TAIL_EVENTS);
+    events = events.slice(-TAIL_EVENTS);
+  }
+
+  // What there is when it is opened is the past.
+  await read(() => undefined);
+  return {
+    read: () => read((event) => void events.push(event)),
+    end: () => first + events.length,
+    at: (position) => events[position - first],
+    horizon,
+  };
+}
+
+/** One client's stream: first what it missed, page by page as it reads, then the tail. */
+class Watcher extends Readable {
+  readonly #store: ObservationStore;
+  readonly #filter: EventFilter;
+  readonly #onRead: () => void;
+  readonly #onEnd: (isDropped: boolean) => void;
+  /** The last event of the past that was sent; `undefined` once there is no more of it. */
+  #after: string | null | undefined;
+  /** Where in the tail it goes on; `null` until it has seen the tail. */
+  #position: number | null = null;
+  /** Events of the past that the tail may bring again. */
+  #replayed = new Set<string>();
+  #replayedUntil = 0;
+  #wantsMore = false;
+  #isReplaying = false;
+  #lastSentAt = 0;
+
+  constructor(options: {
+    store: ObservationStore;
+    filter: EventFilter;
+    after: string | null;
+    onRead: () => void;
+    onEnd: (isDropped: boolean) => void;
+  }) {
+    super({ highWaterMark: 64 * 1024 });
+    this.#store = options.store;
+    this.#filter = options.filter;
+    this.#onRead = options.onRead;
+    this.#onEnd = options.onEnd;
+    const isFromPast = options.after !== null || typeof options.filter.since === 'number';
+    this.#after = isFromPast ? options.after : undefined;
+  }
+
+  override _read(): void {
+    this.#wantsMore = true;
+    if (this.#position !== null) this.#onRead();
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#onEnd(false);
+    callback(error);
+  }
+
+  finish(): void {
+    this.#onEnd(false);
+    this.push(null);
+  }
+
+  /** Sends what the client takes now. */
+  pump(tail: Tail, now: number): void {
+    if (this.#position === null) {
+      // From here on nothing is missed: the first bytes say so.
+      this.#position = tail.end();
+      this.#write(`retry: ${RETRY_MS}\n\n`, now);
+    }
+    if (this.#after !== undefined) {
+      // While it catches up, the tail must not run away from it.
+      this.#position = Math.max(this.#position, tail.end() - TAIL_EVENTS / 2);
+      if (this.#wantsMore && !this.#isReplaying) void this.#replay();
+      return;
+    }
+    if (this.#position < tail.end() && tail.at(this.#position) === undefined) {
+      // It did not keep up. What it missed it gets when it comes back.
+      this.#onEnd(true);
+      this.destroy();
+      return;
+    }
+    for (; this.#wantsMore && this.#position < tail.end(); this.#position += 1) {
+      const event = tail.at(this.#position) as EventRecord;
+      if (!this.#replayed.has(event.id) && matches(event, this.#filter)) this.#send(event, now);
+    }
+    if (this.#replayed.size > 0 && tail.horizon() > this.#replayedUntil) this.#replayed.clear();
+    const { until } = this.#filter;
+    if (typeof until === 'number' && now >= until + OVERLAP_MS) this.finish();
+    // Absolute, since a clock that went back must not silence it.
+    else if (this.#wantsMore && Math.abs(now - this.#lastSentAt) >= HEARTBEAT_MS) {
+      this.#write(':\n\n', now);
+    }
+  }
+
+  async #replay(): Promise<void> {
+    this.#isReplaying = true;
+    try {
+      const after = this.#after ?? null;
+      const page = { limit: PAGE, order: 'asc' as const, after: after === null ? null : [after] };
+      const { items, next } = await this.#store.listEvents(this.#filter, page);
+      if (this.destroyed) return;
+      for (const event of items) {
+        this.#send(event, 0);
+        this.#replayed.add(event.id);
+        this.#replayedUntil = toIdMs(event.id);
+      }
+      for (const id of this.#replayed) {
+        if (this.#replayed.size <= REPLAYED) break;
+        this.#replayed.delete(id);
+      }
+      this.#after = next === null ? undefined : String(next[0]);
+    } catch (error) {
+      this.destroy(error as Error);
+    } finally {
+      this.#isReplaying = false;
+      if (!this.destroyed) this.#onRead();
+    }
+  }
+
+  #send(event: EventRecord, now: number): void {
+    this.#write(`id: ${event.id}\ndata: ${JSON.stringify(toListedEvent(event, true))}\n\n`, now);
+  }
+
+  #write(text: string, now: number): void {
+    if (now > 0) this.#lastSentAt = now;
+    if (!this.push(text)) this.#wantsMore = false;
+  }
+}
+
+/** The filters that a stream has, on an event that was read without them. */
+function matches(event: EventRecord, { scope, tool, since, until }: EventFilter): boolean {
+  const at = toIdMs(event.id);
+  return (
+    (typeof scope !== 'string' || event.scope === scope) &&
+    (typeof tool !== 'string' || event.tool === tool) &&
+    (typeof since !== 'number' || at >= since) &&
+    (typeof until !== 'number' || at < until)
+  );
+}

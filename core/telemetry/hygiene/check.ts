@@ -1,0 +1,262 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { HygieneFinding, HygieneKind, HygieneReport } from '../../contracts/admin.ts';
+import type { FileContent, FileListing, ScopeKey } from '../../contracts/records.ts';
+import type { Storage } from '../../contracts/storage.ts';
+import { MemoryError } from '../../errors.ts';
+import { isExcludedFromDreams } from '../../files/dream-exclusion.ts';
+import { createPause } from '../../pause.ts';
+import {
+  parseUserId,
+  parseVirtualPath,
+  toPhysicalPath,
+  toScope,
+  toVirtualPath,
+} from '../../files/paths.ts';
+import { parseTimeOrNull, toTime } from '../../time.ts';
+import { observationsOf } from '../events/observation-store.ts';
+import type { RangeQuery } from '../rollups/range.ts';
+import { findContradictions } from './fact-findings.ts';
+import { type Line, readLines } from './line.ts';
+import { findRepeatedLines } from './line-findings.ts';
+import { CATALOG, findBrokenLinks, findUnlisted, type Link, readLinks } from './link-findings.ts';
+import { findSecrets } from './secret-findings.ts';
+
+/** Files, bytes, lines and links that one report looks at; what is beyond is said. */
+const LIMITS = {
+  files: 2_000,
+  bytes: 16 * 1024 * 1024,
+  lines: 200_000,
+  links: 20_000,
+} as const;
+/** Findings that one report lists. */
+const FINDING_LIMIT = 500;
+/** A file that is larger fills a model's context by itself. */
+const OVERSIZED_BYTES = 32 * 1024;
+/** A file that is younger may still be read. */
+const UNREAD_MS = 7 * 24 * 60 * 60 * 1000;
+const PAGE = 500;
+const FILES_AT_ONCE = 32;
+
+/** What is remembered of contents, in findings and links of about 500 bytes each. */
+const KNOWN_LIMIT = 20_000;
+
+/** Makes a {@link HygieneReport}. Throws `INVALID_USER_ID`. */
+export type HygieneCheck = (query: RangeQuery & { userId: string }) => Promise<HygieneReport>;
+
+/**
+ * Looks for what may be wrong with a user's memory, without a model. The filters narrow it to files
+ * by their last write: `since` and `until` by its time, `tool` by the tool whose call it was. Reads
+ * leave no access row. What the contents came to is kept until one of them changes: to compare all
+ * lines of a thousand files takes a tenth of a second.
+ */
+export function createHygieneCheck(storage: Storage, now: () => number): HygieneCheck {
+  const known = new LRUCache<string, ContentFindings>({
+    maxSize: KNOWN_LIMIT,
+    sizeCalculation: ({ findings, links }) => 1 + findings.length + links.length,
+  });
+  return async (query) => {
+    const at = now();
+    const user = parseUserId(query.userId);
+    const since = parseTimeOrNull(query.since, 'since') ?? -Infinity;
+    const until = parseTimeOrNull(query.until, 'until') ?? Infinity;
+    const listings = await listFiles(storage, query.userId);
+    const isByTool = await findWrittenBy(storage, toScope(user), query.tool);
+    const asked = listings.filter(
+      (file) => file.updatedAt >= since && file.updatedAt < until && isByTool(file),
+    );
+    const key = toContentsKey(toScope(user), asked);
+    let contents = known.get(key);
+    if (contents === undefined) {
+      contents = await findInContents(storage, asked);
+      known.set(key, contents);
+    }
+    const { links, checked } = contents;
+    const findings = [...contents.findings];
+    for (const file of asked) {
+      if (checked.has(toVirtualPath(file))) append(findings, findInFile(file, at));
+    }
+    const toPhysical = (path: string) => toPhysicalPath(parseVirtualPath(path, user));
+    const existing = new Set(listings.map(toVirtualPath));
+    for (const path of await findShared(storage, links, user)) existing.add(path);
+    append(
+      findings,
+      findBrokenLinks(links, (path) => existing.has(path), toPhysical),
+    );
+    const listable = listings
+      .filter(({ path }) => !isExcludedFromDreams(path))
+      .map(toVirtualPath)
+      .filter((path) => checked.has(path));
+    if (checked.has(CATALOG)) append(findings, findUnlisted(links, listable, toPhysical));
+    return toReport(findings, {
+      userId: query.userId,
+      now: at,
+      filesChecked: checked.size,
+      files: listings.length,
+    });
+  };
+}
+
+/** What some contents came to, whatever else there is. */
+interface ContentFindings {
+  findings: readonly HygieneFinding[];
+  links: readonly Link[];
+  /** Virtual paths of the files that were read. */
+  checked: ReadonlySet<string>;
+}
+
+/** The same for the same files at the same versions. */
+function toContentsKey(scope: ScopeKey, files: readonly FileListing[]): string {
+  const hash = createHash('sha256').update(scope);
+  for (const { fileNo, version } of files) hash.update(` ${fileNo}:${version}`);
+  return hash.digest('hex');
+}
+
+async function findInContents(
+  storage: Storage,
+  listings: readonly FileListing[],
+): Promise<ContentFindings> {
+  const findings: HygieneFinding[] = [];
+  const lines: Line[] = [];
+  const links: Link[] = [];
+  const checked = new Set<string>();
+  const pause = createPause();
+  for await (const { listing, file } of readFiles(storage, listings)) {
+    if (lines.length > LIMITS.lines || links.length > LIMITS.links) break;
+    const path = toPhysicalPath(listing);
+    const virtualPath = toVirtualPath(listing);
+    checked.add(virtualPath);
+    append(findings, findSecrets(path, file.content));
+    await pause();
+    // Logs repeat themselves, and link to what was: that is what they are for.
+    if (!isExcludedFromDreams(listing.path)) {
+      append(lines, readLines(path, file.content).filter(saysSomething));
+      await pause();
+      append(links, await readLinks(virtualPath, file.content, pause));
+      await pause();
+    }
+  }
+  append(findings, await findContradictions(lines));
+  append(findings, await findRepeatedLines(lines));
+  return { findings, links, checked };
+}
+
+/** Lines that no finding can be about are not kept: a file may have 131,072 of them. */
+function saysSomething({ text }: Line): boolean {
+  return text.includes(':') || text.length >= LEAST_TEXT;
+}
+
+/** Four words of a letter each, which are the least that lines are compared by. */
+const LEAST_TEXT = 7;
+
+/** One by one: spread over the arguments of a call, many would be too many for its stack. */
+function append<T>(items: T[], more: Iterable<T>): void {
+  for (const item of more) items.push(item);
+}
+
+function toReport(
+  findings: readonly HygieneFinding[],
+  facts: { userId: string; now: number; filesChecked: number; files: number },
+): HygieneReport {
+  const { userId, now, filesChecked, files } = facts;
+  const counts: Partial<Record<HygieneKind, number>> = {};
+  for (const { kind } of findings) counts[kind] = (counts[kind] ?? 0) + 1;
+  const order = { high: 0, medium: 1, low: 2 } as const;
+  const listed = findings
+    .toSorted((one, other) => order[one.severity] - order[other.severity])
+    .slice(0, FINDING_LIMIT);
+  const omitted = findings.length - listed.length;
+  return { userId, at: toTime(now), filesChecked, files, counts, findings: listed, omitted };
+}
+
+/** What the file's own facts say. */
+function findInFile(file: FileListing, now: number): HygieneFinding[] {
+  const path = toPhysicalPath(file);
+  const findings: HygieneFinding[] = [];
+  const isLog = isExcludedFromDreams(file.path);
+  if (file.size > OVERSIZED_BYTES) {
+    findings.push({
+      kind: 'oversized',
+      severity: 'medium',
+      message: `The file has ${Math.round(file.size / 1024)} KB and ${file.lines} lines.`,
+      places: [{ path, lines: [] }],
+      mend: isLog
+        ? 'Begin a new log and keep what matters of the old one.'
+        : 'Split it by its headings into files that an agent can read one by one.',
+    });
+  }
+  const isOld = now - file.createdAt > UNREAD_MS;
+  if (file.reads === 0 && isOld && !isLog && toVirtualPath(file) !== CATALOG) {
+    findings.push({
+      kind: 'never_read',
+      severity: 'low',
+      message: `Written ${file.writes === 1 ? 'once' : `${file.writes} times`}, never read.`,
+      places: [{ path, lines: [] }],
+      mend: 'Link to it where agents begin, bring it together with a file that is read, or remove it.',
+    });
+  }
+  return findings;
+}
+
+/** Whether a file's present content was written by a call of the tool; without one, any is. */
+async function findWrittenBy(
+  storage: Storage,
+  scope: ScopeKey,
+  tool: string | undefined,
+): Promise<(file: FileListing) => boolean> {
+  if (tool === undefined) return () => true;
+  const numbers = new Set(await observationsOf(storage).filesWrittenBy(scope, tool));
+  return ({ fileNo }) => numbers.has(fileNo);
+}
+
+/** The files with their contents, as far as the limits go, some at once. */
+async function* readFiles(
+  storage: Storage,
+  listings: readonly FileListing[],
+): AsyncGenerator<{ listing: FileListing; file: FileContent }> {
+  let bytes = 0;
+  const beyond = listings.findIndex(({ size }) => (bytes += size) > LIMITS.bytes);
+  const end = Math.min(LIMITS.files, beyond === -1 ? listings.length : beyond);
+  for (let from = 0; from < end; from += FILES_AT_ONCE) {
+    const some = listings.slice(from, Math.min(from + FILES_AT_ONCE, end));
+    // Reads that come together are answered together.
+    const files = await Promise.all(some.map((listing) => storage.files.read(listing)));
+    for (const [at, listing] of some.entries()) {
+      const file = files[at] ?? null;
+      if (file === null) continue;
+      yield { listing, file };
+    }
+  }
+}
+
+async function listFiles(storage: Storage, userId: string): Promise<FileListing[]> {
+  const scope = toScope(parseUserId(userId));
+  const files: FileListing[] = [];
+  let after: readonly (string | number)[] | null = null;
+  do {
+    const page = { limit: PAGE, order: 'asc' as const, after, sort: 'path' as const };
+    const { items, next }: Awaited<ReturnType<Storage['files']['listAll']>> =
+      await storage.files.listAll({ scope }, page);
+    append(files, items);
+    after = next;
+  } while (after !== null);
+  return files;
+}
+
+/** Which of the shared files that are linked to exist. */
+async function findShared(
+  storage: Storage,
+  links: readonly Link[],
+  user: ReturnType<typeof parseUserId>,
+): Promise<string[]> {
+  const wanted = [...new Set(links.map(({ to }) => to).filter((to) => to.startsWith('shared/')))];
+  const found: string[] = [];
+  for (const path of wanted) {
+    try {
+      if ((await storage.files.read(parseVirtualPath(path, user))) !== null) found.push(path);
+    } catch (error) {
+      if (!(error instanceof MemoryError) || error.code !== 'INVALID_PATH') throw error;
+    }
+  }
+  return found;
+}

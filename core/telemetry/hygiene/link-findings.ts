@@ -1,0 +1,77 @@
+import type { HygieneFinding } from '../../contracts/admin.ts';
+import { findLinks } from '../../files/links.ts';
+import type { Pause } from '../../pause.ts';
+import { toPlaces } from './finding.ts';
+
+/** A link of a memory file, by virtual paths. */
+export interface Link {
+  from: string;
+  /** The line that it stands in, from 1. */
+  number: number;
+  to: string;
+}
+
+/** The catalog of a user's memory. */
+export const CATALOG = 'user/index.md';
+
+/** The links of a markdown text, with their lines. */
+export async function readLinks(from: string, content: string, pause: Pause): Promise<Link[]> {
+  const links: Link[] = [];
+  for (const [index, line] of content.split('\n').entries()) {
+    if (!line.includes('[')) continue;
+    const turn = pause();
+    if (turn !== undefined) await turn;
+    for (const to of findLinks(line, from)) links.push({ from, number: index + 1, to });
+  }
+  return links;
+}
+
+/** Links to memory files that are not there; those of the catalog make it stale. */
+export function findBrokenLinks(
+  links: readonly Link[],
+  exists: (path: string) => boolean,
+  toPhysical: (path: string) => string,
+): HygieneFinding[] {
+  const broken = new Map<string, Link[]>();
+  for (const link of links) {
+    if (exists(link.to)) continue;
+    const key = JSON.stringify([link.from, link.to]);
+    const group = broken.get(key);
+    if (group === undefined) broken.set(key, [link]);
+    else group.push(link);
+  }
+  return [...broken.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const isCatalog = first.from === CATALOG;
+    const path = toPhysical(first.from);
+    return [
+      {
+        kind: isCatalog ? ('stale_catalog' as const) : ('broken_link' as const),
+        severity: isCatalog ? ('medium' as const) : ('low' as const),
+        message: `${isCatalog ? 'The catalog lists' : 'A link leads to'} ${toPhysical(first.to)}, which does not exist.`,
+        places: toPlaces(group.map(({ number }) => ({ path, number }))),
+        mend: 'Link to the file that took its place, or remove the link.',
+      },
+    ];
+  });
+}
+
+/** Files that a catalog, where there is one, does not list. */
+export function findUnlisted(
+  links: readonly Link[],
+  files: readonly string[],
+  toPhysical: (path: string) => string,
+): HygieneFinding[] {
+  if (!files.includes(CATALOG)) return [];
+  const listed = new Set(links.filter(({ from }) => from === CATALOG).map(({ to }) => to));
+  return files
+    .filter((path) => path !== CATALOG && !listed.has(path))
+    .map((path) => ({
+      kind: 'missing_from_catalog',
+      severity: 'low',
+      message: `${toPhysical(CATALOG)} does not list this file, so agents that begin there miss it.`,
+      places: [{ path: toPhysical(path), lines: [] }],
+      mend: `Add a line with a link to it to ${toPhysical(CATALOG)}.`,
+    }));
+}

@@ -1,0 +1,198 @@
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { EventRecord } from '../contracts/records.ts';
+import type { SpanCounters } from '../contracts/trace-exporter.ts';
+import { outcomeOf } from './events/outcome.ts';
+
+/** Upper ends of the histogram's buckets, in seconds. */
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** What the metrics read when they are asked for. */
+export interface MetricsSources {
+  queues(): { accessQueued: number; eventsQueued: number; eventsDropped: number };
+  streams(): { watchers: number; dropped: number };
+  filesBehind(): Promise<number>;
+  /** The exporters that count, by their names. */
+  exporters(): readonly { name: string; spans: SpanCounters | null }[];
+}
+
+/** Figures of this instance for Prometheus. */
+export interface Metrics {
+  /** Counts events once they are written. It costs some additions for each. */
+  count(events: readonly EventRecord[]): void;
+  /** The text exposition format, version 0.0.4. */
+  text(): Promise<string>;
+}
+
+/**
+ * Makes the metrics. Labels are tools, outcomes and exporters alone, names that the service and its
+ * configuration give: never a user, a path or an actor, so that there are few series and nothing
+ * personal in them.
+ */
+export function createMetrics(sources: MetricsSources): Metrics {
+  const tools = new Map<string, ToolFigures>();
+  let spans = 0;
+  const registers = [new Registry()];
+  const [registry] = registers as [Registry];
+
+  new Counter({
+    name: 'memory_service_tool_calls_total',
+    help: 'Tool calls by tool and outcome: ok, failed (5xx) or refused (4xx).',
+    labelNames: ['tool', 'outcome'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [tool, { outcomes }] of tools) {
+        for (const [outcome, calls] of Object.entries(outcomes)) this.inc({ tool, outcome }, calls);
+      }
+    },
+  });
+  registry.registerMetric(durationsOf(tools));
+  gauge('memory_service_access_rows_queued', 'Access rows that wait to be written.', () => {
+    return sources.queues().accessQueued;
+  });
+  gauge('memory_service_events_queued', 'Events that wait to be written.', () => {
+    return sources.queues().eventsQueued;
+  });
+  gauge('memory_service_index_files_behind', 'Files whose search index is behind.', () =>
+    sources.filesBehind(),
+  );
+  gauge('memory_service_stream_watchers', 'Open live streams.', () => sources.streams().watchers);
+  counter('memory_service_events_dropped_total', 'Events that found the queue full.', () => {
+    return sources.queues().eventsDropped;
+  });
+  counter('memory_service_stream_watchers_dropped_total', 'Watchers that did not keep up.', () => {
+    return sources.streams().dropped;
+  });
+  counter('memory_service_spans_total', 'Spans that were recorded, roots among them.', () => spans);
+  // Those of an exporter add up to the spans that it was to export: with sampling not all of them.
+  for (const [fate, help] of [
+    ['exported', 'Spans that the receiver took.'],
+    ['dropped', 'Spans that found the exporter’s queue full, or were left at the end.'],
+    ['failed', 'Spans that the receiver refused, or never acknowledged.'],
+  ] as const) {
+    new Counter({
+      name: `memory_service_spans_${fate}_total`,
+      help,
+      labelNames: ['exporter'],
+      registers,
+      collect() {
+        this.reset();
+        for (const { name, counters } of exportersThatCount()) {
+          this.inc({ exporter: name }, counters[fate]);
+        }
+      },
+    });
+  }
+  new Gauge({
+    name: 'memory_service_spans_queued',
+    help: 'Spans that wait to be exported, or are on their way.',
+    labelNames: ['exporter'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { name, counters } of exportersThatCount()) {
+        this.inc({ exporter: name }, counters.queued);
+      }
+    },
+  });
+  gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());
+  gauge('process_start_time_seconds', 'When the process began, since 1970.', () =>
+    Math.round(Date.now() / 1000 - process.uptime()),
+  );
+  counter('process_cpu_seconds_total', 'Processor time, of the user and the system.', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+
+  function exportersThatCount(): { name: string; counters: SpanCounters }[] {
+    return sources
+      .exporters()
+      .flatMap(({ name, spans: counters }) => (counters === null ? [] : [{ name, counters }]));
+  }
+
+  function gauge(name: string, help: string, read: () => number | Promise<number>): void {
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        this.set(await read());
+      },
+    });
+  }
+
+  function counter(name: string, help: string, read: () => number): void {
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  }
+
+  return {
+    count(events) {
+      for (const event of events) {
+        spans += 1 + event.spans.length;
+        if (event.kind !== 'tool') continue;
+        const tool = event.tool ?? 'unknown';
+        let figures = tools.get(tool);
+        if (figures === undefined) tools.set(tool, (figures = newFigures()));
+        figures.outcomes[outcomeOf(event)] += 1;
+        const seconds = event.durationMs / 1000;
+        figures.seconds += seconds;
+        const bucket = BUCKETS.findIndex((end) => seconds <= end);
+        const at = bucket === -1 ? BUCKETS.length : bucket;
+        figures.buckets[at] = (figures.buckets[at] ?? 0) + 1;
+      }
+    },
+    text: () => registry.metrics(),
+  };
+}
+
+interface ToolFigures {
+  outcomes: { ok: number; failed: number; refused: number };
+  seconds: number;
+  /** Calls in each bucket, and beyond the last. */
+  buckets: number[];
+}
+
+function newFigures(): ToolFigures {
+  return {
+    outcomes: { ok: 0, failed: 0, refused: 0 },
+    seconds: 0,
+    buckets: new Array<number>(BUCKETS.length + 1).fill(0),
+  };
+}
+
+const DURATIONS = 'memory_service_tool_duration_seconds';
+
+/**
+ * The durations as a histogram that is read from what was counted: prom-client's own takes 5 µs for
+ * each observation, more than a call's whole record does.
+ */
+function durationsOf(tools: ReadonlyMap<string, ToolFigures>) {
+  const get = () => ({
+    name: DURATIONS,
+    help: 'How long tool calls took.',
+    type: 'histogram',
+    aggregator: 'sum',
+    values: [...tools].flatMap(([tool, { seconds, buckets }]) => {
+      let calls = 0;
+      const ends = [...BUCKETS, '+Inf'].map((le, at) => {
+        calls += buckets[at] ?? 0;
+        return { metricName: `${DURATIONS}_bucket`, labels: { le, tool }, value: calls };
+      });
+      return [
+        ...ends,
+        { metricName: `${DURATIONS}_sum`, labels: { tool }, value: seconds },
+        { metricName: `${DURATIONS}_count`, labels: { tool }, value: calls },
+      ];
+    }),
+  });
+  // The registry asks a metric for its name and its values, and nothing else.
+  return { name: DURATIONS, get } as unknown as Gauge;
+}

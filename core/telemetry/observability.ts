@@ -1,0 +1,142 @@
+import type {
+  ActivitySeries,
+  AdminFailure,
+  AdminListedEvent,
+  HygieneReport,
+  Influence,
+  LatencySeries,
+  ListAnswer,
+  ObservabilitySummary,
+  TopFiles,
+  Topology,
+} from '../contracts/admin.ts';
+import type { SlaSettings } from '../contracts/config.ts';
+import type { Storage } from '../contracts/storage.ts';
+import { toAdminAccess } from './access-log.ts';
+import { isUuid } from '../ids.ts';
+import { type PageQuery, parsePage, toCursor } from '../page.ts';
+import { parseUserId } from '../files/paths.ts';
+import { toAdminRevision } from '../history/revisions.ts';
+import { parseTimeOrNull } from '../time.ts';
+import type { WriteBehind } from './access-queue.ts';
+import { readTopFiles, readTopology } from './rollups/accesses.ts';
+import {
+  type EventListQuery,
+  type FailureListQuery,
+  listEvents,
+  listFailures,
+} from './events/event-lists.ts';
+import { createHygieneCheck } from './hygiene/check.ts';
+import { observationsOf } from './events/observation-store.ts';
+import { type Bucket, chooseBucket, parseRange, type RangeQuery } from './rollups/range.ts';
+import { readActivity, readLatency } from './rollups/series.ts';
+import { readSummary } from './rollups/summary.ts';
+
+/** Files that a list of the most accessed ones has, unless it asks for another number. */
+const TOP_FILES = 20;
+
+/** Filters of who read a content combine with AND. */
+export interface InfluenceQuery extends RangeQuery, PageQuery {
+  revisionId: string;
+}
+
+/** What narrows an answer that counts accesses. */
+export interface CountedQuery extends RangeQuery {
+  /** Count all of them, however many. */
+  complete?: boolean | undefined;
+}
+
+/** What the dashboard shows. Every answer counts what this instance has queued, too. */
+export interface Observability {
+  summary(query: RangeQuery): Promise<ObservabilitySummary>;
+  activity(query: RangeQuery & { bucket?: Bucket | undefined }): Promise<ActivitySeries>;
+  latency(query: RangeQuery & { bucket?: Bucket | undefined }): Promise<LatencySeries>;
+  topology(query: CountedQuery): Promise<Topology>;
+  topFiles(query: CountedQuery & { limit?: number | undefined }): Promise<TopFiles>;
+  failures(query: FailureListQuery): Promise<ListAnswer<AdminFailure>>;
+  events(query: EventListQuery): Promise<ListAnswer<AdminListedEvent>>;
+  influence(query: InfluenceQuery): Promise<Influence>;
+  hygiene(query: RangeQuery & { userId: string }): Promise<HygieneReport>;
+}
+
+/** What the dashboard works with. */
+export interface ObservabilityDependencies {
+  storage: Storage;
+  queue: WriteBehind;
+  sla: SlaSettings;
+  now: () => number;
+}
+
+/** Makes the reads of the dashboard. */
+export function createObservability(deps: ObservabilityDependencies): Observability {
+  const { storage, queue, sla, now } = deps;
+  const store = observationsOf(storage);
+
+  /** Parses before anything is written or read, so that a bad query costs nothing. */
+  async function parsed(query: RangeQuery) {
+    const range = parseRange(query, now());
+    await queue.flush();
+    return range;
+  }
+
+  const checkHygiene = createHygieneCheck(storage, now);
+  return {
+    summary: async (query) => readSummary(store, await parsed(query), sla),
+    async activity(query) {
+      const range = await parsed(query);
+      return readActivity(store, range, chooseBucket(range, query.bucket));
+    },
+    async latency(query) {
+      const range = await parsed(query);
+      return readLatency(store, range, chooseBucket(range, query.bucket));
+    },
+    async topology(query) {
+      return readTopology(store, await parsed(query), { isComplete: query.complete });
+    },
+    async topFiles(query) {
+      const { limit = TOP_FILES, complete } = query;
+      return readTopFiles(store, await parsed(query), { limit, isComplete: complete });
+    },
+    async failures(query) {
+      await queue.flush();
+      return listFailures(store, query, sla.slowCallMs);
+    },
+    async events(query) {
+      await queue.flush();
+      return listEvents(store, query);
+    },
+
+    async influence(query) {
+      const { revisionId, userId, tool, since, until } = query;
+      const filters = { revisionId, userId, tool, since, until };
+      const identity = { list: 'influence', sort: 'id', defaultOrder: 'desc' as const, filters };
+      const filter = {
+        revisionId,
+        userId: userId === undefined ? null : parseUserId(userId),
+        tool: tool ?? null,
+        since: parseTimeOrNull(since, 'since'),
+        until: parseTimeOrNull(until, 'until'),
+        actions: SHOWING,
+      };
+      const page = parsePage(query, identity);
+      await queue.flush();
+      const [revision, { items, next }] = await Promise.all([
+        isUuid(revisionId) ? storage.revisions.get(revisionId) : null,
+        storage.log.listAccess(filter, page),
+      ]);
+      return {
+        revision: revision === null ? null : toAdminRevision(revision),
+        items: items.map(toAdminAccess),
+        nextCursor: toCursor(next, query, identity),
+      };
+    },
+
+    async hygiene(query) {
+      await queue.flush();
+      return checkHygiene(query);
+    },
+  };
+}
+
+/** The accesses that show a content: all of it, or a passage. */
+const SHOWING = ['read', 'context', 'find'] as const;

@@ -1,0 +1,55 @@
+import type { CallRecord, RollupCount, RollupRecord } from '../../contracts/records.ts';
+import type { ObservationStore } from '../../contracts/storage.ts';
+import { toIdMs } from '../../id-time.ts';
+import { coverRange, type Range } from './range.ts';
+import { GRAIN_MS } from './rollups.ts';
+
+/** Calls that are read at once. */
+const CALLS_AT_ONCE = 5_000;
+
+/** What calls are handed to: whole roll-ups, and the calls at the ends of the range. */
+export type CallReader = {
+  call(call: CallRecord, at: number): void;
+} & (
+  | { rollup(rollup: RollupRecord): void }
+  /** Roll-ups without their latencies, summed up by buckets as long as `finest` says. */
+  | { count(count: RollupCount): void }
+);
+
+/**
+ * Reads all calls of a range, each once: roll-ups where whole ones lie inside, the calls themselves
+ * at the ends. So a count is exact for any range, and costs what its roll-ups cost.
+ *
+ * @param finest the longest roll-up that may be taken, in milliseconds.
+ */
+export async function readCalls(
+  store: ObservationStore,
+  range: Range,
+  reader: CallReader,
+  finest?: number,
+): Promise<void> {
+  const { scope, tool } = range;
+  for (const { grain, since, until } of coverRange(range, finest)) {
+    if (grain !== null && 'count' in reader) {
+      const length = Math.max(GRAIN_MS[grain], finest ?? 0);
+      for (const count of await store.countRollups({ grain, scope, tool, since, until, length })) {
+        reader.count(count);
+      }
+      continue;
+    }
+    if (grain !== null && 'rollup' in reader) {
+      for (const rollup of await store.rollups({ grain, scope, tool, since, until })) {
+        reader.rollup(rollup);
+      }
+      continue;
+    }
+    let after: string | null = null;
+    for (;;) {
+      const page = { after, limit: CALLS_AT_ONCE };
+      const calls: readonly CallRecord[] = await store.calls({ scope, tool, since, until }, page);
+      for (const call of calls) reader.call(call, toIdMs(call.id));
+      if (calls.length < CALLS_AT_ONCE) break;
+      after = calls.at(-1)?.id ?? null;
+    }
+  }
+}

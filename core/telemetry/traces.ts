@@ -1,0 +1,94 @@
+import type { AdminEvent, AdminToolCall, AdminTrace } from '../contracts/admin.ts';
+import type { EventRecord } from '../contracts/records.ts';
+import type { Storage } from '../contracts/storage.ts';
+import { MemoryError } from '../errors.ts';
+import { toAdminAccess } from './access-log.ts';
+import type { Revisions } from '../history/revisions.ts';
+import { toTime } from '../time.ts';
+import type { WriteBehind } from './access-queue.ts';
+
+/** The admin's reads of single traces. */
+export interface Traces {
+  trace(traceId: string): Promise<AdminTrace>;
+  toolCall(toolCallId: string): Promise<AdminToolCall>;
+}
+
+/** Rows of one tool call that its trace shows, at most. */
+const ROW_LIMIT = 500;
+
+/** Makes the reads; what this instance has queued is written first. */
+export function createTraces(storage: Storage, queue: WriteBehind, revisions: Revisions): Traces {
+  async function withRows(event: EventRecord): Promise<AdminToolCall> {
+    const { toolCallId, traceId } = event;
+    const page = { limit: ROW_LIMIT, order: 'asc' as const, after: null };
+    // A run has no tool call: its own id stands in its place, and is that of its rows.
+    const own = event.kind === 'dream.run' ? { runId: toolCallId, traceId } : { toolCallId };
+    const [accesses, written] = await Promise.all([
+      storage.log.listAccess(own, page),
+      revisions.list({ ...own, limit: ROW_LIMIT, order: 'asc' }),
+    ]);
+    const { root, spans } = toAdminEvents(event);
+    return {
+      traceId,
+      toolCallId,
+      root,
+      spans,
+      accesses: accesses.items.map(toAdminAccess),
+      revisions: written.items,
+    };
+  }
+
+  return {
+    async trace(traceId) {
+      await queue.flush();
+      const isTraceId = /^[0-9a-f]{32}$/.test(traceId);
+      const events = isTraceId ? await storage.log.eventsOfTrace(traceId) : [];
+      if (events.length === 0) throw notFound({ traceId });
+      const calls: AdminToolCall[] = [];
+      for (const event of events) calls.push(await withRows(event));
+      return { traceId, calls };
+    },
+
+    async toolCall(toolCallId) {
+      await queue.flush();
+      const isId = /^[0-9a-f-]{36}$/.test(toolCallId);
+      const event = isId ? await storage.log.eventOfToolCall(toolCallId) : null;
+      if (event === null) throw notFound({ toolCallId });
+      return withRows(event);
+    },
+  };
+}
+
+/** A recorded call as events: the root, and its spans in the order in which they ended. */
+export function toAdminEvents(event: EventRecord): { root: AdminEvent; spans: AdminEvent[] } {
+  const shared = {
+    traceId: event.traceId,
+    toolCallId: event.toolCallId,
+    callerToolCallId: event.callerToolCallId,
+    userId: event.userId,
+    tool: event.tool,
+    actor: event.actor,
+  };
+  const { spans, id, startedAt } = event;
+  const { spanId, parentSpanId, kind, name, status, errorCode, durationMs, attributes } = event;
+  return {
+    root: {
+      id,
+      ...shared,
+      ...{ spanId, parentSpanId, kind, name, status, errorCode },
+      startedAt: toTime(startedAt),
+      ...{ durationMs, attributes },
+    },
+    spans: spans.map((span, index) => ({
+      // Spans are kept inside their root's row: their id is the root's with their place.
+      id: `${id}.${index}`,
+      ...shared,
+      ...span,
+      startedAt: toTime(span.startedAt),
+    })),
+  };
+}
+
+function notFound(details: Record<string, string>): MemoryError {
+  return new MemoryError('TRACE_NOT_FOUND', undefined, { details });
+}

@@ -1,0 +1,119 @@
+import type { ScopeKey } from '../../../core/contracts/records.ts';
+import type { KnownVectors, ModelKey, ScopeVectors } from '../../../core/contracts/vectors.ts';
+import { assertScope } from '../../../core/files/paths.ts';
+import type { Executor } from '../dialects/dialect.ts';
+import { toHex } from '../schema/ids.ts';
+import { toInteger } from '../schema/rows.ts';
+import { toScopeId } from '../schema/scope-id.ts';
+
+/** Bytes of a text's hash in a list. */
+const HASH_BYTES = 16;
+/** Vectors of one query: half a megabyte of 384 numbers each, so that the rows come in slices. */
+const PAGE_VECTORS = 512;
+
+/** The hashes of a list, each as 32 hex digits. */
+export function splitHashes(hashes: Uint8Array): string[] {
+  const hex = toHex(hashes);
+  const texts: string[] = [];
+  for (let at = 0; at + HASH_BYTES * 2 <= hex.length; at += HASH_BYTES * 2) {
+    texts.push(hex.slice(at, at + HASH_BYTES * 2));
+  }
+  return texts;
+}
+
+/** `IndexView.vectors`: one short query where nothing changed since `known`. */
+export async function readScopeVectors(
+  executor: Executor,
+  scope: ScopeKey,
+  key: ModelKey,
+  indexGeneration: number,
+  known: KnownVectors | null,
+): Promise<ScopeVectors> {
+  assertScope(scope);
+  const scopeId = toScopeId(scope);
+  const [state] = await executor.all(
+    'select t.generation from svc_scope s cross join svc_vector_state t' +
+      ' on t.scope_id = s.scope_id and t.model_id = ? where s.scope_id = ? and s.scope = ?',
+    [key.id, scopeId, scope],
+  );
+  // Generations begin anywhere after a scope was made anew: what is known of a later one is of none.
+  const vectorGeneration = state === undefined ? -1 : toInteger(state['generation']);
+  const isOfLists = known !== null && known.indexGeneration <= indexGeneration;
+  const isOfVectors = known !== null && known.vectorGeneration <= vectorGeneration;
+  const listsSince = isOfLists ? known.indexGeneration : -1;
+  const vectorsSince = isOfVectors ? known.vectorGeneration : -1;
+  return {
+    vectorGeneration,
+    isWhole: { lists: !isOfLists, vectors: !isOfVectors },
+    lists:
+      listsSince === indexGeneration ? [] : await readLists(executor, scopeId, scope, listsSince),
+    vectors:
+      vectorsSince === vectorGeneration
+        ? []
+        : await readVectors(executor, scopeId, key, vectorsSince),
+  };
+}
+
+async function readLists(
+  executor: Executor,
+  scopeId: number,
+  scope: ScopeKey,
+  since: number,
+): Promise<ScopeVectors['lists']> {
+  const rows = await executor.all(
+    'select p.file_no, p.hashes from svc_scope s' +
+      ' cross join svc_passage_list p on p.scope_id = s.scope_id and p.generation > ?' +
+      // Not the list of a version before: someone without an embedder indexed the file.
+      ' cross join svc_index_doc d on d.scope_id = p.scope_id and d.file_no = p.file_no' +
+      ' and d.version = p.version where s.scope_id = ? and s.scope = ?',
+    [since, scopeId, scope],
+  );
+  return rows.map((row) => ({
+    fileNo: toInteger(row['file_no']),
+    hashes: row['hashes'] as Uint8Array,
+  }));
+}
+
+async function readVectors(
+  executor: Executor,
+  scopeId: number,
+  key: ModelKey,
+  since: number,
+): Promise<ScopeVectors['vectors']> {
+  const vectors: { textHash: string; vector: Float32Array }[] = [];
+  // Along the index: the generation, then what is unique within it.
+  let after: { generation: number; hash: Uint8Array | null } = { generation: since, hash: null };
+  for (;;) {
+    const rows = await executor.all(
+      'select v.text_hash, v.generation, v.vector from svc_vector v' +
+        ' where v.scope_id = ? and v.model_id = ? and v.generation >= ?' +
+        ' and (v.generation > ? or v.text_hash > ?)' +
+        ' order by v.generation, v.text_hash limit ?',
+      [
+        scopeId,
+        key.id,
+        after.generation,
+        after.generation,
+        // Before the first page: nothing of the generation that is known already.
+        after.hash ?? LAST_HASH,
+        PAGE_VECTORS,
+      ],
+    );
+    for (const row of rows) {
+      vectors.push({
+        textHash: toHex(row['text_hash'] as Uint8Array),
+        vector: toVector(row['vector'] as Uint8Array),
+      });
+    }
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE_VECTORS) return vectors;
+    after = { generation: toInteger(last['generation']), hash: last['text_hash'] as Uint8Array };
+  }
+}
+
+const LAST_HASH = Buffer.alloc(HASH_BYTES, 0xff);
+
+/** A copy: a driver's bytes stand anywhere in a buffer of its own. */
+function toVector(bytes: Uint8Array): Float32Array {
+  return new Float32Array(Uint8Array.from(bytes).buffer);
+}

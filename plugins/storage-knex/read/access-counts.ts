@@ -1,0 +1,148 @@
+import type { AccessCount, ScopeKey } from '../../../core/contracts/records.ts';
+import type { ObservationStore } from '../../../core/contracts/storage.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import { toIdMs } from '../../../core/id-time.ts';
+import { assertScope } from '../../../core/files/paths.ts';
+import type { Dialect, Executor, SqlValue } from '../dialects/dialect.ts';
+import { leastIdBeyond, leastIdSince, readIdSkew } from '../write/id-skew.ts';
+import { parseIdBytes, toUuid } from '../schema/ids.ts';
+import { toInteger, toText, toTextOrNull } from '../schema/rows.ts';
+import { toScopeId } from '../schema/scope-id.ts';
+
+type Filter = Parameters<ObservationStore['countAccesses']>[0];
+type Counted = Awaited<ReturnType<ObservationStore['countAccesses']>>;
+
+/** What one walk takes in: all rows by id, those of one scope, or a user's in shared memory. */
+type Walk = { by: 'all' } | { by: 'scope'; scopeId: number } | { by: 'user'; userId: string };
+
+/**
+ * Counts the newest accesses of a range by path, actor, tool and action. Rows are grouped in the
+ * database, so that what comes across is as long as the answer, not as the log.
+ */
+export async function countAccesses(
+  executor: Executor,
+  dialect: Dialect,
+  filter: Filter,
+  limit: number,
+): Promise<Counted> {
+  const skew = await readIdSkew(executor);
+  const before = filter.before ?? null;
+  const ids = {
+    first: leastIdSince(filter.since, skew),
+    beyond:
+      before === null
+        ? leastIdBeyond(filter.until, skew)
+        : (parseIdBytes(before) ?? refuse('before is no id of a row.')),
+  };
+  const userId = filter.userId ?? null;
+  const walks: Walk[] = [{ by: 'all' }];
+  if (userId !== null) {
+    const scope: ScopeKey = `u:${userId}`;
+    assertScope(scope);
+    walks.splice(0, 1, { by: 'scope', scopeId: toScopeId(scope) }, { by: 'user', userId });
+  }
+  // Where any walk ends all of them do, so that nothing before is counted of one and not of another.
+  let end: Buffer | null = null;
+  for (const walk of walks) {
+    const found = await findEnd(executor, dialect, walk, ids, limit);
+    if (found !== null && (end === null || found.compare(end) > 0)) end = found;
+  }
+  const counts: AccessCount[] = [];
+  for (const walk of walks) {
+    const range = { first: end ?? ids.first, beyond: ids.beyond };
+    for (const count of await countWalk(executor, dialect, filter, walk, range)) counts.push(count);
+  }
+  const next = end === null ? null : toUuid(end);
+  return { counts, from: next === null ? null : toIdMs(next), next };
+}
+
+interface IdRange {
+  first: Buffer;
+  beyond: Buffer;
+}
+
+/** The oldest row that a walk looks at where there are older ones: a matter of the index alone. */
+async function findEnd(
+  executor: Executor,
+  dialect: Dialect,
+  walk: Walk,
+  ids: IdRange,
+  limit: number,
+): Promise<Buffer | null> {
+  const { source, where, parameters } = toWalk(dialect, walk, ids);
+  const [end] = await executor.all(
+    `select a.id from ${source} where ${where} order by a.id desc limit 1 offset ?`,
+    [...parameters, limit - 1],
+  );
+  return end === undefined ? null : Buffer.from(end['id'] as Uint8Array);
+}
+
+async function countWalk(
+  executor: Executor,
+  dialect: Dialect,
+  { tool, since, until }: Filter,
+  walk: Walk,
+  ids: IdRange,
+): Promise<AccessCount[]> {
+  const { source, where, parameters } = toWalk(dialect, walk, ids);
+  const conditions = [where, 'a.at >= ? and a.at < ?', "a.outcome = 'ok' and a.action <> 'list'"];
+  const values: SqlValue[] = [...parameters, since, until];
+  if (typeof tool === 'string') {
+    conditions.push('a.tool = ?');
+    values.push(tool);
+  }
+  const rows = await executor.all(
+    'select s.scope, g.path, g.actor, g.tool, g.action, g.accesses, g.last_at from' +
+      ' (select a.scope_id, a.path, a.actor, a.tool, a.action, count(*) as accesses,' +
+      ` max(a.at) as last_at from ${source} where ${conditions.join(' and ')}` +
+      ' group by a.scope_id, a.path, a.actor, a.tool, a.action) g' +
+      ' cross join svc_scope s on s.scope_id = g.scope_id',
+    values,
+  );
+  return rows.map((row) => ({
+    scope: toText(row['scope']) as ScopeKey,
+    path: toText(row['path']),
+    actor: toText(row['actor']),
+    tool: toTextOrNull(row['tool']),
+    action: toText(row['action']) as AccessCount['action'],
+    count: toInteger(row['accesses']),
+    lastAt: toInteger(row['last_at']),
+  }));
+}
+
+function toWalk(
+  dialect: Dialect,
+  walk: Walk,
+  { first, beyond }: IdRange,
+): { source: string; where: string; parameters: SqlValue[] } {
+  const source = dialect.byIndex('svc_access_log', 'a', INDEXES[walk.by]);
+  // One bound on each side: of two, a database would walk from the first and test the second.
+  const within = 'a.id >= ? and a.id < ?';
+  switch (walk.by) {
+    case 'all':
+      return { source, where: within, parameters: [first, beyond] };
+    case 'scope':
+      return {
+        source,
+        where: `${within} and a.scope_id = ?`,
+        parameters: [first, beyond, walk.scopeId],
+      };
+    case 'user':
+      return {
+        source,
+        where: `${within} and a.user_id = ? and a.user_id is not null`,
+        parameters: [first, beyond, walk.userId],
+      };
+  }
+}
+
+const INDEXES = {
+  all: 'svc_access_log_id',
+  // The table's own order.
+  scope: null,
+  user: 'svc_access_log_user',
+} as const;
+
+function refuse(message: string): never {
+  throw new MemoryError('INVALID_REQUEST', message);
+}

@@ -1,0 +1,256 @@
+import type { Knex } from 'knex';
+import type { AccessRecord, ScopeKey } from '../../../core/contracts/records.ts';
+import type { AccessFilter, PageRequest, PageResult } from '../../../core/contracts/storage.ts';
+import { assertFileKey } from '../../../core/files/paths.ts';
+import type { Database } from '../database.ts';
+import type { Row } from '../dialects/dialect.ts';
+import { readIdSkew } from '../write/id-skew.ts';
+import { withinTimes } from './id-walk.ts';
+import { parseIdBytes, toUuid } from '../schema/ids.ts';
+import type { Filter } from './page.ts';
+import { checkLimit, parseIdPageKey, readPage } from './page.ts';
+import type { PrefixRange } from './physical-prefix.ts';
+import { toScopedRange } from './physical-prefix.ts';
+import { findFileNo, hasScope, toExecutor } from './revision-list.ts';
+import { ACCESS_ROW, toAccessRecord, toInteger } from '../schema/rows.ts';
+import { toScopeId } from '../schema/scope-id.ts';
+import { successorOf } from './text-range.ts';
+
+const EMPTY: PageResult<AccessRecord> = { items: [], next: null };
+
+type IdColumn = 'tool_call_id' | 'revision_id' | 'trace_id' | 'run_id';
+
+/** Access rows by id, walked along the narrowest index that the filter has. */
+export async function listAccess(
+  knex: Knex,
+  { dialect }: Pick<Database, 'dialect'>,
+  filter: AccessFilter,
+  page: PageRequest,
+): Promise<PageResult<AccessRecord>> {
+  checkLimit(page.limit);
+  const after = parseIdPageKey(page.after);
+  const path = filter.path ?? null;
+  if (path !== null) assertFileKey(path);
+  if (path !== null && typeof filter.scope === 'string' && path.scope !== filter.scope)
+    return EMPTY;
+  const range = toScopedRange(path?.scope ?? filter.scope ?? null, filter.prefix ?? '');
+  if (range.kind === 'none') return EMPTY;
+  if (range.kind === 'scope' && !(await hasScope(knex, range.scope))) return EMPTY;
+
+  const filters: Filter[] = [];
+  const test = (column: string, value: string | Buffer) =>
+    filters.push((query) => void query.where(column, value));
+  const ids = new Map<IdColumn, Buffer>();
+  for (const [column, id] of [
+    ['tool_call_id', filter.toolCallId],
+    ['revision_id', filter.revisionId],
+    ['trace_id', filter.traceId],
+    ['run_id', filter.runId],
+  ] as const) {
+    if (id === null || id === undefined) continue;
+    const bytes = parseIdBytes(id);
+    if (bytes === null) return EMPTY;
+    ids.set(column, bytes);
+  }
+  const times = withinTimes('a', await readIdSkew(toExecutor(knex)), filter);
+  filters.push(...times.filters);
+  if (typeof filter.actor === 'string') test('a.actor', filter.actor);
+  if (typeof filter.tool === 'string') test('a.tool', filter.tool);
+  if (typeof filter.action === 'string') test('a.action', filter.action);
+  const { actions } = filter;
+  if (Array.isArray(actions)) filters.push((query) => void query.whereIn('a.action', actions));
+
+  const userId = filter.userId ?? null;
+  if (userId !== null) filters.push((query) => isFor(query, userId));
+
+  const by = chooseWalk(filter, ids, range);
+  for (const [column, bytes] of ids) if (column !== by) test(`a.${column}`, bytes);
+  if (typeof filter.outcome === 'string' && by !== 'outcome') test('a.outcome', filter.outcome);
+  if (range.kind !== 'all') filters.push((query) => inRange(query, range));
+
+  const walkOf = (
+    narrow: Filter,
+    more: readonly Filter[],
+    index: keyof typeof INDEXES = by === 'revision_id' ? 'path' : by,
+  ) =>
+    readPage(knex, dialect, {
+      limit: page.limit,
+      order: page.order,
+      pick: { scope_id: 'a.scope_id', id: 'a.id' },
+      key: ['id'],
+      isOrdered: true,
+      after: after === null ? null : [after],
+      walk: () => {
+        const query = knex.from(knex.raw(dialect.byIndex('svc_access_log', 'a', INDEXES[index])));
+        narrow(query);
+        return query;
+      },
+      bounds: times.walk,
+      join: (query) => {
+        if (range.kind !== 'all' || userId !== null)
+          query.joinRaw('cross join svc_scope s on s.scope_id = a.scope_id');
+      },
+      complete: (query) => {
+        query
+          .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
+          .joinRaw('cross join svc_access_log a on a.scope_id = k.scope_id and a.id = k.id')
+          .select('s.scope', ...ACCESS_ROW.columns.map((column) => `a.${column}`));
+      },
+      filters: [...filters, ...more],
+      toItem: toAccessRecord,
+      toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
+    });
+
+  switch (by) {
+    case 'path': {
+      // Rows of the file, and rows of its path from when there was no file.
+      const key = path as NonNullable<typeof path>;
+      const fileNo = await findFileNo(knex, key);
+      const scopeId = toScopeId(key.scope);
+      const without = await walkOf(
+        (query) => void query.where('a.scope_id', scopeId).whereNull('a.file_no'),
+        [(query) => void query.where('a.path', key.path)],
+      );
+      if (fileNo === null) return without;
+      const of = await walkOf(
+        (query) => void query.where({ 'a.scope_id': scopeId, 'a.file_no': fileNo }),
+        [],
+      );
+      return mergePages(of, without, page);
+    }
+    case 'user': {
+      const own = await walkOf(
+        (query) => void query.where('a.scope_id', toScopeId(toUserScope(userId ?? ''))),
+        [],
+      );
+      const shared = await walkOf(
+        (query) => void query.where('a.user_id', userId ?? ''),
+        [],
+        'shared',
+      );
+      return mergePages(own, shared, page);
+    }
+    case 'revision_id': {
+      // A row's revision is one of its file's, so the file's index finds them. When the revision was
+      // pruned nothing says which file that was, and all rows are walked.
+      const revisionId = ids.get(by) as Buffer;
+      const file = await findFileOfRevision(knex, revisionId);
+      const ofRevision: Filter = (query) => void query.where('a.revision_id', revisionId);
+      return file === null
+        ? await walkOf(() => undefined, [ofRevision], 'id')
+        : await walkOf((query) => void query.where(file), [ofRevision]);
+    }
+    case 'scope':
+      return await walkOf((query) => void query.where('a.scope_id', scopeIdOf(range)), []);
+    case 'outcome':
+      return await walkOf(
+        (query) =>
+          void query.where('a.outcome', filter.outcome ?? '').whereRaw("a.outcome <> 'ok'"),
+        [],
+      );
+    case 'id':
+      return await walkOf(() => undefined, []);
+    default:
+      return await walkOf(
+        (query) => void query.where(`a.${by}`, ids.get(by) as Buffer).whereNotNull(`a.${by}`),
+        [],
+      );
+  }
+}
+
+const INDEXES = {
+  tool_call_id: 'svc_access_log_tool_call',
+  trace_id: 'svc_access_log_trace',
+  run_id: 'svc_access_log_run',
+  path: 'svc_access_log_file',
+  // The table's own order.
+  scope: null,
+  user: null,
+  shared: 'svc_access_log_user',
+  outcome: 'svc_access_log_outcome',
+  id: 'svc_access_log_id',
+} as const;
+
+function chooseWalk(
+  filter: AccessFilter,
+  ids: ReadonlyMap<IdColumn, Buffer>,
+  range: PrefixRange,
+): Exclude<keyof typeof INDEXES, 'shared'> | 'revision_id' {
+  if (ids.has('tool_call_id')) return 'tool_call_id';
+  if (ids.has('trace_id')) return 'trace_id';
+  if (ids.has('run_id')) return 'run_id';
+  if (filter.path !== null && filter.path !== undefined && !ids.has('revision_id')) return 'path';
+  if (ids.has('revision_id')) return 'revision_id';
+  if (range.kind === 'scope') return 'scope';
+  if (range.kind === 'all' && typeof filter.userId === 'string') return 'user';
+  if (typeof filter.outcome === 'string' && filter.outcome !== 'ok') return 'outcome';
+  return 'id';
+}
+
+async function findFileOfRevision(
+  knex: Knex,
+  id: Buffer,
+): Promise<{ 'a.scope_id': number; 'a.file_no': number } | null> {
+  const row = (await knex('svc_revision').where({ id }).first('scope_id', 'file_no')) as
+    Row | undefined;
+  if (row === undefined) return null;
+  return { 'a.scope_id': toInteger(row['scope_id']), 'a.file_no': toInteger(row['file_no']) };
+}
+
+function toUserScope(userId: string): ScopeKey {
+  return `u:${userId}`;
+}
+
+/** What was done for a user: in the user's own memory, and in the shared one. */
+function isFor(query: Knex.QueryBuilder, userId: string): void {
+  const scope = toUserScope(userId);
+  query.where((either) =>
+    either.where({ 'a.scope_id': toScopeId(scope), 's.scope': scope }).orWhere('a.user_id', userId),
+  );
+}
+
+function scopeIdOf(range: PrefixRange): number {
+  return range.kind === 'scope' ? toScopeId(range.scope) : 0;
+}
+
+function inRange(query: Knex.QueryBuilder, range: PrefixRange): void {
+  if (range.kind === 'scope') {
+    query.where('a.scope_id', toScopeId(range.scope)).where('s.scope', range.scope);
+    within(query, 'a.path', range.pathPrefix);
+  } else if (range.kind === 'users') {
+    within(query, 's.scope', range.scopePrefix);
+  }
+}
+
+function within(query: Knex.QueryBuilder, column: string, prefix: string): void {
+  if (prefix === '') return;
+  query.where(column, '>=', prefix);
+  const end = successorOf(prefix);
+  if (end !== null) query.where(column, '<', end);
+}
+
+/** Puts two lists of one order together, as far as both are known. */
+function mergePages(
+  left: PageResult<AccessRecord>,
+  right: PageResult<AccessRecord>,
+  page: PageRequest,
+): PageResult<AccessRecord> {
+  // Ids are text of one length and alphabet, so text order is theirs.
+  const isBefore = (one: string, other: string) =>
+    page.order === 'asc' ? one < other : one > other;
+  const ends = [left.next, right.next].flatMap((next) => (next === null ? [] : [String(next[0])]));
+  const end = ends.reduce<string | null>(
+    (nearest, each) => (nearest === null || isBefore(each, nearest) ? each : nearest),
+    null,
+  );
+  const items = [...left.items, ...right.items]
+    .filter(({ id }) => end === null || !isBefore(end, id))
+    .sort((one, other) => (one.id === other.id ? 0 : isBefore(one.id, other.id) ? -1 : 1));
+  const shown = items.slice(0, page.limit);
+  const last = shown.at(-1);
+  const isCut = items.length > shown.length;
+  return {
+    items: shown,
+    next: isCut && last !== undefined ? [last.id] : end === null ? null : [end],
+  };
+}

@@ -1,0 +1,49 @@
+import type { AuditStore } from '../../../core/contracts/storage.ts';
+import type { Database } from '../database.ts';
+import { readIdSkew } from '../write/id-skew.ts';
+import { withinTimes } from './id-walk.ts';
+import { toUuid } from '../schema/ids.ts';
+import { checkLimit, parseIdPageKey, readPage } from './page.ts';
+import { toExecutor } from './revision-list.ts';
+import { AUDIT_ROW, toAuditRecord } from '../schema/rows.ts';
+
+/** Makes the admin’s list of changes; their rows are written with the changes themselves. */
+export function createAuditStore(database: Database): AuditStore {
+  const { dialect } = database;
+  return {
+    list: (filter, page) =>
+      database.list(async (knex) => {
+        const after = parseIdPageKey(page.after);
+        const times = withinTimes('u', await readIdSkew(toExecutor(knex)), filter);
+        const action = filter.action ?? null;
+        return await readPage(knex, dialect, {
+          limit: checkLimit(page.limit),
+          order: page.order,
+          pick: { id: 'u.id' },
+          key: ['id'],
+          isOrdered: true,
+          after: after === null ? null : [after],
+          walk: () => {
+            const query =
+              action === null
+                ? knex('svc_admin_audit as u')
+                : knex
+                    .from(
+                      knex.raw(dialect.byIndex('svc_admin_audit', 'u', 'svc_admin_audit_action')),
+                    )
+                    .where('u.action', action);
+            return query;
+          },
+          bounds: times.walk,
+          complete: (query) => {
+            query
+              .joinRaw('cross join svc_admin_audit u on u.id = k.id')
+              .select(AUDIT_ROW.columns.map((column) => `u.${column}`));
+          },
+          filters: times.filters,
+          toItem: toAuditRecord,
+          toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
+        });
+      }),
+  };
+}

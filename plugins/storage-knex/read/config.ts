@@ -1,0 +1,70 @@
+import type { ConfigStore } from '../../../core/contracts/storage.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import type { Database } from '../database.ts';
+import type { Executor, Row, SqlValue } from '../dialects/dialect.ts';
+import { insertRecords } from '../schema/row-sets.ts';
+import type { RowWriter } from '../schema/rows.ts';
+import { AUDIT_ROW, toText } from '../schema/rows.ts';
+import { successorOf } from './text-range.ts';
+
+const CONFIG_ROW: RowWriter<[string, unknown]> = {
+  table: 'svc_config',
+  columns: ['key', 'value'],
+  toCells: ([key, value]) => {
+    const json = JSON.stringify(value) as string | undefined;
+    if (json === undefined) throw new MemoryError('INTERNAL', 'A setting is a JSON value.');
+    return [key, json];
+  },
+};
+
+const GET_ONE = 'select `key`, value from svc_config where `key` = ?';
+
+/** Makes the store of `svc_config`. */
+export function createConfigStore(database: Database): ConfigStore {
+  const { dialect, skew } = database;
+  return {
+    async entries(prefix) {
+      const end = successorOf(prefix);
+      const parameters: SqlValue[] = end === null ? [prefix] : [prefix, end];
+      const rows = await database.read((executor) =>
+        executor.all(
+          'select `key`, value from svc_config where `key` >= ?' +
+            `${end === null ? '' : ' and `key` < ?'} order by \`key\``,
+          parameters,
+        ),
+      );
+      return Object.fromEntries(rows.map((row) => [toText(row['key']), parseValue(row)]));
+    },
+    async set(entries, audit) {
+      await database.write(async (executor) => {
+        await insertRecords(executor, dialect, CONFIG_ROW, Object.entries(entries), {
+          keys: ['key'],
+          update: ['value'],
+        });
+        if (audit === null) return;
+        await insertRecords(executor, dialect, AUDIT_ROW, [audit]);
+        await skew.cover(executor, dialect, [audit]);
+      });
+    },
+    async setIfAbsent(key, value) {
+      return await database.write(async (executor) => {
+        await insertRecords(executor, dialect, CONFIG_ROW, [[key, value]], { keys: ['key'] });
+        return await readOne(executor, key);
+      });
+    },
+  };
+}
+
+async function readOne(executor: Executor, key: string): Promise<unknown> {
+  const [row] = await executor.all(GET_ONE, [key]);
+  return row === undefined ? undefined : parseValue(row);
+}
+
+/** `undefined` for what someone has spoilt by hand. */
+function parseValue(row: Row): unknown {
+  try {
+    return JSON.parse(toText(row['value'])) as unknown;
+  } catch {
+    return undefined;
+  }
+}

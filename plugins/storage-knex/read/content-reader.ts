@@ -1,0 +1,148 @@
+import type { FileContent, FileKey } from '../../../core/contracts/records.ts';
+import type { Database } from '../database.ts';
+import type { Dialect, Executor, SqlValue } from '../dialects/dialect.ts';
+import { toInteger, toText, toTextOrNull } from '../schema/rows.ts';
+import { toScopeId } from '../schema/scope-id.ts';
+
+/** Reads that one statement answers, at most. */
+const GROUP = 32;
+
+interface Waiting {
+  key: FileKey;
+  resolve(content: FileContent | null): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Reads contents for agents. A call alone goes to the database at once; those that come while
+ * `database.groupedReads` statements are under way wait for one of them to end, and are then
+ * answered by one statement together: a statement's way to a thread and back costs more than its
+ * work.
+ */
+export class ContentReader {
+  readonly #database: Database;
+  #waiting: Waiting[] = [];
+  #running = 0;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  read(key: FileKey): Promise<FileContent | null> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ key, resolve, reject });
+      if (this.#running < this.#database.groupedReads) void this.#work();
+    });
+  }
+
+  async #work(): Promise<void> {
+    this.#running += 1;
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, GROUP);
+      try {
+        const contents = await this.#database.read((executor) =>
+          readContents(
+            executor,
+            this.#database.dialect,
+            group.map(({ key }) => key),
+          ),
+        );
+        group.forEach((waiting, index) => this.#answer(waiting, contents[index] ?? null));
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+    this.#running -= 1;
+  }
+
+  /** A damaged file costs those who read others at the same time nothing. */
+  #answer({ key, resolve, reject }: Waiting, found: StoredFile | null): void {
+    if (found === null) return resolve(null);
+    const { content, hash, ...file } = found;
+    try {
+      this.#database.damage.checkContent({ ...key, ...found, deletedAt: null });
+      resolve({ ...file, content: content as string });
+    } catch (error) {
+      reject(error);
+    }
+  }
+}
+
+type StoredFile = Omit<FileContent, 'content'> & { content: string | null; hash: string };
+
+/** What is selected, in the order of `toStoredFile`. Text is had for less than bytes. */
+const COLUMNS = [
+  'f.file_no',
+  'f.version',
+  'f.size',
+  'f.line_count',
+  'f.updated_at',
+  'hex(f.latest_revision_id)',
+  'c.content',
+  'hex(f.hash)',
+];
+const FROM_SCOPE =
+  ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
+  ' where f.deleted_at is null';
+
+async function readContents(
+  executor: Executor,
+  dialect: Dialect,
+  keys: readonly FileKey[],
+): Promise<(StoredFile | null)[]> {
+  const wanted = dialect.keySet(
+    [
+      { name: 'place', kind: 'integer' },
+      { name: 'scope_id', kind: 'integer' },
+      { name: 'scope', kind: 'key' },
+      { name: 'path', kind: 'key' },
+    ],
+    keys.map(({ scope, path }, place) => [place, toScopeId(scope), scope, path]),
+  );
+  const columns = ['k.place', ...COLUMNS];
+  const from =
+    `from ${wanted.sql} k` +
+    ' cross join svc_scope s on s.scope_id = k.scope_id and s.scope = k.scope' +
+    ` cross join svc_file f on f.scope_id = s.scope_id and f.path = k.path${FROM_SCOPE}`;
+  const contents: (StoredFile | null)[] = keys.map(() => null);
+  for (const [place, ...values] of await selectRows(executor, dialect, columns, from, wanted)) {
+    contents[toInteger(place)] = toStoredFile(values);
+  }
+  return contents;
+}
+
+async function selectRows(
+  executor: Executor,
+  { rowsAsJson }: Dialect,
+  columns: readonly string[],
+  from: string,
+  { parameters }: { parameters: readonly SqlValue[] },
+): Promise<unknown[][]> {
+  if (rowsAsJson !== null) {
+    const [row] = await executor.all(`select ${rowsAsJson(columns)} as found ${from}`, parameters);
+    return JSON.parse(toText(row?.['found'])) as unknown[][];
+  }
+  const named = columns.map((column, index) => `${column} as c${index}`);
+  const rows = await executor.all(`select ${named.join(', ')} ${from}`, parameters);
+  return rows.map((row) => columns.map((_, index) => row[`c${index}`]));
+}
+
+function toStoredFile(values: readonly unknown[]): StoredFile {
+  const [fileNo, version, size, lines, updatedAt, revision, content, hash] = values;
+  return {
+    fileNo: toInteger(fileNo),
+    version: toInteger(version),
+    size: toInteger(size),
+    lines: toInteger(lines),
+    updatedAt: toInteger(updatedAt),
+    latestRevisionId: toUuidText(toText(revision)),
+    content: toTextOrNull(content),
+    hash: toText(hash).toLowerCase(),
+  };
+}
+
+/** A UUID from the 32 digits that the database's `hex` gives. */
+function toUuidText(digits: string): string {
+  const hex = digits.toLowerCase();
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -1,0 +1,148 @@
+import type { Knex } from 'knex';
+import type { CallRecord, EventRecord, ScopeKey } from '../../../core/contracts/records.ts';
+import type {
+  EventFilter,
+  ObservationStore,
+  PageRequest,
+  PageResult,
+} from '../../../core/contracts/storage.ts';
+import { assertScope } from '../../../core/files/paths.ts';
+import type { Database } from '../database.ts';
+import type { Dialect, Executor, Row, SqlValue } from '../dialects/dialect.ts';
+import { parseIdBytes, toLeastIdBytes, toUuid } from '../schema/ids.ts';
+import type { Filter } from './page.ts';
+import { checkLimit, parseIdPageKey, readPage } from './page.ts';
+import { hasScope } from './revision-list.ts';
+import { EVENT_ROW, toEventRecord, toText, toTextOrNull } from '../schema/rows.ts';
+import { toScopeId } from '../schema/scope-id.ts';
+
+/** The slowest calls have an index of their own from here on (migration 3). */
+const SLOW_MS = 100;
+
+const EMPTY: PageResult<EventRecord> = { items: [], next: null };
+
+/** Events by id, walked along the narrowest index that the filter has. */
+export async function listEvents(
+  knex: Knex,
+  { dialect }: Pick<Database, 'dialect'>,
+  filter: EventFilter,
+  page: PageRequest,
+): Promise<PageResult<EventRecord>> {
+  const { scope = null, since, until, minDurationMs, errorCodes, exceptErrorCodes } = filter;
+  const after = parseIdPageKey(page.after);
+  if (scope !== null && !(await hasScope(knex, scope))) return EMPTY;
+  const filters: Filter[] = [];
+  const test = (column: string, value: string) =>
+    filters.push((query) => void query.where(column, value));
+  if (typeof filter.tool === 'string') test('e.tool', filter.tool);
+  if (typeof filter.kind === 'string') test('e.kind', filter.kind);
+  if (typeof filter.actor === 'string') test('e.actor', filter.actor);
+  if (Array.isArray(errorCodes))
+    filters.push((query) => void query.whereIn('e.error_code', errorCodes));
+  if (Array.isArray(exceptErrorCodes))
+    filters.push(
+      (query) =>
+        void query.where((either) =>
+          either.whereNull('e.error_code').orWhereNotIn('e.error_code', exceptErrorCodes),
+        ),
+    );
+  if (typeof minDurationMs === 'number')
+    filters.push((query) => void query.where('e.duration_ms', '>=', minDurationMs));
+  const { index, narrow } = chooseWalk(filter);
+  const { status } = filter;
+  if (typeof status === 'string' && index !== 'svc_event_status') test('e.status', status);
+
+  return await readPage(knex, dialect, {
+    limit: checkLimit(page.limit),
+    order: page.order,
+    pick: { scope_id: 'e.scope_id', id: 'e.id' },
+    key: ['id'],
+    isOrdered: true,
+    after: after === null ? null : [after],
+    walk: () => {
+      const query = knex.from(knex.raw(dialect.byIndex('svc_event', 'e', index)));
+      narrow(query);
+      return query;
+    },
+    bounds: (query) => {
+      // The time of an event is that of its id.
+      if (typeof since === 'number') query.where('e.id', '>=', toLeastIdBytes(since));
+      if (typeof until === 'number') query.where('e.id', '<', toLeastIdBytes(until));
+    },
+    filters,
+    complete: (query) => {
+      query
+        .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
+        .joinRaw('cross join svc_event e on e.scope_id = k.scope_id and e.id = k.id')
+        .select('s.scope', ...EVENT_ROW.columns.map((column) => `e.${column}`));
+    },
+    toItem: toEventRecord,
+    toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
+  });
+}
+
+function chooseWalk({ scope, status, minDurationMs }: EventFilter): {
+  index: string | null;
+  narrow: Filter;
+} {
+  if (typeof scope === 'string') {
+    const scopeId = toScopeId(scope);
+    return { index: null, narrow: (query) => void query.where('e.scope_id', scopeId) };
+  }
+  if (status === 'error') {
+    const narrow: Filter = (query) =>
+      void query.where('e.status', status).whereRaw("e.status <> 'ok'");
+    return { index: 'svc_event_status', narrow };
+  }
+  if (typeof minDurationMs === 'number' && minDurationMs >= SLOW_MS) {
+    const narrow: Filter = (query) => void query.whereRaw('e.duration_ms >= 100');
+    return { index: 'svc_event_slow', narrow };
+  }
+  return { index: 'svc_event_id', narrow: () => undefined };
+}
+
+/** Tool calls in short, by id. */
+export async function readCalls(
+  executor: Executor,
+  dialect: Dialect,
+  filter: Parameters<ObservationStore['calls']>[0],
+  page: Parameters<ObservationStore['calls']>[1],
+): Promise<CallRecord[]> {
+  const { scope = null, tool, since, until } = filter;
+  if (scope !== null) assertScope(scope);
+  const after = page.after === null ? null : parseIdBytes(page.after);
+  // One lower bound: of two, SQLite would walk from the first, page by page anew.
+  const least = toLeastIdBytes(since);
+  const begin = after === null || after.compare(least) < 0 ? null : after;
+  const conditions = ["e.kind = 'tool'", begin === null ? 'e.id >= ?' : 'e.id > ?', 'e.id < ?'];
+  const parameters: SqlValue[] = [begin ?? least, toLeastIdBytes(until)];
+  const add = (condition: string, value: SqlValue) => {
+    conditions.push(condition);
+    parameters.push(value);
+  };
+  if (scope !== null) add('e.scope_id = ?', toScopeId(scope));
+  if (typeof tool === 'string') add('e.tool = ?', tool);
+  parameters.push(page.limit);
+  const source = dialect.byIndex('svc_event', 'e', scope === null ? 'svc_event_id' : null);
+  const columns = 'e.id, e.tool, e.status, e.error_code, e.duration_ms';
+  const rows = await executor.all(
+    // One scope is known by its name: the rows of a user who calls often come without it.
+    (scope === null
+      ? `select ${columns}, s.scope from ${source} cross join svc_scope s on s.scope_id = e.scope_id`
+      : `select ${columns} from ${source}`) +
+      ` where ${conditions.join(' and ')} order by e.id limit ?`,
+    parameters,
+  );
+  return rows.map((row) => toCall(row, scope ?? (toText(row['scope']) as ScopeKey)));
+}
+
+function toCall(row: Row, scope: ScopeKey): CallRecord {
+  return {
+    id: toUuid(row['id'] as Uint8Array),
+    scope,
+    tool: toTextOrNull(row['tool']),
+    status: toText(row['status']) as CallRecord['status'],
+    errorCode: toTextOrNull(row['error_code']),
+    durationMs: Number(row['duration_ms']),
+  };
+}

@@ -1,0 +1,94 @@
+import type { FileKey, FileRecord, FileState, ScopeKey } from '../../../core/contracts/records.ts';
+import type { FileStore } from '../../../core/contracts/storage.ts';
+import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
+import { ContentReader } from './content-reader.ts';
+import type { Database } from '../database.ts';
+import type { Executor, SqlValue } from '../dialects/dialect.ts';
+import { listAllFiles } from './file-list.ts';
+import { listFolder } from './folder-list.ts';
+import {
+  FILE_COLUMNS,
+  toFileListing,
+  toFileRecord,
+  toFileState,
+  toInteger,
+} from '../schema/rows.ts';
+import { toScopeId } from '../schema/scope-id.ts';
+import { compareText, successorOf } from './text-range.ts';
+import { listUsers } from './user-list.ts';
+
+/** Makes the reads of memory files. */
+export function createFileStore(database: Database): FileStore {
+  const contents = new ContentReader(database);
+  return {
+    async read(key) {
+      assertFileKey(key);
+      return await contents.read(key);
+    },
+    async get(key) {
+      assertFileKey(key);
+      const file = await database.read((executor) => readFile(executor, key));
+      if (file !== null) database.damage.checkContent(file);
+      return file;
+    },
+    async list(scope, options) {
+      assertScope(scope);
+      return await database.read((executor) => listFiles(executor, scope, options));
+    },
+    listAll: (filter, page) => database.list((knex) => listAllFiles(knex, database, filter, page)),
+    async getListing(key) {
+      assertFileKey(key);
+      return await database.read(async (executor) => {
+        const [row] = await executor.all(GET_LISTING, [toScopeId(key.scope), key.scope, key.path]);
+        return row === undefined ? null : toFileListing(key.scope, row);
+      });
+    },
+    listFolder: (folder, page) => database.list((knex) => listFolder(knex, database, folder, page)),
+    listUsers: (filter, page) => database.list((knex) => listUsers(knex, database, filter, page)),
+    countBehind: () =>
+      database.read(async (executor) => {
+        const [row] = await executor.all('select count(*) as behind from svc_index_queue', []);
+        return toInteger(row?.['behind'] ?? 0);
+      }),
+  };
+}
+
+// The scope's text is compared in each query: its number alone is a hash.
+const OF_SCOPE = 'from svc_scope s cross join svc_file f on f.scope_id = s.scope_id';
+const IN_SCOPE = 'where s.scope_id = ? and s.scope = ?';
+
+const GET_FILE =
+  `select ${FILE_COLUMNS.join(', ')}, c.content ${OF_SCOPE}` +
+  ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
+  ` ${IN_SCOPE} and f.path = ?`;
+
+const GET_LISTING =
+  `select ${FILE_COLUMNS.join(', ')}, t.reads, t.last_read_at ${OF_SCOPE}` +
+  ' left join svc_file_stat t on t.scope_id = f.scope_id and t.file_no = f.file_no' +
+  ` ${IN_SCOPE} and f.path = ?`;
+
+/** A file with its content, a deleted one too; whether that is damaged is for the caller to check. */
+export async function readFile(executor: Executor, key: FileKey): Promise<FileState | null> {
+  const [row] = await executor.all(GET_FILE, [toScopeId(key.scope), key.scope, key.path]);
+  return row === undefined ? null : toFileState(key.scope, row);
+}
+
+async function listFiles(
+  executor: Executor,
+  scope: ScopeKey,
+  options: { prefix: string; after: string | null; limit: number },
+): Promise<FileRecord[]> {
+  const { prefix, after, limit } = options;
+  // One lower bound, the greater: with both the database would have to choose which one to seek.
+  const isPastPrefix = after !== null && compareText(after, prefix) >= 0;
+  const end = successorOf(prefix);
+  const parameters: SqlValue[] = [toScopeId(scope), scope, isPastPrefix ? after : prefix];
+  if (end !== null) parameters.push(end);
+  const rows = await executor.all(
+    `select ${FILE_COLUMNS.join(', ')} ${OF_SCOPE} ${IN_SCOPE}` +
+      ` and f.path ${isPastPrefix ? '>' : '>='} ?${end === null ? '' : ' and f.path < ?'}` +
+      ' and f.deleted_at is null order by f.path limit ?',
+    [...parameters, limit],
+  );
+  return rows.map((row) => toFileRecord(scope, row));
+}

@@ -1,0 +1,79 @@
+import type { InspectionStore } from '../../../core/contracts/inspection.ts';
+import { assertScope } from '../../../core/files/paths.ts';
+import type { Database } from '../database.ts';
+import { FILE_COLUMNS, SCOPE_ROW, toFileRecord, toInteger, toScopeState } from '../schema/rows.ts';
+import { toScopeId } from '../schema/scope-id.ts';
+
+/** What the tables hold beyond what the other stores show of them. */
+export function createInspectionStore(database: Database): InspectionStore {
+  return {
+    scopes: (after, limit) =>
+      database.read(async (executor) => {
+        const rows = await executor.all(
+          `select ${SCOPE_ROW.columns.join(', ')} from svc_scope where scope > ? order by scope limit ?`,
+          [after ?? '', limit],
+        );
+        return rows.map(toScopeState);
+      }),
+
+    async scope(scope) {
+      assertScope(scope);
+      return await database.read(async (executor) => {
+        const [row] = await executor.all(
+          `select ${SCOPE_ROW.columns.join(', ')} from svc_scope where scope_id = ? and scope = ?`,
+          [toScopeId(scope), scope],
+        );
+        return row === undefined ? null : toScopeState(row);
+      });
+    },
+
+    async files(scope, { after, limit }) {
+      assertScope(scope);
+      return await database.read(async (executor) => {
+        const rows = await executor.all(
+          `select ${FILE_COLUMNS.join(', ')} from svc_scope s cross join svc_file f` +
+            ' on f.scope_id = s.scope_id where s.scope_id = ? and s.scope = ? and f.path > ?' +
+            ' order by f.path limit ?',
+          [toScopeId(scope), scope, after ?? '', limit],
+        );
+        return rows.map((row) => toFileRecord(scope, row));
+      });
+    },
+
+    problems: async () => (await database.inspect?.()) ?? [],
+
+    orphans: (limit) =>
+      database.read(async (executor) => {
+        const found: string[] = [];
+        for (const { what, of, sql } of ORPHANS) {
+          const rows = await executor.all(sql, [limit - found.length]);
+          for (const row of rows) {
+            const count = toInteger(row['orphans']);
+            const scope = toInteger(row['scope_id']);
+            found.push(`${count} ${what} of the scope with the number ${scope} lack their ${of}`);
+          }
+          if (found.length >= limit) break;
+        }
+        return found;
+      }),
+  };
+}
+
+const ofFile = 'f.scope_id = t.scope_id and f.file_no = t.file_no';
+const withoutFile = (table: string) =>
+  `select t.scope_id, count(*) as orphans from ${table} t` +
+  ` left join svc_file f on ${ofFile} where f.scope_id is null` +
+  ' group by t.scope_id order by t.scope_id limit ?';
+
+const ORPHANS = [
+  { what: 'revisions', of: 'file', sql: withoutFile('svc_revision') },
+  { what: 'contents', of: 'file', sql: withoutFile('svc_content') },
+  {
+    what: 'files',
+    of: 'scope',
+    sql:
+      'select t.scope_id, count(*) as orphans from svc_file t' +
+      ' left join svc_scope s on s.scope_id = t.scope_id where s.scope_id is null' +
+      ' group by t.scope_id order by t.scope_id limit ?',
+  },
+] as const;

@@ -1,0 +1,97 @@
+import type { FileKey, RevisionRecord } from '../../../core/contracts/records.ts';
+import type { RevisionChain, RevisionStore } from '../../../core/contracts/storage.ts';
+import { assertFileKey } from '../../../core/files/paths.ts';
+import type { Database } from '../database.ts';
+import type { Executor } from '../dialects/dialect.ts';
+import { readFile } from './files.ts';
+import { leastIdBeyond, readIdSkew } from '../write/id-skew.ts';
+import { parseIdBytes } from '../schema/ids.ts';
+import { pruneRevisions } from '../write/prune.ts';
+import { listRevisions } from './revision-list.ts';
+import { REVISION_COLUMNS, toRevisionRecord, toRevisionStep } from '../schema/rows.ts';
+import { toScopeId } from '../schema/scope-id.ts';
+
+/** Makes the reads of the history, and its prune. */
+export function createRevisionStore(database: Database): RevisionStore {
+  return {
+    async get(id) {
+      const bytes = parseIdBytes(id);
+      if (bytes === null) return null;
+      return await database.read(async (executor) => {
+        const [row] = await executor.all(GET_REVISION, [bytes]);
+        return row === undefined ? null : toRevisionRecord(row);
+      });
+    },
+    list: (filter, page) => database.list((knex) => listRevisions(knex, database, filter, page)),
+    async chain(key, version) {
+      assertFileKey(key);
+      return await database.snapshot((executor) => readChain(executor, key, version));
+    },
+    async ofVersion(key, version) {
+      assertFileKey(key);
+      return await database.read(async (executor) => {
+        const place = [toScopeId(key.scope), key.scope, key.path];
+        const [row] = await executor.all(GET_REVISION_OF_VERSION, [...place, version]);
+        return row === undefined ? null : toRevisionRecord(row);
+      });
+    },
+    async at(key, time) {
+      assertFileKey(key);
+      return await database.snapshot((executor) => readRevisionAt(executor, key, time));
+    },
+    prune: (filter, options) => pruneRevisions(database, filter, options),
+  };
+}
+
+const WITH_NAMES =
+  `select s.scope, f.path, ${REVISION_COLUMNS.join(', ')} from svc_revision r` +
+  ' cross join svc_scope s on s.scope_id = r.scope_id' +
+  ' cross join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no';
+
+const GET_REVISION = `${WITH_NAMES} where r.id = ?`;
+
+// A keyframe holds all of the content before its revision: nothing beyond the first is needed.
+const GET_STEPS =
+  'select r.version, r.existed_before, r.delta, r.keyframe from svc_revision r' +
+  ' where r.scope_id = ? and r.file_no = ? and r.version > ? and r.version <= coalesce(' +
+  '(select min(k.version) from svc_revision k where k.scope_id = ? and k.file_no = ?' +
+  ' and k.version > ? and k.keyframe is not null), ?) order by r.version';
+
+async function readChain(
+  executor: Executor,
+  key: FileKey,
+  version: number,
+): Promise<RevisionChain | null> {
+  const file = await readFile(executor, key);
+  if (file === null) return null;
+  if (version >= file.version) return { file, steps: [] };
+  const place = [toScopeId(key.scope), file.fileNo, version];
+  const rows = await executor.all(GET_STEPS, [...place, ...place, file.version]);
+  return { file, steps: rows.map(toRevisionStep) };
+}
+
+const OF_FILE =
+  `select s.scope, f.path, ${REVISION_COLUMNS.join(', ')} from svc_scope s` +
+  ' cross join svc_file f on f.scope_id = s.scope_id' +
+  ' cross join svc_revision r on r.scope_id = f.scope_id and r.file_no = f.file_no' +
+  ' where s.scope_id = ? and s.scope = ? and f.path = ?';
+
+const GET_REVISION_OF_VERSION = `${OF_FILE} and r.version = ?`;
+
+const GET_REVISION_AT = `${OF_FILE} and r.at <= ? and r.id < ? order by r.version desc limit 1`;
+
+async function readRevisionAt(
+  executor: Executor,
+  key: FileKey,
+  time: number,
+): Promise<RevisionRecord | null> {
+  const beyond = leastIdBeyond(time + 1, await readIdSkew(executor));
+  const [row] = await executor.all(GET_REVISION_AT, [
+    toScopeId(key.scope),
+    key.scope,
+    key.path,
+    time,
+    beyond,
+  ]);
+  return row === undefined ? null : toRevisionRecord(row);
+}

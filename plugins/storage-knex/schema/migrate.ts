@@ -1,0 +1,89 @@
+import type { Knex } from 'knex';
+import type { MigrationPlan } from '../../../core/contracts/storage.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import { MIGRATIONS } from './migrations/list.ts';
+import type { Migration, MigrationStep, TableDefinition } from './columns.ts';
+
+/** The schema that this version of the service works on. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** The key of `svc_meta` that holds the schema's version. */
+export const SCHEMA_VERSION_KEY = 'schema_version';
+
+/**
+ * Refuses a database of a later version of the service: it may keep things that this one would
+ * break. Throws `STORAGE_UNAVAILABLE`.
+ */
+export function assertKnownSchema(version: number): void {
+  if (version <= SCHEMA_VERSION) return;
+  throw new MemoryError(
+    'STORAGE_UNAVAILABLE',
+    `The database has schema ${version}, and this version of memory-service knows up to ${SCHEMA_VERSION}: start the newer version that made it.`,
+    { details: { schemaVersion: version, known: SCHEMA_VERSION } },
+  );
+}
+
+/**
+ * Brings a schema to the newest version, a statement at a time. Each can be repeated, so a run that
+ * was interrupted anywhere is simply run again. The caller holds whatever keeps others from
+ * migrating at the same time; `beforeStep` can look whether it still does.
+ */
+export async function migrate(
+  knex: Knex,
+  dialect: Dialect,
+  from: number,
+  migrations: readonly Migration[] = MIGRATIONS,
+  beforeStep: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  for (const migration of migrations.slice(from)) {
+    for (const step of migration.steps) {
+      await beforeStep();
+      await runStep(knex, dialect, step);
+    }
+    await beforeStep();
+    const row = { key: SCHEMA_VERSION_KEY, value: String(migration.version) };
+    await knex('svc_meta').insert(row).onConflict('key').merge();
+  }
+}
+
+/** The statements that {@link migrate} runs from a version on. Throws for one that is newer. */
+export function planMigration(
+  from: number,
+  migrations: readonly Migration[] = MIGRATIONS,
+): MigrationPlan {
+  assertKnownSchema(from);
+  const steps = migrations.slice(from).flatMap((migration) => {
+    const name = `${String(migration.version).padStart(4, '0')} ${migration.name}`;
+    return migration.steps.map((step) =>
+      'createTable' in step
+        ? `${name}: create table ${step.createTable.name}`
+        : `${name}: create index ${step.createIndex.name}`,
+    );
+  });
+  return { from, to: migrations.length, steps };
+}
+
+async function runStep(knex: Knex, dialect: Dialect, step: MigrationStep): Promise<void> {
+  if ('createTable' in step) {
+    if (await knex.schema.hasTable(step.createTable.name)) return;
+    await knex.raw(createTable(knex, dialect, step.createTable));
+    return;
+  }
+  if (await dialect.hasIndex(knex, step.createIndex)) return;
+  await knex.raw(dialect.createIndex(knex, step.createIndex));
+}
+
+/** One statement, so that a table is there with all its columns or not at all. */
+export function createTable(knex: Knex, dialect: Dialect, table: TableDefinition): string {
+  const [statement] = knex.schema
+    .createTable(table.name, (builder) => {
+      for (const { name, kind, length, nullable } of table.columns) {
+        const column = builder.specificType(name, dialect.columnType(kind, length));
+        if (nullable !== true) column.notNullable();
+      }
+      builder.primary([...table.primaryKey]);
+    })
+    .toSQL();
+  return (statement as { sql: string }).sql + dialect.tableSuffix(table);
+}

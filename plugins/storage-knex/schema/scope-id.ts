@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto';
+import type { ScopeKey } from '../../../core/contracts/records.ts';
+
+/** Scopes whose number is remembered: a busy instance meets the same few again and again. */
+const REMEMBERED = 10_000;
+const remembered = new Map<string, number>();
+
+/**
+ * The number of a scope in the tables: the first 53 bits of SHA-256 over its UTF-8, so that every
+ * driver hands it to JavaScript exactly. Never 0, which stands for all scopes together.
+ *
+ * Two scopes can have the same number (one chance in 18,000 among a million users), so the text is
+ * compared wherever a row of `svc_scope` is read.
+ */
+export function toScopeId(scope: ScopeKey): number {
+  const known = remembered.get(scope);
+  if (known !== undefined) return known;
+  const digest = createHash('sha256').update(scope, 'utf8').digest();
+  const scopeId = digest.readUIntBE(0, 6) * 32 + (digest.readUInt8(6) >> 3) || 1;
+  if (remembered.size >= REMEMBERED) remembered.clear();
+  remembered.set(scope, scopeId);
+  return scopeId;
+}

@@ -1,0 +1,271 @@
+import type { AccessRecord, EventRecord, ScopeKey } from '../../../core/contracts/records.ts';
+import type { LogBatch, LogStore } from '../../../core/contracts/storage.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import { assertScope } from '../../../core/files/paths.ts';
+import { listAccess } from '../read/access-list.ts';
+import type { Database } from '../database.ts';
+import type { Dialect, Executor } from '../dialects/dialect.ts';
+import type { IdSkewKeeper } from './id-skew.ts';
+import { leastIdBeyond, readIdSkew } from './id-skew.ts';
+import { parseIdBytes, toUuid } from '../schema/ids.ts';
+import { keepRollups } from './rollup.ts';
+import { insertRecords } from '../schema/row-sets.ts';
+import type { RowWriter } from '../schema/rows.ts';
+import {
+  ACCESS_ROW,
+  EVENT_ROW,
+  SCOPE_ROW,
+  newScopeState,
+  toEventRecord,
+  toInteger,
+  toText,
+} from '../schema/rows.ts';
+import { toScopeId } from '../schema/scope-id.ts';
+
+/** Root events of one trace that are read at most. */
+const EVENTS_OF_TRACE = 200;
+const EVENTS_A_STATEMENT = 128;
+/** Access rows that are written before something else has its turn. */
+const ACCESS_A_PART = 512;
+
+/** Makes the store of access rows and events. */
+export function createLogStore(database: Database): LogStore {
+  const { dialect, skew } = database;
+  return {
+    async append(batch) {
+      for (const { scope } of [...batch.access, ...batch.events]) assertScope(scope);
+      if (batch.access.length + batch.events.length === 0) return;
+      await database.writeAll(
+        cutBatch(batch).map((part) => (executor) => appendBatch(executor, dialect, skew, part)),
+      );
+    },
+    listAccess: (filter, page) => database.list((knex) => listAccess(knex, database, filter, page)),
+    async eventsOfTrace(traceId) {
+      const bytes = parseIdBytes(traceId);
+      if (bytes === null) return [];
+      return await database.read(async (executor) => {
+        const rows = await executor.all(
+          `${GET_EVENTS} where e.trace_id = ? order by e.id limit ${EVENTS_OF_TRACE}`,
+          [bytes],
+        );
+        return rows.map(toEventRecord);
+      });
+    },
+    async eventOfToolCall(toolCallId) {
+      const bytes = parseIdBytes(toolCallId);
+      if (bytes === null) return null;
+      return await database.read(async (executor) => {
+        const [row] = await executor.all(
+          `${GET_EVENTS} where e.tool_call_id = ? order by e.id limit 1`,
+          [bytes],
+        );
+        return row === undefined ? null : toEventRecord(row);
+      });
+    },
+    expire: (what, before, limit) =>
+      database.write((executor) => expireRows(executor, dialect, what, before, limit)),
+    countOlder: (what, before) =>
+      database.read(async (executor) => {
+        const { table, time } = AGED[what];
+        const sql = `select count(*) as older from ${table} where ${time} < ?`;
+        const [row] = await executor.all(sql, [before]);
+        return row === undefined ? 0 : toInteger(row['older']);
+      }),
+  };
+}
+
+/** Where rows that age are, and the column that tells how old they are. */
+const AGED = {
+  events: { table: 'svc_event', time: 'started_at' },
+  access: { table: 'svc_access_log', time: 'at' },
+  idempotency: { table: 'svc_idempotency', time: 'created_at' },
+} as const;
+
+const GET_EVENTS =
+  `select s.scope, ${EVENT_ROW.columns.map((column) => `e.${column}`).join(', ')}` +
+  ' from svc_event e cross join svc_scope s on s.scope_id = e.scope_id';
+
+interface Stat {
+  scopeId: number;
+  fileNo: number;
+  reads: number;
+  lastReadAt: number;
+}
+
+const STAT_ROW: RowWriter<Stat> = {
+  table: 'svc_file_stat',
+  columns: ['scope_id', 'file_no', 'reads', 'last_read_at'],
+  toCells: (stat) => [stat.scopeId, stat.fileNo, stat.reads, stat.lastReadAt],
+};
+
+/** In parts, each of them a batch; the events are counted together, and stay so. */
+function cutBatch(batch: LogBatch): LogBatch[] {
+  const { access, isRepeated = false } = batch;
+  const parts: LogBatch[] = [];
+  let from = 0;
+  for (; access.length - from > ACCESS_A_PART; from += ACCESS_A_PART) {
+    parts.push({ access: access.slice(from, from + ACCESS_A_PART), events: [], isRepeated });
+  }
+  return [...parts, { ...batch, access: access.slice(from) }];
+}
+
+async function appendBatch(
+  executor: Executor,
+  dialect: Dialect,
+  skew: IdSkewKeeper,
+  batch: LogBatch,
+): Promise<void> {
+  await ensureScopes(executor, dialect, batch);
+  let { access, events } = batch;
+  if (batch.isRepeated === true) {
+    // Its commit may have gone unanswered: what stands already is not counted twice.
+    access = await withoutKnown(executor, dialect, 'svc_access_log', access);
+    events = await withoutKnown(executor, dialect, 'svc_event', events);
+  }
+  await insertRecords(executor, dialect, ACCESS_ROW, access);
+  for (let from = 0; from < events.length; from += EVENTS_A_STATEMENT) {
+    // In parts: packing them holds up the event loop.
+    await insertRecords(
+      executor,
+      dialect,
+      EVENT_ROW,
+      events.slice(from, from + EVENTS_A_STATEMENT),
+    );
+  }
+  if (batch.rollUp !== undefined) await keepRollups(executor, dialect, batch.rollUp, events);
+  await insertRecords(executor, dialect, STAT_ROW, countReads(access), {
+    keys: ['scope_id', 'file_no'],
+    add: ['reads'],
+    greatest: ['last_read_at'],
+  });
+  await skew.cover(executor, dialect, access);
+  await skew.cover(
+    executor,
+    dialect,
+    // An event is recorded at the end of its call.
+    events.map(({ id, startedAt, durationMs }) => ({ id, at: startedAt + durationMs })),
+  );
+}
+
+/** Rows are told apart by their scope's row, so a scope that was only read has one too. */
+async function ensureScopes(executor: Executor, dialect: Dialect, batch: LogBatch): Promise<void> {
+  const scopes = new Map<number, ScopeKey>();
+  for (const { scope } of [...batch.access, ...batch.events]) scopes.set(toScopeId(scope), scope);
+  const keys = dialect.keySet(
+    [{ name: 'scope_id', kind: 'integer' }],
+    [...scopes.keys()].map((scopeId) => [scopeId]),
+  );
+  const find = () =>
+    executor.all(
+      `select s.scope_id, s.scope from ${keys.sql} k cross join svc_scope s on s.scope_id = k.scope_id`,
+      keys.parameters,
+    );
+  const known = new Map(
+    (await find()).map((row) => [toInteger(row['scope_id']), toText(row['scope'])]),
+  );
+  const missing = [...scopes.values()].filter((scope) => !known.has(toScopeId(scope)));
+  await insertRecords(executor, dialect, SCOPE_ROW, missing.map(newScopeState), {
+    keys: ['scope_id'],
+  });
+  for (const { scope } of [...batch.access, ...batch.events]) {
+    const name = known.get(toScopeId(scope)) ?? scopes.get(toScopeId(scope));
+    if (name !== scope) {
+      throw new MemoryError('INTERNAL', 'Two scopes have the same number in the database.');
+    }
+  }
+}
+
+async function withoutKnown<T extends AccessRecord | EventRecord>(
+  executor: Executor,
+  dialect: Dialect,
+  table: 'svc_access_log' | 'svc_event',
+  records: readonly T[],
+): Promise<readonly T[]> {
+  if (records.length === 0) return records;
+  const keys = dialect.keySet(
+    [
+      { name: 'scope_id', kind: 'integer' },
+      { name: 'id', kind: 'id' },
+    ],
+    records.map(({ scope, id }) => [toScopeId(scope), id]),
+  );
+  const rows = await executor.all(
+    `select t.id from ${keys.sql} k cross join ${table} t on t.scope_id = k.scope_id and t.id = k.id`,
+    keys.parameters,
+  );
+  if (rows.length === 0) return records;
+  const known = new Set(rows.map((row) => toUuid(row['id'] as Uint8Array)));
+  return records.filter(({ id }) => !known.has(id));
+}
+
+/** One row for each file that was read, and one for its scope, in key order. */
+function countReads(access: readonly AccessRecord[]): Stat[] {
+  const stats = new Map<string, Stat>();
+  const count = (scopeId: number, fileNo: number, at: number) => {
+    const key = `${scopeId} ${fileNo}`;
+    const stat = stats.get(key) ?? { scopeId, fileNo, reads: 0, lastReadAt: at };
+    stat.reads += 1;
+    stat.lastReadAt = Math.max(stat.lastReadAt, at);
+    stats.set(key, stat);
+  };
+  for (const { action, outcome, scope, fileNo, at } of access) {
+    if (outcome !== 'ok' || fileNo === null) continue;
+    if (action !== 'read' && action !== 'context') continue;
+    count(toScopeId(scope), fileNo, at);
+    count(toScopeId(scope), 0, at);
+  }
+  return [...stats.values()].sort(
+    (left, right) => left.scopeId - right.scopeId || left.fileNo - right.fileNo,
+  );
+}
+
+async function expireRows(
+  executor: Executor,
+  dialect: Dialect,
+  what: 'events' | 'access' | 'idempotency',
+  before: number,
+  limit: number,
+): Promise<number> {
+  if (what === 'idempotency') {
+    const rows = await executor.all(
+      'select scope_id, key_hash as id from svc_idempotency where created_at < ? order by created_at limit ?',
+      [before, limit],
+    );
+    return await deleteRows(executor, dialect, 'svc_idempotency', 'key_hash', 'hash', rows);
+  }
+  const { table, time } = AGED[what];
+  const beyond = leastIdBeyond(before, await readIdSkew(executor));
+  const source = dialect.byIndex(table, 't', `${table}_id`);
+  const rows = await executor.all(
+    `select t.scope_id, t.id from ${source} where t.id < ? and t.${time} < ? order by t.id limit ?`,
+    [beyond, before, limit],
+  );
+  return await deleteRows(executor, dialect, table, 'id', 'id', rows);
+}
+
+async function deleteRows(
+  executor: Executor,
+  dialect: Dialect,
+  table: string,
+  column: string,
+  kind: 'id' | 'hash',
+  rows: readonly Record<string, unknown>[],
+): Promise<number> {
+  if (rows.length === 0) return 0;
+  const keys = dialect.keySet(
+    [
+      { name: 'scope_id', kind: 'integer' },
+      { name: 'id', kind },
+    ],
+    rows.map((row) => [
+      toInteger(row['scope_id']),
+      Buffer.from(row['id'] as Uint8Array).toString('hex'),
+    ]),
+  );
+  const own = [
+    { own: 'scope_id', key: 'scope_id' },
+    { own: column, key: 'id' },
+  ];
+  const { sql, parameters } = dialect.deleteKeys(table, own, keys, {});
+  return await executor.run(sql, parameters);
+}

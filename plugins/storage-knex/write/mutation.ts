@@ -1,0 +1,198 @@
+import type {
+  FileKey,
+  FileState,
+  IdempotencyRecord,
+  ScopeState,
+} from '../../../core/contracts/records.ts';
+import type { Current, Decision, MutateRequest } from '../../../core/contracts/storage.ts';
+import { MemoryError, toMemoryError } from '../../../core/errors.ts';
+import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
+import type { Damage } from './damage.ts';
+import type { Database } from '../database.ts';
+import type { Executor } from '../dialects/dialect.ts';
+import {
+  fileSlotKey,
+  idempotencySlotKey,
+  type Overlay,
+  readOverlay,
+  type Slot,
+  writeOverlay,
+} from './write-set.ts';
+import { newScopeState } from '../schema/rows.ts';
+
+/** One call of `Storage.mutate`. */
+export interface Mutation {
+  request: MutateRequest;
+  decide: (current: Current) => Decision<unknown>;
+}
+
+/** What became of a mutation, once its transaction is committed. */
+export type MutationOutcome =
+  { status: 'applied'; result: unknown } | { status: 'rejected'; error: MemoryError };
+
+/** Throws the `MemoryError` of a request that names what can't be, or more than it locks. */
+export function checkMutateRequest(request: MutateRequest): void {
+  for (const scope of request.scopes) assertScope(scope);
+  for (const key of request.files) {
+    assertFileKey(key);
+    if (!request.scopes.includes(key.scope)) throw unnamed('A file');
+  }
+  if (request.idempotency !== undefined && !request.scopes.includes(request.idempotency.scope)) {
+    throw unnamed('An idempotency key');
+  }
+}
+
+/**
+ * Carries out mutations one after the other inside one transaction that is open already, with a
+ * handful of statements for all of them: what they name is read together, each `decide` sees what
+ * those before it decided, and what stands at the end is written together.
+ *
+ * A `decide` that throws, or a guard that fails, rejects its mutation alone: it has changed
+ * nothing. What this function throws came from the database; the transaction is then to be rolled
+ * back.
+ */
+export async function applyMutations(
+  executor: Executor,
+  { dialect, skew, damage }: Pick<Database, 'dialect' | 'skew' | 'damage'>,
+  mutations: readonly Mutation[],
+): Promise<MutationOutcome[]> {
+  const overlay = await readOverlay(
+    executor,
+    dialect,
+    mutations.map(({ request }) => request),
+  );
+  const outcomes = mutations.map((mutation) => decideOne(overlay, damage, mutation));
+  await writeOverlay(executor, dialect, skew, overlay);
+  return outcomes;
+}
+
+function decideOne(
+  overlay: Overlay,
+  damage: Damage,
+  { request, decide }: Mutation,
+): MutationOutcome {
+  try {
+    checkLeases(overlay, request);
+    const decision = decide(currentOf(overlay, damage, request));
+    checkChanges(request, decision);
+    const spent = checkBudgets(overlay, request, decision.writes);
+    // Nothing below throws: from here on the decision stands.
+    for (const [slot, used] of spent) slot.now = used;
+    applyChanges(overlay, request, decision);
+    return { status: 'applied', result: decision.result };
+  } catch (error) {
+    return { status: 'rejected', error: toMemoryError(error) };
+  }
+}
+
+function checkLeases(overlay: Overlay, request: MutateRequest): void {
+  for (const guard of request.guards ?? []) {
+    if (guard.kind === 'lease' && overlay.leases.get(guard.name) !== guard.fence) {
+      throw new MemoryError('RUN_STATE', 'The lease of this run was lost.', {
+        details: { reason: 'lease_lost' },
+      });
+    }
+  }
+}
+
+function checkBudgets(
+  overlay: Overlay,
+  request: MutateRequest,
+  writes: number,
+): Map<Slot<number>, number> {
+  const spent = new Map<Slot<number>, number>();
+  if (writes === 0) return spent;
+  for (const guard of request.guards ?? []) {
+    if (guard.kind !== 'budget') continue;
+    const slot = overlay.budgets.get(guard.name) as Slot<number>;
+    const used = (spent.get(slot) ?? slot.now ?? 0) + writes;
+    if (used > guard.max) {
+      throw new MemoryError('QUOTA_EXCEEDED', 'The write budget is spent.', {
+        details: { limit: guard.name, max: guard.max },
+      });
+    }
+    spent.set(slot, used);
+  }
+  return spent;
+}
+
+function currentOf(overlay: Overlay, damage: Damage, request: MutateRequest): Current {
+  return {
+    scope(scope) {
+      if (!request.scopes.includes(scope)) throw unnamed('A scope');
+      return overlay.scopes.get(scope)?.now ?? newScopeState(scope);
+    },
+    file(key) {
+      const slot = overlay.files.get(fileSlotKey(key));
+      if (slot === undefined || !isNamed(request.files, key)) throw unnamed('A file');
+      // A delta against a damaged content would make the damage part of the history.
+      if (slot.now !== null && slot.now === slot.before) damage.checkContent(slot.now);
+      return slot.now;
+    },
+    idempotency:
+      request.idempotency === undefined
+        ? null
+        : (overlay.idempotency.get(idempotencySlotKey(request.idempotency))?.now ?? null),
+  };
+}
+
+/** Stops a decision that reaches beyond what it read under the lock, or that could not be kept. */
+function checkChanges(request: MutateRequest, { changes, writes }: Decision<unknown>): void {
+  if (!Number.isSafeInteger(writes) || writes < 0) {
+    throw new MemoryError('INTERNAL', 'A decision counts its writes.');
+  }
+  for (const { scope } of changes.scopes ?? []) {
+    if (!request.scopes.includes(scope)) throw unnamed('A scope');
+  }
+  for (const file of changes.files ?? []) {
+    if (!isNamed(request.files, file)) throw unnamed('A file');
+  }
+  for (const row of [...(changes.revisions ?? []), ...(changes.access ?? [])]) {
+    if (!request.scopes.includes(row.scope)) throw unnamed('A row');
+  }
+  const key = changes.idempotency;
+  if (
+    key !== undefined &&
+    (key.scope !== request.idempotency?.scope || key.keyHash !== request.idempotency.keyHash)
+  ) {
+    throw unnamed('An idempotency key');
+  }
+}
+
+function isNamed(files: readonly FileKey[], { scope, path }: FileKey): boolean {
+  return files.some((file) => file.scope === scope && file.path === path);
+}
+
+function applyChanges(
+  overlay: Overlay,
+  request: MutateRequest,
+  { changes }: Decision<unknown>,
+): void {
+  for (const state of changes.scopes ?? []) {
+    (overlay.scopes.get(state.scope) as Slot<ScopeState>).now = state;
+  }
+  for (const state of changes.files ?? []) {
+    (overlay.files.get(fileSlotKey(state)) as Slot<FileState>).now = state;
+  }
+  overlay.revisions.push(...(changes.revisions ?? []));
+  overlay.access.push(...(changes.access ?? []));
+  overlay.audit.push(...(changes.audit ?? []));
+  if (changes.idempotency !== undefined) {
+    const slot = overlay.idempotency.get(idempotencySlotKey(changes.idempotency));
+    (slot as Slot<IdempotencyRecord>).now = changes.idempotency;
+  }
+  // A row of a scope without a row of its own could not be told from another scope's.
+  const touched = [...(changes.access ?? []), ...(changes.revisions ?? [])];
+  for (const { scope } of touched) {
+    const slot = overlay.scopes.get(scope) as Slot<ScopeState>;
+    slot.now ??= newScopeState(scope);
+  }
+  if (changes.idempotency !== undefined && request.idempotency !== undefined) {
+    const slot = overlay.scopes.get(request.idempotency.scope) as Slot<ScopeState>;
+    slot.now ??= newScopeState(request.idempotency.scope);
+  }
+}
+
+function unnamed(what: string): MemoryError {
+  return new MemoryError('INTERNAL', `${what} that the request did not name was asked for.`);
+}

@@ -1,0 +1,182 @@
+import type { PruneCount, PruneFilter, RevisionStore } from '../../../core/contracts/storage.ts';
+import type { ScopeKey } from '../../../core/contracts/records.ts';
+import { MemoryError } from '../../../core/errors.ts';
+import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
+import type { Database } from '../database.ts';
+import type { Dialect, Executor, SqlValue } from '../dialects/dialect.ts';
+import { insertRecords } from '../schema/row-sets.ts';
+import { AUDIT_ROW, toInteger, toText } from '../schema/rows.ts';
+import { toScopeId } from '../schema/scope-id.ts';
+
+/** Rows that one transaction removes at most. */
+const ROWS_AT_ONCE = 500;
+/** Scopes that are looked up at once. */
+const SCOPES_AT_ONCE = 500;
+/** Greater than any version. */
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+/** A file whose rows below a version are to go. */
+interface Cut {
+  fileNo: number;
+  below: number;
+  rows: number;
+  bytes: number;
+}
+
+/** Removes the oldest revision rows of files, a scope at a time, in transactions of 500 rows. */
+export async function pruneRevisions(
+  database: Database,
+  filter: PruneFilter,
+  options: Parameters<RevisionStore['prune']>[1],
+): Promise<PruneCount> {
+  if (!Number.isSafeInteger(filter.keepLast) || filter.keepLast < 1) {
+    throw new MemoryError('INVALID_REQUEST', 'At least one revision of a file is kept.');
+  }
+  if (filter.path) assertFileKey(filter.path);
+  if (filter.scope) assertScope(filter.scope);
+  const total: PruneCount = { pruned: 0, bytes: 0 };
+  for await (const scope of scopesOf(database, filter)) {
+    const cuts = await database.snapshot((executor) =>
+      findCuts(executor, database.dialect, scope, filter),
+    );
+    for (const cut of cuts) {
+      if (options.dryRun) add(total, { pruned: cut.rows, bytes: cut.bytes });
+    }
+    if (options.dryRun) continue;
+    // Cuts stay right while others write: newer rows only move a file's boundary up.
+    let rest = cuts;
+    while (rest.length > 0) {
+      if (options.signal?.aborted === true) return total;
+      const [batch, later] = takeBatch(rest);
+      const count = await database.write((executor) =>
+        removeRows(executor, database, scope, batch, options.audit),
+      );
+      add(total, count);
+      rest = later;
+    }
+  }
+  return total;
+}
+
+function add(total: PruneCount, count: PruneCount): void {
+  total.pruned += count.pruned;
+  total.bytes += count.bytes;
+}
+
+async function* scopesOf(database: Database, filter: PruneFilter): AsyncGenerator<ScopeKey> {
+  const scope = filter.path?.scope ?? filter.scope ?? null;
+  if (scope !== null) {
+    if (typeof filter.scope !== 'string' || filter.scope === scope) yield scope;
+    return;
+  }
+  let after = 0;
+  for (;;) {
+    const rows = await database.read((executor) =>
+      executor.all(
+        'select scope_id, scope from svc_scope where scope_id > ? and revisions > ?' +
+          ' order by scope_id limit ?',
+        [after, filter.keepLast, SCOPES_AT_ONCE],
+      ),
+    );
+    for (const row of rows) yield toText(row['scope']) as ScopeKey;
+    if (rows.length < SCOPES_AT_ONCE) return;
+    after = toInteger(rows.at(-1)?.['scope_id'] ?? NEVER);
+  }
+}
+
+/**
+ * The boundary of each file: below its newest `keepLast` rows, and below the first row that is not
+ * old enough. So what goes is a file's oldest rows without a gap, and each of them meets both.
+ */
+async function findCuts(
+  executor: Executor,
+  dialect: Dialect,
+  scope: ScopeKey,
+  filter: PruneFilter,
+): Promise<Cut[]> {
+  const ofFile = 'r.scope_id = f.scope_id and r.file_no = f.file_no';
+  const kept = `(select r.version from svc_revision r where ${ofFile} order by r.version desc limit 1 offset ?)`;
+  const young = `(select r.version from svc_revision r where ${ofFile} and r.at >= ? order by r.version limit 1)`;
+  const parameters: SqlValue[] = [filter.keepLast - 1];
+  if (typeof filter.olderThan === 'number') parameters.push(filter.olderThan);
+  parameters.push(toScopeId(scope), scope, filter.keepLast);
+  if (filter.path) parameters.push(filter.path.path);
+  const cuts =
+    `select f.scope_id, f.file_no, ${kept} as kept,` +
+    ` ${typeof filter.olderThan === 'number' ? young : 'null'} as young` +
+    ' from svc_scope s cross join svc_file f on f.scope_id = s.scope_id' +
+    ` where s.scope_id = ? and s.scope = ? and f.revisions > ?${filter.path ? ' and f.path = ?' : ''}`;
+  const size = `coalesce(${dialect.byteLength('v.delta')}, 0) + coalesce(${dialect.byteLength('v.keyframe')}, 0)`;
+  const below = 'case when c.young is not null and c.young < c.kept then c.young else c.kept end';
+  const rows = await executor.all(
+    `select c.file_no, ${below} as below, count(*) as rows_below, sum(${size}) as bytes_below` +
+      ` from (${cuts}) c cross join svc_revision v on v.scope_id = c.scope_id` +
+      ` and v.file_no = c.file_no and v.version < ${below}` +
+      ' group by c.file_no, c.kept, c.young order by c.file_no',
+    parameters,
+  );
+  return rows.map((row) => ({
+    fileNo: toInteger(row['file_no']),
+    below: toInteger(row['below']),
+    rows: toInteger(row['rows_below']),
+    bytes: toInteger(row['bytes_below']),
+  }));
+}
+
+/** The cuts of one transaction, the last of them perhaps in part, and the rest. */
+function takeBatch(cuts: readonly Cut[]): [readonly Cut[], Cut[]] {
+  let rows = 0;
+  for (const [index, cut] of cuts.entries()) {
+    rows += cut.rows;
+    if (rows < ROWS_AT_ONCE) continue;
+    const left = rows - ROWS_AT_ONCE;
+    const later = cuts.slice(index + 1);
+    return [cuts.slice(0, index + 1), left === 0 ? later : [{ ...cut, rows: left }, ...later]];
+  }
+  return [cuts, []];
+}
+
+async function removeRows(
+  executor: Executor,
+  { dialect, skew }: Database,
+  scope: ScopeKey,
+  cuts: readonly Cut[],
+  audit: Parameters<RevisionStore['prune']>[1]['audit'],
+): Promise<PruneCount> {
+  const scopeId = toScopeId(scope);
+  const [locked] = await executor.all(
+    `select scope_id from svc_scope where scope_id = ? and scope = ?${dialect.forUpdate}`,
+    [scopeId, scope],
+  );
+  const count: PruneCount = { pruned: 0, bytes: 0 };
+  if (locked === undefined) return count;
+  const size = `coalesce(${dialect.byteLength('delta')}, 0) + coalesce(${dialect.byteLength('keyframe')}, 0)`;
+  for (const { fileNo, below } of cuts) {
+    const rows = await executor.all(
+      `select version, ${size} as size from svc_revision` +
+        ' where scope_id = ? and file_no = ? and version < ? order by version limit ?',
+      [scopeId, fileNo, below, ROWS_AT_ONCE - count.pruned],
+    );
+    const last = rows.at(-1);
+    if (last === undefined) continue;
+    const removed = await executor.run(
+      'delete from svc_revision where scope_id = ? and file_no = ? and version <= ?',
+      [scopeId, fileNo, toInteger(last['version'])],
+    );
+    await executor.run(
+      'update svc_file set revisions = revisions - ? where scope_id = ? and file_no = ?',
+      [removed, scopeId, fileNo],
+    );
+    count.pruned += removed;
+    for (const row of rows) count.bytes += toInteger(row['size']);
+  }
+  if (count.pruned === 0) return count;
+  await executor.run('update svc_scope set revisions = revisions - ? where scope_id = ?', [
+    count.pruned,
+    scopeId,
+  ]);
+  const record = audit(count);
+  await insertRecords(executor, dialect, AUDIT_ROW, [record]);
+  await skew.cover(executor, dialect, [record]);
+  return count;
+}

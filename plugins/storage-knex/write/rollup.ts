@@ -1,0 +1,255 @@
+import type {
+  EventRecord,
+  RollupCount,
+  RollupGrain,
+  RollupRecord,
+  ScopeKey,
+} from '../../../core/contracts/records.ts';
+import type { CountedRange, RollUp, RollupFilter } from '../../../core/contracts/storage.ts';
+import { assertScope } from '../../../core/files/paths.ts';
+import type { Dialect, Executor, Row, SqlValue } from '../dialects/dialect.ts';
+import { toLeastIdBytes, toUuid } from '../schema/ids.ts';
+import { insertRecords } from '../schema/row-sets.ts';
+import type { RowWriter } from '../schema/rows.ts';
+import { toInteger, toText } from '../schema/rows.ts';
+import { toScopeId } from '../schema/scope-id.ts';
+
+/** The number that stands for all scopes together: no scope has it. */
+const ALL_SCOPES = 0;
+
+const GRAIN_MS: Readonly<Record<RollupGrain, number>> = {
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+};
+
+const ROLLUP_ROW: RowWriter<RollupRecord> = {
+  table: 'svc_rollup',
+  columns: [
+    'scope_id',
+    'grain',
+    'bucket',
+    'tool',
+    'instance_id',
+    'calls',
+    'failed',
+    'refused',
+    'reads',
+    'writes',
+    'finds',
+    'latency',
+  ],
+  toCells: (rollup) => [
+    toRollupScopeId(rollup.scope),
+    GRAIN_MS[rollup.grain],
+    rollup.bucket,
+    rollup.tool ?? '',
+    rollup.instanceId,
+    rollup.calls,
+    rollup.failed,
+    rollup.refused,
+    rollup.reads,
+    rollup.writes,
+    rollup.finds,
+    rollup.latency,
+  ],
+};
+
+const KEY_COLUMNS = [
+  { name: 'scope_id', kind: 'integer' },
+  { name: 'grain', kind: 'integer' },
+  { name: 'bucket', kind: 'integer' },
+  { name: 'tool', kind: 'key' },
+  { name: 'instance_id', kind: 'id' },
+] as const;
+const KEYS: readonly string[] = KEY_COLUMNS.map(({ name }) => name);
+const VALUES = ROLLUP_ROW.columns.filter((column) => !KEYS.includes(column));
+/** In quotes: `reads` is a word of MariaDB's own. */
+const SUMS = ['calls', 'failed', 'refused', 'reads', 'writes', 'finds']
+  .map((name) => `sum(r.${name}) as \`${name}\``)
+  .join(', ');
+const COLUMNS = ROLLUP_ROW.columns.map((column) => `r.${column}`).join(', ');
+
+function toRollupScopeId(scope: ScopeKey | null): number {
+  return scope === null ? ALL_SCOPES : toScopeId(scope);
+}
+
+function toRollup(scope: ScopeKey | null, grain: RollupGrain, row: Row): RollupRecord {
+  const tool = toText(row['tool']);
+  return {
+    grain,
+    bucket: toInteger(row['bucket']),
+    scope,
+    tool: tool === '' ? null : tool,
+    instanceId: toUuid(row['instance_id'] as Uint8Array),
+    ...toCounts(row),
+    latency: row['latency'] as Uint8Array,
+  };
+}
+
+function toCounts(row: Row): Omit<RollupCount, 'bucket'> {
+  return {
+    calls: toInteger(row['calls']),
+    failed: toInteger(row['failed']),
+    refused: toInteger(row['refused']),
+    reads: toInteger(row['reads']),
+    writes: toInteger(row['writes']),
+    finds: toInteger(row['finds']),
+  };
+}
+
+/** Adds what events come to, in the transaction that writes them. */
+export async function keepRollups(
+  executor: Executor,
+  dialect: Dialect,
+  rollUp: RollUp,
+  events: readonly EventRecord[],
+): Promise<void> {
+  const { whole, added } = rollUp.count(events);
+  const merged = await mergeKept(executor, dialect, rollUp, added);
+  const rows = [...whole, ...merged].sort(
+    (left, right) => toRollupScopeId(left.scope) - toRollupScopeId(right.scope),
+  );
+  await insertRecords(executor, dialect, ROLLUP_ROW, rows, { keys: KEYS, update: VALUES });
+}
+
+async function mergeKept(
+  executor: Executor,
+  dialect: Dialect,
+  rollUp: RollUp,
+  added: readonly RollupRecord[],
+): Promise<readonly RollupRecord[]> {
+  if (added.length === 0) return added;
+  const keys = dialect.keySet(
+    KEY_COLUMNS,
+    added.map((row) => [
+      toRollupScopeId(row.scope),
+      GRAIN_MS[row.grain],
+      row.bucket,
+      row.tool ?? '',
+      row.instanceId,
+    ]),
+  );
+  const match = KEYS.map((key) => `r.${key} = k.${key}`).join(' and ');
+  const rows = await executor.all(
+    `select ${COLUMNS} from ${keys.sql} k cross join svc_rollup r on ${match}`,
+    keys.parameters,
+  );
+  const kept = new Map(
+    rows.map((row) => [
+      `${toInteger(row['scope_id'])} ${toInteger(row['grain'])} ${toInteger(row['bucket'])} ${toText(row['tool'])}`,
+      row,
+    ]),
+  );
+  return added.map((row) => {
+    const key = `${toRollupScopeId(row.scope)} ${GRAIN_MS[row.grain]} ${row.bucket} ${row.tool ?? ''}`;
+    const old = kept.get(key);
+    return old === undefined ? row : rollUp.merge(toRollup(row.scope, row.grain, old), row);
+  });
+}
+
+/** Roll-ups of one grain, by bucket; those of every instance. */
+export async function readRollups(
+  executor: Executor,
+  filter: RollupFilter,
+): Promise<RollupRecord[]> {
+  const { where, parameters } = inFilter(filter);
+  const rows = await executor.all(
+    `select ${COLUMNS} from svc_rollup r where ${where} order by r.bucket, r.tool, r.instance_id`,
+    parameters,
+  );
+  return rows.map((row) => toRollup(filter.scope, filter.grain, row));
+}
+
+/** Their calls, summed up in the database: a day of minutes comes across as what a chart shows. */
+export async function countRollups(
+  executor: Executor,
+  filter: RollupFilter & { length: number },
+): Promise<RollupCount[]> {
+  const { where, parameters } = inFilter(filter);
+  const rows = await executor.all(
+    `select r.bucket - r.bucket % ? as begins_at, ${SUMS} from svc_rollup r where ${where}` +
+      ' group by begins_at order by begins_at',
+    [filter.length, ...parameters],
+  );
+  return rows.map((row) => ({ bucket: toInteger(row['begins_at']), ...toCounts(row) }));
+}
+
+function inFilter({ grain, scope, tool, since, until }: RollupFilter): {
+  where: string;
+  parameters: SqlValue[];
+} {
+  if (scope !== null) assertScope(scope);
+  const where = 'r.scope_id = ? and r.grain = ? and r.bucket >= ? and r.bucket < ?';
+  const parameters = [toRollupScopeId(scope), GRAIN_MS[grain], since, until];
+  return typeof tool === 'string'
+    ? { where: `${where} and r.tool = ?`, parameters: [...parameters, tool] }
+    : { where, parameters };
+}
+
+/** How many scopes of users have calls in these ranges, each counted once. */
+export async function countRollupScopes(
+  executor: Executor,
+  dialect: Dialect,
+  ranges: readonly CountedRange[],
+  tool: string | null,
+): Promise<number> {
+  if (ranges.length === 0) return 0;
+  const parameters: SqlValue[] = [];
+  const parts = ranges.map(({ grain, since, until }) => {
+    if (grain === null) {
+      parameters.push(toLeastIdBytes(since), toLeastIdBytes(until));
+      if (tool !== null) parameters.push(tool);
+      const source = dialect.byIndex('svc_event', 'e', 'svc_event_id');
+      return (
+        `select e.scope_id from ${source} where e.id >= ? and e.id < ? and e.kind = 'tool'` +
+        (tool === null ? '' : ' and e.tool = ?')
+      );
+    }
+    parameters.push(GRAIN_MS[grain], since, until);
+    if (tool !== null) parameters.push(tool);
+    const source = dialect.byIndex('svc_rollup', 'r', 'svc_rollup_bucket');
+    return (
+      `select r.scope_id from ${source} where r.grain = ? and r.bucket >= ? and r.bucket < ?` +
+      (tool === null ? '' : ' and r.tool = ?')
+    );
+  });
+  // Shared memory is nobody's, and neither are the rows of all scopes together.
+  parameters.push(ALL_SCOPES, toScopeId('s'));
+  const [row] = await executor.all(
+    `select count(distinct a.scope_id) as scopes from (${parts.join(' union all ')}) a` +
+      ' where a.scope_id <> ? and a.scope_id <> ?',
+    parameters,
+  );
+  return toInteger(row?.['scopes'] ?? 0);
+}
+
+/** Removes the oldest roll-ups of a grain from before a time. */
+export async function expireRollupRows(
+  executor: Executor,
+  dialect: Dialect,
+  grain: RollupGrain,
+  before: number,
+  limit: number,
+): Promise<number> {
+  const source = dialect.byIndex('svc_rollup', 'r', 'svc_rollup_bucket');
+  const rows = await executor.all(
+    `select ${KEYS.map((key) => `r.${key}`).join(', ')} from ${source}` +
+      ' where r.grain = ? and r.bucket < ? order by r.bucket, r.scope_id limit ?',
+    [GRAIN_MS[grain], before, limit],
+  );
+  if (rows.length === 0) return 0;
+  const keys = dialect.keySet(
+    KEY_COLUMNS,
+    rows.map((row) => [
+      toInteger(row['scope_id']),
+      toInteger(row['grain']),
+      toInteger(row['bucket']),
+      toText(row['tool']),
+      Buffer.from(row['instance_id'] as Uint8Array).toString('hex'),
+    ]),
+  );
+  const own = KEYS.map((key) => ({ own: key, key }));
+  const { sql, parameters } = dialect.deleteKeys('svc_rollup', own, keys, {});
+  return await executor.run(sql, parameters);
+}

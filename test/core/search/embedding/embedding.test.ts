@@ -1,0 +1,485 @@
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished, beforeEach, describe, expect, it } from 'vitest';
+import type { Embedder } from '../../../../core/contracts/embedder.ts';
+import type { MemoryServiceConfig } from '../../../../core/contracts/config.ts';
+import type { Core } from '../../../../core/service.ts';
+import { openai } from '../../../../plugins/embedder-openai/index.ts';
+import { mysql } from '../../../../plugins/storage-mysql/index.ts';
+import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
+import { stopClock } from '../../../support/clock.ts';
+import { freshDatabase } from '../../../support/mariadb.ts';
+import { embedMeaning } from '../../../support/provider-server/embed.ts';
+import { TRANSPORT } from '../../../support/provider-server/misbehaviour.ts';
+import {
+  type ProviderServer,
+  type ProviderServerOptions,
+  startProviderServer,
+} from '../../../support/provider-server/server.ts';
+import { call, openCore, temporaryDirectory } from '../../../support/service.ts';
+
+let server: ProviderServer;
+async function start(options: ProviderServerOptions = {}): Promise<void> {
+  const own = await startProviderServer({ embed: embedMeaning, ...options });
+  onTestFinished(async () => {
+    await own.close();
+    expect(own.violations).toEqual([]);
+  });
+  server = own;
+}
+
+const embedder = (name = 'meaning', dimensions = 8) =>
+  openai({ baseUrl: server.baseUrl, name, dimensions, retryDelayMs: 1, maxRetries: 0 });
+
+async function write(core: Core, userId: string, file: string, content: string): Promise<void> {
+  await call(core, userId, 'memory_write', { path: `user/${file}`, content });
+}
+
+interface Found {
+  mode: string;
+  degraded?: string;
+  results: { path: string; snippet: string; signals?: Record<string, number> }[];
+}
+
+async function find(core: Core, userId: string, query: string, more: object = {}): Promise<Found> {
+  return (await call<Found>(core, userId, 'memory_find', { query, ...more })).result;
+}
+
+const embed = async (core: Core): Promise<void> => {
+  await core.indexer.drain();
+  await core.embeddings?.drain();
+};
+
+/** The worker in the background may have come first. */
+async function untilFailed(core: Core): Promise<void> {
+  while ((await core.embeddings?.progress())?.failures === 0) {
+    await embed(core).catch(() => undefined);
+  }
+}
+
+const textsSent = (): string[] => server.received.flatMap(({ body }) => body.input as string[]);
+
+/** Opens services one after the other, or beside each other, on one database. */
+async function makeDatabase(): Promise<(config: Partial<MemoryServiceConfig>) => Promise<Core>> {
+  if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') {
+    const url = await freshDatabase();
+    return (config) => openCore({ storage: mysql({ url }), ...config });
+  }
+  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  return (config) => openCore({ storage: sqlite({ filename }), ...config });
+}
+
+beforeEach(() => start());
+
+describe('passages get their vectors behind the writes', () => {
+  it('and are then found by what they mean', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'profile.md', '# Ann\n\nShe likes coffee.\n');
+    await write(core, 'ann', 'home.md', 'The puppy sleeps a lot.\n');
+    await embed(core);
+    const found = await find(core, 'ann', 'beverage', { explain: true });
+    expect(found.mode).toBe('hybrid');
+    expect(found.degraded).toBeUndefined();
+    expect(found.results[0]).toMatchObject({ path: 'user/profile.md' });
+    expect(found.results[0]?.signals).toMatchObject({ vectorRank: 1 });
+    expect(found.results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
+    expect(found.results[0]?.signals).not.toHaveProperty('textRank');
+  });
+
+  it('with the places in both rankings explained', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await write(core, 'ann', 'b.md', 'He likes coffee.\n');
+    await embed(core);
+    const { results } = await find(core, 'ann', 'tea', { explain: true });
+    expect(results.map(({ path: file }) => file)).toEqual(['user/a.md', 'user/b.md']);
+    expect(results[0]?.signals).toMatchObject({ textRank: 1, vectorRank: 1, matched: 1 });
+    expect(results[1]?.signals).toMatchObject({ vectorRank: 2 });
+  });
+
+  it('by text: what moves, or stands in two files, is embedded once', async () => {
+    const core = await openCore({ embedder: embedder(), tools: { move: true } });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await write(core, 'ann', 'b.md', 'She drinks tea.\n');
+    await embed(core);
+    await call(core, 'ann', 'memory_move', { from: 'user/a.md', to: 'user/c.md' });
+    await embed(core);
+    expect(textsSent()).toEqual(['She drinks tea.']);
+    expect((await find(core, 'ann', 'beverage')).results).toHaveLength(2);
+  });
+
+  it('and only the passages that changed are embedded again', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n\nShe has a dog.\n');
+    await embed(core);
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n\nShe has a puppy.\n');
+    await embed(core);
+    expect(textsSent()).toEqual(['She drinks tea.', 'She has a dog.', 'She has a puppy.']);
+  });
+
+  it('and a text keeps its vector while its file’s index is behind', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(core);
+    await write(core, 'ann', 'a.md', 'Something new.\n\nShe drinks tea.\n');
+    const found = await find(core, 'ann', 'beverage');
+    expect(found.mode).toBe('hybrid');
+    expect(found.results[0]?.snippet).toContain('She drinks tea.');
+  });
+
+  it('whose texts are gone are forgotten', async () => {
+    const core = await openCore({ embedder: embedder(), tools: { delete: true } });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await write(core, 'ann', 'b.md', 'She has a dog.\n');
+    await embed(core);
+    await call(core, 'ann', 'memory_delete', { path: 'user/a.md' });
+    await embed(core);
+    expect(await core.storage.vectors?.sweep('u:ann')).toBe(0);
+    // Written again, it has to be embedded again.
+    await write(core, 'ann', 'c.md', 'She drinks tea.\n');
+    await embed(core);
+    expect(textsSent().filter((text) => text === 'She drinks tea.')).toHaveLength(2);
+  });
+});
+
+describe('a drain', () => {
+  it('ends when what the background has taken is embedded, too', async () => {
+    let embedNow = () => undefined as void;
+    const mayEmbed = new Promise<void>((resolve) => (embedNow = resolve));
+    let asked = 0;
+    const slow: Embedder = {
+      name: 'slow',
+      model: 'slow',
+      dimensions: 8,
+      async embed(texts) {
+        asked += 1;
+        await mayEmbed;
+        return texts.map(() => new Float32Array(8).fill(1));
+      },
+    };
+    const core = await openCore({ embedder: slow });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await core.indexer.drain();
+    // The background comes in between: it claims the text before the drain does.
+    const { vectors } = core.storage as Required<typeof core.storage>;
+    const claim = vectors.claim.bind(vectors);
+    let claims = 0;
+    let leave = () => undefined as void;
+    const isTaken = new Promise<void>((resolve) => (leave = resolve));
+    vectors.claim = async (...args) => {
+      claims += 1;
+      if (claims === 1) await isTaken;
+      const tasks = await claim(...args);
+      leave();
+      return tasks;
+    };
+    let hasEnded = false;
+    const drained = core.embeddings?.drain().finally(() => (hasEnded = true));
+    await expect.poll(() => asked).toBe(1);
+    await sleep(50);
+    expect(hasEnded).toBe(false);
+    embedNow();
+    await drained;
+    expect(await core.embeddings?.progress()).toMatchObject({ state: 'idle', textsEmbedded: 1 });
+  });
+});
+
+describe('a search by meaning', () => {
+  it('ranks no one else’s passages', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She has a dog.\n');
+    await write(core, 'bob', 'b.md', 'He drinks tea.\n');
+    await embed(core);
+    const { results } = await find(core, 'ann', 'beverage drink tea coffee');
+    expect(results.map(({ path: file }) => file)).toEqual(['user/a.md']);
+    expect(JSON.stringify(results)).not.toContain('He drinks');
+  });
+
+  it('looks below a path alone when one is given', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'x/a.md', 'She drinks tea.\n');
+    await write(core, 'ann', 'y/b.md', 'She drinks coffee.\n');
+    await embed(core);
+    const { results } = await find(core, 'ann', 'beverage', { path: 'user/y/' });
+    expect(results.map(({ path: file }) => file)).toEqual(['user/y/b.md']);
+  });
+
+  it('answers by words when that is asked for, without a question to the embedder', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(core);
+    const before = server.received.length;
+    expect(await find(core, 'ann', 'tea', { mode: 'text' })).toMatchObject({ mode: 'text' });
+    expect(server.received).toHaveLength(before);
+  });
+
+  it('asks the embedder once for the same question', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(core);
+    const before = server.received.length;
+    await find(core, 'ann', 'beverage');
+    await find(core, 'ann', 'beverage', { limit: 3 });
+    expect(server.received).toHaveLength(before + 1);
+  });
+
+  it('gives the passages themselves when those are asked for', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n\nThe weather.\n\nHe drinks coffee.\n');
+    await embed(core);
+    const { results } = await find(core, 'ann', 'beverage', { group: 'passage', limit: 2 });
+    expect(results).toHaveLength(2);
+    expect(results.every(({ path: file }) => file === 'user/a.md')).toBe(true);
+  });
+
+  it('leaves a ranking out whose weight is 0', async () => {
+    const search = { textWeight: 0, vectorWeight: 1 };
+    const core = await openCore({ embedder: embedder(), search });
+    await write(core, 'ann', 'a.md', 'Nothing of this has a meaning: zebra.\n');
+    await write(core, 'ann', 'b.md', 'She drinks tea.\n');
+    await embed(core);
+    const { results } = await find(core, 'ann', 'zebra drink');
+    expect(results[0]?.path).toBe('user/b.md');
+  });
+});
+
+const NO_FIT = 'the answer did not fit the schema';
+
+describe('an embedder that is down', () => {
+  it('fails no write, and a find goes by the words and says why', async () => {
+    const core = await openCore({ embedder: embedder() });
+    server.always(({ socket }) => socket.destroy());
+    for (let n = 0; n < 20; n += 1) await write(core, 'ann', `${n}.md`, `Note ${n} on tea.\n`);
+    const found = await find(core, 'ann', 'tea');
+    expect(found.mode).toBe('text');
+    expect(found.degraded).toMatch(/embedder/);
+    expect(found.results).toHaveLength(10);
+  });
+
+  it('is left alone after three failures, and asked again later', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(core);
+    server.received.length = 0;
+    server.always(({ sendJson }) => sendJson(500, {}));
+    stopClock();
+    for (const query of ['a', 'b', 'c', 'd', 'e']) await find(core, 'ann', `${query} drink`);
+    expect(server.received).toHaveLength(3);
+    expect((await find(core, 'ann', 'drink f')).degraded).toBe(
+      'The embedder failed: the circuit is open after 3 failures: the provider answered 500.',
+    );
+    expect((await core.embeddings?.progress())?.state).toBe('paused');
+  });
+
+  it('is named with its reason in the answer of a find and in its trace, whatever it does', async () => {
+    const open = (timeoutMs: number) =>
+      openCore({
+        embedder: openai({
+          baseUrl: server.baseUrl,
+          name: 'meaning',
+          dimensions: 8,
+          timeoutMs,
+          maxRetries: 0,
+        }),
+        search: { embedTimeoutMs: 60_000 },
+      });
+    const patient = await open(60_000);
+    await write(patient, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(patient);
+    for (const [at, way] of TRANSPORT.filter(({ asksToWait }) => asksToWait !== true).entries()) {
+      const { name, behave, reason, why, isEndless } = way;
+      // Only what never ends runs into a short limit: a busy machine may be slow with all else.
+      const core = isEndless === true ? await open(200) : patient;
+      server.always(behave);
+      const { result, traceId } = await call<Found>(core, 'ann', 'memory_find', {
+        query: `tea ${at}`,
+      });
+      expect(result.degraded, name).toMatch(/^The embedder failed: .+\.$/);
+      expect(result.degraded, name).toContain(why);
+      await core.queue.flush();
+      const [found] = (await core.traces.trace(traceId)).calls;
+      const span = found?.spans.find(({ kind }) => kind === 'embedding');
+      expect(span, name).toMatchObject({
+        status: 'error',
+        errorCode: 'EMBEDDING_FAILED',
+        attributes: { degraded: reason, reason: expect.stringContaining(why) },
+      });
+      // A good answer in between: it is not left alone.
+      server.always(null);
+      expect((await find(patient, 'ann', `well ${at}`)).mode, name).toBe('hybrid');
+    }
+  });
+
+  it('is named with its reason in the status of the service', async () => {
+    const core = await openCore({ embedder: embedder() });
+    server.always(({ sendJson }) => sendJson(401, { error: { message: 'SECRET' } }));
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await untilFailed(core);
+    expect(await core.embeddings?.progress()).toMatchObject({
+      lastFailure: 'unauthorized',
+      lastFailureReason: 'the provider answered 401; check the API key',
+    });
+    server.always(null);
+    while ((await core.embeddings?.progress())?.textsWaiting !== 0) {
+      await embed(core).catch(() => undefined);
+    }
+    expect(await core.embeddings?.progress()).toMatchObject({
+      lastFailure: null,
+      lastFailureReason: null,
+    });
+  });
+
+  it('is left alone for as long as it asks for', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(core);
+    server.received.length = 0;
+    server.always(({ sendJson }) => sendJson(429, {}, { 'retry-after': '300' }));
+    for (const query of ['a', 'b', 'c']) await find(core, 'ann', `${query} drink`);
+    expect(server.received).toHaveLength(1);
+    expect(await find(core, 'ann', 'tea')).toMatchObject({
+      mode: 'text',
+      degraded: expect.stringMatching(/the circuit is open after 1 failure: .+ answered 429/),
+    });
+  });
+
+  it('keeps its texts in the queue, which drains once it is back', async () => {
+    const open = await makeDatabase();
+    const core = await open({ embedder: embedder() });
+    server.always(({ socket }) => socket.destroy());
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await untilFailed(core);
+    await core.close();
+    server.always(null);
+    const next = await open({ embedder: embedder() });
+    // What was tried waits for a second.
+    while ((await next.embeddings?.progress())?.textsWaiting !== 0) await embed(next);
+    expect((await find(next, 'ann', 'beverage')).mode).toBe('hybrid');
+  });
+
+  it('that never answers is waited for no longer than the limit', async () => {
+    const never: Embedder = {
+      name: 'never',
+      model: 'never',
+      dimensions: 8,
+      embed: () => new Promise(() => undefined),
+    };
+    const core = await openCore({ embedder: never, search: { embedTimeoutMs: 20 } });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    const found = await find(core, 'ann', 'tea');
+    expect(found).toMatchObject({
+      mode: 'text',
+      degraded: 'The embedder failed: the provider did not answer in 0.02 s.',
+      results: [{ path: 'user/a.md' }],
+    });
+  });
+
+  it.each([
+    ['nothing', NO_FIT, () => []],
+    ['too many', NO_FIT, (vector: Float32Array) => [vector, vector]],
+    [
+      'another length',
+      'the vectors have another length; check the dimensions of the embedder',
+      (vector: Float32Array) => [vector.subarray(1)],
+    ],
+    ['what is not a number', NO_FIT, (vector: Float32Array) => [vector.fill(NaN)]],
+    ['zeros', NO_FIT, (vector: Float32Array) => [vector.fill(0)]],
+    ['a list', NO_FIT, (vector: Float32Array) => [[...vector]]],
+    ['null', NO_FIT, () => null],
+  ])('that gives %s leaves a search by words', async (_what, why, make) => {
+    const bad: Embedder = {
+      name: 'bad',
+      model: 'bad',
+      dimensions: 8,
+      embed: async () => make(new Float32Array(8).fill(1)) as Float32Array[],
+    };
+    const core = await openCore({ embedder: bad });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    const found = await find(core, 'ann', 'tea');
+    expect(found).toMatchObject({ mode: 'text', results: [{ path: 'user/a.md' }] });
+    expect(found.degraded).toBe(`The embedder failed: ${why}.`);
+  });
+
+  it('that refuses one text gets the others all the same', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n\nThe POISON.\n\nShe has a dog.\n');
+    server.always(({ body, sendJson, proper }) =>
+      body.input.some((text: string) => text.includes('POISON'))
+        ? sendJson(413, {})
+        : sendJson(200, proper()),
+    );
+    await untilFailed(core);
+    // A second later each goes by itself.
+    while ((await core.embeddings?.progress())?.textsWaiting !== 1) {
+      await embed(core).catch(() => undefined);
+    }
+    expect((await find(core, 'ann', 'puppy')).results[0]?.snippet).toContain('She has a dog.');
+    expect((await core.embeddings?.progress())?.state).toBe('embedding');
+  });
+});
+
+describe('another model', () => {
+  it('has its own vectors made in the background, and none of another is compared', async () => {
+    const open = await makeDatabase();
+    const first = await open({ embedder: embedder('one') });
+    await write(first, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(first);
+    await first.close();
+
+    const second = await open({ embedder: embedder('two', 6) });
+    const before = await find(second, 'ann', 'beverage drink');
+    expect(before).toMatchObject({ mode: 'text', degraded: expect.stringMatching(/no|No/) });
+    await embed(second);
+    expect(server.received.map(({ body }) => body.model)).toEqual(['one', 'two', 'two']);
+    expect((await find(second, 'ann', 'beverage drink')).mode).toBe('hybrid');
+    await second.close();
+
+    // And back again: the vectors of the first are still there.
+    const third = await open({ embedder: embedder('one') });
+    await embed(third);
+    expect((await find(third, 'ann', 'puppy tea')).mode).toBe('hybrid');
+    expect(textsSent().filter((text) => text === 'She drinks tea.')).toHaveLength(2);
+  });
+
+  it('and the first one embeds what was written before there was any', async () => {
+    const open = await makeDatabase();
+    const plain = await open({});
+    await write(plain, 'ann', 'a.md', 'She drinks tea.\n');
+    await plain.indexer.drain();
+    expect(await find(plain, 'ann', 'tea', { mode: 'hybrid' })).toMatchObject({
+      mode: 'text',
+      degraded: 'No embedder is configured.',
+    });
+    await plain.close();
+    const core = await open({ embedder: embedder() });
+    await embed(core);
+    expect((await find(core, 'ann', 'beverage')).results[0]?.path).toBe('user/a.md');
+  });
+
+  it('all vectors are made anew on demand', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(core);
+    await core.embeddings?.reembed();
+    await embed(core);
+    expect(textsSent()).toEqual(['She drinks tea.', 'She drinks tea.']);
+    expect((await find(core, 'ann', 'beverage')).mode).toBe('hybrid');
+  });
+});
+
+describe('several instances', () => {
+  it('embed no text twice', async () => {
+    const open = await makeDatabase();
+    const [one, two] = [await open({ embedder: embedder() }), await open({ embedder: embedder() })];
+    for (let n = 0; n < 150; n += 1) await write(one, 'ann', `${n}.md`, `Note ${n} on tea.\n`);
+    await one.indexer.drain();
+    await Promise.all([one.embeddings?.drain(), two.embeddings?.drain()]);
+    while ((await one.embeddings?.progress())?.textsWaiting !== 0) await embed(one);
+    const sent = textsSent();
+    expect(new Set(sent).size).toBe(150);
+    expect(sent).toHaveLength(150);
+    for (const core of [one, two]) {
+      expect((await find(core, 'ann', 'beverage', { limit: 50 })).results).toHaveLength(50);
+    }
+  });
+});

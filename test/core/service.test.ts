@@ -1,0 +1,145 @@
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
+import type { Plugin } from '../../core/contracts/plugin.ts';
+import type { Storage } from '../../core/contracts/storage.ts';
+import type { ToolDefinition } from '../../core/contracts/tool.ts';
+import { createCore } from '../../core/service.ts';
+import { sqlite } from '../../plugins/storage-sqlite/index.ts';
+import { rejection } from '../support/rejection.ts';
+import { call, temporaryDirectory } from '../support/service.ts';
+
+/** A service that nobody has opened yet, on a database that counts how often it is opened. */
+async function created(config: Partial<MemoryServiceConfig> = {}) {
+  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const storage = sqlite({ filename });
+  const counts = { opened: 0, closed: 0 };
+  const counting: Storage = {
+    ...storage,
+    async init(options) {
+      counts.opened += 1;
+      await storage.init(options);
+    },
+    async close() {
+      counts.closed += 1;
+      await storage.close();
+    },
+  };
+  const core = createCore({ ...config, storage: counting });
+  onTestFinished(() => core.close());
+  return { core, counts, filename };
+}
+
+const greeting: ToolDefinition = {
+  name: 'greet',
+  title: 'Greet',
+  description: 'Greets.',
+  inputSchema: { type: 'object' },
+  outputSchema: { type: 'object' },
+  readOnly: true,
+  requiresModel: false,
+  errorCodes: [],
+  example: { arguments: {}, result: {} },
+  run: async () => ({ greeting: 'hello' }),
+};
+
+describe('a service', () => {
+  it('opens nothing before it is asked, and once when many ask at the same time', async () => {
+    const { core, counts } = await created();
+    expect(counts.opened).toBe(0);
+    expect(core.state()).toBe('created');
+    await Promise.all([
+      core.ready(),
+      core.start(),
+      ...Array.from({ length: 10 }, () => call(core, 'alice', 'memory_list', {})),
+    ]);
+    expect(counts.opened).toBe(1);
+    expect(core.state()).toBe('ready');
+  });
+
+  it('that cannot open says why at each call, and works once it can', async () => {
+    const { core } = await created();
+    const { storage } = core;
+    const { init } = storage;
+    storage.init = () => Promise.reject(new Error('not yet'));
+    for (let n = 0; n < 2; n += 1) await expect(core.ready()).rejects.toThrow('not yet');
+    expect((await rejection(call(core, 'alice', 'memory_list', {}))).code).toBe('INTERNAL');
+    storage.init = init;
+    await call(core, 'alice', 'memory_list', {});
+  });
+
+  it('opens its storage once, also when a plugin fails in setup at first', async () => {
+    let attempts = 0;
+    const plugin: Plugin = {
+      name: 'slow-starter',
+      apiVersion: 1,
+      setup(host) {
+        host.addTool(greeting);
+        attempts += 1;
+        if (attempts < 3) throw new Error(`not yet ${attempts}`);
+      },
+    };
+    const { core, counts } = await created({ plugins: [plugin] });
+    for (let n = 1; n < 3; n += 1) {
+      const error = await rejection(core.ready());
+      expect(error.cause).toEqual(new Error(`not yet ${n}`));
+      expect(core.tools.definitions.map(({ name }) => name)).not.toContain('greet');
+    }
+    await core.ready();
+    expect(counts.opened).toBe(1);
+    expect((await call(core, 'alice', 'greet', {})).result).toEqual({ greeting: 'hello' });
+    expect(core.tools.definitions.filter(({ name }) => name === 'greet')).toHaveLength(1);
+  });
+
+  it('frees its storage at the end, also when a plugin never came up', async () => {
+    const plugin: Plugin = {
+      name: 'broken',
+      apiVersion: 1,
+      setup() {
+        throw new Error('never');
+      },
+    };
+    const { core, counts, filename } = await created({ plugins: [plugin] });
+    await rejection(core.ready());
+    await core.close();
+    expect(counts).toEqual({ opened: 1, closed: 1 });
+    // Its file is free for another server.
+    const next = createCore({ storage: sqlite({ filename }) });
+    onTestFinished(() => next.close());
+    await next.ready();
+  });
+
+  it('ends once, opens no more, and closes nothing that it never opened', async () => {
+    const first = await created();
+    await first.core.close();
+    expect(first.counts).toEqual({ opened: 0, closed: 0 });
+    expect((await rejection(first.core.ready())).code).toBe('SHUTTING_DOWN');
+
+    const second = await created();
+    await second.core.start();
+    await Promise.all([second.core.close(), second.core.close()]);
+    expect(second.counts).toEqual({ opened: 1, closed: 1 });
+    const late = call(second.core, 'alice', 'memory_list', {});
+    expect(await rejection(late)).toMatchObject({ code: 'SHUTTING_DOWN', retryable: true });
+
+    const third = await created();
+    const opening = third.core.ready();
+    await third.core.close();
+    await opening;
+    expect(third.counts).toEqual({ opened: 1, closed: 1 });
+    expect(third.core.state()).toBe('closed');
+  });
+
+  it('keeps what was acknowledged for the next one on the same file', async () => {
+    const { core, filename } = await created();
+    await call(core, 'alice', 'memory_write', { path: 'user/a.md', content: 'kept' });
+    await call(core, 'alice', 'memory_read', { path: 'user/a.md' });
+    await core.close();
+    const next = createCore({ storage: sqlite({ filename }) });
+    onTestFinished(() => next.close());
+    const { result } = await call(next, 'alice', 'memory_read', { path: 'user/a.md' });
+    expect(result).toMatchObject({ content: 'kept', version: 1 });
+    const { items } = await next.accessLog.list({ userId: 'alice' });
+    expect(items.map(({ action }) => action)).toEqual(['read', 'read', 'write']);
+  });
+});

@@ -1,0 +1,262 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Core } from '../../../core/service.ts';
+import { call, openCore } from '../../support/service.ts';
+
+const write = (core: Core, userId: string, path: string, content: string) =>
+  call(core, userId, 'memory_write', { path, content });
+
+interface Context {
+  context: string;
+  sources: { path: string; startLine: number; endLine: number; version: number }[];
+  mode: string;
+}
+
+const gather = async (core: Core, userId: string, query: string, more: object = {}) =>
+  (await call<Context>(core, userId, 'memory_context', { query, ...more })).result;
+
+const pathsOf = ({ sources }: Context) => sources.map(({ path }) => path);
+
+/** The parts of a context: what each says of its source, and the text that it quotes. */
+function readParts({ context }: Context) {
+  const head = /^## (.+), lines? (\d+)(?:–(\d+))?, version (\d+)\n(?:\nUnder: (.*)\n)?\n/gm;
+  const heads = [...context.matchAll(head)];
+  return heads.map((match, index) => {
+    const [whole, path, start, end, version, heading] = match;
+    const next = heads[index + 1]?.index ?? context.length + 1;
+    return {
+      path,
+      startLine: Number(start),
+      endLine: Number(end ?? start),
+      version: Number(version),
+      heading,
+      text: context.slice(match.index + whole.length, next - 2),
+    };
+  });
+}
+
+/** Each part is a source, in order, and stands in its lines of the file as it is now. */
+async function checkSources(core: Core, userId: string, answer: Context): Promise<void> {
+  const parts = readParts(answer);
+  expect(
+    parts.map(({ path, startLine, endLine, version }) => ({ path, startLine, endLine, version })),
+  ).toEqual(answer.sources);
+  for (const { path, startLine, endLine, version, text } of parts) {
+    const { result } = await call<{ content: string; version: number }>(
+      core,
+      userId,
+      'memory_read',
+      { path, startLine, endLine },
+    );
+    expect(result.version).toBe(version);
+    expect(result.content).toContain(text);
+    const last = result.content.trimEnd().split('\n').at(-1) ?? '';
+    expect(last.trim()).toContain(text.split('\n').at(-1)?.trim());
+  }
+}
+
+describe('memory_context', () => {
+  it('gathers passages of several files, best first, and names their sources', async () => {
+    const core = await openCore({ sharedWrites: true });
+    await write(core, 'alice', 'user/profile.md', '# Ann\n\n## Drinks\n\n- Prefers green tea.\n');
+    await write(core, 'alice', 'shared/tea.md', 'Green tea is brewed at 80 degrees.\n');
+    await write(core, 'alice', 'user/work.md', '- Ships the index.\n');
+    const answer = await gather(core, 'alice', 'which green tea does Ann like');
+    expect(answer.mode).toBe('find');
+    expect(pathsOf(answer)).toEqual(['user/profile.md', 'shared/tea.md']);
+    expect(answer.context).toContain(
+      '## user/profile.md, line 5, version 1\n\nUnder: Ann > Drinks\n\n- Prefers green tea.\n',
+    );
+    await checkSources(core, 'alice', answer);
+  });
+
+  it('quotes neighbouring passages once, as one', async () => {
+    const core = await openCore();
+    await write(core, 'alice', 'user/tea.md', '- green tea\n- black tea\n- tea cups\n');
+    const answer = await gather(core, 'alice', 'tea');
+    expect(answer.sources).toEqual([{ path: 'user/tea.md', startLine: 1, endLine: 3, version: 1 }]);
+    expect(answer.context.split('green tea')).toHaveLength(2);
+    await checkSources(core, 'alice', answer);
+  });
+
+  it('is empty, and no error, when nothing matches', async () => {
+    const core = await openCore();
+    await write(core, 'alice', 'user/tea.md', 'tea\n');
+    expect(await gather(core, 'alice', 'zebra quilt')).toEqual({
+      context: '',
+      sources: [],
+      mode: 'find',
+    });
+    expect(await gather(core, 'nobody', 'tea')).toMatchObject({ context: '', sources: [] });
+  });
+
+  it('follows links of what it found to files that have something to say', async () => {
+    const core = await openCore();
+    const filler = Array.from({ length: 40 }, (_, n) => `- Kyoto trip note ${n}: temples.\n`);
+    await write(
+      core,
+      'alice',
+      'user/trips.md',
+      'Kyoto trip in May: see [hotel](places/hotel.md).\n',
+    );
+    await write(
+      core,
+      'alice',
+      'user/places/hotel.md',
+      '# Hotel\n\nThe trip stays near the river.\n',
+    );
+    await write(core, 'alice', 'user/places/other.md', '# Other\n\nNothing of it.\n');
+    await write(core, 'alice', 'user/notes.md', filler.join('\n'));
+    const answer = await gather(core, 'alice', 'Kyoto trip in May');
+    expect(pathsOf(answer)).toContain('user/places/hotel.md');
+    expect(pathsOf(answer)).not.toContain('user/places/other.md');
+    await checkSources(core, 'alice', answer);
+  });
+
+  it('follows user/index.md, also when its own lines score too low to be quoted', async () => {
+    const core = await openCore();
+    const strong = 'Sencha sencha brewing brewing temperature temperature.\n';
+    for (let n = 0; n < 8; n += 1) await write(core, 'alice', `user/sencha/${n}.md`, strong);
+    await write(core, 'alice', 'user/long.md', `sencha brewing temperature ${strong}`.repeat(3));
+    const words = Array.from({ length: 60 }, (_, n) => `entry${n}`).join(' ');
+    const index = `# Index\n\n- [k](kettle.md): temperature ${words}\n`;
+    await write(core, 'alice', 'user/index.md', index);
+    await write(core, 'alice', 'user/kettle.md', `The kettle shows the temperature ${words}.\n`);
+    const answer = await gather(core, 'alice', 'sencha brewing temperature', { maxChars: 20_000 });
+    expect(pathsOf(answer)).toContain('user/kettle.md');
+    expect(pathsOf(answer)).not.toContain('user/index.md');
+  });
+
+  it('looks into the very file that is linked, not into others whose paths begin so', async () => {
+    const core = await openCore();
+    const strong = 'Sencha sencha brewing brewing temperature temperature.\n';
+    for (let n = 0; n < 8; n += 1) await write(core, 'alice', `user/sencha/${n}.md`, strong);
+    await write(core, 'alice', 'user/a.md', `${strong.trim()} [k](kettle.md)\n`);
+    const words = Array.from({ length: 60 }, (_, n) => `entry${n}`).join(' ');
+    for (const path of ['user/kettle.md', 'user/kettle.md.old.md']) {
+      await write(core, 'alice', path, `The kettle shows the temperature ${words}.\n`);
+    }
+    const answer = await gather(core, 'alice', 'sencha brewing temperature', { maxChars: 20_000 });
+    expect(pathsOf(answer)).toContain('user/kettle.md');
+    expect(pathsOf(answer)).not.toContain('user/kettle.md.old.md');
+  });
+
+  it("never gathers another user's text, whatever links and names say", async () => {
+    const core = await openCore();
+    await write(core, 'bob', 'user/secret.md', 'The canary sings in the garden.\n');
+    await write(core, 'bob', 'user/index.md', '- [x](secret.md) canary garden\n');
+    await write(
+      core,
+      'alice',
+      'user/a.md',
+      'Garden: [x](../bob/secret.md) [y](/users/bob/secret.md) [[users/bob/secret]] [z](secret.md)\n',
+    );
+    const answer = await gather(core, 'alice', 'canary garden secret');
+    expect(pathsOf(answer)).toEqual(['user/a.md']);
+    expect(answer.context).not.toContain('sings');
+  });
+
+  it('leaves one access row for each file that it quotes, with its rank', async () => {
+    const core = await openCore();
+    await write(core, 'alice', 'user/tea.md', '- green tea\n\nOther.\n\n- black tea\n');
+    await write(core, 'alice', 'user/cups.md', 'Cups for tea.\n');
+    await write(core, 'alice', 'user/long.md', `Tea. ${'word '.repeat(100)}\n`);
+    const { toolCallId, result } = await call<Context>(core, 'alice', 'memory_context', {
+      query: 'tea',
+      maxChars: 300,
+    });
+    const { items } = await core.accessLog.list({ toolCallId, order: 'asc' });
+    const files = [...new Set(pathsOf(result))].map((path) =>
+      path.replace('user/', 'users/alice/'),
+    );
+    expect(files).toHaveLength(2);
+    expect(items.map(({ path }) => path).toSorted()).toEqual(files.toSorted());
+    expect(items.map(({ rank, action }) => [rank, action])).toEqual([
+      [1, 'context'],
+      [2, 'context'],
+    ]);
+  });
+
+  describe('stays inside maxChars', () => {
+    const long = `${'The garden has roses and tulips by the wall. '.repeat(18)}\n`;
+
+    it('and cuts a best passage that is too long at the end of a word', async () => {
+      const core = await openCore();
+      await write(core, 'alice', 'user/garden.md', `# Garden\n\n${long}`);
+      await write(core, 'alice', 'user/other.md', 'A garden.\n');
+      for (const maxChars of [200, 201, 202, 203, 204, 230, 500]) {
+        const answer = await gather(core, 'alice', 'roses and tulips in the garden', { maxChars });
+        expect(answer.context.length).toBeLessThanOrEqual(maxChars);
+        expect(answer.context.length).toBeGreaterThan(maxChars - 20);
+        expect(pathsOf(answer)).toEqual(['user/garden.md']);
+        expect(answer.context).toMatch(/\b(?:The|garden|has|roses|and|tulips|by|the|wall\.)\n$/);
+        await checkSources(core, 'alice', answer);
+      }
+    });
+
+    it('and at the end of a line, so that its last line is whole', async () => {
+      const core = await openCore();
+      const lines = Array.from({ length: 20 }, (_, n) => `garden row ${n} with roses`);
+      await write(core, 'alice', 'user/garden.md', `Intro.\n\n${lines.join('\n')}\n`);
+      const answer = await gather(core, 'alice', 'garden roses', { maxChars: 260 });
+      expect(answer.context).toMatch(/garden row \d+ with roses\n$/);
+      expect(answer.sources).toMatchObject([{ startLine: 3 }]);
+      await checkSources(core, 'alice', answer);
+    });
+
+    it('and between whole characters where there are no spaces', async () => {
+      const core = await openCore();
+      await write(core, 'alice', 'user/a.md', '𠮷野家'.repeat(120));
+      for (const maxChars of [200, 201, 202, 203]) {
+        const answer = await gather(core, 'alice', '野家', { maxChars });
+        expect(answer.context.isWellFormed()).toBe(true);
+        expect(answer.context.length).toBeGreaterThan(maxChars - 3);
+        expect(answer.context.length).toBeLessThanOrEqual(maxChars);
+      }
+    });
+
+    it('and leaves a heading out that takes up the room', async () => {
+      const core = await openCore();
+      const heading = `# ${'Long heading '.repeat(12)}`;
+      await write(core, 'alice', 'user/garden.md', `${heading}\n\n${long}`);
+      const answer = await gather(core, 'alice', 'roses tulips', { maxChars: 200 });
+      expect(answer.context).toContain('The garden has roses');
+      expect(answer.context).not.toContain('Under:');
+    });
+
+    it('whatever is asked of whatever memory, and quotes what is there', async () => {
+      const core = await openCore();
+      const sentence = fc
+        .array(fc.constantFrom('tea', 'garden', 'cup', '猫が好き', 'a', 'rose\u0301'), {
+          minLength: 1,
+          maxLength: 40,
+        })
+        .map((words) => words.join(' '));
+      const line = fc.oneof(
+        sentence,
+        sentence.map((text) => `- ${text}`),
+        sentence.map((text) => `## ${text}`),
+        fc.constant(''),
+      );
+      const content = fc.array(line, { maxLength: 12 }).map((lines) => lines.join('\n'));
+      let runs = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(content, { minLength: 1, maxLength: 4 }),
+          fc.constantFrom('tea', 'garden cup', '猫', 'rose', 'gardne'),
+          fc.integer({ min: 200, max: 2_000 }),
+          async (contents, query, maxChars) => {
+            const user = `u${(runs += 1)}`;
+            for (const [n, text] of contents.entries()) {
+              await write(core, user, `user/${n}.md`, `${text}\n[n](${n + 1}.md)`);
+            }
+            const answer = await gather(core, user, query, { maxChars });
+            expect(answer.context.length).toBeLessThanOrEqual(maxChars);
+            await checkSources(core, user, answer);
+          },
+        ),
+        { numRuns: 40 },
+      );
+    });
+  });
+});
