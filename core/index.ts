@@ -1,16 +1,15 @@
 import type { RequestListener } from 'node:http';
 import type Koa from 'koa';
 import type { Middleware } from 'koa';
-import type { MemoryServiceConfig } from './contracts/config.ts';
+import type { MemoryServiceConfig } from './config/service.ts';
 import type { TypedToolRunner } from './contracts/tool.ts';
-import { checkConfig } from './config/check.ts';
 import { ConfigError } from './config/error.ts';
 import { createCore } from './service.ts';
 import { withDefaultPlugins } from './default-plugins.ts';
 import { type CallbackOptions, createApp, type MiddlewareOptions } from './http/app.ts';
 import { serviceRoutes } from './http/routes.ts';
 
-export type { MemoryServiceConfig } from './contracts/config.ts';
+export type { MemoryServiceConfig } from './config/service.ts';
 export type {
   BuiltInTools,
   ToolDescription,
@@ -70,7 +69,6 @@ export interface MemoryService {
  * await service.close();
  */
 export function createMemoryService(config: MemoryServiceConfig): MemoryService {
-  checkConfig(config);
   const core = createCore(config, {
     checkRoutes: (routes) => http.checkRoutes(routes),
     findPlugins: withDefaultPlugins,

@@ -1,5 +1,6 @@
 import { createClock } from './clock.ts';
-import type { MemoryServiceConfig, Settings } from './contracts/config.ts';
+import { type MemoryServiceConfig, toSettings } from './config/service.ts';
+import type { Settings } from './config/settings.ts';
 import type { Logger, Plugin } from './contracts/plugin.ts';
 import type { RouteDefinition } from './contracts/route.ts';
 import type { Storage } from './contracts/storage.ts';
@@ -36,7 +37,6 @@ import { createSearch } from './search/search.ts';
 import { createTraces, type Traces } from './telemetry/traces.ts';
 import { createWriteBehind, type WriteBehind } from './telemetry/access-queue.ts';
 import { createWriteHealth, type WriteHealth } from './files/write-health.ts';
-import { toSettings } from './config/defaults.ts';
 import { memoryContext } from './tools/memory_context.ts';
 import { memoryDelete } from './tools/memory_delete.ts';
 import { memoryFind } from './tools/memory_find.ts';

@@ -30,7 +30,7 @@ const modules = {
   core: await dist('core/service.js'),
   errors: await dist('core/errors.js'),
   settings: await dist('core/config/settings.js'),
-  parse: await dist('core/config/parse.js'),
+  option: await dist('core/config/option.js'),
   routes: await dist('core/http/routes.js'),
   traces: await dist('core/http/routes/traces.js'),
   mcp: await dist('plugins/mcp/http.js'),

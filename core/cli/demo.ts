@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { MemoryServiceConfig } from '../contracts/config.ts';
+import type { MemoryServiceConfig } from '../config/service.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { RouteRequest } from '../contracts/route.ts';
 import { type Core, createCore } from '../service.ts';

@@ -1,5 +1,5 @@
 import { loadConfig } from '../config/index.ts';
-import { ConfigError } from '../config/error.ts';
+import { ConfigError, Mistakes } from '../config/error.ts';
 import { readFlags } from '../config/flags.ts';
 import { nearest } from '../config/nearest.ts';
 import { printConfig } from '../config/print.ts';
@@ -104,7 +104,10 @@ async function dispatch(given: CommandContext): Promise<void> {
     COMMANDS[likely]?.flags ?? {},
   );
   const context = { ...given, argv: argvOfSettings, flags };
-  const { switches, words } = readFlags(context.argv);
+  // Wrong flags are collected again by the command, with the other mistakes of the configuration.
+  const mistakes = new Mistakes();
+  const { switches, words } = readFlags(context.argv, mistakes);
+  if (words[0] === 'help' || switches.has('help') || switches.has('version')) mistakes.throwIfAny();
   if (words[0] === 'help') return print(helpOf(words[1] ?? null));
   if (switches.has('help')) return print(helpOf(words[0] ?? null));
   if (switches.has('version')) return print(readVersion());
@@ -115,10 +118,13 @@ async function dispatch(given: CommandContext): Promise<void> {
     const meant = nearest(name, Object.keys(COMMANDS));
     const hint =
       meant === null ? 'memory-service --help lists the commands.' : `Did you mean ${meant}?`;
-    throw new ConfigError(null, `${name} is no command. ${hint}`);
+    throw new ConfigError(null, `${name} is not a command. ${hint}`);
   }
   // A value of another flag looked like a command: its own flags are not known here.
-  if (flags.size > 0 && name !== likely) readFlags(given.argv);
+  if (flags.size > 0 && name !== likely) {
+    readFlags(given.argv, mistakes);
+    mistakes.throwIfAny();
+  }
   const argument = takeArgument(name, command, rest);
 
   const argv = withoutFirst(withoutFirst(context.argv, words[0]), argument ?? undefined);

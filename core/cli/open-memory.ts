@@ -1,5 +1,5 @@
 import { type Database, describeDatabase, type LoadedConfig, openConfig } from '../config/index.ts';
-import type { MemoryServiceConfig } from '../contracts/config.ts';
+import type { MemoryServiceConfig } from '../config/service.ts';
 import { createLog } from './log.ts';
 import { claimDatabase, findServer } from './owner.ts';
 import { type RunningServer, talkToServer } from './running-server.ts';

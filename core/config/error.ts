@@ -4,11 +4,40 @@
  */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  /** The setting's key; `null` when it is about a whole source. */
+  /** The setting's key; `null` when the error is about a whole source, or about several keys. */
   readonly key: string | null;
 
   constructor(key: string | null, message: string, options: { cause?: unknown } = {}) {
     super(message, options);
     this.key = key;
+  }
+}
+
+/** Collects the mistakes of a configuration, so that an operator reads all of them at once. */
+export class Mistakes {
+  readonly #errors: ConfigError[] = [];
+
+  /** Runs a check. Collects its `ConfigError` and returns `undefined` then. */
+  collect<T>(check: () => T): T | undefined {
+    try {
+      return check();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      this.#errors.push(error);
+      return undefined;
+    }
+  }
+
+  /** Throws the only mistake as it is, or one `ConfigError` that lists them all. */
+  throwIfAny(): void {
+    const [first, ...more] = this.#errors;
+    if (first === undefined) return;
+    if (more.length === 0) throw first;
+    const lines = this.#errors.map(({ message }) => `  - ${message}`);
+    throw new ConfigError(
+      null,
+      [`The configuration has ${lines.length} mistakes:`, ...lines].join('\n'),
+      { cause: first },
+    );
   }
 }

@@ -1,29 +1,21 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { ConfigError } from './error.ts';
-import { nearest } from './nearest.ts';
-import { SETTING_KEYS, type SettingKey } from './settings.ts';
+import { ConfigError, type Mistakes } from './error.ts';
+import { takeApart, type TakenApart } from './take-apart.ts';
 
 /** A config file, read and taken apart, its values still unchecked. */
-export interface ReadFile {
+export interface ReadFile extends TakenApart {
   /** Absolute. */
   path: string;
   /** `memory.config.ts`. */
   name: string;
   /** Where the names of plugins in it are looked up from. */
   directory: string;
-  settings: ReadonlyMap<SettingKey, unknown>;
-  /** What is no plain setting: imported factories, or factories by name. */
-  parts: Readonly<Partial<Record<PartName, unknown>>>;
   warnings: readonly string[];
 }
 
-/** Members of a config file that hold code, or name it. */
-export type PartName = 'storage' | 'model' | 'embedder' | 'plugins' | 'exporters';
-
 const NAMES = ['ts', 'mjs', 'js', 'json'].map((extension) => `memory.config.${extension}`);
-const PARTS: readonly PartName[] = ['storage', 'model', 'embedder', 'plugins', 'exporters'];
 
 /**
  * Reads the config file: the one that was chosen, or the first `memory.config.*` in the directory;
@@ -31,7 +23,7 @@ const PARTS: readonly PartName[] = ['storage', 'model', 'embedder', 'plugins', '
  */
 export async function readConfigFile(
   cwd: string,
-  chosen: { path: string; name: string } | null,
+  { chosen, mistakes }: { chosen: { path: string; name: string } | null; mistakes: Mistakes },
 ): Promise<ReadFile | null> {
   const found = NAMES.map((name) => join(cwd, name)).filter((path) => existsSync(path));
   const path = chosen === null ? found[0] : resolve(cwd, chosen.path);
@@ -56,7 +48,7 @@ export async function readConfigFile(
         ]
       : [];
   const name = basename(path);
-  return { path, name, directory: dirname(path), ...takeApart(config, name), warnings };
+  return { path, name, directory: dirname(path), ...takeApart(config, { origin: name, mistakes }), warnings };
 }
 
 async function readJson(path: string): Promise<unknown> {
@@ -99,61 +91,4 @@ async function runModule(path: string): Promise<unknown> {
     if (error instanceof ConfigError) throw error;
     throw new ConfigError(null, `${path} failed: ${(error as Error).message}`, { cause: error });
   }
-}
-
-function takeApart(
-  config: object,
-  file: string,
-): { settings: Map<SettingKey, unknown>; parts: Partial<Record<PartName, unknown>> } {
-  const settings = new Map<SettingKey, unknown>();
-  const parts: Partial<Record<PartName, unknown>> = {};
-  for (const [name, value] of Object.entries(config)) {
-    // JSON can't leave out; JavaScript says it with undefined.
-    if (value === undefined || value === null) continue;
-    const part = PARTS.find((known) => known === name);
-    if (part !== undefined && !isGroupOfSettings(part, value)) parts[part] = value;
-    else if (isKey(name)) settings.set(name, value);
-    else if (SETTING_KEYS.some((key) => key.startsWith(`${name}.`))) {
-      takeGroup(name, value, file, settings);
-    } else throw unknownKey(name, file);
-  }
-  return { settings, parts };
-}
-
-/** `model: { provider, … }` is a group of settings; `model: openai({ … })` is a factory's product. */
-function isGroupOfSettings(part: PartName, value: unknown): boolean {
-  if (part !== 'model' && part !== 'embedder') return false;
-  if (typeof value !== 'object' || value === null) return true;
-  return !('plugin' in value || 'generate' in value || 'embed' in value);
-}
-
-function takeGroup(
-  group: string,
-  value: unknown,
-  file: string,
-  settings: Map<SettingKey, unknown>,
-): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const leaves = SETTING_KEYS.filter((key) => key.startsWith(`${group}.`));
-    const names = leaves.map((key) => key.slice(group.length + 1)).join(', ');
-    throw new ConfigError(group, `${group} in ${file} must be an object with ${names}.`);
-  }
-  for (const [name, leaf] of Object.entries(value)) {
-    if (leaf === undefined || leaf === null) continue;
-    const key = `${group}.${name}`;
-    if (!isKey(key)) throw unknownKey(key, file);
-    settings.set(key, leaf);
-  }
-}
-
-function isKey(name: string): name is SettingKey {
-  return (SETTING_KEYS as readonly string[]).includes(name);
-}
-
-function unknownKey(name: string, file: string): ConfigError {
-  const meant = nearest(name, [...SETTING_KEYS, ...PARTS]);
-  return new ConfigError(
-    name,
-    `${name} in ${file} is not known${meant === null ? '' : `; did you mean ${meant}?`}`,
-  );
 }

@@ -1,5 +1,6 @@
-import { ConfigError } from './error.ts';
+import { ConfigError, type Mistakes } from './error.ts';
 import { nearest } from './nearest.ts';
+import type { SchemaFacts } from './option.ts';
 import { SETTING_KEYS, flagOf, settingOf, type SettingKey } from './settings.ts';
 
 /** What a command line says, still as text. */
@@ -20,25 +21,16 @@ const SHORT = new Map([
 ]);
 
 /**
- * Reads `--port 9000`, `--port=9000`, `--trust-proxy`, `--no-trust-proxy`. Throws a `ConfigError`
- * for a flag that is unknown, lacks its value, or has one where it takes none.
+ * Reads `--port 9000`, `--port=9000`, `--trust-proxy`, `--no-trust-proxy`. Collects a mistake for each
+ * flag that is unknown, lacks its value, or has one where it takes none.
  */
-export function readFlags(argv: readonly string[]): Flags {
+export function readFlags(argv: readonly string[], mistakes: Mistakes): Flags {
   const settings = new Map<SettingKey, string>();
   const switches = new Set<string>();
   const words: string[] = [];
   let config: string | null = null;
 
-  const queue = argv.map((argument) => SHORT.get(argument) ?? argument);
-  for (let argument = queue.shift(); argument !== undefined; argument = queue.shift()) {
-    if (argument === '--') {
-      words.push(...queue);
-      break;
-    }
-    if (!argument.startsWith('-') || argument === '-') {
-      words.push(argument);
-      continue;
-    }
+  function readFlag(argument: string): void {
     const equals = argument.indexOf('=');
     const flag = equals < 0 ? argument : argument.slice(0, equals);
     const attached = equals < 0 ? null : argument.slice(equals + 1);
@@ -51,11 +43,24 @@ export function readFlags(argv: readonly string[]): Flags {
       config = attached ?? takeValue(flag, queue);
     } else {
       const { key, isNegated } = findSetting(name, flag);
-      const isSwitch = (settingOf(key).schema as { type?: string }).type === 'boolean';
+      const isSwitch = (settingOf(key).schema as SchemaFacts).type === 'boolean';
       if (isNegated && attached !== null) throw new ConfigError(key, `${flag} takes no value.`);
       if (isNegated) settings.set(key, 'false');
       else settings.set(key, attached ?? (isSwitch ? 'true' : takeValue(flag, queue)));
     }
+  }
+
+  const queue = argv.map((argument) => SHORT.get(argument) ?? argument);
+  for (let argument = queue.shift(); argument !== undefined; argument = queue.shift()) {
+    if (argument === '--') {
+      words.push(...queue);
+      break;
+    }
+    if (!argument.startsWith('-') || argument === '-') {
+      words.push(argument);
+      continue;
+    }
+    mistakes.collect(() => readFlag(argument));
   }
   return { settings, config, switches, words };
 }
@@ -68,7 +73,7 @@ function takeValue(flag: string, queue: string[]): string {
 
 function findSetting(name: string, flag: string): { key: SettingKey; isNegated: boolean } {
   const isBoolean = (key: SettingKey) =>
-    (settingOf(key).schema as { type?: string }).type === 'boolean';
+    (settingOf(key).schema as SchemaFacts).type === 'boolean';
   for (const key of SETTING_KEYS) {
     if (name === flagOf(key) && flag.startsWith('--')) {
       const { isSecret, env } = settingOf(key);

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readDotEnv, readEnvironment, type Environment } from './environment.ts';
-import { ConfigError } from './error.ts';
+import { ConfigError, Mistakes } from './error.ts';
 import {
   hasOwnPlugin,
   produce,
@@ -16,12 +16,14 @@ import {
   SETTING_KEYS,
   settingOf,
   flagOf,
+  nestSettings,
   type NestedSettings,
+  type ServiceSettings,
   type SettingGroup,
   type SettingKey,
   type SettingValues,
 } from './settings.ts';
-import type { MemoryServiceConfig } from '../contracts/config.ts';
+import type { MemoryServiceConfig } from './service.ts';
 import type { Embedder } from '../contracts/embedder.ts';
 import type { ModelProvider } from '../contracts/model-provider.ts';
 import type { Plugin } from '../contracts/plugin.ts';
@@ -86,13 +88,12 @@ export async function loadConfig(options: {
   cwd: string;
 }): Promise<LoadedConfig> {
   const { cwd } = options;
-  const flags = readFlags(options.argv);
+  const mistakes = new Mistakes();
+  const flags = readFlags(options.argv, mistakes);
   const environment = readEnvironment(options.env);
   const dotEnv = readEnvironment(await readDotEnv(cwd));
-  const file = await readConfigFile(
-    cwd,
-    chooseFile(flags.config, environment.config, dotEnv.config),
-  );
+  const chosen = chooseFile(flags.config, environment.config, dotEnv.config);
+  const file = await readConfigFile(cwd, { chosen, mistakes });
 
   // From the strongest to the weakest: the first that has a key is the one that is checked.
   const sources: {
@@ -121,8 +122,9 @@ export async function loadConfig(options: {
     values[key] =
       found === undefined
         ? settingOf(key).default
-        : parseSetting(key, found.settings.get(key), origin);
+        : mistakes.collect(() => parseSetting(key, found.settings.get(key), origin));
   }
+  mistakes.throwIfAny();
 
   const loaded = {
     values: values as SettingValues,
@@ -185,25 +187,14 @@ export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
   if (telemetry !== null) exporters.push(telemetry);
 
   const service: MemoryServiceConfig = {
+    ...(nestSettings(pickServiceSettings(values)) as ServiceSettings),
     storage,
     model: await openProvider(loaded, 'model'),
     embedder: await openProvider(loaded, 'embedder'),
     exporters,
     plugins,
-    apiKey: values.apiKey,
-    adminSecret: values.adminSecret,
-    basePath: values.basePath,
     allowedHosts: values.allowedHosts ?? defaultHosts(values.host),
-    trustProxy: values.trustProxy,
     docsPath: checkDirectory(loaded, 'docsPath'),
-    limits: pick(values, 'limits'),
-    sharedWrites: values.sharedWrites,
-    rateLimit: values.rateLimit,
-    tools: pick(values, 'tools'),
-    search: pick(values, 'search'),
-    sla: pick(values, 'sla'),
-    retention: pick(values, 'retention'),
-    dream: pick(values, 'dream'),
   };
   return { service, database, warnings };
 }
@@ -352,7 +343,7 @@ async function openTelemetryExporter(
   }
 }
 
-/** The loopback names, and the host itself when it is one: no page can make a name of its own of it. */
+/** The loopback names, and the host itself where it is a name or one address. Prevents DNS rebinding. */
 function defaultHosts(host: string): readonly string[] {
   const isEveryAddress = ['0.0.0.0', '::', '[::]', '::ffff:0.0.0.0', '0', ''].includes(host);
   return [...new Set(['localhost', '127.0.0.1', '::1', ...(isEveryAddress ? [] : [host])])];
@@ -363,7 +354,12 @@ function checkDirectory({ values, origins, cwd }: LoadedConfig, key: 'docsPath')
   if (value === null) return null;
   const path = resolve(cwd, value);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return path;
-  throw new ConfigError(key, `${origins[key].name} must be a directory, and ${path} is none.`);
+  throw new ConfigError(key, `${origins[key].name} must be a directory: ${path} is not one.`);
+}
+
+function pickServiceSettings(values: SettingValues): Partial<SettingValues> {
+  const keys = SETTING_KEYS.filter((key) => settingOf(key).isOfCommand !== true);
+  return Object.fromEntries(keys.map((key) => [key, values[key]]));
 }
 
 function listOf(given: unknown, part: string, file: ReadFile | null): readonly unknown[] {

@@ -1,5 +1,5 @@
 import type { LoadedConfig } from './index.ts';
-import { maskUrl } from './parse.ts';
+import { maskUrl } from './option.ts';
 import { SETTING_KEYS, flagOf, settingOf, type SettingKey } from './settings.ts';
 
 /** What `--print-config` prints: each key, what holds, where it came from. Secrets are masked. */

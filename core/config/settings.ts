@@ -1,21 +1,13 @@
-import Type, { type Static, type TSchema } from 'typebox';
-import { DEFAULT_SETTINGS } from './defaults.ts';
+import Type, { type Static } from 'typebox';
 import { isAllowedBaseUrl } from './base-url.ts';
+import type { Option, ReadOptions } from './option.ts';
 
-/** One setting: the one place of its name, schema, default and words. */
-interface Setting {
-  schema: TSchema;
-  /** `null` where nothing is set by default. */
-  default: unknown;
+/** One setting: the only place of its name, schema, default and description. */
+interface Setting extends Option {
   /** Environment variable; the flag is the same without `SERVICE_`, in kebab-case. */
   env: string;
-  description: string;
-  /** What is allowed, where the schema itself does not say it to a person. */
-  allowed?: string;
-  /** What the schema cannot say. */
-  check?: (value: string) => boolean;
-  /** Never printed, and no flag: every user of the machine can read a command line. */
-  isSecret?: true;
+  /** A setting of the `memory-service` command, which `createMemoryService` does not take. */
+  isOfCommand?: true;
 }
 
 const text = (pattern: string, maxLength = 2048) =>
@@ -30,10 +22,7 @@ const BASE_URL_ALLOWED =
   'an https:// address, or an http:// one of this machine or a private network';
 const PLUGIN_ALLOWED = 'the name of a plugin, as in openai';
 
-/**
- * Everything that can be configured, by its key in `memory.config`: a dot is a level of nesting.
- * Defaults of the service itself come from `core/config/defaults.ts`.
- */
+/** Every setting by its key in `memory.config`; a dot is a level of nesting. */
 export const SETTINGS = {
   host: {
     schema: text('^[A-Za-z0-9.:_%\\[\\]-]+$', 253),
@@ -41,16 +30,18 @@ export const SETTINGS = {
     env: 'SERVICE_HOST',
     description: 'Address to listen on.',
     allowed: 'an IP address or a host name',
+    isOfCommand: true,
   },
   port: {
     schema: integer(0, 65_535),
     default: 8787,
     env: 'SERVICE_PORT',
     description: 'Port to listen on; 0 takes a free one.',
+    isOfCommand: true,
   },
   basePath: {
     schema: text('^(/[A-Za-z0-9._~-]+)+$', 200),
-    default: DEFAULT_SETTINGS.basePath,
+    default: '',
     env: 'SERVICE_BASE_PATH',
     description: 'Prefix of every route and of the console.',
     allowed: 'a path as in /memory, without a slash at its end',
@@ -64,7 +55,7 @@ export const SETTINGS = {
   },
   trustProxy: {
     schema: Type.Boolean(),
-    default: DEFAULT_SETTINGS.trustProxy,
+    default: false,
     env: 'SERVICE_TRUST_PROXY',
     description: "Take the client's address from X-Forwarded-For.",
   },
@@ -74,6 +65,7 @@ export const SETTINGS = {
     env: 'SERVICE_DATABASE_URL',
     description: 'Where memory is kept.',
     allowed: 'sqlite:<file>, sqlite::memory: or mysql://user:password@host:port/db',
+    isOfCommand: true,
   },
   apiKey: {
     schema: list(ANY),
@@ -100,7 +92,7 @@ export const SETTINGS = {
   },
   'dream.enabled': {
     schema: Type.Boolean(),
-    default: DEFAULT_SETTINGS.dream.enabled,
+    default: false,
     env: 'SERVICE_DREAM_ENABLED',
     description: 'Start the scheduler of dreaming.',
   },
@@ -110,6 +102,7 @@ export const SETTINGS = {
     env: 'SERVICE_MODEL_PROVIDER',
     description: 'Model provider; openai speaks to any OpenAI-compatible server.',
     allowed: PLUGIN_ALLOWED,
+    isOfCommand: true,
   },
   'model.baseUrl': {
     schema: text(HTTP_URL),
@@ -118,6 +111,7 @@ export const SETTINGS = {
     description: "Base URL of the model provider's API.",
     allowed: BASE_URL_ALLOWED,
     check: isAllowedBaseUrl,
+    isOfCommand: true,
   },
   'model.apiKey': {
     schema: text(ANY),
@@ -126,6 +120,7 @@ export const SETTINGS = {
     description: 'Key of the model provider.',
     allowed: 'text',
     isSecret: true,
+    isOfCommand: true,
   },
   'model.name': {
     schema: text(ANY, 200),
@@ -133,6 +128,7 @@ export const SETTINGS = {
     env: 'SERVICE_MODEL_NAME',
     description: 'Name of the model.',
     allowed: 'text',
+    isOfCommand: true,
   },
   'embedder.provider': {
     schema: text(PLUGIN, 214),
@@ -140,6 +136,7 @@ export const SETTINGS = {
     env: 'SERVICE_EMBEDDING_PROVIDER',
     description: 'Embedding provider; openai speaks to any OpenAI-compatible server.',
     allowed: PLUGIN_ALLOWED,
+    isOfCommand: true,
   },
   'embedder.baseUrl': {
     schema: text(HTTP_URL),
@@ -148,6 +145,7 @@ export const SETTINGS = {
     description: "Base URL of the embedding provider's API.",
     allowed: BASE_URL_ALLOWED,
     check: isAllowedBaseUrl,
+    isOfCommand: true,
   },
   'embedder.apiKey': {
     schema: text(ANY),
@@ -156,6 +154,7 @@ export const SETTINGS = {
     description: 'Key of the embedding provider.',
     allowed: 'text',
     isSecret: true,
+    isOfCommand: true,
   },
   'embedder.name': {
     schema: text(ANY, 200),
@@ -163,112 +162,114 @@ export const SETTINGS = {
     env: 'SERVICE_EMBEDDING_NAME',
     description: 'Name of the embedding model.',
     allowed: 'text',
+    isOfCommand: true,
   },
   'embedder.dimensions': {
     schema: integer(1, 65_536),
     default: null,
     env: 'SERVICE_EMBEDDING_DIMENSIONS',
     description: 'Length of a vector.',
+    isOfCommand: true,
   },
   'limits.maxFileBytes': {
     schema: integer(1, 67_108_864),
-    default: DEFAULT_SETTINGS.limits.maxFileBytes,
+    default: 262_144,
     env: 'SERVICE_MAX_FILE_BYTES',
     description: 'Bytes of one memory file.',
   },
   'limits.maxBodyBytes': {
     schema: integer(1_024, 268_435_456),
-    default: DEFAULT_SETTINGS.limits.maxBodyBytes,
+    default: 1_048_576,
     env: 'SERVICE_MAX_BODY_BYTES',
     description: 'Bytes of one request body.',
   },
   'limits.maxFilesPerUser': {
     schema: integer(1, 1_000_000),
-    default: DEFAULT_SETTINGS.limits.maxFilesPerUser,
+    default: 5_000,
     env: 'SERVICE_MAX_FILES_PER_USER',
     description: 'Memory files of one user.',
   },
   sharedWrites: {
     schema: Type.Boolean(),
-    default: DEFAULT_SETTINGS.sharedWrites,
+    default: false,
     env: 'SERVICE_SHARED_WRITES',
     description: 'May the tools write shared memory?',
   },
   rateLimit: {
     schema: integer(0, 1_000_000),
-    default: DEFAULT_SETTINGS.rateLimit,
+    default: 0,
     env: 'SERVICE_RATE_LIMIT',
     description: 'Tool calls a minute for each user; 0 is off.',
   },
   'tools.delete': {
     schema: Type.Boolean(),
-    default: DEFAULT_SETTINGS.tools.delete,
+    default: false,
     env: 'SERVICE_TOOLS_DELETE',
     description: 'Offer memory_delete.',
   },
   'tools.move': {
     schema: Type.Boolean(),
-    default: DEFAULT_SETTINGS.tools.move,
+    default: false,
     env: 'SERVICE_TOOLS_MOVE',
     description: 'Offer memory_move.',
   },
   'search.textWeight': {
     schema: Type.Number({ minimum: 0, maximum: 100 }),
-    default: DEFAULT_SETTINGS.search.textWeight,
+    default: 1,
     env: 'SERVICE_SEARCH_TEXT_WEIGHT',
     description: 'How much the words count in a hybrid search; 0 leaves them out.',
   },
   'search.vectorWeight': {
     schema: Type.Number({ minimum: 0, maximum: 100 }),
-    default: DEFAULT_SETTINGS.search.vectorWeight,
+    default: 0.5,
     env: 'SERVICE_SEARCH_VECTOR_WEIGHT',
     description: 'How much the vectors count in a hybrid search; 0 leaves them out.',
   },
   'search.embedTimeoutMs': {
     schema: integer(1, 60_000),
-    default: DEFAULT_SETTINGS.search.embedTimeoutMs,
+    default: 1_000,
     env: 'SERVICE_SEARCH_EMBED_TIMEOUT_MS',
     description: 'How long a search waits for the embedder, in milliseconds.',
   },
   'sla.p95Ms': {
     schema: integer(1, 600_000),
-    default: DEFAULT_SETTINGS.sla.p95Ms,
+    default: 250,
     env: 'SERVICE_SLA_P95_MS',
     description: '95th percentile of the latency that the SLA watch allows, in milliseconds.',
   },
   'sla.errorRate': {
     schema: Type.Number({ minimum: 0, maximum: 1 }),
-    default: DEFAULT_SETTINGS.sla.errorRate,
+    default: 0.01,
     env: 'SERVICE_SLA_ERROR_RATE',
     description: 'Share of failed calls that the SLA watch allows.',
   },
   'sla.slowCallMs': {
     schema: integer(1, 600_000),
-    default: DEFAULT_SETTINGS.sla.slowCallMs,
+    default: 1_000,
     env: 'SERVICE_SLOW_CALL_MS',
     description: 'A call that takes longer is listed as slow, in milliseconds.',
   },
   'retention.eventsDays': {
     schema: integer(0, 36_500),
-    default: DEFAULT_SETTINGS.retention.eventsDays,
+    default: 30,
     env: 'SERVICE_RETENTION_EVENTS_DAYS',
     description: 'Days that traces are kept; 0 keeps them for ever.',
   },
   'retention.accessLogDays': {
     schema: integer(0, 36_500),
-    default: DEFAULT_SETTINGS.retention.accessLogDays,
+    default: 0,
     env: 'SERVICE_RETENTION_ACCESS_LOG_DAYS',
     description: 'Days that the access log is kept; 0 keeps it for ever.',
   },
   'retention.revisionsDays': {
     schema: integer(0, 36_500),
-    default: DEFAULT_SETTINGS.retention.revisionsDays,
+    default: 0,
     env: 'SERVICE_RETENTION_REVISIONS_DAYS',
     description: 'Days that revisions are kept; 0 keeps them for ever.',
   },
   'retention.dreamsDays': {
     schema: integer(0, 36_500),
-    default: DEFAULT_SETTINGS.retention.dreamsDays,
+    default: 90,
     env: 'SERVICE_RETENTION_DREAMS_DAYS',
     description: 'Days that dream runs which have ended are kept; 0 keeps them for ever.',
   },
@@ -277,6 +278,7 @@ export const SETTINGS = {
     default: 'info',
     env: 'SERVICE_LOG_LEVEL',
     description: 'Least level of the JSON logs on standard error.',
+    isOfCommand: true,
   },
 } as const satisfies Record<string, Setting>;
 
@@ -285,32 +287,58 @@ export type SettingKey = keyof typeof SETTINGS;
 
 type Parsed<K extends SettingKey> = Static<(typeof SETTINGS)[K]['schema']>;
 
-/** The value that holds for each key; `null` where nothing is set. */
-export type SettingValues = {
-  [K in SettingKey]: (typeof SETTINGS)[K]['default'] extends null ? Parsed<K> | null : Parsed<K>;
-};
+/** The value of each setting by its key; `null` where nothing is set. */
+export type SettingValues = ReadOptions<typeof SETTINGS>;
 
 /** What a config file may give: lists also as one text, separated by commas. */
 type FileValue<K extends SettingKey> =
   Parsed<K> extends readonly string[] ? string | readonly string[] : Parsed<K>;
 
-type GroupName = SettingKey extends infer K
-  ? K extends `${infer G}.${string}`
-    ? G
-    : never
-  : never;
+type CommandKey = {
+  [K in SettingKey]: (typeof SETTINGS)[K] extends { isOfCommand: true } ? K : never;
+}[SettingKey];
+
+/** A setting of the service itself: `limits.maxFileBytes`, not `port`. */
+type ServiceKey = Exclude<SettingKey, CommandKey>;
+
+type GroupOf<K> = K extends `${infer G}.${string}` ? G : never;
+
+type Nested<K extends SettingKey> = {
+  [N in K as N extends `${string}.${string}` ? never : N]: SettingValues[N];
+} & {
+  [G in GroupOf<K>]: { [N in K as N extends `${G}.${infer Leaf}` ? Leaf : never]: SettingValues[N] };
+};
+
+/** The settings of the service with every default filled in, nested as in a config file. */
+export type Settings = Nested<ServiceKey>;
+
+type GroupName = GroupOf<SettingKey>;
 
 /** The settings of one group, as they are nested in a config file. */
 export type SettingGroup<G extends GroupName> = {
   [K in SettingKey as K extends `${G}.${infer Leaf}` ? Leaf : never]?: FileValue<K>;
 };
 
-/** All settings, as they are nested in a config file. */
-export type NestedSettings = {
-  [K in SettingKey as K extends `${string}.${string}` ? never : K]?: FileValue<K>;
-} & { [G in GroupName]?: SettingGroup<G> };
+/** Settings as a config file nests them; `null` is the same as absent. */
+export type NestedSettings<Keys extends SettingKey = SettingKey> = {
+  [K in Keys as K extends `${string}.${string}` ? never : K]?: FileValue<K> | null;
+} & { [G in GroupOf<Keys>]?: SettingGroup<G> | null };
+
+/** The settings that `createMemoryService` takes. */
+export type ServiceSettings = NestedSettings<ServiceKey>;
 
 export const SETTING_KEYS = Object.keys(SETTINGS) as SettingKey[];
+
+/** Nests values by the dots of their keys. */
+export function nestSettings(values: Readonly<Partial<SettingValues>>): object {
+  const nested: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(values)) {
+    const [group, leaf] = key.split('.') as [string, string | undefined];
+    if (leaf === undefined) nested[group] = value;
+    else nested[group] = { ...(nested[group] as object | undefined), [leaf]: value };
+  }
+  return nested;
+}
 
 /** The row of {@link SETTINGS}, with the members that only some have. */
 export function settingOf(key: SettingKey): Setting {

@@ -5,7 +5,7 @@ import type {
   ScopeKey,
   ScopeState,
 } from '../contracts/records.ts';
-import type { Limits } from '../contracts/config.ts';
+import type { Settings } from '../config/settings.ts';
 import type { Guard, Storage } from '../contracts/storage.ts';
 import type { Span, ToolCall, Trace } from '../contracts/tool.ts';
 import { Draft, type DraftCaller } from './draft.ts';
@@ -37,7 +37,7 @@ export type Commit = <R extends object>(
 /** What the write path works with. */
 export interface CommitDependencies {
   storage: Storage;
-  limits: Limits;
+  limits: Settings['limits'];
   now: () => number;
   /** Idempotency keys end by it: a jump of the clock must not make a repeat a second write. */
   confirmedNow: () => number;

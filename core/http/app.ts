@@ -77,7 +77,7 @@ export function createApp(
   function createMount(resolveUserId: ResolveUserId | null): Mount {
     const auth = {
       none: () => undefined,
-      tools: toolsAuth(settings.apiKeys, { hasSignIn: resolveUserId !== null }),
+      tools: toolsAuth(settings.apiKey ?? [], { hasSignIn: resolveUserId !== null }),
       admin,
     };
     const mount = (extra: readonly RouteDefinition[]): MountedRoutes =>

@@ -1,4 +1,4 @@
-import type { RetentionSettings } from '../contracts/config.ts';
+import type { Settings } from '../config/settings.ts';
 import type { DreamStore } from '../contracts/dreams.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type { PruneCount, Storage } from '../contracts/storage.ts';
@@ -42,7 +42,7 @@ export interface Retention {
 /** What the job works with. */
 export interface RetentionDependencies {
   storage: Storage;
-  settings: RetentionSettings;
+  settings: Settings['retention'];
   /** What is older than so many days by it is removed: see `confirmedNow` of the clock. */
   now: () => number;
   ids: IdSource;

@@ -1,6 +1,6 @@
 import type { AccessAction, AccessRecord, ScopeKey } from '../contracts/records.ts';
 import type { FindArguments, FindService, FoundPassage, ToolCall } from '../contracts/tool.ts';
-import type { SearchSettings } from '../contracts/config.ts';
+import type { Settings } from '../config/settings.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
 import { makeSnippet } from './text/snippet.ts';
 import { logAccess } from '../telemetry/access-rows.ts';
@@ -28,7 +28,7 @@ export interface HybridDependencies {
   embedding: Embedding;
   /** The model whose vectors there are; `null` until it is registered. */
   key(): ModelKey | null;
-  weights: SearchSettings;
+  weights: Settings['search'];
 }
 
 /** `memory_find`: the search as a tool, with an access row for each file that it returns. */

@@ -10,7 +10,7 @@ import type {
   TopFiles,
   Topology,
 } from '../contracts/admin.ts';
-import type { SlaSettings } from '../contracts/config.ts';
+import type { Settings } from '../config/settings.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { toAdminAccess } from './access-log.ts';
 import { isUuid } from '../ids.ts';
@@ -63,7 +63,7 @@ export interface Observability {
 export interface ObservabilityDependencies {
   storage: Storage;
   queue: WriteBehind;
-  sla: SlaSettings;
+  sla: Settings['sla'];
   now: () => number;
 }
 

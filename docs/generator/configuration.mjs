@@ -2,7 +2,7 @@ import { code, page, table } from './markdown.mjs';
 
 /**
  * @param {typeof import('../../core/config/settings.ts')} settings
- * @param {typeof import('../../core/config/parse.ts')} parse
+ * @param {typeof import('../../core/config/option.ts')} option
  */
 export function renderConfiguration({ SETTING_KEYS, settingOf }, { describeAllowed }) {
   const secrets = SETTING_KEYS.filter((key) => settingOf(key).isSecret === true);
@@ -15,7 +15,7 @@ export function renderConfiguration({ SETTING_KEYS, settingOf }, { describeAllow
         const { env, default: byDefault, description } = settingOf(key);
         const isUnset = byDefault === null || byDefault === '';
         const shown = isUnset ? 'unset' : code(String(byDefault));
-        return [code(env), code(key), shown, description, describeAllowed(key)];
+        return [code(env), code(key), shown, description, describeAllowed(settingOf(key))];
       }),
     ),
     'Each one is a flag of the command too: the variable without `SERVICE_`, in lower case with ' +

@@ -11,7 +11,7 @@ import { renderTools } from './tools.mjs';
  * @property {typeof import('../../core/service.ts')} core
  * @property {typeof import('../../core/errors.ts')} errors
  * @property {typeof import('../../core/config/settings.ts')} settings
- * @property {typeof import('../../core/config/parse.ts')} parse
+ * @property {typeof import('../../core/config/option.ts')} option
  * @property {typeof import('../../core/http/routes.ts')} routes
  * @property {typeof import('../../core/http/routes/traces.ts')} traces
  * @property {typeof import('../../plugins/mcp/http.ts')} mcp
@@ -29,7 +29,7 @@ export function renderReference({
   core,
   errors,
   settings,
-  parse,
+  option,
   routes,
   traces,
   mcp,
@@ -52,7 +52,7 @@ export function renderReference({
     mcp.mcpRoute(service.tools),
   ];
   return new Map([
-    ['docs/reference/configuration.md', renderConfiguration(settings, parse)],
+    ['docs/reference/configuration.md', renderConfiguration(settings, option)],
     ['docs/reference/errors.md', renderErrors(errors.ERROR_CODES)],
     ['docs/reference/events.md', renderEvents(traces.eventSchema)],
     ['docs/reference/http-api.md', renderHttpApi(definitions, errors.ERROR_CODES)],

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryClient, type MemoryClientOptions } from '../../adapters/client.ts';
-import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
+import type { MemoryServiceConfig } from '../../core/config/service.ts';
 import type { TypedToolRunner } from '../../core/contracts/tool.ts';
 import { createMemoryService } from '../../core/index.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
+import type { MemoryServiceConfig } from '../../core/config/service.ts';
 import type { Host, Plugin } from '../../core/contracts/plugin.ts';
 import type { WriteResult } from '../../core/contracts/tool.ts';
 import type { Core } from '../../core/service.ts';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
+import type { MemoryServiceConfig } from '../../core/config/service.ts';
 import type { Plugin } from '../../core/contracts/plugin.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
 import type { ToolDefinition } from '../../core/contracts/tool.ts';

@@ -18,7 +18,7 @@ const made = renderReference({
   core,
   errors,
   settings,
-  parse,
+  option,
   routes,
   traces,
   mcp,

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
+import type { MemoryServiceConfig } from '../../core/config/service.ts';
 import type { ModelProvider } from '../../core/contracts/model-provider.ts';
 import { openai as embedder } from '../../plugins/embedder-openai/index.ts';
 import { openai } from '../../plugins/model-openai/index.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../core/contracts/config.ts';
+import type { MemoryServiceConfig } from '../../core/config/service.ts';
 import type { ToolResponse } from '../../core/contracts/tool.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
 import { type Core, type CoreOptions, createCore } from '../../core/service.ts';

@@ -26,7 +26,7 @@ const toolsResult = Type.Object({ tools: Type.Array(toolSchema) }, strict);
 
 /** Tool calls of the Playground: the API key stays on the server. */
 export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteDefinition[] {
-  const isKey = createSecretCheck(core.settings.apiKeys);
+  const isKey = createSecretCheck(core.settings.apiKey ?? []);
   const list: RouteDefinition = {
     method: 'GET',
     path: '/v1/admin/playground',

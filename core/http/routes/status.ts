@@ -177,8 +177,8 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
             hint: hintUnless(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
           },
           toolsApi: {
-            configured: settings.apiKeys.length > 0,
-            hint: hintUnless(settings.apiKeys.length > 0, 'Set SERVICE_API_KEY.'),
+            configured: settings.apiKey !== null,
+            hint: hintUnless(settings.apiKey !== null, 'Set SERVICE_API_KEY.'),
           },
           tools: tools.map(({ name, available }) => ({ name, available })),
           limits: settings.limits,

@@ -1,5 +1,5 @@
 import type { ObservabilitySummary, SlaWatch } from '../../contracts/admin.ts';
-import type { SlaSettings } from '../../contracts/config.ts';
+import type { Settings } from '../../config/settings.ts';
 import type { ObservationStore } from '../../contracts/storage.ts';
 import { toTime } from '../../time.ts';
 import { RELATIVE_ERROR } from './latency-sketch.ts';
@@ -16,7 +16,7 @@ const BREACH_CALLS = 20;
 export async function readSummary(
   store: ObservationStore,
   range: Range,
-  sla: SlaSettings,
+  sla: Settings['sla'],
 ): Promise<ObservabilitySummary> {
   const totals = new CallTotals();
   await readCalls(store, range, {
@@ -58,7 +58,7 @@ export function roundMs(ms: number | null): number | null {
 /** Whether calls keep to what was promised; the reason names what is worst. */
 export function watchSla(
   { calls, errorRate, p95 }: { calls: number; errorRate: number; p95: number | null },
-  sla: SlaSettings,
+  sla: Settings['sla'],
 ): SlaWatch {
   const { p95Ms, errorRate: mostErrors, slowCallMs } = sla;
   const limits = { p95Ms, errorRate: mostErrors, slowCallMs };

@@ -7,7 +7,7 @@ import {
   type Request,
 } from 'playwright-core';
 import { afterAll, expect, onTestFinished, vi } from 'vitest';
-import type { MemoryServiceConfig } from '../../../core/contracts/config.ts';
+import type { MemoryServiceConfig } from '../../../core/config/service.ts';
 import { ADMIN_SECRET, type LiveServer, serveCore } from '../../core/http/serve.ts';
 import { findChromium } from '../../support/chromium.mjs';
 

@@ -9,7 +9,7 @@ import {
   loadConfig,
   openConfig,
 } from '../../../core/config/index.ts';
-import { describeAllowed } from '../../../core/config/parse.ts';
+import { describeAllowed } from '../../../core/config/option.ts';
 import { printConfig, printFlags } from '../../../core/config/print.ts';
 import { SETTING_KEYS, SETTINGS, flagOf, settingOf } from '../../../core/config/settings.ts';
 
@@ -275,7 +275,7 @@ describe('flags', () => {
     for (const key of SETTING_KEYS.filter((it) => settingOf(it).isSecret !== true)) {
       const sample = sampleOf(key);
       const forms = [[`--${flagOf(key)}=${sample}`], [`--${flagOf(key)}`, sample]];
-      const isSwitch = describeAllowed(key) === 'true or false';
+      const isSwitch = describeAllowed(settingOf(key)) === 'true or false';
       for (const argv of isSwitch ? [forms[0] ?? []] : forms) {
         const { origins } = await load(argv);
         expect(origins[key]).toEqual({ source: 'flag', name: `--${flagOf(key)}` });

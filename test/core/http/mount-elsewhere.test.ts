@@ -6,7 +6,7 @@ import { bodyParser } from '@koa/bodyparser';
 import Koa from 'koa';
 import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../../core/contracts/config.ts';
+import type { MemoryServiceConfig } from '../../../core/config/service.ts';
 import { createMemoryService, type MemoryService } from '../../../core/index.ts';
 import { mcp } from '../../../plugins/mcp/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';

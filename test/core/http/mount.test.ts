@@ -4,7 +4,7 @@ import { bodyParser } from '@koa/bodyparser';
 import { Router } from '@koa/router';
 import Koa, { type Context, type Middleware, type Next } from 'koa';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../../core/contracts/config.ts';
+import type { MemoryServiceConfig } from '../../../core/config/service.ts';
 import { createApp } from '../../../core/http/app.ts';
 import { serviceRoutes } from '../../../core/http/routes.ts';
 import { openCore } from '../../support/service.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import Type from 'typebox';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Settings } from '../../../core/contracts/config.ts';
+import type { Settings } from '../../../core/config/settings.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { createApp } from '../../../core/http/app.ts';

@@ -1,7 +1,9 @@
 import http, { type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import net from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { MemoryServiceConfig, Settings } from '../../../core/contracts/config.ts';
+import { fakeStorage } from '../../support/fake-storage.ts';
+import { type MemoryServiceConfig, toSettings } from '../../../core/config/service.ts';
+import type { Settings } from '../../../core/config/settings.ts';
 import type { Logger } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import type { Core } from '../../../core/service.ts';
@@ -9,7 +11,6 @@ import { type AppCore, type AppOptions, createApp, type HttpApp } from '../../..
 import { serviceRoutes } from '../../../core/http/routes.ts';
 import { type ListenOptions, type ListeningServer, listen } from '../../../core/http/server.ts';
 import { compileSchema } from '../../../core/schemas/validate.ts';
-import { DEFAULT_SETTINGS } from '../../../core/config/defaults.ts';
 import { openCore } from '../../support/service.ts';
 
 export const API_KEY = 'tools-key-0123456789abcdef0123456789abcdef';
@@ -45,12 +46,12 @@ export function testCore(settings: Partial<Settings> = {}): TestCore {
   const clock = { now: Date.UTC(2026, 0, 1) };
   const life: TestCore['life'] = { state: 'ready', readyError: null };
   return {
-    settings: {
-      ...DEFAULT_SETTINGS,
-      apiKeys: [API_KEY],
+    settings: toSettings({
+      storage: fakeStorage(),
+      apiKey: [API_KEY],
       adminSecret: ADMIN_SECRET,
       ...settings,
-    },
+    }),
     log: recordingLog(),
     clock,
     life,

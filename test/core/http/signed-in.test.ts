@@ -4,7 +4,7 @@ import path from 'node:path';
 import { bodyParser } from '@koa/bodyparser';
 import Koa, { type Context } from 'koa';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../../core/contracts/config.ts';
+import type { MemoryServiceConfig } from '../../../core/config/service.ts';
 import type { Plugin } from '../../../core/contracts/plugin.ts';
 import {
   createMemoryService,

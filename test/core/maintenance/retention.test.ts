@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RetentionSettings } from '../../../core/contracts/config.ts';
+import type { Settings } from '../../../core/config/settings.ts';
 import type { DreamState } from '../../../core/contracts/dreams.ts';
 import type { Core } from '../../../core/service.ts';
 import { createIdSource } from '../../../core/ids.ts';
@@ -12,7 +12,7 @@ import { call, openCore } from '../../support/service.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A service with a week of daily writes and reads, and a round of its retention. */
-async function aged(settings: Partial<RetentionSettings>) {
+async function aged(settings: Partial<Settings['retention']>) {
   const clock = manualClock();
   const core = await openCore({ now: clock.now });
   const calls: string[] = [];

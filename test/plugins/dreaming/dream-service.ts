@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../../core/contracts/config.ts';
+import type { MemoryServiceConfig } from '../../../core/config/service.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { dreaming, type DreamingPlugin } from '../../../plugins/dreaming/index.ts';
 import type { Operation } from '../../../plugins/dreaming/operations.ts';

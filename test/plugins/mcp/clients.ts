@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../../core/contracts/config.ts';
+import type { MemoryServiceConfig } from '../../../core/config/service.ts';
 import { createMemoryService, type MemoryService } from '../../../core/index.ts';
 import { mcp, type McpOptions } from '../../../plugins/mcp/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { MemoryServiceConfig } from '../../../core/contracts/config.ts';
+import type { MemoryServiceConfig } from '../../../core/config/service.ts';
 import type { PageRequest } from '../../../core/contracts/storage.ts';
 import { type Core, createCore } from '../../../core/service.ts';
 import { MemoryError } from '../../../core/errors.ts';

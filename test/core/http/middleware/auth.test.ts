@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Settings } from '../../../../core/contracts/config.ts';
+import type { Settings } from '../../../../core/config/settings.ts';
 import { addressKey } from '../../../../core/http/address.ts';
 import { createSecretCheck } from '../../../../core/http/middleware/secret.ts';
 import { ADMIN_SECRET, API_KEY, asAdmin, route, serve } from '../serve.ts';
@@ -46,7 +46,7 @@ describe('a secret', () => {
 describe('the tools API', () => {
   it('takes a bearer key or x-api-key, and each of several keys', async () => {
     const second = 'another-key-0123456789abcdef0123456789abcdef';
-    const { request } = await start({ apiKeys: [API_KEY, second] });
+    const { request } = await start({ apiKey: [API_KEY, second] });
     for (const headers of [
       { authorization: `Bearer ${API_KEY}` },
       { authorization: `bearer ${second}` },
@@ -84,8 +84,8 @@ describe('the tools API', () => {
 
   it.each([[[]], [['']], [['   ']]])(
     'is disabled with keys %j, whatever is sent',
-    async (apiKeys) => {
-      const { request } = await start({ apiKeys });
+    async (apiKey) => {
+      const { request } = await start({ apiKey });
       for (const headers of [{}, { authorization: 'Bearer ' }, { 'x-api-key': 'undefined' }]) {
         const answer = await request('GET', '/v1/tools', { headers });
         expect([answer.status, answer.json.error.code]).toEqual([503, 'TOOLS_DISABLED']);

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished, beforeEach, describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../../core/contracts/embedder.ts';
-import type { MemoryServiceConfig } from '../../../../core/contracts/config.ts';
+import type { MemoryServiceConfig } from '../../../../core/config/service.ts';
 import type { Core } from '../../../../core/service.ts';
 import { openai } from '../../../../plugins/embedder-openai/index.ts';
 import { mysql } from '../../../../plugins/storage-mysql/index.ts';

@@ -1,0 +1,136 @@
+import type { Static, TSchema } from 'typebox';
+import { Check } from 'typebox/value';
+import { ConfigError, Mistakes } from './error.ts';
+import { nearest } from './nearest.ts';
+
+/** One option: the only place of its schema, default and description. */
+export interface Option {
+  schema: TSchema;
+  /** `null` where nothing is set by default. */
+  default: unknown;
+  description: string;
+  /** What is allowed, in words, where the schema alone does not tell a person. */
+  allowed?: string;
+  /** A rule that the schema cannot express. */
+  check?: (value: string) => boolean;
+  /** Never printed. */
+  isSecret?: true;
+}
+
+/** The options of a plugin, by name. */
+export type OptionTable = Readonly<Record<string, Option>>;
+
+/** What a caller may give for a table of options. */
+export type OptionsOf<T extends OptionTable> = { [K in keyof T]?: Static<T[K]['schema']> };
+
+/** The options after reading: absent ones have their default. */
+export type ReadOptions<T extends OptionTable> = {
+  [K in keyof T]: T[K]['default'] extends null
+    ? Static<T[K]['schema']> | null
+    : Static<T[K]['schema']>;
+};
+
+/**
+ * Reads a plugin's options: an option that is `undefined` or `null` gets its default. Throws a
+ * `ConfigError` that lists every wrong value and every unknown name, the latter with the nearest
+ * known one.
+ *
+ * @param plugin as a message names it: `storage-sqlite`.
+ */
+export function readOptions<T extends OptionTable>(
+  table: T,
+  given: unknown,
+  { plugin }: { plugin: string },
+): ReadOptions<T> {
+  const options = given ?? {};
+  if (typeof options !== 'object' || Array.isArray(options)) {
+    throw new ConfigError(null, `The options of ${plugin} must be an object.`);
+  }
+  const mistakes = new Mistakes();
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(table, name)) continue;
+    mistakes.collect(() => {
+      throw unknownKey(name, { origin: `the options of ${plugin}`, known: Object.keys(table) });
+    });
+  }
+  const entries = Object.entries(table).map(([name, option]) => {
+    const value = (options as Record<string, unknown>)[name] ?? null;
+    if (value === null) return [name, option.default];
+    const read = mistakes.collect(() =>
+      checkOption(option, value, { key: name, origin: `${name} of ${plugin}` }),
+    );
+    return [name, read];
+  });
+  mistakes.throwIfAny();
+  return Object.fromEntries(entries) as ReadOptions<T>;
+}
+
+/** Returns a value that the option allows; throws a `ConfigError` otherwise. */
+export function checkOption(
+  option: Option,
+  value: unknown,
+  {
+    key,
+    origin,
+    given = value,
+    place = '',
+  }: { key: string; origin: string; given?: unknown; place?: string },
+): unknown {
+  const { schema, check, isSecret } = option;
+  const isAllowed = value !== undefined && Check(schema, value);
+  if (isAllowed && (check === undefined || check(value as string))) return value;
+  const shown = isSecret === true ? 'what is set there' : show(given);
+  throw new ConfigError(key, `${origin} must be ${describeAllowed(option)}, not ${shown}${place}.`);
+}
+
+/** A `ConfigError` for a name that no table has. */
+export function unknownKey(
+  name: string,
+  { origin, known }: { origin: string; known: readonly string[] },
+): ConfigError {
+  const meant = nearest(name, known);
+  const hint = meant === null ? '' : `; did you mean ${meant}?`;
+  return new ConfigError(name, `${name} in ${origin} is not known${hint}`);
+}
+
+/** What an option takes, as the end of the sentence `SERVICE_PORT must be …`. */
+export function describeAllowed({ allowed, schema }: Option): string {
+  if (allowed !== undefined) return allowed;
+  const { type, minimum, maximum, enum: values } = schema as SchemaFacts;
+  if (values !== undefined) return `one of ${values.join(', ')}`;
+  if (type === 'boolean') return 'true or false';
+  if (type === 'string') return 'text';
+  const noun = type === 'integer' ? 'a whole number' : 'a number';
+  return `${noun} from ${format(minimum)} to ${format(maximum)}`;
+}
+
+/** The keywords of a schema that messages and flags are made from. */
+export interface SchemaFacts {
+  type?: string;
+  minimum?: number;
+  maximum?: number;
+  enum?: readonly string[];
+}
+
+/** The text with the password of a URL hidden. */
+export function maskUrl(text: string): string {
+  // The last @ before the path: a password that is not percent-encoded may hold one itself.
+  const scheme = text.indexOf('://');
+  if (scheme < 0) return text;
+  const authority = text.slice(scheme + 3).split(/[/?#]/, 1)[0] ?? '';
+  const at = Math.max(authority.lastIndexOf('@'), text.slice(scheme + 3).lastIndexOf('@'));
+  if (at < 0) return text;
+  const user = text.slice(scheme + 3, scheme + 3 + at).split(':', 1)[0] ?? '';
+  return `${text.slice(0, scheme + 3)}${user}:********${text.slice(scheme + 3 + at)}`;
+}
+
+/** Short, on one line, and without the password that a database URL may hold. */
+function show(value: unknown): string {
+  const text = typeof value === 'string' ? maskUrl(value) : value;
+  const json = typeof text === 'function' ? 'a function' : (JSON.stringify(text) ?? String(text));
+  return json.length > 100 ? `${json.slice(0, 97)}…` : json;
+}
+
+function format(value: number | undefined): string {
+  return (value ?? 0).toLocaleString('en-US');
+}

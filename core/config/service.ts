@@ -1,0 +1,70 @@
+import type { Embedder } from '../contracts/embedder.ts';
+import type { ModelProvider } from '../contracts/model-provider.ts';
+import type { Logger, Plugin } from '../contracts/plugin.ts';
+import type { Storage } from '../contracts/storage.ts';
+import type { TraceExporter } from '../contracts/trace-exporter.ts';
+import { ConfigError, Mistakes } from './error.ts';
+import { parseSetting } from './parse.ts';
+import {
+  nestSettings,
+  SETTING_KEYS,
+  type ServiceSettings,
+  type Settings,
+  settingOf,
+} from './settings.ts';
+import { takeApart } from './take-apart.ts';
+
+/**
+ * What `createMemoryService` takes: its parts, and the settings of the table in `settings.ts`. Only
+ * `storage` is required; nothing is read from the environment.
+ */
+export interface MemoryServiceConfig extends ServiceSettings {
+  storage: Storage;
+  model?: ModelProvider | null;
+  embedder?: Embedder | null;
+  exporters?: readonly TraceExporter[];
+  plugins?: readonly Plugin[];
+  log?: Logger;
+  /** The clock, milliseconds since 1970; for tests. */
+  now?: () => number;
+}
+
+/**
+ * Checks a configuration and fills in the defaults. An absent or `null` value and a blank secret get
+ * the default. Throws a `ConfigError` that lists every mistake, unknown keys among them.
+ */
+export function toSettings(config: MemoryServiceConfig): Settings {
+  // From JavaScript anything may come.
+  const storage = (config as Partial<MemoryServiceConfig> | undefined)?.storage;
+  if (typeof storage?.mutate !== 'function') {
+    throw new ConfigError(
+      'storage',
+      'storage is missing: pass a driver, as in createMemoryService({ storage: sqlite({ filename }) }).',
+    );
+  }
+  const mistakes = new Mistakes();
+  const { settings } = takeApart(config, { origin: 'createMemoryService()', mistakes });
+  const values: Record<string, unknown> = {};
+  for (const key of SETTING_KEYS) {
+    const { isOfCommand, isSecret, default: byDefault } = settingOf(key);
+    if (isOfCommand === true) continue;
+    const given = isSecret === true ? withoutBlanks(settings.get(key)) : settings.get(key);
+    // A default may be outside of what can be set: the default base path is empty.
+    values[key] =
+      given === undefined || given === byDefault
+        ? byDefault
+        : mistakes.collect(() => parseSetting(key, given, { source: 'file', name: key }));
+  }
+  mistakes.throwIfAny();
+  return nestSettings(values) as Settings;
+}
+
+/** A secret without surrounding space; a blank one is absent, alone or in a list. */
+function withoutBlanks(secret: unknown): unknown {
+  if (Array.isArray(secret)) {
+    const secrets = secret.map(withoutBlanks).filter((item) => item !== undefined);
+    return secrets.length === 0 ? undefined : secrets;
+  }
+  if (typeof secret !== 'string') return secret;
+  return secret.trim() === '' ? undefined : secret.trim();
+}
