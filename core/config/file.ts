@@ -48,7 +48,13 @@ export async function readConfigFile(
         ]
       : [];
   const name = basename(path);
-  return { path, name, directory: dirname(path), ...takeApart(config, { origin: name, mistakes }), warnings };
+  return {
+    path,
+    name,
+    directory: dirname(path),
+    ...takeApart(config, { origin: name, mistakes }),
+    warnings,
+  };
 }
 
 async function readJson(path: string): Promise<unknown> {

@@ -72,8 +72,7 @@ function takeValue(flag: string, queue: string[]): string {
 }
 
 function findSetting(name: string, flag: string): { key: SettingKey; isNegated: boolean } {
-  const isBoolean = (key: SettingKey) =>
-    (settingOf(key).schema as SchemaFacts).type === 'boolean';
+  const isBoolean = (key: SettingKey) => (settingOf(key).schema as SchemaFacts).type === 'boolean';
   for (const key of SETTING_KEYS) {
     if (name === flagOf(key) && flag.startsWith('--')) {
       const { isSecret, env } = settingOf(key);

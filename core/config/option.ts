@@ -15,17 +15,25 @@ export interface Option {
   check?: (value: string) => boolean;
   /** Never printed. */
   isSecret?: true;
+  /** Has no default and must be given. */
+  isRequired?: true;
 }
 
 /** The options of a plugin, by name. */
 export type OptionTable = Readonly<Record<string, Option>>;
 
-/** What a caller may give for a table of options. */
-export type OptionsOf<T extends OptionTable> = { [K in keyof T]?: Static<T[K]['schema']> };
+type RequiredKey<T extends OptionTable> = {
+  [K in keyof T]: T[K] extends { isRequired: true } ? K : never;
+}[keyof T];
+
+/** What a caller gives for a table of options. */
+export type OptionsOf<T extends OptionTable> = {
+  [K in Exclude<keyof T, RequiredKey<T>>]?: Static<T[K]['schema']>;
+} & { [K in RequiredKey<T>]: Static<T[K]['schema']> };
 
 /** The options after reading: absent ones have their default. */
 export type ReadOptions<T extends OptionTable> = {
-  [K in keyof T]: T[K]['default'] extends null
+  [K in keyof T]: T[K] extends { default: null; isRequired?: never }
     ? Static<T[K]['schema']> | null
     : Static<T[K]['schema']>;
 };
@@ -55,10 +63,12 @@ export function readOptions<T extends OptionTable>(
   }
   const entries = Object.entries(table).map(([name, option]) => {
     const value = (options as Record<string, unknown>)[name] ?? null;
-    if (value === null) return [name, option.default];
-    const read = mistakes.collect(() =>
-      checkOption(option, value, { key: name, origin: `${name} of ${plugin}` }),
-    );
+    if (value === null && option.isRequired !== true) return [name, option.default];
+    const read = mistakes.collect(() => {
+      if (value !== null)
+        return checkOption(option, value, { key: name, origin: `${name} of ${plugin}` });
+      throw new ConfigError(name, `${name} of ${plugin} is missing: ${option.description}`);
+    });
     return [name, read];
   });
   mistakes.throwIfAny();
@@ -100,6 +110,7 @@ export function describeAllowed({ allowed, schema }: Option): string {
   if (values !== undefined) return `one of ${values.join(', ')}`;
   if (type === 'boolean') return 'true or false';
   if (type === 'string') return 'text';
+  if (type === 'object') return 'an object';
   const noun = type === 'integer' ? 'a whole number' : 'a number';
   return `${noun} from ${format(minimum)} to ${format(maximum)}`;
 }

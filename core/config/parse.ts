@@ -17,7 +17,12 @@ export function parseSetting(key: SettingKey, given: unknown, origin: Origin): u
   const setting = settingOf(key);
   const { type } = setting.schema as SchemaFacts;
   const value = origin.source === 'file' ? fromFile(type, given) : fromText(type, String(given));
-  return checkOption(setting, value, { key, origin: origin.name, given, place: describePlace(origin) });
+  return checkOption(setting, value, {
+    key,
+    origin: origin.name,
+    given,
+    place: describePlace(origin),
+  });
 }
 
 /** `undefined` when the text is no value of that type. */

@@ -306,7 +306,9 @@ type GroupOf<K> = K extends `${infer G}.${string}` ? G : never;
 type Nested<K extends SettingKey> = {
   [N in K as N extends `${string}.${string}` ? never : N]: SettingValues[N];
 } & {
-  [G in GroupOf<K>]: { [N in K as N extends `${G}.${infer Leaf}` ? Leaf : never]: SettingValues[N] };
+  [G in GroupOf<K>]: {
+    [N in K as N extends `${G}.${infer Leaf}` ? Leaf : never]: SettingValues[N];
+  };
 };
 
 /** The settings of the service with every default filled in, nested as in a config file. */

@@ -30,7 +30,9 @@ export function takeApart(
   const settings = new Map<SettingKey, unknown>();
   const parts: Partial<Record<PartName, unknown>> = {};
   const keys = SETTING_KEYS.filter((key) => isFile || settingOf(key).isOfCommand !== true);
-  const groups = new Set(keys.filter((key) => key.includes('.')).map((key) => key.split('.', 1)[0]));
+  const groups = new Set(
+    keys.filter((key) => key.includes('.')).map((key) => key.split('.', 1)[0]),
+  );
   const members = isFile ? [] : MEMBERS;
 
   function take(key: string, value: unknown): void {
@@ -41,9 +43,15 @@ export function takeApart(
 
   function refuse(key: string): never {
     if (SETTING_KEYS.some((known) => known === key)) {
-      throw new ConfigError(key, `${key} is a setting of the memory-service command, not of ${origin}.`);
+      throw new ConfigError(
+        key,
+        `${key} is a setting of the memory-service command, not of ${origin}.`,
+      );
     }
-    throw unknownKey(key, { origin, known: [...keys, ...groups, ...PARTS, ...members] as string[] });
+    throw unknownKey(key, {
+      origin,
+      known: [...keys, ...groups, ...PARTS, ...members] as string[],
+    });
   }
 
   for (const [name, value] of Object.entries(config)) {

@@ -1,35 +1,50 @@
+import Type from 'typebox';
+import { ConfigError } from '../../core/config/error.ts';
+import { type OptionsOf, type OptionTable, readOptions } from '../../core/config/option.ts';
 import type { Embedder } from '../../core/contracts/embedder.ts';
 import { readTokens, toObject } from '../provider-http/answer.ts';
 import { callProvider, type CallPolicy } from '../provider-http/call.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
 import { createOpenAIClient } from '../provider-http/openai-client.ts';
-import { checkProviderOptions, type ProviderOptions, whole } from '../provider-http/options.ts';
-
-/** Where embeddings come from, and which. */
-export interface OpenAIEmbedderOptions extends ProviderOptions {
-  /** The model. Default `text-embedding-3-small`. */
-  name?: string;
-  /** Length of a vector, 1 to 65,536. Required for a model that is not OpenAI's own. */
-  dimensions?: number;
-  /** Texts of one request, 1 to 2,048. Default 64. */
-  batchSize?: number;
-}
+import { openProvider, providerOptions } from '../provider-http/options.ts';
 
 const OPENAI_URL = 'https://api.openai.com/v1';
-const DEFAULT_MODEL = 'text-embedding-3-small';
+
+/** Where embeddings come from, and which model makes them. */
+const OPTIONS = {
+  ...providerOptions({ baseUrl: OPENAI_URL, timeoutMs: 30_000 }),
+  name: {
+    schema: Type.String({ minLength: 1 }),
+    default: 'text-embedding-3-small',
+    description: 'Name of the embedding model.',
+  },
+  dimensions: {
+    schema: Type.Integer({ minimum: 1, maximum: 65_536 }),
+    default: null,
+    description: "Length of a vector; required for a model that is not OpenAI's own.",
+  },
+  batchSize: {
+    schema: Type.Integer({ minimum: 1, maximum: 2_048 }),
+    default: 64,
+    description: 'Texts of one request.',
+  },
+} as const satisfies OptionTable;
+
+/** The options of `openai()`. */
+export type OpenAIEmbedderOptions = OptionsOf<typeof OPTIONS>;
+
 /** OpenAI's own, from its page on embeddings. */
 const KNOWN_DIMENSIONS: Readonly<Record<string, number>> = {
   'text-embedding-3-small': 1_536,
   'text-embedding-3-large': 3_072,
   'text-embedding-ada-002': 1_536,
 };
-const TIMEOUT_MS = 30_000;
 /** 64 vectors of 65,536 numbers in JSON are more, but those of any model that there is are less. */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /**
- * Embeddings of any server that speaks OpenAI's API: OpenAI, Ollama, vLLM, LM Studio. Throws an
- * `Error` that names the option that is wrong.
+ * Embeddings of any server that speaks OpenAI's API: OpenAI, Ollama, vLLM, LM Studio. Throws a
+ * `ConfigError` that names the wrong options.
  *
  * A server that refuses `dimensions` is asked without it from then on; a vector of another length
  * than `dimensions` is an error all the same.
@@ -45,17 +60,14 @@ const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
  * });
  */
 export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
-  const { baseUrl, apiKey, fetch, timeoutMs, maxRetries, retryDelayMs } = checkProviderOptions(
-    options,
-    { baseUrl: OPENAI_URL, timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_RESPONSE_BYTES },
-  );
-  const model = options.name ?? DEFAULT_MODEL;
-  const known = KNOWN_DIMENSIONS[model];
-  if (options.dimensions === undefined && known === undefined) {
-    throw new Error(`dimensions is missing: the length of the vectors of ${model}`);
-  }
-  const dimensions = whole('dimensions', options.dimensions ?? known, 1, 65_536);
-  const batchSize = whole('batchSize', options.batchSize ?? 64, 1, 2_048);
+  const settings = readOptions(OPTIONS, options, { plugin: 'embedder-openai' });
+  const { baseUrl, apiKey, name: model, batchSize, timeoutMs, maxRetries, retryDelayMs } = settings;
+  const fetch = openProvider(settings, {
+    keyedUrl: OPENAI_URL,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+  });
+  const known = KNOWN_DIMENSIONS[model] ?? null;
+  const dimensions = settings.dimensions ?? known ?? missingDimensions(model);
   const policy: CallPolicy = {
     provider: 'openai',
     codes: { failed: 'EMBEDDING_FAILED', timedOut: 'EMBEDDING_FAILED' },
@@ -155,4 +167,11 @@ function toVector(embedding: unknown, dimensions: number): Float32Array {
   }
   if (isZero) throw new ProviderFault('malformed');
   return vector;
+}
+
+function missingDimensions(model: string): never {
+  throw new ConfigError(
+    'dimensions',
+    `dimensions is missing: the length of the vectors of ${model}`,
+  );
 }

@@ -1,4 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
+import Type from 'typebox';
+import { type OptionsOf, type OptionTable, readOptions } from '../../core/config/option.ts';
 import type {
   GenerateRequest,
   GenerateResult,
@@ -10,22 +12,32 @@ import { readTokens, toObject } from '../provider-http/answer.ts';
 import { callProvider, type CallPolicy } from '../provider-http/call.ts';
 import { ProviderFault } from '../provider-http/fault.ts';
 import { ANSWER_TOOL, toToolSchema, unwrapToolInput } from '../provider-http/json-reply.ts';
-import { checkProviderOptions, type ProviderOptions, whole } from '../provider-http/options.ts';
-
-/** Which model of Anthropic's. */
-export interface AnthropicModelOptions extends ProviderOptions {
-  /** The model. Required. */
-  name?: string;
-  /** Tokens of a reply, where a request names no number: the API wants one. Default 4,096. */
-  maxTokens?: number;
-}
+import { openProvider, providerOptions } from '../provider-http/options.ts';
 
 const ANTHROPIC_URL = 'https://api.anthropic.com';
-const TIMEOUT_MS = 60_000;
+
+/** Which model, and how it is called. */
+const OPTIONS = {
+  ...providerOptions({ baseUrl: ANTHROPIC_URL, timeoutMs: 60_000 }),
+  name: {
+    schema: Type.String({ minLength: 1 }),
+    default: null,
+    isRequired: true,
+    description: 'the name of the model',
+  },
+  maxTokens: {
+    schema: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+    default: 4_096,
+    description: 'Tokens of a reply where a request names no number; the API needs one.',
+  },
+} as const satisfies OptionTable;
+
+/** The options of `anthropic()`; only `name` is required. */
+export type AnthropicModelOptions = OptionsOf<typeof OPTIONS>;
 
 /**
  * A model of Anthropic's, over the Messages API. Its SDK, `@anthropic-ai/sdk`, is to be installed
- * beside, and is imported at the first call. Throws an `Error` that names the option that is wrong.
+ * beside, and is imported at the first call. Throws a `ConfigError` that names the wrong options.
  *
  * JSON of a schema is had as the arguments of a tool that the model must call, which every model
  * can; a schema that is no object is put into one.
@@ -36,14 +48,10 @@ const TIMEOUT_MS = 60_000;
  *   model: anthropic({ apiKey, name: 'claude-haiku-4-5' }),
  * });
  */
-export function anthropic(options: AnthropicModelOptions = {}): ModelProvider {
-  const { baseUrl, apiKey, fetch, timeoutMs, maxRetries, retryDelayMs } = checkProviderOptions(
-    options,
-    { baseUrl: ANTHROPIC_URL, timeoutMs: TIMEOUT_MS },
-  );
-  const model = options.name;
-  if (typeof model !== 'string' || model === '') throw new Error('name is missing: the model');
-  const defaultMaxTokens = whole('maxTokens', options.maxTokens ?? 4_096, 1, 1_000_000);
+export function anthropic(options: AnthropicModelOptions): ModelProvider {
+  const settings = readOptions(OPTIONS, options, { plugin: 'model-anthropic' });
+  const { baseUrl, apiKey, name: model, timeoutMs, maxRetries, retryDelayMs } = settings;
+  const fetch = openProvider(settings, { keyedUrl: ANTHROPIC_URL });
   const policy: CallPolicy = {
     provider: 'anthropic',
     codes: { failed: 'MODEL_FAILED', timedOut: 'MODEL_TIMEOUT' },
@@ -79,7 +87,7 @@ export function anthropic(options: AnthropicModelOptions = {}): ModelProvider {
         throw error;
       });
       return await callProvider(policy, request.signal, async (signal) => {
-        const body = toBody(model, request, defaultMaxTokens);
+        const body = toBody(model, request, settings.maxTokens);
         const answer: unknown = await client.messages.create(body, { signal });
         return readAnswer(answer, request);
       });

@@ -1,4 +1,6 @@
 import type OpenAI from 'openai';
+import Type from 'typebox';
+import { type OptionsOf, type OptionTable, readOptions } from '../../core/config/option.ts';
 import type {
   GenerateRequest,
   GenerateResult,
@@ -18,16 +20,23 @@ import {
   unwrapToolInput,
 } from '../provider-http/json-reply.ts';
 import { createOpenAIClient } from '../provider-http/openai-client.ts';
-import { checkProviderOptions, type ProviderOptions } from '../provider-http/options.ts';
-
-/** Where the model is, and which. */
-export interface OpenAIModelOptions extends ProviderOptions {
-  /** The model. Required. */
-  name?: string;
-}
+import { openProvider, providerOptions } from '../provider-http/options.ts';
 
 const OPENAI_URL = 'https://api.openai.com/v1';
-const TIMEOUT_MS = 60_000;
+
+/** Where the model is, and which one. */
+const OPTIONS = {
+  ...providerOptions({ baseUrl: OPENAI_URL, timeoutMs: 60_000 }),
+  name: {
+    schema: Type.String({ minLength: 1 }),
+    default: null,
+    isRequired: true,
+    description: 'the name of the model',
+  },
+} as const satisfies OptionTable;
+
+/** The options of `openai()`; only `name` is required. */
+export type OpenAIModelOptions = OptionsOf<typeof OPTIONS>;
 
 /** How a server wants to be asked: found out by its refusals, and kept. */
 interface Manner {
@@ -41,7 +50,7 @@ interface Manner {
 
 /**
  * A model behind any server that speaks OpenAI's Chat Completions: OpenAI, Ollama, vLLM, LM Studio.
- * Throws an `Error` that names the option that is wrong.
+ * Throws a `ConfigError` that names the wrong options.
  *
  * A server that refuses a JSON Schema is asked to call a tool of that schema, from then on, and one
  * that refuses that too for JSON in the prompt; so is one that takes a schema and does not keep to it.
@@ -53,13 +62,10 @@ interface Manner {
  *   model: openai({ baseUrl: 'http://127.0.0.1:11434/v1', name: 'qwen3' }),
  * });
  */
-export function openai(options: OpenAIModelOptions = {}): ModelProvider {
-  const { baseUrl, apiKey, fetch, timeoutMs, maxRetries, retryDelayMs } = checkProviderOptions(
-    options,
-    { baseUrl: OPENAI_URL, timeoutMs: TIMEOUT_MS },
-  );
-  const model = options.name;
-  if (typeof model !== 'string' || model === '') throw new Error('name is missing: the model');
+export function openai(options: OpenAIModelOptions): ModelProvider {
+  const settings = readOptions(OPTIONS, options, { plugin: 'model-openai' });
+  const { baseUrl, apiKey, name: model, timeoutMs, maxRetries, retryDelayMs } = settings;
+  const fetch = openProvider(settings, { keyedUrl: OPENAI_URL });
   const policy: CallPolicy = {
     provider: 'openai',
     codes: { failed: 'MODEL_FAILED', timedOut: 'MODEL_TIMEOUT' },

@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import type { CheckedOptions } from './options.ts';
+import type { ProviderFetch } from './fetch.ts';
 
 /** The SDK's client as a provider uses it: nothing from the environment, no retries, no logs. */
 export function createOpenAIClient({
@@ -7,7 +7,12 @@ export function createOpenAIClient({
   apiKey,
   fetch,
   timeoutMs,
-}: Pick<CheckedOptions, 'baseUrl' | 'apiKey' | 'fetch' | 'timeoutMs'>): OpenAI {
+}: {
+  baseUrl: string;
+  apiKey: string | null;
+  fetch: ProviderFetch;
+  timeoutMs: number;
+}): OpenAI {
   return new OpenAI({
     baseURL: baseUrl,
     // The SDK wants one; servers that ask for none don't look at it.

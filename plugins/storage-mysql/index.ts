@@ -9,7 +9,8 @@ export type { MysqlOptions, TlsMode } from './options.ts';
 
 /**
  * Memory in a MySQL or MariaDB that several instances of the service share: MySQL from 8.0.19,
- * MariaDB from 10.6, and Galera clusters of it. Throws `INVALID_REQUEST` for options that are wrong.
+ * MariaDB from 10.6, and Galera clusters of it. Throws a
+ * `ConfigError` for wrong or unknown options.
  *
  * @example
  * createMemoryService({

@@ -1,52 +1,117 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { MemoryError } from '../../core/errors.ts';
-
-/** How the connection is encrypted, in the words of MySQL's own `ssl-mode`. */
-export type TlsMode = 'disabled' | 'required' | 'verify-ca' | 'verify-identity';
+import Type from 'typebox';
+import { ConfigError } from '../../core/config/error.ts';
+import {
+  type OptionsOf,
+  type OptionTable,
+  type ReadOptions,
+  readOptions,
+} from '../../core/config/option.ts';
 
 /** Where the database is and how it is reached: by `url`, or by its parts. */
-export interface MysqlOptions {
-  /**
-   * `mysql://user:password@host:3306/database`, with special characters percent-encoded. Its query
-   * can hold `ssl-mode`, `ssl-ca`, `ssl-cert`, `ssl-key`, `socket`, `connections`, `lock-timeout-ms`,
-   * `statement-timeout-ms`, `start-timeout-ms` and `wsrep-sync-wait`. Options beside it win.
-   */
-  url?: string;
-  /** Default `127.0.0.1`. */
-  host?: string;
-  /** Default 3306. */
-  port?: number;
-  /** A local socket, in place of host and port. */
-  socketPath?: string;
-  user?: string;
-  password?: string;
-  /** It exists already; the tables in it are made at the start. */
-  database?: string;
-  /**
-   * Default `disabled`. `required` encrypts, `verify-ca` also checks that an authority signed the
-   * server's certificate, `verify-identity` also that it is of that host, which is named then.
-   */
-  tls?: TlsMode;
-  /** Files in PEM: authorities in place of the system's own, and the client's certificate and key. */
-  tlsFiles?: { ca?: string; cert?: string; key?: string };
-  /** Connections of tool calls, 1 to 500. Default 10. */
-  connections?: number;
-  /** Milliseconds that a write waits for another's lock, a second or more. Default 2,000. */
-  lockTimeoutMs?: number;
-  /** Milliseconds that a statement, or a free connection, is waited for. Default 5,000. */
-  statementTimeoutMs?: number;
-  /** Milliseconds that the start waits for a database that can't be reached. Default 30,000. */
-  startTimeoutMs?: number;
-  /**
-   * Galera's `wsrep_sync_wait`: 1 lets each read wait for the writes of other nodes, 0 does not.
-   * Default 1 on a node of a cluster.
-   */
-  wsrepSyncWait?: number;
-}
+export const MYSQL_OPTIONS = {
+  url: {
+    schema: Type.String({ minLength: 1 }),
+    default: null,
+    isSecret: true,
+    description:
+      '`mysql://user:password@host:3306/database`, with special characters percent-encoded. Options beside it win. Its query can hold `ssl-mode`, `ssl-ca`, `ssl-cert`, `ssl-key`, `socket`, `connections`, `lock-timeout-ms`, `statement-timeout-ms`, `start-timeout-ms` and `wsrep-sync-wait`.',
+  },
+  host: {
+    schema: Type.String({ minLength: 1 }),
+    default: '127.0.0.1',
+    description: 'Name or address of the server.',
+  },
+  port: {
+    schema: Type.Integer({ minimum: 1, maximum: 65_535 }),
+    default: 3306,
+    description: 'Port of the server.',
+  },
+  socketPath: {
+    schema: Type.String({ minLength: 1 }),
+    default: null,
+    description: 'A local socket, in place of host and port.',
+  },
+  user: { schema: Type.String(), default: 'root', description: 'User of the database.' },
+  password: {
+    schema: Type.String(),
+    default: '',
+    isSecret: true,
+    description: 'Password of that user.',
+  },
+  database: {
+    schema: Type.String({ minLength: 1 }),
+    default: null,
+    isRequired: true,
+    description:
+      'Name of an existing database, as in mysql://user:password@host:3306/memory; its tables are made at the start.',
+  },
+  tls: {
+    schema: Type.Enum(['disabled', 'required', 'verify-ca', 'verify-identity']),
+    default: 'disabled',
+    allowed: 'one of disabled, required, verify-ca, verify-identity (ssl-mode in a URL)',
+    description:
+      "How the connection is encrypted, in the words of MySQL's `ssl-mode`. `required` encrypts, `verify-ca` also checks that an authority signed the server's certificate, `verify-identity` also that the certificate names the host.",
+  },
+  tlsFiles: {
+    schema: Type.Object(
+      {
+        ca: Type.Optional(Type.String()),
+        cert: Type.Optional(Type.String()),
+        key: Type.Optional(Type.String()),
+      },
+      { additionalProperties: false },
+    ),
+    default: {},
+    allowed: 'an object with paths for ca, cert and key',
+    description:
+      "Paths of PEM files: authorities in place of the system's own (`ca`), the client's certificate (`cert`) and key (`key`).",
+  },
+  connections: {
+    schema: Type.Integer({ minimum: 1, maximum: 500 }),
+    default: 10,
+    description: 'Connections of tool calls.',
+  },
+  lockTimeoutMs: {
+    schema: Type.Integer({ minimum: 1_000, maximum: 600_000 }),
+    default: 2_000,
+    description: "Milliseconds that a write waits for another's lock.",
+  },
+  statementTimeoutMs: {
+    schema: Type.Integer({ minimum: 1_000, maximum: 600_000 }),
+    default: 5_000,
+    description: 'Milliseconds to wait for a statement, or for a free connection.',
+  },
+  startTimeoutMs: {
+    schema: Type.Integer({ minimum: 0, maximum: 3_600_000 }),
+    default: 30_000,
+    description: "Milliseconds that the start waits for a database that can't be reached.",
+  },
+  wsrepSyncWait: {
+    schema: Type.Integer({ minimum: 0, maximum: 15 }),
+    default: null,
+    description:
+      "Galera's `wsrep_sync_wait`: 1 lets each read wait for the writes of other nodes, 0 does not. Default 1 on a node of a cluster.",
+  },
+} as const satisfies OptionTable;
+
+/** The options of `mysql()`: a `url`, or at least a `database`. */
+export type MysqlOptions = Partial<OptionsOf<typeof MYSQL_OPTIONS>>;
+
+/** How the connection is encrypted, in the words of MySQL's own `ssl-mode`. */
+export type TlsMode = NonNullable<MysqlOptions['tls']>;
 
 /** Options that are checked and complete. */
-export interface MysqlSettings {
+export interface MysqlSettings extends Pick<
+  ReadOptions<typeof MYSQL_OPTIONS>,
+  | 'tls'
+  | 'connections'
+  | 'lockTimeoutMs'
+  | 'statementTimeoutMs'
+  | 'startTimeoutMs'
+  | 'wsrepSyncWait'
+> {
   /** What mysql2 connects with. */
   server: {
     host: string;
@@ -57,12 +122,6 @@ export interface MysqlSettings {
     database: string;
     ssl: Ssl | undefined;
   };
-  tls: TlsMode;
-  connections: number;
-  lockTimeoutMs: number;
-  statementTimeoutMs: number;
-  startTimeoutMs: number;
-  wsrepSyncWait: number | null;
 }
 
 /** mysql2’s own options of TLS. */
@@ -74,46 +133,33 @@ export interface Ssl {
   key?: string;
 }
 
-const TLS_MODES: readonly TlsMode[] = ['disabled', 'required', 'verify-ca', 'verify-identity'];
-
 /**
- * Checks the options of a MySQL database, and reads the files that they name. Throws
- * `INVALID_REQUEST`; its message repeats nothing of the URL, which may hold a password.
+ * Checks the options of a MySQL database, and reads the files that they name. Throws a
+ * `ConfigError`; its message repeats nothing of the URL, which may hold a password.
  */
 export function parseMysqlOptions(given: MysqlOptions): MysqlSettings {
-  const options = { ...(given.url === undefined ? {} : parseUrl(given.url)), ...given };
-  const { database, tls = 'disabled', wsrepSyncWait } = options;
-  if (typeof database !== 'string' || database === '') {
-    throw refused('A database is named after the host: mysql://user:password@host:3306/memory.');
-  }
-  if (!TLS_MODES.includes(tls)) throw refused(`ssl-mode is one of ${TLS_MODES.join(', ')}.`);
-  const host = options.host ?? '127.0.0.1';
-  // mysql2 compares the certificate of a mere address with `localhost`, whatever the address is.
+  const { url, ...parts } = given;
+  const { host, port, socketPath, user, password, database, tlsFiles, ...settings } = readOptions(
+    MYSQL_OPTIONS,
+    { ...(typeof url === 'string' ? parseUrl(url) : { url }), ...parts },
+    { plugin: 'storage-mysql' },
+  );
+  const { tls } = settings;
+  // mysql2 compares the certificate of an address with `localhost`, whatever the address is.
   if (tls === 'verify-identity' && isIP(host) !== 0) {
-    throw refused('ssl-mode=verify-identity takes the name of the host, not its address.');
+    throw refused('ssl-mode=verify-identity needs the name of the host, not its address.');
   }
   return {
+    ...settings,
     server: {
       host,
-      port: within('port', options.port ?? 3306, 1, 65_535),
-      socketPath: options.socketPath,
-      user: options.user ?? 'root',
-      password: options.password ?? '',
+      port,
+      socketPath: socketPath ?? undefined,
+      user,
+      password,
       database,
-      ssl: tls === 'disabled' ? undefined : toSsl(tls, options.tlsFiles ?? {}),
+      ssl: tls === 'disabled' ? undefined : toSsl(tls, tlsFiles),
     },
-    tls,
-    connections: within('connections', options.connections ?? 10, 1, 500),
-    lockTimeoutMs: within('lock-timeout-ms', options.lockTimeoutMs ?? 2_000, 1_000, 600_000),
-    statementTimeoutMs: within(
-      'statement-timeout-ms',
-      options.statementTimeoutMs ?? 5_000,
-      1_000,
-      600_000,
-    ),
-    startTimeoutMs: within('start-timeout-ms', options.startTimeoutMs ?? 30_000, 0, 3_600_000),
-    wsrepSyncWait:
-      wsrepSyncWait === undefined ? null : within('wsrep-sync-wait', wsrepSyncWait, 0, 15),
   };
 }
 
@@ -184,11 +230,6 @@ function toSsl(tls: TlsMode, files: NonNullable<MysqlOptions['tlsFiles']>): Ssl 
   return ssl;
 }
 
-function within(name: string, value: number, least: number, most: number): number {
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw refused(`${name} of the database is a whole number from ${least} to ${most}.`);
-}
-
-function refused(message: string, cause?: unknown): MemoryError {
-  return new MemoryError('INVALID_REQUEST', message, cause === undefined ? {} : { cause });
+function refused(message: string, cause?: unknown): ConfigError {
+  return new ConfigError(null, message, cause === undefined ? {} : { cause });
 }

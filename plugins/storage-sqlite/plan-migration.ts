@@ -4,13 +4,13 @@ import { translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import { planMigration, SCHEMA_VERSION_KEY } from '../storage-knex/schema/migrate.ts';
 import { loadSqliteModule } from './connection.ts';
 import { resolveOnlyName } from './database-path.ts';
-import type { SqliteOptions } from './sqlite-database.ts';
+import type { SqliteSettings } from './options.ts';
 
 /** What opening the file would do to its schema; nothing is made or changed. */
 export async function planSqliteMigration({
   filename,
-  driver = 'sqlite3',
-}: SqliteOptions): Promise<MigrationPlan> {
+  driver,
+}: Pick<SqliteSettings, 'filename' | 'driver'>): Promise<MigrationPlan> {
   if (filename === ':memory:') return planMigration(0);
   const path = await resolveOnlyName(filename);
   if (!existsSync(path)) return planMigration(0);

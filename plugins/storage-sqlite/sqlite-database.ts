@@ -30,10 +30,11 @@ import {
   migrate,
 } from '../storage-knex/schema/migrate.ts';
 import { applyMutations, checkMutateRequest } from '../storage-knex/write/mutation.ts';
-import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
+import type { SqliteConnection, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './connection.ts';
 import { assertOneName, countNames, resolveOnlyName, tellNames } from './database-path.ts';
 import { OpenFiles } from './open-files.ts';
+import type { SqliteSettings } from './options.ts';
 import { Readers } from './readers.ts';
 import { Writer } from './writer.ts';
 
@@ -49,41 +50,19 @@ const LOG_BYTES = 96 * 1024 * 1024;
 /** Connections of the admin's lists. */
 const LIST_CONNECTIONS = 2;
 
-/** Where the database is and how it is opened. Only `filename` is required. */
-export interface SqliteOptions {
-  /** The database file, made with its directory when absent; `:memory:` for a temporary one. */
-  filename: string;
-  /**
-   * `sqlite3` works on threads of its own; `better-sqlite3` (to be installed beside) on the event
-   * loop. Default `sqlite3`.
-   */
-  driver?: SqliteDriver | SqliteModule;
-  /** Connections for reads, 1 to 16. Default 4. */
-  readers?: number;
-  /**
-   * `full` (the default) survives a power loss; with `normal` the last writes before one may be
-   * gone.
-   */
-  synchronous?: 'full' | 'normal';
-  /** Milliseconds that a write waits for another process's lock. Default 2,000. */
-  lockTimeoutMs?: number;
-  /** Writes that share one transaction at most. Default 64. */
-  groupSize?: number;
-}
-
 /** SQLite as the stores of storage-knex see it: one writer, some readers, and Knex for lists. */
 export class SqliteDatabase implements Database {
   readonly name = 'sqlite';
   readonly dialect = createSqliteDialect();
   // Measured: more of them keep threads waiting for each other, fewer leave a core idle.
   readonly groupedReads = 2;
-  private readonly options: SqliteOptions;
+  private readonly options: SqliteSettings;
   readonly skew = new IdSkewKeeper();
   readonly damage = new Damage();
   private opened: Opened | null = null;
   private isClosed = false;
 
-  constructor(options: SqliteOptions) {
+  constructor(options: SqliteSettings) {
     this.options = options;
   }
 
@@ -92,7 +71,7 @@ export class SqliteDatabase implements Database {
       throw new MemoryError('INTERNAL', 'A storage is opened once.');
     }
     this.damage.logTo(log);
-    const { driver = 'sqlite3' } = this.options;
+    const { driver } = this.options;
     const native = typeof driver === 'string' ? await loadSqliteModule(driver) : driver;
     const place = await findPlace(this.options.filename);
     try {
@@ -130,7 +109,7 @@ export class SqliteDatabase implements Database {
         journalMode: 'wal',
         synchronous,
         readers: readers.size,
-        lockTimeoutMs: this.options.lockTimeoutMs ?? 2_000,
+        lockTimeoutMs: this.options.lockTimeoutMs,
       },
     });
   }
@@ -238,8 +217,8 @@ export class SqliteDatabase implements Database {
     place: Place,
     log: StorageOptions['log'],
   ): Promise<Opened> {
-    const { lockTimeoutMs = 2_000, groupSize = 64, readers: readerCount = 4 } = this.options;
-    const synchronous = place.isTemporary ? 'off' : (this.options.synchronous ?? 'full');
+    const { lockTimeoutMs, groupSize, readers: readerCount } = this.options;
+    const synchronous = place.isTemporary ? 'off' : this.options.synchronous;
     const openWriter = () => openWriterConnection(native, place.filename, synchronous);
 
     const first = await untilUnlocked(openWriter);

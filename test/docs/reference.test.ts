@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import * as parse from '../../core/config/parse.ts';
+import * as option from '../../core/config/option.ts';
 import * as settings from '../../core/config/settings.ts';
 import * as core from '../../core/service.ts';
 import * as errors from '../../core/errors.ts';

@@ -136,6 +136,38 @@ describe('config files', () => {
     );
   });
 
+  it('reports every mistake of the flags, the environment and the file at once', async () => {
+    write('memory.config.json', '{ "limts": {}, "rateLimit": -1 }');
+    expect(await refusal(load(['--prot=1', '--sla-p95-ms=0'], { SERVICE_PORT: 'x' }))).toBe(
+      [
+        'The configuration has 5 mistakes:',
+        '  - --prot is not known. Did you mean --port?',
+        '  - limts in memory.config.json is not known; did you mean limits?',
+        '  - SERVICE_PORT must be a whole number from 0 to 65,535, not "x" (in the environment).',
+        '  - rateLimit in memory.config.json must be a whole number from 0 to 1,000,000, not -1.',
+        '  - --sla-p95-ms must be a whole number from 1 to 600,000, not "0".',
+      ].join('\n'),
+    );
+  });
+
+  it.each([
+    ['storage-sqlite', { filename: 'm.db', drivr: 'x', readers: 0 }],
+    ['storage-mysql', { url: 'mysql://u:p@127.0.0.1/m', conections: 5 }],
+  ])('checks the options of %s: %j', async (plugin, options) => {
+    write('memory.config.json', JSON.stringify({ storage: { plugin, options } }));
+    const message = await refusal(load().then(openConfig));
+    expect(message).toContain(`storage in memory.config.json: ${plugin} refuses: `);
+    expect(message).toContain(
+      plugin === 'storage-sqlite'
+        ? [
+            'The configuration has 2 mistakes:',
+            '  - drivr in the options of storage-sqlite is not known; did you mean driver?',
+            '  - readers of storage-sqlite must be a whole number from 1 to 16, not 0.',
+          ].join('\n')
+        : 'conections in the options of storage-mysql is not known; did you mean connections?',
+    );
+  });
+
   it('says where broken JSON is', async () => {
     write('memory.config.json', '{ "port": }');
     expect(await refusal(load())).toContain(`${join(cwd, 'memory.config.json')} cannot be read`);
@@ -528,7 +560,7 @@ describe('where memory is kept', () => {
     expect(opened.database).toEqual({ name: 'mysql', filename: null });
     const wrong = await load([], { SERVICE_DATABASE_URL: 'mysql://u:canary@h/d?ssl-mode=on' });
     const message = await refusal(openConfig(wrong));
-    expect(message).toMatch(/^SERVICE_DATABASE_URL: storage-mysql refuses: ssl-mode is one of /);
+    expect(message).toMatch(/^SERVICE_DATABASE_URL: storage-mysql refuses: tls of storage-mysql must be one of .* \(ssl-mode in a URL\), not "on"\.$/);
     expect(message).not.toContain('canary');
   });
 });

@@ -158,16 +158,16 @@ describe('a server that misbehaves', () => {
 
 describe('options', () => {
   it.each([
-    [{ baseUrl: 'http://169.254.169.254/v1' }, /baseUrl must be/],
-    [{ baseUrl: 'http://8.8.8.8/v1' }, /baseUrl must be/],
-    [{ baseUrl: 'https://[::ffff:169.254.1.1]/v1' }, /baseUrl must be/],
-    [{ baseUrl: 'https://user:password@example.com/v1' }, /baseUrl must be/],
+    [{ baseUrl: 'http://169.254.169.254/v1' }, /baseUrl of embedder-openai must be/],
+    [{ baseUrl: 'http://8.8.8.8/v1' }, /baseUrl of embedder-openai must be/],
+    [{ baseUrl: 'https://[::ffff:169.254.1.1]/v1' }, /baseUrl of embedder-openai must be/],
+    [{ baseUrl: 'https://user:password@example.com/v1' }, /baseUrl of embedder-openai must be/],
     [{ baseUrl: 'https://api.openai.com/v1' }, /apiKey is missing/],
     [{ name: 'nomic-embed-text' }, /dimensions is missing: .* nomic-embed-text/],
-    [{ dimensions: 0 }, /dimensions must be a whole number from 1 to 65536/],
-    [{ timeoutMs: 0.5 }, /timeoutMs must be/],
-    [{ maxRetries: 11 }, /maxRetries must be/],
-    [{ batchSize: 0 }, /batchSize must be/],
+    [{ dimensions: 0 }, /dimensions of embedder-openai must be a whole number from 1 to 65,536/],
+    [{ timeoutMs: 0.5 }, /timeoutMs of embedder-openai must be/],
+    [{ maxRetries: 11 }, /maxRetries of embedder-openai must be/],
+    [{ batchSize: 0 }, /batchSize of embedder-openai must be/],
   ])('%o is refused: %s', (options: OpenAIEmbedderOptions, message) => {
     const { dimensions, ...rest } = options;
     const all = {

@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const QUESTION = { system: 'Be brief.', prompt: 'What does she drink?' };
 
-function model(options: AnthropicModelOptions = {}) {
+function model(options: Partial<AnthropicModelOptions> = {}) {
   return anthropic({ baseUrl: server.origin, name: 'claude', retryDelayMs: 1, ...options });
 }
 
@@ -89,10 +89,10 @@ describe('a server that misbehaves', () => {
 
 describe('options', () => {
   it.each([
-    [{ apiKey: 'k' }, /name is missing/],
+    [{ apiKey: 'k' }, /name of model-anthropic is missing/],
     [{ name: 'claude' }, /apiKey is missing, and https:\/\/api\.anthropic\.com asks for one/],
-    [{ name: 'claude', apiKey: 'k', maxTokens: 0 }, /maxTokens must be/],
-  ])('%o is refused: %s', (options: AnthropicModelOptions, message) => {
-    expect(() => anthropic(options)).toThrow(message);
+    [{ name: 'claude', apiKey: 'k', maxTokens: 0 }, /maxTokens of model-anthropic must be/],
+  ])('%o is refused: %s', (options: Partial<AnthropicModelOptions>, message) => {
+    expect(() => anthropic(options as AnthropicModelOptions)).toThrow(message);
   });
 });

@@ -38,7 +38,7 @@ const SCHEMA = {
 };
 const QUESTION = { system: 'Be brief.', prompt: 'What does she drink?' };
 
-function model(options: OpenAIModelOptions = {}) {
+function model(options: Partial<OpenAIModelOptions> = {}) {
   return openai({ baseUrl: server.baseUrl, name: 'small', retryDelayMs: 1, ...options });
 }
 
@@ -267,14 +267,17 @@ describe('a server that misbehaves', () => {
 
 describe('options', () => {
   it.each([
-    [{}, /name is missing/],
-    [{ name: 'm', baseUrl: 'ftp://localhost' }, /baseUrl must be/],
+    [{}, /name of model-openai is missing/],
+    [{ name: 'm', baseUrl: 'ftp://localhost' }, /baseUrl of model-openai must be/],
     [{ name: 'm' }, /apiKey is missing, and https:\/\/api\.openai\.com asks for one/],
-    [{ name: 'm', apiKey: 'k', timeoutMs: 0 }, /timeoutMs must be/],
-  ])('%o is refused: %s', (options: OpenAIModelOptions, message) => {
-    expect(() =>
-      openai(options.name === undefined ? { ...options, apiKey: 'k' } : options),
-    ).toThrow(message);
+    [{ name: 'm', apiKey: 'k', timeoutMs: 0 }, /timeoutMs of model-openai must be/],
+    [
+      { name: 'm', apiKye: 'k' },
+      /apiKye in the options of model-openai is not known; did you mean apiKey/,
+    ],
+  ])('%o is refused: %s', (options: Partial<OpenAIModelOptions>, message) => {
+    const given = options.name === undefined ? { ...options, apiKey: 'k' } : options;
+    expect(() => openai(given as OpenAIModelOptions)).toThrow(message);
   });
 });
 

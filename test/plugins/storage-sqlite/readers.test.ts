@@ -1,6 +1,8 @@
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Executor } from '../../../plugins/storage-knex/dialects/dialect.ts';
+import { readOptions } from '../../../core/config/option.ts';
+import { SQLITE_OPTIONS } from '../../../plugins/storage-sqlite/options.ts';
 import { SqliteDatabase } from '../../../plugins/storage-sqlite/sqlite-database.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
@@ -12,7 +14,9 @@ const KEY = 'readers-test';
 describe.each(['sqlite3', 'better-sqlite3'] as const)('with %s', (driver) => {
   async function open(readers: number) {
     const filename = path.join(await temporaryDirectory(), 'memory.db');
-    const database = new SqliteDatabase({ filename, driver, readers });
+    const database = new SqliteDatabase(
+      readOptions(SQLITE_OPTIONS, { filename, driver, readers }, { plugin: 'storage-sqlite' }),
+    );
     await database.init({ log: quiet, now: Date.now });
     onTestFinished(() => database.close());
     let last = 0;

@@ -11,7 +11,7 @@ import { MIGRATIONS } from '../../../plugins/storage-knex/schema/migrations/list
 import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
-import type { SqliteOptions } from '../../../plugins/storage-sqlite/sqlite-database.ts';
+import type { SqliteOptions } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';

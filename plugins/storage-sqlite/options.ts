@@ -1,0 +1,50 @@
+import Type from 'typebox';
+import type { OptionsOf, OptionTable, ReadOptions } from '../../core/config/option.ts';
+import type { SqliteDriver, SqliteModule } from './connection.ts';
+
+/** Where the database is and how it is opened. */
+export const SQLITE_OPTIONS = {
+  filename: {
+    schema: Type.String({ minLength: 1 }),
+    default: null,
+    isRequired: true,
+    description:
+      'The database file, made with its directory when absent; `:memory:` for a temporary one.',
+  },
+  driver: {
+    schema: Type.Unsafe<SqliteDriver | SqliteModule>(
+      Type.Union([Type.Enum(['sqlite3', 'better-sqlite3']), Type.Object({ open: Type.Any() })]),
+    ),
+    default: 'sqlite3',
+    allowed: 'sqlite3 or better-sqlite3',
+    description:
+      '`sqlite3` works on threads of its own; `better-sqlite3`, which you install yourself, on the event loop.',
+  },
+  readers: {
+    schema: Type.Integer({ minimum: 1, maximum: 16 }),
+    default: 4,
+    description: 'Connections for reads.',
+  },
+  synchronous: {
+    schema: Type.Enum(['full', 'normal']),
+    default: 'full',
+    description:
+      '`full` survives a power loss; with `normal` the last writes before one may be gone.',
+  },
+  lockTimeoutMs: {
+    schema: Type.Integer({ minimum: 0, maximum: 600_000 }),
+    default: 2_000,
+    description: "Milliseconds that a write waits for another process's lock.",
+  },
+  groupSize: {
+    schema: Type.Integer({ minimum: 1, maximum: 1_000 }),
+    default: 64,
+    description: 'Writes that share one transaction at most.',
+  },
+} as const satisfies OptionTable;
+
+/** The options of `sqlite()`; only `filename` is required. */
+export type SqliteOptions = OptionsOf<typeof SQLITE_OPTIONS>;
+
+/** The same, with the defaults filled in. */
+export type SqliteSettings = ReadOptions<typeof SQLITE_OPTIONS>;
