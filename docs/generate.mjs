@@ -36,6 +36,8 @@ const modules = {
   mcp: await dist('plugins/mcp/http.js'),
   dreaming: await dist('plugins/dreaming/routes/list.js'),
   sqlite: await dist('plugins/storage-sqlite/index.js'),
+  sqliteOptions: await dist('plugins/storage-sqlite/options.js'),
+  mysqlOptions: await dist('plugins/storage-mysql/options.js'),
 };
 
 let changed = 0;

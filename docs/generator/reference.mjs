@@ -17,6 +17,8 @@ import { renderTools } from './tools.mjs';
  * @property {typeof import('../../plugins/mcp/http.ts')} mcp
  * @property {typeof import('../../plugins/dreaming/routes/list.ts')} dreaming
  * @property {typeof import('../../plugins/storage-sqlite/index.ts')} sqlite
+ * @property {typeof import('../../plugins/storage-sqlite/options.ts')} sqliteOptions
+ * @property {typeof import('../../plugins/storage-mysql/options.ts')} mysqlOptions
  */
 
 /**
@@ -35,6 +37,8 @@ export function renderReference({
   mcp,
   dreaming,
   sqlite,
+  sqliteOptions,
+  mysqlOptions,
 }) {
   // Never opened: it is there to be asked for its definitions.
   const service = core.createCore({
@@ -52,7 +56,13 @@ export function renderReference({
     mcp.mcpRoute(service.tools),
   ];
   return new Map([
-    ['docs/reference/configuration.md', renderConfiguration(settings, option)],
+    [
+      'docs/reference/configuration.md',
+      renderConfiguration(settings, option, {
+        'storage-sqlite': sqliteOptions.SQLITE_OPTIONS,
+        'storage-mysql': mysqlOptions.MYSQL_OPTIONS,
+      }),
+    ],
     ['docs/reference/errors.md', renderErrors(errors.ERROR_CODES)],
     ['docs/reference/events.md', renderEvents(traces.eventSchema)],
     ['docs/reference/http-api.md', renderHttpApi(definitions, errors.ERROR_CODES)],

@@ -11,7 +11,9 @@ import * as traces from '../../core/http/routes/traces.ts';
 import { renderReference } from '../../docs/generator/reference.mjs';
 import * as dreaming from '../../plugins/dreaming/routes/list.ts';
 import * as mcp from '../../plugins/mcp/http.ts';
+import * as mysqlOptions from '../../plugins/storage-mysql/options.ts';
 import * as sqlite from '../../plugins/storage-sqlite/index.ts';
+import * as sqliteOptions from '../../plugins/storage-sqlite/options.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const made = renderReference({
@@ -24,6 +26,8 @@ const made = renderReference({
   mcp,
   dreaming,
   sqlite,
+  sqliteOptions,
+  mysqlOptions,
 });
 
 describe('the reference', () => {
