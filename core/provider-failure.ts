@@ -60,6 +60,9 @@ export interface ProviderFailure {
   lastFailure?: ProviderFailure;
 }
 
+/** `Retry-After` of a date far away, in seconds. */
+const MOST_SECONDS = 1e10;
+
 type ProviderCode = Extract<ErrorCode, 'MODEL_FAILED' | 'MODEL_TIMEOUT' | 'EMBEDDING_FAILED'>;
 
 /**
@@ -104,7 +107,9 @@ export function toProviderError(
   return createProviderError(code, readFailure(error.details) ?? { reason }, {
     provider,
     cause: error.cause ?? error,
-    retryAfterSeconds: error.retryAfterSeconds,
+    ...(isWhole(error.retryAfterSeconds, MOST_SECONDS)
+      ? { retryAfterSeconds: error.retryAfterSeconds }
+      : {}),
   });
 }
 

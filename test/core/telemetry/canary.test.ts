@@ -37,7 +37,9 @@ const talkative: Plugin = {
       async run(_services, args, call) {
         const { text = '' } = args as { text?: string };
         const span = call.trace.start('llm', 'generate');
-        span.end({ text, prompt: text, content: text, inputTokens: 3, [text]: 1 });
+        span.end({ text, prompt: text, content: text, reason: text, inputTokens: 3, [text]: 1 });
+        const details = { reason: text, problem: text, providerStatus: text };
+        call.trace.start('llm', 'chat').fail(new MemoryError('MODEL_FAILED', text, { details }));
         call.trace.start('db.read', 'read').fail(new Error(text), { query: text, rows: 1 });
         // The parser's error quotes what it could not read.
         return JSON.parse(text) as object;
@@ -268,6 +270,7 @@ const OWN_MODELS: readonly (readonly [string, ModelProvider, RegExp])[] = [
       (text) =>
         new MemoryError('MODEL_FAILED', text, {
           details: { provider: text, reason: text, problem: text, [CANARY]: text },
+          retryAfterSeconds: text as unknown as number,
         }),
     ),
     /the provider failed/,
