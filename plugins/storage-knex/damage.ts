@@ -1,8 +1,7 @@
+import { hash as digest } from 'node:crypto';
 import type { FileKey } from '../../core/contracts/records.ts';
 import type { Logger } from '../../core/contracts/plugin.ts';
-import { describeError } from '../../core/describe-error.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { hashText } from '../../core/memory/content.ts';
 import { toScopeId } from './scope-id.ts';
 
 /** Damaged files that the log names one by one. */
@@ -47,7 +46,7 @@ export class Damage {
   checkContent(file: StoredContent): void {
     const { scope, fileNo, content, deletedAt, hash } = file;
     const isThere = content !== null || deletedAt !== null;
-    if (isThere && hashText(content ?? '') === hash) return;
+    if (isThere && digest('sha256', content ?? '', 'hex') === hash) return;
     const error = new MemoryError('STORAGE_DAMAGED', CONTENT_DAMAGED, {
       details: { reason: 'content' },
     });
@@ -61,8 +60,9 @@ export class Damage {
     this.#found ??= error.message;
     if (this.#logged.has(place) || this.#logged.size >= MOST_LOGGED) return;
     this.#logged.add(place);
+    const { cause } = error;
     this.#log?.error(
-      { code: error.code, ...fields, error: describeError(error.cause ?? error) },
+      { code: error.code, ...fields, ...(cause instanceof Error ? { reason: cause.message } : {}) },
       `${error.message} The service is not ready: run memory-service verify, and restore a backup.`,
     );
   }
