@@ -83,7 +83,7 @@ describe('the packed package', () => {
     const { stdout } = await execute(process.execPath, [script], { cwd });
     const said = JSON.parse(stdout) as Record<string, string>;
     expect(said).toEqual({
-      'model-anthropic': expect.stringMatching(/: npm install @anthropic-ai\/sdk$/),
+      'model-anthropic': expect.stringMatching(/ npm install @anthropic-ai\/sdk\.$/),
       'storage-sqlite': expect.stringMatching(/: npm install better-sqlite3, or /),
       mcp: expect.stringMatching(/: npm install @modelcontextprotocol\/sdk/),
     });

@@ -5,6 +5,7 @@ import type { Logger } from '../../../../core/contracts/plugin.ts';
 import type { IndexStore } from '../../../../core/contracts/storage.ts';
 import type { FoundPassage } from '../../../../core/contracts/tool.ts';
 import type { Core } from '../../../../core/service.ts';
+import { hashText } from '../../../../core/files/content.ts';
 import { MemoryError } from '../../../../core/errors.ts';
 import { createIndexer } from '../../../../core/search/index/indexer.ts';
 import { TOKENISER_VERSION } from '../../../../core/search/text/tokenise.ts';
@@ -71,8 +72,11 @@ describe('the indexer', () => {
           ` file_no from svc_file join svc_scope using (scope_id) where scope = 'u:alice'` +
           ` and path = '${file.slice(5)}')`,
       );
+      await raw(
+        `update svc_file set hash = x'${hashText(content)}' where path = '${file.slice(5)}' and` +
+          ` scope_id = (select scope_id from svc_scope where scope = 'u:alice')`,
+      );
     }
-    await raw(`update svc_file set hash = randomblob(32)`);
     await raw(`update svc_index_doc set tokeniser_version = ${TOKENISER_VERSION + 1}`);
     await raw(`update svc_index_state set tokeniser_version = ${TOKENISER_VERSION + 1}`);
     const found = async () => (await find(core, 'alice', 'green tea')).map(withoutTime);
