@@ -166,6 +166,24 @@ describe('the work of a diff', () => {
     expectLinesToMap(older, newer, result);
   });
 
+  it('compares no line where more than 65,536 lie between the common ends', () => {
+    const other = (count: number) => Array.from({ length: count }, (_, n) => `${n % 7}\n`).join('');
+    const compared = diffTexts(`a\n${other(32_767)}a\n`, `b\n${other(32_765)}b\n`);
+    expect(compared.steps).toBeGreaterThan(65_000);
+    const older = `same\na\n${other(40_000)}a\nsame\n`;
+    const newer = `same\nb\n${other(40_000)}b\nsame\n`;
+    const result = diffTexts(older, newer);
+    expect(result).toMatchObject({ steps: 0, addedLines: 40_002, removedLines: 40_002 });
+    expect(throughStorage(newer, result.delta)).toBe(older);
+    expectLinesToMap(older, newer, result);
+    expect(unifiedDiff(older, newer, { path: 'a.md' }).split('\n').slice(2, 6)).toEqual([
+      '@@ -1,40004 +1,40004 @@',
+      ' same',
+      '-a',
+      '-0',
+    ]);
+  });
+
   it('stays near the shortest diff for 2,000 changes among lines that all repeat', () => {
     const older = Array.from({ length: 8_000 }, () => `${pick(LETTERS, random)}\n`);
     const newer = older.flatMap((line, index) => {

@@ -194,6 +194,35 @@ describe('the indexer', () => {
     expect(await find(core, 'u1', 'tea')).toHaveLength(3);
   });
 
+  it('updates files of many words one by one, and lets others have their turn meanwhile', async () => {
+    const { core, index } = await openFile();
+    const words = (letter: string) =>
+      Array.from({ length: 10_000 }, (_, n) => `${letter}${n.toString(36)}x`).join(' ');
+    for (const letter of ['p', 'q', 'r']) {
+      await write(core, 'alice', `user/${letter}.md`, words(letter));
+    }
+    await write(core, 'alice', 'user/small.md', 'tea');
+    const update = vi.spyOn(core.storage.index, 'update');
+    let turns = 0;
+    let isDone = false;
+    const count = () => {
+      turns += 1;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    await index();
+    isDone = true;
+    // The small one comes along with one of the others.
+    const most = Math.max(...update.mock.calls.map(([, tasks]) => tasks.length));
+    expect(most).toBeLessThanOrEqual(2);
+    expect(turns).toBeGreaterThan(20);
+    for (const letter of ['p', 'q', 'r']) {
+      const found = await find(core, 'alice', `${letter}7prx`);
+      expect(found.map((one) => one.path)).toEqual([`user/${letter}.md`]);
+    }
+    expect((await find(core, 'alice', 'tea')).map((one) => one.path)).toEqual(['user/small.md']);
+  });
+
   it('ends within its step when it is stopped, a reindex too', async () => {
     const { index } = fakeStore();
     let forgotten = 0;
