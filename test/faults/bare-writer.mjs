@@ -59,6 +59,7 @@ async function openWriter(database) {
     limits: { maxFileBytes: 262_144, maxBodyBytes: 1_048_576, maxFilesPerUser: 5_000 },
     sharedWrites: false,
     now,
+    confirmedNow: now,
     ids: createIdSource(now),
     // Rows of reads: not what is tried here.
     log: { access() {}, event() {}, async flush() {}, async close() {} },
