@@ -1,6 +1,9 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
 
+/** Requests of one POST that are worked on at once: a hundred reads together hold up all others. */
+const AT_ONCE = 4;
+
 /**
  * Carries the messages of one POST to a server, and collects its answers: no stream, and no session
  * that another instance would lack.
@@ -10,6 +13,9 @@ export class PostTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #open = new Set<RequestId>();
+  readonly #cancelled = new Set<RequestId>();
+  readonly #running = new Set<RequestId>();
+  #waiting: JSONRPCMessage[] = [];
   readonly #answers: JSONRPCMessage[] = [];
   #finish: () => void = () => undefined;
 
@@ -23,14 +29,16 @@ export class PostTransport implements Transport {
       if ('method' in message && 'id' in message) this.#open.add(message.id);
     }
     const finished = new Promise<void>((resolve) => (this.#finish = resolve));
-    for (const message of messages) this.onmessage?.(message);
-    if (this.#open.size > 0) await finished;
+    this.#waiting = [...messages];
+    this.#deliverMore();
+    await finished;
     return this.#answers;
   }
 
   /** Stops a request that is open: it gets no answer. */
   cancel(requestId: RequestId, reason: string): void {
     if (!this.#open.has(requestId)) return;
+    this.#cancelled.add(requestId);
     this.onmessage?.({
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
@@ -59,8 +67,22 @@ export class PostTransport implements Transport {
     return Promise.resolve();
   }
 
+  #deliverMore(): void {
+    while (this.#waiting.length > 0 && this.#running.size < AT_ONCE) {
+      const message = this.#waiting.shift() as JSONRPCMessage;
+      if ('method' in message && 'id' in message) {
+        if (this.#cancelled.has(message.id)) continue;
+        this.#running.add(message.id);
+      }
+      this.onmessage?.(message);
+    }
+    if (this.#open.size === 0 && this.#waiting.length === 0) this.#finish();
+  }
+
   #close(requestId: RequestId): void {
     this.#open.delete(requestId);
-    if (this.#open.size === 0) this.#finish();
+    this.#running.delete(requestId);
+    // In a turn of its own, so that others have theirs.
+    setImmediate(() => this.#deliverMore());
   }
 }

@@ -72,7 +72,7 @@ describe('memory_patch', () => {
         status: 422,
         retryable: false,
         message: expect.stringMatching(/Split the patch/) as string,
-        details: { limit: 'patchSteps', max: 2 ** 25 },
+        details: { limit: 'patchSteps', max: 2 ** 24 },
       });
       expect(await read(core, 'alice', 'user/a.md')).toEqual(before);
     }
