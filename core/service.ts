@@ -35,7 +35,7 @@ import { createRetention } from './maintenance/retention.ts';
 import { createRevisions, type Revisions } from './history/revisions.ts';
 import { createSearch } from './search/search.ts';
 import { createTraces, type Traces } from './telemetry/traces.ts';
-import { createWriteBehind, type WriteBehind } from './telemetry/access-queue.ts';
+import { createAccessQueue, type AccessQueue } from './telemetry/access-queue.ts';
 import { createWriteHealth, type WriteHealth } from './files/write-health.ts';
 import { memoryContext } from './tools/memory_context.ts';
 import { memoryDelete } from './tools/memory_delete.ts';
@@ -68,7 +68,7 @@ export interface Core {
   readonly observability: Observability;
   readonly eventStreams: EventStreams;
   readonly metrics: Metrics;
-  readonly queue: WriteBehind;
+  readonly queue: AccessQueue;
   readonly writeHealth: WriteHealth;
   readonly indexer: Indexer;
   readonly reindex: Reindex;
@@ -144,7 +144,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   });
   const pluginRoutes: RouteDefinition[] = [];
   const writeHealth = createWriteHealth(storage);
-  const queue = createWriteBehind({
+  const queue = createAccessQueue({
     store: storage.log,
     health: writeHealth,
     exporters: exporters.active,
@@ -185,7 +185,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     now,
     confirmedNow,
     ids,
-    log: queue,
+    accessQueue: queue,
     indexer,
     health: writeHealth,
   });
@@ -194,7 +194,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   const search = {
     search: createSearch({ index: storage.index, indexer }),
     ids,
-    log: queue,
+    accessQueue: queue,
     hybrid:
       embedding === null || embeddings === null
         ? null

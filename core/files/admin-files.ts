@@ -88,7 +88,7 @@ export function createAdminFiles(
       );
       const keys = prepared.map(({ key }) => key);
       const write = adminWrite<AdminWritten[]>(keys, caller, 'revisions.revert', target);
-      write.caller.qualifies = qualifies;
+      write.caller.triggersDream = qualifies;
       return commit(write, (draft) => {
         // Deletions go first: putting back what was moved inside a full scope needs no room.
         const order = [...prepared].sort(
@@ -115,7 +115,7 @@ export function createAdminFiles(
       toolCallId: null,
       traceId,
       runId: null,
-      qualifies: true,
+      triggersDream: true,
       toPath: toPhysicalPath,
     };
     const audit = (result: R): AuditRecord => {

@@ -35,7 +35,7 @@ export interface DraftCaller {
   traceId: string | null;
   runId: string | null;
   /** Whether the write makes its user eligible for dreaming. */
-  qualifies: boolean;
+  triggersDream: boolean;
   /** How the caller knows a file: what its errors name. */
   toPath: (key: FileKey) => string;
 }
@@ -185,7 +185,7 @@ export class Draft {
     scope.state.bytes += change.facts.size - (before?.size ?? 0);
     scope.state.revisions += 1;
     scope.state.lastWriteAt = at;
-    if (this.#caller.qualifies && key.scope !== 's' && !isExcludedFromDreams(key.path)) {
+    if (this.#caller.triggersDream && key.scope !== 's' && !isExcludedFromDreams(key.path)) {
       scope.state.lastQualifyingAt = at;
     }
     return { version, revisionId: id, created: !exists, unchanged: false };

@@ -19,7 +19,7 @@ import {
   toVirtualPath,
 } from './paths.ts';
 import { toTime } from '../time.ts';
-import type { WriteBehind } from '../telemetry/access-queue.ts';
+import type { AccessQueue } from '../telemetry/access-queue.ts';
 
 /** A file's whole new content, for the version that its writer has seen. */
 export interface VersionedContent {
@@ -48,7 +48,7 @@ export interface Files extends FileService, AdminFiles, HostFiles {
 export interface FilesDependencies extends CommitDependencies {
   /** May tools write `shared/`? */
   sharedWrites: boolean;
-  log: WriteBehind;
+  accessQueue: AccessQueue;
 }
 
 /** Memory files, for agents, plugins and the admin. All their writes go one way: `commit`. */
@@ -289,7 +289,7 @@ function toDraftCaller(call: ToolCall): DraftCaller {
     toolCallId: call.toolCallId,
     traceId: call.trace.traceId,
     runId: call.runId ?? null,
-    qualifies: true,
+    triggersDream: true,
     toPath: toVirtualPath,
   };
 }

@@ -10,7 +10,7 @@ import { checkContent, checkReason } from './content.ts';
 import { deletion, type DraftCaller, type FileChange } from './draft.ts';
 import { isUuid } from '../ids.ts';
 import { parseUserId, parseVirtualPath, toScope, toVirtualPath } from './paths.ts';
-import type { WriteBehind } from '../telemetry/access-queue.ts';
+import type { AccessQueue } from '../telemetry/access-queue.ts';
 
 /** Memory files as plugins change and read them. */
 export interface HostFiles {
@@ -27,7 +27,7 @@ export interface HostFiles {
 export function createHostFiles(
   commit: Commit,
   deps: Pick<CommitDependencies, 'limits' | 'ids'> & {
-    log: WriteBehind;
+    accessQueue: AccessQueue;
     /** Throws `READ_ONLY_SCOPE` for a file that only the admin may change. */
     checkWritable(key: FileKey): void;
   },
@@ -47,7 +47,7 @@ export function createHostFiles(
         // Without a trace no event is recorded of it: there is none to be found.
         traceId: options.trace?.traceId ?? null,
         runId: options.runId === undefined ? null : parseRunId(options.runId),
-        qualifies: actor !== 'dream-agent' && change.isRevert !== true,
+        triggersDream: actor !== 'dream-agent' && change.isRevert !== true,
         toPath: toVirtualPath,
       };
       try {
@@ -93,7 +93,7 @@ export function createHostFiles(
         };
       });
       const span = trace?.start('access_log.write', 'queue access rows');
-      await deps.log.access(rows);
+      await deps.accessQueue.access(rows);
       span?.end({ rows: rows.length });
     },
   };

@@ -9,7 +9,7 @@ import type { IdSource } from '../ids.ts';
 import { parseUserId, parseVirtualPrefix, toScope, toVirtualPath } from '../files/paths.ts';
 import type { Hit, HybridQuestion, Search, SearchAnswer, SearchRequest } from './search.ts';
 import { toTime } from '../time.ts';
-import type { WriteBehind } from '../telemetry/access-queue.ts';
+import type { AccessQueue } from '../telemetry/access-queue.ts';
 
 /** Results of one find, unless it asks for another number. */
 const DEFAULT_LIMIT = 10;
@@ -18,7 +18,7 @@ const DEFAULT_LIMIT = 10;
 export interface FindDependencies {
   search: Search;
   ids: IdSource;
-  log: WriteBehind;
+  accessQueue: AccessQueue;
   /** `null` where none is configured. */
   hybrid: HybridDependencies | null;
 }
@@ -125,7 +125,7 @@ export async function runSearch(
 
 /** Leaves one access row for each file among the hits, with its best rank. */
 export async function logHits(
-  deps: Pick<FindDependencies, 'ids' | 'log'>,
+  deps: Pick<FindDependencies, 'ids' | 'accessQueue'>,
   hits: readonly Hit[],
   action: Extract<AccessAction, 'find' | 'context'>,
   call: ToolCall,

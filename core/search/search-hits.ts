@@ -1,7 +1,7 @@
 import type { ScopeKey } from '../contracts/records.ts';
 import { damaged } from './index/index-damage.ts';
 import { type Candidate, orderCandidates, type Ranking } from './rank/rank.ts';
-import type { Reading } from './search-snapshot.ts';
+import type { SearchSnapshot } from './search-snapshot.ts';
 import type { Hit, SearchRequest } from './search.ts';
 
 /** Ties beyond this are told apart by path before any content is read. */
@@ -18,7 +18,7 @@ export type Ranked = Pick<Ranking, 'candidates'> & {
  * @throws MemoryError with `details.reason: 'index_damaged'` when a file is not what was indexed.
  */
 export async function toHits(
-  reading: Reading,
+  reading: SearchSnapshot,
   { scopes, limit }: SearchRequest,
   ranking: Ranked,
 ): Promise<Hit[]> {

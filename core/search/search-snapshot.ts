@@ -39,7 +39,7 @@ export const CHUNK_FILES = 32;
 const DICTIONARY_LIMIT = 20_000;
 
 /** What one search reads of its snapshot. */
-export class Reading {
+export class SearchSnapshot {
   readonly view: IndexView;
   readonly #scopes: readonly ScopeKey[];
   readonly #caches: SearchCaches;
@@ -366,7 +366,7 @@ function needsTurn(): MemoryError {
 
 const TURN_NEEDED = 'turn_needed';
 
-/** Whether an error is the one that {@link Reading} ends with for want of a turn. */
+/** Whether an error is the one that {@link SearchSnapshot} ends with for want of a turn. */
 export function isTurnNeeded(error: unknown): boolean {
   return error instanceof MemoryError && error.details?.['reason'] === TURN_NEEDED;
 }

@@ -14,7 +14,7 @@ import type { PathPrefix } from '../files/paths.ts';
 import { FUSED_DEPTH, fuseRankings, rankByMeaning } from './embedding/vector-hits.ts';
 import { toHits } from './search-hits.ts';
 import { createSearchCaches } from './search-caches.ts';
-import { CHUNK_FILES, isTurnNeeded, Reading } from './search-snapshot.ts';
+import { CHUNK_FILES, isTurnNeeded, SearchSnapshot } from './search-snapshot.ts';
 
 /** A passage that was found. */
 export interface Hit {
@@ -99,7 +99,10 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
     }
     const includes = await toFilter(view, request);
     const { scopes, hybrid = null } = request;
-    const reading = new Reading(view, scopes, caches, { model: hybrid?.key ?? null, mostFiles });
+    const reading = new SearchSnapshot(view, scopes, caches, {
+      model: hybrid?.key ?? null,
+      mostFiles,
+    });
     // Each scope can be found to be damaged once: then it is read without its index.
     for (;;) {
       try {
@@ -156,7 +159,7 @@ export interface Question {
 }
 
 /** @throws MemoryError with `details.reason: 'index_damaged'`. */
-async function answerFrom(reading: Reading, question: Question): Promise<SearchAnswer> {
+async function answerFrom(reading: SearchSnapshot, question: Question): Promise<SearchAnswer> {
   const { query, request } = question;
   const { hybrid } = request;
   let { terms } = question;

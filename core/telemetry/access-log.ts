@@ -9,7 +9,7 @@ import {
   toPhysicalPath,
 } from '../files/paths.ts';
 import { parseTimeOrNull, toTime } from '../time.ts';
-import type { WriteBehind } from './access-queue.ts';
+import type { AccessQueue } from './access-queue.ts';
 
 /**
  * Filters combine with AND. `path` and `prefix` are physical; `since` is inclusive, `until`
@@ -45,7 +45,7 @@ export interface AccessLog {
 }
 
 /** Makes the lists; what this instance has queued is written first, so that an operator sees it. */
-export function createAccessLog(storage: Storage, queue: WriteBehind): AccessLog {
+export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog {
   return {
     async list(query) {
       const { cursor: _cursor, limit: _limit, order: _order, ...filters } = query;

@@ -34,7 +34,7 @@ const WAIT_MS = 5_000;
 const RETRY_MS = 500;
 
 /** The rows that are written behind the answer: access rows of reads, and events. */
-export interface WriteBehind {
+export interface AccessQueue {
   /** Queues access rows; resolves at once unless the queue is full. Throws when it stays full. */
   access(rows: readonly AccessRecord[]): Promise<void> | undefined;
   /** Queues an event; when the queue is full it is dropped and counted. */
@@ -50,7 +50,7 @@ export interface WriteBehind {
  * A bounded queue before the log's batches. One batch is written at a time; a failed one is kept
  * and tried again, so that a full disk loses no access row.
  */
-export function createWriteBehind(deps: {
+export function createAccessQueue(deps: {
   store: LogStore;
   exporters: readonly TraceExporter[];
   log: Logger;
@@ -60,7 +60,7 @@ export function createWriteBehind(deps: {
   rollUp?: RememberedRollUp;
   /** Called with the events of a batch once they are written; it must not throw. */
   onWritten?: (events: readonly EventRecord[]) => void;
-}): WriteBehind {
+}): AccessQueue {
   let access: AccessRecord[] = [];
   let events: EventRecord[] = [];
   let eventsDropped = 0;

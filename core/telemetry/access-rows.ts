@@ -2,7 +2,7 @@ import type { AccessRecord } from '../contracts/records.ts';
 import type { ToolCall, Trace } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
-import type { WriteBehind } from './access-queue.ts';
+import type { AccessQueue } from './access-queue.ts';
 
 /** What sets one access row of a call apart; the rest is the call's. */
 export type AccessFacts = Pick<AccessRecord, 'scope' | 'path' | 'action'> & Partial<AccessRecord>;
@@ -15,7 +15,7 @@ export type AccessCaller = Pick<
 
 interface AccessDependencies {
   ids: IdSource;
-  log: WriteBehind;
+  accessQueue: AccessQueue;
 }
 
 /**
@@ -41,7 +41,7 @@ export function logAccessBy(
 ): Promise<void> | undefined {
   const span = trace.start('access_log.write', 'queue access rows');
   const rows = facts.map((fact) => toAccessRow(deps.ids, fact, caller));
-  const waiting = deps.log.access(rows);
+  const waiting = deps.accessQueue.access(rows);
   span.end({ queued: true, rows: rows.length });
   return waiting;
 }

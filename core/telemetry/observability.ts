@@ -18,7 +18,7 @@ import { type PageQuery, parsePage, toCursor } from '../page.ts';
 import { parseUserId } from '../files/paths.ts';
 import { toAdminRevision } from '../history/revisions.ts';
 import { parseTimeOrNull } from '../time.ts';
-import type { WriteBehind } from './access-queue.ts';
+import type { AccessQueue } from './access-queue.ts';
 import { readTopFiles, readTopology } from './rollups/accesses.ts';
 import {
   type EventListQuery,
@@ -62,7 +62,7 @@ export interface Observability {
 /** What the dashboard works with. */
 export interface ObservabilityDependencies {
   storage: Storage;
-  queue: WriteBehind;
+  queue: AccessQueue;
   sla: Settings['sla'];
   now: () => number;
 }

@@ -5,7 +5,7 @@ import { MemoryError } from '../errors.ts';
 import { toAdminAccess } from './access-log.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { toTime } from '../time.ts';
-import type { WriteBehind } from './access-queue.ts';
+import type { AccessQueue } from './access-queue.ts';
 
 /** The admin's reads of single traces. */
 export interface Traces {
@@ -17,7 +17,7 @@ export interface Traces {
 const ROW_LIMIT = 500;
 
 /** Makes the reads; what this instance has queued is written first. */
-export function createTraces(storage: Storage, queue: WriteBehind, revisions: Revisions): Traces {
+export function createTraces(storage: Storage, queue: AccessQueue, revisions: Revisions): Traces {
   async function withRows(event: EventRecord): Promise<AdminToolCall> {
     const { toolCallId, traceId } = event;
     const page = { limit: ROW_LIMIT, order: 'asc' as const, after: null };

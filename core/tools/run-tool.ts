@@ -15,7 +15,7 @@ import { describeError } from '../describe-error.ts';
 import { MemoryError, outcomeUnknown, toMemoryError } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
 import { parseUserId, toScope } from '../files/paths.ts';
-import type { WriteBehind } from '../telemetry/access-queue.ts';
+import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { createRateLimit } from '../rate-limit.ts';
 import { compileSchema } from '../schemas/validate.ts';
 import type { Exporters } from '../telemetry/exporters.ts';
@@ -45,7 +45,7 @@ export interface ToolsDependencies {
   /** Runs a tool once under the idempotency key of its call. */
   once: (call: ToolCall, run: () => Promise<unknown>) => Promise<unknown>;
   ids: IdSource;
-  queue: WriteBehind;
+  queue: AccessQueue;
   exporters: Pick<Exporters, 'isOpen' | 'parentOf' | 'runWithin'>;
   log: Logger;
   /** Tool calls a minute for each user; 0 is off. */

@@ -38,8 +38,8 @@ const OPTIONS = {
 /** The options of `openai()`; only `name` is required. */
 export type OpenAIModelOptions = OptionsOf<typeof OPTIONS>;
 
-/** How a server wants to be asked: found out by its refusals, and kept. */
-interface Manner {
+/** The request format, detected from errors and cached. */
+interface RequestFormat {
   /** `schema`: it takes a JSON Schema. `tool`: it calls a tool of that schema. `none`: neither. */
   json: 'schema' | 'tool' | 'none';
   /** Whether the schema is said in words, too. */
@@ -75,31 +75,31 @@ export function openai(options: OpenAIModelOptions): ModelProvider {
   };
   const client = createOpenAIClient({ baseUrl, apiKey, fetch, timeoutMs });
   const isOpenAI = new URL(baseUrl).origin === new URL(OPENAI_URL).origin;
-  let known: Manner = {
+  let known: RequestFormat = {
     json: 'schema',
     inWords: false,
     limit: isOpenAI ? 'max_completion_tokens' : 'max_tokens',
   };
 
-  /** Asks in the manner that is known, and in others while the server refuses the request. */
+  /** Sends the request in the known format, and in others while the server refuses it. */
   async function ask(request: GenerateRequest, signal: AbortSignal): Promise<GenerateResult> {
-    let manner = known;
+    let format = known;
     for (let refusals = 0; ; refusals += 1) {
       try {
         const answer: unknown = await client.chat.completions.create(
-          toBody(model as string, request, manner),
+          toBody(model as string, request, format),
           { signal },
         );
-        // Only what went through says that the manner was the matter.
-        known = manner;
-        const result = readAnswer(answer, request, manner);
+        // Only a request that went through proves that the format was the reason.
+        known = format;
+        const result = readAnswer(answer, request, format);
         // Taken, and not kept to: the next one says it in words as well.
         if (request.schema !== undefined && !isJson(result.text)) known.inWords = true;
         return result;
       } catch (error) {
-        const other = refusals < 3 ? otherManner(error, manner, request) : null;
+        const other = refusals < 3 ? otherFormat(error, format, request) : null;
         if (other === null) throw error;
-        manner = other;
+        format = other;
       }
     }
   }
@@ -114,7 +114,7 @@ export function openai(options: OpenAIModelOptions): ModelProvider {
 function toBody(
   model: string,
   { system, prompt, schema, maxTokens }: GenerateRequest,
-  { json, inWords, limit }: Manner,
+  { json, inWords, limit }: RequestFormat,
 ): OpenAI.ChatCompletionCreateParamsNonStreaming {
   const isSaid = schema !== undefined && inWords;
   return {
@@ -151,19 +151,23 @@ const FORMS: Record<'schema' | 'tool', (schema: JsonSchema) => Form> = {
   }),
 };
 
-/** The manner to try after a refusal; `null` when the refusal has another reason. */
-function otherManner(error: unknown, manner: Manner, request: GenerateRequest): Manner | null {
+/** The format to try after a refusal; `null` when the refusal has another reason. */
+function otherFormat(
+  error: unknown,
+  format: RequestFormat,
+  request: GenerateRequest,
+): RequestFormat | null {
   const { reason, status } = toFault(error);
   if (reason !== 'rejected' && status !== 501) return null;
   if (![400, 404, 415, 422, 501].includes(status ?? 0)) return null;
   if (request.maxTokens !== undefined && isAboutLimit(error)) {
-    const limit = manner.limit === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
-    return { ...manner, limit };
+    const limit = format.limit === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
+    return { ...format, limit };
   }
-  if (request.schema === undefined || manner.json === 'none') return null;
-  return manner.json === 'schema'
-    ? { ...manner, json: 'tool' }
-    : { ...manner, json: 'none', inWords: true };
+  if (request.schema === undefined || format.json === 'none') return null;
+  return format.json === 'schema'
+    ? { ...format, json: 'tool' }
+    : { ...format, json: 'none', inWords: true };
 }
 
 function isAboutLimit(error: unknown): boolean {
@@ -175,7 +179,7 @@ function isAboutLimit(error: unknown): boolean {
 function readAnswer(
   answer: unknown,
   { schema }: GenerateRequest,
-  { json }: Manner,
+  { json }: RequestFormat,
 ): GenerateResult {
   const { choices, usage } = toObject(answer);
   if (!Array.isArray(choices)) throw new ProviderFault('malformed');

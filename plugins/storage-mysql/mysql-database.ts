@@ -113,7 +113,7 @@ export class MysqlDatabase implements Database {
   async read<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
     const { agents } = this.live();
     const until = after(OPERATION_MS);
-    return await this.track(twice(() => agents.use(run, { until })));
+    return await this.track(retryOnce(() => agents.use(run, { until })));
   }
 
   async snapshot<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
@@ -121,7 +121,7 @@ export class MysqlDatabase implements Database {
     const until = after(OPERATION_MS);
     // The first statement began it, on the newest state.
     const behind = (session: Session) => session.command('commit');
-    return await this.track(twice(() => snapshots.use(run, { behind, until })));
+    return await this.track(retryOnce(() => snapshots.use(run, { behind, until })));
   }
 
   async write<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
@@ -152,7 +152,7 @@ export class MysqlDatabase implements Database {
         if (outcome.status === 'rejected') throw outcome.error;
         return outcome.result as R;
       },
-      recall: async (executor) => {
+      commitOutcome: async (executor) => {
         if (decision === null) return null;
         const { result, changes } = decision;
         const isWritten = await areWritten(executor, this.dialect, request, changes);
@@ -167,7 +167,7 @@ export class MysqlDatabase implements Database {
     const opened = this.live();
     opened.knex ??= createKnex(opened.lists);
     const knex = await opened.knex;
-    return await this.track(twice(() => run(knex)));
+    return await this.track(retryOnce(() => run(knex)));
   }
 
   private async transact<T>(options: TransactionOptions<T>): Promise<T> {
@@ -313,7 +313,7 @@ function setupOf(
 }
 
 /** What reads nothing but the database is asked again where the connection was lost under way. */
-async function twice<T>(read: () => Promise<T>): Promise<T> {
+async function retryOnce<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {

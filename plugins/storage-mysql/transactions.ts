@@ -23,7 +23,7 @@ export interface TransactionOptions<T> {
    * Called when the answer to the COMMIT was lost, in a transaction of its own: what `run` gave if
    * it is written after all, `null` if it is not. Absent where nobody can tell.
    */
-  recall?: (executor: Executor) => Promise<{ result: T } | null>;
+  commitOutcome?: (executor: Executor) => Promise<{ result: T } | null>;
   /** Makes the rows that `run` has to lock and did not find. */
   create?: (executor: Executor, rows: AbsentRows) => Promise<void>;
   /** No statement is sent after this point of `performance.now()`; default: there is none. */
@@ -48,7 +48,7 @@ export async function runTransaction<T>(
   let isUnknown = false;
   for (let replays = 0; ; replays += 1) {
     const attempt = async (executor: Executor): Promise<T> => {
-      const found = isUnknown ? ((await options.recall?.(executor)) ?? null) : null;
+      const found = isUnknown ? ((await options.commitOutcome?.(executor)) ?? null) : null;
       if (found !== null) return found.result;
       // Told under the lock of what it writes: nothing of it can come any more.
       isUnknown = false;
@@ -64,7 +64,7 @@ export async function runTransaction<T>(
       replays === REPLAYS ||
       performance.now() >= until ||
       !isWorthReplaying(error, options, { lostUntil, lockedUntil: start + lockTimeoutMs });
-    if (isUnknown && (isOver || options.recall === undefined)) throw outcomeUnknown(error);
+    if (isUnknown && (isOver || options.commitOutcome === undefined)) throw outcomeUnknown(error);
     if (isOver) throw translateMysqlError(error);
     if (error instanceof AbsentRows) await createRows(connections, options, error);
     else await sleep(Math.random() * stepOf(error) * 2 ** replays);

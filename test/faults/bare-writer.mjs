@@ -62,7 +62,7 @@ async function openWriter(database) {
     confirmedNow: now,
     ids: createIdSource(now),
     // Rows of reads: not what is tried here.
-    log: { access() {}, event() {}, async flush() {}, async close() {} },
+    accessQueue: { access() {}, event() {}, async flush() {}, async close() {} },
     indexer: { wake() {} },
     health: { note() {} },
   });

@@ -3,7 +3,7 @@ import type { Collection } from '../index/collection.ts';
 import type { Candidate, Ranking } from '../rank/rank.ts';
 import { rankVectors, type VectorRanking } from './vectors.ts';
 import { distinct, order, type Ranked } from '../search-hits.ts';
-import type { Reading } from '../search-snapshot.ts';
+import type { SearchSnapshot } from '../search-snapshot.ts';
 import type { HybridQuestion, Question, SearchRequest } from '../search.ts';
 
 /** Results of each ranking that are fused: what is further down in one adds next to nothing. */
@@ -15,7 +15,7 @@ export const FUSED_DEPTH = 50;
  * @throws MemoryError as the view does.
  */
 export async function rankByMeaning(
-  reading: Reading,
+  reading: SearchSnapshot,
   collection: Collection,
   { vector, trace }: HybridQuestion,
   { includes, request: { group, limit } }: Question,
@@ -55,7 +55,7 @@ function takeFirst(fused: Iterable<Fused>, limit: number): Candidate[] {
 
 /** Both rankings as one; each is put in order first, so that ties have one place. */
 export async function fuseRankings(
-  reading: Reading,
+  reading: SearchSnapshot,
   text: Ranking,
   meant: VectorRanking,
   { weights }: HybridQuestion,

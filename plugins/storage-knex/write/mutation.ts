@@ -13,10 +13,10 @@ import type { Executor } from '../dialects/dialect.ts';
 import {
   fileSlotKey,
   idempotencySlotKey,
-  type Overlay,
-  readOverlay,
+  type WriteSet,
+  readWriteSet,
   type Slot,
-  writeOverlay,
+  saveWriteSet,
 } from './write-set.ts';
 import { newScopeState } from '../schema/rows.ts';
 
@@ -56,38 +56,38 @@ export async function applyMutations(
   { dialect, skew, damage }: Pick<Database, 'dialect' | 'skew' | 'damage'>,
   mutations: readonly Mutation[],
 ): Promise<MutationOutcome[]> {
-  const overlay = await readOverlay(
+  const writeSet = await readWriteSet(
     executor,
     dialect,
     mutations.map(({ request }) => request),
   );
-  const outcomes = mutations.map((mutation) => decideOne(overlay, damage, mutation));
-  await writeOverlay(executor, dialect, skew, overlay);
+  const outcomes = mutations.map((mutation) => decideOne(writeSet, damage, mutation));
+  await saveWriteSet(executor, dialect, skew, writeSet);
   return outcomes;
 }
 
 function decideOne(
-  overlay: Overlay,
+  writeSet: WriteSet,
   damage: Damage,
   { request, decide }: Mutation,
 ): MutationOutcome {
   try {
-    checkLeases(overlay, request);
-    const decision = decide(currentOf(overlay, damage, request));
+    checkLeases(writeSet, request);
+    const decision = decide(currentOf(writeSet, damage, request));
     checkChanges(request, decision);
-    const spent = checkBudgets(overlay, request, decision.writes);
+    const spent = checkBudgets(writeSet, request, decision.writes);
     // Nothing below throws: from here on the decision stands.
     for (const [slot, used] of spent) slot.now = used;
-    applyChanges(overlay, request, decision);
+    applyChanges(writeSet, request, decision);
     return { status: 'applied', result: decision.result };
   } catch (error) {
     return { status: 'rejected', error: toMemoryError(error) };
   }
 }
 
-function checkLeases(overlay: Overlay, request: MutateRequest): void {
+function checkLeases(writeSet: WriteSet, request: MutateRequest): void {
   for (const guard of request.guards ?? []) {
-    if (guard.kind === 'lease' && overlay.leases.get(guard.name) !== guard.fence) {
+    if (guard.kind === 'lease' && writeSet.leases.get(guard.name) !== guard.fence) {
       throw new MemoryError('RUN_STATE', 'The lease of this run was lost.', {
         details: { reason: 'lease_lost' },
       });
@@ -96,7 +96,7 @@ function checkLeases(overlay: Overlay, request: MutateRequest): void {
 }
 
 function checkBudgets(
-  overlay: Overlay,
+  writeSet: WriteSet,
   request: MutateRequest,
   writes: number,
 ): Map<Slot<number>, number> {
@@ -104,7 +104,7 @@ function checkBudgets(
   if (writes === 0) return spent;
   for (const guard of request.guards ?? []) {
     if (guard.kind !== 'budget') continue;
-    const slot = overlay.budgets.get(guard.name) as Slot<number>;
+    const slot = writeSet.budgets.get(guard.name) as Slot<number>;
     const used = (spent.get(slot) ?? slot.now ?? 0) + writes;
     if (used > guard.max) {
       throw new MemoryError('QUOTA_EXCEEDED', 'The write budget is spent.', {
@@ -116,14 +116,14 @@ function checkBudgets(
   return spent;
 }
 
-function currentOf(overlay: Overlay, damage: Damage, request: MutateRequest): Current {
+function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): Current {
   return {
     scope(scope) {
       if (!request.scopes.includes(scope)) throw unnamed('A scope');
-      return overlay.scopes.get(scope)?.now ?? newScopeState(scope);
+      return writeSet.scopes.get(scope)?.now ?? newScopeState(scope);
     },
     file(key) {
-      const slot = overlay.files.get(fileSlotKey(key));
+      const slot = writeSet.files.get(fileSlotKey(key));
       if (slot === undefined || !isNamed(request.files, key)) throw unnamed('A file');
       // A delta against a damaged content would make the damage part of the history.
       if (slot.now !== null && slot.now === slot.before) damage.checkContent(slot.now);
@@ -132,7 +132,7 @@ function currentOf(overlay: Overlay, damage: Damage, request: MutateRequest): Cu
     idempotency:
       request.idempotency === undefined
         ? null
-        : (overlay.idempotency.get(idempotencySlotKey(request.idempotency))?.now ?? null),
+        : (writeSet.idempotency.get(idempotencySlotKey(request.idempotency))?.now ?? null),
   };
 }
 
@@ -164,31 +164,31 @@ function isNamed(files: readonly FileKey[], { scope, path }: FileKey): boolean {
 }
 
 function applyChanges(
-  overlay: Overlay,
+  writeSet: WriteSet,
   request: MutateRequest,
   { changes }: Decision<unknown>,
 ): void {
   for (const state of changes.scopes ?? []) {
-    (overlay.scopes.get(state.scope) as Slot<ScopeState>).now = state;
+    (writeSet.scopes.get(state.scope) as Slot<ScopeState>).now = state;
   }
   for (const state of changes.files ?? []) {
-    (overlay.files.get(fileSlotKey(state)) as Slot<FileState>).now = state;
+    (writeSet.files.get(fileSlotKey(state)) as Slot<FileState>).now = state;
   }
-  overlay.revisions.push(...(changes.revisions ?? []));
-  overlay.access.push(...(changes.access ?? []));
-  overlay.audit.push(...(changes.audit ?? []));
+  writeSet.revisions.push(...(changes.revisions ?? []));
+  writeSet.access.push(...(changes.access ?? []));
+  writeSet.audit.push(...(changes.audit ?? []));
   if (changes.idempotency !== undefined) {
-    const slot = overlay.idempotency.get(idempotencySlotKey(changes.idempotency));
+    const slot = writeSet.idempotency.get(idempotencySlotKey(changes.idempotency));
     (slot as Slot<IdempotencyRecord>).now = changes.idempotency;
   }
   // A row of a scope without a row of its own could not be told from another scope's.
   const touched = [...(changes.access ?? []), ...(changes.revisions ?? [])];
   for (const { scope } of touched) {
-    const slot = overlay.scopes.get(scope) as Slot<ScopeState>;
+    const slot = writeSet.scopes.get(scope) as Slot<ScopeState>;
     slot.now ??= newScopeState(scope);
   }
   if (changes.idempotency !== undefined && request.idempotency !== undefined) {
-    const slot = overlay.scopes.get(request.idempotency.scope) as Slot<ScopeState>;
+    const slot = writeSet.scopes.get(request.idempotency.scope) as Slot<ScopeState>;
     slot.now ??= newScopeState(request.idempotency.scope);
   }
 }

@@ -38,7 +38,7 @@ export interface Slot<T> {
 }
 
 /** The rows that a group of mutations names, and what it adds. */
-export interface Overlay {
+export interface WriteSet {
   scopes: Map<ScopeKey, Slot<ScopeState>>;
   files: Map<string, Slot<FileState>>;
   idempotency: Map<string, Slot<IdempotencyRecord>>;
@@ -79,12 +79,12 @@ export async function createAbsentRows(
   await insertRecords(executor, dialect, BUDGET_ROW, unused, { keys: ['name'] });
 }
 
-/** The key of a file in {@link Overlay}. */
+/** The key of a file in {@link WriteSet}. */
 export function fileSlotKey({ scope, path }: FileKey): string {
   return `${scope}\n${path}`;
 }
 
-/** The key of an idempotency row in {@link Overlay}. */
+/** The key of an idempotency row in {@link WriteSet}. */
 export function idempotencySlotKey(key: { scope: ScopeKey; keyHash: string }): string {
   return `${key.scope}\n${key.keyHash}`;
 }
@@ -93,12 +93,12 @@ export function idempotencySlotKey(key: { scope: ScopeKey; keyHash: string }): s
  * Reads what a group of mutations names, with a handful of statements for all of them. The scopes'
  * rows are locked first.
  */
-export async function readOverlay(
+export async function readWriteSet(
   executor: Executor,
   dialect: Dialect,
   requests: readonly MutateRequest[],
-): Promise<Overlay> {
-  const overlay: Overlay = {
+): Promise<WriteSet> {
+  const writeSet: WriteSet = {
     scopes: new Map(),
     files: new Map(),
     idempotency: new Map(),
@@ -128,27 +128,27 @@ export async function readOverlay(
     }
   }
   // Scopes first: their rows are the lock that all the others stand behind.
-  await readScopes(executor, dialect, scopes, overlay);
-  if (files.size > 0) await readFiles(executor, dialect, scopes, files, overlay);
+  await readScopes(executor, dialect, scopes, writeSet);
+  if (files.size > 0) await readFiles(executor, dialect, scopes, files, writeSet);
   if (idempotency.size > 0) {
-    await readIdempotency(executor, dialect, scopes, idempotency, overlay);
+    await readIdempotency(executor, dialect, scopes, idempotency, writeSet);
   }
-  if (leases.size > 0) await readLeases(executor, dialect, leases, overlay);
-  if (budgets.size > 0) await readBudgets(executor, dialect, budgets, overlay);
-  return overlay;
+  if (leases.size > 0) await readLeases(executor, dialect, leases, writeSet);
+  if (budgets.size > 0) await readBudgets(executor, dialect, budgets, writeSet);
+  return writeSet;
 }
 
 /** Writes the rows that changed, all of one table together. */
-export async function writeOverlay(
+export async function saveWriteSet(
   executor: Executor,
   dialect: Dialect,
   skew: IdSkewKeeper,
-  overlay: Overlay,
+  writeSet: WriteSet,
 ): Promise<void> {
-  const files = changed(overlay.files.values());
-  const isNew = (file: FileState) => overlay.files.get(fileSlotKey(file))?.before === null;
+  const files = changed(writeSet.files.values());
+  const isNew = (file: FileState) => writeSet.files.get(fileSlotKey(file))?.before === null;
 
-  await insertRecords(executor, dialect, SCOPE_ROW, changed(overlay.scopes.values()), {
+  await insertRecords(executor, dialect, SCOPE_ROW, changed(writeSet.scopes.values()), {
     keys: ['scope_id'],
     update: SCOPE_ROW.columns.filter((column) => column !== 'scope_id' && column !== 'scope'),
   });
@@ -176,34 +176,38 @@ export async function writeOverlay(
     keys: ['scope_id', 'file_no'],
     update: ['version'],
   });
-  await insertRecords(executor, dialect, REVISION_ROW, overlay.revisions);
-  await insertRecords(executor, dialect, ACCESS_ROW, overlay.access);
+  await insertRecords(executor, dialect, REVISION_ROW, writeSet.revisions);
+  await insertRecords(executor, dialect, ACCESS_ROW, writeSet.access);
   await insertRecords(
     executor,
     dialect,
     IDEMPOTENCY_ROW,
-    changed(overlay.idempotency.values()),
+    changed(writeSet.idempotency.values()),
     // A key that is over its time is used again.
     {
       keys: ['scope_id', 'key_hash'],
       update: IDEMPOTENCY_ROW.columns.filter((name) => name !== 'scope_id' && name !== 'key_hash'),
     },
   );
-  await insertRecords(executor, dialect, AUDIT_ROW, overlay.audit);
-  const budgets = [...overlay.budgets]
+  await insertRecords(executor, dialect, AUDIT_ROW, writeSet.audit);
+  const budgets = [...writeSet.budgets]
     .filter(([, slot]) => slot.now !== slot.before)
     .map(([name, slot]) => ({ name, used: slot.now ?? 0 }));
   await insertRecords(executor, dialect, BUDGET_ROW, budgets, { keys: ['name'], update: ['used'] });
-  await skew.cover(executor, dialect, [...overlay.revisions, ...overlay.access, ...overlay.audit]);
+  await skew.cover(executor, dialect, [
+    ...writeSet.revisions,
+    ...writeSet.access,
+    ...writeSet.audit,
+  ]);
 }
 
 async function readScopes(
   executor: Executor,
   dialect: Dialect,
   scopes: ReadonlyMap<number, ScopeKey>,
-  overlay: Overlay,
+  writeSet: WriteSet,
 ): Promise<void> {
-  for (const scope of scopes.values()) overlay.scopes.set(scope, { before: null, now: null });
+  for (const scope of scopes.values()) writeSet.scopes.set(scope, { before: null, now: null });
   const keys = dialect.keySet(
     [{ name: 'scope_id', kind: 'integer' }],
     [...scopes.keys()].map((scopeId) => [scopeId]),
@@ -217,10 +221,10 @@ async function readScopes(
   for (const row of rows) {
     const state = toScopeState(row);
     if (scopes.get(toInteger(row['scope_id'])) !== state.scope) throw sameNumber();
-    overlay.scopes.set(state.scope, { before: state, now: state });
+    writeSet.scopes.set(state.scope, { before: state, now: state });
   }
   if (!dialect.locksAbsentRows && rows.length < scopes.size) {
-    const absent = [...overlay.scopes].filter(([, { now }]) => now === null);
+    const absent = [...writeSet.scopes].filter(([, { now }]) => now === null);
     throw new AbsentRows({ scopes: absent.map(([scope]) => scope) });
   }
 }
@@ -230,9 +234,9 @@ async function readFiles(
   dialect: Dialect,
   scopes: ReadonlyMap<number, ScopeKey>,
   files: ReadonlyMap<string, FileKey>,
-  overlay: Overlay,
+  writeSet: WriteSet,
 ): Promise<void> {
-  for (const slotKey of files.keys()) overlay.files.set(slotKey, { before: null, now: null });
+  for (const slotKey of files.keys()) writeSet.files.set(slotKey, { before: null, now: null });
   const keys = dialect.keySet(
     [
       { name: 'scope_id', kind: 'integer' },
@@ -249,7 +253,7 @@ async function readFiles(
   );
   for (const row of rows) {
     const state = toFileState(nameOf(scopes, row['scope_id']), row);
-    overlay.files.set(fileSlotKey(state), { before: state, now: state });
+    writeSet.files.set(fileSlotKey(state), { before: state, now: state });
   }
 }
 
@@ -258,10 +262,10 @@ async function readIdempotency(
   dialect: Dialect,
   scopes: ReadonlyMap<number, ScopeKey>,
   wanted: ReadonlyMap<string, { scope: ScopeKey; keyHash: string }>,
-  overlay: Overlay,
+  writeSet: WriteSet,
 ): Promise<void> {
   for (const slotKey of wanted.keys()) {
-    overlay.idempotency.set(slotKey, { before: null, now: null });
+    writeSet.idempotency.set(slotKey, { before: null, now: null });
   }
   const keys = dialect.keySet(
     [
@@ -278,7 +282,7 @@ async function readIdempotency(
   );
   for (const row of rows) {
     const record = toIdempotencyRecord(nameOf(scopes, row['scope_id']), row);
-    overlay.idempotency.set(idempotencySlotKey(record), { before: record, now: record });
+    writeSet.idempotency.set(idempotencySlotKey(record), { before: record, now: record });
   }
 }
 
@@ -286,7 +290,7 @@ async function readLeases(
   executor: Executor,
   dialect: Dialect,
   names: ReadonlySet<string>,
-  overlay: Overlay,
+  writeSet: WriteSet,
 ): Promise<void> {
   const keys = dialect.keySet(
     [{ name: 'name', kind: 'key' }],
@@ -297,16 +301,16 @@ async function readLeases(
       ` where l.expires_at > ${dialect.nowMs}${dialect.forUpdate}`,
     keys.parameters,
   );
-  for (const row of rows) overlay.leases.set(toText(row['name']), toInteger(row['fence']));
+  for (const row of rows) writeSet.leases.set(toText(row['name']), toInteger(row['fence']));
 }
 
 async function readBudgets(
   executor: Executor,
   dialect: Dialect,
   names: ReadonlySet<string>,
-  overlay: Overlay,
+  writeSet: WriteSet,
 ): Promise<void> {
-  for (const name of names) overlay.budgets.set(name, { before: null, now: null });
+  for (const name of names) writeSet.budgets.set(name, { before: null, now: null });
   const keys = dialect.keySet(
     [{ name: 'name', kind: 'key' }],
     [...names].map((name) => [name]),
@@ -318,10 +322,10 @@ async function readBudgets(
   );
   for (const row of rows) {
     const used = toInteger(row['used']);
-    overlay.budgets.set(toText(row['name']), { before: used, now: used });
+    writeSet.budgets.set(toText(row['name']), { before: used, now: used });
   }
   if (!dialect.locksAbsentRows && rows.length < names.size) {
-    const absent = [...overlay.budgets].filter(([, { now }]) => now === null);
+    const absent = [...writeSet.budgets].filter(([, { now }]) => now === null);
     throw new AbsentRows({ budgets: absent.map(([name]) => name) });
   }
 }

@@ -5,7 +5,7 @@ import type { TraceExporter } from '../../../core/contracts/trace-exporter.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { createIdSource } from '../../../core/ids.ts';
 import { createRollUp } from '../../../core/telemetry/rollups/rollups.ts';
-import { createWriteBehind } from '../../../core/telemetry/access-queue.ts';
+import { createAccessQueue } from '../../../core/telemetry/access-queue.ts';
 import { eventRow, makeId } from '../../../core/testing/rows.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -64,7 +64,7 @@ function open(exporters: TraceExporter[] = []) {
   const note = (_fields: object, message: string) => void logged.push(message);
   const log = { debug: note, info: note, warn: note, error: note };
   const gated = gatedStore();
-  const queue = createWriteBehind({ store: gated.store, exporters, log });
+  const queue = createAccessQueue({ store: gated.store, exporters, log });
   return { ...gated, queue, logged };
 }
 
@@ -146,7 +146,7 @@ describe('the queue of access rows and events', () => {
       },
     };
     const rollUp = createRollUp(makeId(0));
-    const queue = createWriteBehind({ store, exporters: [], log: quiet, rollUp });
+    const queue = createAccessQueue({ store, exporters: [], log: quiet, rollUp });
     for (let round = 1; round <= 12; round += 1) {
       for (let n = 0; n < 20; n += 1) {
         queue.event(eventRow(n % 2 === 0 ? 'u:alice' : 'u:bob', { id: makeId(round * 10_000) }));
