@@ -101,7 +101,7 @@ const ways: [string, string, (service: Middleware) => Middleware, Partial<Memory
   [
     ['at the root', '', asIs, {}],
     ['under basePath', '/memory', asIs, { basePath: '/memory' }],
-    ['under a base path with odd characters', '/a.b/(c)', asIs, { basePath: '/a.b/(c)' }],
+    ['under a base path with odd characters', '/a.b/~c-1_d', asIs, { basePath: '/a.b/~c-1_d' }],
     ['under koa-mount', '/memory', (service) => koaMount('/memory', service), {}],
     [
       'under the host’s router',

@@ -46,12 +46,10 @@ export function testCore(settings: Partial<Settings> = {}): TestCore {
   const clock = { now: Date.UTC(2026, 0, 1) };
   const life: TestCore['life'] = { state: 'ready', readyError: null };
   return {
-    settings: toSettings({
-      storage: fakeStorage(),
-      apiKey: [API_KEY],
-      adminSecret: ADMIN_SECRET,
+    settings: {
+      ...toSettings({ storage: fakeStorage(), apiKey: [API_KEY], adminSecret: ADMIN_SECRET }),
       ...settings,
-    }),
+    },
     log: recordingLog(),
     clock,
     life,

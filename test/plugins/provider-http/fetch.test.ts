@@ -160,12 +160,12 @@ describe('the fetch of a provider', () => {
     ['no TLS is spoken', async () => `https://127.0.0.1:${port}`, 'no TLS connection'],
   ])('says so when %s', async (_what, origin, why) => {
     const baseUrl = `${await origin()}/v1`;
-    const options = { baseUrl, name: 'm', dimensions: 8, maxRetries: 0 };
+    const options = { baseUrl, name: 'm', maxRetries: 0 };
     const question = { system: '', prompt: 'x' };
     for (const ask of [
       () => modelOpenai(options).generate(question),
       () => anthropic(options).generate(question),
-      () => embedderOpenai(options).embed(['x'], {}),
+      () => embedderOpenai({ ...options, dimensions: 8 }).embed(['x'], {}),
     ]) {
       const error = await rejection(ask());
       expect(error.details).toMatchObject({ reason: 'unreachable' });
