@@ -2,6 +2,8 @@ import type { WorkBudget } from './work-budget.ts';
 
 /** Steps of one `indexOf` for a single character, and of the look at what it found. */
 const CANDIDATE_STEPS = 16;
+/** Steps to begin to compare two texts. */
+const COMPARE_STEPS = 64;
 /** Steps for each character in {@link searchOn}. */
 const CHARACTER_STEPS = 2;
 /** Characters that are walked or compared natively in one step. */
@@ -40,8 +42,9 @@ export function findOccurrences(
     steps += CANDIDATE_STEPS;
     from = start + 1;
     if (text.charCodeAt(start + length - 1) === last) {
-      steps += length / NATIVE_CHARACTERS;
-      if (text.startsWith(wanted, start)) {
+      steps += COMPARE_STEPS + length / NATIVE_CHARACTERS;
+      // Several times faster than `startsWith`.
+      if (text.slice(start, start + length) === wanted) {
         starts.push(start);
         if (!overlapping) from = start + length;
       }

@@ -275,6 +275,22 @@ describe('the corpus of hostile bodies', () => {
       expect(answer.json.error.code).toBe('INVALID_REQUEST');
     }
     expect((await deep.request('POST', '/any', { body: keys(1_000) })).status).toBe(200);
+    const lists = (count: number): string => JSON.stringify({ a: Array(count).fill([]) });
+    // The object and its list count, too.
+    const most = ' '.repeat(70_000) + lists(BODY_LIMITS.containers - 2);
+    expect((await deep.request('POST', '/any', { body: most })).status).toBe(200);
+    // What looks like lists and objects inside a text is none.
+    const texts = ['[{"', '\\"[', '\\\\"{', '\\', '"', '][{', '\u2028["', '\\\\\\"[{'];
+    for (const text of texts) {
+      for (const pad of ['', 'x']) {
+        const body = JSON.stringify({ [`${text}a`]: pad + text.repeat(40_000), b: [text, [{}]] });
+        const answer = await deep.request('POST', '/any', { body });
+        expect(answer.status, JSON.stringify(text)).toBe(200);
+      }
+    }
+    const more = await deep.request('POST', '/any', { body: lists(340_000) });
+    expect(more.status).toBe(400);
+    expect(more.json.error.message).toBe('A body has at most 10000 lists and objects.');
     deep.close();
     await deep.server.close({ graceMs: 0 });
   });
