@@ -560,7 +560,9 @@ describe('where memory is kept', () => {
     expect(opened.database).toEqual({ name: 'mysql', filename: null });
     const wrong = await load([], { SERVICE_DATABASE_URL: 'mysql://u:canary@h/d?ssl-mode=on' });
     const message = await refusal(openConfig(wrong));
-    expect(message).toMatch(/^SERVICE_DATABASE_URL: storage-mysql refuses: tls of storage-mysql must be one of .* \(ssl-mode in a URL\), not "on"\.$/);
+    expect(message).toMatch(
+      /^SERVICE_DATABASE_URL: storage-mysql refuses: tls of storage-mysql must be one of .* \(ssl-mode in a URL\), not "on"\.$/,
+    );
     expect(message).not.toContain('canary');
   });
 });

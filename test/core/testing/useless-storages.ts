@@ -99,8 +99,8 @@ export function emptyStorage(): WholeStorage {
       tasks: list,
       async update(_scope, _tasks, update) {
         await Promise.resolve();
-        update.needs([], []);
-        update.apply([]);
+        await update.needs([], []);
+        await update.apply([]);
       },
       markBehind: none,
       forget: none,
