@@ -63,9 +63,9 @@ it('--print-config shows what holds and where it came from, secrets masked, and 
 
 it.each([
   [['--prot=1'], '--prot is not known. Did you mean --port?'],
-  [['strat'], 'strat is no command. Did you mean start?'],
-  [['frobnicate'], 'frobnicate is no command. memory-service --help lists the commands.'],
-  [['constructor'], 'constructor is no command. memory-service --help lists the commands.'],
+  [['strat'], 'strat is not a command. Did you mean start?'],
+  [['frobnicate'], 'frobnicate is not a command. memory-service --help lists the commands.'],
+  [['constructor'], 'constructor is not a command. memory-service --help lists the commands.'],
   [['start', 'now'], 'start takes no argument now.'],
   [['--port=70000'], '--port must be a whole number from 0 to 65,535, not "70000".'],
   [['--api-key=x'], '--api-key is no flag'],
