@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { StallModel } from './stall-model.ts';
 import { CHANGES, fit, KINDS, makeText, pick, type Random } from './stall-texts.ts';
 
@@ -555,9 +556,26 @@ async function routeCases({ client, routes, random }: CaseOptions): Promise<Stal
     return [...own, ...junk].map(([argument, request]) => ({
       surface,
       argument,
-      run: () => client.send(...request),
+      writes: surface === 'POST /v1/admin/reindex',
+      run: async () => {
+        await client.send(...request);
+        if (JOBS.includes(surface)) await untilEnded(client, route.path);
+      },
     }));
   });
+}
+
+/** What goes on behind its answer, and is looked at with GET. */
+const JOBS = ['POST /v1/admin/verify', 'POST /v1/admin/backup'];
+const JOB_LOOKS = 600;
+const JOB_LOOK_MS = 100;
+
+async function untilEnded(client: StallClient, path: string): Promise<void> {
+  for (let look = 0; look < JOB_LOOKS; look += 1) {
+    const { body } = await client.send('GET', path);
+    if (!JSON.stringify(body).includes('"running"')) return;
+    await sleep(JOB_LOOK_MS);
+  }
 }
 
 const SAMPLES: Readonly<Record<string, string>> = {
