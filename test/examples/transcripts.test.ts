@@ -13,9 +13,11 @@ import { freshDatabase } from '../support/mariadb.ts';
 import { root, serve, temporaryDirectory } from './run-example.ts';
 
 const COMMAND = 'dist/core/cli/bin.cjs';
-/** They run nothing by themselves: a configuration, an image, a model, a driver with its own tests. */
+/** They run nothing by themselves: a configuration, an image, a model, a driver with its own tests, a story. */
 const WITHOUT = [
   ...['config-file', 'console-behind-sign-in', 'docker', 'scripted-model', 'custom-storage'],
+  // The story of `--demo`: test/core/cli/demo.test.ts plays it.
+  'demo',
 ];
 
 const readReadme = (folder: string) =>

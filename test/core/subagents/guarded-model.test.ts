@@ -50,7 +50,11 @@ describe('a provider of anybody', () => {
     const odd = guarded(() => Promise.reject('odd' as unknown as Error));
     await expect(odd.generate(REQUEST)).rejects.toMatchObject({ code: 'MODEL_FAILED' });
     const late = new MemoryError('MODEL_TIMEOUT');
-    await expect(guarded(() => Promise.reject(late)).generate(REQUEST)).rejects.toBe(late);
+    await expect(guarded(() => Promise.reject(late)).generate(REQUEST)).rejects.toMatchObject({
+      code: 'MODEL_TIMEOUT',
+      details: { reason: 'timeout' },
+      cause: late,
+    });
   });
 
   it('holds nobody whose signal it does not hear', async () => {
