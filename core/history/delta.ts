@@ -1,5 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import { type Block, type Differences, diffWindows, type Window } from './delta/blocks.ts';
+import { type Block, diffBlocks } from './delta/blocks.ts';
 import { commonPrefix, commonSuffix } from './delta/common-ends.ts';
 import { lineEnd, skipLines } from './delta/lines.ts';
 
@@ -43,14 +43,6 @@ export interface TextDiff {
   steps: number;
 }
 
-/** A replaced range: `older[olderStart, olderEnd)` became `newer[newerStart, newerEnd)`. */
-export interface TextEdit {
-  olderStart: number;
-  olderEnd: number;
-  newerStart: number;
-  newerEnd: number;
-}
-
 /** What an encoded hunk takes beside its text, about: six varints, most of them of one byte. */
 const HUNK_BYTES = 8;
 
@@ -63,20 +55,16 @@ const HUNK_BYTES = 8;
  * the texts' length, whatever they hold.
  */
 export function diffTexts(older: string, newer: string): TextDiff {
-  const whole = { olderFrom: 0, olderTo: older.length, newerFrom: 0, newerTo: newer.length };
-  return toTextDiff(older, newer, diffWindows(older, newer, [whole]));
-}
-
-/**
- * Does what {@link diffTexts} does where the replaced ranges are known, as they are for a patch:
- * lines are compared in the lines of those ranges alone.
- *
- * @param edits in the order of the text, not overlapping.
- * @throws MemoryError `INTERNAL` when the texts differ outside `edits`, or when `edits` are out of
- * order.
- */
-export function deltaFromEdits(older: string, newer: string, edits: readonly TextEdit[]): TextDiff {
-  return toTextDiff(older, newer, diffWindows(older, newer, toWindows(older, newer, edits)));
+  const { blocks, steps } = diffBlocks(older, newer);
+  const hunks: Hunk[] = [];
+  let addedLines = 0;
+  let removedLines = 0;
+  for (const block of blocks) {
+    addedLines += block.newerLines;
+    removedLines += block.olderLines;
+    for (const hunk of toHunks(older, newer, block)) hunks.push(hunk);
+  }
+  return { delta: { hunks }, addedLines, removedLines, steps };
 }
 
 /**
@@ -101,18 +89,6 @@ export function applyDelta(newer: string, delta: Delta): string {
     line = start + removed;
   }
   return older + newer.slice(copiedTo);
-}
-
-function toTextDiff(older: string, newer: string, { blocks, steps }: Differences): TextDiff {
-  const hunks: Hunk[] = [];
-  let addedLines = 0;
-  let removedLines = 0;
-  for (const block of blocks) {
-    addedLines += block.newerLines;
-    removedLines += block.olderLines;
-    for (const hunk of toHunks(older, newer, block)) hunks.push(hunk);
-  }
-  return { delta: { hunks }, addedLines, removedLines, steps };
 }
 
 /** Makes one hunk of a block, or one for each line where that is shorter (a word in each row). */
@@ -161,54 +137,6 @@ function toHunk(older: string, newer: string, block: Block): Hunk {
   };
 }
 
-/** Widens edits to whole lines; those without a shared line end between them become one window. */
-function toWindows(older: string, newer: string, edits: readonly TextEdit[]): Window[] {
-  const windows: Window[] = [];
-  let olderAt = 0;
-  let newerAt = 0;
-  const shared = (olderTo: number, newerTo: number): string => {
-    const text = older.slice(olderAt, olderTo);
-    if (olderTo < olderAt || newerTo < newerAt || text !== newer.slice(newerAt, newerTo)) {
-      throw invalidDelta('The texts differ outside the edits.');
-    }
-    return text;
-  };
-  let last: Window | undefined;
-  for (const { olderStart, olderEnd, newerStart, newerEnd } of edits) {
-    const between = shared(olderStart, newerStart);
-    if (olderEnd < olderStart || newerEnd < newerStart) {
-      throw invalidDelta('An edit ends before it starts.');
-    }
-    const firstBreak = between.indexOf('\n') + 1;
-    if (last !== undefined && firstBreak === 0) {
-      last.olderTo = olderEnd;
-      last.newerTo = newerEnd;
-    } else {
-      if (last !== undefined) {
-        last.olderTo += firstBreak;
-        last.newerTo += firstBreak;
-      }
-      const lineFrom = between.lastIndexOf('\n') + 1;
-      last = {
-        olderFrom: olderAt + lineFrom,
-        olderTo: olderEnd,
-        newerFrom: newerAt + lineFrom,
-        newerTo: newerEnd,
-      };
-      windows.push(last);
-    }
-    olderAt = olderEnd;
-    newerAt = newerEnd;
-  }
-  const rest = shared(older.length, newer.length);
-  if (last !== undefined) {
-    const length = rest.indexOf('\n') + 1 || rest.length;
-    last.olderTo += length;
-    last.newerTo += length;
-  }
-  return windows;
-}
-
 function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
@@ -217,7 +145,7 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** What is thrown when a stored delta or the edits of a patch can't be true: it is never the caller's doing. */
+/** The error for a stored delta that can't be true; it is never the caller's fault. */
 export function invalidDelta(message: string, cause?: unknown): MemoryError {
   return new MemoryError('INTERNAL', message, cause === undefined ? {} : { cause });
 }

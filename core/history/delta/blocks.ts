@@ -14,14 +14,6 @@ export interface Block {
   newerTo: number;
 }
 
-/** Ranges of whole lines outside which two texts are the same. */
-export interface Window {
-  olderFrom: number;
-  olderTo: number;
-  newerFrom: number;
-  newerTo: number;
-}
-
 /**
  * Lines of both sides, between what they have in common at either end, that are compared. More of
  * them are one block: a write waits for the diff inside its transaction, and 65,536 take 15 ms.
@@ -36,55 +28,31 @@ export interface Differences {
 }
 
 /**
- * Compares the lines inside windows, which are in the order of the text and don't overlap. Blocks
- * come in that order, with at least one line between two of them.
+ * Trims what two texts have in common at either end, and compares the lines between. Blocks are in
+ * the order of the text, with at least one line between two of them.
  */
-export function diffWindows(older: string, newer: string, windows: readonly Window[]): Differences {
+export function diffBlocks(older: string, newer: string): Differences {
   const differences: Differences = { blocks: [], steps: 0 };
-  let olderAt = 0;
-  let olderLine = 0;
-  let newerAt = 0;
-  let newerLine = 0;
-  for (const window of windows) {
-    olderLine += countBreaks(older, olderAt, window.olderFrom);
-    newerLine += countBreaks(newer, newerAt, window.newerFrom);
-    olderAt = window.olderFrom;
-    newerAt = window.newerFrom;
-    diffWindow(older, olderLine, newer, newerLine, window, differences);
+  const shorter = Math.min(older.length, newer.length);
+  const same = commonPrefix(older, 0, newer, 0, shorter);
+  if (same === older.length && same === newer.length) return differences;
+  const prefix = lineStart(older, same);
+  let suffix = commonSuffix(older, older.length, newer, newer.length, shorter - prefix);
+  if (!isLineStart(older, older.length - suffix) || !isLineStart(newer, newer.length - suffix)) {
+    suffix = older.length - lineEnd(older, older.length - suffix);
   }
-  return differences;
-}
-
-/** Trims what a window's texts have in common at either end, and diffs the lines between. */
-function diffWindow(
-  older: string,
-  olderLine: number,
-  newer: string,
-  newerLine: number,
-  window: Window,
-  differences: Differences,
-): void {
-  const { olderFrom, olderTo, newerFrom, newerTo } = window;
-  const shorter = Math.min(olderTo - olderFrom, newerTo - newerFrom);
-  const same = commonPrefix(older, olderFrom, newer, newerFrom, shorter);
-  if (same === olderTo - olderFrom && same === newerTo - newerFrom) return;
-  const prefix = lineStart(older, olderFrom + same) - olderFrom;
-  let suffix = commonSuffix(older, olderTo, newer, newerTo, shorter - prefix);
-  if (!isLineStart(older, olderTo - suffix) || !isLineStart(newer, newerTo - suffix)) {
-    suffix = olderTo - lineEnd(older, olderTo - suffix);
-  }
-  const skipped = countBreaks(newer, newerFrom, newerFrom + prefix);
-  const olderOffsets = lineOffsets(older, olderFrom + prefix, olderTo - suffix);
-  const newerOffsets = lineOffsets(newer, newerFrom + prefix, newerTo - suffix);
+  const skipped = countBreaks(newer, 0, prefix);
+  const olderOffsets = lineOffsets(older, prefix, older.length - suffix);
+  const newerOffsets = lineOffsets(newer, prefix, newer.length - suffix);
   const olderCount = olderOffsets.length - 1;
   const newerCount = newerOffsets.length - 1;
   const addBlock = (olderIndex: number, olderEnd: number, newerIndex: number, newerEnd: number) => {
-    pushBlock(differences.blocks, {
-      olderLine: olderLine + skipped + olderIndex,
+    differences.blocks.push({
+      olderLine: skipped + olderIndex,
       olderLines: olderEnd - olderIndex,
       olderFrom: olderOffsets[olderIndex] as number,
       olderTo: olderOffsets[olderEnd] as number,
-      newerLine: newerLine + skipped + newerIndex,
+      newerLine: skipped + newerIndex,
       newerLines: newerEnd - newerIndex,
       newerFrom: newerOffsets[newerIndex] as number,
       newerTo: newerOffsets[newerEnd] as number,
@@ -93,7 +61,7 @@ function diffWindow(
   const isComparable = Math.min(olderCount, newerCount) > 0 && Math.max(olderCount, newerCount) > 1;
   if (!isComparable || olderCount + newerCount > COMPARED_LINES) {
     addBlock(0, olderCount, 0, newerCount);
-    return;
+    return differences;
   }
   const olderLines = sliceLines(older, olderOffsets);
   const newerLines = sliceLines(newer, newerOffsets);
@@ -114,17 +82,5 @@ function diffWindow(
       newerIndex++;
     }
   }
-}
-
-/** Adds a block, as part of the one before it when no line stands between them. */
-function pushBlock(blocks: Block[], block: Block): void {
-  const last = blocks.at(-1);
-  if (last?.olderTo !== block.olderFrom || last.newerTo !== block.newerFrom) {
-    blocks.push(block);
-    return;
-  }
-  last.olderLines += block.olderLines;
-  last.olderTo = block.olderTo;
-  last.newerLines += block.newerLines;
-  last.newerTo = block.newerTo;
+  return differences;
 }

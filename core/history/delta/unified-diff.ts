@@ -1,4 +1,4 @@
-import { type Block, diffWindows } from './blocks.ts';
+import { type Block, diffBlocks } from './blocks.ts';
 import { lineEnd, lineStart } from './lines.ts';
 
 /**
@@ -22,8 +22,7 @@ export function unifiedDiff(
   const nameEnd = path.includes(' ') ? '\t\n' : '\n';
   const older = before ?? '';
   const newer = after ?? '';
-  const whole = { olderFrom: 0, olderTo: older.length, newerFrom: 0, newerTo: newer.length };
-  const { blocks } = diffWindows(older, newer, [whole]);
+  const { blocks } = diffBlocks(older, newer);
   const output = [`--- ${from}${nameEnd}`, `+++ ${to}${nameEnd}`];
   let first = 0;
   while (first < blocks.length) {

@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { MemoryError } from '../../../core/errors.ts';
-import { applyDelta, deltaFromEdits, diffTexts } from '../../../core/history/delta.ts';
-import type { Delta, TextDiff, TextEdit } from '../../../core/history/delta.ts';
+import { applyDelta, diffTexts } from '../../../core/history/delta.ts';
+import type { Delta, TextDiff } from '../../../core/history/delta.ts';
 import { decodeDelta, encodeDelta } from '../../../core/history/delta/codec.ts';
 import { unifiedDiff } from '../../../core/history/delta/unified-diff.ts';
 
@@ -219,61 +219,6 @@ describe('the work of a diff', () => {
   });
 });
 
-describe('deltaFromEdits', () => {
-  it('gives any older text back, with lines that map', () => {
-    fc.assert(
-      fc.property(editedText(), ({ older, newer, edits }) => {
-        const result = deltaFromEdits(older, newer, edits);
-        expect(throughStorage(newer, result.delta)).toBe(older);
-        expectLinesToMap(older, newer, result);
-      }),
-      { numRuns: 2_000 },
-    );
-  });
-
-  it.each<[string, string, TextEdit[]]>([
-    ['a\nbee\nc\n', 'a\nbe\nc\n', [edit(4, 5, 4, 4)]],
-    ['a\nb\nc\n', 'a\nx\nb\nc\n', [edit(2, 2, 2, 4)]],
-    ['a b\nc\nd e\n', 'A B\nc\nd E\n', [edit(0, 1, 0, 1), edit(2, 3, 2, 3), edit(8, 9, 8, 9)]],
-    ['a\nb\nc\nd\n', 'a\nB\nC\nd\n', [edit(2, 3, 2, 3), edit(4, 5, 4, 5)]],
-    ['a\nb\nc\nd\n', 'a\nB\nc\nD\n', [edit(2, 8, 2, 8)]],
-    ['a\nb', 'a\nb\nc', [edit(3, 3, 3, 5)]],
-    ['a\nb\n', 'a\nb\n', [edit(2, 3, 2, 3)]],
-    ['a\nb\n', 'a\nb\n', []],
-  ])('says of %j to %j what diffTexts says', (older, newer, edits) => {
-    const { delta, addedLines, removedLines } = diffTexts(older, newer);
-    const result = deltaFromEdits(older, newer, edits);
-    expect(result).toMatchObject({ delta, addedLines, removedLines });
-  });
-
-  it('refuses an edit that ends before it starts in texts that are the same', () => {
-    const text = 'a\nb\nc\n';
-    expect(() => deltaFromEdits(text, text, [edit(4, 0, 4, 0)])).toThrow(MemoryError);
-  });
-
-  it('looks only at the lines of the edits', () => {
-    const rows = Array.from({ length: 5_000 }, (_, index) => `${String(index)}\n`);
-    const older = rows.join('');
-    const newer = `x${older}x`;
-    const { delta, steps } = deltaFromEdits(older, newer, [
-      edit(0, 0, 0, 1),
-      edit(older.length, older.length, older.length + 1, older.length + 2),
-    ]);
-    expect(delta.hunks.map(({ start }) => start)).toEqual([0, 5_000]);
-    expect(steps).toBeLessThan(10);
-  });
-
-  it.each<[string, TextEdit[]]>([
-    ['a change is missing', []],
-    ['an edit is short', [edit(2, 2, 2, 3)]],
-    ['edits overlap', [edit(2, 3, 2, 3), edit(2, 3, 2, 3)]],
-    ['an edit ends before it starts', [edit(3, 2, 3, 2)]],
-    ['an edit lies beyond the end', [edit(2, 9, 2, 9)]],
-  ])('refuses edits when %s', (_, edits) => {
-    expect(() => deltaFromEdits('a\nb\nc\n', 'a\nx\nc\n', edits)).toThrow(MemoryError);
-  });
-});
-
 describe('the cost of a history', () => {
   it('is at most a tenth of 1,000 copies for 1,000 small patches of a 64 KB file', () => {
     const random = seededRandom(2);
@@ -289,9 +234,7 @@ describe('the cost of a history', () => {
       const end = version % 3 === 0 ? text.indexOf('\n', start) + 1 : start + 6;
       const replacement = version % 3 === 1 ? `- ${sentence(8)}\n` : sentence(1);
       const newer = text.slice(0, start) + replacement + text.slice(end);
-      const { delta } = deltaFromEdits(text, newer, [
-        edit(start, end, start, start + replacement.length),
-      ]);
+      const { delta } = diffTexts(text, newer);
       const bytes = encodeDelta(delta);
       expect(bytes.length).toBeLessThan(100);
       history.push({ before: hash(text), bytes });
@@ -509,15 +452,6 @@ function resultOrRefusal<Result>(run: () => Result): Result | null {
   }
 }
 
-function edit(
-  olderStart: number,
-  olderEnd: number,
-  newerStart: number,
-  newerEnd: number,
-): TextEdit {
-  return { olderStart, olderEnd, newerStart, newerEnd };
-}
-
 /** Pieces that make lines which repeat, almost repeat, and end in every way a line can. */
 function piece(): fc.Arbitrary<string> {
   return fc.oneof(
@@ -533,31 +467,20 @@ function piece(): fc.Arbitrary<string> {
 
 function textPair(): fc.Arbitrary<[string, string]> {
   const unrelated = fc.tuple(anyText(), anyText());
-  const related = editedText().map(({ older, newer }): [string, string] => [older, newer]);
-  return fc.oneof(unrelated, related);
+  return fc.oneof(unrelated, relatedTexts());
 }
 
 function anyText(): fc.Arbitrary<string> {
   return fc.array(piece(), { maxLength: 40 }).map((pieces) => pieces.join(''));
 }
 
-/** A text as runs that stay and runs that are replaced, which is what a patch knows. */
-function editedText(): fc.Arbitrary<{ older: string; newer: string; edits: TextEdit[] }> {
+/** Two texts made of runs that stay and runs that are replaced. */
+function relatedTexts(): fc.Arbitrary<[string, string]> {
   const run = fc.record({ kept: anyText(), before: anyText(), after: anyText() });
   return fc.tuple(fc.array(run, { maxLength: 6 }), anyText()).map(([runs, rest]) => {
-    let older = '';
-    let newer = '';
-    const edits: TextEdit[] = [];
-    for (const { kept, before, after } of runs) {
-      older += kept;
-      newer += kept;
-      edits.push(
-        edit(older.length, older.length + before.length, newer.length, newer.length + after.length),
-      );
-      older += before;
-      newer += after;
-    }
-    return { older: older + rest, newer: newer + rest, edits };
+    const older = runs.map(({ kept, before }) => kept + before).join('');
+    const newer = runs.map(({ kept, after }) => kept + after).join('');
+    return [older + rest, newer + rest];
   });
 }
 
