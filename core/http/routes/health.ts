@@ -60,7 +60,7 @@ export function healthRoutes(
       description:
         'Storage answers reads and migrations are done. It answers within 2 s, also when the database does not.',
       resultSchema: readySchema,
-      errorCodes: ['STORAGE_UNAVAILABLE', 'SHUTTING_DOWN'],
+      errorCodes: ['STORAGE_UNAVAILABLE', 'STORAGE_DAMAGED', 'SHUTTING_DOWN'],
       async handle() {
         const state = core.state();
         if (state === 'closing' || state === 'closed') throw new MemoryError('SHUTTING_DOWN');
