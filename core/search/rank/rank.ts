@@ -715,18 +715,28 @@ class Largest {
   }
 }
 
-/** Keeps the best `limit` passages and all that tie with the last of them. */
+/** Keeps the best `limit` passages, and those that tie with the last of them: of each file so many. */
 class BestCandidates {
+  readonly #limit: number;
   readonly #scores: Largest;
   #kept: Placed[] = [];
   #dropAt = 64;
+  /** Those of one file that are as good as the last of the best. */
+  #ties = { file: -1, score: 0, count: 0 };
 
   constructor(limit: number) {
+    this.#limit = Math.max(1, limit);
     this.#scores = new Largest(limit);
   }
 
+  /** Passages of a file come in their order, which decides between them where they score alike. */
   add(score: number, file: number, slot: number): void {
     if (!this.#scores.add(score)) return;
+    if (score === this.#scores.value) {
+      const ties = this.#ties;
+      if (ties.file !== file || ties.score !== score) this.#ties = { file, score, count: 1 };
+      else if (++ties.count > this.#limit) return;
+    }
     this.#kept.push({ score, file, slot });
     // Now and then, so that what fell out doesn't pile up.
     if (this.#kept.length > this.#dropAt) {

@@ -79,10 +79,7 @@ export function createHygieneCheck(storage: Storage, now: () => number): Hygiene
     const toPhysical = (path: string) => toPhysicalPath(parseVirtualPath(path, user));
     const existing = new Set(listings.map(toVirtualPath));
     for (const path of await findShared(storage, links, user)) existing.add(path);
-    append(
-      findings,
-      findBrokenLinks(links, (path) => existing.has(path), toPhysical),
-    );
+    append(findings, await findBrokenLinks(links, (path) => existing.has(path), toPhysical));
     const listable = listings
       .filter(({ path }) => !isExcludedFromDreams(path))
       .map(toVirtualPath)

@@ -1,6 +1,6 @@
 import type { HygieneFinding } from '../../contracts/admin.ts';
 import { findLinks } from '../../files/links.ts';
-import type { Pause } from '../../pause.ts';
+import { createPause, type Pause } from '../../pause.ts';
 import { toPlaces } from './finding.ts';
 
 /** A link of a memory file, by virtual paths. */
@@ -27,34 +27,39 @@ export async function readLinks(from: string, content: string, pause: Pause): Pr
 }
 
 /** Links to memory files that are not there; those of the catalog make it stale. */
-export function findBrokenLinks(
+export async function findBrokenLinks(
   links: readonly Link[],
   exists: (path: string) => boolean,
   toPhysical: (path: string) => string,
-): HygieneFinding[] {
+): Promise<HygieneFinding[]> {
+  const pause = createPause();
   const broken = new Map<string, Link[]>();
   for (const link of links) {
+    const turn = pause();
+    if (turn !== undefined) await turn;
     if (exists(link.to)) continue;
     const key = JSON.stringify([link.from, link.to]);
     const group = broken.get(key);
     if (group === undefined) broken.set(key, [link]);
     else group.push(link);
   }
-  return [...broken.values()].flatMap((group) => {
+  const findings: HygieneFinding[] = [];
+  for (const group of broken.values()) {
+    const turn = pause();
+    if (turn !== undefined) await turn;
     const [first] = group;
-    if (first === undefined) return [];
+    if (first === undefined) continue;
     const isCatalog = first.from === CATALOG;
     const path = toPhysical(first.from);
-    return [
-      {
-        kind: isCatalog ? ('stale_catalog' as const) : ('broken_link' as const),
-        severity: isCatalog ? ('medium' as const) : ('low' as const),
-        message: `${isCatalog ? 'The catalog lists' : 'A link leads to'} ${toPhysical(first.to)}, which does not exist.`,
-        places: toPlaces(group.map(({ number }) => ({ path, number }))),
-        mend: 'Link to the file that took its place, or remove the link.',
-      },
-    ];
-  });
+    findings.push({
+      kind: isCatalog ? 'stale_catalog' : 'broken_link',
+      severity: isCatalog ? 'medium' : 'low',
+      message: `${isCatalog ? 'The catalog lists' : 'A link leads to'} ${toPhysical(first.to)}, which does not exist.`,
+      places: toPlaces(group.map(({ number }) => ({ path, number }))),
+      mend: 'Link to the file that took its place, or remove the link.',
+    });
+  }
+  return findings;
 }
 
 /** Files that a catalog, where there is one, does not list. */

@@ -229,6 +229,15 @@ describe('rankCollection', () => {
     }
   });
 
+  it('keeps no more passages of a file that score alike than are asked for', () => {
+    const file = indexFile('- tea\n'.repeat(5_000), 'a.md');
+    const rows = storeScope(new Map([[0, file]]));
+    const collection = openCollection([{ rows, replaced: new Map() }]);
+    const { candidates } = rankCollection(parseQuery('tea'), collection, PASSAGES);
+    expect(candidates.length).toBeGreaterThanOrEqual(PASSAGES.limit);
+    expect(candidates.length).toBeLessThanOrEqual(3 * PASSAGES.limit);
+  });
+
   it('takes the shared scope and the user’s as one collection', () => {
     const texts = Object.entries(NOTES);
     const apart = texts.map(([path, text], file) => ({ scope: file % 2, path, text }));
