@@ -37,20 +37,20 @@ export async function attach(loaded: LoadedConfig, log: Logger): Promise<Attache
   await current;
 
   async function attempt<T>(work: (tools: ToolRunner) => Promise<T>): Promise<T> {
-    const used = (current ??= reach(loaded, log));
-    try {
-      return await work((await used).tools);
-    } catch (error) {
-      if (!isGone(error)) throw toMemoryError(error);
-      log.info({}, 'the server that has the database is gone: looking for another');
-      if (current === used) current = null;
-    }
-    const next = (current ??= reach(loaded, log));
-    try {
-      return await work((await next).tools);
-    } catch (error) {
-      if (current === next && !(error instanceof MemoryError)) current = null;
-      throw toMemoryError(error);
+    for (let waited = 0; ; waited += RETRY_MS) {
+      const used = (current ??= reach(loaded, log));
+      try {
+        return await work((await used).tools);
+      } catch (error) {
+        const isServerGone = isGone(error);
+        if (current === used && (isServerGone || !(error instanceof MemoryError))) current = null;
+        if (!isServerGone || waited >= START_LIMIT_MS) throw toMemoryError(error);
+        if (waited === 0) {
+          log.info({}, 'the server that has the database is gone: looking for another');
+        }
+      }
+      // While others look for a server too, the address of the one that is gone may still be found.
+      if (waited > 0) await sleep(RETRY_MS);
     }
   }
 
@@ -58,7 +58,7 @@ export async function attach(loaded: LoadedConfig, log: Logger): Promise<Attache
     tools: {
       listTools: () => attempt((tools) => tools.listTools()),
       execute(name, request) {
-        // The same key for both attempts: the first may have been carried out.
+        // The same key for all attempts: an earlier one may have been carried out.
         const { idempotencyKey = randomUUID() } = request;
         return attempt((tools) => tools.execute(name, { ...request, idempotencyKey }));
       },
