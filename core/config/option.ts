@@ -40,8 +40,8 @@ export type ReadOptions<T extends OptionTable> = {
 
 /**
  * Reads a plugin's options: an option that is `undefined` or `null` gets its default. Throws a
- * `ConfigError` that lists every wrong value and every unknown name, the latter with the nearest
- * known one.
+ * `ConfigError` that lists every wrong value and every unknown name. It suggests the nearest known
+ * name.
  *
  * @param plugin as a message names it: `storage-sqlite`.
  */

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import type { RouteDefinition } from '../contracts/route.ts';
+import { withDeadline } from '../deadline.ts';
 import { MemoryError } from '../errors.ts';
 import { parseUserId } from '../files/paths.ts';
 
@@ -23,7 +24,10 @@ export async function findSignedIn(
   resolveUserId: ResolveUserId,
   { ctx, timeoutMs }: { ctx: Context; timeoutMs: number },
 ): Promise<string | null> {
-  const userId = await withinLimit(askApp(resolveUserId, ctx), timeoutMs);
+  const userId = await withDeadline(askApp(resolveUserId, ctx), timeoutMs, () => {
+    const cause = new Error(`resolveUserId did not settle within ${timeoutMs} ms.`);
+    return new MemoryError('INTERNAL', 'The sign-in of the app did not answer in time.', { cause });
+  });
   return userId === null || userId === undefined ? null : parseUserId(userId);
 }
 
@@ -57,25 +61,6 @@ export function refuseOtherUser(
   throw new MemoryError('INVALID_USER_ID', `${where} ${message}.`, {
     details: { issues: [{ path: where, message }] },
   });
-}
-
-/** What the app gives after the limit is ignored. */
-async function withinLimit<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(
-        new MemoryError('INTERNAL', 'The sign-in of the app did not answer in time.', {
-          cause: new Error(`resolveUserId did not settle within ${timeoutMs} ms.`),
-        }),
-      );
-    }, timeoutMs);
-  });
-  try {
-    return await Promise.race([answer, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 async function askApp(
