@@ -112,7 +112,7 @@ describe('dreams', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved', { exact: true }).first().waitFor();
     await page.getByRole('switch', { name: 'Dreaming is on' }).click();
-    await page.getByText('Dreaming is off').first().waitFor();
+    await page.getByText('Dreaming is off', { exact: true }).first().waitFor();
     const { json } = await service.admin('GET', 'dream/config');
     expect(json).toMatchObject({ dream_enabled: false, dream_max_writes: 7 });
     await page.getByLabel('Writes of a run, at most').fill('101');

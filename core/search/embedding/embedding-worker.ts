@@ -103,9 +103,20 @@ export function createEmbeddingWorker(deps: {
     timer = setTimeout(() => {
       timer = null;
       if (working !== null) isWoken = true;
-      else working = round().finally(() => (working = null));
+      else void alone(round);
     }, delay);
     timer.unref();
+  }
+
+  /** The background and a drain take turns: each would give back what the other has claimed. */
+  async function alone<T>(work: () => Promise<T>): Promise<T> {
+    while (working !== null) await working;
+    const own = work();
+    working = own.then(
+      () => void (working = null),
+      () => void (working = null),
+    );
+    return await own;
   }
 
   async function round(): Promise<void> {
@@ -309,15 +320,14 @@ export function createEmbeddingWorker(deps: {
     async drain(report) {
       let idle = 0;
       while (idle < 2 && !stopping.signal.aborted) {
-        await working;
         const before = failures;
-        const done = await step();
+        const done = await alone(step);
+        if (isWoken) schedule(0);
         await indexer.drain();
         report?.(textsEmbedded);
         if (failures > before) throw toMemoryError(lastError);
-        // Once more after the index has caught up: it may have listed passages. What the background
-        // took meanwhile is not done yet.
-        idle = done === 0 && working === null ? idle + 1 : 0;
+        // Once more after the index has caught up: it may have listed passages.
+        idle = done === 0 ? idle + 1 : 0;
       }
     },
     async stop() {
