@@ -190,7 +190,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     health: writeHealth,
   });
   const idempotency = createIdempotency({ storage, now, confirmedNow });
-  const revisions = createRevisions({ storage, files, ids });
+  const revisions = createRevisions({ storage, files, ids, accessQueue: queue });
   const search = {
     search: createSearch({ index: storage.index, indexer }),
     ids,

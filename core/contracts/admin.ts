@@ -107,10 +107,38 @@ export interface AdminRevision {
   redacted: boolean;
 }
 
+/** A file that was shown to the writer of a revision before it wrote. */
+export interface AdminReadBefore {
+  path: string;
+  /** The revision whose content was shown. */
+  revisionId: string | null;
+  /** Not of the same trace: by the same actor for the same user, in the ten minutes before. */
+  probably: boolean;
+}
+
+/** Neighbouring lines that one revision wrote; lines count from 1, both ends included. */
+export interface AdminBlame {
+  startLine: number;
+  endLine: number;
+  /** `null`, like all that follows from it, where the history does not reach back to it. */
+  revisionId: string | null;
+  version: number | null;
+  actor: string | null;
+  reason: string | null;
+  tool: string | null;
+  toolCallId: string | null;
+  at: string | null;
+  /** Where no revision is known: the lines are older than this. */
+  before: string | null;
+  /** `null` where it was not looked up: it is for the newest 50 revisions alone. */
+  afterReading: AdminReadBefore[] | null;
+}
+
 /** A revision with what it changed. `null` is a file that did not exist. */
 export interface AdminRevisionDetail extends AdminRevision {
   contentBefore: string | null;
   contentAfter: string | null;
+  afterReading: AdminReadBefore[];
   /** Unified. */
   diff: string;
 }

@@ -1,11 +1,12 @@
 import type {
+  AdminBlame,
   AdminFile,
   AdminFileContent,
   AdminFolder,
   AdminUser,
   ListAnswer,
 } from '../contracts/admin.ts';
-import type { FileListing, FolderListing } from '../contracts/records.ts';
+import type { FileKey, FileListing, FolderListing } from '../contracts/records.ts';
 import type { FileSort, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { type PageQuery, parsePage, toCursor } from '../page.ts';
@@ -39,9 +40,10 @@ export interface FileLists {
   /** A file with its content: the present one, that of a version, or that of a time. */
   file(
     physicalPath: unknown,
-    query: { version?: number | undefined; at?: string | undefined },
+    query: { version?: number | undefined; at?: string | undefined; blame?: boolean | undefined },
   ): Promise<{
     file: AdminFileContent;
+    blame?: AdminBlame[];
   }>;
 }
 
@@ -95,7 +97,7 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
       return { items: items.map(toAdminFile), nextCursor: toCursor(next, query, identity) };
     },
 
-    async file(physicalPath, { version, at }) {
+    async file(physicalPath, { version, at, blame }) {
       const key = parsePhysicalPath(physicalPath);
       if (version !== undefined && at !== undefined) {
         const message = 'must not come with version';
@@ -105,16 +107,20 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
       }
       const listing = await storage.files.getListing(key);
       if (listing === null) throw fileNotFound(toPhysicalPath(key));
-      if (version !== undefined || at !== undefined) {
-        const earlier = await revisions.contentAt(key, { version, at });
-        return { file: { ...toAdminFile(listing), ...earlier } };
-      }
-      const file = await storage.files.get(key);
-      if (file === null || file.content === null) throw fileNotFound(toPhysicalPath(key));
-      // The content and its facts come from one read; only the counts come from the other.
-      return { file: { ...toAdminFile({ ...listing, ...file }), content: file.content } };
+      const file =
+        version !== undefined || at !== undefined
+          ? { ...toAdminFile(listing), ...(await revisions.contentAt(key, { version, at })) }
+          : await presentFile(key, listing);
+      return blame === true ? { file, blame: await revisions.blame(key, file) } : { file };
     },
   };
+
+  async function presentFile(key: FileKey, listing: FileListing): Promise<AdminFileContent> {
+    const file = await storage.files.get(key);
+    if (file === null || file.content === null) throw fileNotFound(toPhysicalPath(key));
+    // The content and its facts come from one read; only the counts come from the other.
+    return { ...toAdminFile({ ...listing, ...file }), content: file.content };
+  }
 }
 
 /** A file in the admin's form. */

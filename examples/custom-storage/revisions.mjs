@@ -45,6 +45,10 @@ export function revisionStore(journal) {
       return { file, steps: keyframe < 0 ? rows : rows.slice(0, keyframe + 1) };
     },
 
+    async steps(key, { after, upTo }) {
+      return ofFile(key).filter(({ version }) => version > after && version <= upTo);
+    },
+
     async ofVersion(key, version) {
       const row = ofFile(key).find((each) => each.version === version);
       return row === undefined ? null : toRecord(row);

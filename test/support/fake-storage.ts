@@ -253,6 +253,11 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
         const keyframe = rows.findIndex((row) => row.keyframe !== null);
         return { file, steps: keyframe === -1 ? rows : rows.slice(0, keyframe + 1) };
       },
+      steps: async (key, { after, upTo }) =>
+        revisions
+          .filter(ofKey(key))
+          .filter(({ version }) => version > after && version <= upTo)
+          .sort((a, b) => a.version - b.version),
       ofVersion: async (key, version) =>
         revisions.filter(ofKey(key)).find((row) => row.version === version) ?? null,
       async at(key, time) {

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
 import { MemoryError } from '../../errors.ts';
+import { afterReadingSchema } from './revisions.ts';
 import { reasonSchema } from '../../tools/schemas.ts';
 import { toCaller } from '../caller.ts';
 import { ifVersionOf, matchesTag, toVersionTag, withPrecondition } from '../precondition.ts';
@@ -49,6 +50,27 @@ const folderSchema = Type.Object(
 
 const ofVersion = 'Of the version that is shown; null when its revision is pruned.';
 
+const blameSchema = Type.Object(
+  {
+    startLine: Type.Integer({ minimum: 1 }),
+    endLine: Type.Integer({ minimum: 1, description: 'Included.' }),
+    revisionId: nullable(Type.String({ description: 'null where its revision is pruned.' })),
+    version: nullable(Type.Integer({ minimum: 1 })),
+    actor: nullable(Type.String()),
+    reason: nullable(Type.String()),
+    tool: nullable(Type.String()),
+    toolCallId: nullable(Type.String()),
+    at: nullable(timeSchema),
+    before: Type.Union([timeSchema, Type.Null()], {
+      description: 'Where no revision is known: the lines are older than this.',
+    }),
+    afterReading: Type.Union([afterReadingSchema, Type.Null()], {
+      description: 'null where it was not looked up: only for the newest 50 revisions.',
+    }),
+  },
+  strict,
+);
+
 const contentSchema = Type.Object(
   {
     file: Type.Object(
@@ -60,6 +82,9 @@ const contentSchema = Type.Object(
         content: Type.String(),
       },
       strict,
+    ),
+    blame: Type.Optional(
+      Type.Array(blameSchema, { description: 'With blame=true: every line, from the first on.' }),
     ),
   },
   strict,
@@ -90,6 +115,9 @@ const getQuery = Type.Object(
     ),
     at: Type.Optional(
       Type.String({ format: 'date-time', description: 'The content as of this time.' }),
+    ),
+    blame: Type.Optional(
+      Type.Boolean({ description: 'Also say of each line which revision wrote it.' }),
     ),
   },
   strict,
@@ -145,7 +173,7 @@ export function filesRoutes(core: FilesCore): RouteDefinition[] {
     tag: 'Files',
     summary: 'Read a memory file',
     description:
-      'The file with its content, now or earlier. The ETag is its version; If-None-Match answers 304. It leaves no access row.',
+      'The file with its content, now or earlier; with blame=true, who wrote each line. The ETag is its version; If-None-Match answers 304. It leaves no access row.',
     querySchema: getQuery,
     resultSchema: contentSchema,
     errorCodes: ['INVALID_PATH', 'INVALID_USER_ID', 'FILE_NOT_FOUND', 'REVISION_NOT_FOUND'],

@@ -40,11 +40,28 @@ const revisionFields = {
 /** A revision as lists show it. */
 export const revisionSchema = Type.Object(revisionFields, strict);
 
+/** Files that the writer of a revision had read. */
+export const afterReadingSchema = Type.Array(
+  Type.Object(
+    {
+      path: physicalPathSchema,
+      revisionId: nullable(Type.String({ description: 'The revision whose content was shown.' })),
+      probably: Type.Boolean({
+        description:
+          'Not of the same trace: by the same actor for the same user, in the ten minutes before.',
+      }),
+    },
+    strict,
+  ),
+  { description: 'Files that were shown to its writer before it wrote, the last one first.' },
+);
+
 const revisionDetailSchema = Type.Object(
   {
     ...revisionFields,
     contentBefore: nullable(Type.String()),
     contentAfter: nullable(Type.String()),
+    afterReading: afterReadingSchema,
     diff: Type.String({ description: 'Unified diff.' }),
   },
   strict,
@@ -133,7 +150,8 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
     auth: 'admin',
     tag: 'Revisions',
     summary: 'Read a revision',
-    description: 'What it changed: content before and after, and a unified diff.',
+    description:
+      'What it changed: content before and after, a unified diff, and what its writer had read.',
     resultSchema: revisionDetailSchema,
     errorCodes: ['REVISION_NOT_FOUND'],
     handle: ({ params }) => core.revisions.get(params['id'] ?? ''),

@@ -27,6 +27,14 @@ export function createRevisionStore(database: Database): RevisionStore {
       assertFileKey(key);
       return await database.snapshot((executor) => readChain(executor, key, version));
     },
+    async steps(key, { after, upTo }) {
+      assertFileKey(key);
+      return await database.read(async (executor) => {
+        const place = [toScopeId(key.scope), key.scope, key.path];
+        const rows = await executor.all(GET_STEPS_OF_FILE, [...place, after, upTo]);
+        return rows.map(toRevisionStep);
+      });
+    },
     async ofVersion(key, version) {
       assertFileKey(key);
       return await database.read(async (executor) => {
@@ -75,6 +83,13 @@ const OF_FILE =
   ' cross join svc_file f on f.scope_id = s.scope_id' +
   ' cross join svc_revision r on r.scope_id = f.scope_id and r.file_no = f.file_no' +
   ' where s.scope_id = ? and s.scope = ? and f.path = ?';
+
+const GET_STEPS_OF_FILE =
+  'select r.version, r.existed_before, r.delta, r.keyframe from svc_scope s' +
+  ' cross join svc_file f on f.scope_id = s.scope_id' +
+  ' cross join svc_revision r on r.scope_id = f.scope_id and r.file_no = f.file_no' +
+  ' where s.scope_id = ? and s.scope = ? and f.path = ?' +
+  ' and r.version > ? and r.version <= ? order by r.version';
 
 const GET_REVISION_OF_VERSION = `${OF_FILE} and r.version = ?`;
 

@@ -427,6 +427,16 @@ export const brokenStorages: readonly BrokenStorage[] = [
     }),
   },
   {
+    bug: 'gives one step too many',
+    breaks: 'gives the steps back of a range of versions',
+    wrap: (good) => ({
+      revisions: {
+        ...good.revisions,
+        steps: (key, { after, upTo }) => good.revisions.steps(key, { after, upTo: upTo + 1 }),
+      },
+    }),
+  },
+  {
     bug: 'finds a version near the one that is asked for',
     breaks: 'finds the revision that made a version',
     wrap: (good) => ({

@@ -47,6 +47,7 @@ export function emptyStorage(): WholeStorage {
       get: nothing,
       list: page,
       chain: nothing,
+      steps: list,
       ofVersion: nothing,
       at: nothing,
       prune: () => Promise.resolve({ pruned: 0, bytes: 0 }),

@@ -332,6 +332,7 @@ const RULE_OF: Readonly<Record<string, string>> = {
   'revisions.get': 'gives a revision back, to the last field',
   'revisions.list': 'lists revisions by every filter, page by page, as a plain search finds them',
   'revisions.chain': 'leads back from the head to each version, by the least rows',
+  'revisions.steps': 'gives the steps back of a range of versions',
   'revisions.ofVersion': 'finds the revision that made a version',
   'revisions.at': 'finds the newest revision at or before a time',
   'revisions.prune':
