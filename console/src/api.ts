@@ -1,6 +1,7 @@
 import type {
   AdminAccess,
   AdminAudit,
+  AdminBlame,
   AdminFile,
   AdminFileContent,
   AdminFolder,
@@ -129,7 +130,11 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
         signal,
       ),
     file: (path: string, query: Query = {}, signal?: AbortSignal) =>
-      get<{ file: AdminFileContent }>(`/v1/admin/files/${encodePath(path)}`, query, signal),
+      get<{ file: AdminFileContent; blame?: AdminBlame[] }>(
+        `/v1/admin/files/${encodePath(path)}`,
+        query,
+        signal,
+      ),
     /** `ifVersion` 0 must not exist yet; `null` overwrites whatever is there. */
     putFile: (
       path: string,

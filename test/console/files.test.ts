@@ -45,6 +45,37 @@ describe('a memory file', () => {
     expectNoProblems(opened);
   });
 
+  it('says beside each line who wrote it, when, and after reading what', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const tool = (name: string, args: object, actor: string) =>
+      call<{ revisionId: string }>(service.core, 'alice', name, args, { actor });
+    await put(service, '# Alice\n\n- tea\n');
+    await put(service, 'Alice moved to Porto.\n', 'users/alice/mail.md');
+    await tool('memory_read', { path: 'user/mail.md' }, 'planner');
+    const edits = [{ oldText: '- tea\n', newText: '- tea\n- lives in Porto\n' }];
+    const patch = { path: 'user/profile.md', edits, reason: 'From her mail.' };
+    const { revisionId } = (await tool('memory_patch', patch, 'planner')).result;
+    await visit(`/files?path=${PATH}`);
+    await page.getByRole('button', { name: 'Blame' }).click();
+    await page.getByRole('link', { name: /^Lines 1 to 3\. Version 1 by admin/ }).waitFor();
+    const line = page.getByRole('link', { name: /^Lines 4 to 4\./ });
+    expect(await line.getAttribute('title')).toBe(
+      'Version 2 by planner with memory_patch. “From her mail.” ' +
+        'Written after reading probably users/alice/mail.md.',
+    );
+    await line.click();
+    await expectUrl(page, `/revisions?id=${revisionId}`);
+    const read = page.getByRole('article', { name: 'Revision' }).getByText('Written after reading');
+    await read.waitFor();
+    await page.getByRole('link', { name: 'users/alice/mail.md' }).waitFor();
+    await page.getByText('probably', { exact: true }).waitFor();
+    // By its address, and of an earlier version.
+    await visit(`/files?path=${PATH}&as=blame&version=1&earlier=content`);
+    await page.getByRole('link', { name: /^Lines 1 to 3\. Version 1 by admin/ }).waitFor();
+    expectNoProblems(opened);
+  });
+
   it('takes back what was typed, step by step', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;

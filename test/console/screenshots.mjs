@@ -36,6 +36,7 @@ const VIEWS = [
   { name: 'files', path: `/files?path=${PACKS}` },
   { name: 'files-none', path: '/files' },
   { name: 'files-rendered', path: '/files?path=shared/brand/voice.md&as=rendered' },
+  { name: 'files-blame', path: `/files?path=${PACKS}&as=blame` },
   { name: 'files-version', path: `/files?path=${PACKS}&version=3` },
   {
     name: 'files-edit',
