@@ -15,6 +15,7 @@ import type {
   ListAnswer,
   PruneAnswer,
   RevertAnswer,
+  RevertWritesAnswer,
 } from '../../core/contracts/admin.ts';
 import type { ToolDescription } from '../../core/contracts/tool.ts';
 import type { ErrorBody } from '../../core/errors.ts';
@@ -160,6 +161,8 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
       ask<RevertAnswer>('POST', `/v1/admin/revisions/${encodeURIComponent(id)}/revert`, {
         body: { dryRun },
       }),
+    revertWrites: (body: Record<string, unknown>) =>
+      ask<RevertWritesAnswer>('POST', '/v1/admin/revert', { body }),
     prune: (body: Record<string, unknown>) =>
       ask<PruneAnswer>('POST', '/v1/admin/revisions/prune', { body }),
 

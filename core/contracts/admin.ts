@@ -143,6 +143,26 @@ export interface AdminRevisionDetail extends AdminRevision {
   diff: string;
 }
 
+/** What became of a file whose writes were undone. */
+export interface RevertedFile {
+  path: string;
+  /** `gone`: the content from before is not kept any more. */
+  outcome: 'reverted' | 'unchanged' | 'changed_since' | 'gone';
+  /** The version that was written; `null` where nothing was, and in a dry run. */
+  version: number | null;
+  revisionId: string | null;
+  /** Why it was left, or which of its selected versions were. */
+  why: string | null;
+  /** Unified; empty where nothing is written. */
+  diff: string;
+}
+
+/** What became of the writes of a run, a tool call or an actor, file by file. */
+export interface RevertWritesAnswer {
+  dryRun: boolean;
+  files: RevertedFile[];
+}
+
 /** What a revert wrote, or would write. */
 export interface RevertAnswer {
   dryRun: boolean;

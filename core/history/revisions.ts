@@ -6,6 +6,7 @@ import type {
   ListAnswer,
   PruneAnswer,
   RevertAnswer,
+  RevertWritesAnswer,
 } from '../contracts/admin.ts';
 import type {
   AuditRecord,
@@ -27,6 +28,8 @@ import type { AdminCaller, AdminFiles, AdminWritten, Restoration } from '../file
 import { type IdSource, isUuid } from '../ids.ts';
 import { type PageQuery, parsePage, toCursor } from '../page.ts';
 import { createPause } from '../pause.ts';
+import { revertWrites, type RevertSelection } from './revert-writes.ts';
+import { versionConflict } from '../files/draft.ts';
 import { listReadBefore, type ReadBefore } from './read-before.ts';
 import {
   parsePhysicalPath,
@@ -76,9 +79,11 @@ export interface Revisions {
   /** Writes the content from before a revision as a new one; of a move, on both paths. */
   revert(
     id: string,
-    options: { dryRun?: boolean | undefined },
+    options: { dryRun?: boolean | undefined; ifVersion?: number | undefined },
     caller: AdminCaller,
   ): Promise<RevertAnswer>;
+  /** Undoes all writes of a dream run, of a tool call, or of an actor since a time. */
+  revertWrites(selection: RevertSelection, caller: AdminCaller): Promise<RevertWritesAnswer>;
   prune(request: PruneRequest, caller: AdminCaller): Promise<PruneAnswer>;
   /**
    * When each line of a file was written; a line whose revision is pruned has the time of the
@@ -235,15 +240,24 @@ export function createRevisions(deps: {
       }));
     },
 
-    async revert(id, { dryRun = false }, caller) {
+    revertWrites: (selection, caller) =>
+      revertWrites({ storage, files: deps.files, textAt }, selection, caller),
+
+    async revert(id, { dryRun = false, ifVersion }, caller) {
       const revision = await find(id);
       const peer = revision.peerId === null ? null : await storage.revisions.get(revision.peerId);
       const restorations: (Restoration & { present: string | null })[] = [];
       for (const one of peer === null ? [revision] : [revision, peer]) {
         const key = { scope: one.scope, path: one.path };
         const { before } = await textsOf(one);
-        const present = (await storage.files.get(key))?.content ?? null;
-        restorations.push({ key, content: before, present });
+        const head = await storage.files.get(key);
+        const present = head?.content ?? null;
+        const expected = one === revision ? ifVersion : undefined;
+        const actual = present === null ? 0 : (head?.version ?? 0);
+        if (dryRun && expected !== undefined && expected !== actual) {
+          throw versionConflict(toPhysicalPath(key), { expected, actual });
+        }
+        restorations.push({ key, content: before, ifVersion: expected, present });
       }
       const written = dryRun
         ? []

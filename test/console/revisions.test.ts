@@ -65,6 +65,36 @@ describe('revisions', () => {
     expectNoProblems(opened);
   });
 
+  it('of one actor since a time are reverted together, after a look at what becomes of each file', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const write = (path: string, content: string, actor: string) =>
+      call(service.core, 'alice', 'memory_write', { path: `user/${path}`, content }, { actor });
+    await write('a.md', 'good\n', 'ann');
+    await write('b.md', 'good\n', 'ann');
+    await write('a.md', 'poison\n', 'mallory');
+    await write('b.md', 'poison\n', 'mallory');
+    await write('b.md', 'poison\nmine\n', 'ann');
+    await visit('/revisions?actor=mallory');
+    await page.getByRole('button', { name: 'Open version 2 of users/alice/a.md' }).waitFor();
+    // A revert of all that an actor ever wrote needs a time to be said.
+    expect(await page.getByRole('button', { name: 'Revert these…' }).count()).toBe(0);
+    await visit('/revisions?actor=mallory&since=2020-01-01T00:00:00.000Z');
+    await page.getByRole('button', { name: 'Revert these…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revert these writes?' });
+    await dialog.getByText('1 file would be put back, 1 left as it is.').waitFor();
+    await dialog.getByText(/^ann wrote version 3 since, at /).waitFor();
+    await dialog.getByText('poison').waitFor();
+    await dialog.getByRole('button', { name: 'Revert 1 file' }).click();
+    const receipt = page.getByRole('dialog', { name: 'Reverted' });
+    await receipt.getByText('1 file put back, 1 left as it is.').waitFor();
+    await receipt.getByText('v3').waitFor();
+    await receipt.getByRole('button', { name: 'Close' }).first().click();
+    const { items } = await service.core.revisions.list({ path: 'users/alice/a.md' });
+    expect(items[0]).toMatchObject({ version: 3, action: 'revert', actor: 'admin' });
+    expectNoProblems(opened);
+  });
+
   it('are pruned after the filter and the exact count were shown, and nothing else is', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;

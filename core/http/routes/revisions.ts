@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
+import { ifVersionOf, withPrecondition } from '../precondition.ts';
 import {
   countSchema,
   filterText,
@@ -105,6 +106,47 @@ const revertResult = Type.Object(
   strict,
 );
 
+const revertWritesBody = Type.Object(
+  {
+    runId: Type.Optional(Type.String({ description: 'All writes of this dream run.' })),
+    toolCallId: Type.Optional(Type.String({ description: 'All writes of this tool call.' })),
+    actor: Type.Optional(Type.String({ description: 'What this actor wrote since a time.' })),
+    since: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Inclusive; required with actor.' }),
+    ),
+    until: Type.Optional(Type.String({ format: 'date-time', description: 'Exclusive.' })),
+    userId: Type.Optional(
+      Type.String({ description: 'With actor: only in the memory of this user.' }),
+    ),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Show what would happen, with diffs.' })),
+  },
+  strict,
+);
+
+const revertWritesResult = Type.Object(
+  {
+    dryRun: Type.Boolean(),
+    files: Type.Array(
+      Type.Object(
+        {
+          path: physicalPathSchema,
+          outcome: Type.Enum(['reverted', 'unchanged', 'changed_since', 'gone'], {
+            description: 'gone: the content from before is pruned or redacted.',
+          }),
+          version: nullable(Type.Integer({ minimum: 1 })),
+          revisionId: nullable(Type.String()),
+          why: nullable(
+            Type.String({ description: 'Why it was left, or which of its versions were.' }),
+          ),
+          diff: Type.String({ description: 'Unified; empty where nothing is written.' }),
+        },
+        strict,
+      ),
+    ),
+  },
+  strict,
+);
+
 const pruneBody = Type.Object(
   {
     olderThan: Type.Optional(
@@ -163,12 +205,34 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
     auth: 'admin',
     tag: 'Revisions',
     summary: 'Revert a revision',
-    description: 'Writes the content from before that revision as a new revision.',
+    description:
+      'Writes the content from before that revision as a new revision. With If-Match: "<version>" only while the file is at that version.',
     bodySchema: revertBody,
     resultSchema: revertResult,
-    errorCodes: ['REVISION_NOT_FOUND', 'QUOTA_EXCEEDED'],
-    handle: (request) =>
-      core.revisions.revert(request.params['id'] ?? '', request.body, toCaller(request)),
+    errorCodes: ['REVISION_NOT_FOUND', 'VERSION_CONFLICT', 'QUOTA_EXCEEDED'],
+    handle(request) {
+      const ifVersion = ifVersionOf(request);
+      const options = { ...request.body, ifVersion };
+      return withPrecondition(ifVersion, () =>
+        core.revisions.revert(request.params['id'] ?? '', options, toCaller(request)),
+      );
+    },
+  };
+
+  const revertWrites: RouteDefinition<unknown, Static<typeof revertWritesBody>> = {
+    method: 'POST',
+    path: '/v1/admin/revert',
+    // Batch by batch, for as long as there are files.
+    deadlineMs: null,
+    auth: 'admin',
+    tag: 'Revisions',
+    summary: 'Revert the writes of a run, a tool call or an actor',
+    description:
+      'Undoes them file by file, where nothing was written since, and says what became of each file. Exactly one of runId, toolCallId and actor.',
+    bodySchema: revertWritesBody,
+    resultSchema: revertWritesResult,
+    errorCodes: ['INVALID_USER_ID', 'QUOTA_EXCEEDED', 'WORK_LIMIT_EXCEEDED'],
+    handle: (request) => core.revisions.revertWrites(request.body, toCaller(request)),
   };
 
   const prune: RouteDefinition<unknown, Static<typeof pruneBody>> = {
@@ -187,5 +251,5 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
     handle: (request) => core.revisions.prune(request.body, toCaller(request)),
   };
 
-  return [list, get, revert, prune] as RouteDefinition[];
+  return [list, get, revert, revertWrites, prune] as RouteDefinition[];
 }
