@@ -5,7 +5,6 @@ import type {
   MemoryServices,
   ToolCall,
   ToolDefinition,
-  ToolDescription,
   ToolRequest,
   ToolResponse,
   ToolRunner,
@@ -17,6 +16,7 @@ import type { IdSource } from '../ids.ts';
 import { parseUserId, toScope } from '../files/paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { createRateLimit } from '../rate-limit.ts';
+import type { ListedTool } from '../schemas/tools.ts';
 import { compileSchema } from '../schemas/validate.ts';
 import type { Exporters } from '../telemetry/exporters.ts';
 import { parseTraceparent } from '../telemetry/trace-context.ts';
@@ -29,6 +29,7 @@ type ReservedActor = 'playground' | 'dream-agent';
 /** The tools of a service, and the one way to run them. */
 export interface Tools extends ToolRunner {
   readonly definitions: readonly ToolDefinition[];
+  listTools(): Promise<readonly ListedTool[]>;
   /** Adds a plugin's tool, before anything is served. Throws when the name is taken. */
   add(definition: ToolDefinition): void;
   /** Takes back a tool of a plugin whose setup failed. */
@@ -216,7 +217,7 @@ export function createTools(deps: ToolsDependencies): Tools {
   };
 }
 
-function describe(definition: ToolDefinition, services: MemoryServices): ToolDescription {
+function describe(definition: ToolDefinition, services: MemoryServices): ListedTool {
   const { name, title, description, inputSchema, outputSchema, requiresModel, readOnly } =
     definition;
   const available = (definition.unavailable?.(services) ?? null) === null;
