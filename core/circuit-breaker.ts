@@ -1,44 +1,57 @@
-import type { MemoryError } from '../../errors.ts';
-import { type ProviderFailure, readFailure } from '../../provider-failure.ts';
+import type { MemoryError } from './errors.ts';
+import { type ProviderFailure, readFailure } from './provider-failure.ts';
 
-/** Failures in a row after which a provider is left alone. */
-const FAILURES = 3;
-const FIRST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = 60_000;
-/** A provider that asks for more than that is mistaken, or will not be missed. */
+/** When a circuit breaker opens, and for how long. */
+export interface CircuitBreakerOptions {
+  /** Milliseconds of a clock; default `performance.now`. */
+  now?: () => number;
+  /** Failures in a row that open it; default 3. */
+  failures?: number;
+  /** Milliseconds of the first pause, which doubles after each failed probe; default 5,000. */
+  firstPauseMs?: number;
+  /** Default 60,000. */
+  longestPauseMs?: number;
+}
+
+/** A provider that asks for a longer pause is mistaken, or will not be missed. */
 const LONGEST_ASKED_MS = 600_000;
 
 /**
- * Leaves a provider alone after failures in a row: for 5 s, then for twice as long after each probe
- * that failed, at most a minute; and at once for as long as it asks for itself (`Retry-After`), at
- * most ten minutes. While it is open nobody waits for a provider that is down.
+ * Stops the calls of a provider after failures in a row, so that nobody waits for one that is down.
+ * After a pause it lets one call through as a probe. A provider that asks for a pause (`Retry-After`)
+ * gets it at once, ten minutes at most.
  */
-export class Circuit {
-  readonly #now: () => number;
+export class CircuitBreaker {
+  readonly #options: Required<CircuitBreakerOptions>;
   #failures = 0;
-  /** Without those that a provider's own wish counts for. */
+  /** Counts each failure once, also one whose `Retry-After` opened the circuit. */
   #inARow = 0;
   #last: ProviderFailure | null = null;
   #openUntil = Number.NEGATIVE_INFINITY;
   #isProbing = false;
 
-  /** `now` gives milliseconds of a clock that never goes back. */
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
+  constructor(options: CircuitBreakerOptions = {}) {
+    this.#options = {
+      now: () => performance.now(),
+      failures: 3,
+      firstPauseMs: 5_000,
+      longestPauseMs: 60_000,
+      ...options,
+    };
   }
 
   get isOpen(): boolean {
-    return this.#failures >= FAILURES;
+    return this.#failures >= this.#options.failures;
   }
 
-  /** Milliseconds until the next probe is let through; 0 while it is closed. */
+  /** Milliseconds until the next probe; 0 while the circuit is closed. */
   get pauseMs(): number {
-    return this.isOpen ? Math.max(0, this.#openUntil - this.#now()) : 0;
+    return this.isOpen ? Math.max(0, this.#openUntil - this.#options.now()) : 0;
   }
 
   /**
-   * Whether a call may be made. One that may is ended by `succeed`, `fail` or `release`; while it is
-   * open there is one at a time.
+   * Whether a call may be made; while the circuit is open, only one probe at a time. After `true`, the
+   * caller reports the end with `succeed`, `fail` or `release`.
    */
   tryEnter(): boolean {
     if (!this.isOpen) return true;
@@ -54,20 +67,20 @@ export class Circuit {
     this.#isProbing = false;
   }
 
-  /** With the error that the call ended in; its `retryAfterSeconds` is how long the provider asked to be left alone. */
+  /** Counts a failure; the pause is what `error.retryAfterSeconds` asks for, if it does. */
   fail(error?: MemoryError): void {
-    const askedSeconds = error?.retryAfterSeconds ?? 0;
+    const { now, failures: most, firstPauseMs, longestPauseMs } = this.#options;
+    const askedMs = Math.min((error?.retryAfterSeconds ?? 0) * 1_000, LONGEST_ASKED_MS);
     this.#inARow += 1;
     this.#last = readFailure(error?.details);
-    this.#failures = askedSeconds > 0 ? Math.max(this.#failures + 1, FAILURES) : this.#failures + 1;
+    this.#failures = askedMs > 0 ? Math.max(this.#failures + 1, most) : this.#failures + 1;
     this.#isProbing = false;
     if (!this.isOpen) return;
-    const pause = FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - FAILURES, 10);
-    const asked = Math.min(askedSeconds * 1_000, LONGEST_ASKED_MS);
-    this.#openUntil = this.#now() + (asked > 0 ? asked : Math.min(pause, LONGEST_PAUSE_MS));
+    const pause = firstPauseMs * 2 ** Math.min(this.#failures - most, 10);
+    this.#openUntil = now() + (askedMs > 0 ? askedMs : Math.min(pause, longestPauseMs));
   }
 
-  /** Why no call is made while it is open. */
+  /** The reason that a caller gets while the circuit is open. */
   explain(): ProviderFailure {
     const last = this.#last;
     return {
@@ -77,7 +90,7 @@ export class Circuit {
     };
   }
 
-  /** The call ended in a way that says nothing of the provider. */
+  /** Ends a call that tells nothing about the provider. */
   release(): void {
     this.#isProbing = false;
   }
