@@ -1,4 +1,4 @@
-import type { PageRequest } from './contracts/storage.ts';
+import type { PageRequest, PageResult } from './contracts/storage.ts';
 import { MemoryError } from './errors.ts';
 import { hashText } from './files/content.ts';
 
@@ -20,10 +20,37 @@ export interface PageQuery {
 /** What a cursor belongs to: with another list, sort, order or filter it is refused. */
 export interface ListIdentity {
   list: string;
-  sort: string;
-  /** The order without `?order`. */
-  defaultOrder: 'asc' | 'desc';
+  /** Default `id`. */
+  sort?: string;
+  /** The order without `?order`; default `desc`. */
+  defaultOrder?: 'asc' | 'desc';
   filters: Record<string, unknown>;
+}
+
+/**
+ * Answers one page of a list: `read` gets the parsed page, `toItem` turns a row into an item. Throws
+ * `INVALID_CURSOR`.
+ */
+export async function listPage<Row, Item>(
+  query: PageQuery,
+  list: ListIdentity & {
+    read: (page: PageRequest) => Promise<PageResult<Row>>;
+    toItem: (row: Row) => Item;
+  },
+): Promise<{ items: Item[]; nextCursor: string | null }> {
+  const { items, next } = await list.read(parsePage(query, list));
+  return { items: items.map((row) => list.toItem(row)), nextCursor: toCursor(next, query, list) };
+}
+
+/** The members that are there, for a store's filter. */
+export function given<T extends object>(filters: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(filters).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
+/** The parsed value of a filter, `null` when it is absent. */
+export function parseGiven<T, R>(value: T | undefined, parse: (value: T) => R): R | null {
+  return value === undefined ? null : parse(value);
 }
 
 /**
@@ -31,7 +58,7 @@ export interface ListIdentity {
  * another list, sort, order or filter, or one that no list made.
  */
 export function parsePage(query: PageQuery, identity: ListIdentity): PageRequest {
-  const order = query.order ?? identity.defaultOrder;
+  const order = orderOf(query, identity);
   return {
     limit: query.limit ?? PAGE_LIMITS.default,
     order,
@@ -46,7 +73,7 @@ export function toCursor(
   identity: ListIdentity,
 ): string | null {
   if (next === null) return null;
-  return encodeCursor(tagOf(identity, query.order ?? identity.defaultOrder), next);
+  return encodeCursor(tagOf(identity, orderOf(query, identity)), next);
 }
 
 function encodeCursor(tag: string, key: PageKey): string {
@@ -75,7 +102,11 @@ function isKeyPart(part: unknown): part is string | number {
   return typeof part === 'string' ? part.isWellFormed() : Number.isSafeInteger(part);
 }
 
-function tagOf({ list, sort, filters }: ListIdentity, order: string): string {
+function orderOf(query: PageQuery, { defaultOrder = 'desc' }: ListIdentity): 'asc' | 'desc' {
+  return query.order ?? defaultOrder;
+}
+
+function tagOf({ list, sort = 'id', filters }: ListIdentity, order: string): string {
   const named = Object.entries(filters)
     .filter(([, value]) => value !== undefined && value !== null)
     .sort(([a], [b]) => (a < b ? -1 : 1));

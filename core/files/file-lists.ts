@@ -8,7 +8,7 @@ import type {
 import type { FileListing, FolderListing } from '../contracts/records.ts';
 import type { FileSort, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import { type PageQuery, parsePage, toCursor } from '../page.ts';
+import { listPage, type PageQuery, parseGiven } from '../page.ts';
 import {
   fileNotFound,
   parsePhysicalPath,
@@ -48,26 +48,21 @@ export interface FileLists {
 /** Makes the admin's lists over a storage. */
 export function createFileLists(storage: Storage, revisions: Revisions): FileLists {
   return {
-    async users(query) {
-      const identity = {
+    users: async (query) =>
+      listPage(query, {
         list: 'users',
         sort: 'userId',
-        defaultOrder: 'asc' as const,
+        defaultOrder: 'asc',
         filters: { q: query.q },
-      };
-      const page = parsePage(query, identity);
-      const { items, next } = await storage.files.listUsers({ contains: query.q ?? null }, page);
-      return {
-        items: items.map((user) => ({
+        read: (page) => storage.files.listUsers({ contains: query.q ?? null }, page),
+        toItem: (user) => ({
           ...user,
           lastReadAt: toTimeOrNull(user.lastReadAt),
           lastWriteAt: toTimeOrNull(user.lastWriteAt),
-        })),
-        nextCursor: toCursor(next, query, identity),
-      };
-    },
+        }),
+      }),
 
-    async files(query) {
+    async files(query): Promise<ListAnswer<AdminFile | AdminFolder>> {
       const { prefix, userId, q, depth, sort = 'path' } = query;
       const identity = {
         list: 'files',
@@ -76,23 +71,25 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
         defaultOrder: sort === 'path' ? ('asc' as const) : ('desc' as const),
         filters: { prefix, userId, q, depth },
       };
-      const page = parsePage(query, identity);
       if (depth === 1) {
-        const { items, next } = await storage.files.listFolder(toFolder(query), page);
-        return {
-          items: items.map((item) =>
+        const folder = toFolder(query);
+        return listPage(query, {
+          ...identity,
+          read: (page) => storage.files.listFolder(folder, page),
+          toItem: (item) =>
             'folder' in item ? toAdminFolder(item.folder) : toAdminFile(item.file),
-          ),
-          nextCursor: toCursor(next, query, identity),
-        };
+        });
       }
       const filter = {
-        prefix: prefix === undefined ? null : parsePhysicalPrefix(prefix),
-        scope: userId === undefined ? null : toScope(parseUserId(userId)),
+        prefix: parseGiven(prefix, parsePhysicalPrefix),
+        scope: parseGiven(userId, (id) => toScope(parseUserId(id))),
         contains: q ?? null,
       };
-      const { items, next } = await storage.files.listAll(filter, { ...page, sort });
-      return { items: items.map(toAdminFile), nextCursor: toCursor(next, query, identity) };
+      return listPage(query, {
+        ...identity,
+        read: (page) => storage.files.listAll(filter, { ...page, sort }),
+        toItem: toAdminFile,
+      });
     },
 
     async file(physicalPath, { version, at }) {

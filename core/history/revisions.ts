@@ -14,7 +14,7 @@ import type {
   RevisionStep,
 } from '../contracts/records.ts';
 import type { RunRevision } from '../contracts/plugin.ts';
-import type { PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
+import type { PageRequest, PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { countLines, hashText } from '../files/content.ts';
 import { applyDelta, diffTexts } from './delta.ts';
@@ -22,7 +22,7 @@ import { decodeDelta } from './delta/codec.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
 import type { AdminCaller, AdminFiles, AdminWritten, Restoration } from '../files/admin-files.ts';
 import { type IdSource, isUuid } from '../ids.ts';
-import { type PageQuery, parsePage, toCursor } from '../page.ts';
+import { given, listPage, type PageQuery, parseGiven } from '../page.ts';
 import { createPause } from '../pause.ts';
 import {
   parsePhysicalPath,
@@ -130,28 +130,17 @@ export function createRevisions(deps: {
 
   return {
     async list(query) {
-      const { path, userId, actor, action, runId, traceId, toolCallId, since, until } = query;
-      const identity = {
-        list: 'revisions',
-        sort: 'id',
-        defaultOrder: 'desc' as const,
-        filters: { path, userId, actor, action, runId, traceId, toolCallId, since, until },
+      const { cursor: _cursor, limit: _limit, order: _order, ...filters } = query;
+      const { path, userId, since, until, ...others } = filters;
+      const filter = {
+        ...given(others),
+        path: parseGiven(path, parsePhysicalPath),
+        scope: parseGiven(userId, (id) => toScope(parseUserId(id))),
+        since: parseTimeOrNull(since, 'since'),
+        until: parseTimeOrNull(until, 'until'),
       };
-      const { items, next } = await storage.revisions.list(
-        {
-          path: path === undefined ? null : parsePhysicalPath(path),
-          scope: userId === undefined ? null : toScope(parseUserId(userId)),
-          actor: actor ?? null,
-          action: action ?? null,
-          runId: runId ?? null,
-          traceId: traceId ?? null,
-          toolCallId: toolCallId ?? null,
-          since: parseTimeOrNull(since, 'since'),
-          until: parseTimeOrNull(until, 'until'),
-        },
-        parsePage(query, identity),
-      );
-      return { items: items.map(toAdminRevision), nextCursor: toCursor(next, query, identity) };
+      const read = (page: PageRequest) => storage.revisions.list(filter, page);
+      return listPage(query, { list: 'revisions', filters, read, toItem: toAdminRevision });
     },
 
     async get(id) {
@@ -243,8 +232,8 @@ export function createRevisions(deps: {
         });
       }
       const filter: PruneFilter = {
-        scope: userId === undefined ? null : toScope(parseUserId(userId)),
-        path: path === undefined ? null : parsePhysicalPath(path),
+        scope: parseGiven(userId, (id) => toScope(parseUserId(id))),
+        path: parseGiven(path, parsePhysicalPath),
         olderThan: parseTimeOrNull(olderThan, 'olderThan'),
         keepLast: keepLast ?? 1,
       };

@@ -1,7 +1,7 @@
 import type { AdminAccess, AdminAudit, ListAnswer } from '../contracts/admin.ts';
 import type { AccessAction, AccessOutcome, AccessRecord } from '../contracts/records.ts';
-import type { Storage } from '../contracts/storage.ts';
-import { type PageQuery, parsePage, toCursor } from '../page.ts';
+import type { PageRequest, Storage } from '../contracts/storage.ts';
+import { given, listPage, type PageQuery, parseGiven } from '../page.ts';
 import {
   parsePhysicalPath,
   parsePhysicalPrefix,
@@ -49,64 +49,41 @@ export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog
   return {
     async list(query) {
       const { cursor: _cursor, limit: _limit, order: _order, ...filters } = query;
-      const identity = { list: 'access', sort: 'id', defaultOrder: 'desc' as const, filters };
+      const { userId, path, prefix, since, until, ...others } = filters;
       const filter = {
-        userId: query.userId === undefined ? null : parseUserId(query.userId),
-        path: query.path === undefined ? null : parsePhysicalPath(query.path),
-        prefix: query.prefix === undefined ? null : parsePhysicalPrefix(query.prefix),
-        actor: query.actor ?? null,
-        tool: query.tool ?? null,
-        action: query.action ?? null,
-        outcome: query.outcome ?? null,
-        traceId: query.traceId ?? null,
-        runId: query.runId ?? null,
-        toolCallId: query.toolCallId ?? null,
-        revisionId: query.revisionId ?? null,
-        since: parseTimeOrNull(query.since, 'since'),
-        until: parseTimeOrNull(query.until, 'until'),
+        ...given(others),
+        userId: parseGiven(userId, parseUserId),
+        path: parseGiven(path, parsePhysicalPath),
+        prefix: parseGiven(prefix, parsePhysicalPrefix),
+        since: parseTimeOrNull(since, 'since'),
+        until: parseTimeOrNull(until, 'until'),
       };
-      const page = parsePage(query, identity);
-      await queue.flush();
-      const { items, next } = await storage.log.listAccess(filter, page);
-      return { items: items.map(toAdminAccess), nextCursor: toCursor(next, query, identity) };
+      const read = async (page: PageRequest) => {
+        await queue.flush();
+        return storage.log.listAccess(filter, page);
+      };
+      return listPage(query, { list: 'access', filters, read, toItem: toAdminAccess });
     },
 
     async audit(query) {
       const { action, since, until } = query;
-      const filters = { action, since, until };
-      const identity = { list: 'audit', sort: 'id', defaultOrder: 'desc' as const, filters };
-      const { items, next } = await storage.audit.list(
-        {
-          action: action ?? null,
-          since: parseTimeOrNull(since, 'since'),
-          until: parseTimeOrNull(until, 'until'),
-        },
-        parsePage(query, identity),
-      );
-      return {
-        items: items.map((row) => ({ ...row, at: toTime(row.at) })),
-        nextCursor: toCursor(next, query, identity),
+      const filter = {
+        action: action ?? null,
+        since: parseTimeOrNull(since, 'since'),
+        until: parseTimeOrNull(until, 'until'),
       };
+      return listPage(query, {
+        list: 'audit',
+        filters: { action, since, until },
+        read: (page) => storage.audit.list(filter, page),
+        toItem: (row) => ({ ...row, at: toTime(row.at) }),
+      });
     },
   };
 }
 
 /** An access row in the admin's form. */
 export function toAdminAccess(row: AccessRecord): AdminAccess {
-  const { id, actor, tool, action, toolCallId, traceId, runId, revisionId, rank, outcome } = row;
-  return {
-    id,
-    at: toTime(row.at),
-    userId: row.userId,
-    path: toPhysicalPath(row),
-    actor,
-    tool,
-    action,
-    toolCallId,
-    traceId,
-    runId,
-    revisionId,
-    rank,
-    outcome,
-  };
+  const { scope: _scope, fileNo: _fileNo, ...shown } = row;
+  return { ...shown, at: toTime(row.at), path: toPhysicalPath(row) };
 }

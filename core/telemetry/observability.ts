@@ -14,7 +14,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { toAdminAccess } from './access-log.ts';
 import { isUuid } from '../ids.ts';
-import { type PageQuery, parsePage, toCursor } from '../page.ts';
+import { listPage, type PageQuery, parseGiven } from '../page.ts';
 import { parseUserId } from '../files/paths.ts';
 import { toAdminRevision } from '../history/revisions.ts';
 import { parseTimeOrNull } from '../time.ts';
@@ -99,7 +99,7 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
     },
     async failures(query) {
       await queue.flush();
-      return listFailures(store, query, sla.slowCallMs);
+      return listFailures(store, { query, slowCallMs: sla.slowCallMs });
     },
     async events(query) {
       await queue.flush();
@@ -109,26 +109,25 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
     async influence(query) {
       const { revisionId, userId, tool, since, until } = query;
       const filters = { revisionId, userId, tool, since, until };
-      const identity = { list: 'influence', sort: 'id', defaultOrder: 'desc' as const, filters };
       const filter = {
         revisionId,
-        userId: userId === undefined ? null : parseUserId(userId),
+        userId: parseGiven(userId, parseUserId),
         tool: tool ?? null,
         since: parseTimeOrNull(since, 'since'),
         until: parseTimeOrNull(until, 'until'),
         actions: SHOWING,
       };
-      const page = parsePage(query, identity);
-      await queue.flush();
-      const [revision, { items, next }] = await Promise.all([
-        isUuid(revisionId) ? storage.revisions.get(revisionId) : null,
-        storage.log.listAccess(filter, page),
-      ]);
-      return {
-        revision: revision === null ? null : toAdminRevision(revision),
-        items: items.map(toAdminAccess),
-        nextCursor: toCursor(next, query, identity),
-      };
+      const page = await listPage(query, {
+        list: 'influence',
+        filters,
+        async read(request) {
+          await queue.flush();
+          return storage.log.listAccess(filter, request);
+        },
+        toItem: toAdminAccess,
+      });
+      const revision = isUuid(revisionId) ? await storage.revisions.get(revisionId) : null;
+      return { revision: revision === null ? null : toAdminRevision(revision), ...page };
     },
 
     async hygiene(query) {

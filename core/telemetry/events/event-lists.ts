@@ -1,7 +1,7 @@
 import type { AdminFailure, AdminListedEvent, ListAnswer } from '../../contracts/admin.ts';
 import type { EventRecord } from '../../contracts/records.ts';
 import type { EventFilter, ObservationStore, PageResult } from '../../contracts/storage.ts';
-import { type PageQuery, parsePage, toCursor } from '../../page.ts';
+import { listPage, type PageQuery, parseGiven } from '../../page.ts';
 import { parseUserId, toScope } from '../../files/paths.ts';
 import { parseTimeOrNull } from '../../time.ts';
 import { toAdminEvents } from '../traces.ts';
@@ -30,7 +30,6 @@ export async function listEvents(
   query: EventListQuery,
 ): Promise<ListAnswer<AdminListedEvent>> {
   const { cursor: _cursor, limit: _limit, order: _order, spans, ...filters } = query;
-  const identity = { list: 'events', sort: 'id', defaultOrder: 'desc' as const, filters };
   const filter: EventFilter = {
     ...toEventFilter(query),
     kind: query.kind ?? null,
@@ -38,38 +37,37 @@ export async function listEvents(
     actor: query.actor ?? null,
     errorCodes: query.errorCode === undefined ? null : [query.errorCode],
   };
-  const { items, next } = await store.listEvents(filter, parsePage(query, identity));
-  return {
-    items: items.map((event) => toListedEvent(event, spans === true)),
-    nextCursor: toCursor(next, query, identity),
-  };
+  return listPage(query, {
+    list: 'events',
+    filters,
+    read: (page) => store.listEvents(filter, page),
+    toItem: (event) => toListedEvent(event, spans === true),
+  });
 }
 
 /** Lists calls that failed, were refused or were slow, newest first. */
 export async function listFailures(
   store: ObservationStore,
-  query: FailureListQuery,
-  slowCallMs: number,
+  { query, slowCallMs }: { query: FailureListQuery; slowCallMs: number },
 ): Promise<ListAnswer<AdminFailure>> {
   const { cursor: _cursor, limit: _limit, order: _order, ...filters } = query;
-  const identity = { list: 'failures', sort: 'id', defaultOrder: 'desc' as const, filters };
-  const page = parsePage(query, identity);
   const base: EventFilter = { ...toEventFilter(query), kind: 'tool' };
   const failed: EventFilter = { ...base, status: 'error', exceptErrorCodes: REFUSED_CODES };
   const refused: EventFilter = { ...base, status: 'error', errorCodes: REFUSED_CODES };
   const slow: EventFilter = { ...base, minDurationMs: slowCallMs };
   const wanted = { failed: [failed], refused: [refused], slow: [slow], any: [failed, slow] };
-  const lists = await Promise.all(
-    wanted[query.reason ?? 'any'].map((filter) => store.listEvents(filter, page)),
-  );
-  const { items, next } = mergeEvents(lists, page);
-  return {
-    items: items.map((event) => ({
+  return listPage(query, {
+    list: 'failures',
+    filters,
+    async read(page) {
+      const reads = wanted[query.reason ?? 'any'].map((filter) => store.listEvents(filter, page));
+      return mergeEvents(await Promise.all(reads), page);
+    },
+    toItem: (event) => ({
       ...toAdminEvents(event).root,
       reasons: reasonsOf(event, slowCallMs),
-    })),
-    nextCursor: toCursor(next, query, identity),
-  };
+    }),
+  });
 }
 
 /** An event as lists and the stream show it. */
@@ -81,7 +79,7 @@ export function toListedEvent(event: EventRecord, isWithSpans: boolean): AdminLi
 /** What all lists of events can be narrowed to. */
 export function toEventFilter(query: RangeQuery): EventFilter {
   return {
-    scope: query.userId === undefined ? null : toScope(parseUserId(query.userId)),
+    scope: parseGiven(query.userId, (id) => toScope(parseUserId(id))),
     tool: query.tool ?? null,
     since: parseTimeOrNull(query.since, 'since'),
     until: parseTimeOrNull(query.until, 'until'),
