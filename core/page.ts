@@ -1,6 +1,9 @@
-import type { PageRequest } from './contracts/storage.ts';
+import type { PageRequest, PageResult } from './contracts/page.ts';
 import { MemoryError } from './errors.ts';
 import { hashText } from './files/content.ts';
+import type { ListAnswer, PageQuery } from './schemas/shapes.ts';
+
+export type { PageQuery } from './schemas/shapes.ts';
 
 /** Limits of a page. */
 export const PAGE_LIMITS = { default: 50, max: 500 } as const;
@@ -9,13 +12,6 @@ export const PAGE_LIMITS = { default: 50, max: 500 } as const;
 const CURSOR_LENGTH = 4096;
 
 type PageKey = readonly (string | number)[];
-
-/** The part of a list request that pages it. */
-export interface PageQuery {
-  limit?: number | undefined;
-  cursor?: string | undefined;
-  order?: 'asc' | 'desc' | undefined;
-}
 
 /** What a cursor belongs to: with another list, sort, order or filter it is refused. */
 export interface ListIdentity {
@@ -47,6 +43,33 @@ export function toCursor(
 ): string | null {
   if (next === null) return null;
   return encodeCursor(tagOf(identity, query.order ?? identity.defaultOrder), next);
+}
+
+/** A list over pages of rows. */
+interface ListOptions<Row, Item> {
+  /** Its name, and what it is sorted by; default its ids, newest first. */
+  list: string;
+  sort?: string;
+  defaultOrder?: 'asc' | 'desc';
+  /** Filters that select the rows; default every parameter of the query but those of the page. */
+  filters?: Record<string, unknown>;
+  read(page: PageRequest): Promise<PageResult<Row>>;
+  toItem(row: Row): Item;
+}
+
+/**
+ * Answers a list's query with one page. Throws `INVALID_CURSOR`, as {@link parsePage} does, before
+ * anything is read.
+ */
+export async function answerList<Row, Item>(
+  query: PageQuery,
+  options: ListOptions<Row, Item>,
+): Promise<ListAnswer<Item>> {
+  const { list, sort = 'id', defaultOrder = 'desc', read, toItem } = options;
+  const { limit: _limit, cursor: _cursor, order: _order, ...rest } = query;
+  const identity = { list, sort, defaultOrder, filters: options.filters ?? rest };
+  const { items, next } = await read(parsePage(query, identity));
+  return { items: items.map(toItem), nextCursor: toCursor(next, query, identity) };
 }
 
 function encodeCursor(tag: string, key: PageKey): string {

@@ -334,7 +334,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     eventStreams.close();
     await opening?.catch(() => undefined);
     // New calls are refused by now. Those under way leave their rows in the queue.
-    await tools.settle(CLOSE_LIMIT_MS);
+    await tools.drain(CLOSE_LIMIT_MS);
     await retention.stop();
     await indexer.stop();
     await embeddings?.stop();

@@ -32,7 +32,7 @@ const modules = {
   settings: await dist('core/config/settings.js'),
   option: await dist('core/config/option.js'),
   routes: await dist('core/http/routes.js'),
-  traces: await dist('core/http/routes/traces.js'),
+  events: await dist('core/schemas/events.js'),
   mcp: await dist('plugins/mcp/http.js'),
   dreaming: await dist('plugins/dreaming/routes/list.js'),
   sqlite: await dist('plugins/storage-sqlite/index.js'),

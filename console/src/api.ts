@@ -1,9 +1,8 @@
 import type {
   AdminAccess,
   AdminAudit,
-  AdminBlame,
   AdminFile,
-  AdminFileContent,
+  AdminFileAnswer,
   AdminFolder,
   AdminPutAnswer,
   AdminRevision,
@@ -131,11 +130,7 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
         signal,
       ),
     file: (path: string, query: Query = {}, signal?: AbortSignal) =>
-      get<{ file: AdminFileContent; blame?: AdminBlame[] }>(
-        `/v1/admin/files/${encodePath(path)}`,
-        query,
-        signal,
-      ),
+      get<AdminFileAnswer>(`/v1/admin/files/${encodePath(path)}`, query, signal),
     /** `ifVersion` 0 must not exist yet; `null` overwrites whatever is there. */
     putFile: (
       path: string,

@@ -1,15 +1,8 @@
-import type { AuditRecord, ScopeKey } from './records.ts';
-import type { PageRequest, PageResult } from './storage.ts';
+import type { AdminDreamRun, DreamState } from '../schemas/dreams.ts';
+import type { AuditRecord, ScopeKey, Stored } from './records.ts';
+import type { PageRequest, PageResult } from './page.ts';
 
-/**
- * Where a dream run is: `queued` → `running` → `awaiting_review` → `completed`, `failed` or
- * `canceled`.
- */
-export type DreamState =
-  'queued' | 'running' | 'awaiting_review' | 'completed' | 'failed' | 'canceled';
-
-/** What a run came to. */
-export type DreamOutcome = 'applied' | 'no_op' | 'partial' | 'rejected' | 'reverted';
+export type { DreamOutcome, DreamState } from '../schemas/dreams.ts';
 
 /** What dreaming keeps of one user: a row of `svc_dream_run`. */
 export interface DreamUserRecord {
@@ -51,30 +44,15 @@ export interface DreamUser {
 }
 
 /** A run as lists have it. */
-export interface DreamRunListing {
-  id: string;
+export interface DreamRunListing extends Omit<
+  Stored<AdminDreamRun>,
+  'operationsApplied' | 'operationsDropped' | 'error'
+> {
   scope: ScopeKey;
-  origin: 'schedule' | 'manual';
-  dryRun: boolean;
-  mode: 'auto' | 'review';
-  state: DreamState;
-  outcome: DreamOutcome | null;
-  createdAt: number;
-  startedAt: number | null;
-  /** `null` while it is queued, running or awaits review. */
-  endedAt: number | null;
   /** What becomes of the user's watermark when the run ends. */
   watermark: number | null;
-  filesRead: number;
-  filesTouched: number;
-  /** Writes that succeeded, the one of the log included. */
-  writes: number;
   applied: number;
   dropped: number;
-  inputTokens: number;
-  outputTokens: number;
-  model: string | null;
-  promptVersion: string | null;
   errorCode: string | null;
   errorMessage: string | null;
   fence: number | null;

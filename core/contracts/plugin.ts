@@ -1,5 +1,6 @@
 import type { DreamCurrent, DreamDecision, DreamStore, DreamUpdateRequest } from './dreams.ts';
 import type { Embedder } from './embedder.ts';
+import type { Logger } from './logger.ts';
 import type { ModelProvider } from './model-provider.ts';
 import type {
   FileState,
@@ -13,13 +14,7 @@ import type { Guard } from './storage.ts';
 import type { JsonSchema, ToolDefinition, ToolRunner, Trace, WriteResult } from './tool.ts';
 import type { TraceExporter } from './trace-exporter.ts';
 
-/** Structured logs: fields first, then a fixed message. */
-export interface Logger {
-  debug(fields: Record<string, unknown>, message: string): void;
-  info(fields: Record<string, unknown>, message: string): void;
-  warn(fields: Record<string, unknown>, message: string): void;
-  error(fields: Record<string, unknown>, message: string): void;
-}
+export type { Logger } from './logger.ts';
 
 /**
  * An extension of the service. Plugins are trusted code of the operator's: they run in the

@@ -5,6 +5,17 @@
  * UUIDv7 text; trace ids are 32 and span ids 16 lower-case hex digits. Absent is `null`.
  */
 
+import type { AccessAction, AdminAccess } from '../schemas/access.ts';
+import type { AdminAudit } from '../schemas/audit.ts';
+import type { AdminEvent } from '../schemas/events.ts';
+import type { AdminFile } from '../schemas/files.ts';
+import type { AdminRevision } from '../schemas/revisions.ts';
+import type { AdminUser } from '../schemas/users.ts';
+
+export type { AccessAction, AccessOutcome } from '../schemas/access.ts';
+export type { SpanAttributes, SpanKind } from '../schemas/events.ts';
+export type { RevisionAction } from '../schemas/revisions.ts';
+
 /** What a memory file belongs to: `u:<userId>` for a user's memory, `s` for the shared one. */
 export type ScopeKey = 's' | `u:${string}`;
 
@@ -14,12 +25,16 @@ export interface FileKey {
   path: string;
 }
 
-/** What a revision did; a move has one for each of its two paths. */
-export type RevisionAction = 'create' | 'update' | 'delete' | 'move' | 'revert';
-/** How a file was touched. Only `read` and `context` count as reads of it. */
-export type AccessAction = 'read' | 'write' | 'list' | 'find' | 'context';
-/** How an access ended: `denied` is a write of shared memory that is switched off. */
-export type AccessOutcome = 'ok' | 'denied' | 'not_found' | 'error';
+/**
+ * The fields of an answer as the database holds them: times in milliseconds. Path and user are not
+ * among them: a record has its path inside a {@link ScopeKey}.
+ */
+export type Stored<Answer> = {
+  [Field in Exclude<keyof Answer, 'path' | 'virtualPath' | 'userId'>]: Field extends
+    'at' | `${string}At`
+    ? number | Extract<Answer[Field], null>
+    : Answer[Field];
+};
 
 /** The state of a scope: what quota, ids and eligibility are decided on. */
 export interface ScopeState {
@@ -41,23 +56,15 @@ export interface ScopeState {
   lastQualifyingAt: number | null;
 }
 
-/** A memory file without its content. A deleted file stays as a row, so that it goes on counting. */
-export interface FileRecord extends FileKey {
+/**
+ * A memory file without its content. A deleted file stays as a row, so that its versions go on
+ * counting; its `size` and `lines` are 0. `writes` equals `version`.
+ */
+export interface FileRecord extends FileKey, Omit<Stored<AdminFile>, 'reads' | 'lastReadAt'> {
   fileNo: number;
-  version: number;
-  /** Bytes and lines of the content; 0 when deleted. */
-  size: number;
-  lines: number;
   /** SHA-256 of the content, 64 hex digits; of nothing when deleted. */
   hash: string;
   deletedAt: number | null;
-  createdAt: number;
-  updatedAt: number;
-  /** Revision rows kept, and writes ever (equal to `version`). */
-  revisions: number;
-  writes: number;
-  latestActor: string;
-  latestRevisionId: string;
   /** Revisions since the last keyframe, and the bytes of their deltas. */
   chainRows: number;
   chainBytes: number;
@@ -69,22 +76,15 @@ export interface FileState extends FileRecord {
 }
 
 /** What an agent reads of a memory file that exists. */
-export interface FileContent {
-  fileNo: number;
-  version: number;
-  /** Bytes and lines of the content. */
-  size: number;
-  lines: number;
-  updatedAt: number;
-  latestRevisionId: string;
+export interface FileContent extends Pick<
+  FileRecord,
+  'fileNo' | 'version' | 'size' | 'lines' | 'updatedAt' | 'latestRevisionId'
+> {
   content: string;
 }
 
 /** A memory file as the admin lists it: with the reads, which are counted apart. */
-export interface FileListing extends FileRecord {
-  reads: number;
-  lastReadAt: number | null;
-}
+export interface FileListing extends FileRecord, Pick<Stored<AdminFile>, 'reads' | 'lastReadAt'> {}
 
 /** A folder of the admin's list, rolled up: `path` is physical and ends in `/`. */
 export interface FolderListing {
@@ -94,36 +94,14 @@ export interface FolderListing {
   updatedAt: number;
 }
 
-/** A user with memory files, and what they come to. */
-export interface UserListing {
+/** A user with memory files, and their totals. */
+export interface UserListing extends Stored<AdminUser> {
   userId: string;
-  files: number;
-  bytes: number;
-  revisions: number;
-  lastReadAt: number | null;
-  lastWriteAt: number | null;
 }
 
 /** One write of one file, without content. */
-export interface RevisionRecord extends FileKey {
-  id: string;
+export interface RevisionRecord extends FileKey, Stored<AdminRevision> {
   fileNo: number;
-  version: number;
-  action: RevisionAction;
-  actor: string;
-  reason: string | null;
-  tool: string | null;
-  toolCallId: string | null;
-  traceId: string | null;
-  runId: string | null;
-  at: number;
-  /** Bytes of the content after this revision; 0 when it deleted. */
-  size: number;
-  addedLines: number;
-  removedLines: number;
-  /** The other revision of a move. */
-  peerId: string | null;
-  redacted: boolean;
   /** SHA-256 of the content after this revision. */
   hash: string;
   /** Whether the file existed before, and after. */
@@ -145,28 +123,11 @@ export interface RevisionStep {
 export type NewRevision = RevisionRecord & Omit<RevisionStep, 'version' | 'existedBefore'>;
 
 /** One access of one file (or one listing of a prefix). */
-export interface AccessRecord {
-  id: string;
-  at: number;
-  scope: ScopeKey;
+export interface AccessRecord extends FileKey, Stored<AdminAccess> {
   /** Who it was done for: the scope's own user, or the one who used shared memory. */
   userId: string | null;
   /** `null` where no file was found, and for a listing. */
   fileNo: number | null;
-  /** Path inside the scope; the prefix for a listing. */
-  path: string;
-  actor: string;
-  tool: string | null;
-  action: AccessAction;
-  toolCallId: string | null;
-  traceId: string | null;
-  /** The dream run that it was done in. */
-  runId: string | null;
-  /** The revision that was written, or whose content was read. */
-  revisionId: string | null;
-  /** Place in a search result, from 1. */
-  rank: number | null;
-  outcome: AccessOutcome;
 }
 
 /** The first answer to an idempotency key. */
@@ -184,61 +145,26 @@ export interface IdempotencyRecord {
 }
 
 /** A change made through the admin API. */
-export interface AuditRecord {
-  id: string;
-  at: number;
-  /** `files.write`, `revisions.prune`, `dream.config` … */
-  action: string;
-  /** What was changed: a physical path, a revision id, a user id, a key. */
-  target: string;
-  /** Counts, versions and settings: never content. */
-  details: Record<string, unknown>;
-  address: string | null;
-  traceId: string | null;
-}
+export type AuditRecord = Stored<AdminAudit>;
 
-/** Phases of a tool call; `tool` is the call itself. */
-export type SpanKind =
-  | 'tool'
-  | 'db.read'
-  | 'db.write'
-  | 'search.bm25'
-  | 'search.vector'
-  | 'search.hybrid'
-  | 'embedding'
-  | 'llm'
-  | 'revision.write'
-  | 'access_log.write'
-  | 'dream.run'
-  | 'dream.check';
-
-/** Counts, sizes, versions, model names and token counts: never content, queries or secrets. */
-export type SpanAttributes = Record<string, string | number | boolean>;
-
-/** A phase of a tool call. */
-export interface SpanRecord {
-  spanId: string;
-  parentSpanId: string | null;
-  kind: SpanKind;
-  name: string;
-  status: 'ok' | 'error';
-  errorCode: string | null;
-  startedAt: number;
-  /** Milliseconds with fraction, by the monotonic clock. */
-  durationMs: number;
-  attributes: SpanAttributes;
-}
+/** A phase of a tool call. `durationMs` has fractions, by the monotonic clock. */
+export type SpanRecord = Pick<
+  Stored<AdminEvent>,
+  | 'spanId'
+  | 'parentSpanId'
+  | 'kind'
+  | 'name'
+  | 'status'
+  | 'errorCode'
+  | 'startedAt'
+  | 'durationMs'
+  | 'attributes'
+>;
 
 /** A root event with its spans: one tool call, or one dream run. */
-export interface EventRecord extends SpanRecord {
-  id: string;
+export interface EventRecord extends Stored<AdminEvent> {
   scope: ScopeKey;
-  traceId: string;
-  toolCallId: string;
-  callerToolCallId: string | null;
   userId: string | null;
-  tool: string | null;
-  actor: string;
   /** The caller's span, as exporters need it; of fresh events alone, and kept by no storage. */
   parent?: { isSampled: boolean; isRemote: boolean };
   spans: readonly SpanRecord[];
@@ -283,16 +209,11 @@ export interface RollupCount extends Pick<
   bucket: number;
 }
 
-/** A tool call in short, as roll-ups count it. */
-export interface CallRecord {
-  /** That of its event. */
-  id: string;
-  scope: ScopeKey;
-  tool: string | null;
-  status: 'ok' | 'error';
-  errorCode: string | null;
-  durationMs: number;
-}
+/** A tool call in short, as roll-ups count it. `id` is that of its event. */
+export type CallRecord = Pick<
+  EventRecord,
+  'id' | 'scope' | 'tool' | 'status' | 'errorCode' | 'durationMs'
+>;
 
 /** How often an actor touched a path by a tool. */
 export interface AccessCount extends FileKey {

@@ -27,8 +27,14 @@ import type {
 import type { MemoryError } from '../errors.ts';
 import type { DreamStore } from './dreams.ts';
 import type { InspectionStore } from './inspection.ts';
-import type { Logger } from './plugin.ts';
+import type { Logger } from './logger.ts';
+import type { PageRequest, PageResult } from './page.ts';
+import type { FileListQuery } from '../schemas/files.ts';
+import type { StorageDescription } from '../schemas/status.ts';
 import type { KnownVectors, ModelKey, ScopeVectors, VectorStore } from './vectors.ts';
+
+export type { PageRequest, PageResult } from './page.ts';
+export type { StorageDescription } from '../schemas/status.ts';
 
 /**
  * Where memory is kept. A driver throws nothing but `MemoryError`: `STORAGE_UNAVAILABLE` when the
@@ -104,16 +110,6 @@ export interface MigrationPlan {
   steps: readonly string[];
 }
 
-/** A storage as the status page shows it. */
-export interface StorageDescription {
-  name: string;
-  driver: string;
-  /** The database's own version: `3.52.0`, `10.11.6-MariaDB`. */
-  version: string;
-  schemaVersion: number;
-  settings: Record<string, string | number | boolean>;
-}
-
 /** What a mutation locks and reads; `decide` can reach nothing else. */
 export interface MutateRequest {
   /** Locked in this order: a user's scope before the shared one. Created when absent. */
@@ -158,23 +154,8 @@ export interface Changes {
   audit?: readonly AuditRecord[];
 }
 
-/** A page of a list by keyset: `after` is the key of the last row seen, in the sort's columns. */
-export interface PageRequest {
-  /** 1–500. */
-  limit: number;
-  order: 'asc' | 'desc';
-  after: readonly (string | number)[] | null;
-}
-
-/** A page; it may come short of its limit before the end of the list. */
-export interface PageResult<T> {
-  items: readonly T[];
-  /** The key of the last row examined; `null` at the end of the list. */
-  next: readonly (string | number)[] | null;
-}
-
 /** What the admin’s list of files can be ordered by. */
-export type FileSort = 'path' | 'updatedAt' | 'size' | 'reads' | 'writes';
+export type FileSort = NonNullable<FileListQuery['sort']>;
 
 /** Filters combine with AND; `null` or absent means any. */
 export interface FileFilter {

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
+import type { ListedTool, ToolContext } from '../schemas/tools.ts';
 import type { SpanAttributes, SpanKind } from './records.ts';
 
 /** Plain JSON Schema (draft 2020-12), as every framework takes it. */
@@ -45,20 +46,9 @@ export interface ToolDefinition<Arguments = unknown, Result = unknown> {
   run(services: MemoryServices, args: Arguments, call: ToolCall): Promise<Result>;
 }
 
-/** A tool as `GET /v1/tools` lists it. */
-export interface ToolDescription {
-  name: string;
-  title: string;
-  description: string;
-  inputSchema: JsonSchema;
-  outputSchema: JsonSchema;
-  requiresModel: boolean;
-  readOnly: boolean;
-  /** Absent in the answer of an older service. */
-  destructive?: boolean;
-  idempotent?: boolean;
-  available: boolean;
-}
+/** A tool as `GET /v1/tools` lists it; two fields are absent in the answer of an older service. */
+export type ToolDescription = Omit<ListedTool, 'destructive' | 'idempotent'> &
+  Partial<Pick<ListedTool, 'destructive' | 'idempotent'>>;
 
 /** Who calls, under which ids, and where its phases are recorded. */
 export interface Caller {
@@ -98,13 +88,7 @@ export interface Span {
 
 /** A call of a tool: who it is for, bound by the caller, and what the model chose. */
 export interface ToolRequest<Arguments = unknown> {
-  context: {
-    userId: string;
-    /** 1–64 characters; default `agent`. */
-    actor?: string;
-    /** The framework's own id of this call, kept beside the service's. */
-    toolCallId?: string;
-  };
+  context: ToolContext;
   arguments: Arguments;
   /** 1–255 printable ASCII characters. Taken by writes alone. */
   idempotencyKey?: string;

@@ -1,5 +1,8 @@
-import type { Logger } from './plugin.ts';
+import type { Logger } from './logger.ts';
 import type { EventRecord } from './records.ts';
+import type { SpanCounters } from '../schemas/status.ts';
+
+export type { SpanCounters } from '../schemas/status.ts';
 
 /**
  * Sends sanitised events elsewhere. `export` is called off the hot path with what the service has
@@ -36,17 +39,6 @@ export interface ExporterServices {
    * same in all instances and after a restart.
    */
   hashUserId(userId: string): string;
-}
-
-/** Each span that was to be exported is in one of these. */
-export interface SpanCounters {
-  /** Waiting, or on their way. */
-  queued: number;
-  exported: number;
-  /** Found the queue full, or were left at the end. */
-  dropped: number;
-  /** Refused by the receiver, or sent and never acknowledged. */
-  failed: number;
 }
 
 /** A place in a trace: W3C Trace Context. */

@@ -1,15 +1,18 @@
 import type {
-  AdminBlame,
   AdminFile,
+  AdminFileAnswer,
   AdminFileContent,
   AdminFolder,
   AdminUser,
+  FileListQuery,
+  FileQuery,
   ListAnswer,
+  UserListQuery,
 } from '../contracts/admin.ts';
 import type { FileKey, FileListing, FolderListing } from '../contracts/records.ts';
-import type { FileSort, Storage } from '../contracts/storage.ts';
+import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import { type PageQuery, parsePage, toCursor } from '../page.ts';
+import { answerList } from '../page.ts';
 import {
   fileNotFound,
   parsePhysicalPath,
@@ -23,81 +26,71 @@ import {
 import type { Revisions } from '../history/revisions.ts';
 import { toTime, toTimeOrNull } from '../time.ts';
 
-/** Filters combine with AND; `prefix` and `q` go by the physical path. */
-export interface FileListQuery extends PageQuery {
-  prefix?: string | undefined;
-  userId?: string | undefined;
-  q?: string | undefined;
-  /** 1 rolls up folders below `prefix`, which then ends in `/` or is absent. */
-  depth?: number | undefined;
-  sort?: FileSort | undefined;
-}
-
 /** The admin's reads of users and files. They leave no access row. */
 export interface FileLists {
-  users(query: PageQuery & { q?: string | undefined }): Promise<ListAnswer<AdminUser>>;
+  users(query: UserListQuery): Promise<ListAnswer<AdminUser>>;
   files(query: FileListQuery): Promise<ListAnswer<AdminFile | AdminFolder>>;
+  /** A file without its content; `null` where it does not exist. */
+  present(physicalPath: unknown): Promise<AdminFile | null>;
   /** A file with its content: the present one, that of a version, or that of a time. */
-  file(
-    physicalPath: unknown,
-    query: { version?: number | undefined; at?: string | undefined; blame?: boolean | undefined },
-  ): Promise<{
-    file: AdminFileContent;
-    blame?: AdminBlame[];
-  }>;
+  file(physicalPath: unknown, query: FileQuery): Promise<AdminFileAnswer>;
 }
 
 /** Makes the admin's lists over a storage. */
 export function createFileLists(storage: Storage, revisions: Revisions): FileLists {
   return {
     async users(query) {
-      const identity = {
+      return await answerList(query, {
         list: 'users',
         sort: 'userId',
-        defaultOrder: 'asc' as const,
-        filters: { q: query.q },
-      };
-      const page = parsePage(query, identity);
-      const { items, next } = await storage.files.listUsers({ contains: query.q ?? null }, page);
-      return {
-        items: items.map((user) => ({
+        defaultOrder: 'asc',
+        read: (page) => storage.files.listUsers({ contains: query.q ?? null }, page),
+        toItem: (user) => ({
           ...user,
           lastReadAt: toTimeOrNull(user.lastReadAt),
           lastWriteAt: toTimeOrNull(user.lastWriteAt),
-        })),
-        nextCursor: toCursor(next, query, identity),
-      };
+        }),
+      });
     },
 
     async files(query) {
       const { prefix, userId, q, depth, sort = 'path' } = query;
-      const identity = {
+      const list = {
         list: 'files',
         sort,
         // Paths read from the front; of everything else the greatest comes first.
         defaultOrder: sort === 'path' ? ('asc' as const) : ('desc' as const),
         filters: { prefix, userId, q, depth },
       };
-      const page = parsePage(query, identity);
       if (depth === 1) {
-        const { items, next } = await storage.files.listFolder(toFolder(query), page);
-        return {
-          items: items.map((item) =>
+        return await answerList(query, {
+          ...list,
+          read: (page) => storage.files.listFolder(toFolder(query), page),
+          toItem: (item) =>
             'folder' in item ? toAdminFolder(item.folder) : toAdminFile(item.file),
-          ),
-          nextCursor: toCursor(next, query, identity),
-        };
+        });
       }
-      const filter = {
-        prefix: prefix === undefined ? null : parsePhysicalPrefix(prefix),
-        scope: userId === undefined ? null : toScope(parseUserId(userId)),
-        contains: q ?? null,
-      };
-      const { items, next } = await storage.files.listAll(filter, { ...page, sort });
-      return { items: items.map(toAdminFile), nextCursor: toCursor(next, query, identity) };
+      return await answerList(query, {
+        ...list,
+        read(page) {
+          const filter = {
+            prefix: prefix === undefined ? null : parsePhysicalPrefix(prefix),
+            scope: userId === undefined ? null : toScope(parseUserId(userId)),
+            contains: q ?? null,
+          };
+          return storage.files.listAll(filter, { ...page, sort });
+        },
+        toItem: toAdminFile,
+      });
     },
 
-    async file(physicalPath, { version, at, blame }) {
+    async present(physicalPath) {
+      const listing = await storage.files.getListing(parsePhysicalPath(physicalPath));
+      return listing === null ? null : toAdminFile(listing);
+    },
+
+    async file(physicalPath, { blame, ...point }) {
+      const { version, at } = point;
       const key = parsePhysicalPath(physicalPath);
       if (version !== undefined && at !== undefined) {
         const message = 'must not come with version';
@@ -109,13 +102,13 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
       if (listing === null) throw fileNotFound(toPhysicalPath(key));
       const file =
         version !== undefined || at !== undefined
-          ? { ...toAdminFile(listing), ...(await revisions.contentAt(key, { version, at })) }
-          : await presentFile(key, listing);
+          ? { ...toAdminFile(listing), ...(await revisions.contentAt(key, point)) }
+          : await readPresent(key, listing);
       return blame === true ? { file, blame: await revisions.blame(key, file) } : { file };
     },
   };
 
-  async function presentFile(key: FileKey, listing: FileListing): Promise<AdminFileContent> {
+  async function readPresent(key: FileKey, listing: FileListing): Promise<AdminFileContent> {
     const file = await storage.files.get(key);
     if (file === null || file.content === null) throw fileNotFound(toPhysicalPath(key));
     // The content and its facts come from one read; only the counts come from the other.

@@ -1,16 +1,7 @@
+import type { ReadBefore } from '../contracts/admin.ts';
 import type { AccessRecord, RevisionRecord } from '../contracts/records.ts';
 import type { AccessFilter, LogStore } from '../contracts/storage.ts';
 import { toPhysicalPath, toUserId } from '../files/paths.ts';
-
-/** A file whose content the writer of a revision was shown before it wrote. */
-export interface ReadBefore {
-  /** Physical. */
-  path: string;
-  /** The revision whose content was shown. */
-  revisionId: string | null;
-  /** Not of the same trace or dream run: by the same actor, for the same user, shortly before. */
-  probably: boolean;
-}
 
 /** Without a trace in common, reads count for so long. */
 const SHORTLY_MS = 600_000;

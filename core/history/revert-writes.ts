@@ -1,4 +1,4 @@
-import type { RevertedFile, RevertWritesAnswer } from '../contracts/admin.ts';
+import type { RevertedFile, RevertSelection, RevertWritesAnswer } from '../contracts/admin.ts';
 import type { FileKey, RevisionRecord } from '../contracts/records.ts';
 import type { RevisionFilter, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
@@ -6,21 +6,6 @@ import type { AdminCaller, AdminFiles, Restoration } from '../files/admin-files.
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { parseTime, parseTimeOrNull, toTime } from '../time.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
-
-/** Whose writes are to be undone: those of a dream run, of a tool call, or of an actor since a time. */
-export interface RevertSelection {
-  runId?: string | undefined;
-  toolCallId?: string | undefined;
-  actor?: string | undefined;
-  /** Inclusive; required with `actor`. */
-  since?: string | undefined;
-  /** Exclusive. */
-  until?: string | undefined;
-  /** With `actor`: only in this user's own memory. */
-  userId?: string | undefined;
-  /** Says what would happen, with diffs, and writes nothing. */
-  dryRun?: boolean | undefined;
-}
 
 /** The most revisions that one request undoes. */
 const MAX_REVISIONS = 10_000;

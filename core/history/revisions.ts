@@ -1,20 +1,19 @@
 import type {
-  AdminBlame,
   AdminRevision,
   AdminRevisionDetail,
+  BlamedLines,
   EarlierContent,
+  FilePointQuery,
   ListAnswer,
   PruneAnswer,
+  PruneRequest,
+  ReadBefore,
   RevertAnswer,
+  RevertSelection,
   RevertWritesAnswer,
+  RevisionListQuery,
 } from '../contracts/admin.ts';
-import type {
-  AuditRecord,
-  FileKey,
-  RevisionAction,
-  RevisionRecord,
-  RevisionStep,
-} from '../contracts/records.ts';
+import type { AuditRecord, FileKey, RevisionRecord, RevisionStep } from '../contracts/records.ts';
 import type { RunRevision } from '../contracts/plugin.ts';
 import type { PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
@@ -26,11 +25,11 @@ import { unifiedDiff } from './delta/unified-diff.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import type { AdminCaller, AdminFiles, AdminWritten, Restoration } from '../files/admin-files.ts';
 import { type IdSource, isUuid } from '../ids.ts';
-import { type PageQuery, parsePage, toCursor } from '../page.ts';
+import { answerList } from '../page.ts';
 import { createPause } from '../pause.ts';
-import { revertWrites, type RevertSelection } from './revert-writes.ts';
+import { revertWrites } from './revert-writes.ts';
 import { versionConflict } from '../files/draft.ts';
-import { listReadBefore, type ReadBefore } from './read-before.ts';
+import { listReadBefore } from './read-before.ts';
 import {
   parsePhysicalPath,
   parseUserId,
@@ -40,42 +39,17 @@ import {
 } from '../files/paths.ts';
 import { parseTime, parseTimeOrNull, toTime, toTimeOrNull } from '../time.ts';
 
-/** Filters combine with AND. `path` is physical; `since` is inclusive, `until` exclusive. */
-export interface RevisionListQuery extends PageQuery {
-  path?: string | undefined;
-  userId?: string | undefined;
-  actor?: string | undefined;
-  action?: RevisionAction | undefined;
-  runId?: string | undefined;
-  traceId?: string | undefined;
-  toolCallId?: string | undefined;
-  since?: string | undefined;
-  until?: string | undefined;
-}
-
-/** Which revisions are to go: `olderThan`, `keepLast` or both are required. */
-export interface PruneRequest {
-  olderThan?: string | undefined;
-  keepLast?: number | undefined;
-  userId?: string | undefined;
-  path?: string | undefined;
-  dryRun?: boolean | undefined;
-}
-
 /** The history of memory files: reading it, going back in it, pruning it. */
 export interface Revisions {
   list(query: RevisionListQuery): Promise<ListAnswer<AdminRevision>>;
   get(id: string): Promise<AdminRevisionDetail>;
   /** The content of a file at a version or a time. Throws when it did not exist or is pruned. */
-  contentAt(
-    key: FileKey,
-    point: { version?: number | undefined; at?: string | undefined },
-  ): Promise<EarlierContent>;
+  contentAt(key: FileKey, point: FilePointQuery): Promise<EarlierContent>;
   /**
    * Who wrote each line of a content, when, why, and what that writer had read. Only the newest
    * {@link READ_BEFORE_REVISIONS} revisions say what was read; `get` says it of each.
    */
-  blame(key: FileKey, at: { version: number; content: string }): Promise<AdminBlame[]>;
+  blame(key: FileKey, at: { version: number; content: string }): Promise<BlamedLines[]>;
   /** Writes the content from before a revision as a new one; of a move, on both paths. */
   revert(
     id: string,
@@ -145,28 +119,23 @@ export function createRevisions(deps: {
 
   return {
     async list(query) {
-      const { path, userId, actor, action, runId, traceId, toolCallId, since, until } = query;
-      const identity = {
-        list: 'revisions',
-        sort: 'id',
-        defaultOrder: 'desc' as const,
-        filters: { path, userId, actor, action, runId, traceId, toolCallId, since, until },
+      const { path, userId } = query;
+      const filter = {
+        path: path === undefined ? null : parsePhysicalPath(path),
+        scope: userId === undefined ? null : toScope(parseUserId(userId)),
+        actor: query.actor ?? null,
+        action: query.action ?? null,
+        runId: query.runId ?? null,
+        traceId: query.traceId ?? null,
+        toolCallId: query.toolCallId ?? null,
+        since: parseTimeOrNull(query.since, 'since'),
+        until: parseTimeOrNull(query.until, 'until'),
       };
-      const { items, next } = await storage.revisions.list(
-        {
-          path: path === undefined ? null : parsePhysicalPath(path),
-          scope: userId === undefined ? null : toScope(parseUserId(userId)),
-          actor: actor ?? null,
-          action: action ?? null,
-          runId: runId ?? null,
-          traceId: traceId ?? null,
-          toolCallId: toolCallId ?? null,
-          since: parseTimeOrNull(since, 'since'),
-          until: parseTimeOrNull(until, 'until'),
-        },
-        parsePage(query, identity),
-      );
-      return { items: items.map(toAdminRevision), nextCursor: toCursor(next, query, identity) };
+      return await answerList(query, {
+        list: 'revisions',
+        read: (page) => storage.revisions.list(filter, page),
+        toItem: toAdminRevision,
+      });
     },
 
     async get(id) {

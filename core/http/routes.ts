@@ -13,15 +13,7 @@ import { docsRoutes } from './routes/docs.ts';
 import { filesRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
 import { metricsRoutes } from './routes/metrics.ts';
-import { observabilityActivityRoutes } from './routes/observability-activity.ts';
-import { observabilityEventsRoutes } from './routes/observability-events.ts';
-import { observabilityFailuresRoutes } from './routes/observability-failures.ts';
-import { observabilityHygieneRoutes } from './routes/observability-hygiene.ts';
-import { observabilityInfluenceRoutes } from './routes/observability-influence.ts';
-import { observabilityLatencyRoutes } from './routes/observability-latency.ts';
-import { observabilitySummaryRoutes } from './routes/observability-summary.ts';
-import { observabilityTopFilesRoutes } from './routes/observability-top-files.ts';
-import { observabilityTopologyRoutes } from './routes/observability-topology.ts';
+import { observabilityRoutes } from './routes/observability.ts';
 import { playgroundRoutes } from './routes/playground.ts';
 import { reembedRoutes } from './routes/reembed.ts';
 import { reindexRoutes } from './routes/reindex.ts';
@@ -61,15 +53,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...revisionsRoutes(core),
     ...accessLogsRoutes(core),
     ...auditRoutes(core),
-    ...observabilitySummaryRoutes(core),
-    ...observabilityActivityRoutes(core),
-    ...observabilityLatencyRoutes(core),
-    ...observabilityTopologyRoutes(core),
-    ...observabilityTopFilesRoutes(core),
-    ...observabilityFailuresRoutes(core),
-    ...observabilityHygieneRoutes(core),
-    ...observabilityEventsRoutes(core),
-    ...observabilityInfluenceRoutes(core),
+    ...observabilityRoutes(core),
     ...tracesRoutes(core),
     ...metricsRoutes(core),
     ...playgroundRoutes(core),

@@ -1,4 +1,4 @@
-import type { ToolDescription } from '../contracts/tool.ts';
+import type { ListedTool } from '../schemas/tools.ts';
 
 /** The forms in which `GET /v1/tools` gives the tools, beside its own. */
 export const TOOL_FORMATS = ['openai', 'openai-responses', 'anthropic', 'mcp'] as const;
@@ -7,7 +7,7 @@ export const TOOL_FORMATS = ['openai', 'openai-responses', 'anthropic', 'mcp'] a
 export type ToolFormat = (typeof TOOL_FORMATS)[number];
 
 /** A tool as OpenAI's Chat Completions and Responses APIs, Anthropic's Messages API or MCP take it. */
-export function toToolFormat(tool: ToolDescription, format: ToolFormat): object {
+export function toToolFormat(tool: ListedTool, format: ToolFormat): Record<string, unknown> {
   const { name, title, description, inputSchema, outputSchema } = tool;
   switch (format) {
     case 'openai':

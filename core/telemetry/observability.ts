@@ -2,61 +2,53 @@ import type {
   ActivitySeries,
   AdminFailure,
   AdminListedEvent,
+  CountedQuery,
+  EventListQuery,
+  FailureListQuery,
+  HygieneQuery,
   HygieneReport,
   Influence,
+  InfluenceQuery,
   LatencySeries,
   ListAnswer,
   ObservabilitySummary,
+  RangeQuery,
+  SeriesQuery,
   TopFiles,
+  TopFilesQuery,
   Topology,
 } from '../contracts/admin.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { toAdminAccess } from './access-log.ts';
 import { isUuid } from '../ids.ts';
-import { type PageQuery, parsePage, toCursor } from '../page.ts';
+import { answerList } from '../page.ts';
 import { parseUserId } from '../files/paths.ts';
 import { toAdminRevision } from '../history/revisions.ts';
 import { parseTimeOrNull } from '../time.ts';
 import type { AccessQueue } from './access-queue.ts';
 import { readTopFiles, readTopology } from './rollups/accesses.ts';
-import {
-  type EventListQuery,
-  type FailureListQuery,
-  listEvents,
-  listFailures,
-} from './events/event-lists.ts';
+import { listEvents, listFailures } from './events/event-lists.ts';
 import { createHygieneCheck } from './hygiene/check.ts';
 import { observationsOf } from './events/observation-store.ts';
-import { type Bucket, chooseBucket, parseRange, type RangeQuery } from './rollups/range.ts';
+import { chooseBucket, parseRange } from './rollups/range.ts';
 import { readActivity, readLatency } from './rollups/series.ts';
 import { readSummary } from './rollups/summary.ts';
 
 /** Files that a list of the most accessed ones has, unless it asks for another number. */
 const TOP_FILES = 20;
 
-/** Filters of who read a content combine with AND. */
-export interface InfluenceQuery extends RangeQuery, PageQuery {
-  revisionId: string;
-}
-
-/** What narrows an answer that counts accesses. */
-export interface CountedQuery extends RangeQuery {
-  /** Count all of them, however many. */
-  complete?: boolean | undefined;
-}
-
 /** What the dashboard shows. Every answer counts what this instance has queued, too. */
 export interface Observability {
   summary(query: RangeQuery): Promise<ObservabilitySummary>;
-  activity(query: RangeQuery & { bucket?: Bucket | undefined }): Promise<ActivitySeries>;
-  latency(query: RangeQuery & { bucket?: Bucket | undefined }): Promise<LatencySeries>;
+  activity(query: SeriesQuery): Promise<ActivitySeries>;
+  latency(query: SeriesQuery): Promise<LatencySeries>;
   topology(query: CountedQuery): Promise<Topology>;
-  topFiles(query: CountedQuery & { limit?: number | undefined }): Promise<TopFiles>;
+  topFiles(query: TopFilesQuery): Promise<TopFiles>;
   failures(query: FailureListQuery): Promise<ListAnswer<AdminFailure>>;
   events(query: EventListQuery): Promise<ListAnswer<AdminListedEvent>>;
   influence(query: InfluenceQuery): Promise<Influence>;
-  hygiene(query: RangeQuery & { userId: string }): Promise<HygieneReport>;
+  hygiene(query: HygieneQuery): Promise<HygieneReport>;
 }
 
 /** What the dashboard works with. */
@@ -108,8 +100,6 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
 
     async influence(query) {
       const { revisionId, userId, tool, since, until } = query;
-      const filters = { revisionId, userId, tool, since, until };
-      const identity = { list: 'influence', sort: 'id', defaultOrder: 'desc' as const, filters };
       const filter = {
         revisionId,
         userId: userId === undefined ? null : parseUserId(userId),
@@ -118,17 +108,16 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
         until: parseTimeOrNull(until, 'until'),
         actions: SHOWING,
       };
-      const page = parsePage(query, identity);
-      await queue.flush();
-      const [revision, { items, next }] = await Promise.all([
-        isUuid(revisionId) ? storage.revisions.get(revisionId) : null,
-        storage.log.listAccess(filter, page),
-      ]);
-      return {
-        revision: revision === null ? null : toAdminRevision(revision),
-        items: items.map(toAdminAccess),
-        nextCursor: toCursor(next, query, identity),
-      };
+      const list = await answerList(query, {
+        list: 'influence',
+        async read(page) {
+          await queue.flush();
+          return await storage.log.listAccess(filter, page);
+        },
+        toItem: toAdminAccess,
+      });
+      const revision = isUuid(revisionId) ? await storage.revisions.get(revisionId) : null;
+      return { revision: revision === null ? null : toAdminRevision(revision), ...list };
     },
 
     async hygiene(query) {

@@ -13,7 +13,7 @@ import { renderTools } from './tools.mjs';
  * @property {typeof import('../../core/config/settings.ts')} settings
  * @property {typeof import('../../core/config/option.ts')} option
  * @property {typeof import('../../core/http/routes.ts')} routes
- * @property {typeof import('../../core/http/routes/traces.ts')} traces
+ * @property {typeof import('../../core/schemas/events.ts')} events
  * @property {typeof import('../../plugins/mcp/http.ts')} mcp
  * @property {typeof import('../../plugins/dreaming/routes/list.ts')} dreaming
  * @property {typeof import('../../plugins/storage-sqlite/index.ts')} sqlite
@@ -33,7 +33,7 @@ export function renderReference({
   settings,
   option,
   routes,
-  traces,
+  events,
   mcp,
   dreaming,
   sqlite,
@@ -64,7 +64,7 @@ export function renderReference({
       }),
     ],
     ['docs/reference/errors.md', renderErrors(errors.ERROR_CODES)],
-    ['docs/reference/events.md', renderEvents(traces.eventSchema)],
+    ['docs/reference/events.md', renderEvents(events)],
     ['docs/reference/http-api.md', renderHttpApi(definitions, errors.ERROR_CODES)],
     ['docs/reference/tools.md', renderTools(tools)],
   ]);

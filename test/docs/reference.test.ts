@@ -7,7 +7,7 @@ import * as settings from '../../core/config/settings.ts';
 import * as core from '../../core/service.ts';
 import * as errors from '../../core/errors.ts';
 import * as routes from '../../core/http/routes.ts';
-import * as traces from '../../core/http/routes/traces.ts';
+import * as events from '../../core/schemas/events.ts';
 import { renderReference } from '../../docs/generator/reference.mjs';
 import * as dreaming from '../../plugins/dreaming/routes/list.ts';
 import * as mcp from '../../plugins/mcp/http.ts';
@@ -22,7 +22,7 @@ const made = renderReference({
   settings,
   option,
   routes,
-  traces,
+  events,
   mcp,
   dreaming,
   sqlite,

@@ -1,4 +1,3 @@
-import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
 import { MemoryError } from '../../errors.ts';
@@ -7,17 +6,15 @@ import type { AdminCaller } from '../../files/admin-files.ts';
 import { createIdSource } from '../../ids.ts';
 import { createJob } from '../../maintenance/job.ts';
 import { toCaller } from '../caller.ts';
-import { jobSchema } from './job.ts';
-import { countSchema, nullable, strict } from './shapes.ts';
+import { adminRoute } from '../../schemas/define-route.ts';
+import { count, nullable, strictObject, text } from '../../schemas/shapes.ts';
+import { jobOf } from './job.ts';
 
-const backupSchema = jobSchema(
-  Type.Object(
-    {
-      file: Type.String({ description: 'Name of the copy, in the directory of the database.' }),
-      bytes: countSchema,
-    },
-    strict,
-  ),
+const BackupJob = jobOf(
+  strictObject({
+    file: text('Name of the copy, in the directory of the database.'),
+    bytes: count(),
+  }),
 );
 
 /** A copy of the database, made while it is served: what `memory-service backup` asks a server for. */
@@ -41,15 +38,13 @@ export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): Route
     },
   });
   return [
-    {
+    adminRoute('Status', {
       method: 'POST',
       path: '/v1/admin/backup',
-      auth: 'admin',
-      tag: 'Status',
       summary: 'Copy the database beside itself',
       description:
         'Begins, and answers: a copy of a SQLite file, as it is at one moment, is made in the background, in the same directory and under a name of its own. The copy before it is removed. memory-service backup moves it to its place.',
-      resultSchema: backupSchema,
+      resultSchema: BackupJob,
       status: 202,
       errorCodes: ['INVALID_REQUEST'],
       handle(request) {
@@ -59,17 +54,14 @@ export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): Route
         }
         return job.start(toCaller(request));
       },
-    },
-    {
+    }),
+    adminRoute('Status', {
       method: 'GET',
       path: '/v1/admin/backup',
-      auth: 'admin',
-      tag: 'Status',
       summary: 'Read how far the copy is',
       description: 'Bytes that are written. The last one of the process that answers, or null.',
-      resultSchema: nullable(backupSchema),
-      errorCodes: [],
+      resultSchema: nullable(BackupJob),
       handle: () => job.state(),
-    },
+    }),
   ];
 }

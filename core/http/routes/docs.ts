@@ -3,38 +3,32 @@ import type { RouteDefinition } from '../../contracts/route.ts';
 import { MemoryError } from '../../errors.ts';
 import type { Docs } from '../docs.ts';
 import { matchesTag } from '../precondition.ts';
-import { strict } from './shapes.ts';
+import { defineRoute } from '../../schemas/define-route.ts';
+import { strictObject, text } from '../../schemas/shapes.ts';
 
-const docsSchema = Type.Object(
-  {
-    docs: Type.Array(
-      Type.Object(
-        {
-          path: Type.String({ description: 'concepts/files' }),
-          title: Type.String(),
-          url: Type.String({ description: 'Of its markdown.' }),
-        },
-        strict,
-      ),
-    ),
-  },
-  strict,
-);
+const DocsList = strictObject({
+  docs: Type.Array(
+    strictObject({
+      path: text('concepts/files'),
+      title: Type.String(),
+      url: text('Of its markdown.'),
+    }),
+  ),
+});
 
 /** The documentation, open to all. `openApi` gives the description of the routes there are. */
 export function docsRoutes(docs: Docs, openApi: () => object): RouteDefinition[] {
   return [
-    {
+    defineRoute({
       method: 'GET',
       path: '/v1/docs',
       auth: 'none',
       tag: 'Docs',
       summary: 'List the docs',
-      resultSchema: docsSchema,
-      errorCodes: [],
+      resultSchema: DocsList,
       handle: () => ({ docs: docs.pages }),
-    },
-    {
+    }),
+    defineRoute({
       method: 'GET',
       path: '/v1/docs/*path',
       auth: 'none',
@@ -51,8 +45,8 @@ export function docsRoutes(docs: Docs, openApi: () => object): RouteDefinition[]
         request.setHeader('ETag', page.etag);
         return matchesTag(request, page.etag) ? null : page.content;
       },
-    },
-    {
+    }),
+    defineRoute({
       method: 'GET',
       path: '/llms.txt',
       auth: 'none',
@@ -60,18 +54,16 @@ export function docsRoutes(docs: Docs, openApi: () => object): RouteDefinition[]
       summary: 'The index of the docs for agents',
       resultSchema: null,
       contentType: 'text/plain; charset=utf-8',
-      errorCodes: [],
       handle: () => docs.llmsText,
-    },
-    {
+    }),
+    defineRoute({
       method: 'GET',
       path: '/v1/openapi.json',
       auth: 'none',
       tag: 'Docs',
       summary: 'The OpenAPI 3.1 description of these routes',
-      resultSchema: Type.Object({ openapi: Type.String() }),
-      errorCodes: [],
+      resultSchema: Type.Unsafe<object>(Type.Object({ openapi: Type.String() })),
       handle: () => openApi(),
-    },
+    }),
   ];
 }

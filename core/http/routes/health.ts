@@ -4,21 +4,19 @@ import type { Core } from '../../service.ts';
 import { withDeadline } from '../../deadline.ts';
 import { MemoryError } from '../../errors.ts';
 import type { WriteState } from '../../files/write-health.ts';
-import { strict } from './shapes.ts';
+import { defineRoute } from '../../schemas/define-route.ts';
+import { strictObject, text } from '../../schemas/shapes.ts';
 
-const healthSchema = Type.Object({ status: Type.Literal('ok') }, strict);
+const Health = strictObject({ status: Type.Literal('ok') });
 
-const readySchema = Type.Object(
-  {
-    status: Type.Literal('ok', { description: 'Reads are served.' }),
-    writes: Type.Enum(['ok', 'failing'], {
-      description:
-        'failing: the database takes no writes now. It is full, read-only or locked, for all instances alike, so that reads still belong here.',
-    }),
-    code: Type.Optional(Type.String({ description: 'The code that writes get while they fail.' })),
-  },
-  strict,
-);
+const Readiness = strictObject({
+  status: Type.Literal('ok', { description: 'Reads are served.' }),
+  writes: Type.Enum(['ok', 'failing'], {
+    description:
+      'failing: the database takes no writes now. It is full, read-only or locked, for all instances alike, so that reads still belong here.',
+  }),
+  code: Type.Optional(text('The code that writes get while they fail.')),
+});
 
 /** How long an answer takes at most, whatever the database does. */
 const READY_MS = 1_900;
@@ -40,18 +38,17 @@ export function healthRoutes(
     return withDeadline(asking, READY_MS, () => new MemoryError('STORAGE_UNAVAILABLE'));
   };
   return [
-    {
+    defineRoute({
       method: 'GET',
       path: '/healthz',
       auth: 'none',
       tag: 'Health',
       summary: 'Alive',
       description: 'The process answers. Touches nothing else.',
-      resultSchema: healthSchema,
-      errorCodes: [],
-      handle: () => ({ status: 'ok' }),
-    },
-    {
+      resultSchema: Health,
+      handle: () => ({ status: 'ok' as const }),
+    }),
+    defineRoute({
       method: 'GET',
       path: '/readyz',
       auth: 'none',
@@ -59,14 +56,14 @@ export function healthRoutes(
       summary: 'Ready for work',
       description:
         'Storage answers reads and migrations are done. It answers within 2 s, also when the database does not.',
-      resultSchema: readySchema,
+      resultSchema: Readiness,
       errorCodes: ['STORAGE_UNAVAILABLE', 'STORAGE_DAMAGED', 'SHUTTING_DOWN'],
       async handle() {
         const state = core.state();
         if (state === 'closing' || state === 'closed') throw new MemoryError('SHUTTING_DOWN');
         const { status: writes, code } = await ask();
-        return { status: 'ok', writes, ...(code === null ? {} : { code }) };
+        return { status: 'ok' as const, writes, ...(code === null ? {} : { code }) };
       },
-    },
+    }),
   ];
 }

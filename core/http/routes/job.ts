@@ -1,15 +1,12 @@
 import Type, { type TSchema } from 'typebox';
-import { countSchema, nullable, strict } from './shapes.ts';
+import { count, nullable, strictObject, text } from '../../schemas/shapes.ts';
 
-/** How far a job is, with the schema of its result. */
-export const jobSchema = (result: TSchema) =>
-  Type.Object(
-    {
-      state: Type.Enum(['running', 'completed', 'failed']),
-      done: Type.Integer({ minimum: 0, description: 'Steps that are done.' }),
-      total: countSchema,
-      result: nullable(result),
-      error: nullable(Type.String({ description: 'Code of what it failed with.' })),
-    },
-    strict,
-  );
+/** The state of a job, with the schema of its result. */
+export const jobOf = <Result extends TSchema>(result: Result) =>
+  strictObject({
+    state: Type.Enum(['running', 'completed', 'failed']),
+    done: count('Steps that are done.'),
+    total: count(),
+    result: nullable(result),
+    error: nullable(text('Code of what it failed with.')),
+  });

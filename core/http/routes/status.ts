@@ -1,120 +1,9 @@
-import Type from 'typebox';
-import type { AdminStatus } from '../../contracts/admin.ts';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
 import { toTime } from '../../time.ts';
 import type { ExporterState } from '../../telemetry/exporters.ts';
-import { embeddingProgressSchema } from './reembed.ts';
-import { reindexSchema } from './reindex.ts';
-import { countSchema, nullable, strict, timeSchema } from './shapes.ts';
-
-const partSchema = Type.Object(
-  {
-    configured: Type.Boolean(),
-    name: nullable(Type.String()),
-    /** Present where nothing is configured. */
-    hint: nullable(Type.String({ description: 'How to configure it.' })),
-  },
-  strict,
-);
-
-const embedderSchema = Type.Object(
-  {
-    ...partSchema.properties,
-    progress: nullable(embeddingProgressSchema),
-  },
-  strict,
-);
-
-const exporterSchema = Type.Object(
-  {
-    name: Type.String(),
-    problem: nullable(Type.String({ description: 'Why it does not run.' })),
-    spans: nullable(
-      Type.Object(
-        {
-          queued: Type.Integer({ minimum: 0, description: 'Waiting, or on their way.' }),
-          exported: countSchema,
-          dropped: Type.Integer({
-            minimum: 0,
-            description: 'Found the queue full, or were left at the end.',
-          }),
-          failed: Type.Integer({ minimum: 0, description: 'Refused, or never acknowledged.' }),
-        },
-        { ...strict, description: 'Since the start; null for an exporter that does not count.' },
-      ),
-    ),
-  },
-  strict,
-);
-
-const statusSchema = Type.Object(
-  {
-    version: Type.String(),
-    node: Type.String(),
-    state: Type.String(),
-    startedAt: timeSchema,
-    uptimeMs: Type.Number({ minimum: 0 }),
-    storage: Type.Object(
-      {
-        name: Type.String(),
-        driver: Type.String(),
-        version: Type.String(),
-        schemaVersion: countSchema,
-        settings: Type.Record(
-          Type.String(),
-          Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
-        ),
-      },
-      strict,
-    ),
-    writes: Type.Object(
-      {
-        status: Type.Enum(['ok', 'failing'], {
-          description: 'Whether the database takes writes, by the latest of them.',
-        }),
-        code: nullable(Type.String({ description: 'The code that they get while they fail.' })),
-      },
-      strict,
-    ),
-    model: partSchema,
-    embedder: embedderSchema,
-    exporters: Type.Object(
-      {
-        configured: Type.Boolean(),
-        names: Type.Array(Type.String()),
-        hint: nullable(Type.String()),
-        items: Type.Array(exporterSchema),
-      },
-      strict,
-    ),
-    scheduler: Type.Object({ configured: Type.Boolean(), hint: nullable(Type.String()) }, strict),
-    toolsApi: Type.Object({ configured: Type.Boolean(), hint: nullable(Type.String()) }, strict),
-    tools: Type.Array(Type.Object({ name: Type.String(), available: Type.Boolean() }, strict)),
-    limits: Type.Object(
-      { maxFileBytes: countSchema, maxBodyBytes: countSchema, maxFilesPerUser: countSchema },
-      strict,
-    ),
-    sharedWrites: Type.Boolean(),
-    rateLimit: countSchema,
-    index: Type.Object(
-      {
-        filesBehind: Type.Integer({ minimum: 0, description: 'Files to be indexed again.' }),
-        reindex: nullable(reindexSchema),
-      },
-      strict,
-    ),
-    queues: Type.Object(
-      {
-        accessQueued: countSchema,
-        eventsQueued: countSchema,
-        eventsDropped: Type.Integer({ minimum: 0, description: 'Since the start.' }),
-      },
-      strict,
-    ),
-  },
-  strict,
-);
+import { adminRoute } from '../../schemas/define-route.ts';
+import { AdminStatus } from '../../schemas/status.ts';
 
 type StatusCore = Pick<
   Core,
@@ -135,15 +24,12 @@ type StatusCore = Pick<
 export function statusRoutes(core: StatusCore, version: string): RouteDefinition[] {
   const { settings, parts, storage } = core;
   return [
-    {
+    adminRoute('Status', {
       method: 'GET',
       path: '/v1/admin/status',
-      auth: 'admin',
-      tag: 'Status',
       summary: 'Read the status of the service',
       description: 'Versions, what is configured and how to configure what is not, and backlogs.',
-      resultSchema: statusSchema,
-      errorCodes: [],
+      resultSchema: AdminStatus,
       async handle(): Promise<AdminStatus> {
         const [described, filesBehind, tools, progress, writes] = await Promise.all([
           storage.describe(),
@@ -188,7 +74,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
           queues: core.queue.counters(),
         };
       },
-    },
+    }),
   ];
 }
 

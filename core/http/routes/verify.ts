@@ -1,34 +1,29 @@
 import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
-import type { Core } from '../../service.ts';
 import { createJob } from '../../maintenance/job.ts';
 import { INVARIANTS, verifyMemory } from '../../maintenance/verify.ts';
-import { jobSchema } from './job.ts';
-import { countSchema, nullable, strict } from './shapes.ts';
+import { adminRoute } from '../../schemas/define-route.ts';
+import { count, nullable, strictObject, text } from '../../schemas/shapes.ts';
+import type { Core } from '../../service.ts';
+import { jobOf } from './job.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-const verificationSchema = jobSchema(
-  Type.Object(
-    {
-      scopes: countSchema,
-      files: countSchema,
-      revisions: countSchema,
-      findings: Type.Array(
-        Type.Object(
-          {
-            invariant: Type.Enum([...INVARIANTS]),
-            path: nullable(Type.String({ description: 'Physical path.' })),
-            message: Type.String({ description: 'What is wrong, without content.' }),
-          },
-          strict,
-        ),
-        { description: 'At most 1,000 of them.' },
-      ),
-      found: Type.Integer({ minimum: 0, description: 'All findings.' }),
-    },
-    strict,
-  ),
+const VerifyJob = jobOf(
+  strictObject({
+    scopes: count(),
+    files: count(),
+    revisions: count(),
+    findings: Type.Array(
+      strictObject({
+        invariant: Type.Enum([...INVARIANTS]),
+        path: nullable(text('Physical path.')),
+        message: text('What is wrong, without content.'),
+      }),
+      { description: 'At most 1,000 of them.' },
+    ),
+    found: count('All findings.'),
+  }),
 );
 
 /** Whether all that was acknowledged is there: what `memory-service verify` asks a server for. */
@@ -46,29 +41,23 @@ export function verifyRoutes(
       }),
   });
   return [
-    {
+    adminRoute('Status', {
       method: 'POST',
       path: '/v1/admin/verify',
-      auth: 'admin',
-      tag: 'Status',
       summary: 'Verify the memory',
       description:
         'Begins, and answers: histories, counts, access rows and the search index are looked at in the background, and nothing is changed. One that is under way is not begun again.',
-      resultSchema: verificationSchema,
+      resultSchema: VerifyJob,
       status: 202,
-      errorCodes: [],
       handle: () => job.start(undefined),
-    },
-    {
+    }),
+    adminRoute('Status', {
       method: 'GET',
       path: '/v1/admin/verify',
-      auth: 'admin',
-      tag: 'Status',
       summary: 'Read how far the verification is, and what it found',
       description: 'The last one of the process that answers; null before the first.',
-      resultSchema: nullable(verificationSchema),
-      errorCodes: [],
+      resultSchema: nullable(VerifyJob),
       handle: () => job.state(),
-    },
+    }),
   ];
 }

@@ -1,36 +1,25 @@
-import type { AdminFailure, AdminListedEvent, ListAnswer } from '../../contracts/admin.ts';
+import type {
+  AdminFailure,
+  AdminListedEvent,
+  EventListQuery,
+  FailureListQuery,
+  ListAnswer,
+  RangeQuery,
+} from '../../contracts/admin.ts';
 import type { EventRecord } from '../../contracts/records.ts';
 import type { EventFilter, ObservationStore, PageResult } from '../../contracts/storage.ts';
-import { type PageQuery, parsePage, toCursor } from '../../page.ts';
+import { answerList } from '../../page.ts';
 import { parseUserId, toScope } from '../../files/paths.ts';
 import { parseTimeOrNull } from '../../time.ts';
 import { toAdminEvents } from '../traces.ts';
 import { outcomeOf, REFUSED_CODES } from './outcome.ts';
-import type { RangeQuery } from '../rollups/range.ts';
-
-/** Filters of events combine with AND. */
-export interface EventListQuery extends RangeQuery, PageQuery {
-  kind?: 'tool' | 'dream.run' | undefined;
-  status?: 'ok' | 'error' | undefined;
-  actor?: string | undefined;
-  errorCode?: string | undefined;
-  /** Whether each event comes with its spans. */
-  spans?: boolean | undefined;
-}
-
-/** Filters of failures combine with AND. */
-export interface FailureListQuery extends RangeQuery, PageQuery {
-  /** Default: failed and slow ones. */
-  reason?: 'failed' | 'refused' | 'slow' | undefined;
-}
 
 /** Lists events, newest first. */
 export async function listEvents(
   store: ObservationStore,
   query: EventListQuery,
 ): Promise<ListAnswer<AdminListedEvent>> {
-  const { cursor: _cursor, limit: _limit, order: _order, spans, ...filters } = query;
-  const identity = { list: 'events', sort: 'id', defaultOrder: 'desc' as const, filters };
+  const { spans, ...narrowed } = query;
   const filter: EventFilter = {
     ...toEventFilter(query),
     kind: query.kind ?? null,
@@ -38,11 +27,11 @@ export async function listEvents(
     actor: query.actor ?? null,
     errorCodes: query.errorCode === undefined ? null : [query.errorCode],
   };
-  const { items, next } = await store.listEvents(filter, parsePage(query, identity));
-  return {
-    items: items.map((event) => toListedEvent(event, spans === true)),
-    nextCursor: toCursor(next, query, identity),
-  };
+  return await answerList(narrowed, {
+    list: 'events',
+    read: (page) => store.listEvents(filter, page),
+    toItem: (event) => toListedEvent(event, spans === true),
+  });
 }
 
 /** Lists calls that failed, were refused or were slow, newest first. */
@@ -51,25 +40,23 @@ export async function listFailures(
   query: FailureListQuery,
   slowCallMs: number,
 ): Promise<ListAnswer<AdminFailure>> {
-  const { cursor: _cursor, limit: _limit, order: _order, ...filters } = query;
-  const identity = { list: 'failures', sort: 'id', defaultOrder: 'desc' as const, filters };
-  const page = parsePage(query, identity);
   const base: EventFilter = { ...toEventFilter(query), kind: 'tool' };
   const failed: EventFilter = { ...base, status: 'error', exceptErrorCodes: REFUSED_CODES };
   const refused: EventFilter = { ...base, status: 'error', errorCodes: REFUSED_CODES };
   const slow: EventFilter = { ...base, minDurationMs: slowCallMs };
   const wanted = { failed: [failed], refused: [refused], slow: [slow], any: [failed, slow] };
-  const lists = await Promise.all(
-    wanted[query.reason ?? 'any'].map((filter) => store.listEvents(filter, page)),
-  );
-  const { items, next } = mergeEvents(lists, page);
-  return {
-    items: items.map((event) => ({
+  const filters = wanted[query.reason ?? 'any'];
+  return await answerList(query, {
+    list: 'failures',
+    async read(page) {
+      const lists = await Promise.all(filters.map((filter) => store.listEvents(filter, page)));
+      return mergeEvents(lists, page);
+    },
+    toItem: (event) => ({
       ...toAdminEvents(event).root,
       reasons: reasonsOf(event, slowCallMs),
-    })),
-    nextCursor: toCursor(next, query, identity),
-  };
+    }),
+  });
 }
 
 /** An event as lists and the stream show it. */

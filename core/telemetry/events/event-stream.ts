@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { RangeQuery } from '../../contracts/admin.ts';
 import type { Logger } from '../../contracts/plugin.ts';
 import type { EventRecord } from '../../contracts/records.ts';
 import type { EventFilter, ObservationStore } from '../../contracts/storage.ts';
@@ -7,7 +8,6 @@ import { MemoryError } from '../../errors.ts';
 import { toIdMs } from '../../id-time.ts';
 import { isUuid } from '../../ids.ts';
 import { toEventFilter, toListedEvent } from './event-lists.ts';
-import type { RangeQuery } from '../rollups/range.ts';
 
 /** Events of other instances are looked for this often; those of this one come at once. */
 const POLL_MS = 1_000;

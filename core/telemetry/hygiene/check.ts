@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { HygieneFinding, HygieneKind, HygieneReport } from '../../contracts/admin.ts';
+import type {
+  HygieneFinding,
+  HygieneKind,
+  HygieneQuery,
+  HygieneReport,
+} from '../../contracts/admin.ts';
 import type { FileContent, FileListing, ScopeKey } from '../../contracts/records.ts';
 import type { Storage } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
@@ -15,7 +20,6 @@ import {
 } from '../../files/paths.ts';
 import { parseTimeOrNull, toTime } from '../../time.ts';
 import { observationsOf } from '../events/observation-store.ts';
-import type { RangeQuery } from '../rollups/range.ts';
 import { findContradictions } from './fact-findings.ts';
 import { type Line, readLines } from './line.ts';
 import { findRepeatedLines } from './line-findings.ts';
@@ -42,7 +46,7 @@ const FILES_AT_ONCE = 32;
 const KNOWN_LIMIT = 20_000;
 
 /** Makes a {@link HygieneReport}. Throws `INVALID_USER_ID`. */
-export type HygieneCheck = (query: RangeQuery & { userId: string }) => Promise<HygieneReport>;
+export type HygieneCheck = (query: HygieneQuery) => Promise<HygieneReport>;
 
 /**
  * Looks for what may be wrong with a user's memory, without a model. The filters narrow it to files

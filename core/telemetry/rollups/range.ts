@@ -1,20 +1,10 @@
+import type { Bucket, RangeQuery } from '../../contracts/admin.ts';
 import type { RollupGrain, ScopeKey } from '../../contracts/records.ts';
 import type { CountedRange } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 import { parseUserId, toScope } from '../../files/paths.ts';
 import { parseTimeOrNull } from '../../time.ts';
 import { GRAIN_MS, KEPT_GRAINS } from './rollups.ts';
-
-/** What every answer on many calls can be narrowed to. */
-export interface RangeQuery {
-  since?: string | undefined;
-  until?: string | undefined;
-  userId?: string | undefined;
-  tool?: string | undefined;
-}
-
-/** A length of the buckets of a series. */
-export type Bucket = '1m' | '5m' | '1h' | '1d';
 
 export const BUCKET_MS: Readonly<Record<Bucket, number>> = {
   '1m': 60_000,

@@ -1,8 +1,13 @@
-import type { ActivityPoint, ActivitySeries, LatencySeries } from '../../contracts/admin.ts';
+import type {
+  ActivityPoint,
+  ActivitySeries,
+  Bucket,
+  LatencySeries,
+} from '../../contracts/admin.ts';
 import type { ObservationStore } from '../../contracts/storage.ts';
 import { toTime } from '../../time.ts';
 import { RELATIVE_ERROR } from './latency-sketch.ts';
-import { type Bucket, BUCKET_MS, floor, type Range } from './range.ts';
+import { BUCKET_MS, floor, type Range } from './range.ts';
 import { CallTotals } from './rollups.ts';
 import { roundMs } from './summary.ts';
 import { readCalls } from './totals.ts';

@@ -428,7 +428,7 @@ describe('the admin', () => {
     }
     const own = await core.fileLists.files({ depth: 1, userId: 'alice' });
     expect(own.items).toMatchObject([{ path: 'users/alice/notes/', folder: true, files: 1 }]);
-    const inside = { depth: 1, userId: 'alice', prefix: 'users/alice/notes/' };
+    const inside = { depth: 1 as const, userId: 'alice', prefix: 'users/alice/notes/' };
     expect((await core.fileLists.files(inside)).items).toMatchObject([
       { path: 'users/alice/notes/a.md' },
     ]);

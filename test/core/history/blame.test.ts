@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AdminBlame } from '../../../core/contracts/admin.ts';
+import type { BlamedLines } from '../../../core/contracts/admin.ts';
 import { diffTexts } from '../../../core/history/delta.ts';
 import type { WriteResult } from '../../../core/contracts/tool.ts';
 import type { Core } from '../../../core/service.ts';
@@ -19,10 +19,10 @@ const run = async (core: Core, tool: string, args: object, options: CallOptions 
   (await call<WriteResult>(core, 'alice', tool, args, options)).result;
 const write = (core: Core, path: string, content: string, options: CallOptions = {}) =>
   run(core, 'memory_write', { path: `user/${path}`, content }, options);
-const blame = async (core: Core, path: string, query: object = {}): Promise<AdminBlame[]> =>
+const blame = async (core: Core, path: string, query: object = {}): Promise<BlamedLines[]> =>
   (await core.fileLists.file(`users/alice/${path}`, { ...query, blame: true })).blame ?? [];
 /** The writer of each line. */
-const writers = (ranges: readonly AdminBlame[], field: 'actor' | 'version' = 'actor') =>
+const writers = (ranges: readonly BlamedLines[], field: 'actor' | 'version' = 'actor') =>
   ranges.flatMap((range) => Array(range.endLine - range.startLine + 1).fill(range[field]));
 
 describe('blame', () => {

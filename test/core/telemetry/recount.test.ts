@@ -11,7 +11,8 @@ import { toIdMs } from '../../../core/id-time.ts';
 import { isUuid } from '../../../core/ids.ts';
 import { readTopFiles, readTopology } from '../../../core/telemetry/rollups/accesses.ts';
 import { observationsOf } from '../../../core/telemetry/events/observation-store.ts';
-import { parseRange, type RangeQuery } from '../../../core/telemetry/rollups/range.ts';
+import { parseRange } from '../../../core/telemetry/rollups/range.ts';
+import type { RangeQuery } from '../../../core/contracts/admin.ts';
 import { toPhysicalPath } from '../../../core/files/paths.ts';
 import { toTime } from '../../../core/time.ts';
 import { accessRow, eventRow, makeId } from '../../../core/testing/rows.ts';
@@ -304,7 +305,7 @@ describe.each([
           async (asked, wanted) => {
             const { bucket, points } = await core.observability.activity({
               ...asked,
-              bucket: wanted,
+              ...(wanted === undefined ? {} : { bucket: wanted }),
             });
             const groups = groupBy(callsOf(asked), ({ id }) =>
               toTime(toIdMs(id) - (toIdMs(id) % bucketMs[bucket])),
@@ -393,7 +394,11 @@ describe.each([
       await fc.assert(
         fc.asyncProperty(query, reasons, async (asked, reason) => {
           const found = await everyPage((page) =>
-            core.observability.failures({ ...asked, ...page, reason }),
+            core.observability.failures({
+              ...asked,
+              ...page,
+              ...(reason === undefined ? {} : { reason }),
+            }),
           );
           // Lists go back to the first row unless they are told otherwise.
           const wanted = callsOf({ since: toTime(0), ...asked })

@@ -1,0 +1,149 @@
+import type { RouteDefinition } from '../../contracts/route.ts';
+import { adminRoute } from '../../schemas/define-route.ts';
+import {
+  AdminFailure,
+  AdminListedEvent,
+  EventListQuery,
+  FailureListQuery,
+  RangeQuery,
+} from '../../schemas/events.ts';
+import {
+  ActivitySeries,
+  CountedQuery,
+  HygieneQuery,
+  HygieneReport,
+  Influence,
+  InfluenceQuery,
+  LatencySeries,
+  ObservabilitySummary,
+  SeriesQuery,
+  TopFiles,
+  TopFilesQuery,
+  Topology,
+} from '../../schemas/observability.ts';
+import { listOf } from '../../schemas/shapes.ts';
+import type { Core } from '../../service.ts';
+
+/** The reads of the dashboard, and the observation events as a list and live. */
+export function observabilityRoutes(
+  core: Pick<Core, 'observability' | 'eventStreams'>,
+): RouteDefinition[] {
+  return [
+    adminRoute('Observability', {
+      method: 'GET',
+      path: '/v1/admin/observability/summary',
+      summary: 'Read the summary of tool calls',
+      description:
+        'Without since, of the last 24 hours, from the beginning of an hour. A call counts at the time of its end.',
+      querySchema: RangeQuery,
+      resultSchema: ObservabilitySummary,
+      errorCodes: ['INVALID_USER_ID'],
+      handle: ({ query }) => core.observability.summary(query),
+    }),
+    adminRoute('Observability', {
+      method: 'GET',
+      path: '/v1/admin/observability/activity',
+      summary: 'Read the activity over time',
+      description:
+        'Reads, writes, finds and errors by bucket. The bucket suits the range when it is left out; at most 2,000 points.',
+      querySchema: SeriesQuery,
+      resultSchema: ActivitySeries,
+      errorCodes: ['INVALID_USER_ID'],
+      handle: ({ query }) => core.observability.activity(query),
+    }),
+    adminRoute('Observability', {
+      method: 'GET',
+      path: '/v1/admin/observability/latency',
+      summary: 'Read the latency over time',
+      description: 'Percentiles by tool and bucket, from sketches that are merged.',
+      querySchema: SeriesQuery,
+      resultSchema: LatencySeries,
+      errorCodes: ['INVALID_USER_ID'],
+      handle: ({ query }) => core.observability.latency(query),
+    }),
+    adminRoute('Observability', {
+      method: 'GET',
+      path: '/v1/admin/observability/topology',
+      summary: 'Read the topology of memory',
+      description: 'Scopes, actors, tools and files, and how many accesses lie between them.',
+      querySchema: CountedQuery,
+      resultSchema: Topology,
+      errorCodes: ['INVALID_USER_ID'],
+      handle: ({ query }) => core.observability.topology(query),
+    }),
+    adminRoute('Observability', {
+      method: 'GET',
+      path: '/v1/admin/observability/top-files',
+      summary: 'List the most accessed files',
+      description:
+        'By the accesses that went well, under the path that the file had then; without since, of the last 24 hours.',
+      querySchema: TopFilesQuery,
+      resultSchema: TopFiles,
+      errorCodes: ['INVALID_USER_ID'],
+      handle: ({ query }) => core.observability.topFiles(query),
+    }),
+    adminRoute('Observability', {
+      method: 'GET',
+      path: '/v1/admin/observability/failures',
+      summary: 'List failed and slow calls',
+      description:
+        'Newest first. Slow is what took SERVICE_SLOW_CALL_MS or longer. Refused input is listed with reason=refused alone.',
+      querySchema: FailureListQuery,
+      resultSchema: listOf(AdminFailure),
+      errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],
+      handle: ({ query }) => core.observability.failures(query),
+    }),
+    adminRoute('Observability', {
+      method: 'GET',
+      path: '/v1/admin/observability/hygiene',
+      summary: 'Check a user’s memory',
+      description:
+        'Stale catalog entries, broken links, lines that repeat or contradict each other, oversized files, files that nobody reads, and what looks like a secret; each with its place and how to mend it. No model is asked. since, until and tool narrow it to files by their last write: its time, and the tool that made it. At most 2,000 files and 16 MB are looked at.',
+      querySchema: HygieneQuery,
+      resultSchema: HygieneReport,
+      errorCodes: ['INVALID_USER_ID'],
+      handle: ({ query }) => core.observability.hygiene(query),
+    }),
+    adminRoute('Observability', {
+      method: 'GET',
+      path: '/v1/admin/observability/events',
+      summary: 'List observation events',
+      description:
+        'Tool calls and dream runs, newest first, by the time at which they ended. They hold no content.',
+      querySchema: EventListQuery,
+      resultSchema: listOf(AdminListedEvent),
+      errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],
+      handle: ({ query }) => core.observability.events(query),
+    }),
+    adminRoute('Observability', {
+      method: 'GET',
+      path: '/v1/admin/observability/events/stream',
+      summary: 'Watch observation events',
+      description:
+        'Server-sent events, of all instances: id is the event’s, data the event with its spans as JSON. With Last-Event-ID, or since, first what was recorded from there on, also after a restart. A watcher that does not keep up is cut off. Read it with fetch: the secret is a header.',
+      querySchema: RangeQuery,
+      resultSchema: null,
+      contentType: 'text/event-stream; charset=utf-8',
+      errorCodes: ['INVALID_USER_ID', 'RATE_LIMITED', 'SHUTTING_DOWN'],
+      handle(request) {
+        // A proxy that buffers answers would hold events back.
+        request.setHeader('X-Accel-Buffering', 'no');
+        return core.eventStreams.open({
+          ...request.query,
+          lastEventId: request.header('last-event-id'),
+        });
+      },
+    }),
+    adminRoute('Observability', {
+      method: 'GET',
+      path: '/v1/admin/observability/influence',
+      summary: 'List who read a content',
+      description:
+        'Which tool calls were shown what a revision made, newest first; also of a revision that is pruned (revision is null then).',
+      querySchema: InfluenceQuery,
+      resultSchema: Influence,
+      errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],
+      handle: ({ query }) => core.observability.influence(query),
+    }),
+  ];
+}

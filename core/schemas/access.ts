@@ -1,0 +1,56 @@
+import Type, { type Static } from 'typebox';
+import {
+  filterText,
+  nullable,
+  pageQuery,
+  sinceQuery,
+  strictObject,
+  text,
+  timeSchema,
+  userIdSchema,
+} from './shapes.ts';
+
+/** How a file was touched. Only `read` and `context` count as reads of it. */
+export const AccessAction = Type.Enum(['read', 'write', 'list', 'find', 'context']);
+/** How a file was touched. Only `read` and `context` count as reads of it. */
+export type AccessAction = Static<typeof AccessAction>;
+
+/** How an access ended: `denied` is a write of shared memory while such writes are disabled. */
+export const AccessOutcome = Type.Enum(['ok', 'denied', 'not_found', 'error']);
+export type AccessOutcome = Static<typeof AccessOutcome>;
+
+/** One access of one file, or one listing of a prefix. */
+export const AdminAccess = strictObject({
+  id: Type.String(),
+  at: timeSchema,
+  userId: nullable(userIdSchema),
+  path: text('Physical; the prefix for a listing.'),
+  actor: Type.String(),
+  tool: nullable(Type.String()),
+  action: AccessAction,
+  toolCallId: nullable(Type.String()),
+  traceId: nullable(Type.String()),
+  runId: nullable(text('The dream run that it was done in.')),
+  revisionId: nullable(text('The revision written, or the one whose content was read.')),
+  rank: nullable(Type.Integer({ minimum: 1, description: 'Place in a search result.' })),
+  outcome: AccessOutcome,
+});
+export type AdminAccess = Static<typeof AdminAccess>;
+
+/** What the access log takes. */
+export const AccessListQuery = strictObject({
+  path: filterText('Accesses of this physical path.'),
+  prefix: filterText('Text that the physical path starts with.'),
+  userId: filterText('Accesses of this user’s memory.'),
+  actor: filterText('Who read or wrote.'),
+  tool: filterText('By this tool.'),
+  action: Type.Optional(AccessAction),
+  outcome: Type.Optional(AccessOutcome),
+  traceId: filterText('In this trace.'),
+  runId: filterText('Done in this dream run.'),
+  toolCallId: filterText('By this tool call.'),
+  revisionId: filterText('That wrote or read this revision.'),
+  ...sinceQuery,
+  ...pageQuery,
+});
+export type AccessListQuery = Static<typeof AccessListQuery>;

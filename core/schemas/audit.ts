@@ -1,0 +1,32 @@
+import Type, { type Static } from 'typebox';
+import {
+  filterText,
+  nullable,
+  pageQuery,
+  sinceQuery,
+  strictObject,
+  text,
+  timeSchema,
+} from './shapes.ts';
+
+/** A change made through the admin API. */
+export const AdminAudit = strictObject({
+  id: Type.String(),
+  at: timeSchema,
+  action: text('files.write, revisions.prune, dream.config …'),
+  target: text('A physical path, a revision id, a user id, a key.'),
+  details: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'Counts, versions and settings: never content.',
+  }),
+  address: nullable(Type.String()),
+  traceId: nullable(Type.String()),
+});
+export type AdminAudit = Static<typeof AdminAudit>;
+
+/** What the list of changes takes. */
+export const AuditListQuery = strictObject({
+  action: filterText('Only this action.'),
+  ...sinceQuery,
+  ...pageQuery,
+});
+export type AuditListQuery = Static<typeof AuditListQuery>;

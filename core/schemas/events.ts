@@ -1,0 +1,130 @@
+import Type, { type Static } from 'typebox';
+import { AdminAccess } from './access.ts';
+import { AdminRevision } from './revisions.ts';
+import {
+  filterText,
+  nullable,
+  pageQuery,
+  sinceQuery,
+  strictObject,
+  text,
+  timeSchema,
+  userIdSchema,
+} from './shapes.ts';
+
+/** The kinds of events and spans, with what each stands for. `tool` and `dream.run` are roots. */
+export const SPAN_KINDS = {
+  tool: 'The root of a tool call.',
+  'db.read': 'Reading from the database; in a write, locking and reading what it is decided on.',
+  'db.write': 'Applying a write and committing it.',
+  'search.bm25': 'Full-text search.',
+  'search.vector': 'Vector search.',
+  'search.hybrid': 'Bringing the two together.',
+  embedding: 'A call of the embedder.',
+  llm: 'A call of the model.',
+  'revision.write': 'Making up the revision of a write.',
+  'access_log.write': 'Making up or queueing access rows.',
+  'dream.run':
+    'The root of a dream run, or of what was done with one: dream.apply, dream.revert, dream.recover.',
+  'dream.check': 'Checking what the model proposed.',
+} as const;
+
+/** The kind of an event or span. */
+export type SpanKind = keyof typeof SPAN_KINDS;
+
+const statusSchema = Type.Enum(['ok', 'error']);
+
+/** An observation event: the root of a call, or a span of it. */
+export const AdminEvent = strictObject({
+  id: Type.String(),
+  traceId: Type.String(),
+  spanId: Type.String(),
+  parentSpanId: nullable(Type.String()),
+  toolCallId: Type.String(),
+  callerToolCallId: nullable(text('The framework’s own id of the call.')),
+  kind: Type.Enum(Object.keys(SPAN_KINDS) as SpanKind[]),
+  name: Type.String(),
+  userId: nullable(userIdSchema),
+  tool: nullable(Type.String()),
+  actor: Type.String(),
+  status: statusSchema,
+  errorCode: nullable(Type.String()),
+  startedAt: timeSchema,
+  durationMs: Type.Number({ minimum: 0 }),
+  attributes: Type.Record(
+    Type.String(),
+    Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
+    {
+      description:
+        'Counts, sizes, versions, model names, and in reason why a provider failed: never content.',
+    },
+  ),
+});
+export type AdminEvent = Static<typeof AdminEvent>;
+
+/** Counts, sizes, versions, model names and token counts: never content, queries or secrets. */
+export type SpanAttributes = AdminEvent['attributes'];
+
+/** A tool call with its spans, and the files that it touched. */
+export const AdminToolCall = strictObject({
+  traceId: Type.String(),
+  toolCallId: Type.String(),
+  root: AdminEvent,
+  spans: Type.Array(AdminEvent),
+  accesses: Type.Array(AdminAccess, { description: 'Files read, listed, found and written.' }),
+  revisions: Type.Array(AdminRevision, { description: 'Revisions written.' }),
+});
+export type AdminToolCall = Static<typeof AdminToolCall>;
+
+/** A trace: one tool call, or several of one caller's trace. */
+export const AdminTrace = strictObject({
+  traceId: Type.String(),
+  calls: Type.Array(AdminToolCall),
+});
+export type AdminTrace = Static<typeof AdminTrace>;
+
+/** An event with its spans where they are asked for. */
+export const AdminListedEvent = strictObject({
+  ...AdminEvent.properties,
+  spans: Type.Optional(Type.Array(AdminEvent)),
+});
+export type AdminListedEvent = Static<typeof AdminListedEvent>;
+
+/** What narrows every answer on many calls. */
+export const rangeQuery = {
+  ...sinceQuery,
+  userId: filterText('Calls for this user.'),
+  tool: filterText('Calls of this tool.'),
+};
+/** What narrows every answer on many calls. */
+export const RangeQuery = strictObject(rangeQuery);
+export type RangeQuery = Static<typeof RangeQuery>;
+
+/** What the list of events takes. */
+export const EventListQuery = strictObject({
+  ...rangeQuery,
+  kind: Type.Optional(Type.Enum(['tool', 'dream.run'])),
+  status: Type.Optional(statusSchema),
+  actor: filterText('Who called.'),
+  errorCode: filterText('Failed with this code.'),
+  spans: Type.Optional(Type.Boolean({ description: 'Each with its spans; default false.' })),
+  ...pageQuery,
+});
+export type EventListQuery = Static<typeof EventListQuery>;
+
+const reasonSchema = Type.Enum(['failed', 'refused', 'slow']);
+
+/** A call that failed or was slow, and which of the two. */
+export const AdminFailure = strictObject({
+  ...AdminEvent.properties,
+  reasons: Type.Array(reasonSchema),
+});
+export type AdminFailure = Static<typeof AdminFailure>;
+
+/** What the list of failures takes. */
+export const FailureListQuery = strictObject({
+  ...rangeQuery,
+  reason: Type.Optional(reasonSchema),
+  ...pageQuery,
+});
+export type FailureListQuery = Static<typeof FailureListQuery>;

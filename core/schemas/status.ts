@@ -1,0 +1,103 @@
+import Type, { type Static } from 'typebox';
+import { count, nullable, strictObject, text, timeSchema } from './shapes.ts';
+
+/** The progress of the vectors of passages. */
+export const EmbeddingProgress = strictObject({
+  state: Type.Enum(['starting', 'embedding', 'paused', 'idle'], {
+    description: 'paused: the embedder fails, and is left alone for a moment.',
+  }),
+  dimensions: count(),
+  filesWaiting: count('Files whose passages are still to be looked at.'),
+  textsWaiting: count('Texts that wait for their vector.'),
+  textsEmbedded: count('By the instance that answers, since its start.'),
+  failures: count(),
+  lastFailure: nullable(text('Null once the embedder went well again.')),
+  lastFailureReason: nullable(
+    text('The same in words, as in "the provider answered 401; check the API key".'),
+  ),
+});
+export type EmbeddingProgress = Static<typeof EmbeddingProgress>;
+
+/** The progress of the last reindex of the process that answers. */
+export const Reindexing = strictObject({
+  state: Type.Enum(['running', 'completed', 'failed']),
+  done: count('Files that are indexed anew.'),
+  files: count('Files that there were at its begin.'),
+});
+export type Reindexing = Static<typeof Reindexing>;
+
+/** What became of the spans of an exporter: each span is in one of these. */
+export const SpanCounters = strictObject(
+  {
+    queued: count('Waiting, or on their way.'),
+    exported: count(),
+    dropped: count('Found the queue full, or were left at the end.'),
+    failed: count('Refused, or never acknowledged.'),
+  },
+  { description: 'Since the start; null for an exporter that does not count.' },
+);
+export type SpanCounters = Static<typeof SpanCounters>;
+
+/** A storage: versions and settings. */
+export const StorageDescription = strictObject({
+  name: Type.String(),
+  driver: Type.String(),
+  version: Type.String(),
+  schemaVersion: count(),
+  settings: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
+});
+export type StorageDescription = Static<typeof StorageDescription>;
+
+/** `hint` says how to configure the part; `null` where it is configured. */
+const toggle = { configured: Type.Boolean(), hint: nullable(Type.String()) };
+const part = {
+  configured: Type.Boolean(),
+  name: nullable(Type.String()),
+  hint: nullable(text('How to configure it.')),
+};
+
+/** The status of the service. */
+export const AdminStatus = strictObject({
+  version: Type.String(),
+  node: Type.String(),
+  state: Type.String(),
+  startedAt: timeSchema,
+  uptimeMs: Type.Number({ minimum: 0 }),
+  storage: StorageDescription,
+  writes: strictObject({
+    status: Type.Enum(['ok', 'failing'], {
+      description: 'Whether the database takes writes, by the latest of them.',
+    }),
+    code: nullable(text('The code that they get while they fail.')),
+  }),
+  model: strictObject(part),
+  embedder: strictObject({ ...part, progress: nullable(EmbeddingProgress) }),
+  exporters: strictObject({
+    configured: Type.Boolean(),
+    names: Type.Array(Type.String()),
+    hint: nullable(Type.String()),
+    items: Type.Array(
+      strictObject({
+        name: Type.String(),
+        problem: nullable(text('Why it does not run.')),
+        spans: nullable(SpanCounters),
+      }),
+    ),
+  }),
+  scheduler: strictObject(toggle),
+  toolsApi: strictObject(toggle),
+  tools: Type.Array(strictObject({ name: Type.String(), available: Type.Boolean() })),
+  limits: strictObject({ maxFileBytes: count(), maxBodyBytes: count(), maxFilesPerUser: count() }),
+  sharedWrites: Type.Boolean(),
+  rateLimit: count(),
+  index: strictObject({
+    filesBehind: count('Files to be indexed again.'),
+    reindex: nullable(Reindexing),
+  }),
+  queues: strictObject({
+    accessQueued: count(),
+    eventsQueued: count(),
+    eventsDropped: count('Since the start.'),
+  }),
+});
+export type AdminStatus = Static<typeof AdminStatus>;

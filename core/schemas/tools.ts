@@ -1,0 +1,38 @@
+import Type, { type Static } from 'typebox';
+import { strictObject, text } from './shapes.ts';
+
+const jsonSchema = Type.Unsafe<object>(
+  Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema.' }),
+);
+
+/** A tool as lists show it. */
+export const ListedTool = strictObject({
+  name: Type.String(),
+  title: Type.String(),
+  description: Type.String(),
+  inputSchema: jsonSchema,
+  outputSchema: jsonSchema,
+  requiresModel: Type.Boolean(),
+  readOnly: Type.Boolean(),
+  destructive: Type.Boolean({ description: 'It may replace or remove what is there.' }),
+  idempotent: Type.Boolean({ description: 'Repeated, it changes nothing more.' }),
+  available: Type.Boolean({ description: 'It can be used with what is configured.' }),
+});
+export type ListedTool = Static<typeof ListedTool>;
+
+/** Who a tool runs for: bound by the caller, never by a model. */
+export const ToolContext = strictObject({
+  userId: text('From a trusted identity of the server: the service authenticates no end users.'),
+  actor: Type.Optional(text('Who reads or writes, 1 to 64 characters; default agent.')),
+  toolCallId: Type.Optional(text('The framework’s own id of this call, kept beside.')),
+});
+export type ToolContext = Static<typeof ToolContext>;
+
+/** The answer of a tool call. */
+export const ToolAnswer = strictObject({
+  result: Type.Unknown({ description: 'As the tool’s outputSchema says.' }),
+  traceId: Type.String(),
+  toolCallId: text('The service’s own id of this call.'),
+  durationMs: Type.Number({ minimum: 0 }),
+});
+export type ToolAnswer = Static<typeof ToolAnswer>;

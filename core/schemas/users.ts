@@ -1,0 +1,28 @@
+import type { Static } from 'typebox';
+import {
+  count,
+  filterText,
+  nullable,
+  pageQuery,
+  strictObject,
+  timeSchema,
+  userIdSchema,
+} from './shapes.ts';
+
+/** A user scope. */
+export const AdminUser = strictObject({
+  userId: userIdSchema,
+  files: count(),
+  bytes: count(),
+  revisions: count(),
+  lastReadAt: nullable(timeSchema),
+  lastWriteAt: nullable(timeSchema),
+});
+export type AdminUser = Static<typeof AdminUser>;
+
+/** What the list of users takes. */
+export const UserListQuery = strictObject({
+  q: filterText('Text that the user id contains, without regard to ASCII case.'),
+  ...pageQuery,
+});
+export type UserListQuery = Static<typeof UserListQuery>;
