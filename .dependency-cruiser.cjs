@@ -90,7 +90,7 @@ module.exports = {
         pathNot: [
           '^core/contracts/',
           '^core/schemas/(define-route|dreams|shapes)\\.ts$',
-          '^core/(errors|page)\\.ts$',
+          '^core/(errors|page|time)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
           '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|links)|edits/(instructions|secrets))\\.ts$',

@@ -17,3 +17,19 @@ export type { CircuitBreakerOptions } from './circuit-breaker.ts';
 export { ERROR_CODES, MemoryError } from './errors.ts';
 export type { ErrorBody, ErrorCode, MemoryErrorOptions } from './errors.ts';
 export { assertFileKey, assertScope, toPhysicalPath } from './files/paths.ts';
+export { answerList } from './page.ts';
+export { adminRoute, defineRoute } from './schemas/define-route.ts';
+export {
+  count,
+  filterText,
+  listOf,
+  nullable,
+  pageQuery,
+  physicalPathSchema,
+  sinceQuery,
+  strictObject,
+  text,
+  timeSchema,
+  userIdSchema,
+} from './schemas/shapes.ts';
+export type { ListAnswer, PageQuery } from './schemas/shapes.ts';

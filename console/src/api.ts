@@ -1,6 +1,7 @@
 import type {
   AdminAccess,
   AdminAudit,
+  AdminDeleteAnswer,
   AdminFile,
   AdminFileAnswer,
   AdminFolder,
@@ -13,8 +14,11 @@ import type {
   AdminUser,
   ListAnswer,
   PruneAnswer,
+  PruneRequest,
   RevertAnswer,
+  RevertSelection,
   RevertWritesAnswer,
+  ToolAnswer,
 } from '../../core/contracts/admin.ts';
 import type { ToolDescription } from '../../core/contracts/tool.ts';
 import type { ErrorBody } from '../../core/errors.ts';
@@ -22,14 +26,6 @@ import { inSeconds } from './composables/countdown.ts';
 
 /** What a query string may hold; absent and empty members are left out. */
 export type Query = Record<string, string | number | boolean | null | undefined>;
-
-/** What a tool call of the Playground gave. */
-export interface ToolAnswer {
-  result: unknown;
-  traceId: string;
-  toolCallId: string;
-  durationMs: number;
-}
 
 /** Where the secret comes from, and who learns that it is wrong. */
 export interface ApiOptions {
@@ -142,11 +138,9 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
         headers: preconditionOf(ifVersion),
       }),
     deleteFile: (path: string, ifVersion: number) =>
-      ask<{ version: number; revisionId: string }>(
-        'DELETE',
-        `/v1/admin/files/${encodePath(path)}`,
-        { headers: preconditionOf(ifVersion) },
-      ),
+      ask<AdminDeleteAnswer>('DELETE', `/v1/admin/files/${encodePath(path)}`, {
+        headers: preconditionOf(ifVersion),
+      }),
 
     revisions: (query: Query = {}, signal?: AbortSignal) =>
       get<ListAnswer<AdminRevision>>('/v1/admin/revisions', query, signal),
@@ -156,10 +150,9 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
       ask<RevertAnswer>('POST', `/v1/admin/revisions/${encodeURIComponent(id)}/revert`, {
         body: { dryRun },
       }),
-    revertWrites: (body: Record<string, unknown>) =>
+    revertWrites: (body: RevertSelection) =>
       ask<RevertWritesAnswer>('POST', '/v1/admin/revert', { body }),
-    prune: (body: Record<string, unknown>) =>
-      ask<PruneAnswer>('POST', '/v1/admin/revisions/prune', { body }),
+    prune: (body: PruneRequest) => ask<PruneAnswer>('POST', '/v1/admin/revisions/prune', { body }),
 
     accessLogs: (query: Query = {}, signal?: AbortSignal) =>
       get<ListAnswer<AdminAccess>>('/v1/admin/access-logs', query, signal),

@@ -1,3 +1,13 @@
+import type { AdminDreamRun } from '../../core/contracts/admin.ts';
+import type { AdminDreamConfig } from '../../plugins/dreaming/routes/answers.ts';
+
+export type {
+  AdminDreamConfig,
+  AdminDreamRunDetail,
+  AdminDreamUser,
+} from '../../plugins/dreaming/routes/answers.ts';
+export type { AdminDreamRun } from '../../core/contracts/admin.ts';
+
 /** The states of a run, in their order. */
 export const RUN_STATES = [
   'queued',
@@ -6,82 +16,11 @@ export const RUN_STATES = [
   'completed',
   'failed',
   'canceled',
-] as const;
-
-/** The settings of dreaming, named as in the database. */
-export interface DreamConfig {
-  dream_enabled: boolean;
-  dream_interval_minutes: number;
-  dream_grace_period_minutes: number;
-  dream_max_writes: number;
-  dream_concurrency: number;
-  dream_mode: 'auto' | 'review';
-  dream_max_tokens_per_user_day: number;
-  dream_run_timeout_seconds: number;
-  schedulerStarted: boolean;
-}
-
-/** How dreaming stands with a user. */
-export interface DreamUser {
-  userId: string;
-  status: string | null;
-  paused: boolean;
-  eligible: boolean;
-  skipReason: string | null;
-  lastRunAt: string | null;
-  lastWriteAt: string | null;
-  filesTouched: number;
-  error: string | null;
-  runs: number;
-}
-
-/** A run as lists show it. */
-export interface DreamRun {
-  id: string;
-  userId: string;
-  origin: 'schedule' | 'manual';
-  dryRun: boolean;
-  mode: 'auto' | 'review';
-  state: (typeof RUN_STATES)[number];
-  outcome: 'applied' | 'no_op' | 'partial' | 'rejected' | 'reverted' | null;
-  createdAt: string;
-  startedAt: string | null;
-  endedAt: string | null;
-  filesRead: number;
-  filesTouched: number;
-  inputTokens: number;
-  outputTokens: number;
-  model: string | null;
-  error: { code: string; message: string } | null;
-}
-
-/** A run with its operations, files and revisions. */
-export interface DreamRunDetail extends DreamRun {
-  operations: {
-    kind: string;
-    status: 'applied' | 'dropped';
-    reason: string;
-    paths: string[];
-    check: string | null;
-    why: string | null;
-  }[];
-  files: {
-    path: string;
-    status: 'proposed' | 'applied' | 'left' | 'rejected' | 'reverted';
-    note: string | null;
-    reason: string;
-    diff: string | null;
-  }[];
-  /** Files whose turn it was, and that wait for the next run. */
-  leftOut: string[];
-  /** Files that no run can show to the model. */
-  tooLarge: { path: string; why: string }[];
-  revisions: { id: string; path: string; version: number }[];
-}
+] as const satisfies readonly AdminDreamRun['state'][];
 
 /** A setting that is a number: its words and bounds (API.md, section 6). */
 export interface NumberSetting {
-  key: keyof DreamConfig;
+  key: keyof AdminDreamConfig;
   label: string;
   unit: string;
   min: number;

@@ -1,20 +1,33 @@
+import Type, { type Static, type TObject } from 'typebox';
 import type { AuditCaller, Host } from '../../core/contracts/plugin.ts';
-import type { JsonSchema } from '../../core/contracts/tool.ts';
 import { MIN_RUN_TOKENS } from './tokens.ts';
 
-/** What an operator can change while the service runs. Names are those of `svc_config`. */
-export interface DreamSettings {
-  dream_enabled: boolean;
-  dream_interval_minutes: number;
-  dream_grace_period_minutes: number;
-  dream_max_writes: number;
-  dream_concurrency: number;
-  dream_mode: 'auto' | 'review';
-  dream_max_tokens_per_user_day: number;
-  dream_run_timeout_seconds: number;
-}
+const integer = (minimum: number, maximum: number, description: string) =>
+  Type.Integer({ minimum, maximum, description });
 
-/** Defaults and bounds; the bounds are those of the admin API. */
+/** One schema a setting, for the routes and for the rows of `svc_config`, which have these names. */
+export const SETTING_SCHEMAS = {
+  dream_enabled: Type.Boolean({ description: 'The switch while the service runs.' }),
+  dream_interval_minutes: integer(1, 10_080, 'How often users are looked for.'),
+  dream_grace_period_minutes: integer(0, 10_080, 'Quiet time after the last qualifying write.'),
+  dream_max_writes: integer(1, 100, 'Writes of one run, the entry of the log included.'),
+  dream_concurrency: integer(1, 32, 'Users that are dreamed at once.'),
+  dream_mode: Type.Enum(['auto', 'review'], {
+    type: 'string',
+    description: 'auto writes; review waits for a person.',
+  }),
+  dream_max_tokens_per_user_day: integer(
+    0,
+    100_000_000,
+    'Tokens of the model for one user on one day in UTC; 0 is no limit.',
+  ),
+  dream_run_timeout_seconds: integer(30, 3_600, 'How long one run may take.'),
+};
+
+/** What an operator can change while the service runs. */
+export type DreamSettings = Static<TObject<typeof SETTING_SCHEMAS>>;
+
+/** What holds where nobody has set anything. */
 const DEFAULT_DREAM_SETTINGS: DreamSettings = {
   dream_enabled: true,
   dream_interval_minutes: 60,
@@ -39,29 +52,6 @@ const SAFE_DREAM_SETTINGS: DreamSettings = {
   dream_mode: 'review',
   dream_max_tokens_per_user_day: MIN_RUN_TOKENS,
 };
-
-const integer = (minimum: number, maximum: number, description: string) =>
-  ({ type: 'integer', minimum, maximum, description }) as const;
-
-/** One schema a setting, for the routes and for the rows of the database. */
-export const SETTING_SCHEMAS = {
-  dream_enabled: { type: 'boolean', description: 'The switch while the service runs.' },
-  dream_interval_minutes: integer(1, 10_080, 'How often users are looked for.'),
-  dream_grace_period_minutes: integer(0, 10_080, 'Quiet time after the last qualifying write.'),
-  dream_max_writes: integer(1, 100, 'Writes of one run, the entry of the log included.'),
-  dream_concurrency: integer(1, 32, 'Users that are dreamed at once.'),
-  dream_mode: {
-    type: 'string',
-    enum: ['auto', 'review'],
-    description: 'auto writes; review waits for a person.',
-  },
-  dream_max_tokens_per_user_day: integer(
-    0,
-    100_000_000,
-    'Tokens of the model for one user on one day in UTC; 0 is no limit.',
-  ),
-  dream_run_timeout_seconds: integer(30, 3_600, 'How long one run may take.'),
-} as const satisfies Record<keyof DreamSettings, JsonSchema>;
 
 const KEYS = Object.keys(SETTING_SCHEMAS) as (keyof DreamSettings)[];
 const PREFIX = 'dream_';
@@ -117,8 +107,12 @@ export function createSettings(host: Pick<Host, 'config' | 'log'>): SettingsRead
 }
 
 function isValid(key: keyof DreamSettings, value: unknown): boolean {
-  const schema: { type: string; minimum?: number; maximum?: number; enum?: readonly string[] } =
-    SETTING_SCHEMAS[key];
+  const schema = SETTING_SCHEMAS[key] as {
+    type?: string;
+    minimum?: number;
+    maximum?: number;
+    enum?: readonly string[];
+  };
   switch (schema.type) {
     case 'boolean':
       return typeof value === 'boolean';

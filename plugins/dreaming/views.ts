@@ -1,10 +1,13 @@
 import type { DreamRunListing, DreamRunRecord, DreamUser } from '../../core/contracts/dreams.ts';
 import type { Host } from '../../core/contracts/plugin.ts';
+import type { AdminDreamRun } from '../../core/schemas/dreams.ts';
+import { toTime, toTimeOrNull } from '../../core/time.ts';
 import { detailsOf } from './details.ts';
 import { judgeUser, type Circumstances } from './eligibility.ts';
+import type { AdminDreamRunDetail, AdminDreamUser } from './routes/answers.ts';
 
 /** A user as the admin API shows it. */
-export function toUserView(user: DreamUser, circumstances: Circumstances) {
+export function toUserView(user: DreamUser, circumstances: Circumstances): AdminDreamUser {
   const { record } = user;
   const skipReason = judgeUser(user, circumstances);
   return {
@@ -26,7 +29,7 @@ export function toUserView(user: DreamUser, circumstances: Circumstances) {
 }
 
 /** A run as lists show it. */
-export function toRunView(run: DreamRunListing) {
+export function toRunView(run: DreamRunListing): AdminDreamRun {
   const { id, scope, origin, dryRun, mode, state, outcome, errorCode, errorMessage } = run;
   return {
     id,
@@ -53,7 +56,10 @@ export function toRunView(run: DreamRunListing) {
 }
 
 /** A run with its operations, its files and the revisions that it wrote. */
-export async function toRunDetail(host: Pick<Host, 'history'>, run: DreamRunRecord) {
+export async function toRunDetail(
+  host: Pick<Host, 'history'>,
+  run: DreamRunRecord,
+): Promise<AdminDreamRunDetail> {
   const details = detailsOf(run);
   const userId = run.scope.slice(2);
   const revisions = await host.history.ofRun(run.id);
@@ -110,12 +116,4 @@ export function toPhysical(path: string, userId: string): string {
 export function toVirtual(path: string, userId: string): string {
   const prefix = `users/${userId}/`;
   return path.startsWith(prefix) ? `user/${path.slice(prefix.length)}` : path;
-}
-
-function toTime(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
-function toTimeOrNull(ms: number | null): string | null {
-  return ms === null ? null : toTime(ms);
 }

@@ -1,25 +1,9 @@
+import Type from 'typebox';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
-import type { JsonSchema } from '../../../core/contracts/tool.ts';
+import { adminRoute } from '../../../core/schemas/define-route.ts';
+import { strict, strictObject } from '../../../core/schemas/shapes.ts';
 import { type DreamSettings, SETTING_SCHEMAS, type SettingsReader } from '../settings.ts';
-
-const result: JsonSchema = {
-  type: 'object',
-  properties: {
-    ...SETTING_SCHEMAS,
-    schedulerStarted: {
-      type: 'boolean',
-      description: 'Whether this instance looks for users at all: SERVICE_DREAM_ENABLED.',
-    },
-    invalidKeys: {
-      type: 'array',
-      items: { type: 'string', enum: Object.keys(SETTING_SCHEMAS) },
-      description:
-        'There when rows were spoilt by hand: settings for which the last good value holds, or a safe one. Set them anew.',
-    },
-  },
-  required: [...Object.keys(SETTING_SCHEMAS), 'schedulerStarted'],
-  additionalProperties: false,
-};
+import { AdminDreamConfig } from './answers.ts';
 
 /** The settings of dreaming: any of them, all or nothing, in force at the next tick. */
 export function configRoutes(deps: {
@@ -27,41 +11,31 @@ export function configRoutes(deps: {
   isStarted: () => boolean;
 }): RouteDefinition[] {
   const { settings, isStarted } = deps;
-  const toView = (held: DreamSettings) => {
-    const invalidKeys = settings.invalidKeys();
+  const toAnswer = (held: DreamSettings): AdminDreamConfig => {
+    const invalidKeys = [...settings.invalidKeys()];
     return {
       ...held,
       schedulerStarted: isStarted(),
       ...(invalidKeys.length === 0 ? {} : { invalidKeys }),
     };
   };
-  const get: RouteDefinition = {
-    method: 'GET',
-    path: '/v1/admin/dream/config',
-    auth: 'admin',
-    tag: 'Dreams',
-    summary: 'Read the settings of dreaming',
-    resultSchema: result,
-    errorCodes: [],
-    handle: async () => toView(await settings.read()),
-  };
-  const put: RouteDefinition<unknown, Partial<DreamSettings>> = {
-    method: 'PUT',
-    path: '/v1/admin/dream/config',
-    auth: 'admin',
-    tag: 'Dreams',
-    summary: 'Change settings of dreaming',
-    description: 'Any of them; all or nothing. They hold from the next tick on.',
-    bodySchema: {
-      type: 'object',
-      properties: SETTING_SCHEMAS,
-      additionalProperties: false,
-    },
-    resultSchema: result,
-    errorCodes: [],
-    async handle({ body, address, traceId }) {
-      return toView(await settings.write(body, { address, traceId }));
-    },
-  };
-  return [get, put as RouteDefinition];
+  return [
+    adminRoute('Dreams', {
+      method: 'GET',
+      path: '/v1/admin/dream/config',
+      summary: 'Read the settings of dreaming',
+      resultSchema: AdminDreamConfig,
+      handle: async () => toAnswer(await settings.read()),
+    }),
+    adminRoute('Dreams', {
+      method: 'PUT',
+      path: '/v1/admin/dream/config',
+      summary: 'Change settings of dreaming',
+      description: 'Any of them; all or nothing. They hold from the next tick on.',
+      bodySchema: Type.Partial(strictObject(SETTING_SCHEMAS), strict),
+      resultSchema: AdminDreamConfig,
+      handle: async ({ body, address, traceId }) =>
+        toAnswer(await settings.write(body, { address, traceId })),
+    }),
+  ];
 }

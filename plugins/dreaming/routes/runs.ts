@@ -1,56 +1,40 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import type { DreamRunRecord } from '../../../core/contracts/dreams.ts';
 import type { Host, PluginDreams } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { parseUserId, toScope } from '../../../core/files/paths.ts';
-import { parsePage, toCursor } from '../page.ts';
+import { answerList } from '../../../core/page.ts';
+import { adminRoute } from '../../../core/schemas/define-route.ts';
+import { AdminDreamRun, DreamState } from '../../../core/schemas/dreams.ts';
+import { listOf, pageQuery, strictObject } from '../../../core/schemas/shapes.ts';
 import type { Runs } from '../runs.ts';
 import { toPhysical, toRunDetail, toRunView, toVirtual } from '../views.ts';
-import {
-  listOf,
-  pageQuery,
-  revertSchema,
-  runDetailSchema,
-  runSchema,
-  stateSchema,
-  strict,
-} from './shapes.ts';
+import { AdminDreamRevert, AdminDreamRunDetail } from './answers.ts';
 
-const listQuery = Type.Object(
-  {
-    userId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
-    state: Type.Optional(stateSchema),
-    ...pageQuery,
-  },
-  strict,
-);
+const ListQuery = strictObject({
+  userId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  state: Type.Optional(DreamState),
+  ...pageQuery,
+});
 
-const pathsBody = Type.Object(
-  {
-    paths: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 1200 }), {
-        minItems: 1,
-        maxItems: 100,
-        description: 'Files of the proposal; default all that are not decided on.',
-      }),
-    ),
-  },
-  strict,
-);
+const PathsBody = strictObject({
+  paths: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 1200 }), {
+      minItems: 1,
+      maxItems: 100,
+      description: 'Files of the proposal; default all that are not decided on.',
+    }),
+  ),
+});
 
-const emptyBody = Type.Object({}, strict);
-
-const cancelBody = Type.Object(
-  {
-    paths: Type.Optional(
-      Type.Unknown({
-        description: 'Not taken: a run is canceled as a whole. Reject files instead.',
-      }),
-    ),
-  },
-  strict,
-);
+const CancelBody = strictObject({
+  paths: Type.Optional(
+    Type.Unknown({
+      description: 'Not taken: a run is canceled as a whole. Reject files instead.',
+    }),
+  ),
+});
 
 /** The history of runs, and what people decide about them. */
 export function runsRoutes(deps: {
@@ -60,78 +44,70 @@ export function runsRoutes(deps: {
 }): RouteDefinition[] {
   const { host, dreams, runs } = deps;
 
-  const list: RouteDefinition<Static<typeof listQuery>> = {
+  const list = adminRoute('Dreams', {
     method: 'GET',
     path: '/v1/admin/dream/runs',
-    auth: 'admin',
-    tag: 'Dreams',
     summary: 'List dream runs',
     description: 'Newest first, without their proposals.',
-    querySchema: listQuery,
-    resultSchema: listOf(runSchema),
+    querySchema: ListQuery,
+    resultSchema: listOf(AdminDreamRun),
     errorCodes: ['INVALID_CURSOR', 'INVALID_USER_ID'],
     async handle({ query }) {
-      const { userId, state } = query;
-      const tag = `dream-runs ${userId ?? ''} ${state ?? ''}`;
-      const page = parsePage(query, { tag, defaultOrder: 'desc' });
+      const { userId, state = null } = query;
       const scope = userId === undefined ? null : toScope(parseUserId(userId));
-      await runs.recover();
-      const { items, next } = await dreams.listRuns({ scope, state: state ?? null }, page);
-      return { items: items.map(toRunView), nextCursor: toCursor(next, tag, page.order) };
+      return await answerList(query, {
+        list: 'dream-runs',
+        async read(page) {
+          await runs.recover();
+          return await dreams.listRuns({ scope, state }, page);
+        },
+        toItem: toRunView,
+      });
     },
-  };
+  });
 
-  const get: RouteDefinition = {
+  const get = adminRoute('Dreams', {
     method: 'GET',
     path: '/v1/admin/dream/runs/:id',
-    auth: 'admin',
-    tag: 'Dreams',
     summary: 'Read a dream run',
     description: 'What was proposed, what was dropped and why, the diffs, and what was written.',
-    resultSchema: runDetailSchema,
+    resultSchema: AdminDreamRunDetail,
     errorCodes: ['RUN_NOT_FOUND'],
     async handle({ params }) {
       await runs.recover();
       return await toRunDetail(host, await findRun(dreams, params['id'] ?? ''));
     },
-  };
-
-  const decide = (
-    verb: 'apply' | 'reject',
-    summary: string,
-    description: string,
-  ): RouteDefinition<unknown, Static<typeof pathsBody>> => ({
-    method: 'POST',
-    path: `/v1/admin/dream/runs/:id/${verb}`,
-    auth: 'admin',
-    tag: 'Dreams',
-    summary,
-    description,
-    bodySchema: pathsBody,
-    resultSchema: runDetailSchema,
-    errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
-    async handle({ params, body, address, traceId }) {
-      await runs.recover();
-      const { id, scope } = await findRun(dreams, params['id'] ?? '');
-      const userId = scope.slice(2);
-      const paths = body.paths?.map((path) => toVirtual(path, userId)) ?? null;
-      return await toRunDetail(
-        host,
-        await runs.decide(id, { verb, paths, caller: { address, traceId } }),
-      );
-    },
   });
 
-  const cancel: RouteDefinition<unknown, Static<typeof cancelBody>> = {
+  const decide = (verb: 'apply' | 'reject', summary: string, description: string) =>
+    adminRoute('Dreams', {
+      method: 'POST',
+      path: `/v1/admin/dream/runs/:id/${verb}`,
+      summary,
+      description,
+      bodySchema: PathsBody,
+      resultSchema: AdminDreamRunDetail,
+      errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
+      async handle({ params, body, address, traceId }) {
+        await runs.recover();
+        const { id, scope } = await findRun(dreams, params['id'] ?? '');
+        const userId = scope.slice(2);
+        const paths = body.paths?.map((path) => toVirtual(path, userId)) ?? null;
+        return await toRunDetail(
+          host,
+          await runs.decide(id, { verb, paths, caller: { address, traceId } }),
+        );
+      },
+    });
+
+  const cancel = adminRoute('Dreams', {
     method: 'POST',
     path: '/v1/admin/dream/runs/:id/cancel',
-    auth: 'admin',
-    tag: 'Dreams',
     summary: 'Cancel a dream run',
     description:
       'Queued, running or awaiting review, as a whole: the body is empty. What it has written stays, and can be undone. A run that another instance is at ends within a write or two of its own.',
-    bodySchema: cancelBody,
-    resultSchema: runDetailSchema,
+    bodySchema: CancelBody,
+    resultSchema: AdminDreamRunDetail,
     errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE'],
     async handle({ params, body, address, traceId }) {
       if (body.paths !== undefined) {
@@ -144,18 +120,16 @@ export function runsRoutes(deps: {
       const run = await runs.cancel(params['id'] ?? '', { address, traceId });
       return await toRunDetail(host, run);
     },
-  };
+  });
 
-  const revert: RouteDefinition = {
+  const revert = adminRoute('Dreams', {
     method: 'POST',
     path: '/v1/admin/dream/runs/:id/revert',
-    auth: 'admin',
-    tag: 'Dreams',
     summary: 'Undo a dream run',
     description:
       'Puts back what its files held before it, where nobody has changed them since; says what it left and why.',
-    bodySchema: emptyBody,
-    resultSchema: revertSchema,
+    bodySchema: strictObject({}),
+    resultSchema: AdminDreamRevert,
     errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
     async handle({ params, address, traceId }) {
       // What was begun of it is not ended by a recovery here: whoever asks again gets all of it told.
@@ -170,7 +144,7 @@ export function runsRoutes(deps: {
         left: left.map(({ path, why }) => ({ path: toPhysical(path, userId), why })),
       };
     },
-  };
+  });
 
   return [
     list,
@@ -187,7 +161,7 @@ export function runsRoutes(deps: {
     ),
     cancel,
     revert,
-  ] as RouteDefinition[];
+  ];
 }
 
 async function findRun(dreams: PluginDreams, id: string): Promise<DreamRunRecord> {
