@@ -2,8 +2,8 @@ import type { FileKey, FileRecord, FileState, ScopeKey } from '../../../core/con
 import type { FileStore } from '../../../core/contracts/storage.ts';
 import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
 import { ContentReader } from './content-reader.ts';
-import type { Database } from '../database.ts';
-import type { Executor, SqlValue } from '../dialects/dialect.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Connection, SqlValue } from '../dialects/dialect.ts';
 import { listAllFiles } from './file-list.ts';
 import { listFolder } from './folder-list.ts';
 import {
@@ -18,7 +18,7 @@ import { compareText, successorOf } from './text-range.ts';
 import { listUsers } from './user-list.ts';
 
 /** Makes the reads of memory files. */
-export function createFileStore(database: Database): FileStore {
+export function createFileStore(database: SqlDatabase): FileStore {
   const contents = new ContentReader(database);
   return {
     async read(key) {
@@ -27,27 +27,33 @@ export function createFileStore(database: Database): FileStore {
     },
     async get(key) {
       assertFileKey(key);
-      const file = await database.read((executor) => readFile(executor, key));
+      const file = await database.read((connection) => readFile(connection, key));
       if (file !== null) database.damage.checkContent(file);
       return file;
     },
     async list(scope, options) {
       assertScope(scope);
-      return await database.read((executor) => listFiles(executor, scope, options));
+      return await database.read((connection) => listFiles(connection, scope, options));
     },
-    listAll: (filter, page) => database.list((knex) => listAllFiles(knex, database, filter, page)),
+    listAll: (filter, page) =>
+      database.list((connection) => listAllFiles(connection, filter, page)),
     async getListing(key) {
       assertFileKey(key);
-      return await database.read(async (executor) => {
-        const [row] = await executor.all(GET_LISTING, [toScopeId(key.scope), key.scope, key.path]);
+      return await database.read(async (connection) => {
+        const [row] = await connection.all(GET_LISTING, [
+          toScopeId(key.scope),
+          key.scope,
+          key.path,
+        ]);
         return row === undefined ? null : toFileListing(key.scope, row);
       });
     },
-    listFolder: (folder, page) => database.list((knex) => listFolder(knex, database, folder, page)),
-    listUsers: (filter, page) => database.list((knex) => listUsers(knex, database, filter, page)),
+    listFolder: (folder, page) =>
+      database.list((connection) => listFolder(connection, folder, page)),
+    listUsers: (filter, page) => database.list((connection) => listUsers(connection, filter, page)),
     countBehind: () =>
-      database.read(async (executor) => {
-        const [row] = await executor.all('select count(*) as behind from svc_index_queue', []);
+      database.read(async (connection) => {
+        const [row] = await connection.all('select count(*) as behind from svc_index_queue', []);
         return toInteger(row?.['behind'] ?? 0);
       }),
   };
@@ -68,13 +74,13 @@ const GET_LISTING =
   ` ${IN_SCOPE} and f.path = ?`;
 
 /** A file with its content, a deleted one too; whether that is damaged is for the caller to check. */
-export async function readFile(executor: Executor, key: FileKey): Promise<FileState | null> {
-  const [row] = await executor.all(GET_FILE, [toScopeId(key.scope), key.scope, key.path]);
+export async function readFile(connection: Connection, key: FileKey): Promise<FileState | null> {
+  const [row] = await connection.all(GET_FILE, [toScopeId(key.scope), key.scope, key.path]);
   return row === undefined ? null : toFileState(key.scope, row);
 }
 
 async function listFiles(
-  executor: Executor,
+  connection: Connection,
   scope: ScopeKey,
   options: { prefix: string; after: string | null; limit: number },
 ): Promise<FileRecord[]> {
@@ -84,7 +90,7 @@ async function listFiles(
   const end = successorOf(prefix);
   const parameters: SqlValue[] = [toScopeId(scope), scope, isPastPrefix ? after : prefix];
   if (end !== null) parameters.push(end);
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select ${FILE_COLUMNS.join(', ')} ${OF_SCOPE} ${IN_SCOPE}` +
       ` and f.path ${isPastPrefix ? '>' : '>='} ?${end === null ? '' : ' and f.path < ?'}` +
       ' and f.deleted_at is null order by f.path limit ?',

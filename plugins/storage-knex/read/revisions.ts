@@ -1,8 +1,8 @@
 import type { FileKey, RevisionRecord } from '../../../core/contracts/records.ts';
 import type { RevisionChain, RevisionStore } from '../../../core/contracts/storage.ts';
 import { assertFileKey } from '../../../core/files/paths.ts';
-import type { Database } from '../database.ts';
-import type { Executor } from '../dialects/dialect.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Connection } from '../dialects/dialect.ts';
 import { readFile } from './files.ts';
 import { leastIdBeyond, readIdSkew } from '../write/id-skew.ts';
 import { parseIdBytes } from '../schema/ids.ts';
@@ -12,32 +12,32 @@ import { REVISION_COLUMNS, toRevisionRecord, toRevisionStep } from '../schema/ro
 import { toScopeId } from '../schema/scope-id.ts';
 
 /** Makes the reads of the history, and its prune. */
-export function createRevisionStore(database: Database): RevisionStore {
+export function createRevisionStore(database: SqlDatabase): RevisionStore {
   return {
     async get(id) {
       const bytes = parseIdBytes(id);
       if (bytes === null) return null;
-      return await database.read(async (executor) => {
-        const [row] = await executor.all(GET_REVISION, [bytes]);
+      return await database.read(async (connection) => {
+        const [row] = await connection.all(GET_REVISION, [bytes]);
         return row === undefined ? null : toRevisionRecord(row);
       });
     },
-    list: (filter, page) => database.list((knex) => listRevisions(knex, database, filter, page)),
+    list: (filter, page) => database.list((connection) => listRevisions(connection, filter, page)),
     async chain(key, version) {
       assertFileKey(key);
-      return await database.snapshot((executor) => readChain(executor, key, version));
+      return await database.snapshot((connection) => readChain(connection, key, version));
     },
     async ofVersion(key, version) {
       assertFileKey(key);
-      return await database.read(async (executor) => {
+      return await database.read(async (connection) => {
         const place = [toScopeId(key.scope), key.scope, key.path];
-        const [row] = await executor.all(GET_REVISION_OF_VERSION, [...place, version]);
+        const [row] = await connection.all(GET_REVISION_OF_VERSION, [...place, version]);
         return row === undefined ? null : toRevisionRecord(row);
       });
     },
     async at(key, time) {
       assertFileKey(key);
-      return await database.snapshot((executor) => readRevisionAt(executor, key, time));
+      return await database.snapshot((connection) => readRevisionAt(connection, key, time));
     },
     prune: (filter, options) => pruneRevisions(database, filter, options),
   };
@@ -58,15 +58,15 @@ const GET_STEPS =
   ' and k.version > ? and k.keyframe is not null), ?) order by r.version';
 
 async function readChain(
-  executor: Executor,
+  connection: Connection,
   key: FileKey,
   version: number,
 ): Promise<RevisionChain | null> {
-  const file = await readFile(executor, key);
+  const file = await readFile(connection, key);
   if (file === null) return null;
   if (version >= file.version) return { file, steps: [] };
   const place = [toScopeId(key.scope), file.fileNo, version];
-  const rows = await executor.all(GET_STEPS, [...place, ...place, file.version]);
+  const rows = await connection.all(GET_STEPS, [...place, ...place, file.version]);
   return { file, steps: rows.map(toRevisionStep) };
 }
 
@@ -81,12 +81,12 @@ const GET_REVISION_OF_VERSION = `${OF_FILE} and r.version = ?`;
 const GET_REVISION_AT = `${OF_FILE} and r.at <= ? and r.id < ? order by r.version desc limit 1`;
 
 async function readRevisionAt(
-  executor: Executor,
+  connection: Connection,
   key: FileKey,
   time: number,
 ): Promise<RevisionRecord | null> {
-  const beyond = leastIdBeyond(time + 1, await readIdSkew(executor));
-  const [row] = await executor.all(GET_REVISION_AT, [
+  const beyond = leastIdBeyond(time + 1, await readIdSkew(connection));
+  const [row] = await connection.all(GET_REVISION_AT, [
     toScopeId(key.scope),
     key.scope,
     key.path,

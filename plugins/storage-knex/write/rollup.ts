@@ -7,9 +7,9 @@ import type {
 } from '../../../core/contracts/records.ts';
 import type { CountedRange, RollUp, RollupFilter } from '../../../core/contracts/storage.ts';
 import { assertScope } from '../../../core/files/paths.ts';
-import type { Dialect, Executor, Row, SqlValue } from '../dialects/dialect.ts';
+import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
 import { toLeastIdBytes, toUuid } from '../schema/ids.ts';
-import { insertRecords } from '../schema/row-sets.ts';
+import { deleteRows, insertRecords, toKeySet } from '../schema/row-sets.ts';
 import type { RowWriter } from '../schema/rows.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
@@ -55,14 +55,7 @@ const ROLLUP_ROW: RowWriter<RollupRecord> = {
   ],
 };
 
-const KEY_COLUMNS = [
-  { name: 'scope_id', kind: 'integer' },
-  { name: 'grain', kind: 'integer' },
-  { name: 'bucket', kind: 'integer' },
-  { name: 'tool', kind: 'key' },
-  { name: 'instance_id', kind: 'id' },
-] as const;
-const KEYS: readonly string[] = KEY_COLUMNS.map(({ name }) => name);
+const KEYS: readonly string[] = ['scope_id', 'grain', 'bucket', 'tool', 'instance_id'];
 const VALUES = ROLLUP_ROW.columns.filter((column) => !KEYS.includes(column));
 /** In quotes: `reads` is a word of MariaDB's own. */
 const SUMS = ['calls', 'failed', 'refused', 'reads', 'writes', 'finds']
@@ -100,38 +93,36 @@ function toCounts(row: Row): Omit<RollupCount, 'bucket'> {
 
 /** Adds what events come to, in the transaction that writes them. */
 export async function keepRollups(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   rollUp: RollUp,
   events: readonly EventRecord[],
 ): Promise<void> {
   const { whole, added } = rollUp.count(events);
-  const merged = await mergeKept(executor, dialect, rollUp, added);
+  const merged = await mergeKept(connection, rollUp, added);
   const rows = [...whole, ...merged].sort(
     (left, right) => toRollupScopeId(left.scope) - toRollupScopeId(right.scope),
   );
-  await insertRecords(executor, dialect, ROLLUP_ROW, rows, { keys: KEYS, update: VALUES });
+  await insertRecords(connection, rows, { into: ROLLUP_ROW, conflict: { update: VALUES } });
 }
 
 async function mergeKept(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   rollUp: RollUp,
   added: readonly RollupRecord[],
 ): Promise<readonly RollupRecord[]> {
   if (added.length === 0) return added;
-  const keys = dialect.keySet(
-    KEY_COLUMNS,
-    added.map((row) => [
+  const keys = toKeySet(connection, 'svc_rollup', {
+    columns: KEYS,
+    rows: added.map((row) => [
       toRollupScopeId(row.scope),
       GRAIN_MS[row.grain],
       row.bucket,
       row.tool ?? '',
       row.instanceId,
     ]),
-  );
+  });
   const match = KEYS.map((key) => `r.${key} = k.${key}`).join(' and ');
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select ${COLUMNS} from ${keys.sql} k cross join svc_rollup r on ${match}`,
     keys.parameters,
   );
@@ -150,11 +141,11 @@ async function mergeKept(
 
 /** Roll-ups of one grain, by bucket; those of every instance. */
 export async function readRollups(
-  executor: Executor,
+  connection: Connection,
   filter: RollupFilter,
 ): Promise<RollupRecord[]> {
   const { where, parameters } = inFilter(filter);
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select ${COLUMNS} from svc_rollup r where ${where} order by r.bucket, r.tool, r.instance_id`,
     parameters,
   );
@@ -163,11 +154,11 @@ export async function readRollups(
 
 /** Their calls, summed up in the database: a day of minutes comes across as what a chart shows. */
 export async function countRollups(
-  executor: Executor,
+  connection: Connection,
   filter: RollupFilter & { length: number },
 ): Promise<RollupCount[]> {
   const { where, parameters } = inFilter(filter);
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select r.bucket - r.bucket % ? as begins_at, ${SUMS} from svc_rollup r where ${where}` +
       ' group by begins_at order by begins_at',
     [filter.length, ...parameters],
@@ -189,8 +180,7 @@ function inFilter({ grain, scope, tool, since, until }: RollupFilter): {
 
 /** How many scopes of users have calls in these ranges, each counted once. */
 export async function countRollupScopes(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   ranges: readonly CountedRange[],
   tool: string | null,
 ): Promise<number> {
@@ -200,7 +190,7 @@ export async function countRollupScopes(
     if (grain === null) {
       parameters.push(toLeastIdBytes(since), toLeastIdBytes(until));
       if (tool !== null) parameters.push(tool);
-      const source = dialect.byIndex('svc_event', 'e', 'svc_event_id');
+      const source = connection.dialect.byIndex('svc_event', 'e', 'svc_event_id');
       return (
         `select e.scope_id from ${source} where e.id >= ? and e.id < ? and e.kind = 'tool'` +
         (tool === null ? '' : ' and e.tool = ?')
@@ -208,7 +198,7 @@ export async function countRollupScopes(
     }
     parameters.push(GRAIN_MS[grain], since, until);
     if (tool !== null) parameters.push(tool);
-    const source = dialect.byIndex('svc_rollup', 'r', 'svc_rollup_bucket');
+    const source = connection.dialect.byIndex('svc_rollup', 'r', 'svc_rollup_bucket');
     return (
       `select r.scope_id from ${source} where r.grain = ? and r.bucket >= ? and r.bucket < ?` +
       (tool === null ? '' : ' and r.tool = ?')
@@ -216,7 +206,7 @@ export async function countRollupScopes(
   });
   // Shared memory is nobody's, and neither are the rows of all scopes together.
   parameters.push(ALL_SCOPES, toScopeId('s'));
-  const [row] = await executor.all(
+  const [row] = await connection.all(
     `select count(distinct a.scope_id) as scopes from (${parts.join(' union all ')}) a` +
       ' where a.scope_id <> ? and a.scope_id <> ?',
     parameters,
@@ -226,30 +216,24 @@ export async function countRollupScopes(
 
 /** Removes the oldest roll-ups of a grain from before a time. */
 export async function expireRollupRows(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   grain: RollupGrain,
-  before: number,
-  limit: number,
+  { before, limit }: { before: number; limit: number },
 ): Promise<number> {
-  const source = dialect.byIndex('svc_rollup', 'r', 'svc_rollup_bucket');
-  const rows = await executor.all(
+  const source = connection.dialect.byIndex('svc_rollup', 'r', 'svc_rollup_bucket');
+  const rows = await connection.all(
     `select ${KEYS.map((key) => `r.${key}`).join(', ')} from ${source}` +
       ' where r.grain = ? and r.bucket < ? order by r.bucket, r.scope_id limit ?',
     [GRAIN_MS[grain], before, limit],
   );
-  if (rows.length === 0) return 0;
-  const keys = dialect.keySet(
-    KEY_COLUMNS,
-    rows.map((row) => [
+  return await deleteRows(connection, 'svc_rollup', {
+    columns: KEYS,
+    rows: rows.map((row) => [
       toInteger(row['scope_id']),
       toInteger(row['grain']),
       toInteger(row['bucket']),
       toText(row['tool']),
       Buffer.from(row['instance_id'] as Uint8Array).toString('hex'),
     ]),
-  );
-  const own = KEYS.map((key) => ({ own: key, key }));
-  const { sql, parameters } = dialect.deleteKeys('svc_rollup', own, keys, {});
-  return await executor.run(sql, parameters);
+  });
 }

@@ -10,9 +10,9 @@ import type {
 } from '../../../core/contracts/records.ts';
 import type { MutateRequest } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import type { Dialect, Executor } from '../dialects/dialect.ts';
+import type { Connection } from '../dialects/dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
-import { insertRecords } from '../schema/row-sets.ts';
+import { deleteRows, insertRecords } from '../schema/row-sets.ts';
 import type { RowWriter } from '../schema/rows.ts';
 import {
   ACCESS_ROW,
@@ -68,15 +68,12 @@ export class AbsentRows extends Error {
 
 /** Makes rows that others may be making at the same time. */
 export async function createAbsentRows(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   { scopes, budgets }: AbsentRows,
 ): Promise<void> {
-  await insertRecords(executor, dialect, SCOPE_ROW, scopes.map(newScopeState), {
-    keys: ['scope_id'],
-  });
+  await insertRecords(connection, scopes.map(newScopeState), { into: SCOPE_ROW, conflict: 'skip' });
   const unused = budgets.map((name) => ({ name, used: 0 }));
-  await insertRecords(executor, dialect, BUDGET_ROW, unused, { keys: ['name'] });
+  await insertRecords(connection, unused, { into: BUDGET_ROW, conflict: 'skip' });
 }
 
 /** The key of a file in {@link WriteSet}. */
@@ -94,8 +91,7 @@ export function idempotencySlotKey(key: { scope: ScopeKey; keyHash: string }): s
  * rows are locked first.
  */
 export async function readWriteSet(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   requests: readonly MutateRequest[],
 ): Promise<WriteSet> {
   const writeSet: WriteSet = {
@@ -128,94 +124,83 @@ export async function readWriteSet(
     }
   }
   // Scopes first: their rows are the lock that all the others stand behind.
-  await readScopes(executor, dialect, scopes, writeSet);
-  if (files.size > 0) await readFiles(executor, dialect, scopes, files, writeSet);
+  await readScopes(connection, scopes, writeSet);
+  if (files.size > 0) await readFiles(connection, scopes, files, writeSet);
   if (idempotency.size > 0) {
-    await readIdempotency(executor, dialect, scopes, idempotency, writeSet);
+    await readIdempotency(connection, scopes, idempotency, writeSet);
   }
-  if (leases.size > 0) await readLeases(executor, dialect, leases, writeSet);
-  if (budgets.size > 0) await readBudgets(executor, dialect, budgets, writeSet);
+  if (leases.size > 0) await readLeases(connection, leases, writeSet);
+  if (budgets.size > 0) await readBudgets(connection, budgets, writeSet);
   return writeSet;
 }
 
 /** Writes the rows that changed, all of one table together. */
 export async function saveWriteSet(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   skew: IdSkewKeeper,
   writeSet: WriteSet,
 ): Promise<void> {
   const files = changed(writeSet.files.values());
   const isNew = (file: FileState) => writeSet.files.get(fileSlotKey(file))?.before === null;
 
-  await insertRecords(executor, dialect, SCOPE_ROW, changed(writeSet.scopes.values()), {
-    keys: ['scope_id'],
-    update: SCOPE_ROW.columns.filter((column) => column !== 'scope_id' && column !== 'scope'),
+  await insertRecords(connection, changed(writeSet.scopes.values()), {
+    into: SCOPE_ROW,
+    conflict: {
+      update: SCOPE_ROW.columns.filter((column) => column !== 'scope_id' && column !== 'scope'),
+    },
   });
-  await insertRecords(executor, dialect, FILE_ROW, files, {
-    keys: ['scope_id', 'path'],
-    // A path keeps its number: the index by number is left alone.
-    update: FILE_ROW.columns.filter((name) => !['scope_id', 'path', 'file_no'].includes(name)),
+  await insertRecords(connection, files, {
+    into: FILE_ROW,
+    conflict: {
+      // A path keeps its number: the index by number is left alone.
+      update: FILE_ROW.columns.filter((name) => !['scope_id', 'path', 'file_no'].includes(name)),
+    },
   });
   await insertRecords(
-    executor,
-    dialect,
-    CONTENT_ROW,
+    connection,
     files.filter((file) => file.content !== null),
-    { keys: ['scope_id', 'file_no'], update: ['version', 'content'] },
+    { into: CONTENT_ROW, conflict: { update: ['version', 'content'] } },
   );
-  await deleteContents(
-    executor,
-    dialect,
-    files.filter((file) => file.content === null && !isNew(file)),
-  );
-  await insertRecords(executor, dialect, NEW_STAT_ROW, files.filter(isNew), {
-    keys: ['scope_id', 'file_no'],
+  const emptied = files.filter((file) => file.content === null && !isNew(file));
+  await deleteRows(connection, 'svc_content', {
+    columns: ['scope_id', 'file_no'],
+    rows: emptied.map((file) => [toScopeId(file.scope), file.fileNo]),
   });
-  await insertRecords(executor, dialect, INDEX_QUEUE_ROW, files, {
-    keys: ['scope_id', 'file_no'],
-    update: ['version'],
+  await insertRecords(connection, files.filter(isNew), { into: NEW_STAT_ROW, conflict: 'skip' });
+  await insertRecords(connection, files, {
+    into: INDEX_QUEUE_ROW,
+    conflict: { update: ['version'] },
   });
-  await insertRecords(executor, dialect, REVISION_ROW, writeSet.revisions);
-  await insertRecords(executor, dialect, ACCESS_ROW, writeSet.access);
-  await insertRecords(
-    executor,
-    dialect,
-    IDEMPOTENCY_ROW,
-    changed(writeSet.idempotency.values()),
-    // A key that is over its time is used again.
-    {
-      keys: ['scope_id', 'key_hash'],
+  await insertRecords(connection, writeSet.revisions, { into: REVISION_ROW });
+  await insertRecords(connection, writeSet.access, { into: ACCESS_ROW });
+  await insertRecords(connection, changed(writeSet.idempotency.values()), {
+    into: IDEMPOTENCY_ROW, // A key that is over its time is used again.
+    conflict: {
       update: IDEMPOTENCY_ROW.columns.filter((name) => name !== 'scope_id' && name !== 'key_hash'),
     },
-  );
-  await insertRecords(executor, dialect, AUDIT_ROW, writeSet.audit);
+  });
+  await insertRecords(connection, writeSet.audit, { into: AUDIT_ROW });
   const budgets = [...writeSet.budgets]
     .filter(([, slot]) => slot.now !== slot.before)
     .map(([name, slot]) => ({ name, used: slot.now ?? 0 }));
-  await insertRecords(executor, dialect, BUDGET_ROW, budgets, { keys: ['name'], update: ['used'] });
-  await skew.cover(executor, dialect, [
-    ...writeSet.revisions,
-    ...writeSet.access,
-    ...writeSet.audit,
-  ]);
+  await insertRecords(connection, budgets, { into: BUDGET_ROW, conflict: { update: ['used'] } });
+  await skew.cover(connection, [...writeSet.revisions, ...writeSet.access, ...writeSet.audit]);
 }
 
 async function readScopes(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopes: ReadonlyMap<number, ScopeKey>,
   writeSet: WriteSet,
 ): Promise<void> {
   for (const scope of scopes.values()) writeSet.scopes.set(scope, { before: null, now: null });
-  const keys = dialect.keySet(
+  const keys = connection.dialect.keySet(
     [{ name: 'scope_id', kind: 'integer' }],
     [...scopes.keys()].map((scopeId) => [scopeId]),
   );
   const columns = SCOPE_ROW.columns.map((column) => `s.${column}`).join(', ');
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select ${columns} from ${keys.sql} k cross join svc_scope s on s.scope_id = k.scope_id` +
-      dialect.forUpdate,
+      connection.dialect.forUpdate,
     keys.parameters,
   );
   for (const row of rows) {
@@ -223,32 +208,31 @@ async function readScopes(
     if (scopes.get(toInteger(row['scope_id'])) !== state.scope) throw sameNumber();
     writeSet.scopes.set(state.scope, { before: state, now: state });
   }
-  if (!dialect.locksAbsentRows && rows.length < scopes.size) {
+  if (!connection.dialect.locksAbsentRows && rows.length < scopes.size) {
     const absent = [...writeSet.scopes].filter(([, { now }]) => now === null);
     throw new AbsentRows({ scopes: absent.map(([scope]) => scope) });
   }
 }
 
 async function readFiles(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopes: ReadonlyMap<number, ScopeKey>,
   files: ReadonlyMap<string, FileKey>,
   writeSet: WriteSet,
 ): Promise<void> {
   for (const slotKey of files.keys()) writeSet.files.set(slotKey, { before: null, now: null });
-  const keys = dialect.keySet(
+  const keys = connection.dialect.keySet(
     [
       { name: 'scope_id', kind: 'integer' },
       { name: 'path', kind: 'key' },
     ],
     [...files.values()].map(({ scope, path }) => [toScopeId(scope), path]),
   );
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select f.scope_id, ${FILE_COLUMNS.join(', ')}, c.content from ${keys.sql} k` +
       ' cross join svc_file f on f.scope_id = k.scope_id and f.path = k.path' +
       ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
-      dialect.forUpdate,
+      connection.dialect.forUpdate,
     keys.parameters,
   );
   for (const row of rows) {
@@ -258,8 +242,7 @@ async function readFiles(
 }
 
 async function readIdempotency(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopes: ReadonlyMap<number, ScopeKey>,
   wanted: ReadonlyMap<string, { scope: ScopeKey; keyHash: string }>,
   writeSet: WriteSet,
@@ -267,7 +250,7 @@ async function readIdempotency(
   for (const slotKey of wanted.keys()) {
     writeSet.idempotency.set(slotKey, { before: null, now: null });
   }
-  const keys = dialect.keySet(
+  const keys = connection.dialect.keySet(
     [
       { name: 'scope_id', kind: 'integer' },
       { name: 'key_hash', kind: 'hash' },
@@ -275,7 +258,7 @@ async function readIdempotency(
     [...wanted.values()].map(({ scope, keyHash }) => [toScopeId(scope), keyHash]),
   );
   const columns = IDEMPOTENCY_ROW.columns.map((column) => `i.${column}`).join(', ');
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select ${columns} from ${keys.sql} k` +
       ' cross join svc_idempotency i on i.scope_id = k.scope_id and i.key_hash = k.key_hash',
     keys.parameters,
@@ -287,44 +270,42 @@ async function readIdempotency(
 }
 
 async function readLeases(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   names: ReadonlySet<string>,
   writeSet: WriteSet,
 ): Promise<void> {
-  const keys = dialect.keySet(
+  const keys = connection.dialect.keySet(
     [{ name: 'name', kind: 'key' }],
     [...names].map((name) => [name]),
   );
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select l.name, l.fence from ${keys.sql} k cross join svc_lease l on l.name = k.name` +
-      ` where l.expires_at > ${dialect.nowMs}${dialect.forUpdate}`,
+      ` where l.expires_at > ${connection.dialect.nowMs}${connection.dialect.forUpdate}`,
     keys.parameters,
   );
   for (const row of rows) writeSet.leases.set(toText(row['name']), toInteger(row['fence']));
 }
 
 async function readBudgets(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   names: ReadonlySet<string>,
   writeSet: WriteSet,
 ): Promise<void> {
   for (const name of names) writeSet.budgets.set(name, { before: null, now: null });
-  const keys = dialect.keySet(
+  const keys = connection.dialect.keySet(
     [{ name: 'name', kind: 'key' }],
     [...names].map((name) => [name]),
   );
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select b.name, b.used from ${keys.sql} k cross join svc_budget b on b.name = k.name` +
-      dialect.forUpdate,
+      connection.dialect.forUpdate,
     keys.parameters,
   );
   for (const row of rows) {
     const used = toInteger(row['used']);
     writeSet.budgets.set(toText(row['name']), { before: used, now: used });
   }
-  if (!dialect.locksAbsentRows && rows.length < names.size) {
+  if (!connection.dialect.locksAbsentRows && rows.length < names.size) {
     const absent = [...writeSet.budgets].filter(([, { now }]) => now === null);
     throw new AbsentRows({ budgets: absent.map(([name]) => name) });
   }
@@ -359,27 +340,6 @@ const BUDGET_ROW: RowWriter<{ name: string; used: number }> = {
   columns: ['name', 'used'],
   toCells: ({ name, used }) => [name, used],
 };
-
-async function deleteContents(
-  executor: Executor,
-  dialect: Dialect,
-  files: readonly FileState[],
-): Promise<void> {
-  if (files.length === 0) return;
-  const keys = dialect.keySet(
-    [
-      { name: 'scope_id', kind: 'integer' },
-      { name: 'file_no', kind: 'integer' },
-    ],
-    files.map((file) => [toScopeId(file.scope), file.fileNo]),
-  );
-  const own = [
-    { own: 'scope_id', key: 'scope_id' },
-    { own: 'file_no', key: 'file_no' },
-  ];
-  const { sql, parameters } = dialect.deleteKeys('svc_content', own, keys, {});
-  await executor.run(sql, parameters);
-}
 
 function changed<T>(slots: Iterable<Slot<T>>): T[] {
   const rows: T[] = [];
