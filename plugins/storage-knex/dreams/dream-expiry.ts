@@ -1,10 +1,10 @@
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 import { dreamBudgetOf, dreamLeaseOf } from '../../../core/files/dream-names.ts';
-import type { Connection, KeySet } from '../dialects/dialect.ts';
-import { DREAM_USER_ROW, toDreamUserRecord } from './dream-rows.ts';
+import type { CellValue, Connection } from '../dialects/dialect.ts';
+import { DREAM_USERS } from './dream-rows.ts';
 import { leastIdBeyond, readIdSkew } from '../write/id-skew.ts';
 import { toUuid } from '../schema/ids.ts';
-import { deleteRows, insertRecords, toKeySet } from '../schema/row-sets.ts';
+import { deleteRows, findRows, insertRecords, toKeySet } from '../schema/row-sets.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
@@ -34,11 +34,11 @@ export async function expireDreamRuns(
   await insertRecords(
     connection,
     named.map((user) => ({ ...user, runId: null })),
-    { into: DREAM_USER_ROW, conflict: { update: ['run_id'] } },
+    { into: DREAM_USERS, conflict: { update: ['run_id'] } },
   );
   await deleteRows(connection, 'svc_dream_history', {
     columns: ['scope_id', 'id'],
-    rows: runs.map(({ scope, id }) => [toScopeId(scope), id]),
+    rows: toRunKeys(runs),
   });
   await deleteRows(connection, 'svc_budget', {
     columns: ['name'],
@@ -70,13 +70,13 @@ async function findEnded(connection: Connection, before: number, limit: number):
 
 /** Every change of a run stands behind the row of its user. */
 async function lockUsers(connection: Connection, scopes: readonly ScopeKey[]) {
-  const keys = toScopeKeys(connection, scopes);
-  const rows = await connection.all(
-    `select ${DREAM_USER_ROW.columns.map((name) => `d.${name}`).join(', ')} from ${keys.sql} k` +
-      ` cross join svc_dream_run d on d.scope_id = k.scope_id${connection.dialect.forUpdate}`,
-    keys.parameters,
-  );
-  return rows.map(toDreamUserRecord);
+  const rows = await findRows(connection, 'svc_dream_run', {
+    columns: ['scope_id'],
+    rows: toScopeKeys(scopes),
+    select: DREAM_USERS.select('t'),
+    rest: connection.dialect.forUpdate,
+  });
+  return rows.map((row) => DREAM_USERS.toRecord(row));
 }
 
 /** Those that still have ended: an undoing may have opened one again before its user was locked. */
@@ -85,12 +85,13 @@ async function lockEnded(
   before: number,
   runs: readonly RunKey[],
 ): Promise<RunKey[]> {
-  const keys = toRunKeys(connection, runs);
-  const rows = await connection.all(
-    `select h.user_id, h.id from ${keys.sql} k cross join svc_dream_history h` +
-      ` on h.scope_id = k.scope_id and h.id = k.id where h.ended_at < ?${connection.dialect.forUpdate}`,
-    [...keys.parameters, before],
-  );
+  const rows = await findRows(connection, 'svc_dream_history', {
+    columns: ['scope_id', 'id'],
+    rows: toRunKeys(runs),
+    select: ['t.user_id', 't.id'],
+    rest: ` where t.ended_at < ?${connection.dialect.forUpdate}`,
+    parameters: [before],
+  });
   return rows.map(toRunKey);
 }
 
@@ -99,7 +100,10 @@ async function lockEnded(
  * name has a greater fence, as it begins with the database's clock.
  */
 async function deleteLeases(connection: Connection, scopes: readonly ScopeKey[]): Promise<void> {
-  const keys = toScopeKeys(connection, scopes);
+  const keys = toKeySet(connection, 'svc_scope', {
+    columns: ['scope_id'],
+    rows: toScopeKeys(scopes),
+  });
   const left = await connection.all(
     `select k.scope_id from ${keys.sql} k` +
       ' where exists (select 1 from svc_dream_history h where h.scope_id = k.scope_id)',
@@ -108,15 +112,12 @@ async function deleteLeases(connection: Connection, scopes: readonly ScopeKey[])
   const dreamed = new Set(left.map((row) => toInteger(row['scope_id'])));
   const done = scopes.filter((scope) => !dreamed.has(toScopeId(scope)));
   if (done.length === 0) return;
-  const names = toKeySet(connection, 'svc_lease', {
+  const over = await findRows(connection, 'svc_lease', {
     columns: ['name'],
     rows: toNames(done.map((scope) => dreamLeaseOf(scope.slice(2)))),
+    select: ['t.name'],
+    rest: ` where t.expires_at <= ${connection.dialect.nowMs}${connection.dialect.forUpdate}`,
   });
-  const over = await connection.all(
-    `select l.name from ${names.sql} k cross join svc_lease l on l.name = k.name` +
-      ` where l.expires_at <= ${connection.dialect.nowMs}${connection.dialect.forUpdate}`,
-    names.parameters,
-  );
   await deleteRows(connection, 'svc_lease', {
     columns: ['name'],
     rows: toNames(over.map((row) => toText(row['name']))),
@@ -127,19 +128,15 @@ function toRunKey(row: Record<string, unknown>): RunKey {
   return { scope: `u:${toText(row['user_id'])}`, id: toUuid(row['id'] as Uint8Array) };
 }
 
-function toRunKeys(connection: Connection, runs: readonly RunKey[]): KeySet {
-  return toKeySet(connection, 'svc_dream_history', {
-    columns: ['scope_id', 'id'],
-    rows: runs.map(({ scope, id }) => [toScopeId(scope), id]),
-  });
+function toRunKeys(runs: readonly RunKey[]): CellValue[][] {
+  return runs.map(({ scope, id }) => [toScopeId(scope), id]);
 }
 
-function toScopeKeys(connection: Connection, scopes: readonly ScopeKey[]): KeySet {
-  const ids = scopes.map(toScopeId).sort((a, b) => a - b);
-  return toKeySet(connection, 'svc_scope', {
-    columns: ['scope_id'],
-    rows: ids.map((id) => [id]),
-  });
+function toScopeKeys(scopes: readonly ScopeKey[]): number[][] {
+  return scopes
+    .map(toScopeId)
+    .sort((a, b) => a - b)
+    .map((id) => [id]);
 }
 
 /** In the order of the keys, in which every transaction takes its locks. */

@@ -3,7 +3,7 @@ import type { DreamRunFilter, DreamRunListing, DreamUser } from '../../../core/c
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 import type { PageRequest, PageResult } from '../../../core/contracts/storage.ts';
 import type { KnexConnection, Row } from '../dialects/dialect.ts';
-import { DREAM_RUN_ROW, DREAM_USER_COLUMNS, toDreamRunListing, toDreamUser } from './dream-rows.ts';
+import { DREAM_RUN_LISTINGS, DREAM_USER_COLUMNS, toDreamUser } from './dream-rows.ts';
 import { toUuid } from '../schema/ids.ts';
 import { checkLimit, parseIdPageKey, parsePageKey, readPage } from '../read/page.ts';
 import { toText } from '../schema/rows.ts';
@@ -70,7 +70,6 @@ export async function listDreamRuns(
   const after = parseIdPageKey(page.after);
   const scope = filter.scope ?? null;
   const { state = null, isOpen = false } = filter;
-  const columns = DREAM_RUN_ROW.columns.filter((name) => name !== 'details');
   return await readPage(connection, {
     limit: checkLimit(page.limit),
     order: page.order,
@@ -92,7 +91,7 @@ export async function listDreamRuns(
       query
         .joinRaw('cross join svc_dream_history h on h.scope_id = k.scope_id and h.id = k.id')
         .clearSelect()
-        .select(columns.map((column) => `h.${column}`));
+        .select(DREAM_RUN_LISTINGS.select('h'));
     },
     filters: [
       ...(scope === null
@@ -103,7 +102,7 @@ export async function listDreamRuns(
         : []),
       ...(state === null ? [] : [(query: Knex.QueryBuilder) => void query.where('h.state', state)]),
     ],
-    toItem: toDreamRunListing,
+    toItem: (row) => DREAM_RUN_LISTINGS.toRecord(row),
     toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
   });
 }

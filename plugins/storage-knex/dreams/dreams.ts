@@ -13,18 +13,17 @@ import type { Connection } from '../dialects/dialect.ts';
 import { countEndedDreamRuns, expireDreamRuns } from './dream-expiry.ts';
 import { listChangedDreamUsers, listDreamRuns, listDreamUsers } from './dream-list.ts';
 import {
-  DREAM_RUN_ROW,
+  DREAM_RUNS,
   DREAM_USER_COLUMNS,
-  DREAM_USER_ROW,
+  DREAM_USERS,
   newDreamUserRecord,
-  toDreamRunRecord,
   toDreamUser,
-  toDreamUserRecord,
 } from './dream-rows.ts';
 import { parseIdBytes } from '../schema/ids.ts';
-import { insertRecords } from '../schema/row-sets.ts';
-import { AUDIT_ROW, toInteger } from '../schema/rows.ts';
+import { insertRecords, replaceRecords } from '../schema/row-sets.ts';
+import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { AUDIT_ROWS } from '../schema/records.ts';
 
 /** Makes the store of what dreaming keeps. */
 export function createDreamStore(database: SqlDatabase): DreamStore {
@@ -44,7 +43,7 @@ export function createDreamStore(database: SqlDatabase): DreamStore {
       const bytes = parseIdBytes(id);
       if (bytes === null) return null;
       const [row] = await database.read((connection) => connection.all(GET_RUN, [bytes]));
-      return row === undefined ? null : toDreamRunRecord(row);
+      return row === undefined ? null : DREAM_RUNS.toRecord(row);
     },
     listRuns: (filter, page) =>
       database.list((connection) => listDreamRuns(connection, filter, page)),
@@ -57,27 +56,13 @@ export function createDreamStore(database: SqlDatabase): DreamStore {
         if ([user, run].some((row) => row !== undefined && row.scope !== request.scope)) {
           throw new MemoryError('INTERNAL', 'A scope that the request did not name was given.');
         }
-        await insertRecords(connection, user === undefined ? [] : [user], {
-          into: DREAM_USER_ROW,
-          conflict: {
-            update: DREAM_USER_ROW.columns.filter(
-              (name) => !['scope_id', 'user_id'].includes(name),
-            ),
-          },
-        });
-        await insertRecords(connection, run === undefined ? [] : [run], {
-          into: DREAM_RUN_ROW,
-          conflict: {
-            update: DREAM_RUN_ROW.columns.filter(
-              (name) => !['scope_id', 'id', 'user_id'].includes(name),
-            ),
-          },
-        });
+        if (user !== undefined) await replaceRecords(connection, DREAM_USERS, [user]);
+        if (run !== undefined) await replaceRecords(connection, DREAM_RUNS, [run]);
         if (run !== undefined) {
           await skew.cover(connection, [{ id: run.id, at: run.createdAt }]);
         }
         if (audit !== undefined) {
-          await insertRecords(connection, [audit], { into: AUDIT_ROW });
+          await insertRecords(connection, [audit], { into: AUDIT_ROWS });
           await skew.cover(connection, [audit]);
         }
         return result;
@@ -94,7 +79,7 @@ const GET_USER =
   `select ${DREAM_USER_COLUMNS.join(', ')} from svc_scope s` +
   ' left join svc_dream_run d on d.scope_id = s.scope_id where s.scope_id = ? and s.scope = ?';
 
-const GET_RUN = `select ${DREAM_RUN_ROW.columns.join(', ')} from svc_dream_history where id = ?`;
+const GET_RUN = `select ${DREAM_RUNS.select('h').join(', ')} from svc_dream_history h where h.id = ?`;
 
 /** The user's row is the lock that the runs stand behind: it is made where there is none. */
 async function lock(
@@ -103,7 +88,7 @@ async function lock(
 ): Promise<DreamCurrent> {
   const unknown = newDreamUserRecord(scope);
   if (!connection.dialect.locksAbsentRows) {
-    await insertRecords(connection, [unknown], { into: DREAM_USER_ROW, conflict: 'skip' });
+    await insertRecords(connection, [unknown], { into: DREAM_USERS, conflict: 'skip' });
   }
   const user = (await readUser(connection, scope)) ?? unknown;
   if (lease !== undefined) await checkLease(connection, lease);
@@ -112,11 +97,11 @@ async function lock(
 
 async function readUser(connection: Connection, scope: ScopeKey): Promise<DreamUserRecord | null> {
   const [row] = await connection.all(
-    `select ${DREAM_USER_ROW.columns.join(', ')} from svc_dream_run where scope_id = ?${connection.dialect.forUpdate}`,
+    `select ${DREAM_USERS.select('d').join(', ')} from svc_dream_run d where scope_id = ?${connection.dialect.forUpdate}`,
     [toScopeId(scope)],
   );
   if (row === undefined) return null;
-  const record = toDreamUserRecord(row);
+  const record = DREAM_USERS.toRecord(row);
   if (record.scope === scope) return record;
   throw new MemoryError(
     'INTERNAL',
@@ -132,11 +117,11 @@ async function readRun(
   const bytes = parseIdBytes(runId);
   if (bytes === null) return null;
   const [row] = await connection.all(
-    `select ${DREAM_RUN_ROW.columns.join(', ')} from svc_dream_history` +
+    `select ${DREAM_RUNS.select('h').join(', ')} from svc_dream_history h` +
       ` where scope_id = ? and id = ?${connection.dialect.forUpdate}`,
     [toScopeId(scope), bytes],
   );
-  const run = row === undefined ? null : toDreamRunRecord(row);
+  const run = row === undefined ? null : DREAM_RUNS.toRecord(row);
   return run?.scope === scope ? run : null;
 }
 

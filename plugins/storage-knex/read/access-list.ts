@@ -11,9 +11,10 @@ import { checkLimit, parseIdPageKey, readPage } from './page.ts';
 import type { PrefixRange } from './physical-prefix.ts';
 import { toScopedRange } from './physical-prefix.ts';
 import { findFileNo, hasScope } from './revision-list.ts';
-import { ACCESS_ROW, toAccessRecord, toInteger } from '../schema/rows.ts';
+import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { successorOf } from './text-range.ts';
+import { ACCESS_ROWS } from '../schema/records.ts';
 
 const EMPTY: PageResult<AccessRecord> = { items: [], next: null };
 
@@ -94,10 +95,10 @@ export async function listAccess(
         query
           .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
           .joinRaw('cross join svc_access_log a on a.scope_id = k.scope_id and a.id = k.id')
-          .select('s.scope', ...ACCESS_ROW.columns.map((column) => `a.${column}`));
+          .select('s.scope', ...ACCESS_ROWS.select('a'));
       },
       filters: [...filters, ...more],
-      toItem: toAccessRecord,
+      toItem: (row) => ACCESS_ROWS.toRecord(row),
       toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
     });
 

@@ -4,7 +4,7 @@ import { readIdSkew } from '../write/id-skew.ts';
 import { withinTimes } from './id-walk.ts';
 import { toUuid } from '../schema/ids.ts';
 import { checkLimit, parseIdPageKey, readPage } from './page.ts';
-import { AUDIT_ROW, toAuditRecord } from '../schema/rows.ts';
+import { AUDIT_ROWS } from '../schema/records.ts';
 
 /** Makes the admin’s list of changes; their rows are written with the changes themselves. */
 export function createAuditStore(database: SqlDatabase): AuditStore {
@@ -42,10 +42,10 @@ export function createAuditStore(database: SqlDatabase): AuditStore {
           complete: (query) => {
             query
               .joinRaw('cross join svc_admin_audit u on u.id = k.id')
-              .select(AUDIT_ROW.columns.map((column) => `u.${column}`));
+              .select(AUDIT_ROWS.select('u'));
           },
           filters: times.filters,
-          toItem: toAuditRecord,
+          toItem: (row) => AUDIT_ROWS.toRecord(row),
           toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
         });
       }),

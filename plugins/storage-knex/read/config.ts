@@ -4,8 +4,9 @@ import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
 import { insertRecords } from '../schema/row-sets.ts';
 import type { RowWriter } from '../schema/rows.ts';
-import { AUDIT_ROW, toText } from '../schema/rows.ts';
+import { toText } from '../schema/rows.ts';
 import { successorOf } from './text-range.ts';
+import { AUDIT_ROWS } from '../schema/records.ts';
 
 const CONFIG_ROW: RowWriter<[string, unknown]> = {
   table: 'svc_config',
@@ -42,7 +43,7 @@ export function createConfigStore(database: SqlDatabase): ConfigStore {
           conflict: { update: ['value'] },
         });
         if (audit === null) return;
-        await insertRecords(connection, [audit], { into: AUDIT_ROW });
+        await insertRecords(connection, [audit], { into: AUDIT_ROWS });
         await skew.cover(connection, [audit]);
       });
     },

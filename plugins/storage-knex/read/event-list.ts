@@ -11,8 +11,9 @@ import { parseIdBytes, toLeastIdBytes, toUuid } from '../schema/ids.ts';
 import type { Filter } from './page.ts';
 import { checkLimit, parseIdPageKey, readPage } from './page.ts';
 import { hasScope } from './revision-list.ts';
-import { EVENT_ROW, toEventRecord, toText, toTextOrNull } from '../schema/rows.ts';
+import { toText, toTextOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { EVENTS } from '../schema/records.ts';
 
 /** The slowest calls have an index of their own from here on (migration 3). */
 const SLOW_MS = 100;
@@ -73,9 +74,9 @@ export async function listEvents(
       query
         .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
         .joinRaw('cross join svc_event e on e.scope_id = k.scope_id and e.id = k.id')
-        .select('s.scope', ...EVENT_ROW.columns.map((column) => `e.${column}`));
+        .select('s.scope', ...EVENTS.select('e'));
     },
-    toItem: toEventRecord,
+    toItem: (row) => EVENTS.toRecord(row),
     toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
   });
 }

@@ -11,9 +11,10 @@ import type { Filter, KeysetQuery } from './page.ts';
 import { checkLimit, parsePageKey, readPage } from './page.ts';
 import type { PrefixRange } from './physical-prefix.ts';
 import { toScopedRange } from './physical-prefix.ts';
-import { FILE_COLUMNS, toFileListing, toInteger, toText } from '../schema/rows.ts';
+import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { compareText, successorOf } from './text-range.ts';
+import { FILE_LISTINGS, FILES } from '../schema/records.ts';
 
 /** How each sort is walked. `path` goes scope by scope, and is written out below. */
 const SORTS = {
@@ -238,10 +239,10 @@ function filesOf(
         .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
         .joinRaw('cross join svc_file f on f.scope_id = k.scope_id and f.path = k.path')
         .joinRaw('left join svc_file_stat t on t.scope_id = f.scope_id and t.file_no = f.file_no')
-        .select('s.scope', ...FILE_COLUMNS, 't.reads', 't.last_read_at');
+        .select('s.scope', ...FILES.select('f'), 't.reads', 't.last_read_at');
       if (range.kind === 'scope') query.where('s.scope', range.scope);
     },
-    toItem: (row) => toFileListing(toText(row['scope']) as ScopeKey, row),
+    toItem: (row) => FILE_LISTINGS.toRecord(row),
   };
 }
 

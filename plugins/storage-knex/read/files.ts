@@ -6,16 +6,11 @@ import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, SqlValue } from '../dialects/dialect.ts';
 import { listAllFiles } from './file-list.ts';
 import { listFolder } from './folder-list.ts';
-import {
-  FILE_COLUMNS,
-  toFileListing,
-  toFileRecord,
-  toFileState,
-  toInteger,
-} from '../schema/rows.ts';
+import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { compareText, successorOf } from './text-range.ts';
 import { listUsers } from './user-list.ts';
+import { FILE_LISTINGS, FILE_STATES, FILES } from '../schema/records.ts';
 
 /** Makes the reads of memory files. */
 export function createFileStore(database: SqlDatabase): FileStore {
@@ -45,7 +40,7 @@ export function createFileStore(database: SqlDatabase): FileStore {
           key.scope,
           key.path,
         ]);
-        return row === undefined ? null : toFileListing(key.scope, row);
+        return row === undefined ? null : FILE_LISTINGS.toRecord(row, key.scope);
       });
     },
     listFolder: (folder, page) =>
@@ -64,19 +59,19 @@ const OF_SCOPE = 'from svc_scope s cross join svc_file f on f.scope_id = s.scope
 const IN_SCOPE = 'where s.scope_id = ? and s.scope = ?';
 
 const GET_FILE =
-  `select ${FILE_COLUMNS.join(', ')}, c.content ${OF_SCOPE}` +
+  `select ${FILES.select('f').join(', ')}, c.content ${OF_SCOPE}` +
   ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
   ` ${IN_SCOPE} and f.path = ?`;
 
 const GET_LISTING =
-  `select ${FILE_COLUMNS.join(', ')}, t.reads, t.last_read_at ${OF_SCOPE}` +
+  `select ${FILES.select('f').join(', ')}, t.reads, t.last_read_at ${OF_SCOPE}` +
   ' left join svc_file_stat t on t.scope_id = f.scope_id and t.file_no = f.file_no' +
   ` ${IN_SCOPE} and f.path = ?`;
 
 /** A file with its content, a deleted one too; whether that is damaged is for the caller to check. */
 export async function readFile(connection: Connection, key: FileKey): Promise<FileState | null> {
   const [row] = await connection.all(GET_FILE, [toScopeId(key.scope), key.scope, key.path]);
-  return row === undefined ? null : toFileState(key.scope, row);
+  return row === undefined ? null : FILE_STATES.toRecord(row, key.scope);
 }
 
 async function listFiles(
@@ -91,10 +86,10 @@ async function listFiles(
   const parameters: SqlValue[] = [toScopeId(scope), scope, isPastPrefix ? after : prefix];
   if (end !== null) parameters.push(end);
   const rows = await connection.all(
-    `select ${FILE_COLUMNS.join(', ')} ${OF_SCOPE} ${IN_SCOPE}` +
+    `select ${FILES.select('f').join(', ')} ${OF_SCOPE} ${IN_SCOPE}` +
       ` and f.path ${isPastPrefix ? '>' : '>='} ?${end === null ? '' : ' and f.path < ?'}` +
       ' and f.deleted_at is null order by f.path limit ?',
     [...parameters, limit],
   );
-  return rows.map((row) => toFileRecord(scope, row));
+  return rows.map((row) => FILES.toRecord(row, scope));
 }

@@ -3,9 +3,10 @@ import type { PageRequest, PageResult } from '../../../core/contracts/storage.ts
 import type { KnexConnection, Row } from '../dialects/dialect.ts';
 import { checkLimit, parsePageKey } from './page.ts';
 import { toPrefixRange } from './physical-prefix.ts';
-import { FILE_COLUMNS, toFileListing, toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
+import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { ofUsers } from './user-list.ts';
+import { FILE_LISTINGS, FILES } from '../schema/records.ts';
 
 type Entry = { folder: FolderListing } | { file: FileListing };
 
@@ -145,9 +146,9 @@ async function readListings(
     .where('f.scope_id', toScopeId(scope))
     .whereIn('f.path', paths)
     .whereNull('f.deleted_at')
-    .select(...FILE_COLUMNS, 't.reads', 't.last_read_at')) as Row[];
+    .select(...FILES.select('f'), 't.reads', 't.last_read_at')) as Row[];
   for (const row of rows) {
-    const file = toFileListing(scope, row);
+    const file = FILE_LISTINGS.toRecord(row, scope);
     files.set(file.path, file);
   }
   return files;

@@ -1,8 +1,9 @@
 import type { InspectionStore } from '../../../core/contracts/inspection.ts';
 import { assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
-import { FILE_COLUMNS, SCOPE_ROW, toFileRecord, toInteger, toScopeState } from '../schema/rows.ts';
+import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { FILES, SCOPES } from '../schema/records.ts';
 
 /** What the tables hold beyond what the other stores show of them. */
 export function createInspectionStore(database: SqlDatabase): InspectionStore {
@@ -10,20 +11,20 @@ export function createInspectionStore(database: SqlDatabase): InspectionStore {
     scopes: (after, limit) =>
       database.read(async (connection) => {
         const rows = await connection.all(
-          `select ${SCOPE_ROW.columns.join(', ')} from svc_scope where scope > ? order by scope limit ?`,
+          `select ${SCOPES.select('s').join(', ')} from svc_scope s where scope > ? order by scope limit ?`,
           [after ?? '', limit],
         );
-        return rows.map(toScopeState);
+        return rows.map((row) => SCOPES.toRecord(row));
       }),
 
     async scope(scope) {
       assertScope(scope);
       return await database.read(async (connection) => {
         const [row] = await connection.all(
-          `select ${SCOPE_ROW.columns.join(', ')} from svc_scope where scope_id = ? and scope = ?`,
+          `select ${SCOPES.select('s').join(', ')} from svc_scope s where scope_id = ? and scope = ?`,
           [toScopeId(scope), scope],
         );
-        return row === undefined ? null : toScopeState(row);
+        return row === undefined ? null : SCOPES.toRecord(row);
       });
     },
 
@@ -31,12 +32,12 @@ export function createInspectionStore(database: SqlDatabase): InspectionStore {
       assertScope(scope);
       return await database.read(async (connection) => {
         const rows = await connection.all(
-          `select ${FILE_COLUMNS.join(', ')} from svc_scope s cross join svc_file f` +
+          `select ${FILES.select('f').join(', ')} from svc_scope s cross join svc_file f` +
             ' on f.scope_id = s.scope_id where s.scope_id = ? and s.scope = ? and f.path > ?' +
             ' order by f.path limit ?',
           [toScopeId(scope), scope, after ?? '', limit],
         );
-        return rows.map((row) => toFileRecord(scope, row));
+        return rows.map((row) => FILES.toRecord(row, scope));
       });
     },
 

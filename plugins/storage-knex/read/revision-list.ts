@@ -7,8 +7,9 @@ import { withinTimes } from './id-walk.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import type { Filter } from './page.ts';
 import { checkLimit, parseIdPageKey, readPage } from './page.ts';
-import { REVISION_COLUMNS, toInteger, toRevisionRecord } from '../schema/rows.ts';
+import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { REVISIONS } from '../schema/records.ts';
 
 const EMPTY: PageResult<RevisionRecord> = { items: [], next: null };
 
@@ -100,10 +101,10 @@ export async function listRevisions(
         )
         .joinRaw('cross join svc_scope s on s.scope_id = r.scope_id')
         .joinRaw('cross join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no')
-        .select('s.scope', 'f.path', ...REVISION_COLUMNS);
+        .select('s.scope', 'f.path', ...REVISIONS.select('r'));
     },
     filters,
-    toItem: toRevisionRecord,
+    toItem: (row) => REVISIONS.toRecord(row),
     toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
   });
 }

@@ -8,8 +8,8 @@ import { leastIdBeyond, readIdSkew } from '../write/id-skew.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 import { pruneRevisions } from '../write/prune.ts';
 import { listRevisions } from './revision-list.ts';
-import { REVISION_COLUMNS, toRevisionRecord, toRevisionStep } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { REVISION_STEPS, REVISIONS } from '../schema/records.ts';
 
 /** Makes the reads of the history, and its prune. */
 export function createRevisionStore(database: SqlDatabase): RevisionStore {
@@ -19,7 +19,7 @@ export function createRevisionStore(database: SqlDatabase): RevisionStore {
       if (bytes === null) return null;
       return await database.read(async (connection) => {
         const [row] = await connection.all(GET_REVISION, [bytes]);
-        return row === undefined ? null : toRevisionRecord(row);
+        return row === undefined ? null : REVISIONS.toRecord(row);
       });
     },
     list: (filter, page) => database.list((connection) => listRevisions(connection, filter, page)),
@@ -32,7 +32,7 @@ export function createRevisionStore(database: SqlDatabase): RevisionStore {
       return await database.read(async (connection) => {
         const place = [toScopeId(key.scope), key.scope, key.path];
         const [row] = await connection.all(GET_REVISION_OF_VERSION, [...place, version]);
-        return row === undefined ? null : toRevisionRecord(row);
+        return row === undefined ? null : REVISIONS.toRecord(row);
       });
     },
     async at(key, time) {
@@ -44,7 +44,7 @@ export function createRevisionStore(database: SqlDatabase): RevisionStore {
 }
 
 const WITH_NAMES =
-  `select s.scope, f.path, ${REVISION_COLUMNS.join(', ')} from svc_revision r` +
+  `select s.scope, f.path, ${REVISIONS.select('r').join(', ')} from svc_revision r` +
   ' cross join svc_scope s on s.scope_id = r.scope_id' +
   ' cross join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no';
 
@@ -52,7 +52,7 @@ const GET_REVISION = `${WITH_NAMES} where r.id = ?`;
 
 // A keyframe holds all of the content before its revision: nothing beyond the first is needed.
 const GET_STEPS =
-  'select r.version, r.existed_before, r.delta, r.keyframe from svc_revision r' +
+  `select ${REVISION_STEPS.select('r').join(', ')} from svc_revision r` +
   ' where r.scope_id = ? and r.file_no = ? and r.version > ? and r.version <= coalesce(' +
   '(select min(k.version) from svc_revision k where k.scope_id = ? and k.file_no = ?' +
   ' and k.version > ? and k.keyframe is not null), ?) order by r.version';
@@ -67,11 +67,11 @@ async function readChain(
   if (version >= file.version) return { file, steps: [] };
   const place = [toScopeId(key.scope), file.fileNo, version];
   const rows = await connection.all(GET_STEPS, [...place, ...place, file.version]);
-  return { file, steps: rows.map(toRevisionStep) };
+  return { file, steps: rows.map((row) => REVISION_STEPS.toRecord(row)) };
 }
 
 const OF_FILE =
-  `select s.scope, f.path, ${REVISION_COLUMNS.join(', ')} from svc_scope s` +
+  `select s.scope, f.path, ${REVISIONS.select('r').join(', ')} from svc_scope s` +
   ' cross join svc_file f on f.scope_id = s.scope_id' +
   ' cross join svc_revision r on r.scope_id = f.scope_id and r.file_no = f.file_no' +
   ' where s.scope_id = ? and s.scope = ? and f.path = ?';
@@ -93,5 +93,5 @@ async function readRevisionAt(
     time,
     beyond,
   ]);
-  return row === undefined ? null : toRevisionRecord(row);
+  return row === undefined ? null : REVISIONS.toRecord(row);
 }

@@ -1,5 +1,6 @@
-import type { CellValue, Connection, KeySet, RowSet, SqlValue } from '../dialects/dialect.ts';
+import type { CellValue, Connection, KeySet, Row, RowSet, SqlValue } from '../dialects/dialect.ts';
 import type { RowWriter } from './rows.ts';
+import type { TableMap } from './table-map.ts';
 import { tableOf } from './tables.ts';
 
 /** Writes records as rows; nothing at all when there are none. */
@@ -15,6 +16,15 @@ export async function insertRecords<T>(
     rows: records.map((record) => into.toCells(record)),
     ...(conflict === undefined ? {} : { conflict }),
   });
+}
+
+/** Writes records as rows, in place of those that have the same primary key. */
+export async function replaceRecords<T>(
+  connection: Connection,
+  into: TableMap<T>,
+  records: readonly T[],
+): Promise<void> {
+  await insertRecords(connection, records, { into, conflict: { update: into.replaced } });
 }
 
 /** Values of some columns of a table, in the columns' order. */
@@ -36,6 +46,30 @@ export function toKeySet(
     return definition;
   });
   return dialect.keySet(wanted, rows);
+}
+
+/**
+ * The rows of a table, `t`, that have one of the keys. `rest` is what ends the query: joins,
+ * conditions, and whether the rows are locked.
+ */
+export async function findRows(
+  connection: Connection,
+  table: string,
+  {
+    columns,
+    rows,
+    select,
+    rest = '',
+    parameters = [],
+  }: RowKeys & { select: readonly string[]; rest?: string; parameters?: readonly SqlValue[] },
+): Promise<Row[]> {
+  if (rows.length === 0) return [];
+  const keys = toKeySet(connection, table, { columns, rows });
+  const match = columns.map((column) => `t.${column} = k.${column}`).join(' and ');
+  return await connection.all(
+    `select ${select.join(', ')} from ${keys.sql} k cross join ${table} t on ${match}${rest}`,
+    [...keys.parameters, ...parameters],
+  );
 }
 
 /** Removes the rows of a table that have one of the keys and all values of `same`; how many. */

@@ -9,18 +9,17 @@ import type { IdSkewKeeper } from './id-skew.ts';
 import { leastIdBeyond, readIdSkew } from './id-skew.ts';
 import { parseIdBytes, toHex, toUuid } from '../schema/ids.ts';
 import { keepRollups } from './rollup.ts';
-import { deleteRows, insertRecords } from '../schema/row-sets.ts';
-import type { RowWriter } from '../schema/rows.ts';
-import {
-  ACCESS_ROW,
-  EVENT_ROW,
-  SCOPE_ROW,
-  newScopeState,
-  toEventRecord,
-  toInteger,
-  toText,
-} from '../schema/rows.ts';
+import { deleteRows, findRows, insertRecords } from '../schema/row-sets.ts';
+import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import {
+  newScopeState,
+  ACCESS_ROWS,
+  EVENTS,
+  FILE_STATS,
+  SCOPES,
+  type FileStat,
+} from '../schema/records.ts';
 
 /** Root events of one trace that are read at most. */
 const EVENTS_OF_TRACE = 200;
@@ -49,7 +48,7 @@ export function createLogStore(database: SqlDatabase): LogStore {
           `${GET_EVENTS} where e.trace_id = ? order by e.id limit ${EVENTS_OF_TRACE}`,
           [bytes],
         );
-        return rows.map(toEventRecord);
+        return rows.map((row) => EVENTS.toRecord(row));
       });
     },
     async eventOfToolCall(toolCallId) {
@@ -60,7 +59,7 @@ export function createLogStore(database: SqlDatabase): LogStore {
           `${GET_EVENTS} where e.tool_call_id = ? order by e.id limit 1`,
           [bytes],
         );
-        return row === undefined ? null : toEventRecord(row);
+        return row === undefined ? null : EVENTS.toRecord(row);
       });
     },
     expire: (what, before, limit) =>
@@ -83,21 +82,8 @@ const AGED = {
 } as const;
 
 const GET_EVENTS =
-  `select s.scope, ${EVENT_ROW.columns.map((column) => `e.${column}`).join(', ')}` +
+  `select s.scope, ${EVENTS.select('e').join(', ')}` +
   ' from svc_event e cross join svc_scope s on s.scope_id = e.scope_id';
-
-interface Stat {
-  scopeId: number;
-  fileNo: number;
-  reads: number;
-  lastReadAt: number;
-}
-
-const STAT_ROW: RowWriter<Stat> = {
-  table: 'svc_file_stat',
-  columns: ['scope_id', 'file_no', 'reads', 'last_read_at'],
-  toCells: (stat) => [stat.scopeId, stat.fileNo, stat.reads, stat.lastReadAt],
-};
 
 /** In parts, each of them a batch; the events are counted together, and stay so. */
 function cutBatch(batch: LogBatch): LogBatch[] {
@@ -122,16 +108,16 @@ async function appendBatch(
     access = await withoutKnown(connection, 'svc_access_log', access);
     events = await withoutKnown(connection, 'svc_event', events);
   }
-  await insertRecords(connection, access, { into: ACCESS_ROW });
+  await insertRecords(connection, access, { into: ACCESS_ROWS });
   for (let from = 0; from < events.length; from += EVENTS_A_STATEMENT) {
     // In parts: packing them holds up the event loop.
     await insertRecords(connection, events.slice(from, from + EVENTS_A_STATEMENT), {
-      into: EVENT_ROW,
+      into: EVENTS,
     });
   }
   if (batch.rollUp !== undefined) await keepRollups(connection, batch.rollUp, events);
   await insertRecords(connection, countReads(access), {
-    into: STAT_ROW,
+    into: FILE_STATS,
     conflict: { add: ['reads'], greatest: ['last_read_at'] },
   });
   await skew.cover(connection, access);
@@ -146,21 +132,15 @@ async function appendBatch(
 async function ensureScopes(connection: Connection, batch: LogBatch): Promise<void> {
   const scopes = new Map<number, ScopeKey>();
   for (const { scope } of [...batch.access, ...batch.events]) scopes.set(toScopeId(scope), scope);
-  const keys = connection.dialect.keySet(
-    [{ name: 'scope_id', kind: 'integer' }],
-    [...scopes.keys()].map((scopeId) => [scopeId]),
-  );
-  const find = () =>
-    connection.all(
-      `select s.scope_id, s.scope from ${keys.sql} k cross join svc_scope s on s.scope_id = k.scope_id`,
-      keys.parameters,
-    );
-  const known = new Map(
-    (await find()).map((row) => [toInteger(row['scope_id']), toText(row['scope'])]),
-  );
+  const rows = await findRows(connection, 'svc_scope', {
+    columns: ['scope_id'],
+    rows: [...scopes.keys()].map((scopeId) => [scopeId]),
+    select: ['t.scope_id', 't.scope'],
+  });
+  const known = new Map(rows.map((row) => [toInteger(row['scope_id']), toText(row['scope'])]));
   const missing = [...scopes.values()].filter((scope) => !known.has(toScopeId(scope)));
   await insertRecords(connection, missing.map(newScopeState), {
-    into: SCOPE_ROW,
+    into: SCOPES,
     conflict: 'skip',
   });
   for (const { scope } of [...batch.access, ...batch.events]) {
@@ -176,41 +156,32 @@ async function withoutKnown<T extends AccessRecord | EventRecord>(
   table: 'svc_access_log' | 'svc_event',
   records: readonly T[],
 ): Promise<readonly T[]> {
-  if (records.length === 0) return records;
-  const keys = connection.dialect.keySet(
-    [
-      { name: 'scope_id', kind: 'integer' },
-      { name: 'id', kind: 'id' },
-    ],
-    records.map(({ scope, id }) => [toScopeId(scope), id]),
-  );
-  const rows = await connection.all(
-    `select t.id from ${keys.sql} k cross join ${table} t on t.scope_id = k.scope_id and t.id = k.id`,
-    keys.parameters,
-  );
+  const rows = await findRows(connection, table, {
+    columns: ['scope_id', 'id'],
+    rows: records.map(({ scope, id }) => [toScopeId(scope), id]),
+    select: ['t.id'],
+  });
   if (rows.length === 0) return records;
   const known = new Set(rows.map((row) => toUuid(row['id'] as Uint8Array)));
   return records.filter(({ id }) => !known.has(id));
 }
 
 /** One row for each file that was read, and one for its scope, in key order. */
-function countReads(access: readonly AccessRecord[]): Stat[] {
-  const stats = new Map<string, Stat>();
-  const count = (scopeId: number, fileNo: number, at: number) => {
-    const key = `${scopeId} ${fileNo}`;
-    const stat = stats.get(key) ?? { scopeId, fileNo, reads: 0, lastReadAt: at };
-    stat.reads += 1;
-    stat.lastReadAt = Math.max(stat.lastReadAt, at);
-    stats.set(key, stat);
-  };
+function countReads(access: readonly AccessRecord[]): FileStat[] {
+  const stats = new Map<string, FileStat>();
   for (const { action, outcome, scope, fileNo, at } of access) {
     if (outcome !== 'ok' || fileNo === null) continue;
     if (action !== 'read' && action !== 'context') continue;
-    count(toScopeId(scope), fileNo, at);
-    count(toScopeId(scope), 0, at);
+    for (const counted of [fileNo, 0]) {
+      const key = `${scope} ${counted}`;
+      const stat = stats.get(key) ?? { scope, fileNo: counted, reads: 0, lastReadAt: at };
+      stat.reads += 1;
+      stat.lastReadAt = Math.max(stat.lastReadAt ?? at, at);
+      stats.set(key, stat);
+    }
   }
   return [...stats.values()].sort(
-    (left, right) => left.scopeId - right.scopeId || left.fileNo - right.fileNo,
+    (left, right) => toScopeId(left.scope) - toScopeId(right.scope) || left.fileNo - right.fileNo,
   );
 }
 

@@ -18,7 +18,8 @@ import {
   type Slot,
   saveWriteSet,
 } from './write-set.ts';
-import { newScopeState } from '../schema/rows.ts';
+
+import { newScopeState } from '../schema/records.ts';
 
 /** One call of `Storage.mutate`. */
 export interface Mutation {

@@ -5,8 +5,9 @@ import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, SqlValue } from '../dialects/dialect.ts';
 import { insertRecords } from '../schema/row-sets.ts';
-import { AUDIT_ROW, toInteger, toText } from '../schema/rows.ts';
+import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { AUDIT_ROWS } from '../schema/records.ts';
 
 /** Rows that one transaction removes at most. */
 const ROWS_AT_ONCE = 500;
@@ -173,7 +174,7 @@ async function removeRows(
     scopeId,
   ]);
   const record = audit(count);
-  await insertRecords(connection, [record], { into: AUDIT_ROW });
+  await insertRecords(connection, [record], { into: AUDIT_ROWS });
   await skew.cover(connection, [record]);
   return count;
 }

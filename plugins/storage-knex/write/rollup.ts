@@ -8,11 +8,11 @@ import type {
 import type { CountedRange, RollUp, RollupFilter } from '../../../core/contracts/storage.ts';
 import { assertScope } from '../../../core/files/paths.ts';
 import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
-import { toLeastIdBytes, toUuid } from '../schema/ids.ts';
-import { deleteRows, insertRecords, toKeySet } from '../schema/row-sets.ts';
-import type { RowWriter } from '../schema/rows.ts';
+import { toLeastIdBytes } from '../schema/ids.ts';
+import { deleteRows, findRows, replaceRecords } from '../schema/row-sets.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { bytes, mapTable, text, uuid, number } from '../schema/table-map.ts';
 
 /** The number that stands for all scopes together: no scope has it. */
 const ALL_SCOPES = 0;
@@ -23,61 +23,45 @@ const GRAIN_MS: Readonly<Record<RollupGrain, number>> = {
   day: 86_400_000,
 };
 
-const ROLLUP_ROW: RowWriter<RollupRecord> = {
-  table: 'svc_rollup',
-  columns: [
-    'scope_id',
-    'grain',
-    'bucket',
-    'tool',
-    'instance_id',
-    'calls',
-    'failed',
-    'refused',
-    'reads',
-    'writes',
-    'finds',
-    'latency',
-  ],
-  toCells: (rollup) => [
-    toRollupScopeId(rollup.scope),
-    GRAIN_MS[rollup.grain],
-    rollup.bucket,
-    rollup.tool ?? '',
-    rollup.instanceId,
-    rollup.calls,
-    rollup.failed,
-    rollup.refused,
-    rollup.reads,
-    rollup.writes,
-    rollup.finds,
-    rollup.latency,
-  ],
-};
+const GRAINS = new Map(Object.entries(GRAIN_MS).map(([grain, ms]) => [ms, grain as RollupGrain]));
+
+const ROLLUPS = mapTable<RollupRecord>('svc_rollup', {
+  grain: {
+    ...text('grain'),
+    toCell: (grain) => GRAIN_MS[grain],
+    fromCell: (cell) => GRAINS.get(toInteger(cell)) as RollupGrain,
+  },
+  bucket: number('bucket'),
+  scope: {
+    name: 'scope_id',
+    kind: 'as-is',
+    toCell: toRollupScopeId,
+    fromCell: (_, scope) => scope ?? null,
+  },
+  tool: {
+    ...text('tool'),
+    toCell: (tool) => tool ?? '',
+    fromCell: (cell) => toText(cell) || null,
+  },
+  instanceId: uuid('instance_id'),
+  calls: number('calls'),
+  failed: number('failed'),
+  refused: number('refused'),
+  reads: number('reads'),
+  writes: number('writes'),
+  finds: number('finds'),
+  latency: bytes('latency'),
+});
 
 const KEYS: readonly string[] = ['scope_id', 'grain', 'bucket', 'tool', 'instance_id'];
-const VALUES = ROLLUP_ROW.columns.filter((column) => !KEYS.includes(column));
 /** In quotes: `reads` is a word of MariaDB's own. */
 const SUMS = ['calls', 'failed', 'refused', 'reads', 'writes', 'finds']
   .map((name) => `sum(r.${name}) as \`${name}\``)
   .join(', ');
-const COLUMNS = ROLLUP_ROW.columns.map((column) => `r.${column}`).join(', ');
+const COLUMNS = ROLLUPS.select('r').join(', ');
 
 function toRollupScopeId(scope: ScopeKey | null): number {
   return scope === null ? ALL_SCOPES : toScopeId(scope);
-}
-
-function toRollup(scope: ScopeKey | null, grain: RollupGrain, row: Row): RollupRecord {
-  const tool = toText(row['tool']);
-  return {
-    grain,
-    bucket: toInteger(row['bucket']),
-    scope,
-    tool: tool === '' ? null : tool,
-    instanceId: toUuid(row['instance_id'] as Uint8Array),
-    ...toCounts(row),
-    latency: row['latency'] as Uint8Array,
-  };
 }
 
 function toCounts(row: Row): Omit<RollupCount, 'bucket'> {
@@ -102,7 +86,7 @@ export async function keepRollups(
   const rows = [...whole, ...merged].sort(
     (left, right) => toRollupScopeId(left.scope) - toRollupScopeId(right.scope),
   );
-  await insertRecords(connection, rows, { into: ROLLUP_ROW, conflict: { update: VALUES } });
+  await replaceRecords(connection, ROLLUPS, rows);
 }
 
 async function mergeKept(
@@ -110,22 +94,11 @@ async function mergeKept(
   rollUp: RollUp,
   added: readonly RollupRecord[],
 ): Promise<readonly RollupRecord[]> {
-  if (added.length === 0) return added;
-  const keys = toKeySet(connection, 'svc_rollup', {
+  const rows = await findRows(connection, 'svc_rollup', {
     columns: KEYS,
-    rows: added.map((row) => [
-      toRollupScopeId(row.scope),
-      GRAIN_MS[row.grain],
-      row.bucket,
-      row.tool ?? '',
-      row.instanceId,
-    ]),
+    rows: added.map(ROLLUPS.toKey),
+    select: ['t.scope_id', ...ROLLUPS.select('t')],
   });
-  const match = KEYS.map((key) => `r.${key} = k.${key}`).join(' and ');
-  const rows = await connection.all(
-    `select ${COLUMNS} from ${keys.sql} k cross join svc_rollup r on ${match}`,
-    keys.parameters,
-  );
   const kept = new Map(
     rows.map((row) => [
       `${toInteger(row['scope_id'])} ${toInteger(row['grain'])} ${toInteger(row['bucket'])} ${toText(row['tool'])}`,
@@ -135,7 +108,9 @@ async function mergeKept(
   return added.map((row) => {
     const key = `${toRollupScopeId(row.scope)} ${GRAIN_MS[row.grain]} ${row.bucket} ${row.tool ?? ''}`;
     const old = kept.get(key);
-    return old === undefined ? row : rollUp.merge(toRollup(row.scope, row.grain, old), row);
+    return old === undefined
+      ? row
+      : rollUp.merge(ROLLUPS.toRecord(old, row.scope ?? undefined), row);
   });
 }
 
@@ -149,7 +124,7 @@ export async function readRollups(
     `select ${COLUMNS} from svc_rollup r where ${where} order by r.bucket, r.tool, r.instance_id`,
     parameters,
   );
-  return rows.map((row) => toRollup(filter.scope, filter.grain, row));
+  return rows.map((row) => ROLLUPS.toRecord(row, filter.scope ?? undefined));
 }
 
 /** Their calls, summed up in the database: a day of minutes comes across as what a chart shows. */
