@@ -15,29 +15,29 @@ import type {
   PostingRow,
 } from '../../../core/contracts/storage.ts';
 import { assertScope } from '../../../core/files/paths.ts';
-import type { Database } from '../database.ts';
-import type { Dialect, Executor, Row } from '../dialects/dialect.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Dialect, Connection, Row } from '../dialects/dialect.ts';
 import { toHex, toUuid } from '../schema/ids.ts';
 import { toInteger, toIntegerOrNull, toText, toTextOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { tableOf } from '../schema/tables.ts';
 import { successorOf } from '../read/text-range.ts';
 import { readScopeVectors } from './vector-view.ts';
+import { deleteRows } from '../schema/row-sets.ts';
 
 /** The search index. Its rows are core's: here they are only kept. */
-export function createIndexStore(database: Database): IndexStore {
-  const { dialect } = database;
+export function createIndexStore(database: SqlDatabase): IndexStore {
   // Where the last look at the queue ended, so that no scope waits behind busier ones for ever.
   let lastScopeId = -1;
   return {
-    snapshot: (read) => database.snapshot((executor) => read(createView(executor, database))),
+    snapshot: (read) => database.snapshot((connection) => read(createView(connection, database))),
 
     tasks: (limit) =>
-      database.read(async (executor) => {
-        const tasks = await readTasks(executor, lastScopeId, limit);
+      database.read(async (connection) => {
+        const tasks = await readTasks(connection, lastScopeId, limit);
         if (tasks.length < limit && lastScopeId >= 0) {
           const seen = new Set(tasks.map(({ scope, fileNo }) => `${scope} ${fileNo}`));
-          for (const task of await readTasks(executor, -1, limit - tasks.length)) {
+          for (const task of await readTasks(connection, -1, limit - tasks.length)) {
             if (!seen.has(`${task.scope} ${task.fileNo}`)) tasks.push(task);
           }
         }
@@ -48,28 +48,26 @@ export function createIndexStore(database: Database): IndexStore {
 
     async update(scope, tasks, update) {
       assertScope(scope);
-      await database.write((executor) => updateScope(executor, dialect, scope, tasks, update));
+      await database.write((connection) => updateScope(connection, scope, { tasks, update }));
     },
 
     markBehind: (tokeniserVersion, limit) =>
-      database.write((executor) => markBehind(executor, tokeniserVersion, limit)),
+      database.write((connection) => markBehind(connection, tokeniserVersion, limit)),
 
     async forget(scope) {
       assertScope(scope);
       const scopeId = toScopeId(scope);
-      const files = await database.write((executor) => beginForgetting(executor, dialect, scopeId));
+      const files = await database.write((connection) => beginForgetting(connection, scopeId));
       let isForgotten = false;
       while (!isForgotten) {
-        isForgotten = await database.write((executor) =>
-          goOnForgetting(executor, dialect, scopeId),
-        );
+        isForgotten = await database.write((connection) => goOnForgetting(connection, scopeId));
       }
       return files;
     },
 
     scopes: (after, limit) =>
-      database.read(async (executor) => {
-        const rows = await executor.all(
+      database.read(async (connection) => {
+        const rows = await connection.all(
           'select scope, files from svc_scope where files > 0 and scope > ? order by scope limit ?',
           [after ?? '', limit],
         );
@@ -82,11 +80,11 @@ export function createIndexStore(database: Database): IndexStore {
 }
 
 async function readTasks(
-  executor: Executor,
+  connection: Connection,
   afterScopeId: number,
   limit: number,
 ): Promise<IndexTask[]> {
-  const rows = await executor.all(
+  const rows = await connection.all(
     'select s.scope, q.file_no, q.version from svc_index_queue q' +
       ' cross join svc_scope s on s.scope_id = q.scope_id' +
       ' where q.scope_id > ? order by q.scope_id, q.file_no limit ?',
@@ -105,9 +103,9 @@ const SCOPE_KEY = [
   { name: 'scope', kind: 'key' },
 ] as const;
 
-function createView(executor: Executor, { dialect, damage }: Database): IndexView {
+function createView(connection: Connection, { damage }: SqlDatabase): IndexView {
   const fileKeys = (keys: readonly IndexFileKey[]) =>
-    dialect.keySet(
+    connection.dialect.keySet(
       [...SCOPE_KEY, { name: 'file_no', kind: 'integer' }],
       keys.map(({ scope, fileNo }) => [toScopeId(scope), scope, fileNo]),
     );
@@ -120,7 +118,7 @@ function createView(executor: Executor, { dialect, damage }: Database): IndexVie
         behind: [],
         rows: [],
       }));
-      const keys = dialect.keySet(
+      const keys = connection.dialect.keySet(
         [
           ...SCOPE_KEY,
           { name: 'place', kind: 'integer' },
@@ -133,7 +131,7 @@ function createView(executor: Executor, { dialect, damage }: Database): IndexVie
           known?.[place]?.generation ?? UNKNOWN,
         ]),
       );
-      const words = dialect.keySet(
+      const words = connection.dialect.keySet(
         [
           { name: 'place', kind: 'integer' },
           { name: 'term', kind: 'key' },
@@ -144,7 +142,7 @@ function createView(executor: Executor, { dialect, damage }: Database): IndexVie
           return terms.map((term) => [place, term, own.has(term) ? 1 : 0]);
         }),
       );
-      const rows = await executor.all(openStatement(keys, words), [
+      const rows = await connection.all(openStatement(keys, words), [
         ...keys.parameters,
         ...keys.parameters,
         ...keys.parameters,
@@ -160,7 +158,7 @@ function createView(executor: Executor, { dialect, damage }: Database): IndexVie
     async paths(keys) {
       if (keys.length === 0) return [];
       const { sql, parameters } = fileKeys(keys);
-      const rows = await executor.all(
+      const rows = await connection.all(
         `select k.scope, f.file_no, f.path ${fromFiles(sql)} where f.deleted_at is null`,
         parameters,
       );
@@ -174,7 +172,7 @@ function createView(executor: Executor, { dialect, damage }: Database): IndexVie
     async contents(keys) {
       if (keys.length === 0) return [];
       const { sql, parameters } = fileKeys(keys);
-      const rows = await executor.all(
+      const rows = await connection.all(
         'select k.scope, f.file_no, f.path, f.version, f.updated_at, f.latest_revision_id, f.hash,' +
           ` f.deleted_at, c.content, d.version as indexed_version ${fromFiles(sql)}` +
           ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
@@ -191,7 +189,7 @@ function createView(executor: Executor, { dialect, damage }: Database): IndexVie
     async fileNos(scope, prefix) {
       assertScope(scope);
       const end = successorOf(prefix);
-      const rows = await executor.all(
+      const rows = await connection.all(
         'select f.file_no from svc_scope s cross join svc_file f on f.scope_id = s.scope_id' +
           ' where s.scope_id = ? and s.scope = ? and f.deleted_at is null and f.path >= ?' +
           (end === null ? '' : ' and f.path < ?'),
@@ -203,7 +201,7 @@ function createView(executor: Executor, { dialect, damage }: Database): IndexVie
     async terms(scope, prefix, limit) {
       assertScope(scope);
       const end = successorOf(prefix);
-      const rows = await executor.all(
+      const rows = await connection.all(
         'select distinct p.term from svc_scope s cross join svc_posting p on p.scope_id = s.scope_id' +
           ' where s.scope_id = ? and s.scope = ? and p.term >= ?' +
           `${end === null ? '' : ' and p.term < ?'} order by p.term limit ?`,
@@ -213,7 +211,7 @@ function createView(executor: Executor, { dialect, damage }: Database): IndexVie
     },
 
     vectors: (scope, key, indexGeneration, known) =>
-      readScopeVectors(executor, scope, key, indexGeneration, known),
+      readScopeVectors(connection, scope, { key, indexGeneration, known }),
   };
 }
 
@@ -323,29 +321,26 @@ const FORGOTTEN_ROWS = 2_000;
 const FORGETTING = -1;
 
 /** Marks all files of a scope as behind, and its index as being forgotten. How many files. */
-async function beginForgetting(
-  executor: Executor,
-  dialect: Dialect,
-  scopeId: number,
-): Promise<number> {
+async function beginForgetting(connection: Connection, scopeId: number): Promise<number> {
   // As a write does, and before the index: so that no file becomes behind in between.
-  await executor.all(`select version from svc_scope where scope_id = ?${dialect.forUpdate}`, [
-    scopeId,
-  ]);
-  await lockIndex(executor, dialect, scopeId);
-  await executor.run(
+  await connection.all(
+    `select version from svc_scope where scope_id = ?${connection.dialect.forUpdate}`,
+    [scopeId],
+  );
+  await lockIndex(connection, scopeId);
+  await connection.run(
     'update svc_index_state set generation = generation + 1, tokeniser_version = ?' +
       ' where scope_id = ?',
     [FORGETTING, scopeId],
   );
   // The others stay until they are written anew: by them it is known which vectors are needed.
-  await executor.run(
+  await connection.run(
     'delete from svc_passage_list where scope_id = ? and file_no not in' +
       ' (select file_no from svc_file where scope_id = ? and deleted_at is null)',
     [scopeId, scopeId],
   );
-  await executor.run('delete from svc_index_queue where scope_id = ?', [scopeId]);
-  return await executor.run(
+  await connection.run('delete from svc_index_queue where scope_id = ?', [scopeId]);
+  return await connection.run(
     'insert into svc_index_queue (scope_id, file_no, version)' +
       ' select scope_id, file_no, version from svc_file' +
       ' where scope_id = ? and deleted_at is null',
@@ -354,55 +349,49 @@ async function beginForgetting(
 }
 
 /** Removes some rows of an index that is being forgotten; whether there are none left. */
-async function goOnForgetting(
-  executor: Executor,
-  dialect: Dialect,
-  scopeId: number,
-): Promise<boolean> {
-  if (!(await lockIndex(executor, dialect, scopeId)).isForgetting) return true;
-  return await removeSome(executor, scopeId);
+async function goOnForgetting(connection: Connection, scopeId: number): Promise<boolean> {
+  if (!(await lockIndex(connection, scopeId)).isForgetting) return true;
+  return await removeSome(connection, scopeId);
 }
 
 /** With the lock on the scope's index. */
-async function removeSome(executor: Executor, scopeId: number): Promise<boolean> {
-  const [row] = await executor.all(
+async function removeSome(connection: Connection, scopeId: number): Promise<boolean> {
+  const [row] = await connection.all(
     'select term from svc_posting where scope_id = ? order by term, bucket limit 1 offset ?',
     [scopeId, FORGOTTEN_ROWS],
   );
   if (row !== undefined) {
-    await executor.run('delete from svc_posting where scope_id = ? and term <= ?', [
+    await connection.run('delete from svc_posting where scope_id = ? and term <= ?', [
       scopeId,
       toText(row['term']),
     ]);
     return false;
   }
   for (const table of ['svc_posting', 'svc_index_doc', 'svc_index_state']) {
-    await executor.run(`delete from ${table} where scope_id = ?`, [scopeId]);
+    await connection.run(`delete from ${table} where scope_id = ?`, [scopeId]);
   }
   return true;
 }
 
 async function updateScope(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scope: ScopeKey,
-  tasks: readonly IndexTask[],
-  update: IndexUpdate,
+  { tasks, update }: { tasks: readonly IndexTask[]; update: IndexUpdate },
 ): Promise<void> {
   const scopeId = toScopeId(scope);
-  if ((await lockIndex(executor, dialect, scopeId)).isForgetting) {
-    if (!(await removeSome(executor, scopeId))) return;
-    await lockIndex(executor, dialect, scopeId);
+  if ((await lockIndex(connection, scopeId)).isForgetting) {
+    if (!(await removeSome(connection, scopeId))) return;
+    await lockIndex(connection, scopeId);
   }
-  const due = await readDue(executor, dialect, scopeId, tasks);
+  const due = await readDue(connection, scopeId, tasks);
   if (due.length === 0) return;
-  const documents = await readDocuments(executor, dialect, scopeId, due);
+  const documents = await readDocuments(connection, scopeId, due);
   const needs = await update.needs(documents, due);
   const rows: PostingRow[] = [];
   for (const some of cut(needs)) {
-    for (const row of await readNeeded(executor, dialect, scopeId, some)) rows.push(row);
+    for (const row of await readNeeded(connection, scopeId, some)) rows.push(row);
   }
-  await writeChanges(executor, dialect, scopeId, due, await update.apply(rows));
+  await writeChanges(connection, scopeId, { due, changes: await update.apply(rows) });
 }
 
 /** Rows of postings of one statement: to bind and to take apart more of them holds up the loop. */
@@ -419,19 +408,18 @@ const MAX_FIRST_GENERATION = 2 ** 48 - 1;
 
 /** The state's row is the lock that every change of a scope's index stands behind. */
 export async function lockIndex(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopeId: number,
 ): Promise<{ isForgetting: boolean }> {
-  await dialect.insertRows(executor, {
+  await connection.dialect.insertRows(connection, {
     table: tableOf('svc_index_state'),
     columns: ['scope_id', 'generation', 'tokeniser_version'],
     // Not from 0 again after a scope was forgotten: what is kept by generation is of one alone.
     rows: [[scopeId, randomInt(MAX_FIRST_GENERATION), null]],
-    conflict: { keys: ['scope_id'] },
+    conflict: 'skip',
   });
-  const [state] = await executor.all(
-    `select tokeniser_version from svc_index_state where scope_id = ?${dialect.forUpdate}`,
+  const [state] = await connection.all(
+    `select tokeniser_version from svc_index_state where scope_id = ?${connection.dialect.forUpdate}`,
     [scopeId],
   );
   return { isForgetting: toIntegerOrNull(state?.['tokeniser_version'] ?? null) === FORGETTING };
@@ -439,16 +427,15 @@ export async function lockIndex(
 
 /** The tasks that nobody has done and no newer write has overtaken. */
 async function readDue(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopeId: number,
   tasks: readonly IndexTask[],
 ): Promise<IndexTask[]> {
-  const keys = dialect.keySet(
+  const keys = connection.dialect.keySet(
     [{ name: 'file_no', kind: 'integer' }],
     tasks.map(({ fileNo }) => [fileNo]),
   );
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select q.file_no, q.version from ${keys.sql} k` +
       ' cross join svc_index_queue q on q.scope_id = ? and q.file_no = k.file_no',
     [...keys.parameters, scopeId],
@@ -460,16 +447,15 @@ async function readDue(
 }
 
 async function readDocuments(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopeId: number,
   due: readonly IndexTask[],
 ): Promise<IndexDocument[]> {
-  const keys = dialect.keySet(
+  const keys = connection.dialect.keySet(
     [{ name: 'file_no', kind: 'integer' }],
     due.map(({ fileNo }) => [fileNo]),
   );
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select d.file_no, d.version, d.tokeniser_version, d.terms from ${keys.sql} k` +
       ' cross join svc_index_doc d on d.scope_id = ? and d.file_no = k.file_no',
     [...keys.parameters, scopeId],
@@ -483,17 +469,16 @@ async function readDocuments(
 }
 
 async function readNeeded(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopeId: number,
   needs: PostingNeed,
 ): Promise<PostingRow[]> {
   if (needs.length === 0) return [];
-  const keys = dialect.keySet(
+  const keys = connection.dialect.keySet(
     POSTING_KEY,
     needs.map(({ term, bucket }) => [term, bucket]),
   );
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select p.term, p.bucket, p.postings from ${keys.sql} k` +
       ' cross join svc_posting p on p.scope_id = ? and p.term = k.term and p.bucket = k.bucket',
     [...keys.parameters, scopeId],
@@ -507,40 +492,30 @@ const POSTING_KEY = [
 ] as const;
 
 async function writeChanges(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopeId: number,
-  due: readonly IndexTask[],
-  { postings, documents, removed }: IndexChanges,
+  { due, changes }: { due: readonly IndexTask[]; changes: IndexChanges },
 ): Promise<void> {
+  const { postings, documents, removed } = changes;
   const kept = postings.filter(({ blob }) => blob !== null);
-  const gone = postings.filter(({ blob }) => blob === null);
+  const emptied = postings.filter(({ blob }) => blob === null);
   for (const some of cut(kept)) {
-    await dialect.insertRows(executor, {
+    await connection.dialect.insertRows(connection, {
       table: tableOf('svc_posting'),
       columns: ['scope_id', 'term', 'bucket', 'postings'],
       rows: some.map(({ term, bucket, blob }) => [scopeId, term, bucket, blob]),
-      conflict: { keys: ['scope_id', 'term', 'bucket'], update: ['postings'] },
+      conflict: { update: ['postings'] },
     });
   }
-  for (const some of cut(gone)) {
-    const keys = dialect.keySet(
-      POSTING_KEY,
-      some.map(({ term, bucket }) => [term, bucket]),
-    );
-    const { sql, parameters } = dialect.deleteKeys(
-      'svc_posting',
-      [
-        { own: 'term', key: 'term' },
-        { own: 'bucket', key: 'bucket' },
-      ],
-      keys,
-      { scope_id: scopeId },
-    );
-    await executor.run(sql, parameters);
+  for (const some of cut(emptied)) {
+    await deleteRows(connection, 'svc_posting', {
+      columns: ['term', 'bucket'],
+      rows: some.map(({ term, bucket }) => [term, bucket]),
+      same: { scope_id: scopeId },
+    });
   }
   if (documents.length > 0) {
-    await dialect.insertRows(executor, {
+    await connection.dialect.insertRows(connection, {
       table: tableOf('svc_index_doc'),
       columns: ['scope_id', 'file_no', 'version', 'tokeniser_version', 'terms'],
       rows: documents.map(({ fileNo, version, tokeniserVersion, terms }) => [
@@ -550,17 +525,19 @@ async function writeChanges(
         tokeniserVersion,
         terms,
       ]),
-      conflict: {
-        keys: ['scope_id', 'file_no'],
-        update: ['version', 'tokeniser_version', 'terms'],
-      },
+      conflict: { update: ['version', 'tokeniser_version', 'terms'] },
     });
   }
-  await deleteFiles(executor, dialect, 'svc_index_doc', scopeId, removed);
-  await writeLists(executor, dialect, scopeId, documents);
-  await deleteFiles(executor, dialect, 'svc_passage_list', scopeId, removed);
-  await deleteTasks(executor, dialect, scopeId, due);
-  await executor.run(
+  const gone = {
+    columns: ['file_no'],
+    rows: removed.map((fileNo) => [fileNo]),
+    same: { scope_id: scopeId },
+  };
+  await deleteRows(connection, 'svc_index_doc', gone);
+  await writeLists(connection, scopeId, documents);
+  await deleteRows(connection, 'svc_passage_list', gone);
+  await deleteTasks(connection, scopeId, due);
+  await connection.run(
     'update svc_index_state set generation = generation + 1, tokeniser_version =' +
       // Each of the two is one seek in the index; both in one query would count all documents.
       ' (select case when a.low is null then null when a.low = a.high then a.low else 0 end from' +
@@ -576,19 +553,19 @@ async function writeChanges(
  * it is told by that.
  */
 async function writeLists(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopeId: number,
   documents: readonly IndexDocument[],
 ): Promise<void> {
   const listed = documents.filter(({ passages }) => passages !== undefined);
   if (listed.length === 0) return;
-  const [state] = await executor.all('select generation from svc_index_state where scope_id = ?', [
-    scopeId,
-  ]);
+  const [state] = await connection.all(
+    'select generation from svc_index_state where scope_id = ?',
+    [scopeId],
+  );
   // The one that this update ends with.
   const generation = toInteger(state?.['generation']) + 1;
-  await dialect.insertRows(executor, {
+  await connection.dialect.insertRows(connection, {
     table: tableOf('svc_passage_list'),
     columns: ['scope_id', 'file_no', 'version', 'generation', 'epoch', 'hashes'],
     rows: listed.map(({ fileNo, version, passages }) => [
@@ -599,55 +576,29 @@ async function writeLists(
       0,
       passages ?? null,
     ]),
-    conflict: {
-      keys: ['scope_id', 'file_no'],
-      update: ['version', 'generation', 'epoch', 'hashes'],
-    },
+    conflict: { update: ['version', 'generation', 'epoch', 'hashes'] },
   });
-}
-
-async function deleteFiles(
-  executor: Executor,
-  dialect: Dialect,
-  table: 'svc_index_doc' | 'svc_passage_list',
-  scopeId: number,
-  fileNos: readonly number[],
-): Promise<void> {
-  if (fileNos.length === 0) return;
-  const keys = dialect.keySet(
-    [{ name: 'file_no', kind: 'integer' }],
-    fileNos.map((fileNo) => [fileNo]),
-  );
-  const own = [{ own: 'file_no', key: 'file_no' }];
-  const { sql, parameters } = dialect.deleteKeys(table, own, keys, { scope_id: scopeId });
-  await executor.run(sql, parameters);
 }
 
 /** By version: a write that came meanwhile has marked its file again, and that mark stays. */
 async function deleteTasks(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopeId: number,
   tasks: readonly IndexTask[],
 ): Promise<void> {
-  const columns = ['file_no', 'version'] as const;
-  const keys = dialect.keySet(
-    columns.map((name) => ({ name, kind: 'integer' })),
-    tasks.map(({ fileNo, version }) => [fileNo, version]),
-  );
-  const own = columns.map((name) => ({ own: name, key: name }));
-  const { sql, parameters } = dialect.deleteKeys('svc_index_queue', own, keys, {
-    scope_id: scopeId,
+  await deleteRows(connection, 'svc_index_queue', {
+    columns: ['file_no', 'version'],
+    rows: tasks.map(({ fileNo, version }) => [fileNo, version]),
+    same: { scope_id: scopeId },
   });
-  await executor.run(sql, parameters);
 }
 
 async function markBehind(
-  executor: Executor,
+  connection: Connection,
   tokeniserVersion: number,
   limit: number,
 ): Promise<number> {
-  return await executor.run(
+  return await connection.run(
     'insert into svc_index_queue (scope_id, file_no, version)' +
       ' select d.scope_id, d.file_no, f.version from svc_index_state i' +
       ' cross join svc_index_doc d on d.scope_id = i.scope_id and d.tokeniser_version <> ?' +
