@@ -10,7 +10,7 @@ import {
   toProviderError,
 } from '../../provider-failure.ts';
 import { hashText } from './embedded-text.ts';
-import { normalise } from './vectors.ts';
+import { normalise } from './passage-vectors.ts';
 import { Circuit } from './embedding-circuit.ts';
 
 /** A question's vector, or why there is none. */
