@@ -8,7 +8,7 @@ import type {
 } from '../contracts/records.ts';
 import type { IndexText, IndexView, PageRequest, Storage } from '../contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
-import { indexFileInSlices } from '../search/index/index-file.ts';
+import { indexFile, inSlices } from '../search/index/index-file.ts';
 import { encodeFile, readFrames } from '../search/index/postings.ts';
 import { TOKENISER_VERSION } from '../search/text/tokenise.ts';
 import { applyDelta } from '../history/delta.ts';
@@ -348,7 +348,7 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
       paths.set(text.fileNo, path);
       if (text.indexedVersion === null) add(path, 'is neither indexed nor behind');
       else if (text.indexedVersion !== text.version) add(path, 'is indexed at another version');
-      const payloads = encodeFile(await indexFileInSlices(text.content ?? '', text.path, pause));
+      const payloads = encodeFile(await inSlices(indexFile(text.content ?? '', text.path), pause));
       await pause();
       for (const [term, payload] of payloads) expected.set(`${text.fileNo} ${term}`, payload);
     }
@@ -365,7 +365,7 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
     });
     for (const { term, bucket, blob } of found?.rows ?? []) {
       await pause();
-      const frames = framesOf(blob, bucket);
+      const frames = readFrames(blob, bucket);
       if (frames === null) add(null, `the postings of a term of ${scope} are damaged`);
       for (const { file, start, end } of frames ?? []) {
         if (isSkipped(file)) continue;
@@ -406,14 +406,6 @@ async function readTexts(
   const texts: IndexText[] = [];
   for (const fileNo of fileNos) texts.push(...(await readTexts(view, scope, [fileNo], damaged)));
   return texts;
-}
-
-function framesOf(blob: Uint8Array, bucket: number): ReturnType<typeof readFrames> | null {
-  try {
-    return readFrames(blob, bucket);
-  } catch {
-    return null;
-  }
 }
 
 /** Told of rows after a key that cannot be read; it throws what is no damage. */

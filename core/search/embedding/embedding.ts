@@ -11,7 +11,7 @@ import {
   toProviderError,
 } from '../../provider-failure.ts';
 import { hashText } from './embedded-text.ts';
-import { normalise } from './vectors.ts';
+import { normalise } from './passage-vectors.ts';
 
 /** A question's vector, or why there is none. */
 export type QuestionVector = { vector: Float32Array } | { degraded: string };

@@ -1,30 +1,13 @@
 import type { Logger } from '../../contracts/plugin.ts';
 import type { ScopeKey } from '../../contracts/records.ts';
-import type {
-  IndexChanges,
-  IndexDocument,
-  IndexStore,
-  IndexTask,
-  IndexUpdate,
-  PostingNeed,
-  PostingRow,
-} from '../../contracts/storage.ts';
+import type { IndexStore, IndexTask } from '../../contracts/storage.ts';
 import { describeError } from '../../describe-error.ts';
 import { MemoryError, toMemoryError } from '../../errors.ts';
-import { packTerms, unpackTerms } from './document-terms.ts';
-import { packHashes } from '../embedding/embedded-text.ts';
-import { indexFileInSlices } from './index-file.ts';
-import { isIndexDamage } from './index-damage.ts';
-import { bucketOf, encodeFile, type FrameChange, replaceFiles } from './postings.ts';
 import { TOKENISER_VERSION } from '../text/tokenise.ts';
-import { createPause, type Pause } from '../../pause.ts';
+import { updateIndex } from './index-update.ts';
 
-/**
- * Files and terms of one update: enough for files of one user to share their rows, and few enough
- * that other writes don't wait for long. A file with more terms is an update by itself.
- */
+/** Files of one update: enough for files of one user to share rows, few enough to hold up nobody. */
 const UPDATE_FILES = 32;
-const UPDATE_TERMS = 16_384;
 /** Files of a round while writes are going on, and while they are not. */
 const BUSY_FILES = 64;
 const QUIET_FILES = 256;
@@ -147,12 +130,8 @@ export function createIndexer(deps: {
   async function runLane(updates: Iterable<[ScopeKey, IndexTask[]]>): Promise<void> {
     for (const [scope, tasks] of updates) {
       if (isStopped) break;
-      try {
-        await updateScope(store, scope, tasks, listsPassages);
-      } catch (error) {
-        if (!isIndexDamage(error)) throw error;
-        damaged.add(scope);
-      }
+      const outcome = await updateIndex(store, scope, tasks, { listsPassages });
+      if (outcome === 'damaged') damaged.add(scope);
     }
   }
 
@@ -249,184 +228,14 @@ async function* listScopes(
 /** What makes an update each: tasks of one scope, so many at most. */
 function* cutByScope(tasks: readonly IndexTask[]): Generator<[ScopeKey, IndexTask[]], void> {
   const groups = new Map<ScopeKey, IndexTask[]>();
-  for (const task of tasks) getOrSet(groups, task.scope, () => [] as IndexTask[]).push(task);
+  for (const task of tasks) {
+    const group = groups.get(task.scope);
+    if (group === undefined) groups.set(task.scope, [task]);
+    else group.push(task);
+  }
   for (const [scope, group] of groups) {
     for (let from = 0; from < group.length; from += UPDATE_FILES) {
       yield [scope, group.slice(from, from + UPDATE_FILES)];
     }
   }
-}
-
-/** A file as it is to be in the index; `null` for one that is gone. */
-interface Prepared {
-  version: number;
-  indexed: {
-    payloads: ReadonlyMap<string, Uint8Array>;
-    /** Packed for its document, and with each term's hash. */
-    terms: Uint8Array;
-    /** The hashes of its passages; `null` where nobody wants them. */
-    passages: Uint8Array | null;
-    hashes: ReadonlyMap<string, bigint>;
-  } | null;
-}
-
-/** Reads and tokenises outside the transaction; what changed meanwhile is left for the next round. */
-async function updateScope(
-  store: IndexStore,
-  scope: ScopeKey,
-  tasks: readonly IndexTask[],
-  listsPassages: boolean,
-): Promise<void> {
-  const files = await store.snapshot((view) => view.contents(tasks));
-  const pause = createPause();
-  let prepared = new Map<number, Prepared>();
-  let terms = 0;
-  const update = async (): Promise<void> => {
-    const current = tasks.filter((task) => prepared.get(task.fileNo)?.version === task.version);
-    if (current.length > 0) await store.update(scope, current, planUpdate(prepared, pause));
-    prepared = new Map();
-    terms = 0;
-  };
-  for (const { fileNo, version, path, content } of files) {
-    await pause();
-    const indexed =
-      content === null ? null : await prepare(content, path, { listsPassages, pause });
-    const more = indexed?.payloads.size ?? 0;
-    if (terms + more > UPDATE_TERMS) await update();
-    prepared.set(fileNo, { version, indexed });
-    terms += more;
-  }
-  await update();
-}
-
-async function prepare(
-  content: string,
-  path: string,
-  { listsPassages, pause }: { listsPassages: boolean; pause: Pause },
-): Promise<NonNullable<Prepared['indexed']>> {
-  const indexed = await indexFileInSlices(content, path, pause);
-  await pause();
-  const payloads = encodeFile(indexed);
-  await pause();
-  const terms = packTerms(payloads);
-  await pause();
-  // An empty file has one passage, of no text.
-  const listed = indexed.passages.filter(({ start, end }) => end > start);
-  const passages = listsPassages ? await packHashes(content, listed, pause) : null;
-  return { payloads, terms, passages, hashes: unpackTerms(terms) };
-}
-
-/** What becomes of one file: its terms before, and those of them that change. */
-interface FileChange {
-  fileNo: number;
-  version: number;
-  known: ReadonlyMap<string, bigint>;
-  /** `null` for a term that the file has no longer. */
-  touched: ReadonlyMap<string, Uint8Array | null>;
-}
-
-/**
- * The pure part of an update: only rows of terms whose postings in the file changed are read and
- * written.
- */
-function planUpdate(prepared: ReadonlyMap<number, Prepared>, pause: Pause): IndexUpdate {
-  let changes: FileChange[] = [];
-  return {
-    async needs(documents, due) {
-      const known = new Map(documents.map((document) => [document.fileNo, document]));
-      // A transaction that is tried again begins anew.
-      changes = [];
-      for (const { fileNo, version } of due) {
-        const file = prepared.get(fileNo);
-        if (file === undefined || file.version !== version) continue;
-        await pause();
-        const change = await toChange({ fileNo, version }, known.get(fileNo), { file, pause });
-        changes.push(change);
-      }
-      return listNeeds(changes);
-    },
-    apply: (rows) => applyChanges(rows, changes, { prepared, pause }),
-  };
-}
-
-async function toChange(
-  task: { fileNo: number; version: number },
-  document: IndexDocument | undefined,
-  { file: { indexed }, pause }: { file: Prepared; pause: Pause },
-): Promise<FileChange> {
-  const touched = new Map<string, Uint8Array | null>();
-  const known = document === undefined ? new Map<string, bigint>() : unpackTerms(document.terms);
-  await pause();
-  for (const term of known.keys()) {
-    if (indexed?.payloads.has(term) !== true) touched.set(term, null);
-  }
-  await pause();
-  for (const [term, payload] of indexed?.payloads ?? []) {
-    if (known.get(term) !== indexed?.hashes.get(term)) touched.set(term, payload);
-  }
-  await pause();
-  return { ...task, known, touched };
-}
-
-function listNeeds(changes: readonly FileChange[]): PostingNeed {
-  const terms = new Map<number, Set<string>>();
-  for (const { fileNo, touched } of changes) {
-    const own = getOrSet(terms, bucketOf(fileNo), () => new Set<string>());
-    for (const term of touched.keys()) own.add(term);
-  }
-  return [...terms].flatMap(([bucket, own]) => [...own].map((term) => ({ term, bucket })));
-}
-
-async function applyChanges(
-  rows: readonly PostingRow[],
-  changes: readonly FileChange[],
-  { prepared, pause }: { prepared: ReadonlyMap<number, Prepared>; pause: Pause },
-): Promise<IndexChanges> {
-  const kept = new Map<number, Map<string, Uint8Array>>();
-  for (const { term, bucket, blob } of rows) {
-    const turn = pause();
-    if (turn !== undefined) await turn;
-    getOrSet(kept, bucket, () => new Map<string, Uint8Array>()).set(term, blob);
-  }
-  const frames = new Map<number, Map<string, FrameChange[]>>();
-  const documents: IndexDocument[] = [];
-  const removed: number[] = [];
-  for (const change of [...changes].sort((left, right) => left.fileNo - right.fileNo)) {
-    const { fileNo, version, known, touched } = change;
-    const own = getOrSet(frames, bucketOf(fileNo), () => new Map<string, FrameChange[]>());
-    for (const [term, payload] of touched) {
-      // A row that the file must be in and is not, or the other way round, was spoilt.
-      const frame = { file: fileNo, payload, isKnown: known.has(term) };
-      getOrSet(own, term, () => [] as FrameChange[]).push(frame);
-    }
-    await pause();
-    const indexed = prepared.get(fileNo)?.indexed ?? null;
-    if (indexed === null) removed.push(fileNo);
-    else {
-      const { terms, passages } = indexed;
-      documents.push({
-        fileNo,
-        version,
-        tokeniserVersion: TOKENISER_VERSION,
-        terms,
-        ...(passages === null ? {} : { passages }),
-      });
-    }
-  }
-  const postings: IndexChanges['postings'][number][] = [];
-  for (const [bucket, own] of frames) {
-    for (const [term, changed] of own) {
-      const turn = pause();
-      if (turn !== undefined) await turn;
-      const blob = replaceFiles(kept.get(bucket)?.get(term) ?? null, changed);
-      postings.push({ term, bucket, blob });
-    }
-  }
-  return { postings, documents, removed };
-}
-
-function getOrSet<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) map.set(key, (value = make()));
-  return value;
 }

@@ -29,10 +29,10 @@ export function createRevisionStore(database: SqlDatabase): RevisionStore {
     },
     async steps(key, { after, upTo }) {
       assertFileKey(key);
-      return await database.read(async (executor) => {
+      return await database.read(async (connection) => {
         const place = [toScopeId(key.scope), key.scope, key.path];
-        const rows = await executor.all(GET_STEPS_OF_FILE, [...place, after, upTo]);
-        return rows.map(toRevisionStep);
+        const rows = await connection.all(GET_STEPS_BETWEEN, [...place, after, upTo]);
+        return rows.map((row) => REVISION_STEPS.toRecord(row));
       });
     },
     async ofVersion(key, version) {
@@ -79,21 +79,19 @@ async function readChain(
 }
 
 const OF_FILE =
-  `select s.scope, f.path, ${REVISIONS.select('r').join(', ')} from svc_scope s` +
-  ' cross join svc_file f on f.scope_id = s.scope_id' +
+  ' from svc_scope s cross join svc_file f on f.scope_id = s.scope_id' +
   ' cross join svc_revision r on r.scope_id = f.scope_id and r.file_no = f.file_no' +
   ' where s.scope_id = ? and s.scope = ? and f.path = ?';
 
-const GET_STEPS_OF_FILE =
-  'select r.version, r.existed_before, r.delta, r.keyframe from svc_scope s' +
-  ' cross join svc_file f on f.scope_id = s.scope_id' +
-  ' cross join svc_revision r on r.scope_id = f.scope_id and r.file_no = f.file_no' +
-  ' where s.scope_id = ? and s.scope = ? and f.path = ?' +
+const GET_STEPS_BETWEEN =
+  `select ${REVISION_STEPS.select('r').join(', ')}${OF_FILE}` +
   ' and r.version > ? and r.version <= ? order by r.version';
 
-const GET_REVISION_OF_VERSION = `${OF_FILE} and r.version = ?`;
+const REVISION_OF_FILE = `select s.scope, f.path, ${REVISIONS.select('r').join(', ')}${OF_FILE}`;
 
-const GET_REVISION_AT = `${OF_FILE} and r.at <= ? and r.id < ? order by r.version desc limit 1`;
+const GET_REVISION_OF_VERSION = `${REVISION_OF_FILE} and r.version = ?`;
+
+const GET_REVISION_AT = `${REVISION_OF_FILE} and r.at <= ? and r.id < ? order by r.version desc limit 1`;
 
 async function readRevisionAt(
   connection: Connection,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { PostingRow } from '../../../core/contracts/storage.ts';
 import { createSearchCaches, ReadText } from '../../../core/search/search-caches.ts';
-import { ScopeLengths } from '../../../core/search/index/lengths.ts';
+import { ScopeLengths } from '../../../core/search/index/collection.ts';
 
-const lengths = () => new ScopeLengths([]);
+const lengths = () => ScopeLengths.from([]) ?? expect.fail();
 const row = (term: string, bytes: readonly number[]): PostingRow => ({
   term,
   bucket: 0,
