@@ -152,7 +152,7 @@ export const SKIP_REASONS: Readonly<Record<string, string>> = {
   backoff: 'waiting after failure',
   budget: 'token limit reached',
   in_flight: 'run not finished',
-  model_not_configured: 'no model configured',
+  model_not_configured: 'no model',
 };
 
 /** `awaiting_review` as `awaiting review`. */

@@ -62,12 +62,12 @@ export function formatBytes(bytes: number): string {
 
 /** The time ranges that a filter offers. */
 export const RANGES: Readonly<Record<string, { label: string; ms: number }>> = {
-  '15m': { label: 'the last 15 minutes', ms: 900_000 },
-  '1h': { label: 'the last hour', ms: 3_600_000 },
-  '24h': { label: 'the last 24 hours', ms: 86_400_000 },
-  '7d': { label: 'the last 7 days', ms: 604_800_000 },
-  '30d': { label: 'the last 30 days', ms: 2_592_000_000 },
-  '90d': { label: 'the last 90 days', ms: 7_776_000_000 },
+  '15m': { label: 'last 15 minutes', ms: 900_000 },
+  '1h': { label: 'last hour', ms: 3_600_000 },
+  '24h': { label: 'last 24 hours', ms: 86_400_000 },
+  '7d': { label: 'last 7 days', ms: 604_800_000 },
+  '30d': { label: 'last 30 days', ms: 2_592_000_000 },
+  '90d': { label: 'last 90 days', ms: 7_776_000_000 },
 };
 
 /** A filter's time for the API. A range counts back from `now`; `null` if `value` is neither. */
