@@ -146,11 +146,11 @@ export const NUMBER_SETTINGS: readonly NumberSetting[] = [
 export const SKIP_REASONS: Readonly<Record<string, string>> = {
   disabled: 'dreaming disabled',
   paused: 'paused',
-  no_change: 'nothing changed',
+  no_change: 'unchanged',
   excluded_only: 'only logs changed',
   grace: 'in grace period',
-  backoff: 'waiting after failure',
-  budget: 'token limit reached',
+  backoff: 'retry later',
+  budget: 'token limit',
   in_flight: 'run not finished',
   model_not_configured: 'no model',
 };
