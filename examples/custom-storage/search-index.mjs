@@ -1,4 +1,4 @@
-// The search index. Its rows are the service's: a driver keeps them, and knows nothing of searching.
+// The rows of the search index. A driver only stores them.
 
 import { randomInt } from 'node:crypto';
 import { assertScope } from 'memory-service/plugin';
@@ -23,12 +23,12 @@ export function indexStore(journal) {
   const nextGeneration = (scope) => [
     'generations',
     scope,
-    // It only grows, and begins anywhere: a copy of the file does not give numbers out again.
+    // Only grows, from a random start, so that a copy of the file does not reuse numbers.
     (journal.table('generations').get(scope) ?? randomInt(2 ** 47)) + 1,
   ];
 
   return {
-    // No writer in between: what is read is one state.
+    // No writer can run in between, so all reads see one state.
     snapshot: (read) => journal.exclusively(() => read(view)),
 
     async tasks(limit) {

@@ -34,7 +34,7 @@ describe('revisions', () => {
     await visit('/revisions');
     await page.getByLabel('Compare version 3 of users/alice/a.md').check();
     await page.getByLabel('Compare version 1 of users/alice/a.md').check();
-    await page.getByRole('button', { name: 'Compare the two' }).click();
+    await page.getByRole('button', { name: 'Compare' }).click();
     const diff = page.getByRole('region', { name: 'Diff: Version 1 and Version 3' });
     await diff.getByText('red').waitFor();
     await diff.getByText('blue').waitFor();
@@ -54,14 +54,14 @@ describe('revisions', () => {
     await core.queue.flush();
     await visit(`/revisions?id=${wrong.result.revisionId}`);
     await page.getByRole('button', { name: 'Who read it' }).click();
-    const readers = page.getByRole('region', { name: 'Who was shown this content' });
+    const readers = page.getByRole('region', { name: 'Who read this content' });
     const reader = readers.getByRole('link', { name: /memory_read/ });
     await reader.waitFor();
     await expectCount(readers.getByRole('link'), 1);
     await reader.click();
     await page.getByRole('dialog', { name: 'Tool call' }).getByText(read.toolCallId).waitFor();
     await visit(`/revisions?id=${right.result.revisionId}&show=readers`);
-    await page.getByText('No agent was shown this content').waitFor();
+    await page.getByText('Nobody read this content').waitFor();
     expectNoProblems(opened);
   });
 
@@ -108,8 +108,8 @@ describe('revisions', () => {
     await visit('/revisions');
     await page.getByRole('button', { name: 'Prune…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Prune old revisions' });
-    await dialog.getByLabel('Older than, days').fill('');
-    await dialog.getByLabel('Keep the last, per file').fill('2');
+    await dialog.getByLabel('Older than (days)').fill('');
+    await dialog.getByLabel('Keep newest, per file').fill('2');
     await dialog.getByLabel('User (optional)').fill('alice');
     await dialog.getByRole('button', { name: 'Count' }).click();
     await dialog.getByText('4 revisions would be removed').waitFor();
