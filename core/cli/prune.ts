@@ -1,6 +1,7 @@
 import { loadConfig } from '../config/index.ts';
 import { createIdSource } from '../ids.ts';
-import { createRetention, type RetentionCounts } from '../maintenance/retention.ts';
+import type { RetentionCounts } from '../contracts/admin.ts';
+import { createRetention } from '../maintenance/retention.ts';
 import { StartError } from './failure.ts';
 import { createLog } from './log.ts';
 import type { Command, CommandContext } from './command.ts';

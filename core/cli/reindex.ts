@@ -5,7 +5,7 @@ import type { EmbeddingProgress } from '../contracts/admin.ts';
 import { createEmbedding } from '../search/embedding/embedding.ts';
 import { createEmbeddingWorker } from '../search/embedding/embedding-worker.ts';
 import { createIndexer } from '../search/index/indexer.ts';
-import type { Reindexing } from '../maintenance/reindex.ts';
+import type { Reindexing } from '../contracts/admin.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import { createLog } from './log.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, LoadedConfig } from '../config/index.ts';
-import type { JobState } from '../maintenance/job.ts';
+import type { JobState } from '../contracts/admin.ts';
 import { StartError } from './failure.ts';
 import { findKeptSecret, placeOfSecrets } from './secrets.ts';
 

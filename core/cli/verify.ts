@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describeDatabase, loadConfig } from '../config/index.ts';
-import { type Verification, verifyMemory } from '../maintenance/verify.ts';
+import type { Verification } from '../contracts/admin.ts';
+import { verifyMemory } from '../maintenance/verify.ts';
 import { EXIT_FAILED, StartError } from './failure.ts';
 import type { Command, CommandContext } from './command.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';

@@ -10,6 +10,7 @@ export type * from '../schemas/audit.ts';
 export type * from '../schemas/dreams.ts';
 export type * from '../schemas/events.ts';
 export type * from '../schemas/files.ts';
+export type * from '../schemas/jobs.ts';
 export type * from '../schemas/observability.ts';
 export type * from '../schemas/revisions.ts';
 export type { ListAnswer } from '../schemas/shapes.ts';

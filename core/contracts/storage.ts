@@ -1,7 +1,6 @@
 import type {
   AccessAction,
   AccessCount,
-  AccessOutcome,
   AccessRecord,
   AuditRecord,
   CallRecord,
@@ -14,7 +13,6 @@ import type {
   FolderListing,
   IdempotencyRecord,
   NewRevision,
-  RevisionAction,
   RevisionRecord,
   RevisionStep,
   RollupCount,
@@ -202,19 +200,20 @@ export interface FileStore {
 }
 
 /** Filters combine with AND; `null` or absent means any. */
-export interface RevisionFilter {
-  scope?: ScopeKey | null;
+type Filter<Fields> = { [Field in keyof Fields]?: Fields[Field] | null };
+
+/** `since` is inclusive, `until` exclusive. */
+type TimeFilter = Filter<{ since: number; until: number }>;
+
+/** Which revisions are listed. */
+export interface RevisionFilter extends TimeFilter, Filter<RevisionSource> {
   path?: FileKey | null;
-  actor?: string | null;
-  action?: RevisionAction | null;
-  runId?: string | null;
-  traceId?: string | null;
-  toolCallId?: string | null;
-  /** Inclusive. */
-  since?: number | null;
-  /** Exclusive. */
-  until?: number | null;
 }
+
+type RevisionSource = Pick<
+  RevisionRecord,
+  'scope' | 'actor' | 'action' | 'runId' | 'traceId' | 'toolCallId'
+>;
 
 /** What leads from a file's present content back to an earlier one. One consistent snapshot. */
 export interface RevisionChain {
@@ -266,26 +265,16 @@ export interface RevisionStore {
   ): Promise<PruneCount>;
 }
 
-/** Filters combine with AND; `null` or absent means any. */
-export interface AccessFilter {
-  scope?: ScopeKey | null;
+/** Which accesses are listed. */
+export interface AccessFilter
+  extends TimeFilter, Filter<Omit<AccessRecord, 'id' | 'at' | 'fileNo' | 'path' | 'rank'>> {
   /** What was done for a user: in that user's scope, and in shared memory. */
   userId?: string | null;
   path?: FileKey | null;
   /** Physical prefix. */
   prefix?: string | null;
-  actor?: string | null;
-  tool?: string | null;
-  action?: AccessAction | null;
   /** One of these. */
   actions?: readonly AccessAction[] | null;
-  outcome?: AccessOutcome | null;
-  traceId?: string | null;
-  runId?: string | null;
-  toolCallId?: string | null;
-  revisionId?: string | null;
-  since?: number | null;
-  until?: number | null;
 }
 
 /** Access rows of reads, and events: written in batches behind the answers. */
@@ -352,24 +341,16 @@ export interface RollupFilter {
 }
 
 /**
- * Filters combine with AND; `null` or absent means any. The time of an event is the millisecond of
- * its id: when it was recorded, at the end of the call.
+ * Which events are listed. The time of an event is the millisecond of its id: when it was recorded,
+ * at the end of the call.
  */
-export interface EventFilter {
-  scope?: ScopeKey | null;
-  tool?: string | null;
-  kind?: EventRecord['kind'] | null;
-  status?: EventRecord['status'] | null;
-  actor?: string | null;
+export interface EventFilter
+  extends TimeFilter, Filter<Pick<EventRecord, 'scope' | 'tool' | 'kind' | 'status' | 'actor'>> {
   errorCodes?: readonly string[] | null;
   /** Failed with another code than these, or without one. */
   exceptErrorCodes?: readonly string[] | null;
   /** Took at least so long. */
   minDurationMs?: number | null;
-  /** Inclusive. */
-  since?: number | null;
-  /** Exclusive. */
-  until?: number | null;
 }
 
 /** A stretch of time whose calls are counted from roll-ups of a grain, or one by one (`null`). */

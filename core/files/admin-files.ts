@@ -1,15 +1,13 @@
+import type { AuditCaller as AdminCaller } from '../contracts/plugin.ts';
 import type { AuditRecord, FileKey } from '../contracts/records.ts';
+
 import { noTrace } from '../telemetry/tracer.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent, checkReason } from './content.ts';
 import { deletion, type Draft, type DraftCaller, type FileChange, type Written } from './draft.ts';
 import { parsePhysicalPath, toPhysicalPath } from './paths.ts';
 
-/** Who changes memory through the admin API. */
-export interface AdminCaller {
-  address: string;
-  traceId: string;
-}
+export type { AdminCaller };
 
 /** What an admin's write came to. */
 export interface AdminWritten extends Written {

@@ -3,13 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
-
-/** A copy of the database that stands beside it. */
-export interface BackupFile {
-  /** Name of the file, in the directory of the database. */
-  file: string;
-  bytes: number;
-}
+import type { BackupFile } from '../schemas/jobs.ts';
 
 /** How often the size of the copy is looked at. */
 const LOOK_MS = 200;

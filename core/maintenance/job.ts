@@ -1,18 +1,9 @@
 import type { Logger } from '../contracts/plugin.ts';
 import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
+import type { JobState } from '../schemas/jobs.ts';
 
-/** How far the last run of a job is, in this process. */
-export interface JobState<Result> {
-  state: 'running' | 'completed' | 'failed';
-  /** Steps that are done, of how many; 0 of 0 where nobody knows. */
-  done: number;
-  total: number;
-  /** There once it is completed. */
-  result: Result | null;
-  /** Code of what it failed with. */
-  error: string | null;
-}
+export type { JobState } from '../schemas/jobs.ts';
 
 /** Work that an operator starts and comes back to look at: one run at a time. */
 export interface Job<Options, Result> {

@@ -3,15 +3,8 @@ import type { Storage } from '../contracts/storage.ts';
 import { describeError } from '../describe-error.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import type { IdSource } from '../ids.ts';
+import type { Reindexing } from '../schemas/jobs.ts';
 import type { Indexer } from '../search/index/indexer.ts';
-
-/** How far the last reindex of this process is. */
-export interface Reindexing {
-  state: 'running' | 'completed' | 'failed';
-  /** Files that are done, of how many. */
-  done: number;
-  files: number;
-}
 
 /** Making the whole search index anew, in the background. */
 export interface Reindex {

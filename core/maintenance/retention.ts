@@ -6,6 +6,7 @@ import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
 import { IDEMPOTENCY_MS } from '../files/idempotency.ts';
 import type { IdSource } from '../ids.ts';
+import type { RetentionCounts } from '../schemas/jobs.ts';
 import { expireRollups } from '../telemetry/rollups/rollup-retention.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -18,18 +19,6 @@ const BATCH_ROWS = 1000;
 const BATCH_RUNS = 200;
 const LEASE = 'retention';
 const LEASE_MS = 10 * 60 * 1000;
-
-/** What a round removed, or would remove. */
-export interface RetentionCounts {
-  events: number;
-  access: number;
-  idempotency: number;
-  revisions: number;
-  /** Of the deltas and keyframes of those revisions. */
-  bytes: number;
-  /** Dream runs that have ended. */
-  dreams: number;
-}
 
 /** Removes what is older than its retention, once an hour, on one instance at a time. */
 export interface Retention {

@@ -15,38 +15,7 @@ import { applyDelta } from '../history/delta.ts';
 import { decodeDelta } from '../history/delta/codec.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { createPause } from '../pause.ts';
-
-/**
- * What must hold of a memory: I1 what a file holds is what was written last, byte for byte. I2 a
- * file's version is its writes ever. I3 the content before revision n is the content after n − 1.
- * I4 the postings of what is not behind are those made anew from the files. I5 no revision without a
- * file row. I6 a write's access row is there. I8 the history of each file is linear. And no write is
- * there in part (`whole`): the counts of a scope, both halves of a move. And the database itself is
- * sound (`storage`): all of it can be read.
- */
-export const INVARIANTS = ['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I8', 'whole', 'storage'] as const;
-
-/** One of {@link INVARIANTS}. */
-export type Invariant = (typeof INVARIANTS)[number];
-
-/** A broken invariant, and where. */
-export interface Finding {
-  invariant: Invariant;
-  /** Physical path of the file; `null` where it is about more than one. */
-  path: string | null;
-  /** A sentence without content. */
-  message: string;
-}
-
-/** What a verification looked at, and what it found. */
-export interface Verification {
-  scopes: number;
-  files: number;
-  revisions: number;
-  /** At most 1,000: what is beyond is counted alone. */
-  findings: readonly Finding[];
-  found: number;
-}
+import type { Finding, Verification } from '../schemas/jobs.ts';
 
 /** How a verification is done. */
 export interface VerifyOptions {
@@ -163,7 +132,7 @@ export interface FileHistory {
 async function checkHistory({ file, revisions, steps }: FileHistory): Promise<Finding[]> {
   const path = toPhysicalPath(file);
   const findings: Finding[] = [];
-  const add = (invariant: Invariant, message: string) =>
+  const add = (invariant: Finding['invariant'], message: string) =>
     findings.push({ invariant, path, message });
   const newest = revisions.at(-1);
   if (file.writes !== file.version) {

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { Reindexing } from './jobs.ts';
 import { count, nullable, strictObject, text, timeSchema } from './shapes.ts';
 
 /** The progress of the vectors of passages. */
@@ -17,14 +18,6 @@ export const EmbeddingProgress = strictObject({
   ),
 });
 export type EmbeddingProgress = Static<typeof EmbeddingProgress>;
-
-/** The progress of the last reindex of the process that answers. */
-export const Reindexing = strictObject({
-  state: Type.Enum(['running', 'completed', 'failed']),
-  done: count('Files that are indexed anew.'),
-  files: count('Files that there were at its begin.'),
-});
-export type Reindexing = Static<typeof Reindexing>;
 
 /** What became of the spans of an exporter: each span is in one of these. */
 export const SpanCounters = strictObject(

@@ -27,18 +27,12 @@ export interface AccessLog {
 export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog {
   return {
     async list(query) {
+      const { limit: _limit, cursor: _cursor, order: _order, ...same } = query;
       const filter = {
+        ...same,
         userId: query.userId === undefined ? null : parseUserId(query.userId),
         path: query.path === undefined ? null : parsePhysicalPath(query.path),
         prefix: query.prefix === undefined ? null : parsePhysicalPrefix(query.prefix),
-        actor: query.actor ?? null,
-        tool: query.tool ?? null,
-        action: query.action ?? null,
-        outcome: query.outcome ?? null,
-        traceId: query.traceId ?? null,
-        runId: query.runId ?? null,
-        toolCallId: query.toolCallId ?? null,
-        revisionId: query.revisionId ?? null,
         since: parseTimeOrNull(query.since, 'since'),
         until: parseTimeOrNull(query.until, 'until'),
       };

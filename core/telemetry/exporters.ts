@@ -1,6 +1,7 @@
+import type { AdminStatus } from '../contracts/admin.ts';
 import type { Logger } from '../contracts/plugin.ts';
 import type { ConfigStore } from '../contracts/storage.ts';
-import type { SpanCounters, TraceContext, TraceExporter } from '../contracts/trace-exporter.ts';
+import type { TraceContext, TraceExporter } from '../contracts/trace-exporter.ts';
 import { describeError } from '../describe-error.ts';
 import { createUserHash } from './user-hash.ts';
 
@@ -22,14 +23,8 @@ export interface Exporters {
   describe(): ExporterState[];
 }
 
-/** How an exporter is. */
-export interface ExporterState {
-  name: string;
-  /** Why it does not run; `null` while it does. */
-  problem: string | null;
-  /** `null` for an exporter that doesn't count. */
-  spans: SpanCounters | null;
-}
+/** How an exporter is; `problem` is `null` while it runs, and `spans` if it does not count. */
+export type ExporterState = AdminStatus['exporters']['items'][number];
 
 /** Puts the configured exporters together; nothing is opened before {@link Exporters.open}. */
 export function createExporters(

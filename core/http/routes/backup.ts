@@ -7,15 +7,10 @@ import { createIdSource } from '../../ids.ts';
 import { createJob } from '../../maintenance/job.ts';
 import { toCaller } from '../caller.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
-import { count, nullable, strictObject, text } from '../../schemas/shapes.ts';
-import { jobOf } from './job.ts';
+import { BackupFile, jobOf } from '../../schemas/jobs.ts';
+import { nullable } from '../../schemas/shapes.ts';
 
-const BackupJob = jobOf(
-  strictObject({
-    file: text('Name of the copy, in the directory of the database.'),
-    bytes: count(),
-  }),
-);
+const BackupJob = jobOf(BackupFile);
 
 /** A copy of the database, made while it is served: what `memory-service backup` asks a server for. */
 export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): RouteDefinition[] {

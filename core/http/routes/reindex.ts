@@ -1,6 +1,6 @@
 import type { RouteDefinition } from '../../contracts/route.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
-import { Reindexing } from '../../schemas/status.ts';
+import { Reindexing } from '../../schemas/jobs.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
 

@@ -5,8 +5,8 @@ import { createIdSource } from '../../ids.ts';
 import { createJob } from '../../maintenance/job.ts';
 import { createRetention } from '../../maintenance/retention.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
-import { count, nullable, strictObject } from '../../schemas/shapes.ts';
-import { jobOf } from './job.ts';
+import { jobOf, RetentionCounts } from '../../schemas/jobs.ts';
+import { nullable, strictObject } from '../../schemas/shapes.ts';
 
 const RetentionBody = strictObject({
   dryRun: Type.Optional(Type.Boolean({ description: 'Counts, and removes nothing.' })),
@@ -14,19 +14,7 @@ const RetentionBody = strictObject({
 type RetentionBody = Static<typeof RetentionBody>;
 
 const RetentionJob = jobOf(
-  strictObject({
-    dryRun: Type.Boolean(),
-    counts: nullable(
-      strictObject({
-        events: count(),
-        access: count(),
-        idempotency: count(),
-        revisions: count(),
-        bytes: count('Of those revisions.'),
-        dreams: count('Dream runs that had ended.'),
-      }),
-    ),
-  }),
+  strictObject({ dryRun: Type.Boolean(), counts: nullable(RetentionCounts) }),
 );
 
 /** A round of the retention, now: what `memory-service prune` asks a running server for. */

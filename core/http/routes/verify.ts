@@ -1,30 +1,14 @@
-import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import { createJob } from '../../maintenance/job.ts';
-import { INVARIANTS, verifyMemory } from '../../maintenance/verify.ts';
+import { verifyMemory } from '../../maintenance/verify.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
-import { count, nullable, strictObject, text } from '../../schemas/shapes.ts';
+import { jobOf, Verification } from '../../schemas/jobs.ts';
+import { nullable } from '../../schemas/shapes.ts';
 import type { Core } from '../../service.ts';
-import { jobOf } from './job.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-const VerifyJob = jobOf(
-  strictObject({
-    scopes: count(),
-    files: count(),
-    revisions: count(),
-    findings: Type.Array(
-      strictObject({
-        invariant: Type.Enum([...INVARIANTS]),
-        path: nullable(text('Physical path.')),
-        message: text('What is wrong, without content.'),
-      }),
-      { description: 'At most 1,000 of them.' },
-    ),
-    found: count('All findings.'),
-  }),
-);
+const VerifyJob = jobOf(Verification);
 
 /** Whether all that was acknowledged is there: what `memory-service verify` asks a server for. */
 export function verifyRoutes(

@@ -5,7 +5,8 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { createCore } from '../../../core/service.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import { type Finding, type Invariant, verifyMemory } from '../../../core/maintenance/verify.ts';
+import type { Finding } from '../../../core/contracts/admin.ts';
+import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { fakeStorage } from '../../support/fake-storage.ts';
 import { quiet } from '../../support/quiet-log.ts';
@@ -64,7 +65,7 @@ it('finds nothing wrong with a memory that is whole, and says how far it is', as
 
 describe('a memory that was spoilt', () => {
   const TEA = "(select file_no from svc_file where path = 'tea.md')";
-  it.each<[Invariant, string]>([
+  it.each<[Finding['invariant'], string]>([
     ['I1', `update svc_content set content = content || 'x' where file_no = ${TEA}`],
     ['I1', `delete from svc_content where file_no = ${TEA}`],
     ['I1', `update svc_file set hash = zeroblob(32) where path = 'plan.md'`],
