@@ -11,6 +11,7 @@ import { createLog } from './log.ts';
 import type { CommandContext } from './main.ts';
 import { claimDatabase, findServer } from './owner.ts';
 import { createProgress, talkToServer } from './running-server.ts';
+import { checkStorageContract } from '../storage-contract.ts';
 
 const POLL_MS = 500;
 
@@ -44,6 +45,7 @@ async function reindexHere(loaded: LoadedConfig, database: Database): Promise<nu
   const claim = await claimDatabase(database);
   try {
     const { storage, embedder = null } = (await openConfig(loaded)).service;
+    checkStorageContract(storage);
     await storage.init({ log, now: Date.now });
     try {
       const listsPassages = embedder !== null;
@@ -73,6 +75,7 @@ async function reembedHere(loaded: LoadedConfig, database: Database): Promise<nu
   try {
     const { storage, embedder = null } = (await openConfig(loaded)).service;
     if (embedder === null) throw new StartError(NO_EMBEDDER);
+    checkStorageContract(storage);
     await storage.init({ log, now: Date.now });
     try {
       const { vectors } = storage;
