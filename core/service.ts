@@ -34,6 +34,7 @@ import { createRemember } from './subagents/remember.ts';
 import { createRetention } from './maintenance/retention.ts';
 import { createRevisions, type Revisions } from './history/revisions.ts';
 import { createSearch } from './search/search.ts';
+import { checkStorageContract } from './storage-contract.ts';
 import { createTraces, type Traces } from './telemetry/traces.ts';
 import { createAccessQueue, type AccessQueue } from './telemetry/access-queue.ts';
 import { createWriteHealth, type WriteHealth } from './files/write-health.ts';
@@ -241,6 +242,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
 
   async function open(): Promise<void> {
     state = 'starting';
+    checkStorageContract(storage);
     if (!isStorageOpen) await storage.init({ log, now });
     isStorageOpen = true;
     const given = config.plugins ?? [];

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import type { ScopeKey } from '../contracts/records.ts';
 import type {
+  IndexBlob,
   IndexFileKey,
   IndexState,
   IndexText,
-  KnownRows,
-  PostingRow,
+  KnownBlobs,
 } from '../contracts/storage.ts';
 import type { PassageVectors } from './embedding/passage-vectors.ts';
 import type { ScopeLengths } from './index/collection.ts';
@@ -20,8 +20,6 @@ const LENGTHS_BYTES = 16 * 1024 * 1024;
 const ROWS_BYTES = 16 * 1024 * 1024;
 /** Bytes of texts of files that were found, with their passages. */
 const TEXT_BYTES = 32 * 1024 * 1024;
-/** Bytes of paths of files that had the same score as others. */
-const PATH_BYTES = 4 * 1024 * 1024;
 /** Bytes of vectors of passages. */
 const VECTOR_BYTES = 96 * 1024 * 1024;
 
@@ -30,9 +28,7 @@ export interface SearchCaches {
   /** Stale files, by hash and path. */
   files: LRUCache<string, TokenisedFile>;
   index: IndexCache;
-  texts: FileCache<ReadText>;
-  /** Of files whose texts were not read. */
-  paths: FileCache<FilePath>;
+  texts: TextCache;
   /** By model and scope. */
   vectors: LRUCache<string, PassageVectors>;
 }
@@ -42,8 +38,7 @@ export function createSearchCaches(): SearchCaches {
   return {
     files: new LRUCache({ maxSize: FILE_BYTES }),
     index: new IndexCache(),
-    texts: new FileCache(TEXT_BYTES),
-    paths: new FileCache(PATH_BYTES),
+    texts: new TextCache(),
     vectors: new LRUCache({ maxSize: VECTOR_BYTES }),
   };
 }
@@ -57,10 +52,10 @@ export interface TokenisedFile {
 }
 
 /** What earlier searches read of a scope's index. */
-export interface KnownIndex extends KnownRows {
+export interface KnownIndex extends KnownBlobs {
   lengths: ScopeLengths;
   /** By term, without `LENGTHS_TERM`. */
-  rows: ReadonlyMap<string, readonly PostingRow[]>;
+  rows: ReadonlyMap<string, readonly IndexBlob[]>;
 }
 
 /** Rows and lengths by scope, valid for one generation of the scope's index. */
@@ -69,7 +64,7 @@ class IndexCache {
     maxSize: LENGTHS_BYTES,
   });
   /** By scope and term. */
-  readonly #rows = new LRUCache<string, { generation: number; rows: readonly PostingRow[] }>({
+  readonly #rows = new LRUCache<string, { generation: number; rows: readonly IndexBlob[] }>({
     maxSize: ROWS_BYTES,
   });
 
@@ -77,12 +72,12 @@ class IndexCache {
   recall(scope: ScopeKey, terms: readonly string[]): KnownIndex | null {
     const kept = this.#lengths.get(scope);
     if (kept === undefined) return null;
-    const rows = new Map<string, readonly PostingRow[]>();
+    const rows = new Map<string, readonly IndexBlob[]>();
     for (const term of terms) {
       const own = this.#rows.get(`${scope} ${term}`);
       if (own?.generation === kept.generation) rows.set(term, own.rows);
     }
-    return { ...kept, rows, terms: [LENGTHS_TERM, ...rows.keys()] };
+    return { ...kept, rows, keys: [LENGTHS_TERM, ...rows.keys()] };
   }
 
   /** Keeps the lengths of one generation, and all of its rows of some terms. */
@@ -97,23 +92,20 @@ class IndexCache {
     for (const [term, read] of rows) {
       let size = ROW_WEIGHT;
       const own = read.map((row) => {
-        size += row.blob.length + ROW_WEIGHT;
+        size += row.bytes.length + ROW_WEIGHT;
         // A driver's bytes may be a view of a much larger buffer.
-        return { ...row, blob: row.blob.slice() };
+        return { ...row, bytes: row.bytes.slice() };
       });
       this.#rows.set(`${scope} ${term}`, { generation, rows: own }, { size });
     }
   }
 }
 
-/** Bytes of memory that a row takes in addition to its blob, and that the entry of a term takes. */
+/** Bytes of memory that a row takes in addition to its bytes, and that the entry of a term takes. */
 const ROW_WEIGHT = 250;
 
 /** The text of a file that a search found. */
 export type FoundFile = IndexText & { content: string };
-
-/** The path of a file. */
-export type FilePath = IndexFileKey & { path: string };
 
 /** A file's text with its passages, which are split when they are first used. */
 export class ReadText {
@@ -134,29 +126,27 @@ export class ReadText {
   }
 }
 
-/** What was read of files, valid until someone writes to their scope. */
-export class FileCache<T extends object> {
+/** Texts of files, valid until someone writes to their scope. */
+class TextCache {
   /** By scope and file number. */
-  readonly #kept: LRUCache<string, { value: T; state: IndexState }>;
+  readonly #kept = new LRUCache<string, { text: ReadText; state: IndexState }>({
+    maxSize: TEXT_BYTES,
+  });
 
-  constructor(bytes: number) {
-    this.#kept = new LRUCache({ maxSize: bytes });
-  }
-
-  /** The value of a file, if its scope still has this state; else `null`. */
-  recall({ scope, fileNo }: IndexFileKey, state: IndexState): T | null {
+  /** The text of a file, if its scope still has this state; else `null`. */
+  recall({ scope, fileNo }: IndexFileKey, state: IndexState): ReadText | null {
     const kept = this.#kept.get(`${scope} ${fileNo}`);
     // A scope that was erased and made again repeats its versions, but not its generations.
     const isSame =
       kept?.state.version === state.version && kept.state.generation === state.generation;
-    return isSame ? kept.value : null;
+    return isSame ? kept.text : null;
   }
 
-  /** `size`: about how many bytes of memory the value takes. */
-  keep({ scope, fileNo }: IndexFileKey, state: IndexState, value: T, size: number): void {
-    this.#kept.set(`${scope} ${fileNo}`, { value, state }, { size: ENTRY_WEIGHT + size });
+  keep(text: ReadText, state: IndexState): void {
+    const { scope, fileNo } = text.file;
+    this.#kept.set(`${scope} ${fileNo}`, { text, state }, { size: ENTRY_WEIGHT + text.size });
   }
 }
 
-/** Bytes of memory that an entry takes in addition to its value. */
+/** Bytes of memory that an entry takes in addition to its text. */
 const ENTRY_WEIGHT = 500;

@@ -1,12 +1,12 @@
 import type { ScopeKey } from '../contracts/records.ts';
 import type {
-  BehindFile,
+  IndexBlob,
   IndexedScope,
   IndexFileKey,
   IndexState,
   IndexText,
   IndexView,
-  PostingRow,
+  StaleFile,
 } from '../contracts/storage.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
 import { createPause, type Pause } from '../pause.ts';
@@ -22,8 +22,6 @@ import {
 import { indexFile, inSlices } from './index/index-file.ts';
 import { encodeFile, type FilePayloads, LENGTHS_TERM, weighPayloads } from './index/postings.ts';
 import {
-  type FileCache,
-  type FilePath,
   type KnownIndex,
   ReadText,
   type SearchCaches,
@@ -43,12 +41,15 @@ const DICTIONARY_LIMIT = 20_000;
 export type Obstacle =
   { obstacle: 'damaged'; scopes: readonly number[] } | { obstacle: 'too_many_files' };
 
+/** The path of a file. */
+export type FilePath = IndexFileKey & { path: string };
+
 /** One of the scopes that are searched. */
 interface SearchedScope {
   readonly scope: ScopeKey;
   /** `null` while nothing of the scope is indexed. */
   state: IndexState | null;
-  stale: readonly BehindFile[];
+  stale: readonly StaleFile[];
   /** The files that were read, each with what this search asks of it; `null` for one that is gone. */
   replaced: Map<number, TokenisedFile | null>;
   /**
@@ -112,13 +113,12 @@ export class SearchSnapshot {
     const indexes: ScopeIndex[] = [];
     for (const [index, searched] of this.#scopes.entries()) {
       const scope = opened[index] as IndexedScope;
-      const { tokeniserVersion } = scope.state;
-      searched.state = tokeniserVersion === null ? null : scope.state;
-      searched.stale = scope.behind;
-      // Without a state it is unknown what made the rows.
-      if (tokeniserVersion === null && scope.rows.length > 0) searched.distrust ??= 'damaged';
-      const isForeign = tokeniserVersion !== null && tokeniserVersion !== TOKENISER_VERSION;
-      if (isForeign) searched.distrust ??= 'foreign';
+      const { format } = scope.state;
+      searched.state = format === null ? null : scope.state;
+      searched.stale = scope.stale;
+      // Without a state it is unknown what made the blobs.
+      if (format === null && scope.blobs.length > 0) searched.distrust ??= 'damaged';
+      if (format !== null && format !== TOKENISER_VERSION) searched.distrust ??= 'foreign';
       let read = this.#toIndex(searched, scope, terms, known[index] ?? null);
       if (read === null) {
         searched.distrust ??= 'damaged';
@@ -148,7 +148,7 @@ export class SearchSnapshot {
     const terms = new Set<string>();
     for (const searched of this.#scopes) {
       for (const prefix of searched.distrust === null ? prefixes : []) {
-        const found = await this.#view.terms(searched.scope, prefix, DICTIONARY_LIMIT);
+        const found = await this.#view.listKeys(searched.scope, prefix, DICTIONARY_LIMIT);
         for (const term of found) terms.add(term);
       }
       const isVisited = await this.#visitStale(searched, (_, file) => {
@@ -168,37 +168,22 @@ export class SearchSnapshot {
 
   /** Paths of files, in any order, without those that do not exist. */
   async paths(files: readonly CollectionFile[]): Promise<readonly FilePath[]> {
-    const { texts, paths } = this.#caches;
-    const found: FilePath[] = [];
-    const wanted = this.#recall(files, (key, state) => {
-      const path = texts.recall(key, state)?.file ?? paths.recall(key, state);
-      if (path !== null) found.push(path);
-      return path !== null;
-    });
-    for (const { scope, fileNo, path } of await this.#view.paths(wanted)) {
-      const file = { scope, fileNo, path };
-      found.push(file);
-      this.#keep(paths, file, file, 2 * path.length);
+    const [known, unknown] = this.#recall(files);
+    const found: FilePath[] = known.map(({ file }) => file);
+    if (unknown.length <= CHUNK_FILES) {
+      const texts = await this.#readTexts(unknown);
+      return [...found, ...texts.map(({ file }) => file)];
+    }
+    for (const scope of new Set(unknown.map((key) => key.scope))) {
+      for (const file of await this.#view.listFiles(scope, '')) found.push({ scope, ...file });
     }
     return found;
   }
 
   /** Texts of files, in any order, without those that do not exist. */
   async texts(files: readonly CollectionFile[]): Promise<readonly ReadText[]> {
-    const { texts } = this.#caches;
-    const found: ReadText[] = [];
-    const wanted = this.#recall(files, (key, state) => {
-      const text = texts.recall(key, state);
-      if (text !== null) found.push(text);
-      return text !== null;
-    });
-    for (const file of await this.#view.contents(wanted)) {
-      if (file.content === null) continue;
-      const text = new ReadText({ ...file, content: file.content });
-      found.push(text);
-      this.#keep(texts, file, text, text.size);
-    }
-    return found;
+    const [known, unknown] = this.#recall(files);
+    return [...known, ...(await this.#readTexts(unknown))];
   }
 
   /** By scope: its vectors of the model; `null` for none. Called after `open`. */
@@ -224,7 +209,11 @@ export class SearchSnapshot {
     const { vectors } = this.#caches;
     const name = `${model.id} ${scope}`;
     const before = vectors.get(name) ?? null;
-    const read = await this.#view.vectors(scope, model, generation, before?.known ?? null);
+    const read = await this.#view.vectors(scope, {
+      model,
+      indexGeneration: generation,
+      known: before?.known ?? null,
+    });
     const after = await PassageVectors.from(read, before, {
       dimensions: model.dimensions,
       indexGeneration: generation,
@@ -233,23 +222,30 @@ export class SearchSnapshot {
     return after;
   }
 
-  /** Takes files from a cache; the keys of those that are not in it. */
-  #recall(
-    files: readonly CollectionFile[],
-    take: (key: IndexFileKey, state: IndexState) => boolean,
-  ): IndexFileKey[] {
-    const wanted: IndexFileKey[] = [];
-    for (const { scope, file } of files) {
-      const searched = this.#scopes[scope] as SearchedScope;
-      const key = { scope: searched.scope, fileNo: file };
-      if (searched.state === null || !take(key, searched.state)) wanted.push(key);
+  /** The texts that are in the cache, and the keys of the others. */
+  #recall(files: readonly CollectionFile[]): [known: ReadText[], unknown: IndexFileKey[]] {
+    const known: ReadText[] = [];
+    const unknown: IndexFileKey[] = [];
+    for (const { scope: index, file: fileNo } of files) {
+      const { scope, state } = this.#scopes[index] as SearchedScope;
+      const text = state === null ? null : this.#caches.texts.recall({ scope, fileNo }, state);
+      if (text === null) unknown.push({ scope, fileNo });
+      else known.push(text);
     }
-    return wanted;
+    return [known, unknown];
   }
 
-  #keep<T extends object>(cache: FileCache<T>, key: IndexFileKey, value: T, size: number): void {
-    const state = this.#scopes.find(({ scope }) => scope === key.scope)?.state ?? null;
-    if (state !== null) cache.keep(key, state, value, size);
+  async #readTexts(keys: readonly IndexFileKey[]): Promise<ReadText[]> {
+    const texts: ReadText[] = [];
+    for (const file of await this.#view.readFiles(keys)) {
+      const { content } = file;
+      if (content === null) continue;
+      const text = new ReadText({ ...file, content });
+      texts.push(text);
+      const state = this.#scopes.find(({ scope }) => scope === file.scope)?.state ?? null;
+      if (state !== null) this.#caches.texts.keep(text, state);
+    }
+    return texts;
   }
 
   /** Joins the rows that were read with those that are known; `null` when they are damaged. */
@@ -263,11 +259,11 @@ export class SearchSnapshot {
     const { generation } = opened.state;
     const known = before?.generation === generation ? before : null;
     const lengths =
-      known?.lengths ?? ScopeLengths.from(opened.rows.filter(({ term }) => term === LENGTHS_TERM));
+      known?.lengths ?? ScopeLengths.from(opened.blobs.filter(({ key }) => key === LENGTHS_TERM));
     if (lengths === null) return null;
-    const read = new Map<string, PostingRow[]>();
+    const read = new Map<string, IndexBlob[]>();
     for (const term of terms) if (known?.rows.has(term) !== true) read.set(term, []);
-    for (const row of opened.rows) read.get(row.term)?.push(row);
+    for (const blob of opened.blobs) read.get(blob.key)?.push(blob);
     // Without an index there is no generation either.
     if (state !== null) this.#caches.index.keep(scope, generation, { lengths, rows: read });
     return { rows: [...read.values(), ...(known?.rows.values() ?? [])].flat(), lengths };
@@ -305,13 +301,13 @@ export class SearchSnapshot {
         else visit(file.fileNo, known);
       }
     } else {
-      wanted.push(...(await this.#view.fileNos(scope, '')));
+      for (const { fileNo } of await this.#view.listFiles(scope, '')) wanted.push(fileNo);
     }
     if (wanted.length > this.#maxFilesRead) return false;
     const pause = createPause();
     for (let at = 0; at < wanted.length; at += CHUNK_FILES) {
       const chunk = wanted.slice(at, at + CHUNK_FILES);
-      const files = await this.#view.contents(chunk.map((fileNo) => ({ scope, fileNo })));
+      const files = await this.#view.readFiles(chunk.map((fileNo) => ({ scope, fileNo })));
       for (const file of files) {
         const { content } = file;
         visit(file.fileNo, content === null ? null : await this.#tokenise(file, content, pause));

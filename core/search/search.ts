@@ -17,8 +17,8 @@ import {
   type Signals,
 } from './rank/rank.ts';
 import { rankVectors, type VectorRanking } from './rank/rank-vectors.ts';
-import { createSearchCaches, type FilePath, type FoundFile } from './search-caches.ts';
-import { CHUNK_FILES, type Obstacle, SearchSnapshot } from './search-snapshot.ts';
+import { createSearchCaches, type FoundFile } from './search-caches.ts';
+import { CHUNK_FILES, type FilePath, type Obstacle, SearchSnapshot } from './search-snapshot.ts';
 import type { Passage } from './text/passages.ts';
 
 /** One search, for a caller who may see all of `scopes`. */
@@ -216,13 +216,13 @@ async function toFilter(
   if ('prefix' in within) {
     const wanted = scopes.indexOf(within.scope);
     if (within.prefix === '') return ({ scope }) => scope === wanted;
-    const fileNos = new Set(await view.fileNos(within.scope, within.prefix));
+    const files = await view.listFiles(within.scope, within.prefix);
+    const fileNos = new Set(files.map(({ fileNo }) => fileNo));
     return ({ scope, file }) => scope === wanted && fileNos.has(file);
   }
   const wanted = new Set<string>();
   for (const { scope, path } of within) {
-    const keys = (await view.fileNos(scope, path)).map((fileNo) => ({ scope, fileNo }));
-    for (const found of await view.paths(keys)) {
+    for (const found of await view.listFiles(scope, path)) {
       if (found.path === path) wanted.add(`${scopes.indexOf(scope)} ${found.fileNo}`);
     }
   }

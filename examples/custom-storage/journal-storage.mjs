@@ -21,6 +21,7 @@ import { indexStore, toFileKey } from './search-index.mjs';
 export function journalStorage({ filename, synchronous = true }) {
   const journal = new Journal({ filename, synchronous });
   return {
+    contractVersion: 2,
     name: 'journal',
     filename,
     init: () => journal.open(),

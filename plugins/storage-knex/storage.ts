@@ -15,6 +15,7 @@ import { createVectorStore } from './index/vectors.ts';
 /** The `Storage` contract on a database that Knex knows. */
 export function createStorage(database: SqlDatabase): Storage {
   return {
+    contractVersion: 2,
     name: database.name,
     init: (options) => database.init(options),
     close: () => database.close(),

@@ -1,3 +1,4 @@
+import type { IndexBlob } from '../../contracts/storage.ts';
 import { VarintReader } from '../../varints.ts';
 import type { Arena } from '../rank/arena.ts';
 import { isStopTerm } from '../text/english.ts';
@@ -14,8 +15,11 @@ import { PostingsList } from './postings-list.ts';
 
 /** The rows of one scope's index that a search read. */
 export interface ScopeIndex {
-  /** The rows of the terms that the query asks for, in any order. */
-  rows: Iterable<PostingRow>;
+  /**
+   * The rows of the terms that the query asks for, in any order. A row's key is a term, its part is
+   * a bucket.
+   */
+  rows: Iterable<IndexBlob>;
   /** From the rows of `LENGTHS_TERM`. */
   lengths: ScopeLengths;
   /**
@@ -23,13 +27,6 @@ export interface ScopeIndex {
    * each at least `LENGTHS_TERM` and the terms of the query; `null` for a file that is gone.
    */
   replaced: ReadonlyMap<number, FilePayloads | null>;
-}
-
-/** The postings of one term in the 64 files of one bucket. */
-export interface PostingRow {
-  term: string;
-  bucket: number;
-  blob: Uint8Array;
 }
 
 /** A file of the collection. */
@@ -130,7 +127,7 @@ class ScopeReader {
   readonly fileCount: number;
   readonly slotCount: number;
   readonly #replaced: ReadonlyMap<number, FilePayloads | null>;
-  readonly #rows = new Map<string, PostingRow[]>();
+  readonly #rows = new Map<string, IndexBlob[]>();
   readonly #fresh: FreshFile[] = [];
   /** The collection's number of each file of the scope; `null` when the lengths know them all. */
   #numbers: Map<number, number> | null = null;
@@ -138,8 +135,8 @@ class ScopeReader {
   constructor({ rows, lengths, replaced }: ScopeIndex) {
     this.#replaced = replaced;
     for (const row of rows) {
-      const known = this.#rows.get(row.term);
-      if (known === undefined) this.#rows.set(row.term, [row]);
+      const known = this.#rows.get(row.key);
+      if (known === undefined) this.#rows.set(row.key, [row]);
       else known.push(row);
     }
     this.lengths = lengths;
@@ -188,7 +185,7 @@ class ScopeReader {
       });
       return bytes;
     }
-    for (const { blob } of this.#rows.get(term) ?? []) bytes += blob.length;
+    for (const row of this.#rows.get(term) ?? []) bytes += row.bytes.length;
     for (const { payloads } of this.#fresh) bytes += payloads.get(term)?.length ?? 0;
     return bytes;
   }
@@ -226,11 +223,11 @@ class ScopeReader {
       return found === null || take(own, blob, found.start, found.end);
     };
     const visit = rowTerm === term ? take : takeFound;
-    for (const { blob, bucket } of this.#rows.get(rowTerm) ?? []) {
-      const frames = readFrames(blob, bucket);
+    for (const { bytes, part } of this.#rows.get(rowTerm) ?? []) {
+      const frames = readFrames(bytes, part);
       if (frames === null) return false;
       for (const { file, start, end } of frames) {
-        if (!this.#replaced.has(file) && !visit(file, blob, start, end)) return false;
+        if (!this.#replaced.has(file) && !visit(file, bytes, start, end)) return false;
       }
     }
     for (const { file, payloads } of this.#fresh) {
@@ -326,23 +323,23 @@ export class ScopeLengths {
   }
 
   /** `null` when a row is damaged, or a file is in two rows. */
-  static from(rows: Iterable<{ bucket: number; blob: Uint8Array }>): ScopeLengths | null {
-    const found: (Frame & { blob: Uint8Array })[] = [];
-    let bytes = 0;
+  static from(rows: Iterable<Pick<IndexBlob, 'part' | 'bytes'>>): ScopeLengths | null {
+    const found: (Frame & { bytes: Uint8Array })[] = [];
+    let size = 0;
     let last = -1;
-    for (const { blob, bucket } of rows) {
-      const frames = readFrames(blob, bucket);
+    for (const { bytes, part } of rows) {
+      const frames = readFrames(bytes, part);
       if (frames === null) return null;
       for (const frame of frames) {
-        found.push({ ...frame, blob });
-        bytes += frame.end - frame.start;
+        found.push({ ...frame, bytes });
+        size += frame.end - frame.start;
         last = Math.max(last, frame.file);
       }
     }
-    const table = new LengthsTable(found.length, bytes);
+    const table = new LengthsTable(found.length, size);
     const numbers = new Int32Array(last + 1);
-    for (const { file, blob, start, end } of found) {
-      const number = table.add(blob, start, end);
+    for (const { file, bytes, start, end } of found) {
+      const number = table.add(bytes, start, end);
       if (number === null || numbers[file] !== 0) return null;
       numbers[file] = number + 1;
     }

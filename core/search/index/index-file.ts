@@ -2,12 +2,11 @@ import type { Pause } from '../../pause.ts';
 import { isStopTerm } from '../text/english.ts';
 import { isEnglish, type LanguageHints } from '../text/language.ts';
 import { splitPassages, type Passage } from '../text/passages.ts';
-import { readLanguageHints, TOKENISER_VERSION, toTokens } from '../text/tokenise.ts';
+import { readLanguageHints, toTokens } from '../text/tokenise.ts';
 import { readWords, type Word } from '../text/words.ts';
 
 /** All that the index keeps of one file. */
 export interface IndexedFile {
-  tokeniserVersion: number;
   /** At least one, also for an empty file: its path can be found. */
   passages: readonly IndexedPassage[];
   /** The length of its path and headings: how many context runs its terms have, without stop words. */
@@ -180,7 +179,6 @@ class Builder {
 
   finish(): IndexedFile {
     return {
-      tokeniserVersion: TOKENISER_VERSION,
       passages: this.#passages,
       contextLength: this.#contextLength,
       terms: this.#terms,

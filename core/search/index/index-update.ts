@@ -1,14 +1,12 @@
 import type { ScopeKey } from '../../contracts/records.ts';
 import type {
+  CurrentIndex,
+  IndexBlob,
   IndexChanges,
-  IndexDocument,
+  IndexEntry,
   IndexStore,
-  IndexTask,
-  IndexUpdate,
-  PostingNeed,
-  PostingRow,
+  StaleMark,
 } from '../../contracts/storage.ts';
-import { MemoryError } from '../../errors.ts';
 import { createPause, type Pause } from '../../pause.ts';
 import { packHashes } from '../embedding/embedded-text.ts';
 import { TOKENISER_VERSION } from '../text/tokenise.ts';
@@ -20,25 +18,29 @@ const UPDATE_TERMS = 16_384;
 
 /**
  * Brings files of one scope up to date in the index. Reads and tokenises them outside the
- * transaction; files that change meanwhile are left for the next round. `damaged`: the rows of the
- * scope contradict its documents, and the index must be rebuilt.
+ * transaction; files that change meanwhile stay stale. `unusable`: the index of the scope is damaged
+ * or another tokeniser's, and must be dropped.
  */
 export async function updateIndex(
   store: IndexStore,
   scope: ScopeKey,
-  tasks: readonly IndexTask[],
-  { listsPassages }: { listsPassages: boolean },
-): Promise<'updated' | 'damaged'> {
-  const files = await store.snapshot((view) => view.contents(tasks));
+  { stale, listsPassages }: { stale: readonly StaleMark[]; listsPassages: boolean },
+): Promise<'updated' | 'unusable'> {
+  const files = await store.snapshot((view) => view.readFiles(stale));
   const pause = createPause();
-  let prepared = new Map<number, Prepared>();
+  let outcome: 'updated' | 'unusable' = 'updated';
+  let prepared = new Map<number, PreparedFile>();
   let terms = 0;
-  let outcome: 'updated' | 'damaged' = 'updated';
-  const update = async (): Promise<void> => {
-    const current = tasks.filter((task) => prepared.get(task.fileNo)?.version === task.version);
+  const write = async (): Promise<void> => {
+    const current = stale.filter(
+      ({ fileNo, version }) => prepared.get(fileNo)?.version === version,
+    );
     if (current.length > 0) {
-      const isDone = await runUpdate(store, scope, current, planUpdate(prepared, pause));
-      if (!isDone) outcome = 'damaged';
+      await store.update(scope, current, async (index) => {
+        const changes = await planChanges(index, prepared, pause);
+        if (changes === 'unusable') outcome = 'unusable';
+        return changes === 'unusable' ? null : changes;
+      });
     }
     prepared = new Map();
     terms = 0;
@@ -48,46 +50,25 @@ export async function updateIndex(
     const indexed =
       content === null ? null : await prepare(content, path, { listsPassages, pause });
     const more = indexed?.payloads.size ?? 0;
-    if (terms + more > UPDATE_TERMS) await update();
+    if (terms + more > UPDATE_TERMS) await write();
     prepared.set(fileNo, { version, indexed });
     terms += more;
   }
-  await update();
+  await write();
   return outcome;
 }
 
-/** Rolls an update back. */
-function damaged(): MemoryError {
-  return new MemoryError('INTERNAL', 'The search index is damaged.', {
-    details: { reason: 'index_damaged' },
-  });
-}
-
-async function runUpdate(
-  store: IndexStore,
-  scope: ScopeKey,
-  tasks: readonly IndexTask[],
-  update: IndexUpdate,
-): Promise<boolean> {
-  try {
-    await store.update(scope, tasks, update);
-    return true;
-  } catch (error) {
-    if (error instanceof MemoryError && error.details?.['reason'] === 'index_damaged') return false;
-    throw error;
-  }
-}
-
-/** A file as it is to be in the index; `null` for one that is gone. */
-interface Prepared {
+/** A file as it will be in the index. */
+interface PreparedFile {
   version: number;
+  /** `null` for a file that is gone. */
   indexed: {
     payloads: ReadonlyMap<string, Uint8Array>;
-    /** Packed for its document, and with each term's hash. */
+    /** For the file's entry: its terms, each with a hash of its payload. */
     terms: Uint8Array;
-    /** The hashes of its passages; `null` where nobody wants them. */
-    passages: Uint8Array | null;
     hashes: ReadonlyMap<string, bigint>;
+    /** The hashes of its passages; `null` where no vectors are wanted. */
+    passages: Uint8Array | null;
   } | null;
 }
 
@@ -95,134 +76,99 @@ async function prepare(
   content: string,
   path: string,
   { listsPassages, pause }: { listsPassages: boolean; pause: Pause },
-): Promise<NonNullable<Prepared['indexed']>> {
+): Promise<NonNullable<PreparedFile['indexed']>> {
   const indexed = await inSlices(indexFile(content, path), pause);
   await pause();
   const payloads = encodeFile(indexed);
   await pause();
   const terms = packTerms(payloads);
   await pause();
-  // An empty file has one passage, of no text.
+  // An empty file has one passage, without text.
   const listed = indexed.passages.filter(({ start, end }) => end > start);
   const passages = listsPassages ? await packHashes(content, listed, pause) : null;
   return { payloads, terms, passages, hashes: unpackTerms(terms) ?? new Map() };
 }
 
-/** What becomes of one file: its terms before, and those of them that change. */
-interface FileChange {
-  fileNo: number;
-  version: number;
-  known: ReadonlyMap<string, bigint>;
-  /** `null` for a term that the file has no longer. */
-  touched: ReadonlyMap<string, Uint8Array | null>;
-}
-
-/**
- * The pure part of an update: only rows of terms whose postings in the file changed are read and
- * written.
- */
-function planUpdate(prepared: ReadonlyMap<number, Prepared>, pause: Pause): IndexUpdate {
-  let changes: FileChange[] = [];
-  return {
-    async needs(documents, due) {
-      const known = new Map(documents.map((document) => [document.fileNo, document]));
-      // A transaction that is tried again begins anew.
-      changes = [];
-      for (const { fileNo, version } of due) {
-        const file = prepared.get(fileNo);
-        if (file === undefined || file.version !== version) continue;
-        await pause();
-        const change = await toChange({ fileNo, version }, known.get(fileNo), { file, pause });
-        changes.push(change);
-      }
-      return listNeeds(changes);
-    },
-    apply: (rows) => applyChanges(rows, changes, { prepared, pause }),
+/** Reads and replaces only the rows whose payload of a file changed. */
+async function planChanges(
+  { format, due, entries, read }: CurrentIndex,
+  prepared: ReadonlyMap<number, PreparedFile>,
+  pause: Pause,
+): Promise<IndexChanges | 'unusable'> {
+  if (format !== null && format !== TOKENISER_VERSION) return 'unusable';
+  const known = new Map(entries.map((entry) => [entry.fileNo, entry]));
+  const rows = new Map<string, ChangedRow>();
+  const changes = {
+    blobs: [] as Changed[],
+    entries: [] as ChangedEntry[],
+    removed: [] as number[],
   };
+  for (const { fileNo } of [...due].sort((left, right) => left.fileNo - right.fileNo)) {
+    const file = prepared.get(fileNo);
+    if (file === undefined) continue;
+    await pause();
+    const entry = known.get(fileNo);
+    const before = entry === undefined ? new Map<string, bigint>() : unpackTerms(entry.bytes);
+    if (before === null) return 'unusable';
+    await addFrames(rows, fileNo, { before, indexed: file.indexed, pause });
+    if (file.indexed === null) changes.removed.push(fileNo);
+    else {
+      const { terms, passages } = file.indexed;
+      const written = { fileNo, version: file.version, bytes: terms };
+      changes.entries.push(passages === null ? written : { ...written, passages });
+    }
+  }
+  for (const { key, part, bytes } of await read([...rows.values()])) {
+    const turn = pause();
+    if (turn !== undefined) await turn;
+    const row = rows.get(`${part} ${key}`);
+    if (row !== undefined) row.before = bytes;
+  }
+  for (const { key, part, before, frames } of rows.values()) {
+    const turn = pause();
+    if (turn !== undefined) await turn;
+    const bytes = replaceFiles(before, frames);
+    if (bytes === 'damaged') return 'unusable';
+    changes.blobs.push({ key, part, bytes });
+  }
+  return { ...changes, format: TOKENISER_VERSION };
 }
 
-async function toChange(
-  task: { fileNo: number; version: number },
-  document: IndexDocument | undefined,
-  { file: { indexed }, pause }: { file: Prepared; pause: Pause },
-): Promise<FileChange> {
-  const touched = new Map<string, Uint8Array | null>();
-  const known = document === undefined ? new Map<string, bigint>() : unpackTerms(document.terms);
-  if (known === null) throw damaged();
-  await pause();
-  for (const term of known.keys()) {
-    if (indexed?.payloads.has(term) !== true) touched.set(term, null);
+type Changed = IndexChanges['blobs'][number];
+type ChangedEntry = IndexEntry & { passages?: Uint8Array };
+
+/** A row of postings, with the payloads of files that change in it. */
+interface ChangedRow extends Pick<IndexBlob, 'key' | 'part'> {
+  before: Uint8Array | null;
+  /** By ascending file. */
+  frames: FrameChange[];
+}
+
+/** Adds the payloads of one file that differ from those in the index. */
+async function addFrames(
+  rows: Map<string, ChangedRow>,
+  file: number,
+  {
+    before,
+    indexed,
+    pause,
+  }: { before: ReadonlyMap<string, bigint>; indexed: PreparedFile['indexed']; pause: Pause },
+): Promise<void> {
+  const part = bucketOf(file);
+  const add = (key: string, payload: Uint8Array | null): void => {
+    const name = `${part} ${key}`;
+    let row = rows.get(name);
+    if (row === undefined) rows.set(name, (row = { key, part, before: null, frames: [] }));
+    row.frames.push({ file, payload, isKnown: before.has(key) });
+  };
+  for (const term of before.keys()) {
+    if (indexed?.payloads.has(term) !== true) add(term, null);
   }
   await pause();
   for (const [term, payload] of indexed?.payloads ?? []) {
-    if (known.get(term) !== indexed?.hashes.get(term)) touched.set(term, payload);
+    if (before.get(term) !== indexed?.hashes.get(term)) add(term, payload);
   }
   await pause();
-  return { ...task, known, touched };
-}
-
-function listNeeds(changes: readonly FileChange[]): PostingNeed {
-  const terms = new Map<number, Set<string>>();
-  for (const { fileNo, touched } of changes) {
-    const own = getOrSet(terms, bucketOf(fileNo), () => new Set<string>());
-    for (const term of touched.keys()) own.add(term);
-  }
-  return [...terms].flatMap(([bucket, own]) => [...own].map((term) => ({ term, bucket })));
-}
-
-async function applyChanges(
-  rows: readonly PostingRow[],
-  changes: readonly FileChange[],
-  { prepared, pause }: { prepared: ReadonlyMap<number, Prepared>; pause: Pause },
-): Promise<IndexChanges> {
-  const kept = new Map<number, Map<string, Uint8Array>>();
-  for (const { term, bucket, blob } of rows) {
-    const turn = pause();
-    if (turn !== undefined) await turn;
-    getOrSet(kept, bucket, () => new Map<string, Uint8Array>()).set(term, blob);
-  }
-  const frames = new Map<number, Map<string, FrameChange[]>>();
-  const documents: IndexDocument[] = [];
-  const removed: number[] = [];
-  for (const change of [...changes].sort((left, right) => left.fileNo - right.fileNo)) {
-    const { fileNo, version, known, touched } = change;
-    const own = getOrSet(frames, bucketOf(fileNo), () => new Map<string, FrameChange[]>());
-    for (const [term, payload] of touched) {
-      // A row that the file must be in and is not, or the other way round, was spoilt.
-      const frame = { file: fileNo, payload, isKnown: known.has(term) };
-      getOrSet(own, term, () => [] as FrameChange[]).push(frame);
-    }
-    await pause();
-    const indexed = prepared.get(fileNo)?.indexed ?? null;
-    if (indexed === null) removed.push(fileNo);
-    else {
-      const { terms, passages } = indexed;
-      documents.push({
-        fileNo,
-        version,
-        tokeniserVersion: TOKENISER_VERSION,
-        terms,
-        ...(passages === null ? {} : { passages }),
-      });
-    }
-  }
-  const postings: IndexChanges['postings'][number][] = [];
-  for (const [bucket, own] of frames) {
-    for (const [term, changed] of own) {
-      const turn = pause();
-      if (turn !== undefined) await turn;
-      const blob = replaceFiles(kept.get(bucket)?.get(term) ?? null, changed);
-      if (blob === 'damaged') throw damaged();
-      postings.push({ term, bucket, blob });
-    }
-  }
-  return { postings, documents, removed };
-}
-
-function getOrSet<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) map.set(key, (value = make()));
-  return value;
 }
 
 const COUNT_BYTES = 4;
@@ -230,11 +176,11 @@ const HASH_BYTES = 8;
 const SEPARATOR = '\n';
 
 /**
- * Packs what the index must know of a file to change it later: its terms, each with a hash of its
- * postings, so that terms whose postings stay the same are not written again.
+ * Packs the terms of a file, each with a hash of its payload, so that the next update knows which
+ * rows change.
  *
  * Layout: the number of terms (uint32), a hash of 64 bits for each, then the terms in UTF-8, joined
- * by line ends, which no term has.
+ * by line ends, which no term contains.
  */
 export function packTerms(payloads: ReadonlyMap<string, Uint8Array>): Uint8Array {
   const head = Buffer.allocUnsafe(COUNT_BYTES + payloads.size * HASH_BYTES);
@@ -249,9 +195,7 @@ export function packTerms(payloads: ReadonlyMap<string, Uint8Array>): Uint8Array
   return Buffer.concat([head, Buffer.from([...payloads.keys()].join(SEPARATOR))]);
 }
 
-/**
- * The terms of {@link packTerms}, each with its hash.
- */
+/** The terms of {@link packTerms}, each with its hash; `null` when the bytes are damaged. */
 function unpackTerms(packed: Uint8Array): Map<string, bigint> | null {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
   if (bytes.length < COUNT_BYTES) return null;
@@ -268,7 +212,7 @@ function unpackTerms(packed: Uint8Array): Map<string, bigint> | null {
   return hashes;
 }
 
-/** Two FNV-1a hashes of 32 bits from different offsets, the second over the bytes turned. */
+/** Two FNV-1a hashes of 32 bits from different offsets, the second of the bytes plus their places. */
 function hashBytes(bytes: Uint8Array): [number, number] {
   let high = 0x811c9dc5;
   let low = 0x050c5d1f;

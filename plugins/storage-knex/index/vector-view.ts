@@ -26,17 +26,17 @@ export async function readScopeVectors(
   connection: Connection,
   scope: ScopeKey,
   {
-    key,
+    model,
     indexGeneration,
     known,
-  }: { key: ModelKey; indexGeneration: number; known: KnownVectors | null },
+  }: { model: ModelKey; indexGeneration: number; known: KnownVectors | null },
 ): Promise<ScopeVectors> {
   assertScope(scope);
   const scopeId = toScopeId(scope);
   const [state] = await connection.all(
     'select t.generation from svc_scope s cross join svc_vector_state t' +
       ' on t.scope_id = s.scope_id and t.model_id = ? where s.scope_id = ? and s.scope = ?',
-    [key.id, scopeId, scope],
+    [model.id, scopeId, scope],
   );
   // Generations begin anywhere after a scope was made anew: what is known of a later one is of none.
   const vectorGeneration = state === undefined ? -1 : toInteger(state['generation']);
@@ -51,7 +51,7 @@ export async function readScopeVectors(
     vectors:
       vectorsSince === vectorGeneration
         ? []
-        : await readVectors(connection, scopeId, { key, since: vectorsSince }),
+        : await readVectors(connection, scopeId, { model, since: vectorsSince }),
   };
 }
 
@@ -77,7 +77,7 @@ async function readLists(
 async function readVectors(
   connection: Connection,
   scopeId: number,
-  { key, since }: { key: ModelKey; since: number },
+  { model, since }: { model: ModelKey; since: number },
 ): Promise<ScopeVectors['vectors']> {
   const vectors: { textHash: string; vector: Float32Array }[] = [];
   // Along the index: the generation, then what is unique within it.
@@ -90,7 +90,7 @@ async function readVectors(
         ' order by v.generation, v.text_hash limit ?',
       [
         scopeId,
-        key.id,
+        model.id,
         after.generation,
         after.generation,
         // Before the first page: nothing of the generation that is known already.

@@ -65,14 +65,14 @@ export function createVectorStore(database: SqlDatabase): VectorStore {
         return { files: toInteger(lists?.['files']), texts: toInteger(queue?.['texts']) };
       }),
 
-    forgetAll: () =>
+    dropAll: () =>
       database.write(async (connection) => {
-        for (const statement of FORGET) await connection.run(statement, []);
+        for (const statement of DROP_ALL) await connection.run(statement, []);
       }),
   };
 }
 
-const FORGET = [
+const DROP_ALL = [
   'delete from svc_embed_queue',
   'delete from svc_vector',
   // What someone has of them stays right: the same text has the same vector.

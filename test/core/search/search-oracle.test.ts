@@ -443,7 +443,7 @@ async function readPostings(filename: string, driver: 'sqlite3' | 'better-sqlite
     return {
       stored: rows.map((own) => String(own['row'])).sort(),
       anew: [...anew]
-        .map(({ term, bucket, blob }) => `${term} ${bucket} ${Buffer.from(blob).toString('hex')}`)
+        .map(({ key, part, bytes }) => `${key} ${part} ${Buffer.from(bytes).toString('hex')}`)
         .sort(),
     };
   });

@@ -1,3 +1,4 @@
+import type { IndexBlob } from '../../../../core/contracts/storage.ts';
 import type { IndexedFile } from '../../../../core/search/index/index-file.ts';
 import {
   openCollection,
@@ -48,14 +49,14 @@ export interface Result {
 
 /** How the rows of a scope's postings look after writing every file once. */
 export function storeScope(files: ReadonlyMap<number, IndexedFile>): ScopeIndex['rows'] {
-  const rows = new Map<string, { term: string; bucket: number; blob: Uint8Array }>();
+  const rows = new Map<string, IndexBlob>();
   for (const [file, indexed] of files) {
-    for (const [term, payload] of encodeFile(indexed)) {
-      const bucket = bucketOf(file);
-      const key = `${bucket} ${term}`;
-      const blob = replaceFiles(rows.get(key)?.blob ?? null, [{ file, payload }]);
-      if (blob === 'damaged') throw new Error('What was just written is damaged.');
-      if (blob !== null) rows.set(key, { term, bucket, blob });
+    for (const [key, payload] of encodeFile(indexed)) {
+      const part = bucketOf(file);
+      const name = `${part} ${key}`;
+      const bytes = replaceFiles(rows.get(name)?.bytes ?? null, [{ file, payload }]);
+      if (bytes === 'damaged') throw new Error('What was just written is damaged.');
+      if (bytes !== null) rows.set(name, { key, part, bytes });
     }
   }
   return [...rows.values()];
@@ -64,9 +65,9 @@ export function storeScope(files: ReadonlyMap<number, IndexedFile>): ScopeIndex[
 /** What a search makes of a scope's rows. */
 export function toScopeIndex({ rows, replaced }: Omit<ScopeIndex, 'lengths'>): ScopeIndex {
   const all = [...rows];
-  const lengths = ScopeLengths.from(all.filter(({ term }) => term === LENGTHS_TERM));
+  const lengths = ScopeLengths.from(all.filter(({ key }) => key === LENGTHS_TERM));
   if (lengths === null) throw new Error('The lengths are damaged.');
-  return { rows: all.filter(({ term }) => term !== LENGTHS_TERM), lengths, replaced };
+  return { rows: all.filter(({ key }) => key !== LENGTHS_TERM), lengths, replaced };
 }
 
 /** The product's ranking over texts that were read this moment. */

@@ -395,7 +395,7 @@ describe('openCollection', () => {
   const rows = [...storeScope(new Map([[0, file]]))];
 
   it('tells that postings of a file without lengths are damaged', () => {
-    const damaged = rows.filter(({ term }) => term !== LENGTHS_TERM);
+    const damaged = rows.filter(({ key }) => key !== LENGTHS_TERM);
     const collection = openCollection([toScopeIndex({ rows: damaged, replaced: new Map() })]);
     rankCollection(parseQuery('tea'), collection, FILES);
     expect([...collection.damaged]).toEqual([0]);
@@ -404,8 +404,8 @@ describe('openCollection', () => {
   it('tells that postings of passages beyond the file are damaged', () => {
     const longer = storeScope(new Map([[0, indexText('tea\n\ntea\n\ntea', 'a.md')]]));
     const mixed = [
-      ...rows.filter(({ term }) => term === LENGTHS_TERM),
-      ...[...longer].filter(({ term }) => term !== LENGTHS_TERM),
+      ...rows.filter(({ key }) => key === LENGTHS_TERM),
+      ...[...longer].filter(({ key }) => key !== LENGTHS_TERM),
     ];
     const collection = openCollection([toScopeIndex({ rows: mixed, replaced: new Map() })]);
     rankCollection(parseQuery('tea'), collection, FILES);
@@ -413,7 +413,7 @@ describe('openCollection', () => {
   });
 
   it('tells that a file with two lengths is damaged', () => {
-    const twice = [...rows, ...rows.filter(({ term }) => term === LENGTHS_TERM)];
-    expect(ScopeLengths.from(twice.filter(({ term }) => term === LENGTHS_TERM))).toBeNull();
+    const twice = [...rows, ...rows.filter(({ key }) => key === LENGTHS_TERM)];
+    expect(ScopeLengths.from(twice.filter(({ key }) => key === LENGTHS_TERM))).toBeNull();
   });
 });
