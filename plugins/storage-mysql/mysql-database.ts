@@ -24,7 +24,7 @@ import { SCHEMA_VERSION } from '../storage-knex/schema/migrate.ts';
 import { applyMutations, checkMutateRequest } from '../storage-knex/write/mutation.ts';
 import { createAbsentRows } from '../storage-knex/write/write-set.ts';
 import { Connections, type Session } from './connections.ts';
-import { createKnex } from './knex.ts';
+import { createMysqlKnex } from './knex.ts';
 import type { MysqlSettings } from './options.ts';
 import { areWritten } from './commit-outcome.ts';
 import { migrateDatabase } from './schema.ts';
@@ -165,7 +165,7 @@ export class MysqlDatabase implements SqlDatabase {
 
   async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
     const opened = this.live();
-    opened.knex ??= createKnex(opened.lists);
+    opened.knex ??= createMysqlKnex(opened.lists);
     const connection = toKnexConnection(await opened.knex, MYSQL_DIALECT);
     return await this.track(retryOnce(() => run(connection)));
   }

@@ -13,7 +13,7 @@ import {
 import { toText } from '../storage-knex/schema/rows.ts';
 import { tableOf } from '../storage-knex/schema/tables.ts';
 import type { Connections } from './connections.ts';
-import { createKnex } from './knex.ts';
+import { createMysqlKnex } from './knex.ts';
 import { runTransaction } from './transactions.ts';
 import { toKnexConnection } from '../storage-knex/knex-connection.ts';
 import { MYSQL_DIALECT } from '../storage-knex/dialects/mysql.ts';
@@ -73,7 +73,7 @@ export async function migrateDatabase(options: MigrationOptions): Promise<void> 
 
 async function openChanges({ connectForChanges }: MigrationOptions) {
   const connections = connectForChanges();
-  return { connections, knex: toKnexConnection(await createKnex(connections), MYSQL_DIALECT) };
+  return { connections, knex: toKnexConnection(await createMysqlKnex(connections), MYSQL_DIALECT) };
 }
 
 async function migrateUnderLease(

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
 import { isSqliteBusy, translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
-import { loadSqliteModule } from './connection.ts';
+import { loadSqliteModule } from './drivers/load.ts';
 import { resolveDatabasePath, resolveOnlyName } from './database-path.ts';
 
 /** How long a claim goes on when the lock is taken: someone may only be looking who has it. */
@@ -116,7 +116,7 @@ async function openOwnerFile(
   path: string,
   driver: SqliteDriver | SqliteModule = 'sqlite3',
 ): Promise<SqliteConnection> {
-  const native = typeof driver === 'string' ? await loadSqliteModule(driver) : driver;
+  const native = await loadSqliteModule(driver);
   return await untilUnlocked(async () => {
     const connection = await native.open(path, { busyTimeoutMs: 0 });
     try {
