@@ -8,12 +8,12 @@ import type {
 } from '../../../core/contracts/storage.ts';
 import type { KnexConnection } from '../dialects/dialect.ts';
 import type { Filter, KeysetQuery } from './page.ts';
-import { checkLimit, parsePageKey, readPage } from './page.ts';
+import { checkLimit, parsePageKey, readPage, startsWith, walkIndex } from './page.ts';
 import type { PrefixRange } from './physical-prefix.ts';
 import { toScopedRange } from './physical-prefix.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { compareText, successorOf } from './text-range.ts';
+import { compareText } from './text-range.ts';
 import { FILE_LISTINGS, FILES } from '../schema/records.ts';
 
 /** How each sort is walked. `path` goes scope by scope, and is written out below. */
@@ -115,7 +115,7 @@ function byPathIn(
     after: pathAfter === null ? null : [pathAfter],
     isOrdered: true,
     walk: () => walkScope(connection, range),
-    bounds: (query) => void inPathRange(query, range.pathPrefix),
+    bounds: (query) => void startsWith(query, 'f.path', range.pathPrefix),
     toPageKey: (row) => [range.scope, toText(row['path'])],
   };
 }
@@ -136,8 +136,7 @@ function byPathAcross(
     after: null,
     isOrdered: true,
     walk: () => {
-      const query = connection.knex
-        .from(connection.knex.raw(connection.dialect.byIndex('svc_scope', 's', 'svc_scope_scope')))
+      const query = walkIndex(connection, 'svc_scope', { as: 's', index: 'svc_scope_scope' })
         .joinRaw('cross join svc_file f on f.scope_id = s.scope_id')
         .whereNull('f.deleted_at');
       if (scopeAfter !== null) query.where('s.scope', page.order === 'asc' ? '>' : '<', scopeAfter);
@@ -165,10 +164,8 @@ function byColumn(
     isOrdered: index !== null && range.kind !== 'scope',
     walk: () =>
       range.kind === 'scope'
-        ? inPathRange(walkScope(connection, range), range.pathPrefix)
-        : connection.knex
-            .from(connection.knex.raw(connection.dialect.byIndex('svc_file', 'f', index)))
-            .whereNull('f.deleted_at'),
+        ? startsWith(walkScope(connection, range), 'f.path', range.pathPrefix)
+        : walkIndex(connection, 'svc_file', { as: 'f', index }).whereNull('f.deleted_at'),
     toPageKey: (row) => [toInteger(row[column]), toInteger(row['scope_id']), toText(row['path'])],
   };
 }
@@ -195,23 +192,21 @@ function byReads(
     isOrdered,
     walk: () => {
       if (isOrdered) {
-        return connection.knex
-          .from(
-            connection.knex.raw(
-              connection.dialect.byIndex('svc_file_stat', 't', 'svc_file_stat_reads'),
-            ),
-          )
+        return walkIndex(connection, 'svc_file_stat', { as: 't', index: 'svc_file_stat_reads' })
           .where('t.file_no', '>', 0)
           .joinRaw('cross join svc_file f on f.scope_id = t.scope_id and f.file_no = t.file_no')
           .whereNull('f.deleted_at');
       }
-      const query = connection.knex
-        .from(connection.knex.raw(connection.dialect.byIndex('svc_file', 'f', null)))
+      const query = walkIndex(connection, 'svc_file', { as: 'f', index: null })
         .joinRaw('cross join svc_scope s on s.scope_id = f.scope_id')
         .joinRaw('cross join svc_file_stat t on t.scope_id = f.scope_id and t.file_no = f.file_no')
         .whereNull('f.deleted_at');
       if (range.kind !== 'scope') return query;
-      return inPathRange(query.where('f.scope_id', toScopeId(range.scope)), range.pathPrefix);
+      return startsWith(
+        query.where('f.scope_id', toScopeId(range.scope)),
+        'f.path',
+        range.pathPrefix,
+      );
     },
     join: () => undefined,
     toPageKey: (row) => [
@@ -255,17 +250,7 @@ function walkScope(connection: KnexConnection, range: ScopeRange): Knex.QueryBui
 
 function inScopeRange(query: Knex.QueryBuilder, range: PrefixRange): Knex.QueryBuilder {
   if (range.kind === 'scope') return query.where('s.scope', range.scope);
-  if (range.kind !== 'users') return query;
-  query.where('s.scope', '>=', range.scopePrefix);
-  const end = successorOf(range.scopePrefix);
-  return end === null ? query : query.where('s.scope', '<', end);
-}
-
-function inPathRange(query: Knex.QueryBuilder, prefix: string): Knex.QueryBuilder {
-  if (prefix === '') return query;
-  query.where('f.path', '>=', prefix);
-  const end = successorOf(prefix);
-  return end === null ? query : query.where('f.path', '<', end);
+  return range.kind === 'users' ? startsWith(query, 's.scope', range.scopePrefix) : query;
 }
 
 function containsPath(
