@@ -37,39 +37,43 @@ export async function listAllFiles(
     contains === ''
       ? []
       : [(query: Knex.QueryBuilder) => containsPath(connection, query, contains)];
+  const list = { range, filters, page };
   switch (page.sort) {
     case 'path':
-      return await listByPath(connection, range, filters, page);
+      return await listByPath(connection, list);
     case 'reads':
-      return await readPage(connection, byReads(connection, range, filters, page));
+      return await readPage(connection, byReads(connection, list));
     default:
-      return await readPage(
-        connection,
-        byColumn(connection, range, filters, page, SORTS[page.sort]),
-      );
+      return await readPage(connection, byColumn(connection, list, SORTS[page.sort]));
   }
 }
 
 type ScopeRange = Extract<PrefixRange, { kind: 'scope' }>;
 
+/** The files of a range that pass the filters. */
+interface FileQuery<Range = PrefixRange> {
+  range: Range;
+  filters: readonly Filter[];
+  page: PageRequest;
+}
+
 /**
- * By scope, then path: what is left of the scope where the last page ended, and then the scopes
- * after it, so that each of the two is one walk over an index.
+ * By scope, then path: first the rest of the scope where the last page ended, then the scopes after
+ * it. Each of the two is one walk over an index.
  */
 async function listByPath(
   connection: KnexConnection,
-  range: PrefixRange,
-  filters: readonly Filter[],
-  page: PageRequest,
+  list: FileQuery,
 ): Promise<PageResult<FileListing>> {
+  const { range, page } = list;
   const after = parsePageKey(page.after, ['string', 'string']);
   const [scopeAfter, pathAfter] = (after ?? [null, null]) as [ScopeKey | null, string | null];
   if (range.kind === 'scope') {
     if (scopeAfter !== null && !isAhead(range.scope, scopeAfter, page.order)) {
       if (scopeAfter !== range.scope) return { items: [], next: null };
-      return await readPage(connection, byPathIn(connection, range, filters, page, pathAfter));
+      return await readPage(connection, byPathIn(connection, { ...list, range }, pathAfter));
     }
-    return await readPage(connection, byPathIn(connection, range, filters, page, null));
+    return await readPage(connection, byPathIn(connection, { ...list, range }, null));
   }
   const head: PageResult<FileListing> =
     scopeAfter === null
@@ -78,9 +82,7 @@ async function listByPath(
           connection,
           byPathIn(
             connection,
-            { kind: 'scope', scope: scopeAfter, pathPrefix: '' },
-            filters,
-            page,
+            { ...list, range: { kind: 'scope', scope: scopeAfter, pathPrefix: '' } },
             pathAfter,
           ),
         );
@@ -92,7 +94,7 @@ async function listByPath(
   }
   const tail = await readPage(
     connection,
-    byPathAcross(connection, range, filters, { ...page, limit }, scopeAfter),
+    byPathAcross(connection, { ...list, page: { ...page, limit } }, scopeAfter),
   );
   return { items: [...head.items, ...tail.items], next: tail.next };
 }
@@ -103,13 +105,12 @@ function isAhead(scope: string, after: string, order: 'asc' | 'desc'): boolean {
 
 function byPathIn(
   connection: KnexConnection,
-  range: ScopeRange,
-  filters: readonly Filter[],
-  page: PageRequest,
+  list: FileQuery<ScopeRange>,
   pathAfter: string | null,
 ): KeysetQuery<FileListing> {
+  const { range } = list;
   return {
-    ...filesOf(page, range, filters),
+    ...filesOf(list),
     pick: { scope_id: 'f.scope_id', path: 'f.path' },
     key: ['path'],
     after: pathAfter === null ? null : [pathAfter],
@@ -122,13 +123,12 @@ function byPathIn(
 
 function byPathAcross(
   connection: KnexConnection,
-  range: PrefixRange,
-  filters: readonly Filter[],
-  page: PageRequest,
+  list: FileQuery,
   scopeAfter: string | null,
 ): KeysetQuery<FileListing> {
+  const { range, filters, page } = list;
   return {
-    ...filesOf(page, range, filters),
+    ...filesOf(list),
     // The bounds are the range's: no row is tested for it.
     filters,
     pick: { scope: 's.scope', scope_id: 'f.scope_id', path: 'f.path' },
@@ -151,13 +151,12 @@ function byPathAcross(
 
 function byColumn(
   connection: KnexConnection,
-  range: PrefixRange,
-  filters: readonly Filter[],
-  page: PageRequest,
+  list: FileQuery,
   { column, index }: { column: string; index: string | null },
 ): KeysetQuery<FileListing> {
+  const { range, page } = list;
   return {
-    ...filesOf(page, range, filters),
+    ...filesOf(list),
     pick: { [column]: `f.${column}`, scope_id: 'f.scope_id', path: 'f.path' },
     key: [column, 'scope_id', 'path'],
     after: parsePageKey(page.after, ['number', 'number', 'string']),
@@ -170,17 +169,13 @@ function byColumn(
   };
 }
 
-function byReads(
-  connection: KnexConnection,
-  range: PrefixRange,
-  filters: readonly Filter[],
-  page: PageRequest,
-): KeysetQuery<FileListing> {
+function byReads(connection: KnexConnection, list: FileQuery): KeysetQuery<FileListing> {
+  const { range, filters, page } = list;
   // With a filter the files are walked in their own order, and what passes is counted and sorted:
   // in the order of reads each of them would have to be looked up first.
   const isOrdered = range.kind === 'all' && filters.length === 0;
   return {
-    ...filesOf(page, range, filters),
+    ...filesOf(list),
     pick: {
       reads: 't.reads',
       scope_id: 't.scope_id',
@@ -217,12 +212,15 @@ function byReads(
   };
 }
 
-/** What all sorts have in common: whole files, and the scope's text compared. */
-function filesOf(
-  { limit, order }: PageRequest,
-  range: PrefixRange,
-  filters: readonly Filter[],
-): Pick<KeysetQuery<FileListing>, 'limit' | 'order' | 'filters' | 'join' | 'complete' | 'toItem'> {
+/** The part that all sorts share: whole files, and the scope's text compared. */
+function filesOf({
+  range,
+  filters,
+  page: { limit, order },
+}: FileQuery): Pick<
+  KeysetQuery<FileListing>,
+  'limit' | 'order' | 'filters' | 'join' | 'complete' | 'toItem'
+> {
   return {
     limit,
     order,

@@ -7,8 +7,8 @@ import { toText } from '../schema/rows.ts';
 import { successorOf } from './text-range.ts';
 
 /**
- * Rows that one page examines at most: with filters that few rows pass it comes short. So a page
- * takes less than 100 ms whatever is asked for.
+ * Rows that one page examines at most, so that every page takes less than 100 ms. With filters that
+ * few rows pass, a page can have fewer rows than its limit.
  */
 export const EXAMINED_ROWS = 20_000;
 
@@ -108,7 +108,7 @@ export function parsePageKey(
 }
 
 /** The page key `[id]` as bytes. Throws `INVALID_CURSOR`. */
-export function parseIdPageKey(after: PageRequest['after']): Buffer | null {
+function parseIdPageKey(after: PageRequest['after']): Buffer | null {
   const key = parsePageKey(after, ['string']);
   if (key === null) return null;
   const bytes = parseIdBytes(key[0] as string);
