@@ -13,10 +13,41 @@ export function toKnexConnection(knex: Knex, dialect: Dialect): KnexConnection {
 }
 
 /**
- * A log of Knex that says nothing: by default it prints, to whoever reads standard output, and that
- * may be a client of MCP. What fails is thrown too.
+ * Knex as the builder of statements alone: `execute` runs them, on connections of its own, and
+ * returns what the client's driver would. There is nothing to close.
  */
-export const SILENT_LOG: NonNullable<Knex.Config['log']> = {
+export async function createKnex(
+  config: Knex.Config,
+  execute: (sql: string, bindings: readonly unknown[]) => Promise<unknown>,
+): Promise<Knex> {
+  const { default: knex } = await import('knex');
+  const builder = knex({ ...config, pool: { max: 0 }, log: SILENT_LOG });
+  // The places where Knex's own drivers differ: see knex/lib/dialects.
+  const driver: KnexDriver = {
+    acquireConnection: () => Promise.resolve({}),
+    releaseConnection: () => Promise.resolve(),
+    async _query(_connection, query) {
+      const response = await execute(query.sql, query.bindings);
+      return Object.assign(query, { response, context: {} });
+    },
+  };
+  Object.assign(builder.client as object, driver);
+  return builder;
+}
+
+interface KnexDriver {
+  acquireConnection(): Promise<object>;
+  releaseConnection(): Promise<void>;
+  _query(connection: unknown, query: KnexQuery): Promise<KnexQuery>;
+}
+
+interface KnexQuery {
+  sql: string;
+  bindings: readonly unknown[];
+}
+
+/** By default Knex prints to standard output, which may belong to a client of MCP. */
+const SILENT_LOG: NonNullable<Knex.Config['log']> = {
   warn: ignore,
   error: ignore,
   deprecate: ignore,
@@ -24,5 +55,5 @@ export const SILENT_LOG: NonNullable<Knex.Config['log']> = {
 };
 
 function ignore(): void {
-  // Nothing of it is told.
+  // What fails is thrown too.
 }

@@ -21,7 +21,7 @@ export interface SqlDatabase {
   describe(): Promise<StorageDescription>;
   /** Rejects with `STORAGE_DAMAGED` when its files are no longer those that were opened. */
   checkFiles?(): Promise<void>;
-  /** What is wrong with the database below its tables, a sentence each. */
+  /** Problems of the database below its tables, a sentence each. */
   inspect?(): Promise<readonly string[]>;
   /** `Storage.ping`; default: a read. */
   ping?(): Promise<void>;

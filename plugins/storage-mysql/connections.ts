@@ -20,7 +20,7 @@ export interface Session extends Connection {
   query(sql: string, parameters: readonly unknown[]): Promise<unknown>;
 }
 
-/** How many connections there are, and what is said to each before it is used. */
+/** The number of connections, and the statements that prepare each of them. */
 export interface ConnectionsOptions {
   limit: number;
   setup: readonly string[];
@@ -149,7 +149,7 @@ function toConnectionOptions({ ssl, socketPath, ...server }: MysqlSettings['serv
 }
 
 function ignore(): void {
-  // It is told to whoever has a statement under way; without a listener it would end the process.
+  // The statement under way rejects with it. Without a listener it would end the process.
 }
 
 class PooledSession implements Session {
@@ -192,7 +192,7 @@ class PooledSession implements Session {
     const { timeoutMs, until } = this.limits;
     return new Promise((resolve, reject) => {
       if (performance.now() >= until) {
-        // What is under way is not gone on with: the connection may be inside a transaction.
+        // The connection may be inside a transaction that is given up here.
         this.isBroken = true;
         return reject(timedOut('The time of the call was over.'));
       }

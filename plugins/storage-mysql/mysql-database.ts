@@ -24,7 +24,7 @@ import { SCHEMA_VERSION } from '../storage-knex/schema/migrate.ts';
 import { applyMutations, checkMutateRequest } from '../storage-knex/write/mutation.ts';
 import { createAbsentRows } from '../storage-knex/write/write-set.ts';
 import { Connections, type Session } from './connections.ts';
-import { createKnex } from './knex.ts';
+import { createMysqlKnex } from './knex.ts';
 import type { MysqlSettings } from './options.ts';
 import { areWritten } from './commit-outcome.ts';
 import { migrateDatabase } from './schema.ts';
@@ -60,7 +60,7 @@ export class MysqlDatabase implements SqlDatabase {
 
   constructor(settings: MysqlSettings) {
     this.settings = settings;
-    // Half of them at most: the other half is left to writes.
+    // At most half of them, so that writes have the other half.
     this.groupedReads = Math.max(1, Math.floor(settings.connections / 2));
   }
 
@@ -87,7 +87,7 @@ export class MysqlDatabase implements SqlDatabase {
 
   async ping(): Promise<void> {
     const { pings } = this.live();
-    // Nobody else waits for this connection, and it waits for nobody's statements.
+    // A connection of its own: it waits for no other statement, and none waits for it.
     const alive = pings.use((session) => session.command('select 1'), { until: after(PING_MS) });
     await this.track(alive.catch(rethrowTranslated));
   }
@@ -165,7 +165,7 @@ export class MysqlDatabase implements SqlDatabase {
 
   async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
     const opened = this.live();
-    opened.knex ??= createKnex(opened.lists);
+    opened.knex ??= createMysqlKnex(opened.lists);
     const connection = toKnexConnection(await opened.knex, MYSQL_DIALECT);
     return await this.track(retryOnce(() => run(connection)));
   }
@@ -277,7 +277,7 @@ const ISOLATION: Record<SessionKind, string> = {
   lists: 'read committed, read only',
 };
 
-/** What is set on some servers alone. */
+/** Settings that only some servers have. */
 interface ServerSettings {
   wsrepSyncWait: number | null;
   /** Whether the server can end a transaction that nobody goes on with: MariaDB from 10.3. */
@@ -311,7 +311,7 @@ function setupOf(
   ];
 }
 
-/** What reads nothing but the database is asked again where the connection was lost under way. */
+/** Repeats a read once, if its connection was lost. */
 async function retryOnce<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();

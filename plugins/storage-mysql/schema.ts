@@ -13,25 +13,25 @@ import {
 import { toText } from '../storage-knex/schema/rows.ts';
 import { tableOf } from '../storage-knex/schema/tables.ts';
 import type { Connections } from './connections.ts';
-import { createKnex } from './knex.ts';
+import { createMysqlKnex } from './knex.ts';
 import { runTransaction } from './transactions.ts';
 import { toKnexConnection } from '../storage-knex/knex-connection.ts';
 import { MYSQL_DIALECT } from '../storage-knex/dialects/mysql.ts';
 
 /** The lease of the one that migrates; Galera has no GET_LOCK. */
 const LEASE = 'schema';
-/** How long after its last sign of life another one takes over. */
+/** How long after its last renewal another instance takes over. */
 const LEASE_MS = 15_000;
-/** How long after a sign of life the lease is held for sure, though it is not looked at. */
+/** How long after a renewal the lease is surely held, without asking. */
 const SURE_MS = 1_000;
-/** How long those that wait for it sleep. */
+/** Pause between two attempts to get the lease. */
 const LOOK_MS = 100;
 
 const NO_SUCH_TABLE = 1146;
 /** A table, or an index, that another one made between the look and the statement. */
 const EXISTS = [1050, 1061];
 
-/** What a migration works with. */
+/** The parts of a migration. */
 export interface MigrationOptions {
   connections: Connections;
   /** Connections for statements that take long, made once something is to be done. */
@@ -73,7 +73,7 @@ export async function migrateDatabase(options: MigrationOptions): Promise<void> 
 
 async function openChanges({ connectForChanges }: MigrationOptions) {
   const connections = connectForChanges();
-  return { connections, knex: toKnexConnection(await createKnex(connections), MYSQL_DIALECT) };
+  return { connections, knex: toKnexConnection(await createMysqlKnex(connections), MYSQL_DIALECT) };
 }
 
 async function migrateUnderLease(
@@ -82,7 +82,7 @@ async function migrateUnderLease(
   { connections, log }: MigrationOptions,
 ): Promise<void> {
   const heartbeat = setInterval(() => {
-    // When it fails, the look before the next step tells.
+    // The renewal before the next step reports a failure.
     leases.renew(LEASE, fence, LEASE_MS).catch(() => undefined);
   }, LEASE_MS / 3);
   try {
@@ -99,7 +99,7 @@ async function migrateUnderLease(
     };
     await migrate(knex, { from, beforeStep });
   } catch (error) {
-    // Someone else took over while this process stood still: what is left is found out anew.
+    // Another instance took over while this process stood still. The caller looks again.
     if (error instanceof LeaseLost || EXISTS.includes(numberOf(error))) return;
     throw error;
   } finally {

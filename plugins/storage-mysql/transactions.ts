@@ -111,7 +111,7 @@ async function createRows<T>(
   try {
     await connections.use(async (session) => create?.(session, rows));
   } catch (error) {
-    // Others make the same rows: what is in the way now is there when the transaction runs again.
+    // Others create the same rows. They exist when the transaction runs again.
     if (classifyMysqlError(error) !== 'conflict') throw translateMysqlError(error);
   }
 }

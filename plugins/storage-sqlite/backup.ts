@@ -2,7 +2,8 @@ import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { MemoryError } from '../../core/errors.ts';
 import { translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
-import { loadSqliteModule, type SqliteDriver, type SqliteModule } from './connection.ts';
+import type { SqliteDriver, SqliteModule } from './connection.ts';
+import { loadSqliteModule } from './drivers/load.ts';
 import { resolveOnlyName } from './database-path.ts';
 
 /** How long the copy waits for a lock; in WAL mode there is one for moments alone. */
@@ -19,7 +20,7 @@ export async function backUpFile(
   target: string,
   { driver = 'sqlite3' }: { driver?: SqliteDriver | SqliteModule } = {},
 ): Promise<void> {
-  const native = typeof driver === 'string' ? await loadSqliteModule(driver) : driver;
+  const native = await loadSqliteModule(driver);
   try {
     const source = await native.open(await resolveOnlyName(filename), {
       busyTimeoutMs: BUSY_MS,

@@ -5,15 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
 import { isSqliteBusy, translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
-import { loadSqliteModule } from './connection.ts';
+import { loadSqliteModule } from './drivers/load.ts';
 import { resolveDatabasePath, resolveOnlyName } from './database-path.ts';
 
-/** How long a claim goes on when the lock is taken: someone may only be looking who has it. */
+/** How long a claim waits for a taken lock: `readOwner` holds it for a moment. */
 const CLAIM_MS = 300;
-/** How long others may take to make the file of owners: no server holds that lock. */
+/** How long to wait while others create the owner file; no server holds that lock. */
 const MAKE_MS = 30_000;
 
-/** What the owner says of itself, and the native module to lock with. */
+/** The address of the owner, and the native module to lock with. */
 export interface OwnerOptions {
   /** Where the server is reached, for tools that find the file and talk to its server. */
   address: string;
@@ -80,7 +80,7 @@ async function refuse(connection: SqliteConnection, error: unknown): Promise<Mem
   await connection.close();
   if (!isSqliteBusy(error)) return translateSqliteError(error);
   const where = info === null ? '' : ` at ${info.address}`;
-  // Whoever has the lock without a row is about to write it.
+  // An owner without a row is about to write it.
   const address = info?.address ?? 'starting';
   return new MemoryError(
     'STORAGE_UNAVAILABLE',
@@ -116,7 +116,7 @@ async function openOwnerFile(
   path: string,
   driver: SqliteDriver | SqliteModule = 'sqlite3',
 ): Promise<SqliteConnection> {
-  const native = typeof driver === 'string' ? await loadSqliteModule(driver) : driver;
+  const native = await loadSqliteModule(driver);
   return await untilUnlocked(async () => {
     const connection = await native.open(path, { busyTimeoutMs: 0 });
     try {

@@ -26,7 +26,7 @@ export function sqlite(options: SqliteOptions): Storage {
     ...createStorage(new SqliteDatabase(settings)),
     filename,
     planMigration: () => planSqliteMigration(settings),
-    // A temporary database is nobody's to keep.
+    // A temporary database needs no backup.
     ...(filename === ':memory:'
       ? {}
       : {

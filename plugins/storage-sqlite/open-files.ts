@@ -24,7 +24,7 @@ interface Checkpoint {
   /** Pages in the log, and those of them that were copied. */
   logged: number;
   copied: number;
-  /** Another one after another connection has written. */
+  /** Changes when another connection has written. */
   dataVersion: number;
 }
 
@@ -36,12 +36,12 @@ interface Opened {
 }
 
 /**
- * The database file and its log, as they were opened. A process that has files open goes on with them
- * when others take their names, and all that it writes is lost. So their names are looked up again
- * after each commit, before it is acknowledged.
+ * The database file and its log, as they were opened. If someone replaces them, this process goes on
+ * writing to the old files, and everything it writes is lost. So each commit looks the names up again
+ * before it is acknowledged.
  *
- * `cp backup.db memory.db` keeps the file and overwrites what is in it. That shows in the time of its
- * last change: SQLite writes to the database file in a checkpoint only.
+ * `cp backup.db memory.db` keeps the file and overwrites its content. The modification time shows it:
+ * SQLite writes to the database file only in a checkpoint.
  */
 export class OpenFiles {
   readonly #filename: string;
@@ -89,7 +89,7 @@ export class OpenFiles {
       const before = this.#checkpoint;
       if (before === null) return;
       const isWritten = modified !== this.#modified;
-      // Once the whole log is copied it restarts, and that has to be seen.
+      // A log that is copied to its end restarts, so it must be read again.
       if (!isWritten && before.copied < before.logged) return;
       const now = await readCheckpoint(this.#filename, connection);
       if (!isWritten || isCheckpointBetween(before, now)) {
@@ -103,7 +103,7 @@ export class OpenFiles {
     }
   }
 
-  /** The same between two writes, on any connection; that the file was overwritten is not final here. */
+  /** The same check between two writes, on any connection. A failure here is not final. */
   async checkAtRest(connection: SqliteConnection): Promise<void> {
     const { modified } = this.#readDatabase();
     const before = this.#checkpoint;
@@ -139,7 +139,7 @@ function readFacts(filename: string): { database: FileFacts | null; log: FileFac
   return { database: factsOf(filename), log: factsOf(`${filename}-wal`) };
 }
 
-// Both names are in the kernel's memory: a thread's help took 115 µs of each commit, this takes 10.
+// Synchronous: 10 µs for each commit, where a thread took 115 µs. The kernel has both names cached.
 function factsOf(path: string): FileFacts | null {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });

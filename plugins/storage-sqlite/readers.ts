@@ -4,9 +4,9 @@ import type { BoundConnection } from './connection.ts';
 /**
  * A few connections that can't write, each serving one caller at a time; the others wait in line.
  *
- * A connection that served a snapshot begins the next one behind the answer, and rests in that
- * transaction: until its first statement it sees nothing and holds nothing up. So a snapshot costs
- * no ways to the database beside those of its own statements, and reads keep to other connections.
+ * After a snapshot, its connection at once begins the transaction of the next one. Until its first
+ * statement, such a transaction reads nothing and blocks nobody. So a snapshot needs no round trips
+ * but those of its own statements. Plain reads prefer the other connections.
  */
 export class Readers {
   private readonly readers: readonly Reader[];
@@ -70,12 +70,12 @@ export class Readers {
       if (this.isClosed || !reader.hasBegun) await end(reader);
       else {
         reader.hasBegun = false;
-        // One way to the database for both.
+        // One round trip for both.
         await reader.connection.exec('rollback; begin');
         reader.hasBegun = true;
       }
     } catch {
-      // The next snapshot begins for itself, and tells what is wrong.
+      // The next snapshot begins its own transaction and reports the error.
     } finally {
       this.release(reader);
     }
@@ -110,6 +110,6 @@ async function end(reader: Reader): Promise<void> {
   try {
     await reader.connection.run('rollback', []);
   } catch {
-    // Nothing was written: what can't be rolled back is a transaction that SQLite itself has ended.
+    // SQLite itself has ended the transaction; nothing was written in it.
   }
 }

@@ -13,7 +13,12 @@ import type {
 import { MemoryError } from '../../core/errors.ts';
 import { Damage } from '../storage-knex/write/damage.ts';
 import type { SqlDatabase } from '../storage-knex/sql-database.ts';
-import type { Dialect, Connection, KnexConnection } from '../storage-knex/dialects/dialect.ts';
+import type {
+  Dialect,
+  Connection,
+  KnexConnection,
+  SqlValue,
+} from '../storage-knex/dialects/dialect.ts';
 import {
   FILE_DAMAGED,
   assertSafeSqlite,
@@ -22,7 +27,7 @@ import {
   translateSqliteError,
 } from '../storage-knex/dialects/sqlite.ts';
 import { IdSkewKeeper } from '../storage-knex/write/id-skew.ts';
-import { SILENT_LOG } from '../storage-knex/knex-connection.ts';
+import { createKnex } from '../storage-knex/knex-connection.ts';
 import {
   SCHEMA_VERSION,
   SCHEMA_VERSION_KEY,
@@ -31,7 +36,7 @@ import {
 } from '../storage-knex/schema/migrate.ts';
 import { applyMutations, checkMutateRequest } from '../storage-knex/write/mutation.ts';
 import type { BoundConnection, SqliteConnection, SqliteModule } from './connection.ts';
-import { loadSqliteModule } from './connection.ts';
+import { loadSqliteModule } from './drivers/load.ts';
 import { assertOneName, countNames, resolveOnlyName, tellNames } from './database-path.ts';
 import { OpenFiles } from './open-files.ts';
 import type { SqliteSettings } from './options.ts';
@@ -71,8 +76,7 @@ export class SqliteDatabase implements SqlDatabase {
       throw new MemoryError('INTERNAL', 'A storage is opened once.');
     }
     this.damage.logTo(log);
-    const { driver } = this.options;
-    const native = typeof driver === 'string' ? await loadSqliteModule(driver) : driver;
+    const native = await loadSqliteModule(this.options.driver);
     const place = await findPlace(this.options.filename);
     try {
       this.opened = await this.open(native, place, log);
@@ -89,7 +93,7 @@ export class SqliteDatabase implements SqlDatabase {
     if (opened === null) return;
     try {
       await opened.readers.close();
-      await opened.knex?.destroy();
+      await opened.lists.close();
       // Last, so that SQLite brings the log into the database and removes it.
       await opened.writer.close();
       await opened.place.remove();
@@ -192,9 +196,9 @@ export class SqliteDatabase implements SqlDatabase {
 
   async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
     const opened = this.live();
-    opened.knex ??= await connectKnex(opened.native, opened.place.filename, LIST_CONNECTIONS);
+    opened.knex ??= createSqliteKnex((work) => opened.lists.use(work));
     try {
-      return await run(toKnexConnection(opened.knex, opened.dialect));
+      return await run(toKnexConnection(await opened.knex, opened.dialect));
     } catch (error) {
       throw this.toError(error);
     }
@@ -222,50 +226,64 @@ export class SqliteDatabase implements SqlDatabase {
     const openWriter = () => openWriterConnection(native, place.filename, synchronous);
 
     const first = await untilUnlocked(openWriter);
-    const readers: SqliteConnection[] = [];
-    let version: string;
-    let dialect: Dialect;
-    let files: OpenFiles;
+    const others: SqliteConnection[] = [];
+    const openOthers = async (count: number, options: ReaderOptions) => {
+      const opened: SqliteConnection[] = [];
+      for (let index = 0; index < count; index += 1) {
+        const connection = await openReaderConnection(native, place.filename, options);
+        others.push(connection);
+        opened.push(connection);
+      }
+      return opened;
+    };
     try {
-      version = String((await first.get('select sqlite_version() as version', []))?.['version']);
+      const version = String(
+        (await first.get('select sqlite_version() as version', []))?.['version'],
+      );
       assertSafeSqlite(version);
-      dialect = createSqliteDialect(version);
+      const dialect = createSqliteDialect(version);
+      const bind = (connection: SqliteConnection): BoundConnection =>
+        Object.assign(connection, { dialect });
       const schemaVersion = await untilUnlocked(() => readSchemaVersion(first));
       assertKnownSchema(schemaVersion);
       if (schemaVersion < SCHEMA_VERSION) {
         if (schemaVersion > 0) await backUp(first, place.filename, schemaVersion, log);
-        await migrateFile(native, place.filename, dialect);
+        await migrateFile(bind(first));
       }
-      for (let index = 0; index < Math.min(Math.max(readerCount, 1), 16); index += 1) {
-        readers.push(await openReaderConnection(native, place.filename, lockTimeoutMs));
-      }
-      files = await OpenFiles.take(place.filename, first, { damage: this.damage, version });
+      const readers = await openOthers(readerCount, {
+        busyTimeoutMs: lockTimeoutMs,
+        cacheKilobytes: 6_000,
+      });
+      const lists = await openOthers(LIST_CONNECTIONS, {
+        busyTimeoutMs: 2_000,
+        cacheKilobytes: 32_000,
+      });
+      const files = await OpenFiles.take(place.filename, first, { damage: this.damage, version });
       // It was not there yet when its name was resolved, perhaps.
       await assertOneName(place.filename);
+      return {
+        native,
+        place,
+        version,
+        dialect,
+        synchronous,
+        files,
+        readers: new Readers(readers.map(bind)),
+        lists: new Readers(lists.map(bind)),
+        writer: new Writer({
+          connection: bind(first),
+          open: async () => bind(await openWriter()),
+          apply: (connection, mutations) => applyMutations(connection, this, mutations),
+          confirm: (connection) => files.check(connection),
+          groupSize,
+          lockTimeoutMs,
+        }),
+        knex: null,
+      };
     } catch (error) {
-      for (const connection of [...readers, first]) await connection.close();
+      for (const connection of [...others, first]) await connection.close();
       throw error;
     }
-    const bind = (connection: SqliteConnection): BoundConnection =>
-      Object.assign(connection, { dialect });
-    return {
-      native,
-      place,
-      version,
-      dialect,
-      synchronous,
-      files,
-      readers: new Readers(readers.map(bind)),
-      writer: new Writer({
-        connection: bind(first),
-        open: async () => bind(await openWriter()),
-        apply: (connection, mutations) => applyMutations(connection, this, mutations),
-        confirm: (connection) => files.check(connection),
-        groupSize,
-        lockTimeoutMs,
-      }),
-      knex: null,
-    };
   }
 }
 
@@ -277,8 +295,11 @@ interface Opened {
   synchronous: string;
   files: OpenFiles;
   readers: Readers;
+  /** Of the admin's lists. */
+  lists: Readers;
   writer: Writer;
-  knex: Knex | null;
+  /** On `lists`. */
+  knex: Promise<Knex> | null;
 }
 
 interface Place {
@@ -332,15 +353,20 @@ async function openWriterConnection(
   }
 }
 
+interface ReaderOptions {
+  busyTimeoutMs: number;
+  cacheKilobytes: number;
+}
+
 async function openReaderConnection(
   native: SqliteModule,
   filename: string,
-  busyTimeoutMs: number,
+  { busyTimeoutMs, cacheKilobytes }: ReaderOptions,
 ): Promise<SqliteConnection> {
   // A reader waits for nobody in WAL mode, but for the recovery after a crash.
   const connection = await native.open(filename, { busyTimeoutMs });
   await connection.exec(
-    'pragma query_only = on; pragma cache_size = -6000; pragma temp_store = memory',
+    `pragma query_only = on; pragma cache_size = -${cacheKilobytes}; pragma temp_store = memory`,
   );
   return connection;
 }
@@ -359,7 +385,8 @@ async function checkTable(connection: Connection, table: string): Promise<string
   }
 }
 
-async function readSchemaVersion(connection: Pick<Connection, 'all'>): Promise<number> {
+/** The version of the schema that is there; 0 where there is none. */
+export async function readSchemaVersion(connection: Pick<Connection, 'all'>): Promise<number> {
   const tables = await connection.all("select 1 from sqlite_master where name = 'svc_meta'", []);
   if (tables.length === 0) return 0;
   const [row] = await connection.all('select value from svc_meta where key = ?', [
@@ -368,73 +395,27 @@ async function readSchemaVersion(connection: Pick<Connection, 'all'>): Promise<n
   return row === undefined ? 0 : Number(row['value']);
 }
 
-async function migrateFile(
-  native: SqliteModule,
-  filename: string,
-  dialect: Dialect,
-): Promise<void> {
-  const knex = await connectKnex(native, filename, 1, 'read-write');
+async function migrateFile(connection: BoundConnection): Promise<void> {
+  const knex = await createSqliteKnex((run) => run(connection));
+  await untilUnlocked(() => connection.exec('begin immediate'));
   try {
-    // Knex would begin without the lock, and fail where it first writes.
-    await untilUnlocked(() => knex.raw('begin immediate'));
-    try {
-      const connection = toKnexConnection(knex, dialect);
-      const from = await readSchemaVersion(connection);
-      assertKnownSchema(from);
-      await migrate(connection, { from });
-      await knex.raw('commit');
-    } catch (error) {
-      await knex.raw('rollback').catch(() => undefined);
-      throw error;
-    }
-  } finally {
-    await knex.destroy();
+    const from = await readSchemaVersion(connection);
+    assertKnownSchema(from);
+    await migrate(toKnexConnection(knex, connection.dialect), { from });
+    await connection.exec('commit');
+  } catch (error) {
+    await connection.exec('rollback').catch(() => undefined);
+    throw error;
   }
 }
 
-async function connectKnex(
-  native: SqliteModule,
-  filename: string,
-  connections: number,
-  mode: 'read-only' | 'read-write' = 'read-only',
+/** Knex on connections that `use` lends for one statement each. */
+function createSqliteKnex(
+  use: (run: (connection: SqliteConnection) => Promise<unknown>) => Promise<unknown>,
 ): Promise<Knex> {
-  const { default: knex } = await import('knex');
-  return knex({
-    client: native.knexClient,
-    connection: { filename },
-    useNullAsDefault: true,
-    log: SILENT_LOG,
-    pool: {
-      min: 0,
-      max: connections,
-      afterCreate(connection: unknown, done: (error: Error | null) => void) {
-        prepareKnexConnection(native, connection, mode).then(
-          () => done(null),
-          (error: unknown) => done(error as Error),
-        );
-      },
-    },
-  });
-}
-
-async function prepareKnexConnection(
-  native: SqliteModule,
-  connection: unknown,
-  mode: 'read-only' | 'read-write',
-): Promise<void> {
-  const sql =
-    mode === 'read-only'
-      ? 'pragma busy_timeout = 2000; pragma query_only = on; pragma cache_size = -32000;'
-      : 'pragma busy_timeout = 0;';
-  if (native.knexClient === 'better-sqlite3') {
-    (connection as { exec: (sql: string) => unknown }).exec(sql);
-    return;
-  }
-  await new Promise<void>((done, reject) => {
-    (connection as { exec: (sql: string, done: (error: Error | null) => void) => unknown }).exec(
-      sql,
-      (error) => (error === null ? done() : reject(error)),
-    );
+  return createKnex({ client: 'sqlite3', useNullAsDefault: true }, (sql, bindings) => {
+    const method = /^(?:select|with)\b/i.test(sql) ? 'all' : 'run';
+    return use((connection) => connection[method](sql, bindings as readonly SqlValue[]));
   });
 }
 

@@ -13,15 +13,15 @@ const TASKS_MS = 10;
 /** And how long they go on where no mutation waits: one commit writes a page once for all of them. */
 const ALONE_MS = 50;
 
-/** What the writer works with. */
+/** The parts of a writer. */
 export interface WriterOptions {
   /** The first connection, open already. */
   connection: BoundConnection;
-  /** Opens another one, after an error that the last did not survive. */
+  /** Opens another connection, after an error that broke the last one. */
   open: () => Promise<BoundConnection>;
   /** Carries out mutations inside an open transaction. */
   apply: (connection: Connection, mutations: readonly Mutation[]) => Promise<MutationOutcome[]>;
-  /** Looks, after a commit, whether it is where the next start will find it. */
+  /** Checks, after a commit, that the next start will find it. */
   confirm: (connection: BoundConnection) => Promise<void>;
   /** Mutations that share one transaction at most. */
   groupSize: number;
@@ -45,11 +45,10 @@ interface PendingTask extends Pending {
 }
 
 /**
- * The one connection that writes. What waits together shares a transaction, so that one fsync
- * serves it all: a group of mutations, then other work, for a few milliseconds while more mutations
- * come, and somewhat longer while none does. When any of it fails, all is rolled back, and each part
- * is carried out in a transaction of its own, so that nobody pays for another's failure. Work may
- * therefore run more than once; only what was committed is answered.
+ * The one connection that writes. Calls that wait at the same time share a transaction, and so one
+ * fsync: first a group of mutations, then other work, for a few milliseconds (longer if no mutation
+ * waits). When one of them fails, the transaction is rolled back and each runs in its own, so that no
+ * call fails because of another. Work may therefore run more than once. Answers come after the commit.
  */
 export class Writer {
   private readonly options: WriterOptions;
@@ -138,7 +137,7 @@ export class Writer {
     else for (const { reject } of [...group, ...tasks]) reject(failure);
   }
 
-  /** What keeps a commit from being acknowledged. It stands, so nothing of it is carried out again. */
+  /** The error that forbids acknowledging a commit. The commit stands, so nothing is run again. */
   private async confirm(connection: BoundConnection): Promise<MemoryError | null> {
     try {
       await this.options.confirm(connection);
@@ -153,7 +152,7 @@ export class Writer {
     return tookMs < (this.mutations.length > 0 ? TASKS_MS : ALONE_MS);
   }
 
-  /** After a failure, which is the answer when it can only have come from one part. */
+  /** After a failure: rejects the call at fault if there is only one, else runs each on its own. */
   private async runApart(
     group: readonly PendingMutation[],
     tasks: readonly PendingTask[],
@@ -167,7 +166,7 @@ export class Writer {
       await this.commitOrReplay(group);
       for (const task of tasks) {
         await this.runAlone(task);
-        // They come first here, too.
+        // Mutations come first here, too.
         await this.commitOrReplay(this.mutations.splice(0, this.options.groupSize));
       }
     }
@@ -179,7 +178,7 @@ export class Writer {
     if (failure !== null) await this.replay(group, failure);
   }
 
-  /** One of a group can't be written, and nobody else is to pay for it. */
+  /** Runs each mutation of a failed group on its own, so that only the one at fault fails. */
   private async replay(group: readonly PendingMutation[], error: MemoryError): Promise<void> {
     const isOfOne = error.code === 'INTERNAL' || error.code === 'STORAGE_DAMAGED';
     if (group.length === 1 || !isOfOne) {
@@ -192,7 +191,7 @@ export class Writer {
     }
   }
 
-  /** `null` when all of them are settled; else what failed, and nothing of them is written. */
+  /** `null` once all are settled; else the error, and none of them is written. */
   private async commitAlone(group: readonly PendingMutation[]): Promise<MemoryError | null> {
     const waiting = [...group];
     const connection = await this.begin([waiting]);
@@ -239,8 +238,8 @@ export class Writer {
   }
 
   /**
-   * Takes the write lock for those in line. While another process has it, each is rejected when its
-   * own time is over; `null` when none is left to write.
+   * Takes the write lock. While another process has it, calls are rejected as they time out; `null`
+   * when no call is left.
    */
   private async begin(lines: readonly Pending[][]): Promise<BoundConnection | null> {
     for (let attempt = 0; ; attempt += 1) {
@@ -275,7 +274,7 @@ export class Writer {
     try {
       await connection.run('rollback', []);
     } catch (error) {
-      // SQLite has rolled back by itself after some errors; else the connection is not to be trusted.
+      // After some errors SQLite has already rolled back. Otherwise the connection can't be trusted.
       if (!/no transaction is active/.test(String((error as Error).message))) await this.forget();
     }
   }

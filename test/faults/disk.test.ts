@@ -6,10 +6,8 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { MemoryError } from '../../core/errors.ts';
 import { mysql } from '../../plugins/storage-mysql/index.ts';
-import {
-  loadSqliteModule,
-  type SqliteConnection,
-} from '../../plugins/storage-sqlite/connection.ts';
+import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
+import type { SqliteConnection } from '../../plugins/storage-sqlite/connection.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { type RunningCommand, runCommand, startCommand } from '../support/command.ts';
 import { type AcknowledgedWrite, findViolations, toLines } from '../support/invariants.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCore } from '../../core/service.ts';
-import { loadSqliteModule } from '../../plugins/storage-sqlite/connection.ts';
+import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import {
   type AcknowledgedWrite,

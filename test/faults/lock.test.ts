@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { mysql } from '../../plugins/storage-mysql/index.ts';
-import { loadSqliteModule } from '../../plugins/storage-sqlite/connection.ts';
+import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { type RunningCommand, startCommand } from '../support/command.ts';
 import { findViolations, toLines } from '../support/invariants.ts';

@@ -1,8 +1,5 @@
-import {
-  loadSqliteModule,
-  type SqliteConnection,
-  type SqliteDriver,
-} from '../../plugins/storage-sqlite/connection.ts';
+import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
+import type { SqliteConnection, SqliteDriver } from '../../plugins/storage-sqlite/connection.ts';
 
 /**
  * Works on a database file beside the service, with the service's own module: another SQLite in

@@ -1,6 +1,6 @@
 import { MYSQL_DIALECT } from '../../plugins/storage-knex/dialects/mysql.ts';
 import { createSqliteDialect } from '../../plugins/storage-knex/dialects/sqlite.ts';
-import { loadSqliteModule } from '../../plugins/storage-sqlite/connection.ts';
+import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
 import { connectAsRoot } from './mariadb-server.ts';
 
 /** The rows of a database at one moment: byte-exact text as text, whatever the driver gives. */

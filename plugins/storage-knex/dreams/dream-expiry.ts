@@ -96,8 +96,8 @@ async function lockEnded(
 }
 
 /**
- * Nobody holds a lease that is over, and whoever still believes to is refused: the next one of that
- * name has a greater fence, as it begins with the database's clock.
+ * Deletes expired leases. A holder that missed the end is refused later: a new lease of that name
+ * begins with the database's clock, so its fence is greater.
  */
 async function deleteLeases(connection: Connection, scopes: readonly ScopeKey[]): Promise<void> {
   const keys = toKeySet(connection, 'svc_scope', {

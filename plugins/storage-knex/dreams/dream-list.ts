@@ -4,9 +4,7 @@ import type { ScopeKey } from '../../../core/contracts/records.ts';
 import type { PageRequest, PageResult } from '../../../core/contracts/storage.ts';
 import type { KnexConnection, Row } from '../dialects/dialect.ts';
 import { DREAM_RUN_LISTINGS, DREAM_USER_COLUMNS, toDreamUser } from './dream-rows.ts';
-import { toUuid } from '../schema/ids.ts';
-import { checkLimit, parseIdPageKey, parsePageKey, readPage } from '../read/page.ts';
-import { toText } from '../schema/rows.ts';
+import { checkLimit, matches, readPage, toIdPage, toUserPage, walkIndex } from '../read/page.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { haveFiles, ofUsers, walkScopes } from '../read/user-list.ts';
 
@@ -38,14 +36,8 @@ export async function listDreamUsers(
   filter: { contains?: string | null },
   page: PageRequest,
 ): Promise<PageResult<DreamUser>> {
-  const after = parsePageKey(page.after, ['string']);
   return await readPage(connection, {
-    limit: checkLimit(page.limit),
-    order: page.order,
-    pick: { scope: 's.scope', scope_id: 's.scope_id' },
-    key: ['scope'],
-    after: after === null ? null : [`u:${after[0]}`],
-    isOrdered: true,
+    ...toUserPage(page),
     walk: () => walkScopes(connection),
     bounds: ofUsers,
     complete: (query) => {
@@ -57,7 +49,6 @@ export async function listDreamUsers(
     },
     filters: haveFiles(connection, filter.contains),
     toItem: toDreamUser,
-    toPageKey: (row) => [toText(row['scope']).slice(2)],
   });
 }
 
@@ -67,22 +58,15 @@ export async function listDreamRuns(
   filter: DreamRunFilter,
   page: PageRequest,
 ): Promise<PageResult<DreamRunListing>> {
-  const after = parseIdPageKey(page.after);
   const scope = filter.scope ?? null;
   const { state = null, isOpen = false } = filter;
   return await readPage(connection, {
-    limit: checkLimit(page.limit),
-    order: page.order,
+    ...toIdPage(page),
     pick: { scope_id: 'h.scope_id', id: 'h.id' },
-    key: ['id'],
-    after: after === null ? null : [after],
-    isOrdered: true,
     walk: () => {
       const index =
         scope !== null ? null : isOpen ? 'svc_dream_history_open' : 'svc_dream_history_id';
-      const query = connection.knex.from(
-        connection.knex.raw(connection.dialect.byIndex('svc_dream_history', 'h', index)),
-      );
+      const query = walkIndex(connection, 'svc_dream_history', { as: 'h', index });
       if (scope !== null) query.where('h.scope_id', toScopeId(scope));
       else if (isOpen) query.whereNull('h.ended_at');
       return query;
@@ -94,15 +78,11 @@ export async function listDreamRuns(
         .select(DREAM_RUN_LISTINGS.select('h'));
     },
     filters: [
-      ...(scope === null
-        ? []
-        : [(query: Knex.QueryBuilder) => void query.where('h.user_id', scope.slice(2))]),
+      ...matches({ 'h.user_id': scope?.slice(2), 'h.state': state }),
       ...(scope !== null && isOpen
         ? [(query: Knex.QueryBuilder) => void query.whereNull('h.ended_at')]
         : []),
-      ...(state === null ? [] : [(query: Knex.QueryBuilder) => void query.where('h.state', state)]),
     ],
     toItem: (row) => DREAM_RUN_LISTINGS.toRecord(row),
-    toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
   });
 }

@@ -40,7 +40,7 @@ export const DREAM_USERS = mapTable<DreamUserRecord>(
   { fixed: ['user_id'] },
 );
 
-/** A user that was never dreamed. */
+/** The record of a user without any dream run. */
 export function newDreamUserRecord(scope: ScopeKey): DreamUserRecord {
   return {
     scope,

@@ -43,13 +43,14 @@ export async function countAccesses(
   // Where any walk ends all of them do, so that nothing before is counted of one and not of another.
   let end: Buffer | null = null;
   for (const walk of walks) {
-    const found = await findEnd(connection, walk, ids, limit);
+    const found = await findEnd(connection, walk, { ...ids, limit });
     if (found !== null && (end === null || found.compare(end) > 0)) end = found;
   }
   const counts: AccessCount[] = [];
   for (const walk of walks) {
     const range = { first: end ?? ids.first, beyond: ids.beyond };
-    for (const count of await countWalk(connection, filter, walk, range)) counts.push(count);
+    for (const count of await countWalk(connection, walk, { ...filter, ids: range }))
+      counts.push(count);
   }
   const next = end === null ? null : toUuid(end);
   return { counts, from: next === null ? null : toIdMs(next), next };
@@ -64,8 +65,7 @@ interface IdRange {
 async function findEnd(
   connection: Connection,
   walk: Walk,
-  ids: IdRange,
-  limit: number,
+  { limit, ...ids }: IdRange & { limit: number },
 ): Promise<Buffer | null> {
   const { source, where, parameters } = toWalk(connection, walk, ids);
   const [end] = await connection.all(
@@ -77,9 +77,8 @@ async function findEnd(
 
 async function countWalk(
   connection: Connection,
-  { tool, since, until }: Filter,
   walk: Walk,
-  ids: IdRange,
+  { tool, since, until, ids }: Filter & { ids: IdRange },
 ): Promise<AccessCount[]> {
   const { source, where, parameters } = toWalk(connection, walk, ids);
   const conditions = [where, 'a.at >= ? and a.at < ?', "a.outcome = 'ok' and a.action <> 'list'"];

@@ -5,15 +5,13 @@ import { assertFileKey } from '../../../core/files/paths.ts';
 import type { KnexConnection, Row } from '../dialects/dialect.ts';
 import { readIdSkew } from '../write/id-skew.ts';
 import { withinTimes } from './id-walk.ts';
-import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import type { Filter } from './page.ts';
-import { checkLimit, parseIdPageKey, readPage } from './page.ts';
+import { matches, parseIds, readPage, startsWith, toIdPage, walkIndex } from './page.ts';
 import type { PrefixRange } from './physical-prefix.ts';
 import { toScopedRange } from './physical-prefix.ts';
 import { findFileNo, hasScope } from './revision-list.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { successorOf } from './text-range.ts';
 import { ACCESS_ROWS } from '../schema/records.ts';
 
 const EMPTY: PageResult<AccessRecord> = { items: [], next: null };
@@ -26,8 +24,7 @@ export async function listAccess(
   filter: AccessFilter,
   page: PageRequest,
 ): Promise<PageResult<AccessRecord>> {
-  checkLimit(page.limit);
-  const after = parseIdPageKey(page.after);
+  const idPage = toIdPage(page);
   const path = filter.path ?? null;
   if (path !== null) assertFileKey(path);
   if (path !== null && typeof filter.scope === 'string' && path.scope !== filter.scope)
@@ -36,26 +33,18 @@ export async function listAccess(
   if (range.kind === 'none') return EMPTY;
   if (range.kind === 'scope' && !(await hasScope(connection, range.scope))) return EMPTY;
 
-  const filters: Filter[] = [];
-  const test = (column: string, value: string | Buffer) =>
-    filters.push((query) => void query.where(column, value));
-  const ids = new Map<IdColumn, Buffer>();
-  for (const [column, id] of [
-    ['tool_call_id', filter.toolCallId],
-    ['revision_id', filter.revisionId],
-    ['trace_id', filter.traceId],
-    ['run_id', filter.runId],
-  ] as const) {
-    if (id === null || id === undefined) continue;
-    const bytes = parseIdBytes(id);
-    if (bytes === null) return EMPTY;
-    ids.set(column, bytes);
-  }
+  const ids = parseIds({
+    tool_call_id: filter.toolCallId,
+    revision_id: filter.revisionId,
+    trace_id: filter.traceId,
+    run_id: filter.runId,
+  });
+  if (ids === null) return EMPTY;
   const times = withinTimes('a', await readIdSkew(connection), filter);
-  filters.push(...times.filters);
-  if (typeof filter.actor === 'string') test('a.actor', filter.actor);
-  if (typeof filter.tool === 'string') test('a.tool', filter.tool);
-  if (typeof filter.action === 'string') test('a.action', filter.action);
+  const filters: Filter[] = [
+    ...times.filters,
+    ...matches({ 'a.actor': filter.actor, 'a.tool': filter.tool, 'a.action': filter.action }),
+  ];
   const { actions } = filter;
   if (Array.isArray(actions)) filters.push((query) => void query.whereIn('a.action', actions));
 
@@ -63,8 +52,9 @@ export async function listAccess(
   if (userId !== null) filters.push((query) => isFor(query, userId));
 
   const by = chooseWalk(filter, ids, range);
-  for (const [column, bytes] of ids) if (column !== by) test(`a.${column}`, bytes);
-  if (typeof filter.outcome === 'string' && by !== 'outcome') test('a.outcome', filter.outcome);
+  for (const [column, bytes] of ids)
+    if (column !== by) filters.push(...matches({ [`a.${column}`]: bytes }));
+  if (by !== 'outcome') filters.push(...matches({ 'a.outcome': filter.outcome }));
   if (range.kind !== 'all') filters.push((query) => inRange(query, range));
 
   const walkOf = (
@@ -73,16 +63,10 @@ export async function listAccess(
     index: keyof typeof INDEXES = by === 'revision_id' ? 'path' : by,
   ) =>
     readPage(connection, {
-      limit: page.limit,
-      order: page.order,
+      ...idPage,
       pick: { scope_id: 'a.scope_id', id: 'a.id' },
-      key: ['id'],
-      isOrdered: true,
-      after: after === null ? null : [after],
       walk: () => {
-        const query = connection.knex.from(
-          connection.knex.raw(connection.dialect.byIndex('svc_access_log', 'a', INDEXES[index])),
-        );
+        const query = walkIndex(connection, 'svc_access_log', { as: 'a', index: INDEXES[index] });
         narrow(query);
         return query;
       },
@@ -99,7 +83,6 @@ export async function listAccess(
       },
       filters: [...filters, ...more],
       toItem: (row) => ACCESS_ROWS.toRecord(row),
-      toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
     });
 
   switch (by) {
@@ -217,17 +200,10 @@ function scopeIdOf(range: PrefixRange): number {
 function inRange(query: Knex.QueryBuilder, range: PrefixRange): void {
   if (range.kind === 'scope') {
     query.where('a.scope_id', toScopeId(range.scope)).where('s.scope', range.scope);
-    within(query, 'a.path', range.pathPrefix);
+    startsWith(query, 'a.path', range.pathPrefix);
   } else if (range.kind === 'users') {
-    within(query, 's.scope', range.scopePrefix);
+    startsWith(query, 's.scope', range.scopePrefix);
   }
-}
-
-function within(query: Knex.QueryBuilder, column: string, prefix: string): void {
-  if (prefix === '') return;
-  query.where(column, '>=', prefix);
-  const end = successorOf(prefix);
-  if (end !== null) query.where(column, '<', end);
 }
 
 /** Puts two lists of one order together, as far as both are known. */

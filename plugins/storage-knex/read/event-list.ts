@@ -9,7 +9,7 @@ import { assertScope } from '../../../core/files/paths.ts';
 import type { Connection, Row, SqlValue, KnexConnection } from '../dialects/dialect.ts';
 import { parseIdBytes, toLeastIdBytes, toUuid } from '../schema/ids.ts';
 import type { Filter } from './page.ts';
-import { checkLimit, parseIdPageKey, readPage } from './page.ts';
+import { matches, readPage, toIdPage, walkIndex } from './page.ts';
 import { hasScope } from './revision-list.ts';
 import { toText, toTextOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
@@ -27,14 +27,13 @@ export async function listEvents(
   page: PageRequest,
 ): Promise<PageResult<EventRecord>> {
   const { scope = null, since, until, minDurationMs, errorCodes, exceptErrorCodes } = filter;
-  const after = parseIdPageKey(page.after);
+  const idPage = toIdPage(page);
   if (scope !== null && !(await hasScope(connection, scope))) return EMPTY;
-  const filters: Filter[] = [];
-  const test = (column: string, value: string) =>
-    filters.push((query) => void query.where(column, value));
-  if (typeof filter.tool === 'string') test('e.tool', filter.tool);
-  if (typeof filter.kind === 'string') test('e.kind', filter.kind);
-  if (typeof filter.actor === 'string') test('e.actor', filter.actor);
+  const filters = matches({
+    'e.tool': filter.tool,
+    'e.kind': filter.kind,
+    'e.actor': filter.actor,
+  });
   if (Array.isArray(errorCodes))
     filters.push((query) => void query.whereIn('e.error_code', errorCodes));
   if (Array.isArray(exceptErrorCodes))
@@ -47,20 +46,13 @@ export async function listEvents(
   if (typeof minDurationMs === 'number')
     filters.push((query) => void query.where('e.duration_ms', '>=', minDurationMs));
   const { index, narrow } = chooseWalk(filter);
-  const { status } = filter;
-  if (typeof status === 'string' && index !== 'svc_event_status') test('e.status', status);
+  if (index !== 'svc_event_status') filters.push(...matches({ 'e.status': filter.status }));
 
   return await readPage(connection, {
-    limit: checkLimit(page.limit),
-    order: page.order,
+    ...idPage,
     pick: { scope_id: 'e.scope_id', id: 'e.id' },
-    key: ['id'],
-    isOrdered: true,
-    after: after === null ? null : [after],
     walk: () => {
-      const query = connection.knex.from(
-        connection.knex.raw(connection.dialect.byIndex('svc_event', 'e', index)),
-      );
+      const query = walkIndex(connection, 'svc_event', { as: 'e', index });
       narrow(query);
       return query;
     },
@@ -77,7 +69,6 @@ export async function listEvents(
         .select('s.scope', ...EVENTS.select('e'));
     },
     toItem: (row) => EVENTS.toRecord(row),
-    toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
   });
 }
 

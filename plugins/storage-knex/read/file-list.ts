@@ -8,12 +8,12 @@ import type {
 } from '../../../core/contracts/storage.ts';
 import type { KnexConnection } from '../dialects/dialect.ts';
 import type { Filter, KeysetQuery } from './page.ts';
-import { checkLimit, parsePageKey, readPage } from './page.ts';
+import { checkLimit, parsePageKey, readPage, startsWith, walkIndex } from './page.ts';
 import type { PrefixRange } from './physical-prefix.ts';
 import { toScopedRange } from './physical-prefix.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { compareText, successorOf } from './text-range.ts';
+import { compareText } from './text-range.ts';
 import { FILE_LISTINGS, FILES } from '../schema/records.ts';
 
 /** How each sort is walked. `path` goes scope by scope, and is written out below. */
@@ -37,39 +37,43 @@ export async function listAllFiles(
     contains === ''
       ? []
       : [(query: Knex.QueryBuilder) => containsPath(connection, query, contains)];
+  const list = { range, filters, page };
   switch (page.sort) {
     case 'path':
-      return await listByPath(connection, range, filters, page);
+      return await listByPath(connection, list);
     case 'reads':
-      return await readPage(connection, byReads(connection, range, filters, page));
+      return await readPage(connection, byReads(connection, list));
     default:
-      return await readPage(
-        connection,
-        byColumn(connection, range, filters, page, SORTS[page.sort]),
-      );
+      return await readPage(connection, byColumn(connection, list, SORTS[page.sort]));
   }
 }
 
 type ScopeRange = Extract<PrefixRange, { kind: 'scope' }>;
 
+/** The files of a range that pass the filters. */
+interface FileQuery<Range = PrefixRange> {
+  range: Range;
+  filters: readonly Filter[];
+  page: PageRequest;
+}
+
 /**
- * By scope, then path: what is left of the scope where the last page ended, and then the scopes
- * after it, so that each of the two is one walk over an index.
+ * By scope, then path: first the rest of the scope where the last page ended, then the scopes after
+ * it. Each of the two is one walk over an index.
  */
 async function listByPath(
   connection: KnexConnection,
-  range: PrefixRange,
-  filters: readonly Filter[],
-  page: PageRequest,
+  list: FileQuery,
 ): Promise<PageResult<FileListing>> {
+  const { range, page } = list;
   const after = parsePageKey(page.after, ['string', 'string']);
   const [scopeAfter, pathAfter] = (after ?? [null, null]) as [ScopeKey | null, string | null];
   if (range.kind === 'scope') {
     if (scopeAfter !== null && !isAhead(range.scope, scopeAfter, page.order)) {
       if (scopeAfter !== range.scope) return { items: [], next: null };
-      return await readPage(connection, byPathIn(connection, range, filters, page, pathAfter));
+      return await readPage(connection, byPathIn(connection, { ...list, range }, pathAfter));
     }
-    return await readPage(connection, byPathIn(connection, range, filters, page, null));
+    return await readPage(connection, byPathIn(connection, { ...list, range }, null));
   }
   const head: PageResult<FileListing> =
     scopeAfter === null
@@ -78,9 +82,7 @@ async function listByPath(
           connection,
           byPathIn(
             connection,
-            { kind: 'scope', scope: scopeAfter, pathPrefix: '' },
-            filters,
-            page,
+            { ...list, range: { kind: 'scope', scope: scopeAfter, pathPrefix: '' } },
             pathAfter,
           ),
         );
@@ -92,7 +94,7 @@ async function listByPath(
   }
   const tail = await readPage(
     connection,
-    byPathAcross(connection, range, filters, { ...page, limit }, scopeAfter),
+    byPathAcross(connection, { ...list, page: { ...page, limit } }, scopeAfter),
   );
   return { items: [...head.items, ...tail.items], next: tail.next };
 }
@@ -103,32 +105,30 @@ function isAhead(scope: string, after: string, order: 'asc' | 'desc'): boolean {
 
 function byPathIn(
   connection: KnexConnection,
-  range: ScopeRange,
-  filters: readonly Filter[],
-  page: PageRequest,
+  list: FileQuery<ScopeRange>,
   pathAfter: string | null,
 ): KeysetQuery<FileListing> {
+  const { range } = list;
   return {
-    ...filesOf(page, range, filters),
+    ...filesOf(list),
     pick: { scope_id: 'f.scope_id', path: 'f.path' },
     key: ['path'],
     after: pathAfter === null ? null : [pathAfter],
     isOrdered: true,
     walk: () => walkScope(connection, range),
-    bounds: (query) => void inPathRange(query, range.pathPrefix),
+    bounds: (query) => void startsWith(query, 'f.path', range.pathPrefix),
     toPageKey: (row) => [range.scope, toText(row['path'])],
   };
 }
 
 function byPathAcross(
   connection: KnexConnection,
-  range: PrefixRange,
-  filters: readonly Filter[],
-  page: PageRequest,
+  list: FileQuery,
   scopeAfter: string | null,
 ): KeysetQuery<FileListing> {
+  const { range, filters, page } = list;
   return {
-    ...filesOf(page, range, filters),
+    ...filesOf(list),
     // The bounds are the range's: no row is tested for it.
     filters,
     pick: { scope: 's.scope', scope_id: 'f.scope_id', path: 'f.path' },
@@ -136,8 +136,7 @@ function byPathAcross(
     after: null,
     isOrdered: true,
     walk: () => {
-      const query = connection.knex
-        .from(connection.knex.raw(connection.dialect.byIndex('svc_scope', 's', 'svc_scope_scope')))
+      const query = walkIndex(connection, 'svc_scope', { as: 's', index: 'svc_scope_scope' })
         .joinRaw('cross join svc_file f on f.scope_id = s.scope_id')
         .whereNull('f.deleted_at');
       if (scopeAfter !== null) query.where('s.scope', page.order === 'asc' ? '>' : '<', scopeAfter);
@@ -152,38 +151,31 @@ function byPathAcross(
 
 function byColumn(
   connection: KnexConnection,
-  range: PrefixRange,
-  filters: readonly Filter[],
-  page: PageRequest,
+  list: FileQuery,
   { column, index }: { column: string; index: string | null },
 ): KeysetQuery<FileListing> {
+  const { range, page } = list;
   return {
-    ...filesOf(page, range, filters),
+    ...filesOf(list),
     pick: { [column]: `f.${column}`, scope_id: 'f.scope_id', path: 'f.path' },
     key: [column, 'scope_id', 'path'],
     after: parsePageKey(page.after, ['number', 'number', 'string']),
     isOrdered: index !== null && range.kind !== 'scope',
     walk: () =>
       range.kind === 'scope'
-        ? inPathRange(walkScope(connection, range), range.pathPrefix)
-        : connection.knex
-            .from(connection.knex.raw(connection.dialect.byIndex('svc_file', 'f', index)))
-            .whereNull('f.deleted_at'),
+        ? startsWith(walkScope(connection, range), 'f.path', range.pathPrefix)
+        : walkIndex(connection, 'svc_file', { as: 'f', index }).whereNull('f.deleted_at'),
     toPageKey: (row) => [toInteger(row[column]), toInteger(row['scope_id']), toText(row['path'])],
   };
 }
 
-function byReads(
-  connection: KnexConnection,
-  range: PrefixRange,
-  filters: readonly Filter[],
-  page: PageRequest,
-): KeysetQuery<FileListing> {
+function byReads(connection: KnexConnection, list: FileQuery): KeysetQuery<FileListing> {
+  const { range, filters, page } = list;
   // With a filter the files are walked in their own order, and what passes is counted and sorted:
   // in the order of reads each of them would have to be looked up first.
   const isOrdered = range.kind === 'all' && filters.length === 0;
   return {
-    ...filesOf(page, range, filters),
+    ...filesOf(list),
     pick: {
       reads: 't.reads',
       scope_id: 't.scope_id',
@@ -195,23 +187,21 @@ function byReads(
     isOrdered,
     walk: () => {
       if (isOrdered) {
-        return connection.knex
-          .from(
-            connection.knex.raw(
-              connection.dialect.byIndex('svc_file_stat', 't', 'svc_file_stat_reads'),
-            ),
-          )
+        return walkIndex(connection, 'svc_file_stat', { as: 't', index: 'svc_file_stat_reads' })
           .where('t.file_no', '>', 0)
           .joinRaw('cross join svc_file f on f.scope_id = t.scope_id and f.file_no = t.file_no')
           .whereNull('f.deleted_at');
       }
-      const query = connection.knex
-        .from(connection.knex.raw(connection.dialect.byIndex('svc_file', 'f', null)))
+      const query = walkIndex(connection, 'svc_file', { as: 'f', index: null })
         .joinRaw('cross join svc_scope s on s.scope_id = f.scope_id')
         .joinRaw('cross join svc_file_stat t on t.scope_id = f.scope_id and t.file_no = f.file_no')
         .whereNull('f.deleted_at');
       if (range.kind !== 'scope') return query;
-      return inPathRange(query.where('f.scope_id', toScopeId(range.scope)), range.pathPrefix);
+      return startsWith(
+        query.where('f.scope_id', toScopeId(range.scope)),
+        'f.path',
+        range.pathPrefix,
+      );
     },
     join: () => undefined,
     toPageKey: (row) => [
@@ -222,12 +212,15 @@ function byReads(
   };
 }
 
-/** What all sorts have in common: whole files, and the scope's text compared. */
-function filesOf(
-  { limit, order }: PageRequest,
-  range: PrefixRange,
-  filters: readonly Filter[],
-): Pick<KeysetQuery<FileListing>, 'limit' | 'order' | 'filters' | 'join' | 'complete' | 'toItem'> {
+/** The part that all sorts share: whole files, and the scope's text compared. */
+function filesOf({
+  range,
+  filters,
+  page: { limit, order },
+}: FileQuery): Pick<
+  KeysetQuery<FileListing>,
+  'limit' | 'order' | 'filters' | 'join' | 'complete' | 'toItem'
+> {
   return {
     limit,
     order,
@@ -255,17 +248,7 @@ function walkScope(connection: KnexConnection, range: ScopeRange): Knex.QueryBui
 
 function inScopeRange(query: Knex.QueryBuilder, range: PrefixRange): Knex.QueryBuilder {
   if (range.kind === 'scope') return query.where('s.scope', range.scope);
-  if (range.kind !== 'users') return query;
-  query.where('s.scope', '>=', range.scopePrefix);
-  const end = successorOf(range.scopePrefix);
-  return end === null ? query : query.where('s.scope', '<', end);
-}
-
-function inPathRange(query: Knex.QueryBuilder, prefix: string): Knex.QueryBuilder {
-  if (prefix === '') return query;
-  query.where('f.path', '>=', prefix);
-  const end = successorOf(prefix);
-  return end === null ? query : query.where('f.path', '<', end);
+  return range.kind === 'users' ? startsWith(query, 's.scope', range.scopePrefix) : query;
 }
 
 function containsPath(

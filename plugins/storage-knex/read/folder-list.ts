@@ -5,6 +5,7 @@ import { checkLimit, parsePageKey } from './page.ts';
 import { toPrefixRange } from './physical-prefix.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { hasScope } from './revision-list.ts';
 import { ofUsers } from './user-list.ts';
 import { FILE_LISTINGS, FILES } from '../schema/records.ts';
 
@@ -25,7 +26,7 @@ export async function listFolder(
   if (folder === 'users/') return await listUserFolders(connection, page, after ?? null);
   const range = toPrefixRange(folder);
   if (!folder.endsWith('/') || range.kind !== 'scope') return { items: [], next: null };
-  if (!(await isKnownScope(connection, range.scope))) return { items: [], next: null };
+  if (!(await hasScope(connection, range.scope))) return { items: [], next: null };
 
   const scopeId = toScopeId(range.scope);
   const rows = (await connection.dialect.folderEntries(connection.knex, {
@@ -57,14 +58,6 @@ export async function listFolder(
   }
   const last = shown.at(-1);
   return { items, next: entries.length > page.limit && last !== undefined ? [last.name] : null };
-}
-
-async function isKnownScope(connection: KnexConnection, scope: ScopeKey): Promise<boolean> {
-  const row = (await connection
-    .knex('svc_scope')
-    .where({ scope_id: toScopeId(scope), scope })
-    .first('scope_id')) as Row | undefined;
-  return row !== undefined;
 }
 
 async function listRoots(

@@ -2,11 +2,13 @@ import type { Knex } from 'knex';
 import type { PageRequest, PageResult } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import type { Dialect, KnexConnection, Row, SqlValue } from '../dialects/dialect.ts';
-import { parseIdBytes } from '../schema/ids.ts';
+import { parseIdBytes, toUuid } from '../schema/ids.ts';
+import { toText } from '../schema/rows.ts';
+import { successorOf } from './text-range.ts';
 
 /**
- * Rows that one page examines at most: with filters that few rows pass it comes short. So a page
- * takes less than 100 ms whatever is asked for.
+ * Rows that one page examines at most, so that every page takes less than 100 ms. With filters that
+ * few rows pass, a page can have fewer rows than its limit.
  */
 export const EXAMINED_ROWS = 20_000;
 
@@ -106,12 +108,83 @@ export function parsePageKey(
 }
 
 /** The page key `[id]` as bytes. Throws `INVALID_CURSOR`. */
-export function parseIdPageKey(after: PageRequest['after']): Buffer | null {
+function parseIdPageKey(after: PageRequest['after']): Buffer | null {
   const key = parsePageKey(after, ['string']);
   if (key === null) return null;
   const bytes = parseIdBytes(key[0] as string);
   if (bytes === null) throw new MemoryError('INVALID_CURSOR');
   return bytes;
+}
+
+/** What lists by id have in common; the page key is the id. Throws `INVALID_CURSOR`. */
+export function toIdPage({ limit, order, after }: PageRequest) {
+  const id = parseIdPageKey(after);
+  return {
+    limit: checkLimit(limit),
+    order,
+    key: ['id'],
+    after: id === null ? null : [id],
+    isOrdered: true,
+    toPageKey: (row: Row) => [toUuid(row['id'] as Uint8Array)],
+  };
+}
+
+/** What lists of users have in common; the page key is the user id. Throws `INVALID_CURSOR`. */
+export function toUserPage({ limit, order, after }: PageRequest) {
+  const key = parsePageKey(after, ['string']);
+  return {
+    limit: checkLimit(limit),
+    order,
+    pick: { scope: 's.scope', scope_id: 's.scope_id' },
+    key: ['scope'],
+    after: key === null ? null : [`u:${key[0]}`],
+    isOrdered: true,
+    toPageKey: (row: Row) => [toText(row['scope']).slice(2)],
+  };
+}
+
+/** A query of a table that reads it by one index; by its primary key when `null`. */
+export function walkIndex(
+  { knex, dialect }: KnexConnection,
+  table: string,
+  { as, index }: { as: string; index: string | null },
+): Knex.QueryBuilder {
+  return knex.from(knex.raw(dialect.byIndex(table, as, index)));
+}
+
+/** Filters for the columns whose value was asked for. */
+export function matches(values: Readonly<Record<string, SqlValue | undefined>>): Filter[] {
+  return Object.entries(values).flatMap(([column, value]) =>
+    value === null || value === undefined
+      ? []
+      : [(query: Knex.QueryBuilder) => void query.where(column, value as Knex.Value)],
+  );
+}
+
+/** The bytes of the ids that were asked for, by column; `null` when one can't be an id. */
+export function parseIds<Name extends string>(
+  ids: Readonly<Record<Name, string | null | undefined>>,
+): Map<Name, Buffer> | null {
+  const found = new Map<Name, Buffer>();
+  for (const [name, id] of Object.entries(ids) as [Name, string | null | undefined][]) {
+    if (id === null || id === undefined) continue;
+    const bytes = parseIdBytes(id);
+    if (bytes === null) return null;
+    found.set(name, bytes);
+  }
+  return found;
+}
+
+/** Narrows a query to texts that start with a prefix. */
+export function startsWith(
+  query: Knex.QueryBuilder,
+  column: string,
+  prefix: string,
+): Knex.QueryBuilder {
+  if (prefix === '') return query;
+  query.where(column, '>=', prefix);
+  const end = successorOf(prefix);
+  return end === null ? query : query.where(column, '<', end);
 }
 
 /** Checks the limit of a page: 1 to 500. Throws `INVALID_REQUEST`. */

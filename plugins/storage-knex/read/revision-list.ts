@@ -1,12 +1,11 @@
-import type { FileKey, RevisionRecord } from '../../../core/contracts/records.ts';
+import type { FileKey, RevisionRecord, ScopeKey } from '../../../core/contracts/records.ts';
 import type { PageRequest, PageResult, RevisionFilter } from '../../../core/contracts/storage.ts';
 import { assertFileKey } from '../../../core/files/paths.ts';
 import type { Connection, Row, SqlValue, KnexConnection } from '../dialects/dialect.ts';
 import { readIdSkew } from '../write/id-skew.ts';
 import { withinTimes } from './id-walk.ts';
-import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import type { Filter } from './page.ts';
-import { checkLimit, parseIdPageKey, readPage } from './page.ts';
+import { matches, parseIds, readPage, toIdPage } from './page.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { REVISIONS } from '../schema/records.ts';
@@ -22,35 +21,25 @@ export async function listRevisions(
   filter: RevisionFilter,
   page: PageRequest,
 ): Promise<PageResult<RevisionRecord>> {
-  checkLimit(page.limit);
-  const after = parseIdPageKey(page.after);
-  const filters: Filter[] = [];
-  const test = (column: string, value: string | number | Buffer) =>
-    filters.push((query) => void query.where(column, value));
-
-  const ids = new Map<'tool_call_id' | 'run_id' | 'trace_id', Buffer>();
-  for (const [column, id] of [
-    ['tool_call_id', filter.toolCallId],
-    ['run_id', filter.runId],
-    ['trace_id', filter.traceId],
-  ] as const) {
-    if (id === null || id === undefined) continue;
-    const bytes = parseIdBytes(id);
-    if (bytes === null) return EMPTY;
-    ids.set(column, bytes);
-  }
+  const idPage = toIdPage(page);
+  const [after = null] = idPage.after ?? [];
+  const ids = parseIds({
+    tool_call_id: filter.toolCallId,
+    run_id: filter.runId,
+    trace_id: filter.traceId,
+  });
+  if (ids === null) return EMPTY;
   const scope = filter.path?.scope ?? filter.scope ?? null;
   if (typeof filter.scope === 'string' && scope !== filter.scope) return EMPTY;
   if (scope !== null && !(await hasScope(connection, scope))) return EMPTY;
   const times = withinTimes('r', await readIdSkew(connection), filter);
-  filters.push(...times.filters);
-  if (typeof filter.action === 'string') test('r.action', filter.action);
-
   const walk = chooseWalk(connection, filter, ids);
-  for (const [column, bytes] of ids) if (column !== walk.by) test(`r.${column}`, bytes);
-  if (typeof filter.actor === 'string' && walk.by !== 'actor') test('r.actor', filter.actor);
+  const filters: Filter[] = [...times.filters, ...matches({ 'r.action': filter.action })];
+  for (const [column, bytes] of ids)
+    if (column !== walk.by) filters.push(...matches({ [`r.${column}`]: bytes }));
+  if (walk.by !== 'actor') filters.push(...matches({ 'r.actor': filter.actor }));
   if (scope !== null && walk.by !== 'scope' && walk.by !== 'path')
-    test('r.scope_id', toScopeId(scope));
+    filters.push(...matches({ 'r.scope_id': toScopeId(scope) }));
 
   let versionAfter: SqlValue[] | null = null;
   let fileNo: number | null = null;
@@ -58,21 +47,23 @@ export async function listRevisions(
     assertFileKey(filter.path);
     fileNo = await findFileNo(connection, filter.path);
     if (fileNo === null) return EMPTY;
-    if (walk.by !== 'path') test('r.file_no', fileNo);
+    if (walk.by !== 'path') filters.push(...matches({ 'r.file_no': fileNo }));
     else if (after !== null) {
-      const version = await findVersionAfter(connection, filter.path, fileNo, after, page.order);
+      const version = await findVersionAfter(
+        connection,
+        { scope: filter.path.scope, fileNo },
+        { after, order: page.order },
+      );
       if (version === null) return EMPTY;
       versionAfter = [version];
     }
   }
   const byVersion = walk.by === 'path';
   return await readPage(connection, {
-    limit: page.limit,
-    order: page.order,
+    ...idPage,
     pick: { scope_id: 'r.scope_id', file_no: 'r.file_no', version: 'r.version', id: 'r.id' },
     key: byVersion ? ['version'] : ['id'],
-    isOrdered: true,
-    after: byVersion ? versionAfter : after === null ? null : [after],
+    after: byVersion ? versionAfter : idPage.after,
     walk: () => {
       const query = connection.knex.from(connection.knex.raw(walk.source));
       switch (walk.by) {
@@ -105,7 +96,6 @@ export async function listRevisions(
     },
     filters,
     toItem: (row) => REVISIONS.toRecord(row),
-    toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
   });
 }
 
@@ -138,10 +128,8 @@ function chooseWalk(
 /** The version to go on after; the row of the page key may have been pruned meanwhile. */
 async function findVersionAfter(
   connection: KnexConnection,
-  { scope }: FileKey,
-  fileNo: number,
-  after: Buffer,
-  order: 'asc' | 'desc',
+  { scope, fileNo }: { scope: ScopeKey; fileNo: number },
+  { after, order }: { after: Buffer; order: 'asc' | 'desc' },
 ): Promise<number | null> {
   const rows = connection
     .knex('svc_revision')

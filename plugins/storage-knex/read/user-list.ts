@@ -3,7 +3,7 @@ import type { UserListing } from '../../../core/contracts/records.ts';
 import type { PageRequest, PageResult } from '../../../core/contracts/storage.ts';
 import type { KnexConnection } from '../dialects/dialect.ts';
 import { lowerAscii } from './file-list.ts';
-import { checkLimit, type Filter, parsePageKey, readPage } from './page.ts';
+import { type Filter, readPage, toUserPage, walkIndex } from './page.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 
 /** The users that have files, by user id. The page key is the user id. */
@@ -12,15 +12,8 @@ export async function listUsers(
   filter: { contains?: string | null },
   page: PageRequest,
 ): Promise<PageResult<UserListing>> {
-  const after = parsePageKey(page.after, ['string']);
-  const toUserId = (scope: unknown) => toText(scope).slice(2);
   return await readPage(connection, {
-    limit: checkLimit(page.limit),
-    order: page.order,
-    pick: { scope: 's.scope', scope_id: 's.scope_id' },
-    key: ['scope'],
-    after: after === null ? null : [`u:${after[0]}`],
-    isOrdered: true,
+    ...toUserPage(page),
     walk: () => walkScopes(connection),
     bounds: ofUsers,
     complete: (query) => {
@@ -31,22 +24,19 @@ export async function listUsers(
     },
     filters: haveFiles(connection, filter.contains),
     toItem: (row) => ({
-      userId: toUserId(row['scope']),
+      userId: toText(row['scope']).slice(2),
       files: toInteger(row['files']),
       bytes: toInteger(row['bytes']),
       revisions: toInteger(row['revisions']),
       lastReadAt: toIntegerOrNull(row['last_read_at']),
       lastWriteAt: toIntegerOrNull(row['last_write_at']),
     }),
-    toPageKey: (row) => [toUserId(row['scope'])],
   });
 }
 
 /** The scopes in their order, as `s`. */
 export function walkScopes(connection: KnexConnection): Knex.QueryBuilder {
-  return connection.knex.from(
-    connection.knex.raw(connection.dialect.byIndex('svc_scope', 's', 'svc_scope_scope')),
-  );
+  return walkIndex(connection, 'svc_scope', { as: 's', index: 'svc_scope_scope' });
 }
 
 /** Bounds of the users' scopes. */

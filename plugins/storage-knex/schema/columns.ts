@@ -1,5 +1,5 @@
 /**
- * How a value of a column is kept. `key` is byte-exact text that can stand in an index, `id` 16
+ * The type of a column. `key` is byte-exact text that can stand in an index, `id` 16
  * bytes (a UUID or a trace id), `hash` 32 bytes, `content` long text and `bytes` long binary data.
  */
 export type ColumnKind = 'integer' | 'real' | 'key' | 'text' | 'id' | 'hash' | 'content' | 'bytes';

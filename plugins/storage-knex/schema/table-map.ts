@@ -34,7 +34,7 @@ export interface TableMap<T> extends RowWriter<T> {
   toRecord: (row: Row, scope?: ScopeKey) => T;
 }
 
-/** The one definition of how records are kept in a table: all that {@link TableMap} has derives from it. */
+/** Maps the properties of a record to the columns of a table. Throws for an unknown column. */
 export function mapTable<T extends object>(
   table: string,
   columns: Columns<T>,

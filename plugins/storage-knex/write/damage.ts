@@ -5,7 +5,7 @@ import { MemoryError } from '../../../core/errors.ts';
 import { hashText } from '../../../core/files/content.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
-/** Damaged files that the log names one by one. */
+/** The log names at most so many damaged files one by one. */
 const MOST_LOGGED = 100;
 
 const CONTENT_DAMAGED = 'The stored content of a file is not the one that was written.';
@@ -19,9 +19,9 @@ interface StoredContent extends FileKey {
 }
 
 /**
- * The damage that this process has met. Bytes that changed on the disk do not heal, and nobody knows
- * which others changed with them: the database is not ready until an operator has looked and
- * started the service again. What is sound is still read and written.
+ * The damage that this process has found. Bytes that changed on the disk do not heal, and others may
+ * have changed with them, so the service is not ready until an operator has checked the database and
+ * restarted it. Sound files are still read and written.
  */
 export class Damage {
   #log: Logger | null = null;

@@ -4,7 +4,7 @@ import { toLeastIdBytes } from '../schema/ids.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { tableOf } from '../schema/tables.ts';
 
-/** How far the millisecond in a row's id may be from its time before it is written down. */
+/** Smaller distances between the time in an id and that of its row are not written. */
 const SMALLEST_MS = 1_000;
 const KEYS = { lead: 'id_lead_ms', lag: 'id_lag_ms' } as const;
 
@@ -15,15 +15,17 @@ export interface IdSkew {
 }
 
 /**
- * Lists are ordered by id, and narrowed by time. Ids follow the clock, but not across a jump of it
- * (a scope's ids never go back), so the range of ids for a range of times needs the greatest
- * distance that there ever was. It is kept in `svc_meta`, in the transaction of the row that raised
- * it, rounded up to a power of two seconds: with sane clocks it is never written.
+ * Tracks how far the time of a row was ever from the time in its id. Lists are ordered by id and
+ * filtered by time, so a range of times needs a range of ids. The core makes both of one clock, but
+ * the contract lets them differ: a run, an event and a row from elsewhere can be years apart.
+ *
+ * `svc_meta` holds the greatest distance, rounded up to a power of two seconds and written in the
+ * transaction of the row that raised it. While the clocks are sane, nothing is ever written.
  */
 export class IdSkewKeeper {
-  /** What is committed for sure. */
+  /** The committed distances. */
   private known: IdSkew = { lead: SMALLEST_MS, lag: SMALLEST_MS };
-  /** From then on, what a transaction reads may be its own, and be rolled back with it. */
+  /** A transaction that raised a distance reads its own value, which may be rolled back. */
   private hasRaised = false;
 
   /** Called in the transaction that writes `rows`. */
@@ -67,7 +69,7 @@ export class IdSkewKeeper {
   }
 }
 
-/** `suffix`: what ends the query, where the rows are to be locked. */
+/** `suffix` ends the query, to lock the rows. */
 export async function readIdSkew(connection: Connection, suffix = ''): Promise<IdSkew> {
   const rows = await connection.all(
     `select \`key\`, value from svc_meta where \`key\` in (?, ?)${suffix}`,

@@ -27,11 +27,11 @@ export interface Mutation {
   decide: (current: Current) => Decision<unknown>;
 }
 
-/** What became of a mutation, once its transaction is committed. */
+/** The outcome of a mutation, valid once its transaction is committed. */
 export type MutationOutcome =
   { status: 'applied'; result: unknown } | { status: 'rejected'; error: MemoryError };
 
-/** Throws the `MemoryError` of a request that names what can't be, or more than it locks. */
+/** Throws a `MemoryError` for a request with invalid names, or with rows outside its scopes. */
 export function checkMutateRequest(request: MutateRequest): void {
   for (const scope of request.scopes) assertScope(scope);
   for (const key of request.files) {
@@ -44,13 +44,12 @@ export function checkMutateRequest(request: MutateRequest): void {
 }
 
 /**
- * Carries out mutations one after the other inside one transaction that is open already, with a
- * handful of statements for all of them: what they name is read together, each `decide` sees what
- * those before it decided, and what stands at the end is written together.
+ * Runs mutations one after the other inside an open transaction, with a handful of statements for
+ * all of them: the rows that they name are read together, each `decide` sees the decisions before it,
+ * and the final rows are written together.
  *
- * A `decide` that throws, or a guard that fails, rejects its mutation alone: it has changed
- * nothing. What this function throws came from the database; the transaction is then to be rolled
- * back.
+ * A `decide` that throws, or a guard that fails, rejects only its own mutation, which has changed
+ * nothing. Errors that this function throws came from the database: roll the transaction back.
  */
 export async function applyMutations(
   connection: Connection,
@@ -136,7 +135,7 @@ function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): 
   };
 }
 
-/** Stops a decision that reaches beyond what it read under the lock, or that could not be kept. */
+/** Throws `INTERNAL` for a decision that changes rows outside its request, or counts no writes. */
 function checkChanges(request: MutateRequest, { changes, writes }: Decision<unknown>): void {
   if (!Number.isSafeInteger(writes) || writes < 0) {
     throw new MemoryError('INTERNAL', 'A decision counts its writes.');
@@ -181,7 +180,7 @@ function applyChanges(
     const slot = writeSet.idempotency.get(idempotencySlotKey(changes.idempotency));
     (slot as Slot<IdempotencyRecord>).now = changes.idempotency;
   }
-  // A row of a scope without a row of its own could not be told from another scope's.
+  // Every scope with rows needs its own row: scope numbers alone are hashes.
   const touched = [...(changes.access ?? []), ...(changes.revisions ?? [])];
   for (const { scope } of touched) {
     const slot = writeSet.scopes.get(scope) as Slot<ScopeState>;

@@ -48,7 +48,7 @@ export async function pruneRevisions(
       if (options.signal?.aborted === true) return total;
       const [batch, later] = takeBatch(rest);
       const count = await database.write((connection) =>
-        removeRows(connection, database, scope, batch, options.audit),
+        removeRows(connection, scope, { cuts: batch, audit: options.audit, skew: database.skew }),
       );
       add(total, count);
       rest = later;
@@ -134,12 +134,15 @@ function takeBatch(cuts: readonly Cut[]): [readonly Cut[], Cut[]] {
   return [cuts, []];
 }
 
+interface RemoveOptions extends Pick<SqlDatabase, 'skew'> {
+  cuts: readonly Cut[];
+  audit: Parameters<RevisionStore['prune']>[1]['audit'];
+}
+
 async function removeRows(
   connection: Connection,
-  { skew }: SqlDatabase,
   scope: ScopeKey,
-  cuts: readonly Cut[],
-  audit: Parameters<RevisionStore['prune']>[1]['audit'],
+  { cuts, audit, skew }: RemoveOptions,
 ): Promise<PruneCount> {
   const scopeId = toScopeId(scope);
   const [locked] = await connection.all(

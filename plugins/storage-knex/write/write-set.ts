@@ -50,9 +50,8 @@ export interface WriteSet {
 }
 
 /**
- * Rows that have to be locked and are not there, on a database that locks none that are absent:
- * they are made by {@link createAbsentRows} in a transaction of their own, and the one that threw
- * this begins again.
+ * Thrown where rows must be locked that do not exist, on a database that can't lock absent rows.
+ * {@link createAbsentRows} creates them in a transaction of its own, then the first one starts again.
  */
 export class AbsentRows extends Error {
   readonly scopes: readonly ScopeKey[];
@@ -65,7 +64,7 @@ export class AbsentRows extends Error {
   }
 }
 
-/** Makes rows that others may be making at the same time. */
+/** Creates rows that others may be creating at the same time. */
 export async function createAbsentRows(
   connection: Connection,
   { scopes, budgets }: AbsentRows,

@@ -14,7 +14,6 @@ export function loadBetterSqlite3(): SqliteModule {
   const { version } = require('better-sqlite3/package.json') as { version: string };
   return {
     name: `better-sqlite3 ${version}`,
-    knexClient: 'better-sqlite3',
     open(filename, { busyTimeoutMs }) {
       return attempt(() =>
         connect(new Native(filename, { timeout: Math.min(busyTimeoutMs, LONGEST_WAIT_MS) })),

@@ -11,7 +11,6 @@ export function loadSqlite3(): SqliteModule {
   const { version } = require('sqlite3/package.json') as { version: string };
   return {
     name: `sqlite3 ${version}`,
-    knexClient: 'sqlite3',
     async open(filename, { busyTimeoutMs }) {
       const database = await new Promise<NativeDatabase>((resolve, reject) => {
         const opened = new native.Database(filename, (error) =>

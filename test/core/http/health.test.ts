@@ -3,7 +3,7 @@ import type { RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { mysql, type MysqlOptions } from '../../../plugins/storage-mysql/index.ts';
-import { loadSqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
+import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
 import { connectAsRoot } from '../../support/mariadb-server.ts';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
-import { loadSqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
+import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import { claimOwner, readOwner, sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';

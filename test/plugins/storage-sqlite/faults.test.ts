@@ -1,11 +1,10 @@
-import { rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { FileKey } from '../../../core/contracts/records.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import type { SqliteConnection, SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
-import { loadSqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
+import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -18,7 +17,6 @@ const append = (line: string) => (before: string | null) => `${before ?? ''}${li
 /** A real module whose statements a test can see, and make fail once. */
 class Tampered implements SqliteModule {
   readonly name: string;
-  readonly knexClient: SqliteModule['knexClient'];
   /** Called before each statement; what it throws is what SQLite would have thrown. */
   before: (sql: string) => void = () => undefined;
   readonly opened: SqliteConnection[] = [];
@@ -27,7 +25,6 @@ class Tampered implements SqliteModule {
   constructor(real: SqliteModule) {
     this.real = real;
     this.name = real.name;
-    this.knexClient = real.knexClient;
   }
 
   async open(filename: string, options: { busyTimeoutMs: number }): Promise<SqliteConnection> {
@@ -210,11 +207,13 @@ describe.each(['sqlite3', 'better-sqlite3'] as const)('on %s', (driver) => {
     expect(order.lastIndexOf('write')).toBeGreaterThan(30);
   });
 
-  it('prints nothing of a list that can get no connection', async () => {
-    const { storage, filename } = await openTampered();
+  it('prints nothing of a list that fails', async () => {
+    const { storage, module } = await openTampered();
     const printed = vi.spyOn(console, 'log').mockImplementation(() => undefined);
     onTestFinished(() => printed.mockRestore());
-    await rm(dirname(filename), { recursive: true });
+    module.before = () => {
+      throw sqliteError('SQLITE_CANTOPEN');
+    };
     const page = { limit: 9, order: 'asc', after: null } as const;
     await rejection(storage.revisions.list({}, page));
     expect(printed).not.toHaveBeenCalled();

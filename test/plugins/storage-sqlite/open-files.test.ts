@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { write } from '../../../core/testing/rows.ts';
-import {
-  loadSqliteModule,
-  type SqliteConnection,
-} from '../../../plugins/storage-sqlite/connection.ts';
+import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
+import type { SqliteConnection } from '../../../plugins/storage-sqlite/connection.ts';
 import { backUpFile, sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';

@@ -10,7 +10,7 @@ import { createSqliteDialect } from '../../../plugins/storage-knex/dialects/sqli
 import { SCHEMA_VERSION, migrate } from '../../../plugins/storage-knex/schema/migrate.ts';
 import { MIGRATIONS } from '../../../plugins/storage-knex/schema/migrations/list.ts';
 import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
-import { loadSqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
+import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import type { SqliteOptions } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';

@@ -7,10 +7,10 @@ import { MemoryError } from '../../../core/errors.ts';
 import { createSqliteDialect } from '../../../plugins/storage-knex/dialects/sqlite.ts';
 import type { Connection } from '../../../plugins/storage-knex/dialects/dialect.ts';
 import type { Mutation, MutationOutcome } from '../../../plugins/storage-knex/write/mutation.ts';
-import {
-  type BoundConnection,
-  type SqliteConnection,
-  loadSqliteModule,
+import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
+import type {
+  BoundConnection,
+  SqliteConnection,
 } from '../../../plugins/storage-sqlite/connection.ts';
 import { Writer } from '../../../plugins/storage-sqlite/writer.ts';
 
