@@ -20,15 +20,15 @@ export class VarintReader {
     this.#largest = largest;
   }
 
-  /** Like `read`, but faster for numbers of one byte. */
-  readSmall(): number {
+  read(): number {
+    // Nearly all numbers take one byte.
     const byte = this.at < this.#end ? (this.#bytes[this.at] ?? 0) : 0x80;
-    if (byte >= 0x80) return this.read();
+    if (byte >= 0x80) return this.#readLong();
     this.at++;
     return byte;
   }
 
-  read(): number {
+  #readLong(): number {
     let value = 0;
     for (let unit = 1; this.at < this.#end && value <= this.#largest; unit *= 0x80) {
       const byte = this.#bytes[this.at++] ?? 0;

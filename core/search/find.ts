@@ -14,7 +14,7 @@ import type { AccessQueue } from '../telemetry/access-queue.ts';
 /** Results of one find, unless it asks for another number. */
 const DEFAULT_LIMIT = 10;
 
-/** What a find works with. */
+/** The dependencies of a find. */
 export interface FindDependencies {
   search: Search;
   ids: IdSource;
@@ -23,10 +23,10 @@ export interface FindDependencies {
   hybrid: HybridDependencies | null;
 }
 
-/** What a search by meaning takes. */
+/** The dependencies of a search by meaning. */
 export interface HybridDependencies {
   embedding: Embedding;
-  /** The model whose vectors there are; `null` until it is registered. */
+  /** The model that is in use; `null` until it is registered. */
   key(): ModelKey | null;
   weights: Settings['search'];
 }
@@ -49,10 +49,10 @@ export function createFind(deps: FindDependencies): FindService {
   };
 }
 
-/** What a find found, and by what. */
+/** The hits of a find, and how they were found. */
 export interface FoundHits extends SearchAnswer {
   isHybrid: boolean;
-  /** Why it went by the words alone; `null` when it did not, or was to. */
+  /** Why it used words alone although more was asked for; `null` otherwise. */
   degraded: string | null;
 }
 
@@ -63,7 +63,7 @@ export async function findHits(
   mode: NonNullable<FindArguments['mode']>,
   call: ToolCall,
 ): Promise<FoundHits> {
-  // Before the snapshot: nothing of the database waits for an embedder.
+  // Before the snapshot, so that no connection waits for the embedder.
   const { hybrid, degraded } = await askByMeaning(deps.hybrid, request.text, mode, call);
   const answer = await runSearch(
     deps.search,
@@ -76,7 +76,7 @@ export async function findHits(
 
 const NO_VECTORS = 'No passage that was searched has a vector yet.';
 
-/** What the search by meaning goes by, or why there is none; both `null` where none was asked for. */
+/** The question's vector, or why there is none; both `null` where none was asked for. */
 async function askByMeaning(
   deps: HybridDependencies | null,
   query: string,

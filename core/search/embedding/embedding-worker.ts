@@ -17,52 +17,49 @@ import { splitPassages } from '../text/passages.ts';
 import { type Embedding, isRefusal } from './embedding.ts';
 import type { Indexer } from '../index/indexer.ts';
 
-/** Gives passages their vectors, behind the writes and behind the index. */
+/** Embeds passages in the background, after they were indexed. */
 export interface EmbeddingWorker {
-  /** The model whose vectors there are; `null` until it is registered. */
+  /** The model that is in use; `null` until it is registered. */
   key(): ModelKey | null;
-  /** Something was indexed, or removed from the index. Cheap. */
+  /** Tells it that the index of some scopes changed. Cheap. */
   wake(scopes?: readonly ScopeKey[]): void;
   /**
-   * Registers the model, then looks in the background for files whose passages were never listed. A
-   * database that cannot be written is no reason not to start: it is tried again.
+   * Registers the model, then looks in the background for files whose passages were never listed.
+   * When the database cannot be written, it tries again later instead of failing.
    */
   begin(): Promise<void>;
   progress(): Promise<EmbeddingProgress>;
-  /** Forgets all vectors, in the database too, and makes them anew in the background. */
+  /** Removes all vectors from the database and makes new ones in the background. */
   reembed(): Promise<void>;
-  /** Works until nothing waits. `report` gets the texts done. Throws when the embedder fails. */
+  /** Works until nothing waits. `report` gets the number of texts done. Throws when the embedder fails. */
   drain(report?: (done: number) => void): Promise<void>;
-  /** Ends what is under way after its present step. */
+  /** Stops after the current step. */
   stop(): Promise<void>;
 }
 
-/** Texts of one claim: a request or two of most embedders. */
+/** Texts of one claim: one or two requests for most embedders. */
 const BATCH_TEXTS = 64;
-/** Lists that are looked at in one transaction. */
+/** Lists that are queued in one transaction. */
 const BATCH_LISTS = 64;
-/** Indexed files that are looked at in one step of the first walk. */
+/** Indexed files of one step of the first walk. */
 const BATCH_FILES = 1_000;
 /** How long an embedder may take for a batch. */
 const LIMIT_MS = 90_000;
-/**
- * How long texts are kept from other instances without a sign of life: so long they wait when the
- * answer to their claim was lost.
- */
+/** The lease of claimed texts. Texts wait this long when the answer to their claim was lost. */
 const LEASE_MS = 15_000;
-/** While their embedder works they are claimed on, this often. */
+/** How often leases are renewed while the embedder works. */
 const RENEW_MS = LEASE_MS / 3;
 /** Writes that come close together are embedded together. */
 const DELAY_MS = 50;
-/** While texts wait that are not due yet. */
+/** How often the queue is checked while texts wait that are not due yet. */
 const POLL_MS = 2_000;
 const RETRY_MS = 1_000;
-/** After a text was refused: a second, then twice as long each time, up to an hour. */
+/** The pause after a text was refused. It doubles each time, up to an hour. */
 const FIRST_REFUSAL_MS = 1_000;
 const LONGEST_REFUSAL_MS = 3_600_000;
-/** More of them than that are no fault of the texts: a model that is not there. */
+/** After so many refusals the model is at fault (it may not exist), not the texts. */
 const REFUSALS_IN_A_ROW = 3;
-/** Before what failed for another reason is tried again; the circuit holds it up for longer. */
+/** The pause after another failure, in addition to that of the circuit. */
 const OUTAGE_MS = 1_000;
 
 /** Makes the worker; it sleeps until it begins. */
@@ -81,16 +78,16 @@ export function createEmbeddingWorker(deps: {
   let working: Promise<void> | null = null;
   let isWoken = false;
   let isBegun = false;
-  /** Where the first walk along all indexed files is; `undefined` once it is at its end. */
+  /** Where the first walk along all indexed files is; `undefined` when it has ended. */
   let walk: ListCursor | undefined = null;
-  /** Scopes that may have vectors of texts that are gone. */
+  /** Scopes that may have vectors of deleted texts. */
   const changed = new Set<ScopeKey>();
   let textsEmbedded = 0;
   let failures = 0;
   let lastFailure: string | null = null;
   let lastFailureReason: string | null = null;
   let lastError: unknown = null;
-  /** Claimed, and neither done nor given back: after a fault some are left for the next round. */
+  /** Claimed tasks that are neither done nor given back. After a failure the next round has them. */
   const held = new Set<EmbedTask>();
   let claimedAt = Number.NEGATIVE_INFINITY;
 
@@ -108,7 +105,7 @@ export function createEmbeddingWorker(deps: {
     timer.unref();
   }
 
-  /** The background and a drain take turns: each would give back what the other has claimed. */
+  /** The background and `drain` take turns, since each would give back the other's tasks. */
   async function alone<T>(work: () => Promise<T>): Promise<T> {
     while (working !== null) await working;
     const own = work();
@@ -143,7 +140,7 @@ export function createEmbeddingWorker(deps: {
     return key;
   }
 
-  /** One step of each part; how much it did. */
+  /** One step of each part. Returns how much it did. */
   async function step(): Promise<number> {
     const own = await register();
     const walked = await walkOn();
@@ -185,7 +182,7 @@ export function createEmbeddingWorker(deps: {
       );
     }
     const left = tasks.filter((task) => texts.has(task));
-    // Those that were refused go alone, so that they hold up no other.
+    // Texts that were refused before go alone, so that they hold up no others.
     const batches = [
       left.filter(({ attempts }) => attempts === 0),
       ...left.filter(({ attempts }) => attempts > 0).map((task) => [task]),
@@ -197,7 +194,7 @@ export function createEmbeddingWorker(deps: {
       if (outcome !== 'failed' && refusals < REFUSALS_IN_A_ROW) continue;
       const rest = batches.slice(at + 1).flat();
       await giveBack(own, rest, { delayMs: OUTAGE_MS, isRefused: false });
-      // Not the end of the work: what is there now is tried again after a while.
+      // 0 ends the round, and the tasks are tried again later.
       return 0;
     }
     return tasks.length;
@@ -217,7 +214,7 @@ export function createEmbeddingWorker(deps: {
     tasks.forEach((task) => held.delete(task));
   }
 
-  /** Keeps all that is claimed from other instances while the embedder works on some of it. */
+  /** Renews the leases of all claimed tasks while the embedder works. */
   async function whileClaimed<T>(own: ModelKey, work: () => Promise<T>): Promise<T> {
     let renewing = Promise.resolve();
     let isRenewing = false;
@@ -227,7 +224,7 @@ export function createEmbeddingWorker(deps: {
       renewing = vectors
         .postpone(own, [...held], { delayMs: LEASE_MS, isRefused: false })
         .then(() => void (claimedAt = performance.now()))
-        // Another instance may embed the same: the vectors are the same, too.
+        // Another instance may embed the same texts; the vectors will be the same.
         .catch(() => undefined)
         .finally(() => (isRenewing = false));
     };
@@ -237,7 +234,7 @@ export function createEmbeddingWorker(deps: {
       return await work();
     } finally {
       clearInterval(timer);
-      // After the vectors are kept, it would bring the tasks back.
+      // A renewal after the vectors were written would bring the tasks back.
       await renewing;
     }
   }
@@ -326,7 +323,7 @@ export function createEmbeddingWorker(deps: {
         await indexer.drain();
         report?.(textsEmbedded);
         if (failures > before) throw toMemoryError(lastError);
-        // Once more after the index has caught up: it may have listed passages.
+        // Once more after the index is up to date: it may have listed passages.
         idle = done === 0 ? idle + 1 : 0;
       }
     },
@@ -338,7 +335,7 @@ export function createEmbeddingWorker(deps: {
   };
 }
 
-/** The texts that files have now; a task whose text its file no longer has is left out. */
+/** Reads the texts of tasks. A task whose file no longer has the text is left out. */
 async function readTexts(
   index: IndexStore,
   tasks: readonly EmbedTask[],

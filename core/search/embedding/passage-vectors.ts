@@ -2,10 +2,7 @@ import type { KnownVectors, ScopeVectors } from '../../contracts/vectors.ts';
 import { createPause } from '../../pause.ts';
 import { unpackHashes } from './embedded-text.ts';
 
-/**
- * A vector of length 1 in the same direction; `null` when it has none of its own: a number that is
- * not finite, or zeros alone.
- */
+/** A vector of length 1 in the same direction; `null` when all numbers are 0 or one is not finite. */
 export function normalise(vector: Float32Array): Float32Array | null {
   let sum = 0;
   for (const value of vector) sum += value * value;
@@ -14,7 +11,7 @@ export function normalise(vector: Float32Array): Float32Array | null {
   return vector.map((value) => value / length);
 }
 
-/** A loop by number: with `every` a cold scope of a thousand takes 3 ms longer. */
+/** A plain loop: with `every`, reading a thousand vectors takes 3 ms longer. */
 function isAllFinite(vector: Float32Array): boolean {
   for (let at = 0; at < vector.length; at += 1) {
     if (!Number.isFinite(vector[at])) return false;
@@ -22,7 +19,7 @@ function isAllFinite(vector: Float32Array): boolean {
   return true;
 }
 
-/** Vectors by text: rows that are only added, so that all who read them may share them. */
+/** Vectors by text. Rows are only added, so that several snapshots can share the table. */
 class VectorTable {
   readonly dimensions: number;
   #values: Float32Array;
@@ -40,7 +37,7 @@ class VectorTable {
   }
 
   get bytes(): number {
-    // A text's entry in the map weighs about so much.
+    // 120: about what an entry of the map takes.
     return this.#values.byteLength + this.#rows.size * 120;
   }
 
@@ -49,12 +46,12 @@ class VectorTable {
     return [...this.#rows.keys()];
   }
 
-  /** The row of a text; -1 for one that was never seen. */
+  /** The row of a text; -1 when the text is unknown. */
   find(textHash: string): number {
     return this.#rows.get(textHash) ?? -1;
   }
 
-  /** The row of a text, whether it has a vector yet or not. */
+  /** The row of a text. Adds an empty row for an unknown text. */
   take(textHash: string): number {
     const known = this.#rows.get(textHash);
     if (known !== undefined) return known;
@@ -65,7 +62,7 @@ class VectorTable {
   }
 
   set(textHash: string, vector: Float32Array): void {
-    // Spoilt by hand, or another model's under this one's name.
+    // Damaged, or made by another model of the same name.
     if (vector.length !== this.dimensions || !isAllFinite(vector)) return;
     const row = this.take(textHash);
     this.#values.set(vector, row * this.dimensions);
@@ -76,13 +73,13 @@ class VectorTable {
     return this.#isFilled[row] === 1;
   }
 
-  /** The cosine, as both are of length 1. */
+  /** The dot product, which is the cosine: both vectors have length 1. */
   compare(row: number, query: Float32Array): number {
     const values = this.#values;
     const { dimensions } = this;
     const from = row * dimensions;
-    // Four sums: one alone waits for itself at each step. Each of its own, as numbers of one array
-    // they are made anew at each step, which takes three times as long.
+    // Four independent sums, so that additions need not wait for each other. As numbers of an array
+    // they take three times as long.
     let a = 0;
     let b = 0;
     let c = 0;
@@ -108,12 +105,9 @@ class VectorTable {
   }
 }
 
-/**
- * The vectors of one scope as one snapshot of the database has them. It never changes; the next one
- * is made of it and of what is new.
- */
+/** The vectors of one scope in one snapshot of the database. Immutable. */
 export class PassageVectors {
-  /** What it is of. */
+  /** The state of the index and of the vectors that it shows. */
   readonly known: KnownVectors;
   readonly #table: VectorTable;
   /** By file number: the row of each passage. */
@@ -130,8 +124,8 @@ export class PassageVectors {
   }
 
   /**
-   * Makes it from what was read, and from `before`, which it was read against. It pauses every 3 ms:
-   * a large scope has tens of thousands.
+   * Combines `before` with what was read since. Pauses now and then: a large scope has tens of
+   * thousands of vectors.
    */
   static async from(
     read: ScopeVectors,
@@ -152,7 +146,7 @@ export class PassageVectors {
     if (before !== null && !read.isWhole.lists) {
       const names = isTableKept ? [] : before.#table.names();
       for (const [fileNo, rows] of before.#lists) {
-        // Rows of a table that was made anew.
+        // The table is new, so rows have other numbers.
         const renamed = isTableKept ? rows : rows.map((row) => table.take(names[row] ?? ''));
         lists.set(fileNo, renamed);
         const turn = pause();
@@ -176,7 +170,7 @@ export class PassageVectors {
     return new PassageVectors(known, table, lists);
   }
 
-  /** About what it holds in memory, shared parts included. */
+  /** About how many bytes of memory it takes, shared parts included. */
   get bytes(): number {
     let bytes = this.#table.bytes;
     for (const rows of this.#lists.values()) bytes += rows.byteLength + 100;
@@ -188,14 +182,14 @@ export class PassageVectors {
     return this.#lists.get(fileNo) ?? null;
   }
 
-  /** The same of a file whose index is behind, by the hashes of its present text. */
+  /** The rows of a stale file's passages, by the hashes of its present text. */
   rowsOfTexts(textHashes: readonly string[]): Int32Array {
     return Int32Array.from(textHashes, (hash) => this.#table.find(hash));
   }
 
   /**
-   * Puts the cosine of each row where it belongs, from `at` on; a text without a vector leaves its
-   * place as it is. How many were compared.
+   * Writes the cosine of each row into `into`, from `at` on. Places of texts without a vector are
+   * left unchanged. Returns how many were compared.
    */
   compareAll(rows: Int32Array, query: Float32Array, into: Float64Array, at: number): number {
     const table = this.#table;

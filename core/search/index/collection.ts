@@ -268,7 +268,7 @@ export class LengthsTable {
     this.contextLengths[file] = reader.read();
     let sum = 0;
     while (reader.at < end) {
-      const length = reader.readSmall();
+      const length = reader.read();
       this.lengths[this.slotCount++] = length;
       sum += length;
     }

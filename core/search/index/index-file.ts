@@ -40,9 +40,9 @@ export interface PassageEntry {
   positions: readonly number[];
 }
 
-/** A term that stands more often in one passage counts as this often: more says no more. */
+/** The highest frequency of a term in one passage that counts. */
 export const MAX_FREQUENCY = 64;
-/** A position is kept in a byte; the words further back stand here, and make no pairs. */
+/** The last position that fits into a byte. All later words have this position, and make no pairs. */
 export const MAX_POSITION = 255;
 
 /**

@@ -60,7 +60,7 @@ export class PostingsList {
     const number = this.#numberOf(blob);
     slot = first;
     for (let rest = head >>> 1; rest > 0; rest--) {
-      const gap = reader.readSmall();
+      const gap = reader.read();
       slot += gap >>> 1;
       const frequency = gap % 2 === 1 ? reader.read() : 1;
       const isValid = frequency > 0 && frequency <= MAX_FREQUENCY && frequency <= end - reader.at;

@@ -1,20 +1,20 @@
-/** What is kept from one round to the next: a round that needs more has the rest for itself. */
+/** The largest buffer that is kept. A round that needs more allocates the rest. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** Of the widest numbers: where an array may begin. */
+/** Bytes of the widest numbers. Arrays start at multiples of it. */
 const ALIGNMENT = 8;
 
 /**
- * Typed arrays for one round of synchronous work, cut out of one buffer that the next round uses
- * again. New ones for each search are a megabyte that the system clears and the garbage collector
- * takes back: a third of what ranking took.
+ * Typed arrays for one round of synchronous work, cut from one buffer that the next round reuses.
+ * Allocating them for each search took a third of the time of ranking: a megabyte to clear and to
+ * collect.
  *
- * What is in an array at first is anything.
+ * New arrays are not cleared.
  */
 export class Arena {
   #buffer = new ArrayBuffer(0);
   #used = 0;
 
-  /** Begins a round: the arrays of the one before are no longer anyone's. */
+  /** Begins a round. The arrays of the round before must no longer be used. */
   begin(): void {
     const wanted = Math.min(this.#used, MAX_BYTES);
     if (wanted > this.#buffer.byteLength) {
@@ -43,7 +43,7 @@ export class Arena {
     return at === null ? new Uint8Array(length) : new Uint8Array(this.#buffer, at, length);
   }
 
-  /** Where so many bytes are free; `null` beyond the end. */
+  /** Reserves bytes of the buffer; `null` when it is full. */
   #take(bytes: number): number | null {
     const at = this.#used;
     this.#used = at + Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;

@@ -21,16 +21,16 @@ export interface VectorCandidate extends Candidate {
   prominence: number;
 }
 
-/** What a scan gave: candidates in no order, and how many vectors were compared. */
+/** Candidates in no order, and how many vectors were compared. */
 export interface VectorRanking {
   candidates: readonly VectorCandidate[];
   compared: number;
 }
 
 /**
- * Compares the passages of a collection with a question: the best `limit` of them, or of its files
- * by their best passage, and all that tie with the last. Only those that point the question's way
- * at all (a cosine above 0). Lets others take turns.
+ * Compares the passages of a collection with a question. Returns the best `limit` passages, or files
+ * by their best passage, and all that tie with the last one; none with a cosine of 0 or less. Pauses
+ * now and then.
  */
 export async function rankVectors(
   query: Float32Array,
@@ -39,7 +39,7 @@ export async function rankVectors(
     group: 'file' | 'passage';
     limit: number;
     includes: ((file: CollectionFile) => boolean) | null;
-    /** By scope: its vectors; `null` for none. */
+    /** By scope; `null` where there are none. */
     scopes: readonly (PassageVectors | null)[];
     /** The rows of a file's passages; `null` when they are not known. */
     rowsOf(file: CollectionFile): Int32Array | null;
@@ -51,7 +51,7 @@ export async function rankVectors(
   if (compared === 0) return { candidates: [], compared };
   const scores = addNeighbours(cosines, collection);
   const prominenceOf = measureProminence(scores);
-  // By slot, what is left as a result; the others are no number.
+  // By slot: the score of a result; NaN for the others.
   const results = scores.map((score, slot) => ((cosines[slot] as number) > 0 ? score : Number.NaN));
   if (group === 'file') {
     for (let number = 0; number < fileCount; number += 1) {
@@ -76,7 +76,7 @@ export async function rankVectors(
   return { candidates, compared };
 }
 
-/** By slot: the cosine of its passage and the question; no number where there is no vector. */
+/** By slot: the cosine of the passage and the question; NaN without a vector. */
 async function compareAll(
   query: Float32Array,
   collection: Collection,
@@ -92,7 +92,7 @@ async function compareAll(
     if (vectors === null || includes?.(file) === false) continue;
     const rows = rowsOf(file);
     const first = firstSlots[number] ?? 0;
-    // Else they are the passages of another version.
+    // Another count of passages: the list is of another version of the file.
     if (rows === null || rows.length !== (firstSlots[number + 1] ?? 0) - first) continue;
     compared += vectors.compareAll(rows, query, cosines, first);
     const turn = pause();
@@ -101,11 +101,11 @@ async function compareAll(
   return { cosines, compared };
 }
 
-/** By slot: its cosine with a part of its neighbours' in the same file. */
+/** By slot: the cosine plus a part of its neighbours' in the same file. */
 function addNeighbours(cosines: Float64Array, { lengths }: Collection): Float64Array {
   const { fileCount, firstSlots } = lengths;
   const mean = meanOf(cosines);
-  // Of what is not a number, neither.
+  // False for NaN.
   const above = (cosine: number): number => (cosine > mean ? cosine - mean : 0);
   const scores = new Float64Array(cosines.length);
   for (let number = 0; number < fileCount; number += 1) {
@@ -131,7 +131,7 @@ function meanOf(values: Float64Array): number {
   return count === 0 ? 0 : sum / count;
 }
 
-/** Leaves a file its best passage, the first of equals. */
+/** Sets all results of a file but its best passage to NaN; of equals, keeps the first. */
 function keepBest(results: Float64Array, first: number, end: number): void {
   let best = -1;
   for (let slot = first; slot < end; slot += 1) {
@@ -174,12 +174,12 @@ export function measureProminence(scores: Float64Array): Prominence {
   return (score) => (score - threshold > chance ? 1 - chance / (score - threshold) : 0);
 }
 
-/** The tail is so many times the root of how many there are: 1 to 4 are even. */
+/** The tail has so many times the root of all scores. 1 to 4 rank alike. */
 const TAIL = 2;
 
 /**
- * The largest `count` of the numbers, descending; fewer when there are fewer. One look at each, and
- * a sort of a few: all of a hundred thousand would hold up the event loop.
+ * The largest `count` of the numbers, descending; fewer when there are fewer. Sorts only a few at a
+ * time: sorting a hundred thousand would block the event loop.
  */
 export function findLargest(values: Float64Array, count: number): Float64Array {
   const size = Math.max(0, Math.min(count, values.length));
@@ -187,7 +187,7 @@ export function findLargest(values: Float64Array, count: number): Float64Array {
   let filled = 0;
   let least = Number.NEGATIVE_INFINITY;
   for (const value of values) {
-    // Also what is not a number.
+    // True for NaN, too.
     if (!(value > least)) continue;
     kept[filled] = value;
     filled += 1;

@@ -5,7 +5,7 @@ import { countAccentedLetters, type Word } from './words.ts';
 /**
  * The version of all that decides which terms a text has: words, languages, stems, passages.
  *
- * It is stored with the index; an index made by another version is made anew. Count it up with
+ * It is stored with the index; an index of another version is rebuilt. Increase it with
  * every change to this folder that gives any text other passages, terms or positions (the test
  * "gives the index that this version of the tokeniser is known for" says when).
  */

@@ -8,10 +8,10 @@ import { toScopeId } from '../schema/scope-id.ts';
 
 /** Bytes of a text's hash in a list. */
 const HASH_BYTES = 16;
-/** Vectors of one query: half a megabyte of 384 numbers each, so that the rows come in slices. */
+/** Vectors of one query: with 384 numbers each about 800 KB. */
 const PAGE_VECTORS = 512;
 
-/** The hashes of a list, each as 32 hex digits. */
+/** Splits a list into its hashes, each of 32 hex digits. */
 export function splitHashes(hashes: Uint8Array): string[] {
   const hex = toHex(hashes);
   const texts: string[] = [];
@@ -21,7 +21,7 @@ export function splitHashes(hashes: Uint8Array): string[] {
   return texts;
 }
 
-/** `IndexView.vectors`: one short query where nothing changed since `known`. */
+/** `IndexView.vectors`. One short query when nothing changed since `known`. */
 export async function readScopeVectors(
   connection: Connection,
   scope: ScopeKey,
@@ -38,7 +38,7 @@ export async function readScopeVectors(
       ' on t.scope_id = s.scope_id and t.model_id = ? where s.scope_id = ? and s.scope = ?',
     [model.id, scopeId, scope],
   );
-  // Generations begin anywhere after a scope was made anew: what is known of a later one is of none.
+  // Generations start at random after a scope was erased. A known one that is later is of the old scope.
   const vectorGeneration = state === undefined ? -1 : toInteger(state['generation']);
   const isOfLists = known !== null && known.indexGeneration <= indexGeneration;
   const isOfVectors = known !== null && known.vectorGeneration <= vectorGeneration;
@@ -63,7 +63,7 @@ async function readLists(
   const rows = await connection.all(
     'select p.file_no, p.hashes from svc_scope s' +
       ' cross join svc_passage_list p on p.scope_id = s.scope_id and p.generation > ?' +
-      // Not the list of a version before: someone without an embedder indexed the file.
+      // Skips lists of an earlier version: an instance without an embedder indexed the file since.
       ' cross join svc_index_doc d on d.scope_id = p.scope_id and d.file_no = p.file_no' +
       ' and d.version = p.version where s.scope_id = ? and s.scope = ?',
     [since, toScopeId(scope), scope],
@@ -80,7 +80,7 @@ async function readVectors(
   { model, since }: { model: ModelKey; since: number },
 ): Promise<ScopeVectors['vectors']> {
   const vectors: { textHash: string; vector: Float32Array }[] = [];
-  // Along the index: the generation, then what is unique within it.
+  // Pages along the index: generation, then hash.
   let after: { generation: number; hash: Uint8Array | null } = { generation: since, hash: null };
   for (;;) {
     const rows = await connection.all(
@@ -93,7 +93,7 @@ async function readVectors(
         model.id,
         after.generation,
         after.generation,
-        // Before the first page: nothing of the generation that is known already.
+        // The first page skips the whole known generation.
         after.hash ?? LAST_HASH,
         PAGE_VECTORS,
       ],
@@ -112,7 +112,7 @@ async function readVectors(
 
 const LAST_HASH = Buffer.alloc(HASH_BYTES, 0xff);
 
-/** A copy: a driver's bytes stand anywhere in a buffer of its own. */
+/** Copies the bytes, since a driver's may start at any offset of a buffer. */
 function toVector(bytes: Uint8Array): Float32Array {
   return new Float32Array(Uint8Array.from(bytes).buffer);
 }

@@ -75,12 +75,12 @@ export function createVectorStore(database: SqlDatabase): VectorStore {
 const DROP_ALL = [
   'delete from svc_embed_queue',
   'delete from svc_vector',
-  // What someone has of them stays right: the same text has the same vector.
+  // Cached vectors stay right: the same text has the same vector.
   'update svc_vector_state set generation = generation + 1',
   'update svc_passage_list set epoch = 0',
 ] as const;
 
-/** All that tells one model's vectors from another's, in 53 bits, as `toScopeId` makes them. */
+/** A number of 53 bits for a model, made like those of scopes. */
 function toModelId({ provider, model, dimensions }: EmbeddingModel): number {
   const text = JSON.stringify([provider, model, dimensions]);
   const digest = createHash('sha256').update(text, 'utf8').digest();
@@ -97,7 +97,7 @@ const MODEL_ROW: RowWriter<ModelRow> = {
 
 async function useModel(connection: Connection, model: EmbeddingModel): Promise<ModelKey> {
   const id = toModelId(model);
-  // Its row before all others are locked, so that two instances that begin stand in one line.
+  // First the model's own row, then the lock on all rows: two instances that start take turns.
   await insertRecords(connection, [{ ...model, id, epoch: 0 }], {
     into: MODEL_ROW,
     conflict: 'skip',
@@ -149,7 +149,7 @@ function toFileRef(row: Row): FileRef {
   return { scopeId: toInteger(row['scope_id']), fileNo: toInteger(row['file_no']) };
 }
 
-/** Deleted ones too: the indexer takes them out of the index, if nobody has. */
+/** Marks files as stale, deleted ones too: the indexer will remove them from the index. */
 async function markFiles(connection: Connection, files: readonly FileRef[]): Promise<number> {
   const keys = connection.dialect.keySet(
     [
@@ -228,7 +228,7 @@ async function enqueue(connection: Connection, key: ModelKey, limit: number): Pr
   ];
 }
 
-/** Those of the texts that have a vector. */
+/** The rows of those texts that have a vector. */
 async function readKnown(
   connection: Connection,
   key: ModelKey,
@@ -245,7 +245,7 @@ async function readKnown(
   );
 }
 
-/** The keys of scopes by their numbers; not those of scopes that are gone. */
+/** The keys of scopes by their numbers, without those of scopes that are gone. */
 async function readScopes(
   connection: Connection,
   scopeIds: readonly number[],
@@ -324,7 +324,7 @@ const VECTOR_ROW: RowWriter<VectorRow> = {
   ],
 };
 
-/** As the machine has them: the byte order of every machine that Node runs on but one. */
+/** In the machine's byte order, which is little-endian on nearly all machines that run Node. */
 function toBytes(vector: Float32Array): Uint8Array {
   return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
 }
@@ -366,7 +366,7 @@ async function complete(
   });
 }
 
-/** By text: a file of the scope whose list has it. */
+/** By text: a file of the scope whose list contains it. */
 async function readHolders(connection: Connection, scopeId: number): Promise<Map<string, number>> {
   const rows = await connection.all(
     'select file_no, hashes from svc_passage_list where scope_id = ?',
@@ -381,7 +381,7 @@ async function readHolders(connection: Connection, scopeId: number): Promise<Map
   return holders;
 }
 
-/** What `randomInt` takes at most. */
+/** The largest number that `randomInt` takes. */
 const MAX_FIRST_GENERATION = 2 ** 48 - 1;
 
 async function nextGeneration(
@@ -391,7 +391,8 @@ async function nextGeneration(
 ): Promise<number> {
   const parameters: SqlValue[] = [scopeId, key.id];
   await insertRecords(
-    connection, // Not from 0 again after a scope was erased: what is kept by generation is of one alone.
+    connection,
+    // A random start: a generation must not repeat after a scope was erased.
     [{ scopeId, modelId: key.id, generation: randomInt(MAX_FIRST_GENERATION) }],
     { into: STATE_ROW, conflict: 'skip' },
   );
@@ -426,7 +427,7 @@ async function postpone(
     TEXT_KEY,
     tasks.map(({ scope, textHash }) => [toScopeId(scope), textHash]),
   );
-  // Not those that someone else has finished meanwhile.
+  // Skips tasks that another instance has finished meanwhile.
   const rows = await connection.all(
     'select q.scope_id, q.text_hash, q.file_no, q.attempts' +
       ` from ${keys.sql} k cross join svc_embed_queue q` +
@@ -445,7 +446,7 @@ async function postpone(
 }
 
 async function sweep(connection: Connection, scopeId: number): Promise<number> {
-  // No list changes meanwhile: a text that comes back is either seen here, or queued afterwards.
+  // With the lock no list changes: a text that returns is either seen here or queued afterwards.
   await lockIndex(connection, scopeId);
   const holders = await readHolders(connection, scopeId);
   const rows = await connection.all(
