@@ -12,7 +12,10 @@ import { nullable } from '../../schemas/shapes.ts';
 
 const BackupJob = jobOf(BackupFile);
 
-/** A copy of the database, made while it is served: what `memory-service backup` asks a server for. */
+/**
+ * A copy of the database while it is in use: what `memory-service backup` asks a running server
+ * for.
+ */
 export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): RouteDefinition[] {
   const { storage } = core;
   const ids = createIdSource(core.now);

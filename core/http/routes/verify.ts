@@ -10,7 +10,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 const VerifyJob = jobOf(Verification);
 
-/** Whether all that was acknowledged is there: what `memory-service verify` asks a server for. */
+/** Verification of the memory: what `memory-service verify` asks a running server for. */
 export function verifyRoutes(
   core: Pick<Core, 'storage' | 'settings' | 'log' | 'now'>,
 ): RouteDefinition[] {
