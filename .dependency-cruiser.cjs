@@ -94,7 +94,7 @@ module.exports = {
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
           '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|links)|edits/(instructions|secrets))\\.ts$',
-          '^core/provider-failure\\.ts$',
+          '^core/(circuit-breaker|provider-failure)\\.ts$',
           '^core/config/(base-url|error|option)\\.ts$',
           '^plugins/$1/',
           '^plugins/storage-knex/',

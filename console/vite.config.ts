@@ -3,8 +3,8 @@ import vue from '@vitejs/plugin-vue';
 import { defineConfig, type Plugin } from 'vite';
 
 /**
- * The console's build. The service writes its own base path into the page and its nonce into the
- * places marked here, so that one build serves at any address.
+ * The console's build. The service inserts its base path and its nonce into the page, so that one build
+ * works at any address.
  */
 export default defineConfig({
   root: import.meta.dirname,
@@ -14,7 +14,7 @@ export default defineConfig({
     outDir: '../dist/console',
     emptyOutDir: true,
     target: 'es2022',
-    // An inlined font or image would need data: in the policy.
+    // Inlined fonts or images would need data: in the content security policy.
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 800,
     manifest: 'manifest.json',
@@ -23,23 +23,23 @@ export default defineConfig({
     coloursAsFile(),
     vue(),
     ui({
-      // Nothing is imported by magic: src/ui/ names each component that it wraps.
+      // No automatic imports: src/ui/ imports each component that it wraps.
       autoImport: false,
       components: false,
       colorMode: false,
       dts: false,
       experimental: { componentDetection: true },
-      // Icons named in modules too: what is not bundled would be asked of a server elsewhere.
+      // Also bundles icons named in modules, so that none is loaded from a remote server.
       icon: { clientBundle: { scan: { globInclude: ['src/**/*.{vue,ts}'] }, sizeLimitKb: 64 } },
     }),
   ],
-  // For `npx vite console`, beside a service that runs.
+  // For `npx vite console` with a running service.
   server: { proxy: { '/v1': 'http://127.0.0.1:8787' } },
 });
 
 /**
- * Leaves out the library's plugin that writes its palette into a `<style>` element: the policy
- * refuses one without a nonce, and src/colours.css says the same in a file.
+ * Leaves out the library's plugin that writes its palette into a `<style>` element. The content
+ * security policy requires a nonce for it, so src/colours.css has the palette.
  */
 function coloursAsFile(): Plugin {
   return {

@@ -1,12 +1,12 @@
 /**
- * How long a call may take, from its arrival, where nothing but the database is waited for: tools
- * and routes that wait for something else say so (`deadlineMs`).
+ * Milliseconds that a call may take from its arrival when it waits only for the database. Tools and
+ * routes that wait for something else have a `deadlineMs` of their own.
  */
 export const CALL_DEADLINE_MS = 15_000;
 
 /**
- * The result of the work, or a rejection with `onLate()` after `limitMs`. Work can't be ended from
- * here: it goes on, and what it settles with later is dropped.
+ * Resolves as `work` does, or rejects with `onLate()` after `limitMs`. It can't stop the work; a late
+ * result is dropped.
  */
 export async function withDeadline<T>(
   work: Promise<T>,

@@ -88,8 +88,10 @@ const RESERVED_CONFIG_PREFIX = 'service_';
  * plugin that throws or hangs fails that call, and the service lives.
  */
 export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): PluginHooks {
-  const limits = deps.timeLimits ?? PLUGIN_TIME_LIMITS;
+  const { hookMs, callMs } = deps.timeLimits ?? PLUGIN_TIME_LIMITS;
   const log = withPluginName(deps.log, plugin.name);
+  const inHook = limitTo(hookMs, log);
+  const inCall = limitTo(callMs, log);
   const startHooks: Hook[] = [];
   const closeHooks: Hook[] = [];
   let isSettingUp = false;
@@ -134,23 +136,22 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       if (options.runId !== undefined) checkRunId(options.runId);
       return deps.files.hostWrite(change, options);
     },
-    lease: (name, options) => claimLease(deps.storage, plugin, name, options.ttlMs),
+    lease: (name, { ttlMs }) => claimLease(plugin, { leases: deps.storage.leases, name, ttlMs }),
     addTool(tool) {
       duringSetUp('addTool');
-      deps.addTool(guardTool(plugin, tool, log, limits.callMs));
+      deps.addTool(guardTool(tool, { plugin, log, inCall }));
     },
     addRoute(route) {
       duringSetUp('addRoute');
       deps.addRoute({
         ...route,
         deadlineMs: null,
-        handle: (request) =>
-          withinLimit(() => route.handle(request), limits.callMs, `route ${route.path}`, log),
+        handle: (request) => inCall(`route ${route.path}`, () => route.handle(request)),
       });
     },
     addExporter(exporter) {
       duringSetUp('addExporter');
-      deps.addExporter(guardExporter(exporter, log, limits.hookMs));
+      deps.addExporter(guardExporter(exporter, inHook));
     },
     onStart(hook) {
       duringSetUp('onStart');
@@ -165,7 +166,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
   async function runHooks(hooks: readonly Hook[], name: string): Promise<void> {
     for (const hook of hooks) {
       try {
-        await withinLimit(hook, limits.hookMs, name, log);
+        await inHook(name, hook);
       } catch (error) {
         log.error({ error: describeError(error), hook: name }, 'a plugin hook failed');
       }
@@ -178,7 +179,7 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       checkPlugin(plugin);
       isSettingUp = true;
       try {
-        await withinLimit(() => plugin.setup(host), limits.hookMs, 'setup', log);
+        await inHook('setup', () => plugin.setup(host));
       } catch (error) {
         const named = `The plugin ${plugin.name}`;
         if (!(error instanceof MemoryError)) {
@@ -346,29 +347,25 @@ function startRun(
 }
 
 async function claimLease(
-  storage: Pick<Storage, 'leases'>,
   plugin: Plugin,
-  name: string,
-  ttlMs: number,
+  { leases, name, ttlMs }: Pick<Storage, 'leases'> & { name: string; ttlMs: number },
 ): Promise<Lease | null> {
   if (!Number.isSafeInteger(ttlMs) || ttlMs < 1) {
     throw invalid(plugin, `a lease lasts a whole number of milliseconds, not ${String(ttlMs)}`);
   }
   // A holder of its own for each claim: two claims of one process exclude each other too.
-  const fence = await storage.leases.claim(name, `${plugin.name}:${randomUUID()}`, ttlMs);
+  const fence = await leases.claim(name, `${plugin.name}:${randomUUID()}`, ttlMs);
   if (fence === null) return null;
   return Object.freeze({
     guard: Object.freeze({ kind: 'lease', name, fence }),
-    renew: () => storage.leases.renew(name, fence, ttlMs),
-    release: () => storage.leases.release(name, fence),
+    renew: () => leases.renew(name, fence, ttlMs),
+    release: () => leases.release(name, fence),
   } satisfies Lease);
 }
 
 function guardTool(
-  plugin: Plugin,
   tool: ToolDefinition,
-  log: Logger,
-  limitMs: number,
+  { plugin, log, inCall }: { plugin: Plugin; log: Logger; inCall: Limited },
 ): ToolDefinition {
   if (typeof tool.run !== 'function') {
     throw invalid(plugin, `the tool ${JSON.stringify(tool.name)} has no run function`);
@@ -384,7 +381,7 @@ function guardTool(
     ...tool,
     deadlineMs: null,
     run: (services, args, call) =>
-      withinLimit(() => tool.run(services, args, call), limitMs, `tool ${tool.name}`, log),
+      inCall(`tool ${tool.name}`, () => tool.run(services, args, call)),
     // Asked for every list of the tools: a throw here would take the others' lines with it.
     ...(unavailable === undefined
       ? {}
@@ -404,41 +401,41 @@ function guardTool(
   };
 }
 
-function guardExporter(exporter: TraceExporter, log: Logger, limitMs: number): TraceExporter {
+function guardExporter(exporter: TraceExporter, inHook: Limited): TraceExporter {
   const what = `exporter ${exporter.name}`;
   const { counters, activeContext, runWithin } = exporter;
   return {
     name: exporter.name,
-    open: (service) => withinLimit(() => exporter.open?.(service), limitMs, what, log),
+    open: (service) => inHook(what, () => exporter.open?.(service)),
     ...(counters === undefined ? {} : { counters: counters.bind(exporter) }),
     ...(activeContext === undefined ? {} : { activeContext: activeContext.bind(exporter) }),
     ...(runWithin === undefined ? {} : { runWithin: runWithin.bind(exporter) }),
-    export: (events) => withinLimit(() => exporter.export(events), limitMs, what, log),
-    close: () => withinLimit(() => exporter.close?.(), limitMs, what, log),
+    export: (events) => inHook(what, () => exporter.export(events)),
+    close: () => inHook(what, () => exporter.close?.()),
   };
 }
 
+/** Runs a plugin's code, named by `what`, for a limited time. */
+type Limited = <T>(what: string, work: () => T | Promise<T>) => Promise<T>;
+
 /**
- * Runs foreign code for `limitMs` at most, then rejects with `INTERNAL`. Code that hangs cannot be
- * ended: what it settles with later is dropped, and logged when it is a failure.
+ * Limits a plugin's code to `limitMs`; then its promise rejects with `INTERNAL`. The code itself can't
+ * be stopped: its late result is dropped, and a late failure is logged.
  */
-async function withinLimit<T>(
-  work: () => T | Promise<T>,
-  limitMs: number,
-  what: string,
-  log: Logger,
-): Promise<T> {
-  // Inside the async function, so that a synchronous throw is a rejection like any other.
-  const running = Promise.resolve(work());
-  let isOver = false;
-  running.catch((error: unknown) => {
-    if (isOver)
-      log.warn({ error: describeError(error), what }, 'plugin code failed after its time limit');
-  });
-  return await withDeadline(running, limitMs, () => {
-    isOver = true;
-    return new MemoryError('INTERNAL', `A plugin's ${what} took longer than ${limitMs} ms.`);
-  });
+function limitTo(limitMs: number, log: Logger): Limited {
+  return async (what, work) => {
+    // Inside the async function, so that a synchronous throw is a rejection, too.
+    const running = Promise.resolve(work());
+    let isOver = false;
+    running.catch((error: unknown) => {
+      if (isOver)
+        log.warn({ error: describeError(error), what }, 'plugin code failed after its time limit');
+    });
+    return await withDeadline(running, limitMs, () => {
+      isOver = true;
+      return new MemoryError('INTERNAL', `A plugin's ${what} took longer than ${limitMs} ms.`);
+    });
+  };
 }
 
 function withPluginName(log: Logger, plugin: string): Logger {

@@ -1,6 +1,6 @@
 /**
- * What a plugin's author imports: `memory-service/plugin`. Types, the one error class, and the rules
- * of paths and user ids that a storage driver checks, too.
+ * What a plugin's author imports: `memory-service/plugin`. Types, the one error class, the circuit
+ * breaker, and the rules of paths and user ids that a storage driver checks, too.
  */
 
 export type * from './contracts/dreams.ts';
@@ -12,6 +12,8 @@ export type * from './contracts/route.ts';
 export type * from './contracts/storage.ts';
 export type * from './contracts/tool.ts';
 export type * from './contracts/trace-exporter.ts';
+export { CircuitBreaker } from './circuit-breaker.ts';
+export type { CircuitBreakerOptions } from './circuit-breaker.ts';
 export { ERROR_CODES, MemoryError } from './errors.ts';
 export type { ErrorBody, ErrorCode, MemoryErrorOptions } from './errors.ts';
 export { assertFileKey, assertScope, toPhysicalPath } from './files/paths.ts';

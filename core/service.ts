@@ -34,6 +34,7 @@ import { createRemember } from './subagents/remember.ts';
 import { createRetention } from './maintenance/retention.ts';
 import { createRevisions, type Revisions } from './history/revisions.ts';
 import { createSearch } from './search/search.ts';
+import { checkStorageContract } from './storage-contract.ts';
 import { createTraces, type Traces } from './telemetry/traces.ts';
 import { createAccessQueue, type AccessQueue } from './telemetry/access-queue.ts';
 import { createWriteHealth, type WriteHealth } from './files/write-health.ts';
@@ -190,7 +191,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     health: writeHealth,
   });
   const idempotency = createIdempotency({ storage, now, confirmedNow });
-  const revisions = createRevisions({ storage, files, ids });
+  const revisions = createRevisions({ storage, files, ids, accessQueue: queue });
   const search = {
     search: createSearch({ index: storage.index, indexer }),
     ids,
@@ -241,6 +242,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
 
   async function open(): Promise<void> {
     state = 'starting';
+    checkStorageContract(storage);
     if (!isStorageOpen) await storage.init({ log, now });
     isStorageOpen = true;
     const given = config.plugins ?? [];
@@ -334,7 +336,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     eventStreams.close();
     await opening?.catch(() => undefined);
     // New calls are refused by now. Those under way leave their rows in the queue.
-    await tools.settle(CLOSE_LIMIT_MS);
+    await tools.drain(CLOSE_LIMIT_MS);
     await retention.stop();
     await indexer.stop();
     await embeddings?.stop();

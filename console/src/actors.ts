@@ -1,8 +1,8 @@
-/** How an actor is drawn: who wrote or read is to be seen at a glance. */
+/** The icon and colour of an actor. */
 export interface ActorLook {
   icon: string;
   tone: 'neutral' | 'violet' | 'teal' | 'amber';
-  /** What it is, for who points at it. */
+  /** The tooltip. */
   meaning: string;
 }
 
@@ -13,17 +13,17 @@ const KNOWN: Readonly<Record<string, ActorLook>> = {
     tone: 'violet',
     meaning: 'Dreaming: background consolidation',
   },
-  admin: { icon: 'i-lucide-shield', tone: 'teal', meaning: 'An operator, by the admin API' },
+  admin: { icon: 'i-lucide-shield', tone: 'teal', meaning: 'An operator, through the admin API' },
   import: { icon: 'i-lucide-package-open', tone: 'amber', meaning: 'An import' },
   playground: { icon: 'i-lucide-flask-conical', tone: 'amber', meaning: 'The Tool Playground' },
 };
 
-/** Actors that the service itself names, for those who look for one. */
+/** Actors that the service itself uses, as filter suggestions. */
 export const KNOWN_ACTORS: readonly string[] = Object.keys(KNOWN);
 
-/** The look of an actor; a name of the caller's own is an agent's. */
+/** Every name that the service does not use itself is an agent. */
 export function lookOf(actor: string): ActorLook {
   return Object.hasOwn(KNOWN, actor)
     ? (KNOWN[actor] as ActorLook)
-    : { icon: 'i-lucide-bot', tone: 'neutral', meaning: `An agent that calls itself ${actor}` };
+    : { icon: 'i-lucide-bot', tone: 'neutral', meaning: `The agent ${actor}` };
 }

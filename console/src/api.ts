@@ -3,7 +3,7 @@ import type {
   AdminAudit,
   AdminDeleteAnswer,
   AdminFile,
-  AdminFileContent,
+  AdminFileAnswer,
   AdminFolder,
   AdminPutAnswer,
   AdminRevision,
@@ -16,18 +16,20 @@ import type {
   PruneAnswer,
   PruneRequest,
   RevertAnswer,
+  RevertSelection,
+  RevertWritesAnswer,
   ToolAnswer,
 } from '../../core/contracts/admin.ts';
 import type { ToolDescription } from '../../core/contracts/tool.ts';
 import type { ErrorBody } from '../../core/errors.ts';
 import { inSeconds } from './composables/countdown.ts';
 
-/** What a query string may hold; absent and empty members are left out. */
+/** Query parameters; absent and empty ones are left out. */
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
-/** Where the secret comes from, and who learns that it is wrong. */
+/** Supplies the secret, and is told when it is wrong. */
 export interface ApiOptions {
-  /** Of the service, without a slash at its end. */
+  /** The service's URL without a trailing slash. */
   baseUrl: string;
   secret(): string | null;
   onUnauthorized(): void;
@@ -36,7 +38,7 @@ export interface ApiOptions {
 /** The admin API, as the console uses it. Every method throws an {@link ApiError}. */
 export type Api = ReturnType<typeof createApi>;
 
-/** An answer that is not 2xx, or none at all. */
+/** An answer that is not 2xx, or no answer. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -47,7 +49,7 @@ export class ApiError extends Error {
   readonly toolCallId: string | undefined;
   /** The error body as it came, for the Playground. */
   readonly body: Partial<ErrorBody>;
-  /** Set where the service refuses for a while because of too many requests. */
+  /** Seconds to wait after too many requests. */
   readonly retryAfterSeconds: number | null;
 
   constructor(
@@ -68,7 +70,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Makes the calls. Nothing else in the console speaks HTTP. */
+/** Creates the client. Nothing else in the console uses HTTP. */
 export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
   async function send(
     method: string,
@@ -124,8 +126,8 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
         signal,
       ),
     file: (path: string, query: Query = {}, signal?: AbortSignal) =>
-      get<{ file: AdminFileContent }>(`/v1/admin/files/${encodePath(path)}`, query, signal),
-    /** `ifVersion` 0 must not exist yet; `null` overwrites whatever is there. */
+      get<AdminFileAnswer>(`/v1/admin/files/${encodePath(path)}`, query, signal),
+    /** With `ifVersion` 0 the file must not exist; `null` overwrites any version. */
     putFile: (
       path: string,
       content: string,
@@ -148,6 +150,8 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
       ask<RevertAnswer>('POST', `/v1/admin/revisions/${encodeURIComponent(id)}/revert`, {
         body: { dryRun },
       }),
+    revertWrites: (body: RevertSelection) =>
+      ask<RevertWritesAnswer>('POST', '/v1/admin/revert', { body }),
     prune: (body: PruneRequest) => ask<PruneAnswer>('POST', '/v1/admin/revisions/prune', { body }),
 
     accessLogs: (query: Query = {}, signal?: AbortSignal) =>
@@ -170,11 +174,11 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
     checkKey: (checkKey: string) =>
       ask<{ valid: boolean }>('POST', '/v1/admin/playground/memory_list', { body: { checkKey } }),
 
-    /** Routes whose answers the views name themselves. */
+    /** Any other route; the view names the type of the answer. */
     read: get,
     change: <T>(method: 'PUT' | 'POST', path: string, body: unknown) =>
       ask<T>(method, path, { body }),
-    /** Server-sent events, read with `fetch` since the header cannot ride on an EventSource. */
+    /** Server-sent events, read with `fetch` because an EventSource cannot send the header. */
     async stream(
       path: string,
       query: Query,
@@ -236,10 +240,10 @@ async function toApiError(response: Response): Promise<ApiError> {
     const retryAfter = error.code === 'RATE_LIMITED' ? readRetryAfter(response) : null;
     if (typeof error.code === 'string') return new ApiError(status, error, retryAfter);
   } catch {
-    // A proxy's own page, or a body cut short: the status alone is known.
+    // A proxy's own page, or a truncated body: only the status is known.
   }
   return new ApiError(status, {
-    message: `Something between the console and the service answered ${status}.`,
+    message: `A proxy in front of the service answered ${status}.`,
     retryable: status >= 500,
   });
 }

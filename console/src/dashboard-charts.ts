@@ -1,15 +1,15 @@
 import type { ActivitySeries, LatencySeries, Topology } from '../../core/contracts/admin.ts';
 import { formatDuration, formatTime } from './times.ts';
 
-/** A chart, and the same as the rows of a table. */
+/** A chart, and its data as rows of a table. */
 export interface DashboardChart {
-  /** `null` until it is read. */
+  /** `null` while loading. */
   option: Record<string, unknown> | null;
   columns: readonly string[];
   rows: readonly (readonly (string | number)[])[];
 }
 
-/** How long a bar of the activity is, in words. */
+/** The time that a bar of the activity covers, in words. */
 export const BUCKETS = {
   '1m': 'minute',
   '5m': '5 minutes',
@@ -60,7 +60,7 @@ export function toLatencyChart(found: LatencySeries | undefined, zone: Zone): Da
   const tools = found?.tools ?? [];
   const moment = (at: string) => toMoment(at, zone, found?.bucket === '1d');
   const option = {
-    // The same stretch of time as the activity beside it, whichever buckets have calls.
+    // The same time range as the activity chart, also where buckets have no calls.
     xAxis: {
       type: 'time',
       min: found?.since,
@@ -94,13 +94,13 @@ export function toLatencyChart(found: LatencySeries | undefined, zone: Zone): Da
   };
 }
 
-/** One colour for each kind, that can be told apart on light and dark. */
+/** Colours by kind, distinct on light and dark. */
 const KINDS = { scope: '#14a08f', actor: '#6d6af0', tool: '#d18a1f', file: '#3794c8' } as const;
-/** Nodes of a kind that can be read beside each other. */
+/** The most nodes of a kind that stay readable. */
 const MOST_OF_A_KIND = 12;
 const LONGEST_LABEL = 26;
 
-/** Whose memory, by which actor, through which tool, in which file: the table has all of it. */
+/** Accesses by user, actor, tool and file. The table has all of them. */
 export function toTopologyChart(found: Topology | undefined): DashboardChart {
   const labels = new Map((found?.nodes ?? []).map(({ id, label }) => [id, label]));
   return {
@@ -153,7 +153,7 @@ function toSankey(found: Topology, labels: ReadonlyMap<string, string>): Record<
   };
 }
 
-/** As short as an axis takes it: no year, no seconds, and of a whole day no time. */
+/** A short time for an axis: no year, no seconds; for a whole day only the date. */
 function toMoment(at: string, zone: Zone, isDay: boolean): string {
   const [day = '', time = ''] = formatTime(at, zone).split(', ');
   const date = day.replace(/ \d{4}$/, '');

@@ -1,6 +1,6 @@
 import { diffWordsWithSpace, structuredPatch } from 'diff';
 
-/** A piece of a line; `isChanged` within a line that only partly differs. */
+/** A piece of a line; `isChanged` marks the part of the line that differs. */
 export interface DiffPart {
   text: string;
   isChanged: boolean;
@@ -13,14 +13,14 @@ export interface DiffSide {
   parts: readonly DiffPart[];
 }
 
-/** A row of a diff: the same on both sides, changed, or lines left out in between. */
+/** A row of a diff: equal, changed, or a gap of unchanged lines. */
 export type DiffRow =
   | { kind: 'same' | 'changed'; before: DiffSide | null; after: DiffSide | null }
   | { kind: 'gap'; lines: number };
 
-/** Lines around a change that are shown. */
+/** Lines shown around a change. */
 const CONTEXT = 3;
-/** Beyond so many edits the two are simply different; the search for the least diff would take long. */
+/** With more edits than this, everything is shown as changed: a minimal diff would take too long. */
 const MAX_EDITS = 2_000;
 const MAX_WORD_DIFF = 2_000;
 
@@ -111,7 +111,7 @@ function toPair(
   }
   const changes = diffWordsWithSpace(before, after);
   const same = changes.filter(({ added, removed }) => !added && !removed);
-  // Two lines with next to nothing in common read better whole.
+  // Lines with little in common are easier to read as a whole.
   const isAkin =
     same.reduce((sum, { value }) => sum + value.trim().length, 0) * 3 >= before.trim().length;
   const side = (isOther: (change: { added: boolean; removed: boolean }) => boolean) =>

@@ -18,14 +18,14 @@ export const RUN_STATES = [
   'canceled',
 ] as const satisfies readonly AdminDreamRun['state'][];
 
-/** A setting that is a number: its words and bounds (API.md, section 6). */
+/** The label and bounds of a numeric setting. */
 export interface NumberSetting {
   key: keyof AdminDreamConfig;
   label: string;
   unit: string;
   min: number;
   max: number;
-  /** What a greater value comes to. */
+  /** What the setting does. */
   consequence: string;
 }
 
@@ -33,43 +33,43 @@ export interface NumberSetting {
 export const NUMBER_SETTINGS: readonly NumberSetting[] = [
   {
     key: 'dream_interval_minutes',
-    label: 'Check every',
+    label: 'Cadence',
     unit: 'minutes',
     min: 1,
     max: 10_080,
-    consequence: 'How often the scheduler looks for users whose memory changed.',
+    consequence: 'Time between two ticks, which look for eligible users.',
   },
   {
     key: 'dream_grace_period_minutes',
-    label: 'Quiet before a run',
+    label: 'Grace period',
     unit: 'minutes',
     min: 0,
     max: 10_080,
-    consequence: 'A user whose memory changed within this time waits.',
+    consequence: 'Quiet time after a user’s last write before a run can start.',
   },
   {
     key: 'dream_max_writes',
-    label: 'Writes of a run',
-    unit: 'at most',
+    label: 'Write budget',
+    unit: 'writes per run',
     min: 1,
     max: 100,
-    consequence: 'The budget is counted in the database, in each write’s own transaction.',
+    consequence: 'Includes the entry in the dream log.',
   },
   {
     key: 'dream_concurrency',
-    label: 'Users at once',
-    unit: 'at most',
+    label: 'Concurrency',
+    unit: 'users',
     min: 1,
     max: 32,
-    consequence: 'More users at once load the model provider more.',
+    consequence: 'How many users are dreamed at the same time.',
   },
   {
     key: 'dream_max_tokens_per_user_day',
-    label: 'Tokens a user and day',
-    unit: '0 for no limit',
+    label: 'Token limit',
+    unit: 'per user and day',
     min: 0,
     max: 100_000_000,
-    consequence: 'Beyond it a user waits until the next day (UTC).',
+    consequence: 'A user over the limit waits until the next day (UTC). 0 means no limit.',
   },
   {
     key: 'dream_run_timeout_seconds',
@@ -77,34 +77,34 @@ export const NUMBER_SETTINGS: readonly NumberSetting[] = [
     unit: 'seconds',
     min: 30,
     max: 3_600,
-    consequence: 'A run that takes longer ends as failed; what it wrote can be reverted.',
+    consequence: 'A run that takes longer fails; its writes can be reverted.',
   },
 ];
 
-/** Why a user is not dreamed about, in words. */
+/** Why a user is skipped, in words. */
 export const SKIP_REASONS: Readonly<Record<string, string>> = {
-  disabled: 'dreaming is off',
+  disabled: 'dreaming disabled',
   paused: 'paused',
-  no_change: 'nothing changed',
+  no_change: 'unchanged',
   excluded_only: 'only logs changed',
-  grace: 'changed too recently',
-  backoff: 'waits after a failure',
-  budget: 'tokens of today used up',
-  in_flight: 'a run is under way',
-  model_not_configured: 'no model configured',
+  grace: 'in grace period',
+  backoff: 'retry later',
+  budget: 'token limit',
+  in_flight: 'run not finished',
+  model_not_configured: 'no model',
 };
 
-/** `awaiting_review` as a person reads it. */
+/** `awaiting_review` as `awaiting review`. */
 export const toWords = (name: string): string => name.replaceAll('_', ' ');
 
-/** How a state is coloured. */
+/** The colour of a state. */
 export function toneOfState(state: string): 'bad' | 'warn' | 'info' | 'neutral' {
   if (state === 'failed') return 'bad';
   if (state === 'awaiting_review') return 'warn';
   return state === 'queued' || state === 'running' ? 'info' : 'neutral';
 }
 
-/** How an outcome is coloured. */
+/** The colour of an outcome. */
 export function toneOfOutcome(outcome: string): 'dream' | 'warn' | 'neutral' {
   if (outcome === 'applied') return 'dream';
   return outcome === 'no_op' ? 'neutral' : 'warn';

@@ -1,4 +1,4 @@
-/** What of a tool's JSON Schema the Playground's form goes by. */
+/** The part of a tool's JSON Schema that the Playground's form uses. */
 export interface FormSchema {
   type?: string;
   enum?: readonly string[];
@@ -13,14 +13,14 @@ export interface FormSchema {
   default?: unknown;
 }
 
-/** Fields that hold text of several lines. */
+/** Fields with several lines of text. */
 const LONG_TEXTS = new Set(['content', 'text', 'oldText', 'newText']);
 
-/** How a field is asked for. */
+/** The kind of input. */
 export type FieldKind =
   'text' | 'lines' | 'number' | 'switch' | 'choice' | 'group' | 'list' | 'json';
 
-/** The kind of field that a member of a schema gets. */
+/** The kind of input for a member of a schema. */
 export function fieldKindOf(name: string, schema: FormSchema): FieldKind {
   if (schema.enum !== undefined) return 'choice';
   switch (schema.type) {
@@ -41,8 +41,7 @@ export function fieldKindOf(name: string, schema: FormSchema): FieldKind {
 }
 
 /**
- * Arguments without what was left empty: an optional field that holds nothing is not sent, a
- * required text is sent as it is.
+ * Leaves out empty optional fields. Required text is sent even if it is empty.
  */
 export function withoutEmpty(value: unknown, schema: FormSchema): unknown {
   if (schema.type === 'array' && Array.isArray(value)) {

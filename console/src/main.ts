@@ -8,7 +8,7 @@ import { createSession, sessionKey } from './composables/session.ts';
 import { createConsoleRouter } from './router.ts';
 import './style.css';
 
-// The page's own files stand at <base>/admin/assets/: where they are tells where the service is.
+// The page's files are at <base>/admin/assets/, which gives the URL of the service.
 const consolePath = import.meta.env.DEV
   ? ''
   : new URL(/* @vite-ignore */ '..', import.meta.url).pathname.replace(/\/$/, '');

@@ -1,22 +1,22 @@
-/** What a piece of markdown source is, for its colour. */
+/** The kind of a piece of markdown source; it decides the colour. */
 export type MarkdownKind =
   'heading' | 'strong' | 'emphasis' | 'code' | 'link' | 'quote' | 'mark' | 'comment';
 
-/** A piece of one line: from and to are offsets within it. */
+/** A piece of one line; `from` and `to` are offsets in the line. */
 export interface MarkdownToken {
   from: number;
   to: number;
   kind: MarkdownKind;
 }
 
-/** Longer lines are shown plain: no colour is worth a scan of a book in one line. */
+/** Longer lines are shown plain, because scanning them would take too long. */
 const MAX_LINE = 2_000;
 const INLINE =
   /(?<code>`{1,2}[^`]+`{1,2})|(?<strong>\*\*[^*\s][^*]*\*\*|__[^_\s][^_]*__)|(?<link>\[[^\][]*\]\([^()\s]*\))|(?<comment><!--.*?-->)|(?<emphasis>(?<![*\w])\*[^*\s][^*]*\*(?!\*)|(?<![_\w])_[^_\s][^_]*_(?!\w))/g;
 
 /**
- * The coloured pieces of each line of markdown, in order. A look at the source, line by line, as an
- * editor colours it: what is markup in the end, `markdown.ts` alone decides.
+ * The coloured pieces of each line of markdown, in order. Works line by line, as an editor does; the
+ * rendering in `markdown.ts` can differ.
  */
 export function tokeniseMarkdown(lines: readonly string[]): MarkdownToken[][] {
   let fence: string | null = null;

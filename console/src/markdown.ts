@@ -1,7 +1,7 @@
 import DOMPurify from 'dompurify';
 import MarkdownIt from 'markdown-it';
 
-/** What rendered memory may consist of: text and its structure, and nothing that loads or acts. */
+/** Allowed in rendered memory: text and structure, nothing that loads or runs. */
 const ALLOWED_TAGS = [
   ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'p', 'br', 'hr', 'blockquote', 'pre', 'code'],
   ...['ul', 'ol', 'li', 'strong', 'em', 's', 'a', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
@@ -9,8 +9,8 @@ const ALLOWED_TAGS = [
 const ALLOWED_ATTRIBUTES = ['href', 'start', 'rel', 'target', 'title'];
 
 /**
- * Markdown as HTML that is safe to show: HTML in the text stays text, images become their words,
- * and what is left passes DOMPurify's list of tags and attributes.
+ * Renders markdown as safe HTML: HTML in the text is escaped, images become their alt text, and
+ * DOMPurify removes every tag and attribute that is not on its list.
  */
 export function renderMarkdown(source: string): string {
   const parser = new MarkdownIt({ html: false, linkify: false, typographer: false });
@@ -23,7 +23,7 @@ export function renderMarkdown(source: string): string {
   purify.addHook('afterSanitizeAttributes', (node) => {
     if (node.tagName !== 'A') return;
     const href = node.getAttribute('href') ?? '';
-    // A link leads out only when it is pressed; nothing else of memory is an address.
+    // Only links to http and https stay links.
     if (/^https?:\/\//i.test(href)) {
       node.setAttribute('rel', 'noopener noreferrer nofollow');
       node.setAttribute('target', '_blank');

@@ -2,9 +2,8 @@ import type { LocationQuery, RouteLocationRaw } from 'vue-router';
 import type { AdminAccess } from '../../core/contracts/admin.ts';
 
 /**
- * Where an access is told in full: in the trace of its tool call, which opens beside the view that
- * `query` is of; else in its dream run, or its revision. What has none of them leads to the other
- * accesses of its file.
+ * The page with the details of an access: the trace of its tool call, which opens beside the view
+ * of `query`; else its dream run, its revision, or the other accesses of its file.
  */
 export function placeOfAccess(
   { toolCallId, runId, revisionId, path }: AdminAccess,

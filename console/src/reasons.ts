@@ -1,7 +1,7 @@
 import type { AdminEvent } from '../../core/contracts/admin.ts';
 import { ERROR_CODES, type ErrorCode } from '../../core/errors.ts';
 
-/** Why a call or a phase of it failed: what its model or embedder did, else what its code means. */
+/** Why a call or a phase failed: the reason of its model or embedder, or the message of its code. */
 export function reasonOf({ errorCode, attributes }: AdminEvent): string | null {
   const { reason } = attributes;
   if (typeof reason === 'string') return reason;

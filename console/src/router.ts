@@ -1,7 +1,7 @@
 import { createRouter, createWebHistory, type Router } from 'vue-router';
 import OverviewView from './views/OverviewView.vue';
 
-/** A view of the console, as the navigation, the palette and the shortcuts name it. */
+/** A view of the console, for the navigation, the palette and the shortcuts. */
 export interface NavEntry {
   name: string;
   label: string;

@@ -1,4 +1,4 @@
-/** A tool call that a snippet makes. */
+/** The tool call of a snippet. */
 export interface SnippetCall {
   baseUrl: string;
   tool: string;
@@ -6,16 +6,16 @@ export interface SnippetCall {
   arguments: Readonly<Record<string, unknown>>;
 }
 
-/** A snippet: the same call in one language. The key is a variable of the environment, always. */
+/** The call in one language. The key is always an environment variable. */
 export interface Snippet {
   id: string;
   label: string;
-  /** What it needs to be there, and where it goes. */
+  /** Requirements, and where to put the code. */
   note: string;
   code(call: SnippetCall): string;
 }
 
-/** The snippets of the Playground. What they print is the answer of the tool. */
+/** The snippets of the Playground. They print the answer of the tool. */
 export const SNIPPETS: readonly Snippet[] = [
   {
     id: 'curl',
@@ -42,7 +42,7 @@ export const SNIPPETS: readonly Snippet[] = [
         `    'content-type': 'application/json',`,
         `  },`,
         `  body: JSON.stringify({`,
-        `    // From a trusted identity of your server, never from a model.`,
+        `    // From a trusted identity on your server, never from a model.`,
         `    context: { userId: ${quote(userId)} },`,
         `    arguments: ${toJavaScript(args, 4)},`,
         `  }),`,
@@ -84,7 +84,7 @@ export const SNIPPETS: readonly Snippet[] = [
       [
         `import { toLangChainTools } from 'memory-service/adapters/langchain';`,
         ...clientOf(baseUrl),
-        `// From a trusted identity of your server, never from a model.`,
+        `// From a trusted identity on your server, never from a model.`,
         `const tools = await toLangChainTools(memory, { userId: ${quote(userId)} });`,
         `// With a model: createAgent({ model, tools }).`,
         `const tool = tools.find(({ name }) => name === ${quote(tool)});`,
@@ -99,7 +99,7 @@ export const SNIPPETS: readonly Snippet[] = [
       [
         `import { toVercelAiTools } from 'memory-service/adapters/vercel-ai';`,
         ...clientOf(baseUrl),
-        `// From a trusted identity of your server, never from a model.`,
+        `// From a trusted identity on your server, never from a model.`,
         `const tools = await toVercelAiTools(memory, { userId: ${quote(userId)} });`,
         `// With a model: generateText({ model, tools, prompt }).`,
         `const args = ${toJavaScript(args)};`,
@@ -115,7 +115,7 @@ export const SNIPPETS: readonly Snippet[] = [
       [
         `import { toOpenAiResponsesTools } from 'memory-service/adapters/openai';`,
         ...clientOf(baseUrl),
-        `// From a trusted identity of your server, never from a model.`,
+        `// From a trusted identity on your server, never from a model.`,
         `const { tools, runCalls } = await toOpenAiResponsesTools(memory, { userId: ${quote(userId)} });`,
         `// With a model: the calls are response.output of responses.create({ model, input, tools }).`,
         `const call = {`,
@@ -131,7 +131,7 @@ export const SNIPPETS: readonly Snippet[] = [
   {
     id: 'mcp',
     label: 'MCP',
-    note: 'For a client of the Model Context Protocol: its configuration, with the user bound to it.',
+    note: 'Configuration for a client of the Model Context Protocol, bound to this user.',
     code: ({ baseUrl, userId }) =>
       JSON.stringify(
         {
@@ -160,7 +160,7 @@ function clientOf(baseUrl: string): string[] {
   ];
 }
 
-/** One argument of a POSIX shell: nothing within single quotes means anything. */
+/** Quotes an argument for a POSIX shell. */
 export function quoteShell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

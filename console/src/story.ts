@@ -1,16 +1,16 @@
 import type { AdminAccess, AdminRevision } from '../../core/contracts/admin.ts';
 
-/** One step of what a tool call did, in the order in which it did it. */
+/** One step of a tool call. */
 export interface StoryStep {
   action: AdminAccess['action'];
   outcome: AdminAccess['outcome'];
   icon: string;
-  /** `Searched and got 3 files`. */
+  /** `Searched and found 3 files`. */
   text: string;
   rows: readonly AdminAccess[];
 }
 
-/** A tool call told by the files that it touched. */
+/** A tool call, described by its file accesses. */
 export interface Story {
   /** `Read 3 files, then wrote 1`. */
   summary: string;
@@ -25,7 +25,7 @@ const ICONS: Readonly<Record<AdminAccess['action'], string>> = {
   write: 'i-lucide-pencil',
 };
 
-/** Tells the access rows of one tool call; neighbours of one kind are one step. */
+/** Describes the access rows of one tool call. Consecutive rows of one kind form a step. */
 export function tell(rows: readonly AdminAccess[]): Story {
   const steps: StoryStep[] = [];
   for (const group of groupNeighbours(sorted(rows))) {
@@ -42,13 +42,13 @@ export function tell(rows: readonly AdminAccess[]): Story {
     });
   }
   const [first, ...rest] = steps.map(({ text }) => text);
-  const summary = [first ?? 'Touched no file', ...rest.map(lowerFirst)].join(', then ');
+  const summary = [first ?? 'No file accesses', ...rest.map(lowerFirst)].join(', then ');
   return { summary, steps };
 }
 
 /**
- * Rows of one tool call each, in the order of the list. What a dream run reads and writes is in no
- * tool call, and together; rows of neither stand alone.
+ * Groups rows by tool call, in the order of the list. The rows of a dream run form one group; other
+ * rows without a tool call are groups of their own.
  */
 export function groupByCall(
   rows: readonly AdminAccess[],
@@ -77,7 +77,7 @@ export function count(number: number, noun: string): string {
   return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-// By id, which is by time; results of one search by their rank.
+// By id, and so by time; the results of one search by rank.
 function sorted(rows: readonly AdminAccess[]): AdminAccess[] {
   return [...rows].sort(
     (a, b) =>
@@ -99,13 +99,13 @@ function groupNeighbours(rows: readonly AdminAccess[]): AdminAccess[][] {
 
 function tellStep(group: readonly AdminAccess[]): string {
   const paths = [...new Set(group.map(({ path }) => path))];
-  // One file is told by its name; its folder stands below.
+  // A single file is named; the list below shows its folder.
   const files = paths.length === 1 ? nameOf(paths[0] ?? '') : count(paths.length, 'file');
   switch (group[0]?.action) {
     case 'find':
-      return `Searched and got ${files}`;
+      return `Searched and found ${files}`;
     case 'context':
-      return `Put ${files} into a context`;
+      return `Gathered context from ${files}`;
     case 'read':
       return `Read ${files}`;
     case 'write':

@@ -1,8 +1,8 @@
 import { applyPatch, structuredPatch } from 'diff';
 
 /**
- * Both changes of one text put together; `null` when they touch the same lines. What touches the
- * same or neighbouring lines is a person's to decide on.
+ * Merges two changes of one text; `null` if they touch the same or neighbouring lines, so that a
+ * person has to decide.
  */
 export function mergeChanges(base: string, mine: string, theirs: string): string | null {
   if (theirs === base || mine === theirs) return mine;

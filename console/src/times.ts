@@ -1,4 +1,4 @@
-/** How a time is written: in the reader's zone, or in UTC. */
+/** The time zone of displayed times. */
 export type Zone = 'local' | 'utc';
 
 /** `21 Nov 2026, 16:25:47`, to the second. */
@@ -14,7 +14,7 @@ export function formatTime(time: string, zone: Zone): string {
   }).format(new Date(time));
 }
 
-/** `16:25:47.120`: for rows of one moment. */
+/** `16:25:47.120`, to the millisecond. */
 export function formatClock(time: string, zone: Zone): string {
   return new Intl.DateTimeFormat('en-GB', {
     hour: '2-digit',
@@ -60,17 +60,17 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** Ranges that a filter offers beside a time of its own. */
+/** The time ranges that a filter offers. */
 export const RANGES: Readonly<Record<string, { label: string; ms: number }>> = {
-  '15m': { label: 'the last 15 minutes', ms: 900_000 },
-  '1h': { label: 'the last hour', ms: 3_600_000 },
-  '24h': { label: 'the last 24 hours', ms: 86_400_000 },
-  '7d': { label: 'the last 7 days', ms: 604_800_000 },
-  '30d': { label: 'the last 30 days', ms: 2_592_000_000 },
-  '90d': { label: 'the last 90 days', ms: 7_776_000_000 },
+  '15m': { label: 'last 15 minutes', ms: 900_000 },
+  '1h': { label: 'last hour', ms: 3_600_000 },
+  '24h': { label: 'last 24 hours', ms: 86_400_000 },
+  '7d': { label: 'last 7 days', ms: 604_800_000 },
+  '30d': { label: 'last 30 days', ms: 2_592_000_000 },
+  '90d': { label: 'last 90 days', ms: 7_776_000_000 },
 };
 
-/** A filter's time as the API takes it: a range counts back from `now`; `null` when it is neither. */
+/** A filter's time for the API. A range counts back from `now`; `null` if `value` is neither. */
 export function toInstant(value: string, now: number): string | null {
   const range = RANGES[value];
   if (range !== undefined) return new Date(now - range.ms).toISOString();
@@ -86,7 +86,7 @@ export function toFieldTime(time: string, zone: Zone): string {
   return new Date(ms - offset).toISOString().slice(0, 19);
 }
 
-/** The other way round; `null` when it is no time. */
+/** The inverse; `null` if it is not a time. */
 export function fromFieldTime(text: string, zone: Zone): string | null {
   const ms = Date.parse(zone === 'utc' ? `${text}Z` : text);
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();

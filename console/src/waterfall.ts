@@ -8,13 +8,13 @@ export interface Bar {
   width: number;
 }
 
-/** The least width that can be seen and pointed at, in percent. */
+/** The least visible width, in percent. */
 const LEAST = 0.8;
 
 /** The phases of a tool call as bars, parents before their children, by when they began. */
 export function toBars({ root, spans }: Pick<AdminToolCall, 'root' | 'spans'>): Bar[] {
   const begin = Date.parse(root.startedAt);
-  // Starts are kept to the millisecond, durations finer: a last phase may end after its root.
+  // Starts are rounded to milliseconds, durations are not, so a phase can end after its root.
   const end = Math.max(
     ...[root, ...spans].map((event) => Date.parse(event.startedAt) - begin + event.durationMs),
     0.001,
@@ -37,7 +37,7 @@ export function toBars({ root, spans }: Pick<AdminToolCall, 'root' | 'spans'>): 
     for (const child of below) add(child, depth + 1);
   };
   add(root, 0);
-  // A span whose parent was not kept still shows.
+  // Also shows spans whose parent is missing.
   for (const span of spans) add(span, 1);
   return bars;
 }

@@ -6,7 +6,7 @@ import type { BackupFile } from '../contracts/admin.ts';
 import { backUpBeside } from '../maintenance/backup.ts';
 import { createIdSource } from '../ids.ts';
 import { StartError } from './failure.ts';
-import type { CommandContext } from './main.ts';
+import type { Command, CommandContext } from './command.ts';
 import { workOnMemory } from './open-memory.ts';
 import { createProgress } from './running-server.ts';
 
@@ -15,7 +15,14 @@ import { createProgress } from './running-server.ts';
  * server that has it open or without one. The file is there whole or not at all, and one that exists
  * is replaced with `--force` alone.
  */
-export async function backup(context: CommandContext): Promise<void> {
+export const backup: Command = {
+  summary: 'Copy a SQLite database into a file while it is served.',
+  argument: 'file',
+  flags: { force: { value: null, summary: 'Replace the file when it exists.' } },
+  run,
+};
+
+async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   const { name, filename } = describeDatabase(loaded);
   if (name === 'mysql') {

@@ -1,20 +1,20 @@
 import { printFlags } from '../config/print.ts';
 import { SETTING_KEYS, settingOf } from '../config/settings.ts';
-import type { Command } from './main.ts';
-import { readVersion } from './version.ts';
+import { findPackageRoot } from '../package-root.ts';
+import type { Command } from './command.ts';
 
 /** What `memory-service --help` prints. */
-export function printHelp(commands: Readonly<Record<string, Command>>): string {
+export function printHelp(commands: readonly (readonly [string, Command])[]): string {
   const secrets = SETTING_KEYS.filter((key) => settingOf(key).isSecret === true);
   return [
-    `memory-service ${readVersion()}: agent memory that you can read, diff, blame and undo.`,
+    `memory-service ${findPackageRoot().version}: agent memory that you can read, diff, blame and undo.`,
     '',
     'Usage: memory-service [command] [flags]',
     '',
     'Commands',
-    ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(16)}${summary}`),
+    ...commands.map(([name, { summary }]) => `  ${name.padEnd(16)}${summary}`),
     '',
-    ...Object.entries(commands).flatMap(printOwnFlags),
+    ...commands.flatMap(printOwnFlags),
     'Flags',
     '  -h, --help      Show this text.',
     '  -v, --version   Show the version.',
@@ -44,7 +44,7 @@ export function printCommandHelp(name: string, command: Command): string {
   ].join('\n');
 }
 
-function printOwnFlags([command, { flags = {} }]: [string, Command]): string[] {
+function printOwnFlags([command, { flags = {} }]: readonly [string, Command]): string[] {
   const lines = Object.entries(flags).map(([name, { value, summary }]) => {
     const flag = value === null ? `--${name}` : `--${name}=<${value}>`;
     return `  ${flag.padEnd(16)}${summary}`;

@@ -3,81 +3,21 @@ import { ConfigError, Mistakes } from '../config/error.ts';
 import { readFlags } from '../config/flags.ts';
 import { nearest } from '../config/nearest.ts';
 import { printConfig } from '../config/print.ts';
+import { findPackageRoot } from '../package-root.ts';
+import type { Command, CommandContext } from './command.ts';
 import { EXIT_CONFIG, EXIT_FAILED, explainFailure } from './failure.ts';
 import { printCommandHelp, printHelp } from './help.ts';
-import { type OwnFlag, takeOwnFlags } from './own-flags.ts';
-import { readVersion } from './version.ts';
+import { takeOwnFlags } from './own-flags.ts';
 
-/** A sub-command: a file of its name beside this one, imported when it runs. */
-export interface Command {
-  summary: string;
-  /** Those that no setting has. */
-  flags?: Readonly<Record<string, OwnFlag>>;
-  /** What the help calls its argument, for one that takes one. */
-  argument?: string;
-  load(): Promise<(context: CommandContext) => Promise<void>>;
-}
-
-/** What a sub-command gets: the command line without its own name, and the surroundings. */
-export interface CommandContext {
-  argv: readonly string[];
-  /** The sub-command's own flags, taken out of `argv`. */
-  flags: ReadonlyMap<string, string>;
-  /** The sub-command's argument, for one that takes one. */
-  argument: string | null;
-  env: Readonly<Record<string, string | undefined>>;
-  cwd: string;
-}
-
-const COMMANDS: Readonly<Record<string, Command>> = {
-  start: {
-    summary: 'Serve the tools API, the admin API and the console. The default.',
-    flags: {
-      demo: { value: null, summary: 'Fill a fresh database of its own with a team’s memory.' },
-    },
-    load: async () => (await import('./start.ts')).start,
-  },
-  reindex: {
-    summary: 'Make the search index anew, with progress; asks the server when one is running.',
-    flags: {
-      embeddings: { value: null, summary: 'Make the vectors of all passages anew instead.' },
-    },
-    load: async () => (await import('./reindex.ts')).reindex,
-  },
-  migrate: {
-    summary: 'Bring the database to the schema of this version.',
-    flags: { 'dry-run': { value: null, summary: 'List the steps, and run none of them.' } },
-    load: async () => (await import('./migrate.ts')).migrate,
-  },
-  backup: {
-    summary: 'Copy a SQLite database into a file while it is served.',
-    argument: 'file',
-    flags: { force: { value: null, summary: 'Replace the file when it exists.' } },
-    load: async () => (await import('./backup.ts')).backup,
-  },
-  verify: {
-    summary: 'Look whether all that was acknowledged is there, and changes nothing.',
-    flags: { json: { value: null, summary: 'Print what was found as JSON.' } },
-    load: async () => (await import('./verify.ts')).verify,
-  },
-  prune: {
-    summary: 'Remove what is past its retention, as a server does once an hour.',
-    flags: { 'dry-run': { value: null, summary: 'Count it, and remove nothing.' } },
-    load: async () => (await import('./prune.ts')).prune,
-  },
-  mcp: {
-    summary: 'Serve one user’s memory over MCP on standard input and output.',
-    flags: {
-      user: { value: 'id', summary: 'Whose memory it is. Required.' },
-      actor: { value: 'name', summary: 'Who reads and writes, in the access log; default agent.' },
-      tools: {
-        value: 'names',
-        summary: 'Offer only these tools, with commas; default all usable.',
-      },
-      'read-only': { value: null, summary: 'Offer only the tools that change nothing.' },
-    },
-    load: async () => (await import('./mcp.ts')).mcp,
-  },
+/** Imported one by one, so that a command loads only what it needs. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  start: async () => (await import('./start.ts')).start,
+  reindex: async () => (await import('./reindex.ts')).reindex,
+  migrate: async () => (await import('./migrate.ts')).migrate,
+  backup: async () => (await import('./backup.ts')).backup,
+  verify: async () => (await import('./verify.ts')).verify,
+  prune: async () => (await import('./prune.ts')).prune,
+  mcp: async () => (await import('./mcp.ts')).mcp,
 };
 
 /**
@@ -99,50 +39,63 @@ export async function runCommand(): Promise<void> {
 
 async function dispatch(given: CommandContext): Promise<void> {
   const likely = given.argv.find((argument) => Object.hasOwn(COMMANDS, argument)) ?? '';
-  const { values: flags, rest: argvOfSettings } = takeOwnFlags(
-    given.argv,
-    COMMANDS[likely]?.flags ?? {},
-  );
+  const ownFlags = (await findCommand(likely))?.flags ?? {};
+  const { values: flags, rest: argvOfSettings } = takeOwnFlags(given.argv, ownFlags);
   const context = { ...given, argv: argvOfSettings, flags };
   // Wrong flags are collected again by the command, with the other mistakes of the configuration.
   const mistakes = new Mistakes();
   const { switches, words } = readFlags(context.argv, mistakes);
   if (words[0] === 'help' || switches.has('help') || switches.has('version')) mistakes.throwIfAny();
-  if (words[0] === 'help') return print(helpOf(words[1] ?? null));
-  if (switches.has('help')) return print(helpOf(words[0] ?? null));
-  if (switches.has('version')) return print(readVersion());
+  if (words[0] === 'help') return print(await helpOf(words[1]));
+  if (switches.has('help')) return print(await helpOf(words[0]));
+  if (switches.has('version')) return print(findPackageRoot().version);
 
   const [name = 'start', ...rest] = words;
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (command === undefined) {
-    const meant = nearest(name, Object.keys(COMMANDS));
+  const command = await findCommand(name);
+  if (command === null) {
+    const suggestion = nearest(name, Object.keys(COMMANDS));
     const hint =
-      meant === null ? 'memory-service --help lists the commands.' : `Did you mean ${meant}?`;
+      suggestion === null
+        ? 'memory-service --help lists the commands.'
+        : `Did you mean ${suggestion}?`;
     throw new ConfigError(null, `${name} is not a command. ${hint}`);
   }
-  // A value of another flag looked like a command: its own flags are not known here.
+  // The value of another flag looked like a command: without it, these flags are not known.
   if (flags.size > 0 && name !== likely) {
     readFlags(given.argv, mistakes);
     mistakes.throwIfAny();
   }
-  const argument = takeArgument(name, command, rest);
+  const argument = takeArgument({ name, command, rest });
 
   const argv = withoutFirst(withoutFirst(context.argv, words[0]), argument ?? undefined);
   if (switches.has('print-config'))
     return print(printConfig(await loadConfig({ ...context, argv })));
-  const run = await command.load();
-  await run({ ...context, argument, argv });
+  await command.run({ ...context, argument, argv });
 }
 
-/** Of one command, where it is one. */
-function helpOf(name: string | null): string {
-  const command = name !== null && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  return name === null || command === undefined
-    ? printHelp(COMMANDS)
-    : printCommandHelp(name, command);
+async function findCommand(name: string): Promise<Command | null> {
+  return Object.hasOwn(COMMANDS, name) ? ((await COMMANDS[name]?.()) ?? null) : null;
 }
 
-function takeArgument(name: string, command: Command, rest: readonly string[]): string | null {
+/** The help of one command, or of all. */
+async function helpOf(name = ''): Promise<string> {
+  const command = await findCommand(name);
+  if (command !== null) return printCommandHelp(name, command);
+  const entries = Object.entries(COMMANDS).map(
+    async ([each, load]) => [each, await load()] as const,
+  );
+  return printHelp(await Promise.all(entries));
+}
+
+function takeArgument({
+  name,
+  command,
+  rest,
+}: {
+  name: string;
+  command: Command;
+  rest: readonly string[];
+}): string | null {
   const [first, second] = rest;
   const extra = command.argument === undefined ? first : second;
   if (extra !== undefined) throw new ConfigError(null, `${name} takes no argument ${extra}.`);

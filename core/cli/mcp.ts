@@ -10,7 +10,7 @@ import { parseUserId } from '../files/paths.ts';
 import { attach } from './attach.ts';
 import { EXIT_FAILED } from './failure.ts';
 import { createLog } from './log.ts';
-import type { CommandContext } from './main.ts';
+import type { Command, CommandContext } from './command.ts';
 import { surviveStrayErrors } from './start.ts';
 
 /** What the plugin exports beside its factory; found by name, as every plugin is. */
@@ -32,7 +32,18 @@ interface McpModule {
  * `memory-service mcp`: MCP over standard input and output, for a client that starts it. Ends with
  * its input. Nothing but messages goes to standard output; logs go to standard error.
  */
-export async function mcp(context: CommandContext): Promise<void> {
+export const mcp: Command = {
+  summary: 'Serve one user’s memory over MCP on standard input and output.',
+  flags: {
+    user: { value: 'id', summary: 'Whose memory it is. Required.' },
+    actor: { value: 'name', summary: 'Who reads and writes, in the access log; default agent.' },
+    tools: { value: 'names', summary: 'Offer only these tools, with commas; default all usable.' },
+    'read-only': { value: null, summary: 'Offer only the tools that change nothing.' },
+  },
+  run,
+};
+
+async function run(context: CommandContext): Promise<void> {
   const caller = parseCaller(context.flags);
   // A plugin that prints would put its line among the messages.
   globalThis.console = new Console(process.stderr);

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { describeDatabase, loadConfig, openConfig } from '../config/index.ts';
 import type { MigrationPlan } from '../contracts/storage.ts';
 import { StartError } from './failure.ts';
-import type { CommandContext } from './main.ts';
+import type { Command, CommandContext } from './command.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
 import { findServer } from './owner.ts';
 
@@ -12,7 +12,13 @@ import { findServer } from './owner.ts';
  * lists the steps; with `--dry-run` it runs none of them. A server that has the database open has
  * migrated it already.
  */
-export async function migrate(context: CommandContext): Promise<void> {
+export const migrate: Command = {
+  summary: 'Bring the database to the schema of this version.',
+  flags: { 'dry-run': { value: null, summary: 'List the steps, and run none of them.' } },
+  run,
+};
+
+async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   const database = describeDatabase(loaded);
   if (context.flags.has('dry-run')) {

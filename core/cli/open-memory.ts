@@ -3,6 +3,7 @@ import type { MemoryServiceConfig } from '../config/service.ts';
 import { createLog } from './log.ts';
 import { claimDatabase, findServer } from './owner.ts';
 import { type RunningServer, talkToServer } from './running-server.ts';
+import { checkStorageContract } from '../storage-contract.ts';
 
 /** Who does the work of a command. */
 export interface Workers<T> {
@@ -36,6 +37,7 @@ export async function withStorage<T>(
   { storage }: MemoryServiceConfig,
   work: (storage: MemoryServiceConfig['storage']) => Promise<T>,
 ): Promise<T> {
+  checkStorageContract(storage);
   await storage.init({ log: createLog(loaded.values.logLevel), now: Date.now });
   try {
     return await work(storage);

@@ -4,14 +4,20 @@ import type { RetentionCounts } from '../contracts/admin.ts';
 import { createRetention } from '../maintenance/retention.ts';
 import { StartError } from './failure.ts';
 import { createLog } from './log.ts';
-import type { CommandContext } from './main.ts';
+import type { Command, CommandContext } from './command.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
 
 /**
  * `memory-service prune`: removes what is past its retention, as the configuration says and a server
  * does once an hour; with `--dry-run` it is counted alone.
  */
-export async function prune(context: CommandContext): Promise<void> {
+export const prune: Command = {
+  summary: 'Remove what is past its retention, as a server does once an hour.',
+  flags: { 'dry-run': { value: null, summary: 'Count it, and remove nothing.' } },
+  run,
+};
+
+async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   const dryRun = context.flags.has('dry-run');
   const counts = await workOnMemory<RetentionCounts | null>(loaded, {

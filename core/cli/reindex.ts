@@ -1,109 +1,93 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeDatabase, loadConfig, openConfig, type Database } from '../config/index.ts';
-import type { LoadedConfig } from '../config/index.ts';
+import { loadConfig, type LoadedConfig } from '../config/index.ts';
+import type { MemoryServiceConfig } from '../config/service.ts';
 import type { EmbeddingProgress } from '../contracts/admin.ts';
 import { createEmbedding } from '../search/embedding/embedding.ts';
 import { createEmbeddingWorker } from '../search/embedding/embedding-worker.ts';
 import { createIndexer } from '../search/index/indexer.ts';
 import type { Reindexing } from '../contracts/admin.ts';
+import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import { createLog } from './log.ts';
-import type { CommandContext } from './main.ts';
-import { claimDatabase, findServer } from './owner.ts';
-import { createProgress, talkToServer } from './running-server.ts';
+import { withStorage, workOnMemory } from './open-memory.ts';
+import { createProgress, type RunningServer } from './running-server.ts';
 
 const POLL_MS = 500;
 
 /**
  * `memory-service reindex`: makes the search index anew, or with `--embeddings` the vectors of all
- * passages, and shows how far it is. With a server on the database file it is the server that does
- * it; without one, this process, under the claim that keeps a server out meanwhile.
+ * passages, and shows the progress. A server that has the database file open does the work; without
+ * one, this process does.
  */
-export async function reindex(context: CommandContext): Promise<void> {
+export const reindex: Command = {
+  summary: 'Make the search index anew, with progress; asks the server when one is running.',
+  flags: {
+    embeddings: { value: null, summary: 'Make the vectors of all passages anew instead.' },
+  },
+  run,
+};
+
+async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
-  const database = describeDatabase(loaded);
-  const address = await findServer(database);
   if (context.flags.has('embeddings')) {
-    const texts =
-      address === null
-        ? await reembedHere(loaded, database)
-        : await reembedThere(address, loaded, database);
+    const texts = await workOnMemory<number>(loaded, {
+      there: reembedThere,
+      here: (config) => reembedHere(loaded, config),
+    });
     process.stdout.write(`The vectors were made anew: ${texts} texts.\n`);
     return;
   }
-  const files =
-    address === null
-      ? await reindexHere(loaded, database)
-      : await reindexThere(address, loaded, database);
+  const files = await workOnMemory<number>(loaded, {
+    there: reindexThere,
+    here: (config) => reindexHere(loaded, config),
+  });
   process.stdout.write(`The search index was made anew: ${files} files.\n`);
 }
 
-/** How many files it was of. */
-async function reindexHere(loaded: LoadedConfig, database: Database): Promise<number> {
-  const log = createLog(loaded.values.logLevel);
-  const claim = await claimDatabase(database);
-  try {
-    const { storage, embedder = null } = (await openConfig(loaded)).service;
-    await storage.init({ log, now: Date.now });
-    try {
-      const listsPassages = embedder !== null;
-      const indexer = createIndexer({ store: storage.index, log, listsPassages });
-      const show = createProgress('files');
-      let total = 0;
-      await indexer.reindex((done, files) => {
-        total = files;
-        show(done, files);
-      });
-      // What a server left behind when it was stopped is not in the way of a command either.
-      await indexer.drain();
-      await indexer.stop();
-      return total;
-    } finally {
-      await storage.close();
-    }
-  } finally {
-    await claim.release();
-  }
+/** Returns the number of files. */
+function reindexHere(loaded: LoadedConfig, config: MemoryServiceConfig): Promise<number> {
+  return withStorage(loaded, config, async (storage) => {
+    const log = createLog(loaded.values.logLevel);
+    const listsPassages = (config.embedder ?? null) !== null;
+    const indexer = createIndexer({ store: storage.index, log, listsPassages });
+    const show = createProgress('files');
+    let total = 0;
+    await indexer.reindex((done, files) => {
+      total = files;
+      show(done, files);
+    });
+    // A server that was stopped may have left files behind.
+    await indexer.drain();
+    await indexer.stop();
+    return total;
+  });
 }
 
-/** How many texts there are. */
-async function reembedHere(loaded: LoadedConfig, database: Database): Promise<number> {
-  const log = createLog(loaded.values.logLevel);
-  const claim = await claimDatabase(database);
-  try {
-    const { storage, embedder = null } = (await openConfig(loaded)).service;
-    if (embedder === null) throw new StartError(NO_EMBEDDER);
-    await storage.init({ log, now: Date.now });
-    try {
-      const { vectors } = storage;
-      if (vectors === undefined) throw new StartError(`${storage.name} keeps no vectors.`);
-      const indexer = createIndexer({ store: storage.index, log, listsPassages: true });
-      const embedding = createEmbedding(embedder, { questionMs: 1_000 });
-      const deps = { embedding, vectors, index: storage.index, indexer, log };
-      const worker = createEmbeddingWorker(deps);
-      const show = createProgress('texts');
-      await worker.reembed();
-      await worker.drain((done) => show(done, null));
-      const { textsEmbedded } = await worker.progress();
-      await worker.stop();
-      await indexer.stop();
-      return textsEmbedded;
-    } finally {
-      await storage.close();
-    }
-  } finally {
-    await claim.release();
-  }
+/** Returns the number of texts. */
+function reembedHere(loaded: LoadedConfig, config: MemoryServiceConfig): Promise<number> {
+  const { embedder = null } = config;
+  if (embedder === null) throw new StartError(NO_EMBEDDER);
+  return withStorage(loaded, config, async (storage) => {
+    const { vectors } = storage;
+    if (vectors === undefined) throw new StartError(`${storage.name} keeps no vectors.`);
+    const log = createLog(loaded.values.logLevel);
+    const indexer = createIndexer({ store: storage.index, log, listsPassages: true });
+    const embedding = createEmbedding(embedder, { questionMs: 1_000 });
+    const deps = { embedding, vectors, index: storage.index, indexer, log };
+    const worker = createEmbeddingWorker(deps);
+    const show = createProgress('texts');
+    await worker.reembed();
+    await worker.drain((done) => show(done, null));
+    const { textsEmbedded } = await worker.progress();
+    await worker.stop();
+    await indexer.stop();
+    return textsEmbedded;
+  });
 }
 
 const NO_EMBEDDER = 'No embedder is configured: set SERVICE_EMBEDDING_PROVIDER and its settings.';
 
-async function reembedThere(
-  address: string,
-  loaded: LoadedConfig,
-  database: Database,
-): Promise<number> {
-  const { ask } = await talkToServer(address, loaded, database);
+async function reembedThere({ ask }: RunningServer, address: string): Promise<number> {
   interface Status {
     embedder: { progress: EmbeddingProgress | null };
   }
@@ -126,12 +110,7 @@ async function reembedThere(
   }
 }
 
-async function reindexThere(
-  address: string,
-  loaded: LoadedConfig,
-  database: Database,
-): Promise<number> {
-  const { ask } = await talkToServer(address, loaded, database);
+async function reindexThere({ ask }: RunningServer, address: string): Promise<number> {
   await ask<Reindexing>('POST', 'reindex');
   const show = createProgress('files');
   for (;;) {
@@ -146,5 +125,5 @@ async function reindexThere(
   }
 }
 
-/** What a server says that was restarted meanwhile. */
+/** The state after a restart of the server. */
 const LOST: Reindexing = { state: 'failed', done: 0, files: 0 };

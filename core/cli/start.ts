@@ -16,7 +16,7 @@ import { listen, type ListeningServer } from '../http/server.ts';
 import { createMemoryService, type MemoryService } from '../index.ts';
 import { EXIT_FAILED, explainFailure, StartError } from './failure.ts';
 import { createLog } from './log.ts';
-import type { CommandContext } from './main.ts';
+import type { Command, CommandContext } from './command.ts';
 import { claimDatabase, type Claim } from './owner.ts';
 import { decideSecrets, isLoopback, placeOfSecrets } from './secrets.ts';
 
@@ -35,7 +35,15 @@ const HEAP_GROWTH_PERCENT = 40;
  * `memory-service start`: serves until SIGTERM or SIGINT. Resolves once it is ready; from then on
  * the signals decide.
  */
-export async function start(context: CommandContext): Promise<void> {
+export const start: Command = {
+  summary: 'Serve the tools API, the admin API and the console. The default.',
+  flags: {
+    demo: { value: null, summary: 'Fill a fresh database of its own with a team’s memory.' },
+  },
+  run,
+};
+
+async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context.flags.has('demo') ? forDemo(context) : context);
   const { values } = loaded;
   const log = createLog(values.logLevel);

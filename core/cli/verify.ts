@@ -3,7 +3,7 @@ import { describeDatabase, loadConfig } from '../config/index.ts';
 import type { Verification } from '../contracts/admin.ts';
 import { verifyMemory } from '../maintenance/verify.ts';
 import { EXIT_FAILED, StartError } from './failure.ts';
-import type { CommandContext } from './main.ts';
+import type { Command, CommandContext } from './command.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
 import { createProgress } from './running-server.ts';
 
@@ -13,7 +13,13 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * `memory-service verify`: looks whether all that was acknowledged is there, in the server that has
  * the database open or without one, and changes nothing. Exit code 1 when something is wrong.
  */
-export async function verify(context: CommandContext): Promise<void> {
+export const verify: Command = {
+  summary: 'Look whether all that was acknowledged is there, and changes nothing.',
+  flags: { json: { value: null, summary: 'Print what was found as JSON.' } },
+  run,
+};
+
+async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   const { filename } = describeDatabase(loaded);
   // To verify nothing, and to make a database of it, would look like success.

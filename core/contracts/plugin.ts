@@ -178,7 +178,7 @@ export interface AuditCaller {
 
 /** What changed in memory files, and when. */
 export interface PluginHistory {
-  /** When each line of a file came, in milliseconds, as far back as its newest revisions tell. */
+  /** When each line of a file was written, in milliseconds, as far back as its revisions tell. */
   lineTimes(scope: ScopeKey, path: string): Promise<{ version: number; times: readonly number[] }>;
   /** The revisions of a run, oldest first, with the contents where they are kept. */
   ofRun(runId: string): Promise<readonly RunRevision[]>;

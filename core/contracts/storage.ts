@@ -44,6 +44,8 @@ export type { StorageDescription } from '../schemas/status.ts';
  * those of the admin's lists, which say so.
  */
 export interface Storage {
+  /** The version of this contract that the driver was made for. Another one is refused at the start. */
+  readonly contractVersion: 2;
   /** `sqlite`, `mysql`, or a third party's name. */
   readonly name: string;
   /** The database file, as it was given; absent when there is no file. */
@@ -150,7 +152,7 @@ export interface Decision<R> {
 /** Whole new rows: the driver computes nothing. An absent member changes nothing. */
 export interface Changes {
   scopes?: readonly ScopeState[];
-  /** Also marks the search index of these files as behind. */
+  /** Also marks the search index of these files as stale. */
   files?: readonly FileState[];
   revisions?: readonly NewRevision[];
   access?: readonly AccessRecord[];
@@ -201,7 +203,7 @@ export interface FileStore {
     filter: { contains?: string | null },
     page: PageRequest,
   ): Promise<PageResult<UserListing>>;
-  /** How many files have a search index that is behind. */
+  /** How many files have a stale search index. */
   countBehind(): Promise<number>;
 }
 
@@ -255,6 +257,8 @@ export interface RevisionStore {
    * what they lead to with its hash. The one read that gives a damaged content as it is.
    */
   chain(key: FileKey, version: number): Promise<RevisionChain | null>;
+  /** The steps back of the versions after `after` up to `upTo`, ascending; pruned ones are missing. */
+  steps(key: FileKey, range: { after: number; upTo: number }): Promise<readonly RevisionStep[]>;
   /** The revision that made a version; `null` when it is not kept. */
   ofVersion(key: FileKey, version: number): Promise<RevisionRecord | null>;
   /** The newest revision of a file at or before a time; `null` when none is kept. */
@@ -436,115 +440,127 @@ export interface LeaseStore {
   release(name: string, fence: number): Promise<void>;
 }
 
-/** A row of the search index: what one term has in the 64 files of one bucket, packed by core. */
-export interface PostingRow {
-  term: string;
-  bucket: number;
-  blob: Uint8Array;
-}
-
-/** What the index holds of one file. */
-export interface IndexDocument {
-  fileNo: number;
-  /** The file's version that was indexed. */
-  version: number;
-  tokeniserVersion: number;
-  /** Packed by core: the file's terms, so that they are found again when it changes. */
-  terms: Uint8Array;
-  /**
-   * For a driver that keeps vectors, where an embedder is configured: the hashes of the passages'
-   * texts, 16 bytes each. Only written, never read as part of a document.
-   */
-  passages?: Uint8Array;
-}
-
-/** The state of one scope's index. */
-export interface IndexState {
-  /** Another one after every update of the scope's index, and never one that it had before. */
-  generation: number;
-  /** The tokeniser that made all of it, 0 when several or none did; `null` when nothing is indexed. */
-  tokeniserVersion: number | null;
-  /** Files of the scope that exist: so many the index has, with those that are behind. */
-  files: number;
-  /** The scope's: another one after every write. What is kept of a file is checked against it. */
-  version: number;
-}
-
-/** A file whose index is behind: it was written, and that version is not indexed yet. */
-export interface IndexTask {
-  scope: ScopeKey;
-  fileNo: number;
-  version: number;
-}
-
-/** The search index: written behind the files, and made right by whoever reads it. */
+/**
+ * The search index, as core packs it: blobs by scope, key and part, one entry for each indexed file,
+ * and the files whose index is stale. A driver does not look into any of it.
+ */
 export interface IndexStore {
   /** Runs `read` on one consistent snapshot of the database. It writes nothing. */
   snapshot<T>(read: (view: IndexView) => Promise<T>): Promise<T>;
-  /** The oldest tasks across scopes, those of one scope together. */
-  tasks(limit: number): Promise<readonly IndexTask[]>;
   /**
-   * Brings files of one scope up to date, in one transaction under a lock on the scope's index.
-   * Tasks whose row is gone or names another version are left out: someone else was here.
-   * `update` is synchronous and pure, as `decide` is.
+   * Files whose index is stale, across scopes, those of one scope together. No scope waits behind
+   * busier ones for ever.
    */
-  update(scope: ScopeKey, tasks: readonly IndexTask[], update: IndexUpdate): Promise<void>;
+  listStale(limit: number): Promise<readonly StaleMark[]>;
   /**
-   * Marks files as behind, at most `limit`, that another tokeniser than `tokeniserVersion`
-   * indexed. Those that are behind already don't count. How many.
+   * Changes the index of one scope in one transaction, under a lock on the scope's index. `change`
+   * is not called when none of the files is still stale with that version. It has no effects, as the
+   * transaction may be repeated. When it returns `null`, nothing is written.
    */
-  markBehind(tokeniserVersion: number, limit: number): Promise<number>;
+  update(
+    scope: ScopeKey,
+    files: readonly StaleMark[],
+    change: (current: CurrentIndex) => Promise<IndexChanges | null>,
+  ): Promise<void>;
   /**
-   * Forgets all that is indexed of a scope, and marks its files as behind. How many. It may take
-   * several transactions, the first of which marks the files; until the last, the state's
-   * `tokeniserVersion` is 0. Where it was cut short, the next update of the scope goes on with it.
+   * Removes the index of a scope and marks its files as stale. Returns how many. It may take several
+   * transactions, the first of which marks the files; until the last, the `format` is 0. The next
+   * update of the scope completes a removal that was interrupted.
    */
-  forget(scope: ScopeKey): Promise<number>;
-  /** Admin: scopes that have files, and how many, ascending, after `after`. */
-  scopes(
+  drop(scope: ScopeKey): Promise<number>;
+  /** Admin: scopes that have files, ascending, after `after`. `format`: see {@link IndexState}. */
+  listScopes(
     after: ScopeKey | null,
     limit: number,
-  ): Promise<readonly { scope: ScopeKey; files: number }[]>;
+  ): Promise<readonly { scope: ScopeKey; files: number; format: number | null }[]>;
 }
 
 /** Reads of one snapshot. */
 export interface IndexView {
   /**
-   * What a search begins with, in as few round trips as the database allows: for each scope, in
-   * order, its state, its files whose index is behind, and the rows of `terms` in every bucket.
+   * Reads what a search starts with, in as few round trips as possible: for each scope, in order,
+   * its state, its stale files, and the blobs of `keys`.
    *
-   * `known` says, for each scope in order, what the caller has of it: those rows may be left out.
+   * `known`: for each scope, in order, the blobs that the caller has. They may be left out.
    */
   open(
     scopes: readonly ScopeKey[],
-    terms: readonly string[],
-    known?: readonly (KnownRows | null)[],
+    keys: readonly string[],
+    known?: readonly (KnownBlobs | null)[],
   ): Promise<readonly IndexedScope[]>;
-  /** Paths by scope and number, in any order; numbers without a file are left out. */
-  paths(keys: readonly IndexFileKey[]): Promise<readonly (IndexFileKey & { path: string })[]>;
-  /** The files with their contents, in the same way; deleted ones with `null`. */
-  contents(keys: readonly IndexFileKey[]): Promise<readonly IndexText[]>;
-  /** Numbers of the files that exist and whose path starts so. */
-  fileNos(scope: ScopeKey, prefix: string): Promise<readonly number[]>;
-  /** Terms of the scope's index that start so, ascending, at most `limit`. */
-  terms(scope: ScopeKey, prefix: string, limit: number): Promise<readonly string[]>;
+  /** Numbers and paths of the files that exist and whose path starts with `prefix`. */
+  listFiles(scope: ScopeKey, prefix: string): Promise<readonly { fileNo: number; path: string }[]>;
+  /** Files with their contents, in any order, deleted ones too. Unknown numbers are left out. */
+  readFiles(keys: readonly IndexFileKey[]): Promise<readonly IndexText[]>;
+  /** Keys of the scope's blobs that start with `prefix`, ascending by bytes, at most `limit`. */
+  listKeys(scope: ScopeKey, prefix: string, limit: number): Promise<readonly string[]>;
   /**
-   * The vectors of one model of one scope whose index has this generation: all of them, or what
-   * changed since `known`. There where the storage keeps vectors.
+   * The vectors of one model in one scope, or what changed of them since `known`. Present where the
+   * storage has vectors.
    */
   vectors?(
     scope: ScopeKey,
-    key: ModelKey,
-    indexGeneration: number,
-    known: KnownVectors | null,
+    options: {
+      model: ModelKey;
+      /** The generation that `open` returned for the scope. */
+      indexGeneration: number;
+      known: KnownVectors | null;
+    },
   ): Promise<ScopeVectors>;
 }
 
-/** Rows of one scope that a caller has from an earlier snapshot. */
-export interface KnownRows {
-  /** Of the scope's index then: the rows are the same while it is. */
+/** One blob of the index of a scope. */
+export interface IndexBlob {
+  /** Well-formed text of at most 400 bytes, compared byte for byte; may be empty. */
+  key: string;
+  /** A whole number from 0. */
+  part: number;
+  bytes: Uint8Array;
+}
+
+/** The state of one scope's index. */
+export interface IndexState {
+  /** Different after every update of the scope's index, and never a value that it had before. */
   generation: number;
-  terms: readonly string[];
+  /**
+   * The number that the updates gave as `format`; `null` when nothing is indexed, 0 while the index
+   * is being dropped.
+   */
+  format: number | null;
+  /** How many files of the scope exist. */
+  files: number;
+  /** The scope's version: different after every write. */
+  version: number;
+}
+
+/** Blobs of one scope that a caller has from an earlier snapshot. */
+export interface KnownBlobs {
+  /** Of the scope's index then. The blobs are the same while it is. */
+  generation: number;
+  keys: readonly string[];
+}
+
+/** What a search reads of one scope. */
+export interface IndexedScope {
+  state: IndexState;
+  stale: readonly StaleFile[];
+  blobs: readonly IndexBlob[];
+}
+
+/** A file as it is now, whose index is stale. */
+export interface StaleFile {
+  fileNo: number;
+  path: string;
+  /** SHA-256 of the content, 64 hex digits. */
+  hash: string;
+  isDeleted: boolean;
+}
+
+/** A version of a file that is not indexed yet. */
+export interface StaleMark {
+  scope: ScopeKey;
+  fileNo: number;
+  version: number;
 }
 
 /** A file by its number, which is local to its scope. */
@@ -567,43 +583,36 @@ export interface IndexText extends IndexFileKey {
   indexedVersion: number | null;
 }
 
-/** What a search reads of one scope. */
-export interface IndexedScope {
-  state: IndexState;
-  behind: readonly BehindFile[];
-  rows: readonly PostingRow[];
-}
-
-/** A file whose index is behind: as it is now. */
-export interface BehindFile {
+/** What the index has of one file. */
+export interface IndexEntry {
   fileNo: number;
-  path: string;
-  /** SHA-256 of the content, 64 hex digits. */
-  hash: string;
-  isDeleted: boolean;
+  /** The file's version that was indexed. */
+  version: number;
+  bytes: Uint8Array;
 }
 
-/**
- * How an update is made up: which rows it needs, then what becomes of them. Both may take their time
- * in slices, inside the transaction of the update.
- */
-export interface IndexUpdate {
-  /** `documents` are those of the tasks that are still due. */
-  needs(
-    documents: readonly IndexDocument[],
-    due: readonly IndexTask[],
-  ): PostingNeed | Promise<PostingNeed>;
-  apply(rows: readonly PostingRow[]): IndexChanges | Promise<IndexChanges>;
+/** The index of one scope, as an update finds it under the lock. */
+export interface CurrentIndex {
+  /** The scope's; see {@link IndexState}. */
+  format: number | null;
+  /** The files that are still stale with the given version. */
+  due: readonly StaleMark[];
+  /** The entries of those files. */
+  entries: readonly IndexEntry[];
+  /** Reads blobs, in any order. */
+  read(keys: readonly Pick<IndexBlob, 'key' | 'part'>[]): Promise<readonly IndexBlob[]>;
 }
 
-/** Rows of postings by term and bucket. */
-export type PostingNeed = readonly { term: string; bucket: number }[];
-
-/** What an update makes of a scope’s index: whole new rows, as a decision’s changes are. */
+/** What an update writes. All files that were due are no longer stale afterwards. */
 export interface IndexChanges {
-  /** A `null` blob removes the row. */
-  postings: readonly { term: string; bucket: number; blob: Uint8Array | null }[];
-  /** Documents to be kept, and the numbers of those to be removed. */
-  documents: readonly IndexDocument[];
+  format: number;
+  /** `null` bytes remove the blob. */
+  blobs: readonly (Omit<IndexBlob, 'bytes'> & { bytes: Uint8Array | null })[];
+  /**
+   * Entries to write. `passages`, for a driver that has vectors: the hashes of the texts of the
+   * file's passages, 16 bytes each.
+   */
+  entries: readonly (IndexEntry & { passages?: Uint8Array })[];
+  /** Numbers of files whose entries are removed. */
   removed: readonly number[];
 }

@@ -1,6 +1,6 @@
 import type { ScopeKey } from './records.ts';
 
-/** An embedder's model as vectors are kept by it: those of two are never compared. */
+/** The model of an embedder. Vectors of two models are never compared. */
 export interface EmbeddingModel {
   /** The embedder's name. */
   provider: string;
@@ -8,12 +8,12 @@ export interface EmbeddingModel {
   dimensions: number;
 }
 
-/** What a driver knows a model by. */
+/** How a driver identifies a model. */
 export interface ModelKey {
-  /** Stands in the key of each vector. */
+  /** Part of the key of each vector. */
   id: number;
   dimensions: number;
-  /** Grows with each change of the model: lists of passages that have a lower one are looked at. */
+  /** Grows with each change of the model. Lists of passages with a lower one are still to be queued. */
   epoch: number;
 }
 
@@ -22,72 +22,72 @@ export interface EmbedTask {
   scope: ScopeKey;
   /** The first 16 bytes of the text's SHA-256, 32 hex digits. */
   textHash: string;
-  /** A file that has the text, or had it when it was queued. */
+  /** A file that has the text, or had it when the text was queued. */
   fileNo: number;
-  /** How often the embedder refused it. */
+  /** How often the embedder refused the text. */
   attempts: number;
 }
 
-/** What became of a task: its vector, brought to length 1; `null` when no file has the text. */
+/** The result of a task: a vector of length 1, or `null` when the file no longer has the text. */
 export interface EmbedResult {
   task: EmbedTask;
   vector: Float32Array | null;
 }
 
-/** Where the walk along the indexed files is; `null` before its begin. */
+/** The last indexed file that a walk looked at; `null` at its start. */
 export type ListCursor = readonly [scopeId: number, fileNo: number] | null;
 
 /**
  * Vectors of passages by their texts, and the queue of texts that have none. The lists of a file's
- * passages come with its index (`IndexDocument.passages`).
+ * passages come with its index entry (`IndexChanges.entries`).
  */
 export interface VectorStore {
-  /** Makes this the model that texts are queued for; vectors of others stay. */
+  /** Makes this the model that texts are queued for. Vectors of other models stay. */
   useModel(model: EmbeddingModel): Promise<ModelKey>;
   /**
-   * Looks at the next `limit` indexed files, and marks as behind those without a list of their
-   * passages; `next` is `null` at the end.
+   * Looks at the next `limit` indexed files, and marks as stale those without a list of their
+   * passages. `next` is `null` at the end.
    */
   markUnlisted(after: ListCursor, limit: number): Promise<{ marked: number; next: ListCursor }>;
-  /** Queues the texts without a vector of up to `limit` lists. Whose lists they were, each once. */
+  /** Queues the texts without a vector of up to `limit` lists. Returns the scopes of the lists. */
   enqueue(key: ModelKey, limit: number): Promise<readonly ScopeKey[]>;
   /**
-   * Takes up to `limit` tasks, the longest due first, for `leaseMs` of the database's clock: no
+   * Leases up to `limit` tasks, the longest due first, for `leaseMs` of the database's clock. No
    * other instance gets them until then.
    */
   claim(key: ModelKey, options: { limit: number; leaseMs: number }): Promise<readonly EmbedTask[]>;
   /**
-   * Keeps vectors and removes their tasks, in one transaction. The task of a text that is gone goes
-   * too, unless another file of the scope has it: then it is that file's.
+   * Writes vectors and removes their tasks, in one transaction per scope. A task whose text is gone
+   * passes to another file of the scope that has the text, or else is removed.
    */
   complete(key: ModelKey, results: readonly EmbedResult[]): Promise<void>;
-  /** Gives tasks back, to be claimed after `delayMs`; `isRefused` counts as an attempt. */
+  /** Gives tasks back, to be claimed after `delayMs`. `isRefused` counts as an attempt. */
   postpone(
     key: ModelKey,
     tasks: readonly EmbedTask[],
     options: { delayMs: number; isRefused: boolean },
   ): Promise<void>;
-  /** Removes the vectors of texts that no file of the scope has any more. How many. */
+  /** Removes the vectors of texts that no file of the scope has any more. Returns how many. */
   sweep(scope: ScopeKey): Promise<number>;
-  /** How many lists are to be looked at, and how many texts wait for their vector. */
+  /** How many lists are not queued yet, and how many texts wait for their vector. */
   countWaiting(key: ModelKey): Promise<{ files: number; texts: number }>;
-  /** Forgets the vectors of all models in all scopes, and queues every text anew. */
-  forgetAll(): Promise<void>;
+  /** Removes the vectors of all models in all scopes. All texts will be queued again. */
+  dropAll(): Promise<void>;
 }
 
-/** What a search has of a scope's vectors from an earlier one. */
+/** The state of the vectors that a search has from an earlier one. */
 export interface KnownVectors {
-  /** Of the scope's index. */
+  /** The generation of the scope's index. */
   indexGeneration: number;
   vectorGeneration: number;
 }
 
-/** The vectors of a scope, or what changed of them. */
+/** The vectors of a scope, or what changed of them since an earlier search. */
 export interface ScopeVectors {
   vectorGeneration: number;
-  /** It is not known what changed: these are all lists, or all vectors, that there are. */
+  /** What changed is unknown: these are all lists, or all vectors. */
   isWhole: { lists: boolean; vectors: boolean };
-  /** Files whose passages are listed anew. */
+  /** Lists of passages, of files that are indexed at the listed version. */
   lists: readonly PassageList[];
   vectors: readonly { textHash: string; vector: Float32Array }[];
 }

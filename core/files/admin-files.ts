@@ -19,6 +19,8 @@ export interface Restoration {
   key: FileKey;
   /** `null` where the file did not exist. */
   content: string | null;
+  /** Refused with `VERSION_CONFLICT` where the file is at another version; 0: it must not exist. */
+  ifVersion?: number | undefined;
 }
 
 /** Changes of memory files by the admin: each leaves an audit row. */
@@ -70,20 +72,19 @@ export function createAdminFiles(
     },
 
     async restore(restorations, { reason, target, qualifies }, caller) {
-      const prepared = restorations.map(
-        ({ key, content }): { key: FileKey; change: FileChange } => ({
-          key,
-          change:
-            content === null
-              ? deletion('revert', reason)
-              : {
-                  content,
-                  facts: checkContent(content, Number.MAX_SAFE_INTEGER),
-                  action: 'revert',
-                  reason,
-                },
-        }),
-      );
+      const prepared = restorations.map(({ key, content, ifVersion }) => ({
+        key,
+        ifVersion,
+        change:
+          content === null
+            ? deletion('revert', reason)
+            : {
+                content,
+                facts: checkContent(content, Number.MAX_SAFE_INTEGER),
+                action: 'revert' as const,
+                reason,
+              },
+      }));
       const keys = prepared.map(({ key }) => key);
       const write = adminWrite<AdminWritten[]>(keys, caller, 'revisions.revert', target);
       write.caller.triggersDream = qualifies;
@@ -93,7 +94,10 @@ export function createAdminFiles(
           (a, b) => Number(a.change.content !== null) - Number(b.change.content !== null),
         );
         const written = new Map(
-          order.map(({ key, change }) => [key, restoreOne(draft, key, change)] as const),
+          order.map(({ key, ifVersion, change }) => {
+            draft.expectVersion(key, ifVersion);
+            return [key, restoreOne(draft, key, change)] as const;
+          }),
         );
         return keys.map((key) => written.get(key) as AdminWritten);
       });

@@ -103,11 +103,7 @@ export class Draft {
     const actual = this.existing(key)?.version ?? 0;
     if (actual === expected) return;
     const path = this.#caller.toPath(key);
-    const state = actual === 0 ? 'does not exist' : `is at version ${actual}`;
-    const wanted = expected === 0 ? 'it must not exist' : `not ${expected}`;
-    throw new MemoryError('VERSION_CONFLICT', `${path} ${state}, ${wanted}.`, {
-      details: { path, expected, actual },
-    });
+    throw versionConflict(path, { expected, actual });
   }
 
   /** Changes one file: its row, a revision with the step back, an access row. */
@@ -314,6 +310,18 @@ function stepBack(before: FileState | null, change: FileChange): StepBack {
     removedLines,
     ...(isKeyframe ? reset : { chainRows, chainBytes }),
   };
+}
+
+/** The refusal of a write that expected another version; 0 is a file that does not exist. */
+export function versionConflict(
+  path: string,
+  { expected, actual }: { expected: number; actual: number },
+): MemoryError {
+  const state = actual === 0 ? 'does not exist' : `is at version ${actual}`;
+  const wanted = expected === 0 ? 'it must not exist' : `not ${expected}`;
+  return new MemoryError('VERSION_CONFLICT', `${path} ${state}, ${wanted}.`, {
+    details: { path, expected, actual },
+  });
 }
 
 /** The change that deletes a file. */

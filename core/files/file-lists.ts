@@ -1,14 +1,15 @@
 import type {
   AdminFile,
+  AdminFileAnswer,
   AdminFileContent,
   AdminFolder,
   AdminUser,
   FileListQuery,
-  FilePointQuery,
+  FileQuery,
   ListAnswer,
   UserListQuery,
 } from '../contracts/admin.ts';
-import type { FileListing, FolderListing } from '../contracts/records.ts';
+import type { FileKey, FileListing, FolderListing } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { answerList } from '../page.ts';
@@ -32,7 +33,7 @@ export interface FileLists {
   /** A file without its content; `null` where it does not exist. */
   present(physicalPath: unknown): Promise<AdminFile | null>;
   /** A file with its content: the present one, that of a version, or that of a time. */
-  file(physicalPath: unknown, query: FilePointQuery): Promise<{ file: AdminFileContent }>;
+  file(physicalPath: unknown, query: FileQuery): Promise<AdminFileAnswer>;
 }
 
 /** Makes the admin's lists over a storage. */
@@ -88,7 +89,7 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
       return listing === null ? null : toAdminFile(listing);
     },
 
-    async file(physicalPath, point) {
+    async file(physicalPath, { blame, ...point }) {
       const { version, at } = point;
       const key = parsePhysicalPath(physicalPath);
       if (version !== undefined && at !== undefined) {
@@ -99,16 +100,20 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
       }
       const listing = await storage.files.getListing(key);
       if (listing === null) throw fileNotFound(toPhysicalPath(key));
-      if (version !== undefined || at !== undefined) {
-        const earlier = await revisions.contentAt(key, point);
-        return { file: { ...toAdminFile(listing), ...earlier } };
-      }
-      const file = await storage.files.get(key);
-      if (file === null || file.content === null) throw fileNotFound(toPhysicalPath(key));
-      // The content and its facts come from one read; only the counts come from the other.
-      return { file: { ...toAdminFile({ ...listing, ...file }), content: file.content } };
+      const file =
+        version !== undefined || at !== undefined
+          ? { ...toAdminFile(listing), ...(await revisions.contentAt(key, point)) }
+          : await readPresent(key, listing);
+      return blame === true ? { file, blame: await revisions.blame(key, file) } : { file };
     },
   };
+
+  async function readPresent(key: FileKey, listing: FileListing): Promise<AdminFileContent> {
+    const file = await storage.files.get(key);
+    if (file === null || file.content === null) throw fileNotFound(toPhysicalPath(key));
+    // The content and its facts come from one read; only the counts come from the other.
+    return { ...toAdminFile({ ...listing, ...file }), content: file.content };
+  }
 }
 
 /** A file in the admin's form. */

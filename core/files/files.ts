@@ -1,6 +1,6 @@
 import type { FileKey } from '../contracts/records.ts';
 import type { FileService, ListedFile, ToolCall, WriteResult } from '../contracts/tool.ts';
-import type { Storage } from '../contracts/storage.ts';
+import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { logAccess, toOutcome } from '../telemetry/access-rows.ts';
 import { type AdminFiles, createAdminFiles } from './admin-files.ts';
@@ -8,7 +8,7 @@ import { type CommitDependencies, createCommit } from './commit.ts';
 import { checkContent, checkReason, sliceLines } from './content.ts';
 import { deletion, type DraftCaller } from './draft.ts';
 import { createHostFiles, type HostFiles } from './host-files.ts';
-import { parsePage, toCursor } from '../page.ts';
+import { answerList } from '../page.ts';
 import { applyPatch } from './patch.ts';
 import {
   fileNotFound,
@@ -100,21 +100,24 @@ export function createFiles(deps: FilesDependencies): Files {
       const roots = parseVirtualPrefix(args.path, userId).sort((a, b) =>
         a.scope < b.scope ? -1 : 1,
       );
-      const identity = {
+      const { items: files, nextCursor } = await answerList(args, {
         list: 'memory_list',
         sort: 'path',
-        defaultOrder: 'asc' as const,
+        defaultOrder: 'asc',
         filters: { userId, path: args.path },
-      };
-      const page = parsePage(args, identity);
-      if (page.after !== null && !isRootKey(page.after)) throw new MemoryError('INVALID_CURSOR');
-      const span = call.trace.start('db.read', 'list files');
-      const { files, next } = await listRoots(storage, roots, page.limit, page.after);
-      span.end({ files: files.length });
+        async read({ limit, after }) {
+          if (after !== null && !isRootKey(after)) throw new MemoryError('INVALID_CURSOR');
+          const span = call.trace.start('db.read', 'list files');
+          const found = await listRoots(storage, { roots, limit, after });
+          span.end({ files: found.items.length });
+          return found;
+        },
+        toItem: (file): ListedFile => file,
+      });
       const [root] = args.path === undefined || args.path === '' ? [roots.at(-1)] : roots;
       const { scope, prefix } = root as PathPrefix;
       await logAccess(deps, [{ scope, path: prefix, action: 'list' }], call);
-      return { files, nextCursor: toCursor(next, args, identity) };
+      return { files, nextCursor };
     },
 
     read: (args, call) =>
@@ -251,10 +254,12 @@ function isRootKey(key: readonly (string | number)[]): boolean {
 /** Files of one or two roots in path order, as one list. */
 async function listRoots(
   storage: Storage,
-  roots: readonly PathPrefix[],
-  limit: number,
-  after: readonly (string | number)[] | null,
-): Promise<{ files: ListedFile[]; next: [string, string] | null }> {
+  {
+    roots,
+    limit,
+    after,
+  }: { roots: readonly PathPrefix[]; limit: number; after: PageRequest['after'] },
+): Promise<PageResult<ListedFile>> {
   const [afterScope, afterPath] = (after ?? ['', null]) as [string, string | null];
   const files: { scope: string; listed: ListedFile; path: string }[] = [];
   for (const { scope, prefix } of roots) {
@@ -276,7 +281,7 @@ async function listRoots(
   const last = page.at(-1);
   const isMore = files.length > limit && last !== undefined;
   return {
-    files: page.map(({ listed }) => listed),
+    items: page.map(({ listed }) => listed),
     next: isMore ? [last.scope, last.path] : null,
   };
 }

@@ -1,5 +1,6 @@
 import type { PatchArguments, PatchEdit } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
+import { type Heading, parseHeading } from '../markdown-heading.ts';
 import { findOccurrences } from './occurrences.ts';
 import { WorkBudget } from './work-budget.ts';
 
@@ -126,11 +127,6 @@ function endLine(text: string, lineEnd: string): string {
   return text === '' || text.endsWith('\n') ? text : text + lineEnd;
 }
 
-interface Heading {
-  level: number;
-  title: string;
-}
-
 /** Where a section's own lines end: behind its last line that is not blank. */
 function findSectionEnd(text: string, wanted: string): number {
   const headings = findHeadings(text);
@@ -198,22 +194,6 @@ function opensFence(line: string): string | null {
 function closesFence(line: string, fence: string): boolean {
   const mark = /^ {0,3}(`{3,}|~{3,})[ \t\r]*$/.exec(line)?.[1];
   return mark !== undefined && mark[0] === fence[0] && mark.length >= fence.length;
-}
-
-function parseHeading(line: string): Heading | null {
-  const hashes = /^ {0,3}(#{1,6})(?=[ \t\r]|$)/.exec(line);
-  if (hashes?.[1] === undefined) return null;
-  const title = withoutClosingHashes(line.slice(hashes[0].length).trim());
-  return { level: hashes[1].length, title };
-}
-
-/** `Title ##` is `Title`. Walked by hand: the obvious expression backtracks. */
-function withoutClosingHashes(title: string): string {
-  let end = title.length;
-  while (end > 0 && title[end - 1] === '#') end -= 1;
-  if (end === title.length) return title;
-  if (end === 0) return '';
-  return title[end - 1] === ' ' || title[end - 1] === '\t' ? title.slice(0, end).trim() : title;
 }
 
 function ambiguous(

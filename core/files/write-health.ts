@@ -62,8 +62,8 @@ export function createWriteHealth({ leases }: { leases: LeaseStore }): WriteHeal
         (error: unknown) => note('probe', error),
       )
       .finally(() => (probing = null));
-    const late = () => new MemoryError('STORAGE_UNAVAILABLE');
-    await withDeadline(probing, PROBE_MS, late).catch((error: unknown) => note('probe', error));
+    const onLate = () => new MemoryError('STORAGE_UNAVAILABLE');
+    await withDeadline(probing, PROBE_MS, onLate).catch((error: unknown) => note('probe', error));
   }
 
   return {

@@ -1,12 +1,16 @@
 import type {
   AdminRevision,
   AdminRevisionDetail,
+  BlamedLines,
   EarlierContent,
   FilePointQuery,
   ListAnswer,
   PruneAnswer,
   PruneRequest,
+  ReadBefore,
   RevertAnswer,
+  RevertSelection,
+  RevertWritesAnswer,
   RevisionListQuery,
 } from '../contracts/admin.ts';
 import type { AuditRecord, FileKey, RevisionRecord, RevisionStep } from '../contracts/records.ts';
@@ -14,13 +18,18 @@ import type { RunRevision } from '../contracts/plugin.ts';
 import type { PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { countLines, hashText } from '../files/content.ts';
-import { applyDelta, diffTexts } from './delta.ts';
+import { blameLines } from './blame.ts';
+import { applyDelta } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
+import type { AccessQueue } from '../telemetry/access-queue.ts';
 import type { AdminCaller, AdminFiles, AdminWritten, Restoration } from '../files/admin-files.ts';
 import { type IdSource, isUuid } from '../ids.ts';
 import { answerList } from '../page.ts';
 import { createPause } from '../pause.ts';
+import { revertWrites } from './revert-writes.ts';
+import { versionConflict } from '../files/draft.ts';
+import { listReadBefore } from './read-before.ts';
 import {
   parsePhysicalPath,
   parseUserId,
@@ -28,7 +37,7 @@ import {
   toScope,
   toUserId,
 } from '../files/paths.ts';
-import { parseTime, parseTimeOrNull, toTime } from '../time.ts';
+import { parseTime, parseTimeOrNull, toTime, toTimeOrNull } from '../time.ts';
 
 /** The history of memory files: reading it, going back in it, pruning it. */
 export interface Revisions {
@@ -36,16 +45,23 @@ export interface Revisions {
   get(id: string): Promise<AdminRevisionDetail>;
   /** The content of a file at a version or a time. Throws when it did not exist or is pruned. */
   contentAt(key: FileKey, point: FilePointQuery): Promise<EarlierContent>;
+  /**
+   * Who wrote each line of a content, when, why, and what that writer had read. Only the newest
+   * {@link READ_BEFORE_REVISIONS} revisions say what was read; `get` says it of each.
+   */
+  blame(key: FileKey, at: { version: number; content: string }): Promise<BlamedLines[]>;
   /** Writes the content from before a revision as a new one; of a move, on both paths. */
   revert(
     id: string,
-    options: { dryRun?: boolean | undefined },
+    options: { dryRun?: boolean | undefined; ifVersion?: number | undefined },
     caller: AdminCaller,
   ): Promise<RevertAnswer>;
+  /** Undoes all writes of a dream run, of a tool call, or of an actor since a time. */
+  revertWrites(selection: RevertSelection, caller: AdminCaller): Promise<RevertWritesAnswer>;
   prune(request: PruneRequest, caller: AdminCaller): Promise<PruneAnswer>;
   /**
-   * When each line of a file came, by its newest 64 revisions: what is older has the time of the
-   * oldest of them. Version 0 where nothing is known.
+   * When each line of a file was written; a line whose revision is pruned has the time of the
+   * oldest one that is kept. Version 0 where there is no file.
    */
   lineTimes(key: FileKey): Promise<{ version: number; times: readonly number[] }>;
   /** The revisions of a run, oldest first, with their contents. */
@@ -57,6 +73,7 @@ export function createRevisions(deps: {
   storage: Storage;
   files: AdminFiles;
   ids: IdSource;
+  accessQueue: Pick<AccessQueue, 'flush'>;
 }): Revisions {
   const { storage } = deps;
 
@@ -125,10 +142,12 @@ export function createRevisions(deps: {
       const revision = await find(id);
       const { before, after } = await textsOf(revision);
       const path = toPhysicalPath(revision);
+      await deps.accessQueue.flush();
       return {
         ...toAdminRevision(revision),
         contentBefore: before,
         contentAfter: after,
+        afterReading: await listReadBefore(storage.log, revision),
         diff: unifiedDiff(before, after, { path }),
       };
     },
@@ -164,15 +183,50 @@ export function createRevisions(deps: {
       };
     },
 
-    async revert(id, { dryRun = false }, caller) {
+    async blame(key, at) {
+      const { ranges, oldestAt } = await blameLines(storage.revisions, key, at);
+      await deps.accessQueue.flush();
+      const newest = [...new Map(ranges.map(({ revision }) => [revision?.id, revision])).values()]
+        .filter((revision) => revision !== null)
+        .sort((one, other) => other.at - one.at)
+        .slice(0, READ_BEFORE_REVISIONS);
+      const readBefore = new Map<string, ReadBefore[]>();
+      for (const revision of newest) {
+        readBefore.set(revision.id, await listReadBefore(storage.log, revision));
+      }
+      return ranges.map(({ startLine, endLine, revision }) => ({
+        startLine,
+        endLine,
+        revisionId: revision?.id ?? null,
+        version: revision?.version ?? null,
+        actor: revision?.actor ?? null,
+        reason: revision?.reason ?? null,
+        tool: revision?.tool ?? null,
+        toolCallId: revision?.toolCallId ?? null,
+        at: toTimeOrNull(revision?.at ?? null),
+        before: revision === null ? toTimeOrNull(oldestAt) : null,
+        afterReading: readBefore.get(revision?.id ?? '') ?? null,
+      }));
+    },
+
+    revertWrites: (selection, caller) =>
+      revertWrites({ storage, files: deps.files, textAt }, selection, caller),
+
+    async revert(id, { dryRun = false, ifVersion }, caller) {
       const revision = await find(id);
       const peer = revision.peerId === null ? null : await storage.revisions.get(revision.peerId);
       const restorations: (Restoration & { present: string | null })[] = [];
       for (const one of peer === null ? [revision] : [revision, peer]) {
         const key = { scope: one.scope, path: one.path };
         const { before } = await textsOf(one);
-        const present = (await storage.files.get(key))?.content ?? null;
-        restorations.push({ key, content: before, present });
+        const head = await storage.files.get(key);
+        const present = head?.content ?? null;
+        const expected = one === revision ? ifVersion : undefined;
+        const actual = present === null ? 0 : (head?.version ?? 0);
+        if (dryRun && expected !== undefined && expected !== actual) {
+          throw versionConflict(toPhysicalPath(key), { expected, actual });
+        }
+        restorations.push({ key, content: before, ifVersion: expected, present });
       }
       const written = dryRun
         ? []
@@ -231,27 +285,15 @@ export function createRevisions(deps: {
     },
 
     async lineTimes(key) {
-      const head = await storage.files.get(key);
-      const page = { limit: LINE_REVISIONS, order: 'desc', after: null } as const;
-      const { items } = await storage.revisions.list({ path: key }, page);
-      const oldest = items.at(-1);
-      if (head === null || head.content === null || oldest === undefined) {
-        return { version: 0, times: [] };
-      }
-      const timeOf = new Map(items.map(({ version, at }) => [version, at]));
-      const steps: RevisionStep[] = [];
-      // A chain ends at a keyframe: the next one goes on behind it.
-      for (let from = oldest.version - 1; from < head.version;) {
-        const chain = await storage.revisions.chain(key, from);
-        // Written meanwhile: nothing is said of lines that may be others by now.
-        if (chain === null || chain.file.version !== head.version) {
-          return { version: 0, times: [] };
-        }
-        const last = chain.steps.at(-1)?.version ?? head.version;
-        steps.push(...chain.steps);
-        from = last;
-      }
-      return { version: head.version, times: await dateLines(head, steps, timeOf) };
+      const file = await storage.files.get(key);
+      if (file === null || file.content === null) return { version: 0, times: [] };
+      const { version, content } = file;
+      const { ranges, oldestAt } = await blameLines(storage.revisions, key, { version, content });
+      const oldest = oldestAt ?? file.updatedAt;
+      const times = ranges.flatMap(({ startLine, endLine, revision }) =>
+        Array<number>(endLine - startLine + 1).fill(revision?.at ?? oldest),
+      );
+      return { version, times };
     },
 
     async ofRun(runId) {
@@ -274,47 +316,8 @@ export function createRevisions(deps: {
   };
 }
 
-/** Revisions that the age of a line is looked up in. */
-const LINE_REVISIONS = 64;
-
-/** When each line came, from the head down: a line that a revision did not change is older. */
-async function dateLines(
-  head: { content: string | null; version: number },
-  steps: readonly RevisionStep[],
-  timeOf: ReadonlyMap<number, number>,
-): Promise<number[]> {
-  const pause = createPause();
-  let content = head.content ?? '';
-  /** For each line of `content` the index of the head's line that it is. */
-  let origin: (number | null)[] = splitToLines(content).map((_, index) => index);
-  const oldest = Math.min(...timeOf.values());
-  const times = origin.map(() => oldest);
-  let version = head.version;
-  for (const step of [...steps].reverse()) {
-    if (step.version !== version) break;
-    const at = timeOf.get(version) ?? oldest;
-    const older = step.existedBefore ? stepBack(content, step) : '';
-    if (older === null) break;
-    await pause();
-    const { hunks } = diffTexts(older, content).delta;
-    const olderOrigin: (number | null)[] = [];
-    let line = 0;
-    for (const hunk of hunks) {
-      olderOrigin.push(...origin.slice(line, hunk.start));
-      for (const index of origin.slice(hunk.start, hunk.start + hunk.removed)) {
-        if (index !== null) times[index] = at;
-      }
-      olderOrigin.push(...Array<null>(hunk.addedLines).fill(null));
-      line = hunk.start + hunk.removed;
-    }
-    olderOrigin.push(...origin.slice(line));
-    origin = olderOrigin;
-    content = older;
-    version -= 1;
-    await pause();
-  }
-  return times;
-}
+/** How many of a blame’s revisions say what their writer had read. */
+const READ_BEFORE_REVISIONS = 50;
 
 /** The content before a revision of a file that existed; `null` where nothing leads to it. */
 function stepBack(content: string | null, { keyframe, delta }: RevisionStep): string | null {
@@ -332,13 +335,6 @@ function damagedHistory(cause?: unknown): MemoryError {
     details: { reason: 'history' },
     ...(cause === undefined ? {} : { cause }),
   });
-}
-
-/** Lines as hunks count them: each up to its `\n`, the last one may end without. */
-function splitToLines(text: string): string[] {
-  const lines = text.split('\n');
-  if (lines.at(-1) === '') lines.pop();
-  return lines;
 }
 
 /** An id that no revision can have is as absent as one that none has. */

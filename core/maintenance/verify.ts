@@ -8,7 +8,7 @@ import type {
 } from '../contracts/records.ts';
 import type { IndexText, IndexView, PageRequest, Storage } from '../contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
-import { indexFileInSlices } from '../search/index/index-file.ts';
+import { indexFile, inSlices } from '../search/index/index-file.ts';
 import { encodeFile, readFrames } from '../search/index/postings.ts';
 import { TOKENISER_VERSION } from '../search/text/tokenise.ts';
 import { applyDelta } from '../history/delta.ts';
@@ -301,28 +301,29 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
     findings.push({ invariant: 'I4', path, message });
   const [opened] = await view.open([scope], []);
   // What another tokeniser made is made anew in the background.
-  const version = opened?.state.tokeniserVersion ?? null;
-  if (opened === undefined || (version !== null && version !== TOKENISER_VERSION)) return [];
+  const format = opened?.state.format ?? null;
+  if (opened === undefined || (format !== null && format !== TOKENISER_VERSION)) return [];
   const pause = createPause();
-  const behind = new Set(opened.behind.map(({ fileNo }) => fileNo));
+  const stale = new Set(opened.stale.map(({ fileNo }) => fileNo));
   // What their text was nobody knows, nor what its postings are to be.
   const damaged = new Set<number>();
   const paths = new Map<number, string>();
   const expected = new Map<string, Uint8Array>();
-  const fileNos = (await view.fileNos(scope, '')).filter((fileNo) => !behind.has(fileNo));
-  const isSkipped = (fileNo: number) => behind.has(fileNo) || damaged.has(fileNo);
+  const files = await view.listFiles(scope, '');
+  const fileNos = files.map(({ fileNo }) => fileNo).filter((fileNo) => !stale.has(fileNo));
+  const isSkipped = (fileNo: number) => stale.has(fileNo) || damaged.has(fileNo);
   for (const some of chunk(fileNos, CONTENTS_READ)) {
     for (const text of await readTexts(view, scope, some, damaged)) {
       const path = toPhysicalPath(text);
       paths.set(text.fileNo, path);
       if (text.indexedVersion === null) add(path, 'is neither indexed nor behind');
       else if (text.indexedVersion !== text.version) add(path, 'is indexed at another version');
-      const payloads = encodeFile(await indexFileInSlices(text.content ?? '', text.path, pause));
+      const payloads = encodeFile(await inSlices(indexFile(text.content ?? '', text.path), pause));
       await pause();
       for (const [term, payload] of payloads) expected.set(`${text.fileNo} ${term}`, payload);
     }
   }
-  const terms = await view.terms(scope, '', EVERY_TERM);
+  const terms = await view.listKeys(scope, '', EVERY_TERM);
   for (const some of chunk(terms, TERMS_READ)) {
     const [found] = await view.open([scope], some).catch((error: unknown) => {
       findings.push(unreadable(error, `postings of ${scope} cannot be read`));
@@ -332,15 +333,15 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
       }
       return [];
     });
-    for (const { term, bucket, blob } of found?.rows ?? []) {
+    for (const { key: term, part, bytes } of found?.blobs ?? []) {
       await pause();
-      const frames = framesOf(blob, bucket);
+      const frames = readFrames(bytes, part);
       if (frames === null) add(null, `the postings of a term of ${scope} are damaged`);
       for (const { file, start, end } of frames ?? []) {
         if (isSkipped(file)) continue;
         const payload = expected.get(`${file} ${term}`);
         expected.delete(`${file} ${term}`);
-        if (payload !== undefined && Buffer.compare(blob.subarray(start, end), payload) === 0) {
+        if (payload !== undefined && Buffer.compare(bytes.subarray(start, end), payload) === 0) {
           continue;
         }
         add(paths.get(file) ?? null, 'has other postings of a term than its text');
@@ -362,7 +363,7 @@ async function readTexts(
   damaged: Set<number>,
 ): Promise<readonly IndexText[]> {
   try {
-    return await view.contents(fileNos.map((fileNo) => ({ scope, fileNo })));
+    return await view.readFiles(fileNos.map((fileNo) => ({ scope, fileNo })));
   } catch (error) {
     unreadable(error, '');
     const [only, ...others] = fileNos;
@@ -377,14 +378,6 @@ async function readTexts(
   return texts;
 }
 
-function framesOf(blob: Uint8Array, bucket: number): ReturnType<typeof readFrames> | null {
-  try {
-    return readFrames(blob, bucket);
-  } catch {
-    return null;
-  }
-}
-
 /** Told of rows after a key that cannot be read; it throws what is no damage. */
 type OnGap = (error: unknown, after: string | null) => void;
 
@@ -392,10 +385,11 @@ function listScopes(
   storage: Storage,
   onGap: OnGap,
 ): AsyncGenerator<{ scope: ScopeKey; files: number }, void> {
-  const store = storage.inspection ?? storage.index;
   return listByKey(
     (after, limit): Promise<readonly { scope: ScopeKey; files: number }[]> =>
-      store.scopes(after as ScopeKey | null, limit),
+      storage.inspection === undefined
+        ? storage.index.listScopes(after as ScopeKey | null, limit)
+        : storage.inspection.scopes(after as ScopeKey | null, limit),
     ({ scope }) => scope,
     onGap,
   );

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { BlamedLines } from './revisions.ts';
 import {
   count,
   filterText,
@@ -104,3 +105,21 @@ export const FilePointQuery = strictObject({
   at: Type.Optional(requestTime('The content as of this time.')),
 });
 export type FilePointQuery = Static<typeof FilePointQuery>;
+
+/** What the answer on one file is to hold. */
+export const FileQuery = strictObject({
+  ...FilePointQuery.properties,
+  blame: Type.Optional(
+    Type.Boolean({ description: 'Also say of each line which revision wrote it.' }),
+  ),
+});
+export type FileQuery = Static<typeof FileQuery>;
+
+/** A memory file, with who wrote its lines where that was asked for. */
+export const AdminFileAnswer = strictObject({
+  file: AdminFileContent,
+  blame: Type.Optional(
+    Type.Array(BlamedLines, { description: 'With blame=true: all lines, from the first on.' }),
+  ),
+});
+export type AdminFileAnswer = Static<typeof AdminFileAnswer>;

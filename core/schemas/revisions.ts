@@ -40,11 +40,45 @@ export const AdminRevision = strictObject({
 });
 export type AdminRevision = Static<typeof AdminRevision>;
 
+/** A file that was shown to a writer. */
+export const ReadBefore = strictObject({
+  path: physicalPathSchema,
+  revisionId: nullable(text('The revision whose content was shown.')),
+  probably: Type.Boolean({
+    description:
+      'Not of the same trace: by the same actor for the same user, in the ten minutes before.',
+  }),
+});
+export type ReadBefore = Static<typeof ReadBefore>;
+
+/** Neighbouring lines that one revision wrote. */
+export const BlamedLines = strictObject({
+  startLine: Type.Integer({ minimum: 1 }),
+  endLine: Type.Integer({ minimum: 1, description: 'Included.' }),
+  revisionId: nullable(text('null where its revision is pruned.')),
+  version: nullable(versionSchema),
+  actor: nullable(Type.String()),
+  reason: nullable(Type.String()),
+  tool: nullable(Type.String()),
+  toolCallId: nullable(Type.String()),
+  at: nullable(timeSchema),
+  before: nullable(timeSchema, {
+    description: 'Where no revision is known: the lines are older than this.',
+  }),
+  afterReading: nullable(Type.Array(ReadBefore), {
+    description: 'null where it was not looked up: only the newest 50 revisions of the file are.',
+  }),
+});
+export type BlamedLines = Static<typeof BlamedLines>;
+
 /** A revision with what it changed; the content of a file that did not exist is `null`. */
 export const AdminRevisionDetail = strictObject({
   ...AdminRevision.properties,
   contentBefore: nullable(Type.String()),
   contentAfter: nullable(Type.String()),
+  afterReading: Type.Array(ReadBefore, {
+    description: 'Files that were shown to its writer before it wrote, the last one first.',
+  }),
   diff: text('Unified diff.'),
 });
 export type AdminRevisionDetail = Static<typeof AdminRevisionDetail>;
@@ -79,6 +113,40 @@ export const RevertAnswer = strictObject({
   ),
 });
 export type RevertAnswer = Static<typeof RevertAnswer>;
+
+/** Whose writes are to be undone: those of one run, of one tool call, or of one actor since a time. */
+export const RevertSelection = strictObject({
+  runId: Type.Optional(text('All writes of this dream run.')),
+  toolCallId: Type.Optional(text('All writes of this tool call.')),
+  actor: Type.Optional(text('What this actor wrote since a time.')),
+  since: Type.Optional(requestTime('Inclusive; required with actor.')),
+  until: Type.Optional(requestTime('Exclusive; only with actor.')),
+  userId: Type.Optional(text('Only in the memory of this user; only with actor.')),
+  dryRun: Type.Optional(
+    Type.Boolean({ description: 'Show what would happen, with diffs, and write nothing.' }),
+  ),
+});
+export type RevertSelection = Static<typeof RevertSelection>;
+
+/** What became of a file whose writes were undone. */
+export const RevertedFile = strictObject({
+  path: physicalPathSchema,
+  outcome: Type.Enum(['reverted', 'unchanged', 'changed_since', 'gone'], {
+    description: 'gone: the content from before is pruned or redacted.',
+  }),
+  version: nullable(versionSchema, { description: 'The one that was written.' }),
+  revisionId: nullable(Type.String()),
+  why: nullable(text('Why it was left, or which of its versions were.')),
+  diff: text('Unified; empty where nothing is written.'),
+});
+export type RevertedFile = Static<typeof RevertedFile>;
+
+/** What became of the selected writes, file by file. */
+export const RevertWritesAnswer = strictObject({
+  dryRun: Type.Boolean(),
+  files: Type.Array(RevertedFile),
+});
+export type RevertWritesAnswer = Static<typeof RevertWritesAnswer>;
 
 /** Which revisions to remove: `olderThan`, `keepLast` or both are required. */
 export const PruneRequest = strictObject({

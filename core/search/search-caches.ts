@@ -1,85 +1,86 @@
 import { LRUCache } from 'lru-cache';
 import type { ScopeKey } from '../contracts/records.ts';
-import type { IndexFileKey, IndexState, KnownRows, PostingRow } from '../contracts/storage.ts';
-import type { ScopeLengths } from './index/lengths.ts';
-import { type Passage, splitPassages } from './text/passages.ts';
+import type {
+  IndexBlob,
+  IndexFileKey,
+  IndexState,
+  IndexText,
+  KnownBlobs,
+} from '../contracts/storage.ts';
+import type { PassageVectors } from './embedding/passage-vectors.ts';
+import type { ScopeLengths } from './index/collection.ts';
 import { type FilePayloads, LENGTHS_TERM } from './index/postings.ts';
-import type { PassageVectors } from './embedding/vectors.ts';
-import type { FoundFile } from './search.ts';
+import { type Passage, splitPassages } from './text/passages.ts';
 
-/** Files that are behind are tokenised for a find; what that gave is kept up to so many bytes. */
+/** Bytes of stale files that were tokenised for a search. */
 const FILE_BYTES = 16 * 1024 * 1024;
-/** Lengths of passages, so many bytes: every search of a scope needs all that it has. */
+/** Bytes of decoded lengths of passages: a search needs those of a whole scope. */
 const LENGTHS_BYTES = 16 * 1024 * 1024;
-/** Rows of terms, as they are stored: so many bytes. */
+/** Bytes of rows of terms, as they are stored. */
 const ROWS_BYTES = 16 * 1024 * 1024;
-/** Texts that were found, and their passages: so many bytes. */
+/** Bytes of texts of files that were found, with their passages. */
 const TEXT_BYTES = 32 * 1024 * 1024;
-/** Paths that tell results of one score apart: so many bytes. */
-const PATH_BYTES = 4 * 1024 * 1024;
-/** Vectors of passages are kept by scope, checked against its generations: so many bytes. */
+/** Bytes of vectors of passages. */
 const VECTOR_BYTES = 96 * 1024 * 1024;
 
-/** What is kept between searches; each is checked against what the snapshot says. */
+/** What searches keep for later ones. Every entry is checked against the snapshot before use. */
 export interface SearchCaches {
+  /** Stale files, by hash and path. */
   files: LRUCache<string, TokenisedFile>;
   index: IndexCache;
-  texts: FileCache<ReadText>;
-  /** Of files whose texts were not asked for. */
-  paths: FileCache<FilePath>;
+  texts: TextCache;
   /** By model and scope. */
   vectors: LRUCache<string, PassageVectors>;
 }
 
-/** Empty caches, each with its bound. */
+/** Makes empty caches, each with its limit. */
 export function createSearchCaches(): SearchCaches {
   return {
     files: new LRUCache({ maxSize: FILE_BYTES }),
     index: new IndexCache(),
-    texts: new FileCache(TEXT_BYTES),
-    paths: new FileCache(PATH_BYTES),
+    texts: new TextCache(),
     vectors: new LRUCache({ maxSize: VECTOR_BYTES }),
   };
 }
 
-/** A file that was read anew. */
+/** A stale file that was tokenised for a search. */
 export interface TokenisedFile {
-  /** Of all its terms, or of those that a search asks for. */
+  /** Of all its terms, or of those that one search asks for. */
   payloads: FilePayloads;
   /** The hashes of its passages' texts; `null` where no vectors are wanted. */
   texts: readonly string[] | null;
 }
 
-/** What an earlier search has read of a scope's index. */
-export interface KnownIndex extends KnownRows {
+/** What earlier searches read of a scope's index. */
+export interface KnownIndex extends KnownBlobs {
   lengths: ScopeLengths;
-  /** By term, without the one of the lengths. */
-  rows: ReadonlyMap<string, readonly PostingRow[]>;
+  /** By term, without `LENGTHS_TERM`. */
+  rows: ReadonlyMap<string, readonly IndexBlob[]>;
 }
 
-/** What searches have read of the index, for as long as that of the scope stays the same. */
+/** Rows and lengths by scope, valid for one generation of the scope's index. */
 class IndexCache {
   readonly #lengths = new LRUCache<ScopeKey, { generation: number; lengths: ScopeLengths }>({
     maxSize: LENGTHS_BYTES,
   });
   /** By scope and term. */
-  readonly #rows = new LRUCache<string, { generation: number; rows: readonly PostingRow[] }>({
+  readonly #rows = new LRUCache<string, { generation: number; rows: readonly IndexBlob[] }>({
     maxSize: ROWS_BYTES,
   });
 
-  /** What there is of some terms, all of one generation; `null` for nothing. */
+  /** What is known of some terms, all of one generation; `null` for nothing. */
   recall(scope: ScopeKey, terms: readonly string[]): KnownIndex | null {
     const kept = this.#lengths.get(scope);
     if (kept === undefined) return null;
-    const rows = new Map<string, readonly PostingRow[]>();
+    const rows = new Map<string, readonly IndexBlob[]>();
     for (const term of terms) {
       const own = this.#rows.get(`${scope} ${term}`);
       if (own?.generation === kept.generation) rows.set(term, own.rows);
     }
-    return { ...kept, rows, terms: [LENGTHS_TERM, ...rows.keys()] };
+    return { ...kept, rows, keys: [LENGTHS_TERM, ...rows.keys()] };
   }
 
-  /** Keeps the lengths of the passages of one generation, and all that it has of some terms. */
+  /** Keeps the lengths of one generation, and all of its rows of some terms. */
   keep(
     scope: ScopeKey,
     generation: number,
@@ -91,22 +92,22 @@ class IndexCache {
     for (const [term, read] of rows) {
       let size = ROW_WEIGHT;
       const own = read.map((row) => {
-        size += row.blob.length + ROW_WEIGHT;
-        // A driver's bytes may be a part of all that it has received at a time.
-        return { ...row, blob: row.blob.slice() };
+        size += row.bytes.length + ROW_WEIGHT;
+        // A driver's bytes may be a view of a much larger buffer.
+        return { ...row, bytes: row.bytes.slice() };
       });
       this.#rows.set(`${scope} ${term}`, { generation, rows: own }, { size });
     }
   }
 }
 
-/** Of a row beside its bytes, and of a term's entry. */
+/** Bytes of memory that a row takes in addition to its bytes, and that the entry of a term takes. */
 const ROW_WEIGHT = 250;
 
-/** Where a file is. */
-export type FilePath = IndexFileKey & { path: string };
+/** The text of a file that a search found. */
+export type FoundFile = IndexText & { content: string };
 
-/** A file's text with its passages, which are looked for when they are first asked for. */
+/** A file's text with its passages, which are split when they are first used. */
 export class ReadText {
   readonly file: FoundFile;
   #passages: readonly Passage[] | null = null;
@@ -119,35 +120,33 @@ export class ReadText {
     return (this.#passages ??= splitPassages(this.file.content));
   }
 
-  /** About how many bytes it has, with all its passages. */
+  /** About how many bytes of memory it takes, with its passages. */
   get size(): number {
     return 4 * this.file.content.length;
   }
 }
 
-/** What was read of files, for as long as nobody writes to their scope. */
-export class FileCache<T extends object> {
+/** Texts of files, valid until someone writes to their scope. */
+class TextCache {
   /** By scope and file number. */
-  readonly #kept: LRUCache<string, { value: T; state: IndexState }>;
+  readonly #kept = new LRUCache<string, { text: ReadText; state: IndexState }>({
+    maxSize: TEXT_BYTES,
+  });
 
-  constructor(bytes: number) {
-    this.#kept = new LRUCache({ maxSize: bytes });
-  }
-
-  /** What was kept of a file of a scope of this state; `null` for nothing. */
-  recall({ scope, fileNo }: IndexFileKey, state: IndexState): T | null {
+  /** The text of a file, if its scope still has this state; else `null`. */
+  recall({ scope, fileNo }: IndexFileKey, state: IndexState): ReadText | null {
     const kept = this.#kept.get(`${scope} ${fileNo}`);
-    // Of a scope that was erased and begun anew, versions come a second time: generations do not.
+    // A scope that was erased and made again repeats its versions, but not its generations.
     const isSame =
       kept?.state.version === state.version && kept.state.generation === state.generation;
-    return isSame ? kept.value : null;
+    return isSame ? kept.text : null;
   }
 
-  /** `size`: about how many bytes the value has. */
-  keep({ scope, fileNo }: IndexFileKey, state: IndexState, value: T, size: number): void {
-    this.#kept.set(`${scope} ${fileNo}`, { value, state }, { size: ENTRY_WEIGHT + size });
+  keep(text: ReadText, state: IndexState): void {
+    const { scope, fileNo } = text.file;
+    this.#kept.set(`${scope} ${fileNo}`, { text, state }, { size: ENTRY_WEIGHT + text.size });
   }
 }
 
-/** Bytes of an entry beside its value. */
+/** Bytes of memory that an entry takes in addition to its text. */
 const ENTRY_WEIGHT = 500;

@@ -1,342 +1,323 @@
 import type { ScopeKey } from '../contracts/records.ts';
 import type {
-  BehindFile,
+  IndexBlob,
   IndexedScope,
   IndexFileKey,
   IndexState,
   IndexText,
   IndexView,
-  PostingRow,
+  StaleFile,
 } from '../contracts/storage.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
-import { MemoryError } from '../errors.ts';
 import { createPause, type Pause } from '../pause.ts';
+import { packHashes, unpackHashes } from './embedding/embedded-text.ts';
+import { PassageVectors } from './embedding/passage-vectors.ts';
 import {
   type Collection,
   type CollectionFile,
   openCollection,
   type ScopeIndex,
+  ScopeLengths,
 } from './index/collection.ts';
-import { packHashes, unpackHashes } from './embedding/embedded-text.ts';
-import { indexFileInSlices } from './index/index-file.ts';
-import { ScopeLengths } from './index/lengths.ts';
-import { damaged, isIndexDamage } from './index/index-damage.ts';
+import { indexFile, inSlices } from './index/index-file.ts';
 import { encodeFile, type FilePayloads, LENGTHS_TERM, weighPayloads } from './index/postings.ts';
-import { TOKENISER_VERSION } from './text/tokenise.ts';
-import { PassageVectors } from './embedding/vectors.ts';
 import {
-  type FileCache,
-  type FilePath,
   type KnownIndex,
   ReadText,
   type SearchCaches,
   type TokenisedFile,
 } from './search-caches.ts';
+import { TOKENISER_VERSION } from './text/tokenise.ts';
 
-/** Texts that are read at a time: of the largest files 8 MB. A search that reads more takes its turn. */
+/** Files that are read at a time: up to 8 MB. A search that reads more of them waits for its turn. */
 export const CHUNK_FILES = 32;
-/** Terms of one beginning that a fuzzy search looks through: more than the memory of one user has. */
+/** Terms with one prefix that a fuzzy search reads: more than the memory of one user has. */
 const DICTIONARY_LIMIT = 20_000;
 
-/** What one search reads of its snapshot. */
-export class SearchSnapshot {
-  readonly view: IndexView;
-  readonly #scopes: readonly ScopeKey[];
-  readonly #caches: SearchCaches;
-  /** By scope: the files that were read anew, each with what was asked of it. */
-  #replaced: Map<number, TokenisedFile | null>[];
-  /** By scope: the files that are behind. */
-  #behind: (readonly BehindFile[])[];
-  /** Scopes whose rows are another tokeniser's. */
-  readonly #foreign = new Set<number>();
-  readonly #distrusted = new Set<number>();
-  /** Scopes that have another number of files than their row says. */
-  readonly #miscounted = new Set<number>();
+/**
+ * Why a search cannot go on. `damaged`: the index of these scopes (places in the list) is wrong; it
+ * can go on after `distrust`. `too_many_files`: it would have to read more than `maxFilesRead`.
+ */
+export type Obstacle =
+  { obstacle: 'damaged'; scopes: readonly number[] } | { obstacle: 'too_many_files' };
 
+/** The path of a file. */
+export type FilePath = IndexFileKey & { path: string };
+
+/** One of the scopes that are searched. */
+interface SearchedScope {
+  readonly scope: ScopeKey;
+  /** `null` while nothing of the scope is indexed. */
+  state: IndexState | null;
+  stale: readonly StaleFile[];
+  /** The files that were read, each with what this search asks of it; `null` for one that is gone. */
+  replaced: Map<number, TokenisedFile | null>;
+  /**
+   * Why all files are read instead of the index; `null` when the index is used. `miscounted`: the
+   * index has another number of files than the scope, and it is open which of the two is wrong.
+   */
+  distrust: 'foreign' | 'damaged' | 'miscounted' | null;
+}
+
+/** What one search reads of its snapshot of the database. */
+export class SearchSnapshot {
+  readonly #view: IndexView;
+  readonly #scopes: readonly SearchedScope[];
+  readonly #caches: SearchCaches;
   readonly #model: ModelKey | null;
-  /** How many files of a scope may be read anew. */
-  readonly #mostFiles: number;
-  /** By scope: the state of its index; `null` where there is none to go by. */
-  #states: (IndexState | null)[];
+  readonly #maxFilesRead: number;
 
   constructor(
     view: IndexView,
     scopes: readonly ScopeKey[],
     caches: SearchCaches,
-    { model, mostFiles }: { model: ModelKey | null; mostFiles: number },
+    { model, maxFilesRead }: { model: ModelKey | null; maxFilesRead: number },
   ) {
-    this.view = view;
-    this.#scopes = scopes;
+    this.#view = view;
+    this.#scopes = scopes.map((scope) => ({
+      ...{ scope, state: null, stale: [], replaced: new Map(), distrust: null },
+    }));
     this.#caches = caches;
     this.#model = model;
-    this.#mostFiles = mostFiles;
-    this.#states = scopes.map(() => null);
-    this.#replaced = scopes.map(() => new Map());
-    this.#behind = scopes.map(() => []);
+    this.#maxFilesRead = maxFilesRead;
   }
 
-  /** How many files were read since the index is behind. */
-  get behind(): number {
-    return this.#replaced.reduce((sum, files) => sum + files.size, 0);
+  /** How many files were read because their index is stale. */
+  get staleCount(): number {
+    return this.#scopes.reduce((sum, { replaced }) => sum + replaced.size, 0);
   }
 
-  /** Scopes whose index was found to be damaged. */
-  get distrusted(): ScopeKey[] {
-    return [...this.#distrusted]
-      .filter((index) => !this.#miscounted.has(index))
-      .map((index) => this.#scopes[index] as ScopeKey);
+  /** Scopes whose index is damaged and must be rebuilt. */
+  get damagedScopes(): ScopeKey[] {
+    return this.#scopes.filter(({ distrust }) => distrust === 'damaged').map(({ scope }) => scope);
   }
 
-  /**
-   * The rows of a scope, or of all, are damaged: every file is read instead. `false` when that was
-   * so before.
-   */
-  distrust(scope: number | null): boolean {
-    const before = this.#distrusted.size;
-    for (const [index] of this.#scopes.entries()) {
-      if (scope !== null && scope !== index) continue;
-      this.#distrusted.add(index);
+  /** From now on reads all files of these scopes. `false` when it did so already. */
+  distrust(scopes: readonly number[]): boolean {
+    let isNew = false;
+    for (const index of scopes) {
+      const scope = this.#scopes[index];
+      if (scope === undefined || scope.distrust !== null) continue;
+      scope.distrust = 'damaged';
+      isNew = true;
     }
-    return this.#distrusted.size > before;
+    return isNew;
   }
 
-  /** @throws MemoryError with `details.reason: 'index_damaged'`. */
-  async open(terms: readonly string[]): Promise<Collection> {
+  /** Opens all scopes as one collection, with the postings of these terms. */
+  async open(terms: readonly string[]): Promise<Collection | Obstacle> {
     const { index: kept } = this.#caches;
-    const known = this.#scopes.map((scope) => kept.recall(scope, terms));
-    const opened = await this.view.open(this.#scopes, [LENGTHS_TERM, ...terms], known);
-    const scopes: ScopeIndex[] = [];
-    this.#states = opened.map(({ state }) => (state.tokeniserVersion === null ? null : state));
-    for (const [index, scope] of opened.entries()) {
-      this.#judge(index, scope);
-      this.#behind[index] = scope.behind;
-      const replaced = await this.#readBehind(index, terms);
-      if (!this.#isUsable(index)) {
-        scopes.push({ rows: NO_ROWS, replaced });
-        continue;
+    const known = this.#scopes.map(({ scope }) => kept.recall(scope, terms));
+    const scopeKeys = this.#scopes.map(({ scope }) => scope);
+    const opened = await this.#view.open(scopeKeys, [LENGTHS_TERM, ...terms], known);
+    const indexes: ScopeIndex[] = [];
+    for (const [index, searched] of this.#scopes.entries()) {
+      const scope = opened[index] as IndexedScope;
+      const { format } = scope.state;
+      searched.state = format === null ? null : scope.state;
+      searched.stale = scope.stale;
+      // Without a state it is unknown what made the blobs.
+      if (format === null && scope.blobs.length > 0) searched.distrust ??= 'damaged';
+      if (format !== null && format !== TOKENISER_VERSION) searched.distrust ??= 'foreign';
+      let read = this.#toIndex(searched, scope, terms, known[index] ?? null);
+      if (read === null) {
+        searched.distrust ??= 'damaged';
+        read = NOTHING;
       }
-      scopes.push({ ...this.#toIndex(index, scope, terms, known[index] ?? null), replaced });
+      const replaced = await this.#readStale(searched, terms);
+      if (replaced === null) return { obstacle: 'too_many_files' };
+      indexes.push({ ...read, replaced });
     }
-    const collection = openCollection(scopes);
-    this.#checkCounts(collection, opened);
-    return collection;
+    const collection = openCollection(indexes);
+    // A file whose lengths are lost is not in the collection: only the number of files tells.
+    const miscounted = this.#scopes.filter(
+      (_, index) => collection.counts[index] !== opened[index]?.state.files,
+    );
+    const isNew = miscounted.filter(({ distrust }) => distrust === null);
+    for (const searched of this.#scopes) {
+      // All files were read, and they are as many as the scope says: the index was wrong.
+      const isCounted = searched.distrust === 'miscounted' && !miscounted.includes(searched);
+      if (isCounted) searched.distrust = 'damaged';
+    }
+    for (const searched of isNew) searched.distrust = 'miscounted';
+    return isNew.length === 0 ? collection : await this.open(terms);
   }
 
-  /** Terms that begin so, of the index and of the files that are behind it. */
-  async dictionary(prefixes: readonly string[]): Promise<Set<string>> {
+  /** Terms with these prefixes, of the index and of stale files. */
+  async dictionary(prefixes: readonly string[]): Promise<Set<string> | Obstacle> {
     const terms = new Set<string>();
-    for (const [index, scope] of this.#scopes.entries()) {
-      for (const prefix of prefixes) {
-        if (!this.#isUsable(index)) continue;
-        for (const term of await this.view.terms(scope, prefix, DICTIONARY_LIMIT)) terms.add(term);
+    for (const searched of this.#scopes) {
+      for (const prefix of searched.distrust === null ? prefixes : []) {
+        const found = await this.#view.listKeys(searched.scope, prefix, DICTIONARY_LIMIT);
+        for (const term of found) terms.add(term);
       }
-      await this.#visitBehind(index, (_, file) => {
+      const isVisited = await this.#visitStale(searched, (_, file) => {
         for (const term of file?.payloads.keys() ?? []) {
           if (prefixes.some((prefix) => term.startsWith(prefix))) terms.add(term);
         }
       });
+      if (!isVisited) return { obstacle: 'too_many_files' };
     }
     return terms;
   }
 
-  /** Whether a file was read anew, so that what was found of it is of its present text. */
+  /** Whether a file was read for this search, so that its hits are of its present text. */
   wasRead({ scope, file }: CollectionFile): boolean {
-    return this.#replaced[scope]?.has(file) === true;
+    return this.#scopes[scope]?.replaced.has(file) === true;
   }
 
-  /** By scope: its vectors of the model, after the collection was opened. */
-  async vectors(): Promise<(PassageVectors | null)[]> {
-    const model = this.#model;
-    const found: (PassageVectors | null)[] = [];
-    for (const [index, scope] of this.#scopes.entries()) {
-      const indexGeneration = this.#states[index]?.generation ?? null;
-      found.push(
-        model === null || indexGeneration === null || this.view.vectors === undefined
-          ? null
-          : await this.#readVectors(scope, model, indexGeneration),
-      );
+  /** Paths of files, in any order, without those that do not exist. */
+  async paths(files: readonly CollectionFile[]): Promise<readonly FilePath[]> {
+    const [known, unknown] = this.#recall(files);
+    const found: FilePath[] = known.map(({ file }) => file);
+    if (unknown.length <= CHUNK_FILES) {
+      const texts = await this.#readTexts(unknown);
+      return [...found, ...texts.map(({ file }) => file)];
+    }
+    for (const scope of new Set(unknown.map((key) => key.scope))) {
+      for (const file of await this.#view.listFiles(scope, '')) found.push({ scope, ...file });
     }
     return found;
   }
 
-  /** The rows of a file's passages as the collection has them. */
+  /** Texts of files, in any order, without those that do not exist. */
+  async texts(files: readonly CollectionFile[]): Promise<readonly ReadText[]> {
+    const [known, unknown] = this.#recall(files);
+    return [...known, ...(await this.#readTexts(unknown))];
+  }
+
+  /** By scope: its vectors of the model; `null` for none. Called after `open`. */
+  async vectors(): Promise<(PassageVectors | null)[]> {
+    const found: (PassageVectors | null)[] = [];
+    for (const searched of this.#scopes) found.push(await this.#readVectors(searched));
+    return found;
+  }
+
+  /** The rows of a file's passages in the vectors of its scope; `null` when they are not known. */
   rowsOf({ scope, file }: CollectionFile, vectors: PassageVectors | null): Int32Array | null {
     if (vectors === null) return null;
-    const replaced = this.#replaced[scope]?.get(file);
+    const replaced = this.#scopes[scope]?.replaced.get(file);
     if (replaced === undefined) return vectors.rowsOf(file);
     const texts = replaced?.texts ?? null;
     return texts === null ? null : vectors.rowsOfTexts(texts);
   }
 
-  async #readVectors(
-    scope: ScopeKey,
-    model: ModelKey,
-    indexGeneration: number,
-  ): Promise<PassageVectors | null> {
+  async #readVectors({ scope, state }: SearchedScope): Promise<PassageVectors | null> {
+    const model = this.#model;
+    if (model === null || state === null || this.#view.vectors === undefined) return null;
+    const { generation } = state;
+    const { vectors } = this.#caches;
     const name = `${model.id} ${scope}`;
-    const before = this.#caches.vectors.get(name) ?? null;
-    const read = await this.view.vectors?.(scope, model, indexGeneration, before?.known ?? null);
-    if (read === undefined) return null;
+    const before = vectors.get(name) ?? null;
+    const read = await this.#view.vectors(scope, {
+      model,
+      indexGeneration: generation,
+      known: before?.known ?? null,
+    });
     const after = await PassageVectors.from(read, before, {
       dimensions: model.dimensions,
-      indexGeneration,
+      indexGeneration: generation,
     });
-    if (after !== before) this.#caches.vectors.set(name, after, { size: Math.max(1, after.bytes) });
+    if (after !== before) vectors.set(name, after, { size: Math.max(1, after.bytes) });
     return after;
   }
 
-  toKey({ scope, file }: CollectionFile): IndexFileKey {
-    return { scope: this.#scopes[scope] as ScopeKey, fileNo: file };
-  }
-
-  /** Paths of files, in any order; without those that do not exist. */
-  async paths(files: readonly CollectionFile[]): Promise<readonly FilePath[]> {
-    const { texts, paths } = this.#caches;
-    const found: FilePath[] = [];
-    const wanted = this.#recall(files, (key, state) => {
-      const path = texts.recall(key, state)?.file ?? paths.recall(key, state);
-      if (path !== null) found.push(path);
-      return path !== null;
-    });
-    for (const { scope, fileNo, path } of await this.view.paths(wanted)) {
-      const file = { scope, fileNo, path };
-      found.push(file);
-      this.#keep(paths, file, file, 2 * path.length);
+  /** The texts that are in the cache, and the keys of the others. */
+  #recall(files: readonly CollectionFile[]): [known: ReadText[], unknown: IndexFileKey[]] {
+    const known: ReadText[] = [];
+    const unknown: IndexFileKey[] = [];
+    for (const { scope: index, file: fileNo } of files) {
+      const { scope, state } = this.#scopes[index] as SearchedScope;
+      const text = state === null ? null : this.#caches.texts.recall({ scope, fileNo }, state);
+      if (text === null) unknown.push({ scope, fileNo });
+      else known.push(text);
     }
-    return found;
+    return [known, unknown];
   }
 
-  /** The texts of files, in any order; without those that do not exist. */
-  async texts(files: readonly CollectionFile[]): Promise<readonly ReadText[]> {
-    const { texts } = this.#caches;
-    const found: ReadText[] = [];
-    const wanted = this.#recall(files, (key, state) => {
-      const text = texts.recall(key, state);
-      if (text !== null) found.push(text);
-      return text !== null;
-    });
-    for (const file of await this.view.contents(wanted)) {
-      if (file.content === null) continue;
-      const text = new ReadText({ ...file, content: file.content });
-      found.push(text);
-      this.#keep(texts, file, text, text.size);
+  async #readTexts(keys: readonly IndexFileKey[]): Promise<ReadText[]> {
+    const texts: ReadText[] = [];
+    for (const file of await this.#view.readFiles(keys)) {
+      const { content } = file;
+      if (content === null) continue;
+      const text = new ReadText({ ...file, content });
+      texts.push(text);
+      const state = this.#scopes.find(({ scope }) => scope === file.scope)?.state ?? null;
+      if (state !== null) this.#caches.texts.keep(text, state);
     }
-    return found;
+    return texts;
   }
 
-  /** The files that are not taken from what was kept. */
-  #recall(
-    files: readonly CollectionFile[],
-    take: (key: IndexFileKey, state: IndexState) => boolean,
-  ): IndexFileKey[] {
-    const wanted: IndexFileKey[] = [];
-    for (const file of files) {
-      const key = this.toKey(file);
-      const state = this.#states[file.scope] ?? null;
-      if (state === null || !take(key, state)) wanted.push(key);
-    }
-    return wanted;
-  }
-
-  #keep<T extends object>(cache: FileCache<T>, key: IndexFileKey, value: T, size: number): void {
-    const state = this.#states[this.#scopes.indexOf(key.scope)] ?? null;
-    if (state !== null) cache.keep(key, state, value, size);
-  }
-
-  /** The rows that were read with those that are known; both are kept for the next search. */
+  /** Joins the rows that were read with those that are known; `null` when they are damaged. */
   #toIndex(
-    index: number,
-    { rows, state }: IndexedScope,
+    { scope, state, distrust }: SearchedScope,
+    opened: IndexedScope,
     terms: readonly string[],
     before: KnownIndex | null,
-  ): Pick<ScopeIndex, 'rows' | 'lengths'> {
-    const known = before?.generation === state.generation ? before : null;
-    const lengths = known?.lengths ?? readLengths(index, rows);
-    const read = new Map<string, PostingRow[]>();
+  ): Pick<ScopeIndex, 'rows' | 'lengths'> | null {
+    if (distrust !== null) return NOTHING;
+    const { generation } = opened.state;
+    const known = before?.generation === generation ? before : null;
+    const lengths =
+      known?.lengths ?? ScopeLengths.from(opened.blobs.filter(({ key }) => key === LENGTHS_TERM));
+    if (lengths === null) return null;
+    const read = new Map<string, IndexBlob[]>();
     for (const term of terms) if (known?.rows.has(term) !== true) read.set(term, []);
-    for (const row of rows) read.get(row.term)?.push(row);
+    for (const blob of opened.blobs) read.get(blob.key)?.push(blob);
     // Without an index there is no generation either.
-    if (this.#states[index] !== null) {
-      const scope = this.#scopes[index] as ScopeKey;
-      this.#caches.index.keep(scope, state.generation, { lengths, rows: read });
-    }
+    if (state !== null) this.#caches.index.keep(scope, generation, { lengths, rows: read });
     return { rows: [...read.values(), ...(known?.rows.values() ?? [])].flat(), lengths };
   }
 
-  #isUsable(index: number): boolean {
-    return !this.#foreign.has(index) && !this.#distrusted.has(index);
-  }
-
-  #judge(index: number, { state, rows }: IndexedScope): void {
-    const { tokeniserVersion } = state;
-    if (tokeniserVersion === null) {
-      // Rows of nobody's: what they were made by is not known.
-      if (rows.length > 0 && this.#isUsable(index)) throw damaged(index);
-    } else if (tokeniserVersion !== TOKENISER_VERSION) {
-      this.#foreign.add(index);
-    }
-  }
-
-  /** A file whose lengths are lost is in no collection: that is seen by the number alone. */
-  #checkCounts({ counts }: Collection, opened: readonly IndexedScope[]): void {
-    for (const [index, { state }] of opened.entries()) {
-      if (counts[index] === state.files) {
-        this.#miscounted.delete(index);
-      } else if (this.#isUsable(index)) {
-        this.#miscounted.add(index);
-        throw damaged(index);
-      }
-      // The files themselves are as many: then the number is wrong, and the index is not.
-    }
-  }
-
-  /** Of each file that is read anew, what was asked for: all of them together may be large. */
-  async #readBehind(
-    index: number,
+  /** What the terms have in each stale file: not all terms, since the files may be large. */
+  async #readStale(
+    searched: SearchedScope,
     terms: readonly string[],
-  ): Promise<Map<number, FilePayloads | null>> {
-    const files = new Map<number, TokenisedFile | null>();
+  ): Promise<Map<number, FilePayloads | null> | null> {
+    searched.replaced = new Map();
     const replaced = new Map<number, FilePayloads | null>();
-    await this.#visitBehind(index, (fileNo, file) => {
+    const isVisited = await this.#visitStale(searched, (fileNo, file) => {
       const payloads = file === null ? null : pick(file.payloads, [LENGTHS_TERM, ...terms]);
       replaced.set(fileNo, payloads);
-      files.set(fileNo, payloads === null || file === null ? null : { ...file, payloads });
+      searched.replaced.set(fileNo, file && payloads && { ...file, payloads });
     });
-    this.#replaced[index] = files;
-    return replaced;
+    return isVisited ? replaced : null;
   }
 
-  /** Every file of a scope that the index cannot be asked of, as it is now; `null` if it is gone. */
-  async #visitBehind(
-    index: number,
+  /**
+   * Visits each file that the index cannot be asked about; `null` for one that is gone. `false` when
+   * there are too many to read.
+   */
+  async #visitStale(
+    { scope, stale, distrust }: SearchedScope,
     visit: (fileNo: number, file: TokenisedFile | null) => void,
-  ): Promise<void> {
-    const scope = this.#scopes[index] as ScopeKey;
+  ): Promise<boolean> {
     const wanted: number[] = [];
-    if (this.#isUsable(index)) {
-      for (const file of this.#behind[index] ?? []) {
+    if (distrust === null) {
+      for (const file of stale) {
         const known = file.isDeleted ? null : this.#caches.files.get(toCacheKey(file));
         const isLacking = known === undefined || (known !== null && this.#lacksTexts(known));
         if (isLacking) wanted.push(file.fileNo);
         else visit(file.fileNo, known);
       }
     } else {
-      wanted.push(...(await this.view.fileNos(scope, '')));
+      for (const { fileNo } of await this.#view.listFiles(scope, '')) wanted.push(fileNo);
     }
-    if (wanted.length > this.#mostFiles) throw needsTurn();
+    if (wanted.length > this.#maxFilesRead) return false;
     const pause = createPause();
     for (let at = 0; at < wanted.length; at += CHUNK_FILES) {
       const chunk = wanted.slice(at, at + CHUNK_FILES);
-      const files = await this.view.contents(chunk.map((fileNo) => ({ scope, fileNo })));
+      const files = await this.#view.readFiles(chunk.map((fileNo) => ({ scope, fileNo })));
       for (const file of files) {
         const { content } = file;
         visit(file.fileNo, content === null ? null : await this.#tokenise(file, content, pause));
         await pause();
       }
     }
+    return true;
   }
 
-  /** Whether it was tokenised for a search by words alone, and this one is not. */
+  /** Whether a file was tokenised for a search by words, and this one is hybrid. */
   #lacksTexts({ texts }: TokenisedFile): boolean {
     return this.#model !== null && texts === null;
   }
@@ -345,7 +326,7 @@ export class SearchSnapshot {
     const key = toCacheKey(file);
     const known = this.#caches.files.get(key);
     if (known !== undefined && !this.#lacksTexts(known)) return known;
-    const indexed = await indexFileInSlices(content, file.path, pause);
+    const indexed = await inSlices(indexFile(content, file.path), pause);
     const payloads = known?.payloads ?? encodeFile(indexed);
     const listed = indexed.passages.filter(({ start, end }) => end > start);
     const texts =
@@ -357,24 +338,12 @@ export class SearchSnapshot {
   }
 }
 
-/** What a search ends with that would read more files than it may without a turn. */
-function needsTurn(): MemoryError {
-  return new MemoryError('INTERNAL', 'The search takes its turn.', {
-    details: { reason: TURN_NEEDED },
-  });
-}
+const NOTHING = { rows: [], lengths: ScopeLengths.from([]) as ScopeLengths };
 
-const TURN_NEEDED = 'turn_needed';
-
-/** Whether an error is the one that {@link SearchSnapshot} ends with for want of a turn. */
-export function isTurnNeeded(error: unknown): boolean {
-  return error instanceof MemoryError && error.details?.['reason'] === TURN_NEEDED;
-}
-
-/** Of a passage's hash, 32 digits. */
+/** Bytes of memory that a passage's hash of 32 digits takes. */
 const HASH_WEIGHT = 60;
 
-/** What a file has of some terms, copied: a view would keep all of the file's. */
+/** Copies the payloads of some terms: a view would keep the buffer of all of them. */
 function pick(payloads: FilePayloads, terms: readonly string[]): FilePayloads {
   const picked = new Map<string, Uint8Array>();
   for (const term of terms) {
@@ -384,17 +353,7 @@ function pick(payloads: FilePayloads, terms: readonly string[]): FilePayloads {
   return picked;
 }
 
-const NO_ROWS: readonly PostingRow[] = [];
-
-function readLengths(index: number, rows: readonly PostingRow[]): ScopeLengths {
-  try {
-    return new ScopeLengths(rows.filter(({ term }) => term === LENGTHS_TERM));
-  } catch (error) {
-    throw isIndexDamage(error) ? damaged(index) : error;
-  }
-}
-
-/** All that the index of a file depends on: text and path. */
+/** The text and the path are all that a file's postings depend on. */
 function toCacheKey({ hash, path }: { hash: string; path: string }): string {
   return `${hash} ${path}`;
 }

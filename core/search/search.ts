@@ -1,29 +1,59 @@
 import type { FileKey, ScopeKey } from '../contracts/records.ts';
-import type { IndexStore, IndexText, IndexView } from '../contracts/storage.ts';
+import type { IndexStore, IndexView } from '../contracts/storage.ts';
 import type { Trace } from '../contracts/tool.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
-import type { Collection, CollectionFile } from './index/collection.ts';
-import type { FusionWeights } from './rank/fuse.ts';
-import { expandQuery, listPrefixes } from './rank/fuzzy.ts';
-import type { Passage } from './text/passages.ts';
-import { damagedScope, isIndexDamage } from './index/index-damage.ts';
-import { listTerms, parseQuery, type SearchQuery } from './rank/query.ts';
-import { rankCollection, type Ranking, type Signals } from './rank/rank.ts';
-import type { Indexer } from './index/indexer.ts';
+import { MemoryError } from '../errors.ts';
 import type { PathPrefix } from '../files/paths.ts';
-import { FUSED_DEPTH, fuseRankings, rankByMeaning } from './embedding/vector-hits.ts';
-import { toHits } from './search-hits.ts';
-import { createSearchCaches } from './search-caches.ts';
-import { CHUNK_FILES, isTurnNeeded, SearchSnapshot } from './search-snapshot.ts';
+import type { Collection, CollectionFile } from './index/collection.ts';
+import type { Indexer } from './index/indexer.ts';
+import { fuse, type Fused, type FusionWeights } from './rank/fuse.ts';
+import { expandQuery, listPrefixes } from './rank/fuzzy.ts';
+import { listTerms, parseQuery, type SearchQuery } from './rank/query.ts';
+import {
+  type Candidate,
+  orderCandidates,
+  rankCollection,
+  type Ranking,
+  type Signals,
+} from './rank/rank.ts';
+import { rankVectors, type VectorRanking } from './rank/rank-vectors.ts';
+import { createSearchCaches, type FoundFile } from './search-caches.ts';
+import { CHUNK_FILES, type FilePath, type Obstacle, SearchSnapshot } from './search-snapshot.ts';
+import type { Passage } from './text/passages.ts';
+
+/** One search, for a caller who may see all of `scopes`. */
+export interface SearchRequest {
+  text: string;
+  /** Searched as one collection: the user's scope and the shared one. */
+  scopes: readonly ScopeKey[];
+  /** Only files below a prefix, or these files, can be hits. All files count for the statistics. */
+  within: PathPrefix | readonly FileKey[] | null;
+  group: 'file' | 'passage';
+  limit: number;
+  /** Whether similar words are tried when nothing matches. */
+  isFuzzy: boolean;
+  /** Searches by meaning, too. */
+  hybrid?: HybridQuestion;
+}
+
+/** What a hybrid search takes in addition to the words. */
+export interface HybridQuestion {
+  /** The question's vector, of length 1. */
+  vector: Float32Array;
+  /** The model that made it. Only vectors of the same model are compared with it. */
+  key: ModelKey;
+  weights: FusionWeights;
+  trace: Trace;
+}
 
 /** A passage that was found. */
 export interface Hit {
   file: FoundFile;
   passages: readonly Passage[];
-  /** Of `passages`. */
+  /** The place of the passage in `passages`. */
   passage: number;
   score: number;
-  /** What the score is made of: `Signals`, and of a hybrid search the places in both rankings. */
+  /** What the score is made of: `Signals`, and for a hybrid search the places in both rankings. */
   explain(): Partial<Signals> & Partial<HybridSignals>;
 }
 
@@ -38,38 +68,10 @@ export interface HybridSignals {
   prominence: number;
 }
 
-/** A file as it was when it was found. */
-export type FoundFile = IndexText & { content: string };
-
-/** One search, for a caller who may see all of `scopes`. */
-export interface SearchRequest {
-  text: string;
-  /** Searched as one collection: the user's scope and the shared one. */
-  scopes: readonly ScopeKey[];
-  /** Only files below a prefix, or these files, can be hits. The statistics are those of all. */
-  within: PathPrefix | readonly FileKey[] | null;
-  group: 'file' | 'passage';
-  limit: number;
-  /** Whether words that look alike are tried when nothing matches. */
-  isFuzzy: boolean;
-  /** Searches by meaning, too. */
-  hybrid?: HybridQuestion;
-}
-
-/** What a hybrid search has beside the words. */
-export interface HybridQuestion {
-  /** The question's, of length 1. */
-  vector: Float32Array;
-  /** The model that made it: vectors of no other are compared with it. */
-  key: ModelKey;
-  weights: FusionWeights;
-  trace: Trace;
-}
-
 /** The best hits, the best one first. */
 export interface SearchAnswer {
   hits: Hit[];
-  /** For the trace: counts alone. */
+  /** Counts for the trace. `behind`: files that were read because their index is stale. */
   stats: { files: number; terms: number; behind: number; fuzzy: number; vectors?: number };
 }
 
@@ -79,9 +81,9 @@ export interface Search {
 }
 
 /**
- * Makes the search over an index. Exact whatever the index's state: files that are behind, or whose
- * index is another tokeniser's or damaged, are read and tokenised for the call, and the indexer is
- * woken to spare the next one that.
+ * Makes the search over an index. Answers are exact whatever the state of the index: files whose
+ * index is stale, damaged or another tokeniser's are read and tokenised for the call, and the
+ * indexer is woken so that the next call need not.
  */
 export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Search {
   const takeTurn = createTurns();
@@ -90,53 +92,47 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
   async function search(
     view: IndexView,
     request: SearchRequest,
-    mostFiles: number,
-  ): Promise<SearchAnswer> {
+    maxFilesRead: number,
+  ): Promise<SearchAnswer | Obstacle> {
     const query = parseQuery(request.text);
-    const terms = listTerms(query);
-    if (terms.length === 0 && request.hybrid === undefined) {
+    if (listTerms(query).length === 0 && request.hybrid === undefined) {
       return { hits: [], stats: { files: 0, terms: 0, behind: 0, fuzzy: 0 } };
     }
     const includes = await toFilter(view, request);
-    const { scopes, hybrid = null } = request;
-    const reading = new SearchSnapshot(view, scopes, caches, {
-      model: hybrid?.key ?? null,
-      mostFiles,
+    const snapshot = new SearchSnapshot(view, request.scopes, caches, {
+      model: request.hybrid?.key ?? null,
+      maxFilesRead,
     });
-    // Each scope can be found to be damaged once: then it is read without its index.
+    // A scope can turn out to be damaged once: then its files are read instead of its index.
     for (;;) {
-      try {
-        const answer = await answerFrom(reading, { query, terms, includes, request });
+      const answer = await answerFrom(snapshot, { query, includes, request });
+      if (!('obstacle' in answer)) {
         if (answer.stats.behind > 0) deps.indexer.wake();
-        for (const scope of reading.distrusted) deps.indexer.rebuild(scope);
+        for (const scope of snapshot.damagedScopes) deps.indexer.rebuild(scope);
         return answer;
-      } catch (error) {
-        if (!isIndexDamage(error) || !reading.distrust(damagedScope(error))) throw error;
+      }
+      if (answer.obstacle === 'too_many_files') return answer;
+      if (!snapshot.distrust(answer.scopes)) {
+        throw new MemoryError('INTERNAL', 'The search index does not match the files.');
       }
     }
   }
 
   return {
     async search(request) {
-      const ask = (mostFiles: number) =>
-        deps.index.snapshot(async (view) => {
-          try {
-            return await search(view, request, mostFiles);
-          } catch (error) {
-            if (isTurnNeeded(error)) return null;
-            throw error;
-          }
-        });
+      const ask = (maxFilesRead: number) =>
+        deps.index.snapshot((view) => search(view, request, maxFilesRead));
       const answer = await ask(CHUNK_FILES);
-      // Waiting holds no connection: searches of a scope that is made anew leave them to the others.
-      return answer ?? (await takeTurn(async () => (await ask(Infinity)) as SearchAnswer));
+      if (!('obstacle' in answer)) return answer;
+      // Waiting for the turn holds no connection, so that other searches have one.
+      return await takeTurn(async () => (await ask(Infinity)) as SearchAnswer);
     },
   };
 }
 
 /**
- * Lets one run after the other. What the first has tokenised the next finds in the cache, and all of
- * them together keep one connection, whoever they are of.
+ * Runs one task after the other. What the first tokenised the next finds in the cache, and all of
+ * them together hold one connection.
  */
 function createTurns(): <T>(run: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
@@ -147,61 +143,69 @@ function createTurns(): <T>(run: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** Of a file: its scope's number among those that are searched, and its own. */
+/** Whether a file can be a hit. */
 type Filter = (file: CollectionFile) => boolean;
 
-/** What one search is to answer. */
-export interface Question {
+interface Question {
   query: SearchQuery;
-  terms: readonly string[];
   includes: Filter | null;
   request: SearchRequest;
 }
 
-/** @throws MemoryError with `details.reason: 'index_damaged'`. */
-async function answerFrom(reading: SearchSnapshot, question: Question): Promise<SearchAnswer> {
+async function answerFrom(
+  snapshot: SearchSnapshot,
+  question: Question,
+): Promise<SearchAnswer | Obstacle> {
   const { query, request } = question;
   const { hybrid } = request;
-  let { terms } = question;
-  let collection = await reading.open(terms);
-  let ranking = rank(collection, query, question);
+  let found = await openAndRank(snapshot, query, question);
+  if ('obstacle' in found) return found;
   let fuzzy = 0;
-  if (ranking.candidates.length === 0 && request.isFuzzy) {
-    const expanded = expandQuery(query, await reading.dictionary(listPrefixes(query)));
+  if (found.ranking.candidates.length === 0 && request.isFuzzy) {
+    const dictionary = await snapshot.dictionary(listPrefixes(query));
+    if ('obstacle' in dictionary) return dictionary;
+    const expanded = expandQuery(query, dictionary);
     if (expanded !== null) {
-      terms = listTerms(expanded);
-      collection = await reading.open(terms);
-      ranking = rank(collection, expanded, question);
+      found = await openAndRank(snapshot, expanded, question);
+      if ('obstacle' in found) return found;
       fuzzy = 1;
     }
   }
-  const stats = {
-    files: collection.lengths.fileCount,
-    terms: terms.length,
-    behind: reading.behind,
-    fuzzy,
-  };
-  if (hybrid === undefined) return { hits: await toHits(reading, request, ranking), stats };
-  const meant = await rankByMeaning(reading, collection, hybrid, question);
-  // Without a single vector it is a search by words, and says so.
+  const { collection, ranking, terms } = found;
+  const files = collection.lengths.fileCount;
+  const stats = { files, terms, behind: snapshot.staleCount, fuzzy };
+  if (hybrid === undefined) {
+    const hits = await toHits(snapshot, request, ranking);
+    return 'obstacle' in hits ? hits : { hits, stats };
+  }
+  const vectorHits = await rankByMeaning(snapshot, collection, hybrid, question);
+  // Without a single vector it is a search by words, and `find` says so.
   const fused =
-    meant.compared === 0 ? ranking : await fuseRankings(reading, ranking, meant, hybrid, request);
-  return {
-    hits: await toHits(reading, request, fused),
-    stats: { ...stats, vectors: meant.compared },
-  };
+    vectorHits.compared === 0
+      ? ranking
+      : await fuseRankings(snapshot, ranking, vectorHits, hybrid, request);
+  const hits = await toHits(snapshot, request, fused);
+  if ('obstacle' in hits) return hits;
+  return { hits, stats: { ...stats, vectors: vectorHits.compared } };
 }
 
-function rank(
-  collection: Collection,
+async function openAndRank(
+  snapshot: SearchSnapshot,
   query: SearchQuery,
   { includes, request: { group, limit, hybrid } }: Question,
-): Ranking {
-  return rankCollection(query, collection, {
+): Promise<{ collection: Collection; ranking: Ranking; terms: number } | Obstacle> {
+  const terms = listTerms(query);
+  const collection = await snapshot.open(terms);
+  if ('obstacle' in collection) return collection;
+  const ranking = rankCollection(query, collection, {
     group,
     limit: hybrid === undefined ? limit : Math.max(limit, FUSED_DEPTH),
     ...(includes === null ? {} : { includes }),
   });
+  // Postings are decoded while they are ranked.
+  const { damaged } = collection;
+  if (damaged.size > 0) return { obstacle: 'damaged', scopes: [...damaged] };
+  return { collection, ranking, terms: terms.length };
 }
 
 async function toFilter(
@@ -212,15 +216,159 @@ async function toFilter(
   if ('prefix' in within) {
     const wanted = scopes.indexOf(within.scope);
     if (within.prefix === '') return ({ scope }) => scope === wanted;
-    const fileNos = new Set(await view.fileNos(within.scope, within.prefix));
+    const files = await view.listFiles(within.scope, within.prefix);
+    const fileNos = new Set(files.map(({ fileNo }) => fileNo));
     return ({ scope, file }) => scope === wanted && fileNos.has(file);
   }
   const wanted = new Set<string>();
   for (const { scope, path } of within) {
-    const keys = (await view.fileNos(scope, path)).map((fileNo) => ({ scope, fileNo }));
-    for (const found of await view.paths(keys)) {
+    for (const found of await view.listFiles(scope, path)) {
       if (found.path === path) wanted.add(`${scopes.indexOf(scope)} ${found.fileNo}`);
     }
   }
   return ({ scope, file }) => wanted.has(`${scope} ${file}`);
+}
+
+/** Results of each ranking that are fused: lower places add next to nothing. */
+const FUSED_DEPTH = 50;
+
+/** Ranks by the vectors of the passages, inside a span of its own. */
+async function rankByMeaning(
+  snapshot: SearchSnapshot,
+  collection: Collection,
+  { vector, trace }: HybridQuestion,
+  { includes, request: { group, limit } }: Question,
+): Promise<VectorRanking> {
+  const span = trace.start('search.vector', 'scan');
+  try {
+    const scopes = await snapshot.vectors();
+    const ranking = await rankVectors(vector, collection, {
+      group,
+      limit: Math.max(limit, FUSED_DEPTH),
+      includes,
+      scopes,
+      rowsOf: (file) => snapshot.rowsOf(file, scopes[file.scope] ?? null),
+    });
+    span.end({ vectors: ranking.compared, candidates: ranking.candidates.length });
+    return ranking;
+  } catch (error) {
+    span.fail(error);
+    throw error;
+  }
+}
+
+type Ranked = Pick<Ranking, 'candidates'> & {
+  explain(candidate: Candidate): ReturnType<Hit['explain']>;
+};
+
+/** Both rankings as one. Each is put in order first, so that ties have one place. */
+async function fuseRankings(
+  snapshot: SearchSnapshot,
+  text: Ranking,
+  vectorHits: VectorRanking,
+  { weights }: HybridQuestion,
+  { scopes, group, limit }: SearchRequest,
+): Promise<Ranked> {
+  const tied = firstOfFiles([...listTied(text.candidates), ...listTied(vectorHits.candidates)]);
+  const paths = await snapshot.paths(tied);
+  const depth = Math.max(limit, FUSED_DEPTH);
+  const byWords = orderByPath(text.candidates, paths, scopes, depth);
+  const byMeaning = orderByPath(vectorHits.candidates, paths, scopes, depth);
+  const keyOf = ({ scope, file, passage }: Candidate) =>
+    group === 'file' ? `${scope} ${file}` : `${scope} ${file} ${passage}`;
+  const fused = new Map(
+    fuse(byWords, byMeaning, weights, keyOf).map((one) => [keyOf(one.candidate), one]),
+  );
+  return {
+    candidates: takeFirst(fused.values(), limit),
+    explain(candidate) {
+      const { textRank = null, vectorRank = null } = fused.get(keyOf(candidate)) ?? {};
+      const word = textRank === null ? undefined : byWords[textRank - 1];
+      const meaning = vectorRank === null ? undefined : byMeaning[vectorRank - 1];
+      return {
+        ...(word === undefined ? {} : text.explain(word)),
+        ...(word === undefined || textRank === null ? {} : { textRank, textScore: word.score }),
+        ...(meaning === undefined || vectorRank === null
+          ? {}
+          : { vectorRank, similarity: meaning.similarity, prominence: meaning.prominence }),
+      };
+    },
+  };
+}
+
+/** Candidates that share their score with another one. Their paths decide the order. */
+function listTied<C extends Candidate>(candidates: readonly C[]): C[] {
+  const counts = new Map<number, number>();
+  for (const { score } of candidates) counts.set(score, (counts.get(score) ?? 0) + 1);
+  return candidates.filter(({ score }) => (counts.get(score) ?? 0) > 1);
+}
+
+/** The best `limit` by their fused scores, and all that tie with the last of them. */
+function takeFirst(fused: Iterable<Fused>, limit: number): Candidate[] {
+  const candidates = Array.from(fused, ({ candidate, score }) => ({ ...candidate, score }));
+  candidates.sort((left, right) => right.score - left.score);
+  const least = candidates[limit - 1]?.score ?? 0;
+  return candidates.filter(({ score }) => score >= least);
+}
+
+/** Beyond so many ties, paths are read first, and texts only of those that remain. */
+const TIES_READ_WHOLE = 32;
+
+/** The best candidates with their files, ties by path. */
+async function toHits(
+  snapshot: SearchSnapshot,
+  { scopes, limit }: SearchRequest,
+  ranking: Ranked,
+): Promise<Hit[] | Obstacle> {
+  let { candidates } = ranking;
+  if (candidates.length > limit + TIES_READ_WHOLE) {
+    const paths = await snapshot.paths(firstOfFiles(candidates));
+    candidates = orderByPath(candidates, paths, scopes, limit);
+  }
+  const texts = await snapshot.texts(firstOfFiles(candidates));
+  const byNumber = new Map(
+    texts.map((text) => [`${scopes.indexOf(text.file.scope)} ${text.file.fileNo}`, text]),
+  );
+  const files = texts.map(({ file }) => file);
+  const hits: Hit[] = [];
+  for (const candidate of orderByPath(candidates, files, scopes, limit)) {
+    const text = byNumber.get(`${candidate.scope} ${candidate.file}`);
+    const isCurrent =
+      text !== undefined &&
+      (snapshot.wasRead(candidate) || text.file.indexedVersion === text.file.version);
+    // An empty file has no passage, but is found by its path as if it had one.
+    if (!isCurrent || candidate.passage >= Math.max(1, text.passages.length)) {
+      return { obstacle: 'damaged', scopes: [candidate.scope] };
+    }
+    const { file, passages } = text;
+    const { passage, score } = candidate;
+    hits.push({ file, passages, passage, score, explain: () => ranking.explain(candidate) });
+  }
+  return hits;
+}
+
+/** One candidate for each file: the first. */
+function firstOfFiles(candidates: readonly Candidate[]): Candidate[] {
+  const seen = new Set<string>();
+  return candidates.filter(({ scope, file }) => {
+    const key = `${scope} ${file}`;
+    return !seen.has(key) && seen.add(key) !== undefined;
+  });
+}
+
+/** The best `limit` candidates in the order of the answer: ties by path, `shared/` before `user/`. */
+function orderByPath<C extends Candidate>(
+  candidates: readonly C[],
+  files: readonly FilePath[],
+  scopes: readonly ScopeKey[],
+  limit: number,
+): C[] {
+  const paths = new Map(
+    files.map(({ scope, fileNo, path }) => [
+      `${scopes.indexOf(scope)} ${fileNo}`,
+      `${scope} ${path}`,
+    ]),
+  );
+  const pathOf = ({ scope, file }: CollectionFile) => paths.get(`${scope} ${file}`) ?? '';
+  return orderCandidates(candidates, pathOf, limit);
 }

@@ -5,7 +5,8 @@ import { type FindDependencies, findHits, logHits, runSearch, scopesOf } from '.
 import { findLinks } from '../files/links.ts';
 import type { Model } from './model.ts';
 import { parseUserId, parseVirtualPath, toVirtualPath } from '../files/paths.ts';
-import type { FoundFile, Hit, SearchRequest } from '../search/search.ts';
+import type { Hit, SearchRequest } from '../search/search.ts';
+import type { FoundFile } from '../search/search-caches.ts';
 
 const DEFAULT_CHARS = 8_000;
 /** Passages that are gathered; what does not fit or falls off is left out. */

@@ -5,7 +5,7 @@ import type {
 } from '../contracts/model-provider.ts';
 import type { ToolCall } from '../contracts/tool.ts';
 import { createProviderError } from '../provider-failure.ts';
-import { Circuit } from '../search/embedding/embedding-circuit.ts';
+import { CircuitBreaker } from '../circuit-breaker.ts';
 import { toModelError } from './guarded-model.ts';
 
 /** The model as tools ask it: in time, inside a span of their call, and left alone when down. */
@@ -27,7 +27,7 @@ const REFUSALS = new Set(['rejected', 'malformed', 'empty', 'too_large', 'cut_of
  * Puts a model to work that is held to its contract already (core/subagents/guarded-model.ts). After
  * three failures in a row it is left alone for a while.
  */
-export function createModel(provider: ModelProvider, circuit: Circuit = new Circuit()): Model {
+export function createModel(provider: ModelProvider, circuit = new CircuitBreaker()): Model {
   async function generate(
     request: GenerateRequest,
     { call, timeoutMs }: { call: ToolCall; timeoutMs: number },

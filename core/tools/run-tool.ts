@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../contracts/plugin.ts';
 import type {
@@ -13,7 +12,8 @@ import { CALL_DEADLINE_MS, withDeadline } from '../deadline.ts';
 import { describeError } from '../describe-error.ts';
 import { MemoryError, outcomeUnknown, toMemoryError } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
-import { parseUserId, toScope } from '../files/paths.ts';
+import { hashText } from '../files/content.ts';
+import { parseUserId, toScope, type UserId } from '../files/paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { createRateLimit } from '../rate-limit.ts';
 import type { ListedTool } from '../schemas/tools.ts';
@@ -32,12 +32,12 @@ export interface Tools extends ToolRunner {
   listTools(): Promise<readonly ListedTool[]>;
   /** Adds a plugin's tool, before anything is served. Throws when the name is taken. */
   add(definition: ToolDefinition): void;
-  /** Takes back a tool of a plugin whose setup failed. */
+  /** Removes the tool of a plugin whose setup failed. */
   remove(name: string): void;
   /** Runs a tool under a name that callers may not give themselves. */
   executeAs(name: string, request: ToolRequest, actor: ReservedActor | null): Promise<ToolResponse>;
-  /** Resolves when no call is under way, or after `limitMs`. */
-  settle(limitMs: number): Promise<void>;
+  /** Resolves when no call is running, or after `limitMs`. */
+  drain(limitMs: number): Promise<void>;
 }
 
 /** What the runner works with. */
@@ -61,42 +61,87 @@ export interface ToolsDependencies {
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 const CALLER_CALL_ID_LENGTH = 255;
 
-/**
- * Makes the runner: validate, trace, run, map the error. What it throws is a `MemoryError` that
- * names the trace and the tool call.
- */
+interface RegisteredTool {
+  definition: ToolDefinition;
+  check: (args: unknown) => unknown;
+}
+
+/** A call that is traced, whether or not it can be made. */
+interface TracedCall {
+  name: string;
+  request: ToolRequest;
+  tool: RegisteredTool | undefined;
+  user: Parsed<UserId>;
+  actor: Parsed<string>;
+  toolCallId: string;
+  trace: RootTrace;
+  /** Of `performance.now()`: the deadline counts from here. */
+  arrivedAt: number;
+  /** What kept plugins or exporters from being set up. */
+  setupFailure: { error: unknown } | null;
+}
+
+/** A call that is allowed to run. */
+interface AdmittedCall {
+  tool: ToolDefinition;
+  args: unknown;
+  call: ToolCall;
+  /** The call whose answer this one repeats; set while it runs. */
+  first: { toolCallId: string; traceId: string } | null;
+}
+
+/** Makes the runner. What it throws is a `MemoryError` that names the trace and the tool call. */
 export function createTools(deps: ToolsDependencies): Tools {
   const definitions: ToolDefinition[] = [];
-  const tools = new Map<
-    string,
-    { definition: ToolDefinition; check: (args: unknown) => unknown }
-  >();
-  const underWay = new Set<Promise<ToolResponse>>();
+  const tools = new Map<string, RegisteredTool>();
+  const running = new Set<Promise<ToolResponse>>();
   const limit =
     deps.rateLimit > 0
       ? createRateLimit({ points: deps.rateLimit, windowMs: 60_000, now: deps.now })
       : null;
 
-  async function executeAs(
+  /**
+   * Executes one call:
+   *
+   * 1. `startCall` finds the tool, parses who calls, and starts the trace.
+   * 2. `admitCall` checks the arguments, waits for storage, and counts the call.
+   * 3. `runCall` runs the tool within its deadline, and once for each idempotency key.
+   * 4. `answerCall` records the event and makes the answer; `failCall` does so for an error.
+   */
+  async function execute(
     name: string,
     request: ToolRequest,
     reservedActor: ReservedActor | null,
   ): Promise<ToolResponse> {
+    const traced = await startCall(name, request, reservedActor);
+    try {
+      const admitted = await admitCall(traced);
+      const result = await runCall(admitted, traced);
+      return answerCall(result, { ...traced, first: admitted.first });
+    } catch (thrown) {
+      throw failCall(thrown, traced);
+    }
+  }
+
+  async function startCall(
+    name: string,
+    request: ToolRequest,
+    reservedActor: ReservedActor | null,
+  ): Promise<TracedCall> {
     const startedAt = deps.now();
     const arrivedAt = performance.now();
     const toolCallId = deps.ids.next();
     let tool = tools.get(name);
-    let unready: { error: unknown } | null = null;
+    let setupFailure: TracedCall['setupFailure'] = null;
     if (tool === undefined || !deps.exporters.isOpen()) {
-      // A plugin's tool is known once its plugin is set up, the app's span once the exporters are
-      // open; what fails there is told below.
-      unready = await inTime(deps.ready(), arrivedAt).then(
+      // A plugin's tool is known after its setup, the app's span after the exporters are open.
+      setupFailure = await inTime(deps.ready(), { arrivedAt }).then(
         () => null,
         (error: unknown) => ({ error }),
       );
       tool = tools.get(name);
     }
-    // From JavaScript anything may come; it is traced and refused like any other bad call.
+    // JavaScript callers may pass anything. A bad call is traced before it is refused.
     const context: Partial<ToolRequest['context']> = request?.context ?? {};
     const user = attemptParse(() => parseUserId(context.userId));
     const actor = attemptParse(() => reservedActor ?? parseActor(context.actor));
@@ -113,64 +158,81 @@ export function createTools(deps: ToolsDependencies): Tools {
       parent: deps.exporters.parentOf(parseTraceparent(request?.traceparent)),
       startedAt,
     });
-    try {
-      if (tool === undefined) {
-        throw new MemoryError('TOOL_NOT_FOUND', `There is no tool ${name.slice(0, 64)}.`);
-      }
-      if (user.value === null) throw user.error;
-      if (actor.value === null) throw actor.error;
-      const args = tool.check(request.arguments ?? {});
-      if (unready !== null) throw unready.error;
-      await inTime(deps.ready(), arrivedAt);
-      limit?.check(user.value);
-      limit?.take(user.value);
-      let first: { toolCallId: string; traceId: string } | null = null;
-      const call: ToolCall = {
+    return { name, request, tool, user, actor, toolCallId, trace, arrivedAt, setupFailure };
+  }
+
+  async function admitCall(traced: TracedCall): Promise<AdmittedCall> {
+    const { name, request, tool, user, actor, toolCallId, trace, arrivedAt } = traced;
+    if (tool === undefined) {
+      throw new MemoryError('TOOL_NOT_FOUND', `There is no tool ${name.slice(0, 64)}.`);
+    }
+    if (user.value === null) throw user.error;
+    if (actor.value === null) throw actor.error;
+    const args = tool.check(request.arguments ?? {});
+    if (traced.setupFailure !== null) throw traced.setupFailure.error;
+    await inTime(deps.ready(), { arrivedAt });
+    limit?.check(user.value);
+    limit?.take(user.value);
+    const { idempotencyKey: key, signal } = request;
+    const idempotency = toIdempotency(tool.definition, { userId: user.value, args, key });
+    const admitted: AdmittedCall = {
+      tool: tool.definition,
+      args,
+      call: {
         userId: user.value,
         actor: actor.value,
         tool: name,
         toolCallId,
         trace,
-        signal: request.signal,
-        ...toIdempotency(tool.definition, user.value, args, request.idempotencyKey),
+        signal,
+        ...idempotency,
         onReplay({ toolCallId: firstCallId, traceId }) {
-          first = { toolCallId: firstCallId, traceId };
+          admitted.first = { toolCallId: firstCallId, traceId };
         },
-      };
-      const { definition } = tool;
-      const run = () => definition.run(deps.services, args, call);
-      const running = deps.exporters.runWithin(trace.context(), () =>
-        definition.runsOnce === true ? deps.once(call, run) : run(),
-      );
-      const result = await inTime(running, arrivedAt, definition);
-      const event = trace.finish(null, first === null ? {} : { replayed: true });
-      deps.queue.event(event);
-      const { traceId } = trace;
-      return {
-        result,
-        traceId,
-        toolCallId,
-        durationMs: event.durationMs,
-        // The ids of the first answer are those that its revision carries.
-        ...((first ?? {}) as object),
-        ...(first === null ? {} : { replayed: true as const }),
-      };
-    } catch (thrown) {
-      const error = toOwnError(thrown);
-      error.traceId = trace.traceId;
-      error.toolCallId = toolCallId;
-      deps.queue.event(trace.finish(error));
-      if (error.code === 'INTERNAL') {
-        const fields = { tool: tool?.definition.name ?? null, traceId: trace.traceId };
-        const described = describeError(error.cause ?? error);
-        deps.log.error({ ...fields, error: described }, 'a tool failed unexpectedly');
-      }
-      throw error;
-    }
+      },
+      first: null,
+    };
+    return admitted;
   }
 
-  /** Ends the wait, and not the work: the database may still do what it was told. */
-  async function inTime<T>(work: Promise<T>, arrivedAt: number, tool?: ToolDefinition): Promise<T> {
+  function runCall({ tool, args, call }: AdmittedCall, traced: TracedCall): Promise<unknown> {
+    const run = () => tool.run(deps.services, args, call);
+    const work = deps.exporters.runWithin(traced.trace.context(), () =>
+      tool.runsOnce === true ? deps.once(call, run) : run(),
+    );
+    return inTime(work, { arrivedAt: traced.arrivedAt, tool });
+  }
+
+  function answerCall(
+    result: unknown,
+    { trace, toolCallId, first }: TracedCall & Pick<AdmittedCall, 'first'>,
+  ): ToolResponse {
+    const event = trace.finish(null, first === null ? {} : { replayed: true });
+    deps.queue.event(event);
+    const { traceId } = trace;
+    const { durationMs } = event;
+    // A repeat has the ids of the first answer, since its revision carries those.
+    return { result, traceId, toolCallId, durationMs, ...(first && { ...first, replayed: true }) };
+  }
+
+  function failCall(thrown: unknown, { tool, toolCallId, trace }: TracedCall): MemoryError {
+    const error = toOwnError(thrown);
+    error.traceId = trace.traceId;
+    error.toolCallId = toolCallId;
+    deps.queue.event(trace.finish(error));
+    if (error.code === 'INTERNAL') {
+      const fields = { tool: tool?.definition.name ?? null, traceId: trace.traceId };
+      const described = describeError(error.cause ?? error);
+      deps.log.error({ ...fields, error: described }, 'a tool failed unexpectedly');
+    }
+    return error;
+  }
+
+  /** Stops waiting at the deadline. The work goes on: the database may still do what it was told. */
+  async function inTime<T>(
+    work: Promise<T>,
+    { arrivedAt, tool }: { arrivedAt: number; tool?: ToolDefinition },
+  ): Promise<T> {
     const { deadlineMs = deps.deadlineMs ?? CALL_DEADLINE_MS, readOnly = true } = tool ?? {};
     if (deadlineMs === null) return await work;
     return await withDeadline(work, arrivedAt + deadlineMs - performance.now(), () =>
@@ -178,11 +240,11 @@ export function createTools(deps: ToolsDependencies): Tools {
     );
   }
 
-  function track(running: Promise<ToolResponse>): Promise<ToolResponse> {
-    underWay.add(running);
-    const forget = () => underWay.delete(running);
-    running.then(forget, forget);
-    return running;
+  function track(work: Promise<ToolResponse>): Promise<ToolResponse> {
+    running.add(work);
+    const untrack = () => running.delete(work);
+    work.then(untrack, untrack);
+    return work;
   }
 
   return {
@@ -203,16 +265,16 @@ export function createTools(deps: ToolsDependencies): Tools {
     async listTools() {
       return definitions.map((definition) => describe(definition, deps.services));
     },
-    execute: (name, request) => track(executeAs(name, request, null)),
-    executeAs: (name, request, actor) => track(executeAs(name, request, actor)),
-    async settle(limitMs) {
-      const limit = new AbortController();
-      const { signal } = limit;
+    execute: (name, request) => track(execute(name, request, null)),
+    executeAs: (name, request, actor) => track(execute(name, request, actor)),
+    async drain(limitMs) {
+      const timer = new AbortController();
+      const { signal } = timer;
       await Promise.race([
-        Promise.allSettled(underWay),
+        Promise.allSettled(running),
         sleep(limitMs, undefined, { signal }).catch(() => undefined),
       ]);
-      limit.abort();
+      timer.abort();
     },
   };
 }
@@ -235,7 +297,7 @@ function describe(definition: ToolDefinition, services: MemoryServices): ListedT
   };
 }
 
-/** An error that names another call already is copied: a driver may reject a group with one. */
+/** Copies an error that already names another call: a driver may reject a group with one error. */
 function toOwnError(thrown: unknown): MemoryError {
   const error = toMemoryError(thrown);
   if (error.toolCallId === undefined) return error;
@@ -250,7 +312,7 @@ function toOwnError(thrown: unknown): MemoryError {
 
 type Parsed<T> = { value: T; error: null } | { value: null; error: unknown };
 
-/** A call with a bad user or actor is traced all the same, so the fault waits until it is. */
+/** Keeps the error for later: a call with a bad user or actor is traced, too. */
 function attemptParse<T>(parse: () => T): Parsed<T> {
   try {
     return { value: parse(), error: null };
@@ -266,9 +328,7 @@ function parseCallerCallId(value: unknown): string | null {
 
 function toIdempotency(
   definition: ToolDefinition,
-  userId: string,
-  args: unknown,
-  key: string | undefined,
+  { userId, args, key }: { userId: string; args: unknown; key: string | undefined },
 ): Pick<ToolCall, 'idempotency'> {
   if (key === undefined || definition.readOnly) return {};
   if (!IDEMPOTENCY_KEY.test(key)) {
@@ -279,8 +339,8 @@ function toIdempotency(
   }
   return {
     idempotency: {
-      keyHash: sha256(JSON.stringify([userId, definition.name, key])),
-      requestHash: sha256(JSON.stringify(toCanonical(args))),
+      keyHash: hashText(JSON.stringify([userId, definition.name, key])),
+      requestHash: hashText(JSON.stringify(toCanonical(args))),
     },
   };
 }
@@ -291,8 +351,4 @@ function toCanonical(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return entries.map(([key, member]) => [key, toCanonical(member)]);
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

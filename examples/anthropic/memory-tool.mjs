@@ -1,4 +1,4 @@
-// Anthropic's own memory tool (memory_20250818), kept in the memory service: with a history.
+// Anthropic's own memory tool (memory_20250818), stored in the memory service with its history.
 //
 //   node examples/anthropic/memory-tool.mjs [database file]
 

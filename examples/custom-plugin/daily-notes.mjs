@@ -1,5 +1,5 @@
-// A plugin with a tool and a route: an agent notes a line on the page of the day, and the operator
-// sees which days a user has pages for.
+// A plugin with a tool and a route: an agent adds a line to the page of the day, and the operator
+// lists the days that have pages.
 
 // #region imports
 import { MemoryError } from 'memory-service/plugin';
@@ -9,7 +9,7 @@ import { MemoryError } from 'memory-service/plugin';
 
 // #region plugin
 /**
- * Keeps one page a day below `user/<folder>/`.
+ * Keeps one page per day below `user/<folder>/`.
  *
  * @param {{ folder?: string }} [options]
  * @returns {Plugin}
@@ -68,7 +68,7 @@ function noteTool(folder, host) {
       const path = `user/${folder}/${day}.md`;
       const line = `- ${text}\n`;
       const append = () => files.patch({ path, append: { text: line } }, call);
-      // Version 0: only if nobody began the page in the meantime. Then its notes stay.
+      // Version 0: fails if somebody else has created the page meanwhile.
       const begin = () => files.write({ path, content: `# ${day}\n\n${line}`, ifVersion: 0 }, call);
       const { version } = await append()
         .catch(upon('FILE_NOT_FOUND', begin))
@@ -79,7 +79,7 @@ function noteTool(folder, host) {
 }
 
 /**
- * Goes on with `next` after an error of that code, and throws any other.
+ * Calls `next` after an error with this code; rethrows any other error.
  *
  * @template T
  * @param {string} code

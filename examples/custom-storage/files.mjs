@@ -1,4 +1,4 @@
-// Memory files: the reads of agents, and the lists of the admin.
+// Memory files: reads by agents, and the admin's lists.
 
 import { assertFileKey, assertScope, toPhysicalPath } from 'memory-service/plugin';
 import { compare, contains, paginate } from './page.mjs';
@@ -96,7 +96,7 @@ export function fileStore(journal) {
 }
 
 /**
- * What stands directly below a folder: files, and folders with what is in them added up.
+ * The files and folders directly below a folder; folders have the totals of their files.
  *
  * @param {readonly FileState[]} files
  * @param {string} folder
@@ -125,7 +125,7 @@ function rollUp(files, folder, toListing) {
       bytes: sums.bytes + file.size,
       updatedAt: Math.max(sums.updatedAt, file.updatedAt),
     };
-    // Users stand in the order of their ids, all else in that of the names with their slash.
+    // Users are sorted by id, everything else by name including the slash.
     const end = folder === 'users/' ? slash : slash + 1;
     entries.set(below, { name: path.slice(folder.length, end), entry: { folder: sum } });
   }

@@ -12,8 +12,8 @@ import { indexStore, toFileKey } from './search-index.mjs';
 
 // #region factory
 /**
- * Keeps memory in a journal: a line for each transaction, written and synced before its answer.
- * Without `synchronous` a loss of power may take the last of them.
+ * Stores memory in a journal: a line for each transaction, written and synced before the answer.
+ * Without `synchronous`, a power loss can lose the last transactions.
  *
  * @param {{ filename: string, synchronous?: boolean }} options
  * @returns {Storage}
@@ -21,6 +21,7 @@ import { indexStore, toFileKey } from './search-index.mjs';
 export function journalStorage({ filename, synchronous = true }) {
   const journal = new Journal({ filename, synchronous });
   return {
+    contractVersion: 2,
     name: 'journal',
     filename,
     init: () => journal.open(),
@@ -52,7 +53,7 @@ export function journalStorage({ filename, synchronous = true }) {
 
 // #region mutate
 /**
- * THE write: reads under the lock, lets core decide, and keeps all of the decision or nothing.
+ * The only write: reads under the lock, lets core decide, and stores the whole decision or nothing.
  *
  * @template R
  * @param {Journal} journal
@@ -87,7 +88,7 @@ function checkRequest({ scopes, files, idempotency }) {
 }
 
 /**
- * What `decide` sees: nothing but what the request named.
+ * The rows that `decide` gets: only those that the request names.
  *
  * @param {Journal} journal
  * @param {MutateRequest} request
@@ -152,7 +153,7 @@ function toChanges({ changes }, isNewScope) {
       (file) =>
         /** @type {Change[]} */ ([
           ['files', toPhysicalPath(file), file],
-          // The mark that the search index is behind.
+          // Marks the file as not indexed.
           [
             'queue',
             toFileKey(file),
@@ -254,7 +255,7 @@ function leaseStore(journal) {
     release: (name, fence) =>
       journal.exclusively(async () => {
         const lease = journal.table('leases').get(name);
-        // The row stays, so that the next fence is greater.
+        // Keep the row, so that the next fence is greater.
         if (lease?.fence === fence)
           await journal.commit([['leases', name, { ...lease, until: 0 }]]);
       }),

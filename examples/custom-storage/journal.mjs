@@ -1,5 +1,5 @@
-// Tables in memory whose every transaction is first a line of a file: what is answered is on the
-// disk, and what a crash cut off in the middle of a line was never answered.
+// Tables in memory. Every transaction is first written to a file as one line, so an answered
+// transaction is on the disk, and an incomplete line was never answered.
 
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -10,7 +10,7 @@ const FORMAT = 1;
 const SPARE_LINES = 10_000;
 
 /**
- * One row that a transaction puts, or removes with `null`: table, key, row.
+ * A row that a transaction writes, or removes with `null`: table, key, row.
  *
  * @typedef {[table: string, key: string, row: unknown]} Change
  */
@@ -37,8 +37,7 @@ export class Journal {
   }
 
   /**
-   * The rows of a table by their keys, as they were last committed. A row is never changed: it is
-   * replaced by another.
+   * The committed rows of a table by their keys. A row is replaced, never changed.
    *
    * @param {string} name
    * @returns {ReadonlyMap<string, any>}
@@ -49,7 +48,7 @@ export class Journal {
   }
 
   /**
-   * Runs one transaction after the other: the simplest lock that there is.
+   * Runs one transaction after the other: the simplest lock.
    *
    * @template T
    * @param {() => Promise<T>} run
@@ -63,7 +62,7 @@ export class Journal {
   }
 
   /**
-   * Makes changes last, and only then visible: all of them, or none. Called inside `exclusively`.
+   * Writes all changes to the disk, then makes them visible. Call it inside `exclusively`.
    *
    * @param {readonly Change[]} changes
    */
@@ -78,7 +77,7 @@ export class Journal {
       }
       if (this.#isSynchronous) await file.datasync();
     } catch (error) {
-      // Half a line must not stand before the next one.
+      // Remove an incomplete line before the next one is written.
       await file.truncate(this.#size).catch(() => this.#giveUp());
       throw error;
     }
@@ -172,7 +171,7 @@ export class Journal {
 function toLine(changes) {
   /** @type {(this: any, key: string, value: unknown) => unknown} */
   function replace(key, value) {
-    // Buffers arrive as what their own toJSON made of them.
+    // Buffers arrive in the form of their toJSON().
     const raw = this[key];
     return raw instanceof Uint8Array ? { $bytes: Buffer.from(raw).toString('base64') } : value;
   }
@@ -194,7 +193,7 @@ function parseLine(line) {
 }
 
 /**
- * A driver throws nothing but `MemoryError`.
+ * A driver throws only `MemoryError`.
  *
  * @param {unknown} error
  * @returns {never}

@@ -1,4 +1,4 @@
-// Access rows of reads, events, and the audit.
+// Access rows of reads, events, and the audit log.
 
 import { MemoryError, toPhysicalPath } from 'memory-service/plugin';
 import { compare, hasAll, isWithin, paginate } from './page.mjs';
@@ -30,7 +30,7 @@ export function logStore(journal) {
   return {
     append: ({ access, events, isRepeated = false }) =>
       journal.exclusively(async () => {
-        // What may have been written before its answer was lost stays as it is.
+        // A row may already be stored if an answer was lost; keep it.
         const isNew =
           (/** @type {'access' | 'events'} */ table) => (/** @type {{ id: string }} */ row) =>
             !isRepeated || !journal.table(table).has(row.id);
@@ -100,7 +100,7 @@ export function auditStore(journal) {
 }
 
 /**
- * Throws for an id that is taken: a row is never written over.
+ * Throws if the id exists: a row is never overwritten.
  *
  * @param {Journal} journal
  * @param {string} table

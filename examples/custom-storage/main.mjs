@@ -1,4 +1,4 @@
-// A memory service on the driver.
+// A memory service with this driver.
 //
 //   node examples/custom-storage/main.mjs [file]
 

@@ -1,4 +1,4 @@
-// Lists by keyset: a page begins behind the key that the last one ended with.
+// Lists by keyset: a page starts after the last key of the previous page.
 
 import { MemoryError } from 'memory-service/plugin';
 
@@ -10,7 +10,7 @@ const SURROGATE = /[\ud800-\udfff]/;
 
 // #region page
 /**
- * One page of `rows`. The page key that a caller gives back has the shape of `shape`.
+ * One page of `rows`. The page key of a caller must have the shape of `shape`.
  *
  * @template T
  * @param {Iterable<T>} rows
@@ -35,7 +35,7 @@ export function paginate(rows, { after, limit, order }, toKey, shape) {
 // #endregion
 
 /**
- * By the bytes of UTF-8: JavaScript's own order is another one beyond the first 65,536 characters.
+ * Compares UTF-8 bytes. JavaScript's own order differs beyond the first 65,536 characters.
  *
  * @param {string | number} left
  * @param {string | number} right
@@ -50,7 +50,7 @@ export function compare(left, right) {
 }
 
 /**
- * Whether a row has what a filter asks for; `null` and absent ask for nothing.
+ * Whether a row matches a filter; `null` and absent values match everything.
  *
  * @param {Record<string, any>} row
  * @param {Record<string, any>} filter
@@ -69,7 +69,7 @@ export function isWithin(at, { since, until }) {
 }
 
 /**
- * Whether `text` contains `part`, without regard to ASCII case.
+ * Whether `text` contains `part`, ignoring ASCII case.
  *
  * @param {string} text
  * @param {string | null | undefined} part

@@ -45,6 +45,10 @@ export function revisionStore(journal) {
       return { file, steps: keyframe < 0 ? rows : rows.slice(0, keyframe + 1) };
     },
 
+    async steps(key, { after, upTo }) {
+      return ofFile(key).filter(({ version }) => version > after && version <= upTo);
+    },
+
     async ofVersion(key, version) {
       const row = ofFile(key).find((each) => each.version === version);
       return row === undefined ? null : toRecord(row);
@@ -87,7 +91,7 @@ export function revisionStore(journal) {
 }
 
 /**
- * A file's oldest rows without a gap: up to its newest `keepLast`, and to the first that is young.
+ * The oldest rows of a file: all before the newest `keepLast` and before the first recent row.
  *
  * @param {readonly NewRevision[]} rows
  * @param {{ keepLast: number, olderThan?: number | null }} filter
@@ -98,7 +102,7 @@ function oldestOf(rows, { keepLast, olderThan }) {
 }
 
 /**
- * What removes these rows of one scope, and counts them off.
+ * The changes that remove these rows of one scope and update its counts.
  *
  * @param {Journal} journal
  * @param {readonly NewRevision[]} rows

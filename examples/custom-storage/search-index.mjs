@@ -1,4 +1,4 @@
-// The search index. Its rows are the service's: a driver keeps them, and knows nothing of searching.
+// The search index: blobs, entries and marks. Only the service knows what is in them.
 
 import { randomInt } from 'node:crypto';
 import { assertScope } from 'memory-service/plugin';
@@ -23,73 +23,59 @@ export function indexStore(journal) {
   const nextGeneration = (scope) => [
     'generations',
     scope,
-    // It only grows, and begins anywhere: a copy of the file does not give numbers out again.
+    // Only grows, from a random start, so that a copy of the file does not reuse numbers.
     (journal.table('generations').get(scope) ?? randomInt(2 ** 47)) + 1,
   ];
 
   return {
-    // No writer in between: what is read is one state.
+    // No writer can run in between, so all reads see one state.
     snapshot: (read) => journal.exclusively(() => read(view)),
 
-    async tasks(limit) {
+    async listStale(limit) {
       return [...journal.table('queue').values()]
         .sort((left, right) => compare(left.scope, right.scope))
         .slice(0, limit);
     },
 
-    async update(scope, tasks, update) {
+    async update(scope, files, change) {
       assertScope(scope);
       await journal.exclusively(async () => {
-        const due = tasks.filter(
-          (task) => journal.table('queue').get(toFileKey(task))?.version === task.version,
+        const due = files.filter(
+          (file) => journal.table('queue').get(toFileKey(file))?.version === file.version,
         );
         if (due.length === 0) return;
-        const known = due.flatMap((task) => journal.table('documents').get(toFileKey(task)) ?? []);
-        const needs = await update.needs(known, due);
-        const rows = needs.flatMap(
-          (need) => journal.table('postings').get(toPostingKey(scope, need)) ?? [],
-        );
-        const { postings, documents, removed } = await update.apply(rows);
+        const changes = await change({
+          format: journal.table('formats').get(scope) ?? null,
+          due,
+          entries: due.flatMap((file) => journal.table('entries').get(toFileKey(file)) ?? []),
+          read: async (keys) =>
+            keys.flatMap((key) => journal.table('blobs').get(toBlobKey(scope, key)) ?? []),
+        });
+        if (changes === null) return;
         await journal.commit([
-          ...postings.map((row) => {
-            const kept = row.blob === null ? null : { ...row, scope };
-            return /** @type {Change} */ (['postings', toPostingKey(scope, row), kept]);
+          ...changes.blobs.map((blob) => {
+            const kept = blob.bytes === null ? null : { ...blob, scope };
+            return /** @type {Change} */ (['blobs', toBlobKey(scope, blob), kept]);
           }),
-          ...documents.map(
-            (document) =>
-              /** @type {Change} */ ([
-                'documents',
-                toFileKey({ ...document, scope }),
-                { ...document, scope },
-              ]),
+          ...changes.entries.map((entry) => {
+            const kept = { ...entry, scope };
+            return /** @type {Change} */ (['entries', toFileKey(kept), kept]);
+          }),
+          ...changes.removed.map(
+            (fileNo) => /** @type {Change} */ (['entries', toFileKey({ scope, fileNo }), null]),
           ),
-          ...removed.map(
-            (fileNo) => /** @type {Change} */ (['documents', toFileKey({ scope, fileNo }), null]),
-          ),
-          ...due.map((task) => /** @type {Change} */ (['queue', toFileKey(task), null])),
+          ...due.map((file) => /** @type {Change} */ (['queue', toFileKey(file), null])),
+          ['formats', scope, changes.format],
           nextGeneration(scope),
         ]);
       });
     },
 
-    markBehind: (tokeniserVersion, limit) =>
-      journal.exclusively(async () => {
-        const stale = [...journal.table('documents')]
-          .filter(([, document]) => document.tokeniserVersion !== tokeniserVersion)
-          .filter(([key]) => !journal.table('queue').has(key))
-          .slice(0, limit);
-        const files = new Map(
-          [...journal.table('files').values()].map((file) => [toFileKey(file), file]),
-        );
-        await journal.commit(stale.map(([key]) => ['queue', key, toTask(files.get(key))]));
-        return stale.length;
-      }),
-
-    forget: (scope) =>
+    drop: (scope) =>
       journal.exclusively(async () => {
         assertScope(scope);
         const existing = filesOf(scope).filter(({ content }) => content !== null);
-        const all = ['postings', 'documents', 'queue'].flatMap((table) =>
+        const all = ['blobs', 'entries', 'queue'].flatMap((table) =>
           [...journal.table(table)]
             .filter(([, row]) => row.scope === scope)
             .map(([key]) => /** @type {Change} */ ([table, key, null])),
@@ -97,19 +83,24 @@ export function indexStore(journal) {
         await journal.commit([
           ...all,
           ...existing.map(
-            (file) => /** @type {Change} */ (['queue', toFileKey(file), toTask(file)]),
+            (file) => /** @type {Change} */ (['queue', toFileKey(file), toMark(file)]),
           ),
+          ['formats', scope, null],
           nextGeneration(scope),
         ]);
         return existing.length;
       }),
 
-    async scopes(after, limit) {
+    async listScopes(after, limit) {
       return [...journal.table('scopes').values()]
         .filter(({ scope, files }) => files > 0 && (after === null || compare(scope, after) > 0))
         .sort((left, right) => compare(left.scope, right.scope))
         .slice(0, limit)
-        .map(({ scope, files }) => ({ scope, files }));
+        .map(({ scope, files }) => ({
+          scope,
+          files,
+          format: journal.table('formats').get(scope) ?? null,
+        }));
     },
   };
 }
@@ -119,29 +110,22 @@ export function indexStore(journal) {
  * @returns {IndexView}
  */
 function indexView(journal) {
-  /** @type {(keys: readonly { scope: string, fileNo: number }[]) => FileState[]} */
-  const find = (keys) => {
-    const wanted = new Set(keys.map(toFileKey));
-    return [...journal.table('files').values()].filter((file) => wanted.has(toFileKey(file)));
-  };
   return {
-    async open(scopes, terms) {
+    async open(scopes, keys) {
       return scopes.map((scope) => {
         assertScope(scope);
         /** @type {(table: string) => any[]} */
         const own = (table) =>
           [...journal.table(table).values()].filter((row) => row.scope === scope);
-        const versions = new Set(own('documents').map(({ tokeniserVersion }) => tokeniserVersion));
-        const [version = null] = versions;
         const files = own('files');
         return {
           state: {
             generation: journal.table('generations').get(scope) ?? 0,
-            tokeniserVersion: versions.size > 1 ? 0 : version,
+            format: journal.table('formats').get(scope) ?? null,
             files: files.filter(({ content }) => content !== null).length,
             version: journal.table('scopes').get(scope)?.version ?? 0,
           },
-          behind: files
+          stale: files
             .filter((file) => journal.table('queue').has(toFileKey(file)))
             .map(({ fileNo, path, hash, content }) => ({
               fileNo,
@@ -149,51 +133,47 @@ function indexView(journal) {
               hash,
               isDeleted: content === null,
             })),
-          rows: own('postings')
-            .filter(({ term }) => terms.includes(term))
-            .map(({ term, bucket, blob }) => ({ term, bucket, blob })),
+          blobs: own('blobs')
+            .filter(({ key }) => keys.includes(key))
+            .map(({ key, part, bytes }) => ({ key, part, bytes })),
         };
       });
     },
 
-    async paths(keys) {
-      return find(keys).filter(({ content }) => content !== null);
-    },
-
-    async contents(keys) {
-      return find(keys).map((file) => ({
-        ...file,
-        indexedVersion: journal.table('documents').get(toFileKey(file))?.version ?? null,
-      }));
-    },
-
-    async fileNos(scope, prefix) {
+    async listFiles(scope, prefix) {
       return [...journal.table('files').values()]
         .filter((file) => file.scope === scope && file.content !== null)
-        .filter(({ path }) => path.startsWith(prefix))
-        .map(({ fileNo }) => fileNo);
+        .filter(({ path }) => path.startsWith(prefix));
     },
 
-    async terms(scope, prefix, limit) {
-      const terms = [...journal.table('postings').values()]
-        .filter((row) => row.scope === scope && row.term.startsWith(prefix))
-        .map(({ term }) => term);
-      return [...new Set(terms)].sort(compare).slice(0, limit);
+    async readFiles(keys) {
+      const wanted = new Set(keys.map(toFileKey));
+      return [...journal.table('files').values()]
+        .filter((file) => wanted.has(toFileKey(file)))
+        .map((file) => ({
+          ...file,
+          indexedVersion: journal.table('entries').get(toFileKey(file))?.version ?? null,
+        }));
+    },
+
+    async listKeys(scope, prefix, limit) {
+      const keys = [...journal.table('blobs').values()]
+        .filter((blob) => blob.scope === scope && blob.key.startsWith(prefix))
+        .map(({ key }) => key);
+      return [...new Set(keys)].sort(compare).slice(0, limit);
     },
   };
 }
 
-/** @param {FileState | undefined} file */
-function toTask(file) {
-  return file === undefined
-    ? null
-    : { scope: file.scope, fileNo: file.fileNo, version: file.version };
+/** @param {FileState} file */
+function toMark(file) {
+  return { scope: file.scope, fileNo: file.fileNo, version: file.version };
 }
 
 /**
  * @param {string} scope
- * @param {{ term: string, bucket: number }} row
+ * @param {{ key: string, part: number }} blob
  */
-function toPostingKey(scope, { term, bucket }) {
-  return JSON.stringify([scope, term, bucket]);
+function toBlobKey(scope, { key, part }) {
+  return JSON.stringify([scope, key, part]);
 }

@@ -1,5 +1,4 @@
-// The client: the tools of a service that runs elsewhere. It takes the place of `service.tools`
-// wherever an adapter wants a runner.
+// The client calls the tools of a remote service. Adapters accept it in place of `service.tools`.
 //
 //   npm start                               in one terminal
 //   node examples/http-client/main.mjs      in another, from the root of the repository

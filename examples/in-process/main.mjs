@@ -1,4 +1,4 @@
-// The tools in this very process: no server, no keys.
+// The tools in this process: no server, no keys.
 //
 //   node examples/in-process/main.mjs [database file]
 
@@ -46,7 +46,7 @@ const patched = await callTool('memory_patch', {
 console.log(`${written.path} is at version ${patched.version}, created: ${written.created}`);
 
 // #region conflict
-// Another writer got in between: version 1 is not what is there.
+// Version 1 is no longer current, so this write fails.
 try {
   await callTool('memory_write', { path: 'user/profile.md', content: 'Mine.\n', ifVersion: 1 });
 } catch (error) {

@@ -1,5 +1,5 @@
-// A Koa app that was there before: a session, a body parser, an error handler and routes of its
-// own. The memory service is one more middleware, below /memory.
+// A Koa app with its own session, body parser, error handler and routes. The memory service is one
+// more middleware, below /memory.
 
 import { bodyParser } from '@koa/bodyparser';
 import { Router } from '@koa/router';
@@ -29,7 +29,7 @@ export function createApp({ filename, adminSecret }) {
   app.use(answerErrors);
   app.use(signIn);
   app.use(bodyParser());
-  // Who is signed in uses their own memory; without an apiKey nobody else gets to the tools.
+  // Signed-in users use their own memory. Without an apiKey, nobody else can call the tools.
   app.use(memory.middleware({ resolveUserId: (ctx) => ctx.state.userId }));
   // #endregion
 
@@ -37,7 +37,7 @@ export function createApp({ filename, adminSecret }) {
   const router = new Router();
   router.post('/facts', async (ctx) => {
     const { result } = await memory.tools.execute('memory_write', {
-      // The user comes from the session, never from the request's body.
+      // Take the user from the session, never from the request's body.
       context: { userId: ctx.state.userId, actor: 'notes-app' },
       arguments: { path: 'user/facts.md', content: parseFact(ctx) },
     });
@@ -57,7 +57,7 @@ export function createApp({ filename, adminSecret }) {
 }
 
 /**
- * The app's own error bodies: what the service answers below /memory never comes here.
+ * The app's own error bodies. Errors of the service below /memory never reach this.
  *
  * @param {Koa.Context} ctx
  * @param {Koa.Next} next
@@ -73,8 +73,8 @@ async function answerErrors(ctx, next) {
 }
 
 /**
- * The app's own sign-in. The service answers 401 by itself, and its admin API has a secret of its
- * own, so its routes are let through.
+ * The app's own sign-in. It lets the service's routes through, because the service answers 401
+ * itself and its admin API has its own secret.
  *
  * @param {Koa.Context} ctx
  * @param {Koa.Next} next
@@ -87,7 +87,7 @@ async function signIn(ctx, next) {
 }
 
 /**
- * Takes the text of a fact from the body that the app's own parser read.
+ * Reads the text of a fact from the body that the app's own parser parsed.
  *
  * @param {Koa.Context} ctx
  * @returns {string}

@@ -1,8 +1,8 @@
-// What the app's own page calls in the browser.
+// Called by the app's own page in the browser.
 
 // #region find
 /**
- * The browser sends the session's cookie along. There is no user to name, and no key to hide.
+ * The browser sends the session's cookie. The page names no user and needs no key.
  *
  * @param {string} query
  */

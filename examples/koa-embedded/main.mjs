@@ -1,4 +1,4 @@
-// node examples/koa-embedded/main.mjs [database file]     (PORT and SERVICE_ADMIN_SECRET count)
+// node examples/koa-embedded/main.mjs [database file]     (reads PORT and SERVICE_ADMIN_SECRET)
 
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
 });
 
 process.once('SIGTERM', () => {
-  // First no more requests, then the service: it writes what is queued and closes the database.
+  // Stop accepting requests, then close the service, which writes its queues and closes the database.
   server.close(() => void memory.close());
   server.closeIdleConnections();
 });

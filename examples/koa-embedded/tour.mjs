@@ -1,5 +1,4 @@
-// What the app's routes and pages get, and what somebody else does not: the app on a free port, and
-// requests as browsers send them.
+// Starts the app on a free port and sends requests as browsers do: of its users, and of others.
 //
 //   node examples/koa-embedded/tour.mjs
 

@@ -1,7 +1,7 @@
 // node examples/mcp/main.mjs [database file]
 //
-// What a client of MCP does, with the client of the SDK: over standard input and output, as a desktop
-// app or an editor starts the command, and over HTTP, as an agent on another machine.
+// Uses the SDK's MCP client: over standard input and output, as desktop apps and editors do, and over
+// HTTP, as an agent on another machine does.
 
 import { createServer } from 'node:http';
 import { mkdtemp } from 'node:fs/promises';
@@ -25,7 +25,7 @@ const command = fileURLToPath(
 const editor = new Client({ name: 'editor', version: '1.0.0' });
 await editor.connect(
   new StdioClientTransport({
-    // Installed: command 'npx', args ['memory-service', 'mcp', …].
+    // With the package installed: command 'npx', args ['memory-service', 'mcp', …].
     command: process.execPath,
     args: [command, 'mcp', '--user=alice', '--actor=editor', `--database-url=sqlite:${filename}`],
     stderr: 'ignore',
@@ -79,7 +79,7 @@ server.closeAllConnections();
 await service.close();
 
 /**
- * The text that a model reads, each line indented.
+ * The text for the model, with each line indented.
  *
  * @param {any} result
  */

@@ -10,7 +10,7 @@ import OpenAI from 'openai';
 import { toOpenAiAgentTools } from 'memory-service/adapters/openai-agents';
 // #endregion
 
-// Else the SDK sends its traces to OpenAI, for which it needs a key.
+// Otherwise the SDK sends its traces to OpenAI, which needs a key.
 setTracingDisabled(true);
 
 await tell(openAiModel, async ({ memory, userId, model: { name, apiKey, baseURL }, prompt }) => {
@@ -18,7 +18,7 @@ await tell(openAiModel, async ({ memory, userId, model: { name, apiKey, baseURL 
   const tools = await toOpenAiAgentTools(memory, { userId, actor: 'assistant' });
   const model = new OpenAIResponsesModel(new OpenAI({ apiKey, baseURL }), name);
   const agent = new Agent({ name: 'Assistant', model, tools });
-  // A call of a tool that is not there is answered, too, instead of ending the run.
+  // A call of an unknown tool gets an answer instead of ending the run.
   const runner = new Runner({ toolNotFoundBehavior: 'return_error_to_model' });
   return (await runner.run(agent, prompt)).finalOutput ?? '';
   // #endregion

@@ -1,4 +1,4 @@
-// OpenAI's Chat Completions API with memory, in strict mode, in a loop of our own.
+// OpenAI's Chat Completions API with memory, in strict mode, in our own loop.
 //
 //   node examples/openai/chat-loop.mjs [database file]
 

@@ -1,4 +1,4 @@
-// OpenAI's Responses API with memory, in strict mode, in a loop of our own.
+// OpenAI's Responses API with memory, in strict mode, in our own loop.
 //
 //   node examples/openai/responses.mjs [database file]
 

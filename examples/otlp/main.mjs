@@ -1,6 +1,6 @@
-// An app with OpenTelemetry of its own, and its memory's spans in the same trace.
+// An app with its own OpenTelemetry; the spans of its memory are in the same trace.
 //
-//   node examples/otlp/main.mjs [collector]      http://127.0.0.1:4318 unless you name another
+//   node examples/otlp/main.mjs [collector]      default: http://127.0.0.1:4318
 
 // #region app
 import { SpanStatusCode, trace } from '@opentelemetry/api';
@@ -23,7 +23,7 @@ const provider = new NodeTracerProvider({
     new BatchSpanProcessor(new OTLPTraceExporter({ url: `${collector}/v1/traces` })),
   ],
 });
-// Also sets up the context that follows your code through its promises.
+// Also sets up the context that follows your code through promises.
 provider.register();
 const tracer = trace.getTracer('travel-agent');
 // #endregion
@@ -34,7 +34,7 @@ const service = createMemoryService({
   storage: sqlite({ filename: ':memory:' }),
   exporters: [exporter],
 });
-// From here on the active span of a call is its parent.
+// From here on, the active span is the parent of a call.
 await service.ready();
 // #endregion
 
@@ -51,7 +51,7 @@ await tracer.startActiveSpan('answer a question', async (span) => {
   try {
     await callTool('memory_write', { path: 'user/profile.md', content: 'Lives in Bergen.\n' });
     await callTool('memory_find', { query: 'Where does Anna live?' });
-    // A file that is not there: its span is an error, with the code as its type.
+    // The file does not exist: the span is an error with the code as its type.
     await callTool('memory_read', { path: 'user/travel.md' });
   } catch (error) {
     span.setStatus({ code: SpanStatusCode.ERROR });
@@ -64,7 +64,7 @@ await tracer.startActiveSpan('answer a question', async (span) => {
 // #endregion
 
 // #region close
-// Writes what is queued, sends it, and waits for the collector for 3 seconds at most.
+// Writes and sends the queued spans; waits at most 3 seconds for the collector.
 await service.close();
 await provider.shutdown();
 const { exported, dropped, failed } = exporter.counters?.() ?? {};

@@ -1,4 +1,4 @@
-// An agent over HTTP, then an operator who looks at who did what. Nothing but fetch.
+// An agent calls tools over HTTP; then an operator checks who did what. Uses only fetch.
 //
 //   npm start                             in one terminal
 //   node examples/over-http/main.mjs      in another
@@ -9,7 +9,7 @@ import { readFile } from 'node:fs/promises';
 const baseUrl = process.env.SERVICE_URL ?? 'http://127.0.0.1:8787';
 
 /**
- * Sends JSON and gives the answer's JSON; throws the error that the service answered.
+ * Sends JSON and returns the JSON of the answer. Throws the error of the service.
  *
  * @param {string} method
  * @param {string} path
@@ -29,7 +29,7 @@ async function send(method, path, headers, body) {
 // #endregion
 
 // #region secrets
-// Written beside the database at the first start; SERVICE_API_KEY and SERVICE_ADMIN_SECRET win.
+// The first start writes this file beside the database. The environment variables come first.
 const { apiKey, adminSecret } = process.env.SERVICE_API_KEY
   ? { apiKey: process.env.SERVICE_API_KEY, adminSecret: process.env.SERVICE_ADMIN_SECRET ?? '' }
   : JSON.parse(await readFile('data/secrets.json', 'utf8'));
@@ -37,7 +37,7 @@ const { apiKey, adminSecret } = process.env.SERVICE_API_KEY
 
 // #region tools
 /**
- * Runs a tool as an agent of alice. Your server knows who alice is; the service believes you.
+ * Runs a tool as an agent of alice. Your server authenticates alice; the service trusts it.
  *
  * @param {string} name
  * @param {object} args
@@ -66,7 +66,7 @@ console.log(read.result.content);
 
 // #region admin
 /**
- * Reads as the operator does. The secret stays on a server: never send it to a browser.
+ * Reads as an operator. Keep the secret on a server; never send it to a browser.
  *
  * @param {string} path
  */

@@ -34,7 +34,7 @@ def call_tool(user_id, name, arguments, idempotency_key=None):
         headers={
             "Authorization": f"Bearer {API_KEY}",
             "Content-Type": "application/json",
-            # Sent again with the same key, a write is made once.
+            # With the same key, a repeated write is made only once.
             "Idempotency-Key": idempotency_key or str(uuid.uuid4()),
         },
     )

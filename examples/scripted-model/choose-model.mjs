@@ -1,4 +1,4 @@
-// The real model where there is a key for it, else the one that says what it is told to.
+// The real model if there is a key for it, else the scripted model.
 
 /** @import { Script } from './server.mjs' */
 /** @typedef {{ name: string, apiKey: string, baseURL: string, close: () => Promise<void> }} Model */

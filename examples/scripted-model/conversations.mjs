@@ -1,4 +1,4 @@
-// What the examples talk about: a fact that an agent files, and a later talk in which it finds it.
+// The conversations of the examples: an agent files a fact, and later finds it.
 
 /** @import { Script } from './server.mjs' */
 

@@ -1,4 +1,4 @@
-// Puts what the examples print into their READMEs. The tests compare the two.
+// Writes the output of the examples into their READMEs. The tests compare the two.
 //
 //   node examples/scripted-model/fill-transcripts.mjs
 
@@ -23,7 +23,7 @@ export const NEED_SERVICE = ['over-http', 'http-client', 'python'];
 const OUTPUT = /^<!-- output of: (.+) -->\n(?:\n```text\n[\s\S]*?\n```\n)?/gm;
 
 /**
- * The commands of which a README shows the output.
+ * The commands whose output a README shows.
  *
  * @param {string} readme
  */
@@ -32,7 +32,7 @@ export function commandsIn(readme) {
 }
 
 /**
- * A README with the output below each marker made anew; where it is `null`, the old one stays.
+ * A README with new output below each marker. If an output is `null`, the old one stays.
  *
  * @param {string} readme
  * @param {(command: string) => string | null} outputOf
@@ -46,8 +46,8 @@ export function fillTranscripts(readme, outputOf) {
 }
 
 /**
- * What a command of a README prints. It has nothing of this machine's configuration, so no key.
- * Rejects when it fails or complains.
+ * The output of a README's command, run without this machine's configuration and keys. Rejects if the
+ * command fails or prints errors.
  *
  * @param {string} command as it stands in the README, to be run from the root of the repository
  * @param {{ cwd: string, env?: Record<string, string> }} options
@@ -64,8 +64,8 @@ export async function outputOf(command, { cwd, env = {} }) {
 }
 
 /**
- * The same each time: ids, times and durations are made alike. No line ends in white space, which
- * would not survive formatting.
+ * Makes the output repeatable: replaces ids, times and durations, and trims the ends of lines, as
+ * the formatter does.
  *
  * @param {string} text
  */
@@ -107,7 +107,7 @@ async function fill(folder) {
   /** @type {Map<string, string>} */
   const outputs = new Map();
   for (const command of commandsIn(readme)) {
-    // Where there is no such database, what stands there stays; the tests have one.
+    // Without such a database the old output stays; the tests have one.
     if (command.includes('mysql') && !process.env.SERVICE_DATABASE_URL) continue;
     const cwd = await mkdtemp(join(tmpdir(), 'memory-transcript-'));
     const service = NEED_SERVICE.includes(folder) ? await startService(cwd) : null;

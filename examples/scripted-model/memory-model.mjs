@@ -1,11 +1,10 @@
-// What a memory asks of a model of its own, for memory_remember and memory_context, and what this one
-// says: it files a fact as a line of user/profile.md, and answers a question with the first line that
-// it is shown.
+// The scripted model's answers for memory_remember and memory_context: it files a fact as a line of
+// user/profile.md, and answers a question with the first line that it is shown.
 
 /** @import { Turn } from './server.mjs' */
 
 /**
- * The answer to such a question; `null` for one that an agent asks.
+ * The answer to a request of the memory service; `null` for a request of an agent.
  *
  * @param {any} body
  * @returns {Turn | null}
@@ -15,7 +14,7 @@ export function answerMemory({ messages = [], response_format, tool_choice }) {
   if (!isMemory) return null;
   const prompt = toText(messages.at(-1)?.content);
   const answer = prompt.includes('<fact-') ? fileFact(prompt) : answerQuestion(prompt);
-  // Anthropic's API has JSON as the arguments of a tool that the model must call.
+  // In Anthropic's API, the JSON is the arguments of a tool that the model must call.
   if (tool_choice?.type === 'tool')
     return { calls: [{ name: tool_choice.name, arguments: answer }] };
   return { text: JSON.stringify(answer) };

@@ -1,4 +1,4 @@
-// Runs an example without a key: where the environment has none, its model is the scripted one.
+// Runs an example without a key: if the environment has none, it uses the scripted model.
 //
 //   node --import ./examples/scripted-model/no-key.mjs examples/langchain/first-fact.mjs
 
@@ -37,6 +37,6 @@ if (!env.OPENAI_API_KEY && !env.ANTHROPIC_API_KEY && !env.SERVICE_MODEL_API_KEY)
     env[`${name}_BASE_URL`] = url;
     env[`${name}_API_KEY`] = 'none';
   }
-  // Else the Agents SDK sends its traces to OpenAI.
+  // Otherwise the Agents SDK sends its traces to OpenAI.
   env.OPENAI_AGENTS_DISABLE_TRACING = '1';
 }

@@ -1,6 +1,5 @@
-// A model that says what it is told to, on loopback, in the words of OpenAI's Chat Completions and
-// Responses APIs and of Anthropic's Messages API, streamed or not. With it an agent runs without a
-// key, and says the same each time.
+// A scripted model on loopback that speaks OpenAI's Chat Completions and Responses APIs and
+// Anthropic's Messages API, streamed or not. Agents run without a key and always say the same.
 
 import { createServer } from 'node:http';
 import { chatCompletions } from './chat-completions.mjs';
@@ -8,30 +7,30 @@ import { messages } from './messages.mjs';
 import { responses } from './responses.mjs';
 
 /**
- * What the model says at one of its turns: tools that it calls, or its last words.
+ * One turn of the model: tool calls or its final text.
  *
  * @typedef {{ calls: { name: string, arguments: unknown }[] } | { text: string }} Turn
  *
- * What it has been told by a tool since it called it.
+ * The answer of a tool.
  * @typedef {{ callId: string, text: string, isError: boolean | null }} ToolAnswer
  *
- * One of the APIs: how it asks, and how it is answered.
+ * One of the APIs: how to read its requests and write its answers.
  * @typedef {object} Api
  * @property {string} path
- * @property {(body: any) => ToolAnswer[]} toAnswers what tools have said, the last ones at the end
+ * @property {(body: any) => ToolAnswer[]} toAnswers the answers of the tools, oldest first
  * @property {(turn: Turn, callIds: string[], body: any) => object} toReply
  * @property {(reply: any) => Iterable<{ event?: string, data: object | string }>} toStream
  * @property {(message: string) => object} toError
  *
- * A request that came.
+ * A received request.
  * @typedef {{ path: string, headers: import('node:http').IncomingHttpHeaders, body: any, answers: ToolAnswer[] }} ModelRequest
  *
- * What it says at a turn, or how it makes that from what it has been told and asked.
+ * A turn, or a function that makes it from the tools' answers and the request.
  * @typedef {Turn | ((answers: ToolAnswer[], body: any) => Turn)} Script
  *
  * @typedef {object} ScriptedModel
- * @property {string} url for Anthropic's clients, and for OpenAI's with `/v1` or without
- * @property {ModelRequest[]} requests in the order in which they came
+ * @property {string} url for Anthropic's clients, and for OpenAI's with or without `/v1`
+ * @property {ModelRequest[]} requests in the order of arrival
  * @property {() => Promise<void>} close
  */
 
@@ -39,9 +38,9 @@ import { responses } from './responses.mjs';
 const APIS = [chatCompletions, responses, messages];
 
 /**
- * Starts the model on a free port. Its turns come one after the other in each conversation; a turn
- * may be made from what the tools have said. A request that `check` throws at is answered with 400.
- * In the background, it keeps no process from ending.
+ * Starts the model on a free port. Each conversation gets the turns in order; a turn can use the
+ * answers of the tools. If `check` throws, the answer is 400. With `background`, the server does not
+ * keep the process running.
  *
  * @param {readonly Script[]} turns
  * @param {{ check?: (request: ModelRequest) => void, isInBackground?: boolean }} [options]
@@ -99,7 +98,7 @@ export async function startScriptedModel(turns, { check, isInBackground = false 
 }
 
 /**
- * The conversation itself tells which turn it is: by the ids of the calls that tools answered.
+ * Finds the turn of a conversation by the ids of the answered calls.
  *
  * @param {ToolAnswer[]} answers
  */

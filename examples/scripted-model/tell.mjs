@@ -1,4 +1,4 @@
-// What the examples do around their agent: they open a memory, talk twice, and show what is left.
+// Shared by the examples: opens a memory, runs two conversations, and prints the memory.
 
 /** @import { Model } from './choose-model.mjs' */
 /** @import { Script } from './server.mjs' */

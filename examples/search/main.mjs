@@ -1,4 +1,4 @@
-// What a search answers, and what each score is made of.
+// The results of a search, and the parts of each score.
 //
 //   node examples/search/main.mjs
 

@@ -1,4 +1,4 @@
-// One app, and whatever database and model the configuration names: no line of it changes.
+// One app that works with any database and model that the configuration names.
 //
 //   node examples/swap-plugins/app.mjs --config examples/swap-plugins/sqlite.config.json
 //   node examples/swap-plugins/app.mjs --config examples/swap-plugins/mysql.config.json

@@ -1,4 +1,4 @@
-// "I told it that I moved to Bergen, and it still thinks I live in Oslo." What an operator asks.
+// "I told it that I moved to Bergen, and it still thinks I live in Oslo." The operator's requests.
 //
 //   node examples/why-did-the-agent-forget/main.mjs
 
@@ -23,7 +23,7 @@ const baseUrl = `http://127.0.0.1:${port}`;
 
 // #region ask
 /**
- * Asks the service, and says what was asked.
+ * Sends a request to the service, and prints it.
  *
  * @param {string} path
  * @returns {Promise<any>}

@@ -1,7 +1,7 @@
-// What happened before the operator was asked: the calls that Anna's agent made.
+// The calls that Anna's agent made before the operator looks into it.
 
 /**
- * Plays the calls, one after the other. The agent answers "Oslo" after the fourth.
+ * Makes the calls in order. The agent answers "Oslo" after the fourth.
  *
  * @param {import('memory-service').MemoryService} service
  */

@@ -7,7 +7,7 @@ import type {
 import type { AuditFacts, Host, PluginDreams, RunTrace } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
-import type { Breaker } from './breaker.ts';
+import type { CircuitBreaker } from '../../core/circuit-breaker.ts';
 import type { KeptLease } from './lease.ts';
 import type { Slots } from './slots.ts';
 import { startRunTrace, type RunTraceName } from './trace.ts';
@@ -16,7 +16,7 @@ import { startRunTrace, type RunTraceName } from './trace.ts';
 export interface RunParts {
   host: Host;
   dreams: PluginDreams;
-  breaker: Breaker;
+  breaker: CircuitBreaker;
   /** Tokens of memory that one run shows to the model. */
   maxSnapshotTokens: number;
   /** So many runs of this process at once. */

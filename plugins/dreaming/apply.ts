@@ -1,7 +1,16 @@
-import type { Host } from '../../core/contracts/plugin.ts';
+import type { Host, RunTrace } from '../../core/contracts/plugin.ts';
+import type { Guard } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { toApplied, toLeft, type RunFile } from './details.ts';
-import type { Writing } from './write-run.ts';
+
+/** What a run writes with. */
+export interface Writing {
+  userId: string;
+  runId: string;
+  trace: RunTrace;
+  /** Each write is held to all of them in its own transaction. */
+  guards: readonly Guard[];
+}
 
 /** Who reads and writes in a run. */
 export const ACTOR = 'dream-agent';

@@ -48,7 +48,7 @@ export async function beginRun(
           settings,
           now,
           hasModel: host.model !== null,
-          isModelResting: breaker.isResting(),
+          isModelResting: breaker.pauseMs > 0,
         }) === null;
       if (!isDue) {
         await kept.release();

@@ -1,6 +1,5 @@
 import type { Host } from '../../core/contracts/plugin.ts';
-import { ACTOR, isRefusal, toolOf } from './apply.ts';
-import type { Writing } from './write-run.ts';
+import { ACTOR, isRefusal, toolOf, type Writing } from './apply.ts';
 
 /** The user's log of dreaming, by its path in the user's scope. */
 export const DREAM_LOG = 'dream-log.md';

@@ -1,5 +1,5 @@
 import type { Plugin } from '../../core/contracts/plugin.ts';
-import { createBreaker } from './breaker.ts';
+import { CircuitBreaker } from '../../core/circuit-breaker.ts';
 import { dreamRoutes } from './routes/list.ts';
 import { createRuns, type Runs } from './runs.ts';
 import { createScheduler, type Scheduler, type TickReport } from './scheduler.ts';
@@ -23,6 +23,8 @@ export interface DreamingPlugin extends Plugin {
 }
 
 const SNAPSHOT_TOKENS = 24_000;
+/** A model that failed five times in a row is left alone for five minutes. */
+const MODEL_LIMITS = { failures: 5, firstPauseMs: 300_000, longestPauseMs: 300_000 };
 
 /**
  * Background consolidation of users' memory, bounded and checked in code. Its scheduler starts with
@@ -54,12 +56,12 @@ export function dreaming(options: DreamingOptions = {}): DreamingPlugin {
         return;
       }
       const settings = createSettings(host);
-      const breaker = createBreaker(() => host.now());
+      const breaker = new CircuitBreaker({ ...MODEL_LIMITS, now: () => host.now() });
       const maxSnapshotTokens = options.maxSnapshotTokens ?? SNAPSHOT_TOKENS;
       const runs = createRuns({ host, dreams, breaker, maxSnapshotTokens });
       const scheduler = createScheduler({ host, dreams, settings, runs, breaker });
       parts = { scheduler, runs };
-      const isModelResting = () => breaker.isResting();
+      const isModelResting = () => breaker.pauseMs > 0;
       const isStarted = () => scheduler.isStarted();
       const deps = { host, dreams, settings, runs, isStarted, isModelResting };
       for (const route of dreamRoutes(deps)) host.addRoute(route);

@@ -1,7 +1,7 @@
 import type { Host, PluginDreams } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
-import type { Breaker } from './breaker.ts';
+import type { CircuitBreaker } from '../../core/circuit-breaker.ts';
 import { judgeUser, type SkipReason } from './eligibility.ts';
 import { keepLease, type KeptLease } from './lease.ts';
 import type { Runs } from './runs.ts';
@@ -42,7 +42,7 @@ export function createScheduler(deps: {
   dreams: PluginDreams;
   settings: SettingsReader;
   runs: Runs;
-  breaker: Breaker;
+  breaker: CircuitBreaker;
 }): Scheduler {
   const { host, dreams, runs, breaker } = deps;
   let timer: NodeJS.Timeout | null = null;
@@ -148,7 +148,7 @@ export function createScheduler(deps: {
           settings,
           now: host.now(),
           hasModel: true,
-          isModelResting: breaker.isResting(),
+          isModelResting: breaker.pauseMs > 0,
         });
         if (reason !== null) {
           report.reasons[reason] = (report.reasons[reason] ?? 0) + 1;

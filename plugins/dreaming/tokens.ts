@@ -1,5 +1,4 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
-import type { DreamSettings } from './settings.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -21,7 +20,7 @@ export function estimateTokens(text: string): number {
 /** Tokens that the user may still use today; `Infinity` without a limit. */
 export function tokensLeft(
   record: Pick<DreamUserRecord, 'tokensDay' | 'tokensUsed'> | null,
-  settings: DreamSettings,
+  settings: { dream_max_tokens_per_user_day: number },
   now: number,
 ): number {
   const most = settings.dream_max_tokens_per_user_day;

@@ -6,7 +6,7 @@ import type {
 } from '../../core/contracts/dreams.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { backoffMs } from './breaker.ts';
+import { backoffMs } from './backoff.ts';
 import {
   detailsOf,
   hasWritten,

@@ -1,19 +1,9 @@
-import type { RunTrace } from '../../core/contracts/plugin.ts';
 import type { Guard } from '../../core/contracts/storage.ts';
 import { dreamBudgetOf } from '../../core/files/dream-names.ts';
 import { checkStop, Stopped, type ActiveRun, type RunParts } from './active-run.ts';
-import { applyFiles } from './apply.ts';
+import { applyFiles, type Writing } from './apply.ts';
 import type { RunDetails, RunFile } from './details.ts';
 import { writeLogEntry } from './dream-log.ts';
-
-/** What a run writes with. */
-export interface Writing {
-  userId: string;
-  runId: string;
-  trace: RunTrace;
-  /** Each write is held to all of them in its own transaction. */
-  guards: readonly Guard[];
-}
 
 /**
  * Writes the files of a run that are proposed, one after the other, and says what became of each.

@@ -1,7 +1,7 @@
 import type { Storage } from '../../core/contracts/storage.ts';
 import { createAuditStore } from './read/audit.ts';
 import { createConfigStore } from './read/config.ts';
-import type { Database } from './database.ts';
+import type { SqlDatabase } from './sql-database.ts';
 import { createDreamStore } from './dreams/dreams.ts';
 import { createFileStore } from './read/files.ts';
 import { createIndexStore } from './index/index-store.ts';
@@ -13,8 +13,9 @@ import { createRevisionStore } from './read/revisions.ts';
 import { createVectorStore } from './index/vectors.ts';
 
 /** The `Storage` contract on a database that Knex knows. */
-export function createStorage(database: Database): Storage {
+export function createStorage(database: SqlDatabase): Storage {
   return {
+    contractVersion: 2,
     name: database.name,
     init: (options) => database.init(options),
     close: () => database.close(),
@@ -22,7 +23,7 @@ export function createStorage(database: Database): Storage {
       database.damage.assertNone();
       await database.checkFiles?.();
       if (database.ping !== undefined) return await database.ping();
-      await database.read((executor) => executor.all('select 1 as alive', []));
+      await database.read((connection) => connection.all('select 1 as alive', []));
     },
     noteDamage: (error) => void database.damage.note(error),
     describe: () => database.describe(),

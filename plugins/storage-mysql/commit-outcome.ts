@@ -1,5 +1,5 @@
 import type { Changes, MutateRequest } from '../../core/contracts/storage.ts';
-import type { Dialect, Executor, SqlValue } from '../storage-knex/dialects/dialect.ts';
+import type { Connection, SqlValue } from '../storage-knex/dialects/dialect.ts';
 import { parseIdBytes, toUuid } from '../storage-knex/schema/ids.ts';
 import { toScopeId } from '../storage-knex/schema/scope-id.ts';
 
@@ -9,50 +9,50 @@ import { toScopeId } from '../storage-knex/schema/scope-id.ts';
  * made; `null` when nobody can tell.
  */
 export async function areWritten(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   { scopes }: MutateRequest,
   changes: Changes,
 ): Promise<boolean | null> {
   for (const scope of scopes) {
-    await executor.all(`select version from svc_scope where scope_id = ?${dialect.forUpdate}`, [
-      toScopeId(scope),
-    ]);
+    await connection.all(
+      `select version from svc_scope where scope_id = ?${connection.dialect.forUpdate}`,
+      [toScopeId(scope)],
+    );
   }
   const [revision] = changes.revisions ?? [];
   const [access] = changes.access ?? [];
   const [audit] = changes.audit ?? [];
   if (revision !== undefined) {
-    return await exists(executor, 'svc_revision where scope_id = ? and id = ?', [
+    return await exists(connection, 'svc_revision where scope_id = ? and id = ?', [
       toScopeId(revision.scope),
       parseIdBytes(revision.id),
     ]);
   }
   if (changes.idempotency !== undefined) {
     const { scope, keyHash, toolCallId } = changes.idempotency;
-    const [row] = await executor.all(
+    const [row] = await connection.all(
       'select tool_call_id from svc_idempotency where scope_id = ? and key_hash = ?',
       [toScopeId(scope), Buffer.from(keyHash, 'hex')],
     );
     return row !== undefined && toUuid(row['tool_call_id'] as Uint8Array) === toolCallId;
   }
   if (access !== undefined) {
-    return await exists(executor, 'svc_access_log where scope_id = ? and id = ?', [
+    return await exists(connection, 'svc_access_log where scope_id = ? and id = ?', [
       toScopeId(access.scope),
       parseIdBytes(access.id),
     ]);
   }
   if (audit !== undefined) {
-    return await exists(executor, 'svc_admin_audit where id = ?', [parseIdBytes(audit.id)]);
+    return await exists(connection, 'svc_admin_audit where id = ?', [parseIdBytes(audit.id)]);
   }
   return (changes.scopes ?? []).length + (changes.files ?? []).length === 0 ? true : null;
 }
 
 async function exists(
-  executor: Executor,
+  connection: Connection,
   source: string,
   parameters: readonly SqlValue[],
 ): Promise<boolean> {
-  const rows = await executor.all(`select 1 as found from ${source}`, parameters);
+  const rows = await connection.all(`select 1 as found from ${source}`, parameters);
   return rows.length > 0;
 }

@@ -1,15 +1,19 @@
 import type { Pool, PoolConnection } from 'mysql2';
 import { createPool } from 'mysql2';
 import { MemoryError } from '../../core/errors.ts';
-import type { Executor, Row, SqlValue } from '../storage-knex/dialects/dialect.ts';
-import { classifyMysqlError, toMysqlStatement } from '../storage-knex/dialects/mysql.ts';
+import type { Connection, Row, SqlValue } from '../storage-knex/dialects/dialect.ts';
+import {
+  MYSQL_DIALECT,
+  classifyMysqlError,
+  toMysqlStatement,
+} from '../storage-knex/dialects/mysql.ts';
 import type { MysqlSettings } from './options.ts';
 
 /** Prepared statements that one connection keeps: more than the stores have texts. */
 const KEPT_STATEMENTS = 300;
 
 /** One connection, as one caller has it. */
-export interface Session extends Executor {
+export interface Session extends Connection {
   /** A statement that is not prepared: of transactions and settings. */
   command(sql: string): Promise<void>;
   /** The same with values: the rows, or what it changed. For statements whose texts are many. */
@@ -149,6 +153,7 @@ function ignore(): void {
 }
 
 class PooledSession implements Session {
+  readonly dialect = MYSQL_DIALECT;
   /** Whether the connection is of no more use. */
   isBroken = false;
   private readonly connection: PoolConnection;

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { SILENT_LOG } from '../storage-knex/knex-log.ts';
+import { SILENT_LOG } from '../storage-knex/knex-connection.ts';
 import type { Connections } from './connections.ts';
 
 /**

@@ -11,11 +11,11 @@ import type {
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { Damage } from '../storage-knex/write/damage.ts';
-import type { Database } from '../storage-knex/database.ts';
-import type { Executor } from '../storage-knex/dialects/dialect.ts';
+import type { SqlDatabase } from '../storage-knex/sql-database.ts';
+import type { Connection, KnexConnection } from '../storage-knex/dialects/dialect.ts';
 import {
   classifyMysqlError,
-  createMysqlDialect,
+  MYSQL_DIALECT,
   isMysqlMistake,
   translateMysqlError,
 } from '../storage-knex/dialects/mysql.ts';
@@ -31,6 +31,7 @@ import { migrateDatabase } from './schema.ts';
 import type { ServerFacts } from './server.ts';
 import { SQL_MODE, checkServer } from './server.ts';
 import { type TransactionOptions, runTransaction } from './transactions.ts';
+import { toKnexConnection } from '../storage-knex/knex-connection.ts';
 
 /** Connections of the admin's lists. */
 const LIST_CONNECTIONS = 2;
@@ -47,9 +48,8 @@ const PING_MS = 1_500;
 const START_WAIT_MS = 250;
 
 /** MySQL or MariaDB as the stores of storage-knex see it. */
-export class MysqlDatabase implements Database {
+export class MysqlDatabase implements SqlDatabase {
   readonly name = 'mysql';
-  readonly dialect = createMysqlDialect();
   readonly groupedReads: number;
   private readonly settings: MysqlSettings;
   readonly skew = new IdSkewKeeper();
@@ -110,13 +110,13 @@ export class MysqlDatabase implements Database {
     });
   }
 
-  async read<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
+  async read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     const { agents } = this.live();
     const until = after(OPERATION_MS);
     return await this.track(retryOnce(() => agents.use(run, { until })));
   }
 
-  async snapshot<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
+  async snapshot<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     const { snapshots } = this.live();
     const until = after(OPERATION_MS);
     // The first statement began it, on the newest state.
@@ -124,11 +124,11 @@ export class MysqlDatabase implements Database {
     return await this.track(retryOnce(() => snapshots.use(run, { behind, until })));
   }
 
-  async write<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
+  async write<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     return await this.transact({ run, replaysDuplicates: true });
   }
 
-  async writeAll(runs: readonly ((executor: Executor) => Promise<void>)[]): Promise<void> {
+  async writeAll(runs: readonly ((connection: Connection) => Promise<void>)[]): Promise<void> {
     // In transactions of their own: each of them takes its locks in the order of the keys.
     for (const run of runs) await this.write(run);
   }
@@ -146,28 +146,28 @@ export class MysqlDatabase implements Database {
     };
     return await this.transact<R>({
       until: after(OPERATION_MS),
-      run: async (executor) => {
-        const [outcome] = await applyMutations(executor, this, [mutation]);
+      run: async (connection) => {
+        const [outcome] = await applyMutations(connection, this, [mutation]);
         if (outcome === undefined) throw new MemoryError('INTERNAL');
         if (outcome.status === 'rejected') throw outcome.error;
         return outcome.result as R;
       },
-      commitOutcome: async (executor) => {
+      commitOutcome: async (connection) => {
         if (decision === null) return null;
         const { result, changes } = decision;
-        const isWritten = await areWritten(executor, this.dialect, request, changes);
+        const isWritten = await areWritten(connection, request, changes);
         if (isWritten === null) throw new MemoryError('STORAGE_UNAVAILABLE');
         return isWritten ? { result } : null;
       },
-      create: (executor, rows) => createAbsentRows(executor, this.dialect, rows),
+      create: createAbsentRows,
     });
   }
 
-  async list<T>(run: (knex: Knex) => Promise<T>): Promise<T> {
+  async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
     const opened = this.live();
     opened.knex ??= createKnex(opened.lists);
-    const knex = await opened.knex;
-    return await this.track(retryOnce(() => run(knex)));
+    const connection = toKnexConnection(await opened.knex, MYSQL_DIALECT);
+    return await this.track(retryOnce(() => run(connection)));
   }
 
   private async transact<T>(options: TransactionOptions<T>): Promise<T> {
@@ -190,7 +190,7 @@ export class MysqlDatabase implements Database {
   }
 
   private async open(log: StorageOptions['log']): Promise<Opened> {
-    const { settings, dialect } = this;
+    const { settings } = this;
     const facts = await this.askServer(log);
     const wsrepSyncWait = settings.wsrepSyncWait ?? (facts.isGalera ? 1 : 0);
     const setup = (kind: SessionKind) =>
@@ -211,7 +211,6 @@ export class MysqlDatabase implements Database {
             setup: setup('migrations'),
             statementTimeoutMs: MIGRATION_STATEMENT_MS,
           }),
-        dialect,
         lockTimeoutMs: settings.lockTimeoutMs,
         log,
       });

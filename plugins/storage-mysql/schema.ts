@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Knex } from 'knex';
 import type { LeaseStore, StorageOptions } from '../../core/contracts/storage.ts';
-import type { Dialect } from '../storage-knex/dialects/dialect.ts';
+import type { KnexConnection } from '../storage-knex/dialects/dialect.ts';
 import { createLeaseStore } from '../storage-knex/write/leases.ts';
 import {
   SCHEMA_VERSION,
@@ -16,6 +15,8 @@ import { tableOf } from '../storage-knex/schema/tables.ts';
 import type { Connections } from './connections.ts';
 import { createKnex } from './knex.ts';
 import { runTransaction } from './transactions.ts';
+import { toKnexConnection } from '../storage-knex/knex-connection.ts';
+import { MYSQL_DIALECT } from '../storage-knex/dialects/mysql.ts';
 
 /** The lease of the one that migrates; Galera has no GET_LOCK. */
 const LEASE = 'schema';
@@ -35,7 +36,6 @@ export interface MigrationOptions {
   connections: Connections;
   /** Connections for statements that take long, made once something is to be done. */
   connectForChanges: () => Connections;
-  dialect: Dialect;
   lockTimeoutMs: number;
   log: StorageOptions['log'];
 }
@@ -47,7 +47,7 @@ export interface MigrationOptions {
  * schema of a later version.
  */
 export async function migrateDatabase(options: MigrationOptions): Promise<void> {
-  let changing: { connections: Connections; knex: Knex } | null = null;
+  let changing: { connections: Connections; knex: KnexConnection } | null = null;
   let hasWaited = false;
   try {
     for (;;) {
@@ -64,7 +64,7 @@ export async function migrateDatabase(options: MigrationOptions): Promise<void> 
         await sleep(LOOK_MS);
         continue;
       }
-      await migrateUnderLease(knex, leases, fence, options);
+      await migrateUnderLease(knex, { leases, fence }, options);
     }
   } finally {
     await changing?.connections.close();
@@ -73,14 +73,13 @@ export async function migrateDatabase(options: MigrationOptions): Promise<void> 
 
 async function openChanges({ connectForChanges }: MigrationOptions) {
   const connections = connectForChanges();
-  return { connections, knex: await createKnex(connections) };
+  return { connections, knex: toKnexConnection(await createKnex(connections), MYSQL_DIALECT) };
 }
 
 async function migrateUnderLease(
-  knex: Knex,
-  leases: LeaseStore,
-  fence: number,
-  { connections, dialect, log }: MigrationOptions,
+  knex: KnexConnection,
+  { leases, fence }: { leases: LeaseStore; fence: number },
+  { connections, log }: MigrationOptions,
 ): Promise<void> {
   const heartbeat = setInterval(() => {
     // When it fails, the look before the next step tells.
@@ -92,12 +91,13 @@ async function migrateUnderLease(
     if (from >= SCHEMA_VERSION) return;
     log.info({ from, to: SCHEMA_VERSION }, 'changing the schema of the database');
     let renewedAt = performance.now();
-    await migrate(knex, dialect, from, undefined, async () => {
+    const beforeStep = async () => {
       const now = performance.now();
       if (now - renewedAt < SURE_MS) return;
       if (!(await leases.renew(LEASE, fence, LEASE_MS))) throw new LeaseLost();
       renewedAt = now;
-    });
+    };
+    await migrate(knex, { from, beforeStep });
   } catch (error) {
     // Someone else took over while this process stood still: what is left is found out anew.
     if (error instanceof LeaseLost || EXISTS.includes(numberOf(error))) return;
@@ -112,13 +112,12 @@ class LeaseLost extends Error {}
 
 /** The table of leases stands before all others; the migration that makes it leaves it as it is. */
 async function openLeases(
-  knex: Knex,
-  { connections, dialect, lockTimeoutMs }: MigrationOptions,
+  connection: KnexConnection,
+  { connections, lockTimeoutMs }: MigrationOptions,
 ): Promise<LeaseStore> {
-  const statement = createTable(knex, dialect, tableOf('svc_lease'));
-  await knex.raw(statement.replace(/^create table /, 'create table if not exists '));
+  const statement = createTable(connection, tableOf('svc_lease'));
+  await connection.knex.raw(statement.replace(/^create table /, 'create table if not exists '));
   return createLeaseStore({
-    dialect,
     write: (run) => runTransaction(connections, { run }, { lockTimeoutMs }),
   });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeUnknown } from '../../core/errors.ts';
-import type { Executor } from '../storage-knex/dialects/dialect.ts';
+import type { Connection } from '../storage-knex/dialects/dialect.ts';
 import { classifyMysqlError, translateMysqlError } from '../storage-knex/dialects/mysql.ts';
 import { AbsentRows } from '../storage-knex/write/write-set.ts';
 import type { Connections, Session } from './connections.ts';
@@ -18,14 +18,14 @@ const DUPLICATE = 1062;
 /** One transaction. */
 export interface TransactionOptions<T> {
   /** It may be called again: it changes nothing but the database. */
-  run: (executor: Executor) => Promise<T>;
+  run: (connection: Connection) => Promise<T>;
   /**
    * Called when the answer to the COMMIT was lost, in a transaction of its own: what `run` gave if
    * it is written after all, `null` if it is not. Absent where nobody can tell.
    */
-  commitOutcome?: (executor: Executor) => Promise<{ result: T } | null>;
+  commitOutcome?: (connection: Connection) => Promise<{ result: T } | null>;
   /** Makes the rows that `run` has to lock and did not find. */
-  create?: (executor: Executor, rows: AbsentRows) => Promise<void>;
+  create?: (connection: Connection, rows: AbsentRows) => Promise<void>;
   /** No statement is sent after this point of `performance.now()`; default: there is none. */
   until?: number;
   /** A row that someone else made meanwhile is met at the second time. */
@@ -47,12 +47,12 @@ export async function runTransaction<T>(
   const lostUntil = options.until ?? start + LOST_MS;
   let isUnknown = false;
   for (let replays = 0; ; replays += 1) {
-    const attempt = async (executor: Executor): Promise<T> => {
-      const found = isUnknown ? ((await options.commitOutcome?.(executor)) ?? null) : null;
+    const attempt = async (connection: Connection): Promise<T> => {
+      const found = isUnknown ? ((await options.commitOutcome?.(connection)) ?? null) : null;
       if (found !== null) return found.result;
       // Told under the lock of what it writes: nothing of it can come any more.
       isUnknown = false;
-      return await options.run(executor);
+      return await options.run(connection);
     };
     const outcome: Outcome<T> = await connections
       .use((session) => runOnce(session, attempt), { until })
@@ -78,7 +78,7 @@ type Outcome<T> =
 
 async function runOnce<T>(
   session: Session,
-  run: (executor: Executor) => Promise<T>,
+  run: (connection: Connection) => Promise<T>,
 ): Promise<Outcome<T>> {
   let result: T;
   await session.command('start transaction');

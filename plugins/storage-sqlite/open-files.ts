@@ -3,8 +3,8 @@ import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
 import type { Damage } from '../storage-knex/write/damage.ts';
-import type { Executor } from '../storage-knex/dialects/dialect.ts';
 import { toInteger } from '../storage-knex/schema/rows.ts';
+import type { SqliteConnection } from './connection.ts';
 
 /** How long a checkpoint of another process may take until it says that it is done. */
 const CHECKPOINT_MS = 10_000;
@@ -54,7 +54,7 @@ export class OpenFiles {
   /** Takes the files as they are now: `connection` has just opened and read them. */
   static async take(
     filename: string,
-    connection: Executor,
+    connection: SqliteConnection,
     { damage, version }: { damage: Damage; version: string },
   ): Promise<OpenFiles> {
     const { database, log } = readFacts(filename);
@@ -82,7 +82,7 @@ export class OpenFiles {
    * For the connection that writes, after its commit: throws `STORAGE_DAMAGED` when the files are
    * other ones or were overwritten, and from then on for good.
    */
-  async check(connection: Executor): Promise<void> {
+  async check(connection: SqliteConnection): Promise<void> {
     const end = performance.now() + CHECKPOINT_MS;
     for (;;) {
       const { modified } = this.#readDatabase();
@@ -104,7 +104,7 @@ export class OpenFiles {
   }
 
   /** The same between two writes, on any connection; that the file was overwritten is not final here. */
-  async checkAtRest(connection: Executor): Promise<void> {
+  async checkAtRest(connection: SqliteConnection): Promise<void> {
     const { modified } = this.#readDatabase();
     const before = this.#checkpoint;
     if (before === null || modified === this.#modified) return;
@@ -152,7 +152,7 @@ function factsOf(path: string): FileFacts | null {
   }
 }
 
-async function readCheckpoint(filename: string, connection: Executor): Promise<Checkpoint> {
+async function readCheckpoint(filename: string, connection: SqliteConnection): Promise<Checkpoint> {
   const header = Buffer.alloc(GENERATION.bytes);
   // SQLite holds no locks on the log. On the database file, closing a second handle would free them.
   const file = await open(`${filename}-wal`, 'r');

@@ -1,5 +1,5 @@
 import { MemoryError } from '../../core/errors.ts';
-import type { SqliteConnection } from './connection.ts';
+import type { BoundConnection } from './connection.ts';
 
 /**
  * A few connections that can't write, each serving one caller at a time; the others wait in line.
@@ -20,13 +20,13 @@ export class Readers {
     return this.readers.length;
   }
 
-  constructor(connections: readonly SqliteConnection[]) {
+  constructor(connections: readonly BoundConnection[]) {
     this.readers = connections.map((connection) => ({ connection, hasBegun: false }));
     this.idle = [...this.readers];
   }
 
   /** One or more statements, each on the newest state. */
-  async use<T>(run: (connection: SqliteConnection) => Promise<T>): Promise<T> {
+  async use<T>(run: (connection: BoundConnection) => Promise<T>): Promise<T> {
     const reader = this.takeIdle('first') ?? (await this.wait());
     try {
       await end(reader);
@@ -37,7 +37,7 @@ export class Readers {
   }
 
   /** The same, all of them on one state. */
-  async snapshot<T>(run: (connection: SqliteConnection) => Promise<T>): Promise<T> {
+  async snapshot<T>(run: (connection: BoundConnection) => Promise<T>): Promise<T> {
     const reader = this.takeIdle('last') ?? (await this.wait());
     try {
       await begin(reader);
@@ -94,7 +94,7 @@ export class Readers {
 }
 
 interface Reader {
-  readonly connection: SqliteConnection;
+  readonly connection: BoundConnection;
   hasBegun: boolean;
 }
 

@@ -12,8 +12,8 @@ import type {
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
 import { Damage } from '../storage-knex/write/damage.ts';
-import type { Database } from '../storage-knex/database.ts';
-import type { Dialect, Executor } from '../storage-knex/dialects/dialect.ts';
+import type { SqlDatabase } from '../storage-knex/sql-database.ts';
+import type { Dialect, Connection, KnexConnection } from '../storage-knex/dialects/dialect.ts';
 import {
   FILE_DAMAGED,
   assertSafeSqlite,
@@ -22,7 +22,7 @@ import {
   translateSqliteError,
 } from '../storage-knex/dialects/sqlite.ts';
 import { IdSkewKeeper } from '../storage-knex/write/id-skew.ts';
-import { SILENT_LOG } from '../storage-knex/knex-log.ts';
+import { SILENT_LOG } from '../storage-knex/knex-connection.ts';
 import {
   SCHEMA_VERSION,
   SCHEMA_VERSION_KEY,
@@ -30,13 +30,14 @@ import {
   migrate,
 } from '../storage-knex/schema/migrate.ts';
 import { applyMutations, checkMutateRequest } from '../storage-knex/write/mutation.ts';
-import type { SqliteConnection, SqliteModule } from './connection.ts';
+import type { BoundConnection, SqliteConnection, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './connection.ts';
 import { assertOneName, countNames, resolveOnlyName, tellNames } from './database-path.ts';
 import { OpenFiles } from './open-files.ts';
 import type { SqliteSettings } from './options.ts';
 import { Readers } from './readers.ts';
 import { Writer } from './writer.ts';
+import { toKnexConnection } from '../storage-knex/knex-connection.ts';
 
 /** How long the start waits for another process that is opening or migrating the same file. */
 const START_TIMEOUT_MS = 30_000;
@@ -51,9 +52,8 @@ const LOG_BYTES = 96 * 1024 * 1024;
 const LIST_CONNECTIONS = 2;
 
 /** SQLite as the stores of storage-knex see it: one writer, some readers, and Knex for lists. */
-export class SqliteDatabase implements Database {
+export class SqliteDatabase implements SqlDatabase {
   readonly name = 'sqlite';
-  readonly dialect = createSqliteDialect();
   // Measured: more of them keep threads waiting for each other, fewer leave a core idle.
   readonly groupedReads = 2;
   private readonly options: SqliteSettings;
@@ -138,18 +138,18 @@ export class SqliteDatabase implements Database {
       found.push((error as MemoryError).message);
       files.assertKept();
     }
-    const tables = await this.read((executor) =>
-      executor.all("select name from sqlite_master where type = 'table' order by name", []),
+    const tables = await this.read((connection) =>
+      connection.all("select name from sqlite_master where type = 'table' order by name", []),
     );
     for (const { name } of tables) {
-      const lines = await this.read((executor) => checkTable(executor, String(name)));
+      const lines = await this.read((connection) => checkTable(connection, String(name)));
       if (lines.length > 0) this.damage.note(new MemoryError('STORAGE_DAMAGED', FILE_DAMAGED));
       found.push(...lines);
     }
     return found;
   }
 
-  async read<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
+  async read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     try {
       return await this.live().readers.use(run);
     } catch (error) {
@@ -157,7 +157,7 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  async snapshot<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
+  async snapshot<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     try {
       return await this.live().readers.snapshot(run);
     } catch (error) {
@@ -165,7 +165,7 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  async write<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
+  async write<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     const { writer } = this.live();
     try {
       return await writer.write(run);
@@ -174,7 +174,7 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  async writeAll(runs: readonly ((executor: Executor) => Promise<void>)[]): Promise<void> {
+  async writeAll(runs: readonly ((connection: Connection) => Promise<void>)[]): Promise<void> {
     const ends = await Promise.allSettled(runs.map((run) => this.write(run)));
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
@@ -190,11 +190,11 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  async list<T>(run: (knex: Knex) => Promise<T>): Promise<T> {
+  async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {
     const opened = this.live();
     opened.knex ??= await connectKnex(opened.native, opened.place.filename, LIST_CONNECTIONS);
     try {
-      return await run(opened.knex);
+      return await run(toKnexConnection(opened.knex, opened.dialect));
     } catch (error) {
       throw this.toError(error);
     }
@@ -224,16 +224,17 @@ export class SqliteDatabase implements Database {
     const first = await untilUnlocked(openWriter);
     const readers: SqliteConnection[] = [];
     let version: string;
+    let dialect: Dialect;
     let files: OpenFiles;
     try {
       version = String((await first.get('select sqlite_version() as version', []))?.['version']);
       assertSafeSqlite(version);
-      this.dialect.adaptTo(version);
+      dialect = createSqliteDialect(version);
       const schemaVersion = await untilUnlocked(() => readSchemaVersion(first));
       assertKnownSchema(schemaVersion);
       if (schemaVersion < SCHEMA_VERSION) {
         if (schemaVersion > 0) await backUp(first, place.filename, schemaVersion, log);
-        await migrateFile(native, place.filename, this.dialect);
+        await migrateFile(native, place.filename, dialect);
       }
       for (let index = 0; index < Math.min(Math.max(readerCount, 1), 16); index += 1) {
         readers.push(await openReaderConnection(native, place.filename, lockTimeoutMs));
@@ -245,18 +246,21 @@ export class SqliteDatabase implements Database {
       for (const connection of [...readers, first]) await connection.close();
       throw error;
     }
+    const bind = (connection: SqliteConnection): BoundConnection =>
+      Object.assign(connection, { dialect });
     return {
       native,
       place,
       version,
+      dialect,
       synchronous,
       files,
-      readers: new Readers(readers),
+      readers: new Readers(readers.map(bind)),
       writer: new Writer({
-        connection: first,
-        open: openWriter,
-        apply: (executor, mutations) => applyMutations(executor, this, mutations),
-        confirm: (executor) => files.check(executor),
+        connection: bind(first),
+        open: async () => bind(await openWriter()),
+        apply: (connection, mutations) => applyMutations(connection, this, mutations),
+        confirm: (connection) => files.check(connection),
         groupSize,
         lockTimeoutMs,
       }),
@@ -269,6 +273,7 @@ interface Opened {
   native: SqliteModule;
   place: Place;
   version: string;
+  dialect: Dialect;
   synchronous: string;
   files: OpenFiles;
   readers: Readers;
@@ -341,9 +346,9 @@ async function openReaderConnection(
 }
 
 /** What SQLite itself finds wrong with a table and its indexes. */
-async function checkTable(executor: Executor, table: string): Promise<string[]> {
+async function checkTable(connection: Connection, table: string): Promise<string[]> {
   try {
-    const rows = await executor.all(
+    const rows = await connection.all(
       'select integrity_check as line from pragma_integrity_check(?)',
       [table],
     );
@@ -354,13 +359,13 @@ async function checkTable(executor: Executor, table: string): Promise<string[]> 
   }
 }
 
-async function readSchemaVersion(connection: SqliteConnection): Promise<number> {
-  const table = await connection.get("select 1 from sqlite_master where name = 'svc_meta'", []);
-  if (table === null) return 0;
-  const row = await connection.get('select value from svc_meta where key = ?', [
+async function readSchemaVersion(connection: Pick<Connection, 'all'>): Promise<number> {
+  const tables = await connection.all("select 1 from sqlite_master where name = 'svc_meta'", []);
+  if (tables.length === 0) return 0;
+  const [row] = await connection.all('select value from svc_meta where key = ?', [
     SCHEMA_VERSION_KEY,
   ]);
-  return row === null ? 0 : Number(row['value']);
+  return row === undefined ? 0 : Number(row['value']);
 }
 
 async function migrateFile(
@@ -373,9 +378,10 @@ async function migrateFile(
     // Knex would begin without the lock, and fail where it first writes.
     await untilUnlocked(() => knex.raw('begin immediate'));
     try {
-      const from = await readSchemaVersion(oneConnection(knex));
+      const connection = toKnexConnection(knex, dialect);
+      const from = await readSchemaVersion(connection);
       assertKnownSchema(from);
-      await migrate(knex, dialect, from);
+      await migrate(connection, { from });
       await knex.raw('commit');
     } catch (error) {
       await knex.raw('rollback').catch(() => undefined);
@@ -384,19 +390,6 @@ async function migrateFile(
   } finally {
     await knex.destroy();
   }
-}
-
-/** Knex with a pool of one, as a connection. */
-function oneConnection(knex: Knex): SqliteConnection {
-  const all = async (sql: string, parameters: readonly unknown[]) =>
-    (await knex.raw(sql, parameters as Knex.RawBinding[])) as unknown as Record<string, unknown>[];
-  return {
-    all,
-    get: async (sql, parameters) => (await all(sql, parameters))[0] ?? null,
-    run: () => Promise.reject(new Error('Not used.')),
-    exec: async (sql) => void (await knex.raw(sql)),
-    close: () => Promise.resolve(),
-  };
 }
 
 async function connectKnex(

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../core/errors.ts';
-import type { Executor } from '../storage-knex/dialects/dialect.ts';
+import type { Connection } from '../storage-knex/dialects/dialect.ts';
 import { isSqliteBusy, translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import type { Mutation, MutationOutcome } from '../storage-knex/write/mutation.ts';
-import type { SqliteConnection } from './connection.ts';
+import type { BoundConnection } from './connection.ts';
 
 /** Steps of the wait for another process's lock, milliseconds; the last one is repeated. */
 const WAITS_MS = [1, 1, 2, 3, 5, 8, 12, 20];
@@ -16,13 +16,13 @@ const ALONE_MS = 50;
 /** What the writer works with. */
 export interface WriterOptions {
   /** The first connection, open already. */
-  connection: SqliteConnection;
+  connection: BoundConnection;
   /** Opens another one, after an error that the last did not survive. */
-  open: () => Promise<SqliteConnection>;
+  open: () => Promise<BoundConnection>;
   /** Carries out mutations inside an open transaction. */
-  apply: (executor: Executor, mutations: readonly Mutation[]) => Promise<MutationOutcome[]>;
+  apply: (connection: Connection, mutations: readonly Mutation[]) => Promise<MutationOutcome[]>;
   /** Looks, after a commit, whether it is where the next start will find it. */
-  confirm: (executor: Executor) => Promise<void>;
+  confirm: (connection: BoundConnection) => Promise<void>;
   /** Mutations that share one transaction at most. */
   groupSize: number;
   /** How long a write waits for the lock of another process. */
@@ -40,7 +40,7 @@ interface PendingMutation extends Pending {
 }
 
 interface PendingTask extends Pending {
-  run: (executor: Executor) => Promise<unknown>;
+  run: (connection: Connection) => Promise<unknown>;
   resolve: (result: unknown) => void;
 }
 
@@ -53,7 +53,7 @@ interface PendingTask extends Pending {
  */
 export class Writer {
   private readonly options: WriterOptions;
-  private connection: SqliteConnection | null;
+  private connection: BoundConnection | null;
   private readonly mutations: PendingMutation[] = [];
   private readonly tasks: PendingTask[] = [];
   private running: Promise<void> | null = null;
@@ -70,7 +70,7 @@ export class Writer {
     });
   }
 
-  write<T>(run: (executor: Executor) => Promise<T>): Promise<T> {
+  write<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     return new Promise<unknown>((resolve, reject) => {
       this.add(this.tasks, { run, resolve, reject, since: performance.now() });
     }) as Promise<T>;
@@ -139,7 +139,7 @@ export class Writer {
   }
 
   /** What keeps a commit from being acknowledged. It stands, so nothing of it is carried out again. */
-  private async confirm(connection: SqliteConnection): Promise<MemoryError | null> {
+  private async confirm(connection: BoundConnection): Promise<MemoryError | null> {
     try {
       await this.options.confirm(connection);
       return null;
@@ -229,7 +229,7 @@ export class Writer {
   }
 
   private apply(
-    connection: SqliteConnection,
+    connection: BoundConnection,
     group: readonly PendingMutation[],
   ): Promise<MutationOutcome[]> {
     return this.options.apply(
@@ -242,7 +242,7 @@ export class Writer {
    * Takes the write lock for those in line. While another process has it, each is rejected when its
    * own time is over; `null` when none is left to write.
    */
-  private async begin(lines: readonly Pending[][]): Promise<SqliteConnection | null> {
+  private async begin(lines: readonly Pending[][]): Promise<BoundConnection | null> {
     for (let attempt = 0; ; attempt += 1) {
       let failure: unknown;
       try {
@@ -271,7 +271,7 @@ export class Writer {
     }
   }
 
-  private async rollBack(connection: SqliteConnection): Promise<void> {
+  private async rollBack(connection: BoundConnection): Promise<void> {
     try {
       await connection.run('rollback', []);
     } catch (error) {

@@ -65,11 +65,11 @@ const press = (name: string | RegExp) => (page: Page) =>
 /** Each part of the console with its dialogs, panels and menus: one page goes through all of them. */
 const places = ({ revision, call: id, run }: Ids): Place[] => [
   // The overview and the files.
-  { path: '/', shown: 'Latest changes' },
-  { path: '/files', shown: 'Choose a memory file' },
-  { path: `/files?path=${PATH}&as=rendered`, shown: 'Nearby, last 24 hours' },
-  { path: `/files?path=${PATH}&version=1`, shown: 'Bring this version back' },
-  { path: '/files?new=yes', shown: 'Written as a revision with the actor admin.' },
+  { path: '/', shown: 'Latest revisions' },
+  { path: '/files', shown: 'Select a memory file' },
+  { path: `/files?path=${PATH}&as=rendered`, shown: 'Nearby files, 24 hours' },
+  { path: `/files?path=${PATH}&version=1`, shown: 'Restore this version' },
+  { path: '/files?new=yes', shown: 'Creates a revision with the actor admin.' },
   { path: `/files?path=${PATH}`, shown: 'Delete this file?', act: press('Delete the file') },
   {
     path: `/files?path=${PATH}`,
@@ -81,29 +81,29 @@ const places = ({ revision, call: id, run }: Ids): Place[] => [
       await write(`theirs ${Math.random()}`);
       await page.keyboard.press('Control+s');
       await page.getByText('-# C').or(page.getByText('# C')).first().waitFor();
-      await page.getByRole('button', { name: 'Put together the result' }).click();
+      await page.getByRole('button', { name: 'Show the result' }).click();
     },
   },
   // The revisions and the audit.
   { path: `/revisions?id=${revision}&actor=agent`, shown: 'Copy diff' },
-  { path: `/revisions?id=${revision}&show=readers`, shown: 'Tool calls that were shown' },
+  { path: `/revisions?id=${revision}&show=readers`, shown: 'Tool calls that returned' },
   {
     path: `/revisions?path=${PATH}`,
     shown: 'Whole file',
     act: async (page) => {
       await page.getByRole('checkbox').nth(0).check();
       await page.getByRole('checkbox').nth(1).check();
-      await page.getByRole('button', { name: 'Compare the two' }).click();
+      await page.getByRole('button', { name: 'Compare' }).click();
     },
   },
-  { path: `/revisions?id=${revision}`, shown: 'What it would change now', act: press('Revert…') },
+  { path: `/revisions?id=${revision}`, shown: 'as a new revision of', act: press('Revert…') },
   { path: '/revisions?prune=yes', shown: 'would be removed', act: press('Count') },
   { path: '/audit', shown: 'files.write' },
   // The activity, its panel and its menus.
   { path: '/activity', shown: 'Wrote a.md' },
   { path: '/activity?rows=each', shown: 'not_found' },
   { path: `/activity?call=${id}`, shown: 'Phases' },
-  { path: '/activity', shown: 'CSV of what is filtered', act: press('Export') },
+  { path: '/activity', shown: 'CSV, filtered rows', act: press('Export') },
   { path: '/activity', shown: 'Keyboard shortcuts', act: press('Settings') },
   {
     path: '/activity?userId=alice',
@@ -115,11 +115,11 @@ const places = ({ revision, call: id, run }: Ids): Place[] => [
     shown: 'Apply',
     act: async (page) => {
       await page.getByRole('button', { name: /^Change the filter Since/ }).click();
-      await page.getByRole('combobox', { name: 'Since' }).selectOption('an exact time…');
+      await page.getByRole('combobox', { name: 'Since' }).selectOption('exact time…');
     },
   },
   // The dashboard and the playground.
-  { path: '/observability', shown: 'Most accessed files' },
+  { path: '/observability', shown: 'Top accessed files' },
   {
     path: '/observability?userId=alice',
     shown: 'p99',
@@ -131,7 +131,7 @@ const places = ({ revision, call: id, run }: Ids): Place[] => [
   { path: '/playground?show=wiring', shown: 'Check an API key' },
   // Dreams, the palette and the list of keys.
   { path: '/dreams', shown: 'wait' },
-  { path: `/dreams?run=${run}`, shown: 'Everything that is kept of it' },
+  { path: `/dreams?run=${run}`, shown: 'Full record' },
   {
     path: '/activity',
     shown: 'Commands',

@@ -11,9 +11,9 @@ describe('the activity', () => {
     await call(core, 'alice', 'memory_find', { query: 'tea' });
     await call(core, 'alice', 'memory_read', { path: 'user/coffee.md' }).catch(() => undefined);
     await visit('/activity');
-    await page.getByText('Searched and got tea.md').waitFor();
+    await page.getByText('Searched and found tea.md').waitFor();
     await page.getByText('Tried to read users/alice/coffee.md, which does not exist').waitFor();
-    await page.getByText('Searched and got tea.md').click();
+    await page.getByText('Searched and found tea.md').click();
     const panel = page.getByRole('dialog', { name: 'Tool call' });
     await panel.getByRole('list', { name: 'Phases' }).getByText('search.bm25').waitFor();
     await expectUrl(page, 'call=');

@@ -56,7 +56,7 @@ describe('the dashboard', () => {
     await drawer.getByRole('button', { name: /^llm/ }).click();
     await expectCount(drawer.getByText(why, { exact: true }), 2);
     await page.keyboard.press('Escape');
-    await failures.getByRole('button', { name: 'Refused input' }).click();
+    await failures.getByRole('button', { name: 'Refused calls' }).click();
     await failures.getByText('There is no such memory file.').waitFor();
     await expectCount(page.getByText('canary'), 0);
     expectNoProblems(opened);
@@ -71,7 +71,7 @@ describe('the dashboard', () => {
     await live.getByText('memory_list').waitFor();
     await live.getByRole('button', { name: 'Pause' }).click();
     await call(service.core, 'bob', 'memory_find', { query: 'x' });
-    await live.getByRole('button', { name: 'Go on' }).click();
+    await live.getByRole('button', { name: 'Resume' }).click();
     await live.getByText('memory_find').waitFor();
     await expectCount(live.getByText('memory_list'), 1);
     expectNoProblems(opened);
@@ -115,7 +115,7 @@ describe('an answer that fails', () => {
     await alert.getByText('a'.repeat(32)).waitFor();
     isBroken = false;
     await alert.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('Nothing was written yet').waitFor();
+    await page.getByText('No revisions yet').waitFor();
     expectNoProblems(opened);
   });
 
@@ -130,9 +130,9 @@ describe('an answer that fails', () => {
       });
     await page.route('**/v1/admin/access-logs?**', refuse);
     await visit('/');
-    const missed = page.getByRole('region', { name: 'Refused and missed' });
+    const missed = page.getByRole('region', { name: 'Failed accesses' });
     await missed.getByText('INTERNAL').waitFor();
-    await page.getByRole('region', { name: 'Latest changes' }).getByText('a.md').waitFor();
+    await page.getByRole('region', { name: 'Latest revisions' }).getByText('a.md').waitFor();
     await visit('/files?path=users/alice/a.md');
     await page.getByText('tea', { exact: true }).waitFor();
     await expectCount(page.getByRole('alert').getByText('INTERNAL'), 2);

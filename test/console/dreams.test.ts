@@ -94,7 +94,7 @@ describe('dreams', () => {
     const { page } = opened;
     await page.getByRole('row', { name: /alice/ }).getByRole('button', { name: 'Run now' }).click();
     const panel = page.getByRole('dialog', { name: 'Dream run' });
-    const part = panel.getByRole('region', { name: 'Not looked at' });
+    const part = panel.getByRole('region', { name: 'Files not read' });
     await part.getByText('users/alice/large.md').waitFor();
     expect(await part.getByRole('listitem').count()).toBe(1);
     expectNoProblems(opened);
@@ -108,14 +108,14 @@ describe('dreams', () => {
     const row = page.getByRole('row', { name: /alice/ });
     await row.getByRole('button', { name: 'Pause alice' }).click();
     await row.getByRole('button', { name: 'Resume alice' }).waitFor();
-    await page.getByLabel('Writes of a run, at most').fill('7');
+    await page.getByLabel('Write budget, writes per run').fill('7');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved', { exact: true }).first().waitFor();
-    await page.getByRole('switch', { name: 'Dreaming is on' }).click();
-    await page.getByText('Dreaming is off', { exact: true }).first().waitFor();
+    await page.getByRole('switch', { name: 'Dreaming enabled' }).click();
+    await page.getByText('Dreaming disabled', { exact: true }).first().waitFor();
     const { json } = await service.admin('GET', 'dream/config');
     expect(json).toMatchObject({ dream_enabled: false, dream_max_writes: 7 });
-    await page.getByLabel('Writes of a run, at most').fill('101');
+    await page.getByLabel('Write budget, writes per run').fill('101');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.locator('input:focus:invalid').waitFor();
     expect((await service.admin('GET', 'dream/config')).json.dream_max_writes).toBe(7);

@@ -45,6 +45,37 @@ describe('a memory file', () => {
     expectNoProblems(opened);
   });
 
+  it('says beside each line who wrote it, when, and after reading what', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const tool = (name: string, args: object, actor: string) =>
+      call<{ revisionId: string }>(service.core, 'alice', name, args, { actor });
+    await put(service, '# Alice\n\n- tea\n');
+    await put(service, 'Alice moved to Porto.\n', 'users/alice/mail.md');
+    await tool('memory_read', { path: 'user/mail.md' }, 'planner');
+    const edits = [{ oldText: '- tea\n', newText: '- tea\n- lives in Porto\n' }];
+    const patch = { path: 'user/profile.md', edits, reason: 'From her mail.' };
+    const { revisionId } = (await tool('memory_patch', patch, 'planner')).result;
+    await visit(`/files?path=${PATH}`);
+    await page.getByRole('button', { name: 'Blame' }).click();
+    await page.getByRole('link', { name: /^Lines 1 to 3\. Version 1 by admin/ }).waitFor();
+    const line = page.getByRole('link', { name: /^Lines 4 to 4\./ });
+    expect(await line.getAttribute('title')).toBe(
+      'Version 2 by planner with memory_patch. “From her mail.” ' +
+        'Written after reading probably users/alice/mail.md.',
+    );
+    await line.click();
+    await expectUrl(page, `/revisions?id=${revisionId}`);
+    const read = page.getByRole('article', { name: 'Revision' }).getByText('Written after reading');
+    await read.waitFor();
+    await page.getByRole('link', { name: 'users/alice/mail.md' }).waitFor();
+    await page.getByText('probably', { exact: true }).waitFor();
+    // By its address, and of an earlier version.
+    await visit(`/files?path=${PATH}&as=blame&version=1&earlier=content`);
+    await page.getByRole('link', { name: /^Lines 1 to 3\. Version 1 by admin/ }).waitFor();
+    expectNoProblems(opened);
+  });
+
   it('takes back what was typed, step by step', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;
@@ -82,13 +113,13 @@ describe('a memory file', () => {
     });
     await page.keyboard.press('Control+s');
 
-    const dialog = page.getByRole('dialog', { name: 'Someone else wrote this file meanwhile' });
-    await dialog.getByRole('button', { name: 'What they changed' }).waitFor();
+    const dialog = page.getByRole('dialog', { name: 'Someone else changed this file' });
+    await dialog.getByRole('button', { name: 'Their changes' }).waitFor();
     await dialog.getByText('Lisbon').waitFor();
-    await dialog.getByRole('button', { name: 'What you changed' }).click();
+    await dialog.getByRole('button', { name: 'Your changes' }).click();
     await dialog.getByText('tea: green').waitFor();
-    await dialog.getByRole('button', { name: 'Put together the result' }).click();
-    await dialog.getByText('the result has both').waitFor();
+    await dialog.getByRole('button', { name: 'Show the result' }).click();
+    await dialog.getByText('The result has both').waitFor();
     const result = dialog.getByRole('textbox', { name: 'Result' });
     await result.click();
     await page.keyboard.press('Control+End');
@@ -104,22 +135,22 @@ describe('a memory file', () => {
     const { page, service, visit } = opened;
     for (const content of ['one\n', 'two\n', 'three\n']) await put(service, content);
     await visit(`/files?path=${PATH}&version=1`);
-    const diff = page.getByRole('region', { name: 'Diff: Version 1 and Now' });
+    const diff = page.getByRole('region', { name: 'Diff: Version 1 and Current' });
     await diff.getByText('one').waitFor();
     await diff.getByText('three').waitFor();
     await page.getByRole('slider', { name: 'Version' }).press('ArrowRight');
-    await page.getByRole('region', { name: 'Diff: Version 2 and Now' }).waitFor();
+    await page.getByRole('region', { name: 'Diff: Version 2 and Current' }).waitFor();
     await expectUrl(page, 'version=2');
     await page.getByRole('button', { name: 'Whole file' }).click();
     await expectUrl(page, 'lines=all');
     await page.reload();
-    await page.getByRole('button', { name: 'Changes alone' }).waitFor();
+    await page.getByRole('button', { name: 'Only changes' }).waitFor();
     await page.getByRole('button', { name: 'Content', exact: true }).click();
     await expectUrl(page, 'earlier=content');
     await page.reload();
-    await page.getByRole('button', { name: 'Compare with now' }).waitFor();
-    await page.getByRole('button', { name: 'Bring this version back' }).click();
-    await page.getByText('Version 2 is back, as version 4').first().waitFor();
+    await page.getByRole('button', { name: 'Compare with current' }).waitFor();
+    await page.getByRole('button', { name: 'Restore this version' }).click();
+    await page.getByText('Restored version 2 as version 4').first().waitFor();
     expect(await contentOf(service)).toBe('two\n');
     expectNoProblems(opened);
   });

@@ -77,7 +77,7 @@ describe('memory content', () => {
     await page.getByRole('article', { name: 'Revision' }).getByText('Copy diff').waitFor();
     await go(page, '/activity');
     await page
-      .getByText(/Searched and got/)
+      .getByText(/Searched and found/)
       .first()
       .waitFor();
     await go(page, '/observability');
@@ -121,14 +121,14 @@ describe('memory content', () => {
     const opened = await openConsole({ service, path: '/dreams' });
     const { page } = opened;
     await go(page, `/dreams?run=${run.id}`);
-    await page.getByText('Everything that is kept of it').click();
+    await page.getByText('Full record').click();
     await page.getByRole('region', { name: 'the run' }).waitFor();
     const query = encodeURIComponent(JSON.stringify({ query: 'alert script', limit: 5 }));
     await go(page, `/playground?tool=memory_find&user=alice&args=${query}`);
     await page.getByLabel('query').fill(payloads[3] ?? '');
     await page.keyboard.press('Control+Enter');
     await page.getByRole('region', { name: 'the answer' }).getByText('snippet').first().waitFor();
-    await page.getByRole('link', { name: 'What it did' }).click();
+    await page.getByRole('link', { name: 'Open the trace' }).click();
     await page.getByRole('list', { name: 'Phases' }).waitFor();
     await go(page, '/playground?tool=memory_read&user=alice');
     await page.getByLabel('path', { exact: true }).fill(`user/${payloads[0] ?? ''}`);
@@ -137,7 +137,7 @@ describe('memory content', () => {
     await go(page, '/playground?show=code');
     await page.getByRole('region', { name: 'curl snippet' }).waitFor();
     await go(page, `/revisions?id=${items[0]?.id ?? ''}&show=readers`);
-    await page.getByText('Tool calls that were shown').waitFor();
+    await page.getByText('Tool calls that returned').waitFor();
     await go(page, `/files?path=${encodeURIComponent(physical)}`);
     await page.getByRole('button', { name: 'Edit (e)' }).click();
     await page.getByRole('textbox', { name: /^Content of/ }).waitFor();

@@ -12,11 +12,11 @@ import {
 } from './support/console.ts';
 
 const VIEWS: [path: string, shown: string][] = [
-  ['/', 'Latest changes'],
-  ['/files?path=users/alice/a.md', 'Nearby, last 24 hours'],
+  ['/', 'Latest revisions'],
+  ['/files?path=users/alice/a.md', 'Nearby files, 24 hours'],
   ['/revisions', 'Prune…'],
   ['/activity?rows=each', 'memory_write'],
-  ['/observability', 'Most accessed files'],
+  ['/observability', 'Top accessed files'],
   ['/playground?tool=memory_patch', 'Patch a memory file'],
   ['/dreams', 'Run now'],
   ['/audit', 'files.write'],
@@ -91,7 +91,7 @@ describe('by the keyboard alone', () => {
     const service = await filled();
     const opened = await openConsole({ service });
     const { page } = opened;
-    await page.getByText('Latest changes').waitFor();
+    await page.getByText('Latest revisions').waitFor();
     await jump(page, 'g', 'r');
     await page.getByRole('button', { name: 'Open version 2 of users/alice/a.md' }).waitFor();
     await page.keyboard.press('j');
@@ -137,7 +137,7 @@ describe('by the keyboard alone', () => {
   it('keys that are quicker than the rows hold for them when they come', async () => {
     const opened = await openConsole({ service: await filled() });
     const { page } = opened;
-    await page.getByText('Latest changes').waitFor();
+    await page.getByText('Latest revisions').waitFor();
     await settled(page);
     let answer = (): void => undefined;
     const held = new Promise<void>((resolve) => (answer = resolve));

@@ -4,13 +4,16 @@ import { call } from '../support/service.ts';
 import { expectNoProblems, go, openConsole, settled } from './support/console.ts';
 
 const VIEWS: [path: string, shown: string][] = [
-  ['/', 'Latest changes'],
-  ['/files?path=users/alice/projects/of-this-year/a-name-that-is-long.md', 'Nearby, last 24 hours'],
+  ['/', 'Latest revisions'],
+  [
+    '/files?path=users/alice/projects/of-this-year/a-name-that-is-long.md',
+    'Nearby files, 24 hours',
+  ],
   ['/revisions', 'Prune…'],
   ['/revisions?path=users/alice/projects/of-this-year/a-name-that-is-long.md', 'Path'],
   ['/activity', 'Wrote a-name-that-is-long.md'],
   ['/activity?rows=each', 'write'],
-  ['/observability', 'Most accessed files'],
+  ['/observability', 'Top accessed files'],
   ['/playground?tool=memory_patch&show=code', 'A POSIX shell'],
   ['/dreams', 'Users'],
   ['/audit', 'files.write'],
@@ -52,7 +55,7 @@ describe('on a narrow screen', () => {
     expect((button?.y ?? NaN) + (button?.height ?? NaN)).toBeLessThanOrEqual(text?.y ?? NaN);
 
     await go(page, '/dreams');
-    await page.getByRole('button', { name: 'What to do with alice' }).click();
+    await page.getByRole('button', { name: 'Actions for alice' }).click();
     await page.getByRole('menuitem', { name: 'Pause' }).click();
     await page
       .getByRole('row', { name: /alice/ })

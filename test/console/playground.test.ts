@@ -28,7 +28,7 @@ describe('the Playground', () => {
     await answer.getByText('"replacements": 1').waitFor();
     const { items } = await service.core.revisions.list({ limit: 1 });
     expect(items[0]).toMatchObject({ actor: 'playground', path: 'users/alice/a.md', version: 2 });
-    await page.getByRole('link', { name: 'What it did' }).click();
+    await page.getByRole('link', { name: 'Open the trace' }).click();
     await page.getByRole('dialog', { name: 'Tool call' }).getByText('Wrote a.md').waitFor();
     expectNoProblems(opened);
   });
@@ -47,8 +47,8 @@ describe('the Playground', () => {
     await page.getByText(/Set SERVICE_MODEL_PROVIDER/).waitFor();
 
     for (const [key, verdict] of [
-      ['not-a-key', 'This key is not one of the service’s.'],
-      [API_KEY, 'This key is accepted by the tools API.'],
+      ['not-a-key', 'The tools API does not accept this key.'],
+      [API_KEY, 'The tools API accepts this key.'],
     ] as const) {
       await page.getByLabel('API key', { exact: true }).fill(key);
       await page.getByRole('button', { name: 'Check', exact: true }).click();

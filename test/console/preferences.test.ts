@@ -16,17 +16,17 @@ describe('what a person prefers', () => {
     const opened = await openConsole({ context: { colorScheme: 'dark' } });
     const { page } = opened;
     await expectColours(page, 'dark');
-    await choose(page, 'Light');
+    await choose(page, 'Light colours');
     await expectColours(page, 'light');
     await page.reload();
     await page.getByText('No memory yet').waitFor();
     await expectColours(page, 'light');
 
-    await choose(page, 'As the system');
+    await choose(page, 'System colours');
     await expectColours(page, 'dark');
     await page.emulateMedia({ colorScheme: 'light' });
     await expectColours(page, 'light');
-    await choose(page, 'Dark');
+    await choose(page, 'Dark colours');
     await expectColours(page, 'dark');
     await page.reload();
     await expectColours(page, 'dark');

@@ -34,7 +34,7 @@ describe('revisions', () => {
     await visit('/revisions');
     await page.getByLabel('Compare version 3 of users/alice/a.md').check();
     await page.getByLabel('Compare version 1 of users/alice/a.md').check();
-    await page.getByRole('button', { name: 'Compare the two' }).click();
+    await page.getByRole('button', { name: 'Compare' }).click();
     const diff = page.getByRole('region', { name: 'Diff: Version 1 and Version 3' });
     await diff.getByText('red').waitFor();
     await diff.getByText('blue').waitFor();
@@ -54,14 +54,44 @@ describe('revisions', () => {
     await core.queue.flush();
     await visit(`/revisions?id=${wrong.result.revisionId}`);
     await page.getByRole('button', { name: 'Who read it' }).click();
-    const readers = page.getByRole('region', { name: 'Who was shown this content' });
+    const readers = page.getByRole('region', { name: 'Who read this content' });
     const reader = readers.getByRole('link', { name: /memory_read/ });
     await reader.waitFor();
     await expectCount(readers.getByRole('link'), 1);
     await reader.click();
     await page.getByRole('dialog', { name: 'Tool call' }).getByText(read.toolCallId).waitFor();
     await visit(`/revisions?id=${right.result.revisionId}&show=readers`);
-    await page.getByText('No agent was shown this content').waitFor();
+    await page.getByText('Nobody read this content').waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('of one actor since a time are reverted together, after a look at what becomes of each file', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const write = (path: string, content: string, actor: string) =>
+      call(service.core, 'alice', 'memory_write', { path: `user/${path}`, content }, { actor });
+    await write('a.md', 'good\n', 'ann');
+    await write('b.md', 'good\n', 'ann');
+    await write('a.md', 'poison\n', 'mallory');
+    await write('b.md', 'poison\n', 'mallory');
+    await write('b.md', 'poison\nmine\n', 'ann');
+    await visit('/revisions?actor=mallory');
+    await page.getByRole('button', { name: 'Open version 2 of users/alice/a.md' }).waitFor();
+    // A revert of all that an actor ever wrote needs a time to be said.
+    expect(await page.getByRole('button', { name: 'Revert these…' }).count()).toBe(0);
+    await visit('/revisions?actor=mallory&since=2020-01-01T00:00:00.000Z');
+    await page.getByRole('button', { name: 'Revert these…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revert these writes?' });
+    await dialog.getByText('1 file would be put back, 1 left as it is.').waitFor();
+    await dialog.getByText(/^ann wrote version 3 since, at /).waitFor();
+    await dialog.getByText('poison').waitFor();
+    await dialog.getByRole('button', { name: 'Revert 1 file' }).click();
+    const receipt = page.getByRole('dialog', { name: 'Reverted' });
+    await receipt.getByText('1 file put back, 1 left as it is.').waitFor();
+    await receipt.getByText('v3').waitFor();
+    await receipt.getByRole('button', { name: 'Close' }).first().click();
+    const { items } = await service.core.revisions.list({ path: 'users/alice/a.md' });
+    expect(items[0]).toMatchObject({ version: 3, action: 'revert', actor: 'admin' });
     expectNoProblems(opened);
   });
 
@@ -78,8 +108,8 @@ describe('revisions', () => {
     await visit('/revisions');
     await page.getByRole('button', { name: 'Prune…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Prune old revisions' });
-    await dialog.getByLabel('Older than, days').fill('');
-    await dialog.getByLabel('Keep the last, per file').fill('2');
+    await dialog.getByLabel('Older than (days)').fill('');
+    await dialog.getByLabel('Keep newest, per file').fill('2');
     await dialog.getByLabel('User (optional)').fill('alice');
     await dialog.getByRole('button', { name: 'Count' }).click();
     await dialog.getByText('4 revisions would be removed').waitFor();

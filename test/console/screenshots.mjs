@@ -36,6 +36,7 @@ const VIEWS = [
   { name: 'files', path: `/files?path=${PACKS}` },
   { name: 'files-none', path: '/files' },
   { name: 'files-rendered', path: '/files?path=shared/brand/voice.md&as=rendered' },
+  { name: 'files-blame', path: `/files?path=${PACKS}&as=blame` },
   { name: 'files-version', path: `/files?path=${PACKS}&version=3` },
   {
     name: 'files-edit',
@@ -55,7 +56,7 @@ const VIEWS = [
       await page.keyboard.type('- Prefers the morning for calls');
       await page.evaluate(writeElsewhere);
       await page.keyboard.press('Control+s');
-      await page.getByRole('button', { name: 'Put together the result' }).click();
+      await page.getByRole('button', { name: 'Show the result' }).click();
       await page.getByRole('textbox', { name: 'Result' }).waitFor();
     },
   },
@@ -78,7 +79,7 @@ const VIEWS = [
     act: async (page) => {
       await page.getByRole('button', { name: /^Open version/ }).click();
       await page.getByRole('button', { name: 'Who read it' }).click();
-      await page.getByText('Tool calls that were shown').waitFor();
+      await page.getByText('Tool calls that returned').waitFor();
     },
   },
   {
@@ -87,7 +88,7 @@ const VIEWS = [
     act: async (page) => {
       await page.getByRole('checkbox').first().check();
       await page.getByRole('checkbox').last().check();
-      await page.getByRole('button', { name: 'Compare the two' }).click();
+      await page.getByRole('button', { name: 'Compare' }).click();
       await page.getByRole('article', { name: 'Comparison' }).waitFor();
     },
   },
@@ -107,7 +108,7 @@ const VIEWS = [
     name: 'prune',
     path: '/revisions?prune=yes',
     act: async (page) => {
-      await page.getByLabel('Older than, days').fill('14');
+      await page.getByLabel('Older than (days)').fill('14');
       await page.getByRole('button', { name: 'Count' }).click();
       await page.getByText('would be removed').waitFor();
     },
@@ -177,7 +178,7 @@ const VIEWS = [
     path: '/dreams?userId=priya.nair',
     act: async (page) => {
       await page.getByRole('button', { name: 'Open the run of priya.nair' }).first().click();
-      await page.getByText('Proposed, and dropped by a check').waitFor();
+      await page.getByText('Operations dropped by a check').waitFor();
     },
   },
   { name: 'audit', path: '/audit' },
@@ -197,7 +198,7 @@ const VIEWS = [
     name: 'shortcuts',
     path: '/',
     act: async (page) => {
-      await page.getByText('Latest changes').waitFor();
+      await page.getByText('Latest revisions').waitFor();
       await page.keyboard.press('?');
       await page.getByRole('dialog').waitFor();
     },

@@ -57,7 +57,7 @@ describe('the admin secret', () => {
     const { page } = opened;
     await page.getByLabel(field).fill('wrong');
     await page.getByRole('button', { name: 'Open the console' }).click();
-    await page.getByText('That is not the admin secret.').waitFor();
+    await page.getByText('Wrong admin secret.').waitFor();
 
     await page.getByLabel(field).fill(ADMIN_SECRET);
     await page.keyboard.press('Enter');
@@ -79,7 +79,7 @@ describe('the admin secret', () => {
   it('is kept for the tab when its owner asks for it, until it is locked', async () => {
     const { page } = await openConsole({ isUnlocked: false });
     await page.getByLabel(field).fill(ADMIN_SECRET);
-    await page.getByLabel('Keep it until this tab is closed').check();
+    await page.getByLabel('Remember until this tab is closed').check();
     await page.keyboard.press('Enter');
     await page.getByText('No memory yet').waitFor();
     await page.reload();
@@ -104,7 +104,7 @@ describe('the admin secret', () => {
     await page.clock.fastForward('14:00');
     await page.getByText('No memory yet').waitFor();
     await page.clock.fastForward('15:01');
-    await page.getByText('Locked after 15 minutes without use.').waitFor();
+    await page.getByText('Locked after 15 minutes of inactivity.').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
   });
 
@@ -194,7 +194,7 @@ describe('the console', () => {
       basePath: '/apps/memory',
       path: '/revisions?actor=x',
     });
-    await opened.page.getByText('No revision fits the filters').waitFor();
+    await opened.page.getByText('No revisions match the filters').waitFor();
     await opened.page.getByRole('link', { name: 'Activity', exact: true }).click();
     await expectUrl(opened.page, '/apps/memory/admin/activity');
     expectNoProblems(opened);

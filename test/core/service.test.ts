@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { MemoryServiceConfig } from '../../core/config/service.ts';
@@ -67,6 +68,27 @@ describe('a service', () => {
     storage.init = init;
     await call(core, 'alice', 'memory_list', {});
   });
+
+  it.each([
+    [undefined, 'an older version'],
+    [1, 'version 1'],
+    [3, 'version 3'],
+  ])(
+    'refuses a storage driver of contract version %s before it is opened',
+    async (version, made) => {
+      const filename = path.join(await temporaryDirectory(), 'memory.db');
+      const storage = { ...sqlite({ filename }), name: 'own', contractVersion: version };
+      const core = createCore({ storage: storage as unknown as Storage });
+      onTestFinished(() => core.close());
+      const { code, message } = await rejection(core.ready());
+      expect(code).toBe('INVALID_REQUEST');
+      expect(message).toContain(
+        `The storage driver own was made for ${made} of the driver contract`,
+      );
+      expect(message).toContain('needs version 2');
+      expect(existsSync(filename)).toBe(false);
+    },
+  );
 
   it('opens its storage once, also when a plugin fails in setup at first', async () => {
     let attempts = 0;

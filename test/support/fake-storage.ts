@@ -21,14 +21,14 @@ import type {
   Changes,
   Current,
   Guard,
-  IndexDocument,
+  IndexBlob,
+  IndexEntry,
   IndexFileKey,
   IndexStore,
   IndexView,
   LogBatch,
   PageRequest,
   PageResult,
-  PostingRow,
   Storage,
 } from '../../core/contracts/storage.ts';
 import { MemoryError } from '../../core/errors.ts';
@@ -115,6 +115,7 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
     [...files.values()].filter((file) => file.content !== null).sort(byKey(toSortKey));
 
   return {
+    contractVersion: 2,
     name: 'fake',
     init: pause,
     close: () => exclusively(pause),
@@ -253,6 +254,11 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
         const keyframe = rows.findIndex((row) => row.keyframe !== null);
         return { file, steps: keyframe === -1 ? rows : rows.slice(0, keyframe + 1) };
       },
+      steps: async (key, { after, upTo }) =>
+        revisions
+          .filter(ofKey(key))
+          .filter(({ version }) => version > after && version <= upTo)
+          .sort((a, b) => a.version - b.version),
       ofVersion: async (key, version) =>
         revisions.filter(ofKey(key)).find((row) => row.version === version) ?? null,
       async at(key, time) {
@@ -510,112 +516,92 @@ function fakeIndex(
   versionOf: (scope: ScopeKey) => number,
 ): { store: IndexStore; queue: Map<string, number> } {
   const queue = new Map<string, number>();
-  const documents = new Map<string, IndexDocument & { scope: ScopeKey }>();
-  const postings = new Map<string, PostingRow & { scope: ScopeKey }>();
-  const generations = new Map<ScopeKey, number>();
+  const entries = new Map<string, IndexEntry & { scope: ScopeKey }>();
+  const blobs = new Map<string, IndexBlob & { scope: ScopeKey }>();
+  const states = new Map<ScopeKey, { generation: number; format: number | null }>();
   const ofScope = (scope: ScopeKey) => [...files.values()].filter((file) => file.scope === scope);
-  const find = (key: IndexFileKey) =>
-    ofScope(key.scope).find(({ fileNo }) => fileNo === key.fileNo) ?? null;
-  const toPostingKey = (scope: ScopeKey, term: string, bucket: number) =>
-    JSON.stringify([scope, term, bucket]);
+  const existing = (scope: ScopeKey) => ofScope(scope).filter(({ content }) => content !== null);
+  const stateOf = (scope: ScopeKey) => states.get(scope) ?? { generation: 0, format: null };
+  const toBlobKey = (scope: ScopeKey, { key, part }: Pick<IndexBlob, 'key' | 'part'>) =>
+    JSON.stringify([scope, key, part]);
 
   const view: IndexView = {
-    open: async (scopes, terms) =>
-      scopes.map((scope) => {
-        const versions = new Set(
-          [...documents.values()]
-            .filter((document) => document.scope === scope)
-            .map(({ tokeniserVersion }) => tokeniserVersion),
-        );
-        const [version = null] = versions;
-        return {
-          state: {
-            generation: generations.get(scope) ?? 0,
-            tokeniserVersion: versions.size > 1 ? 0 : version,
-            files: ofScope(scope).filter(({ content }) => content !== null).length,
-            version: versionOf(scope),
-          },
-          behind: ofScope(scope)
-            .filter((file) => queue.has(toIndexKey(file)))
-            .map((file) => ({ ...file, isDeleted: file.content === null })),
-          rows: [...postings.values()].filter(
-            (row) => row.scope === scope && terms.includes(row.term),
-          ),
-        };
-      }),
-    paths: async (keys) =>
-      keys.map(find).flatMap((file) => (file === null || file.content === null ? [] : [file])),
-    contents: async (keys) =>
+    open: async (scopes, keys) =>
+      scopes.map((scope) => ({
+        state: {
+          ...stateOf(scope),
+          files: existing(scope).length,
+          version: versionOf(scope),
+        },
+        stale: ofScope(scope)
+          .filter((file) => queue.has(toIndexKey(file)))
+          .map((file) => ({ ...file, isDeleted: file.content === null })),
+        blobs: [...blobs.values()].filter((row) => row.scope === scope && keys.includes(row.key)),
+      })),
+    listFiles: async (scope, prefix) =>
+      existing(scope).filter(({ path }) => path.startsWith(prefix)),
+    readFiles: async (keys) =>
       keys.flatMap((key) => {
-        const file = find(key);
-        const indexedVersion = documents.get(toIndexKey(key))?.version ?? null;
-        return file === null ? [] : [{ ...file, indexedVersion }];
+        const file = ofScope(key.scope).find(({ fileNo }) => fileNo === key.fileNo);
+        const indexedVersion = entries.get(toIndexKey(key))?.version ?? null;
+        return file === undefined ? [] : [{ ...file, indexedVersion }];
       }),
-    fileNos: async (scope, prefix) =>
-      ofScope(scope)
-        .filter(({ path, content }) => content !== null && path.startsWith(prefix))
-        .map(({ fileNo }) => fileNo),
-    terms: async (scope, prefix, limit) => {
-      const rows = [...postings.values()].filter(
-        (row) => row.scope === scope && row.term.startsWith(prefix),
+    listKeys: async (scope, prefix, limit) => {
+      const found = [...blobs.values()].filter(
+        (row) => row.scope === scope && row.key.startsWith(prefix),
       );
-      return [...new Set(rows.map(({ term }) => term))].sort().slice(0, limit);
+      return [...new Set(found.map(({ key }) => key))].sort().slice(0, limit);
     },
   };
 
   const store: IndexStore = {
     snapshot: (read) => exclusively(() => read(view)),
-    tasks: async (limit) =>
+    listStale: async (limit) =>
       [...files.values()]
         .flatMap((file) => {
           const version = queue.get(toIndexKey(file));
           return version === undefined ? [] : [{ scope: file.scope, fileNo: file.fileNo, version }];
         })
         .slice(0, limit),
-    update: (scope, tasks, update) =>
+    update: (scope, marks, change) =>
       exclusively(async () => {
-        const due = tasks.filter((task) => queue.get(toIndexKey(task)) === task.version);
+        const due = marks.filter((mark) => queue.get(toIndexKey(mark)) === mark.version);
         if (due.length === 0) return;
-        const known = due.flatMap((task) => documents.get(toIndexKey(task)) ?? []);
-        const needs = await update.needs(known, due);
-        const rows = needs.flatMap(({ term, bucket }) => {
-          const row = postings.get(toPostingKey(scope, term, bucket));
-          return row === undefined ? [] : [row];
+        const { format, generation } = stateOf(scope);
+        const changes = await change({
+          format,
+          due,
+          entries: due.flatMap((mark) => entries.get(toIndexKey(mark)) ?? []),
+          read: async (keys) => keys.flatMap((key) => blobs.get(toBlobKey(scope, key)) ?? []),
         });
-        const changes = await update.apply(rows);
-        for (const { term, bucket, blob } of changes.postings) {
-          const key = toPostingKey(scope, term, bucket);
-          if (blob === null) postings.delete(key);
-          else postings.set(key, { scope, term, bucket, blob });
+        if (changes === null) return;
+        for (const { key, part, bytes } of changes.blobs) {
+          const name = toBlobKey(scope, { key, part });
+          if (bytes === null) blobs.delete(name);
+          else blobs.set(name, { scope, key, part, bytes });
         }
-        for (const document of changes.documents) {
-          documents.set(toIndexKey({ scope, fileNo: document.fileNo }), { ...document, scope });
+        for (const entry of changes.entries) {
+          entries.set(toIndexKey({ scope, fileNo: entry.fileNo }), { ...entry, scope });
         }
-        for (const fileNo of changes.removed) documents.delete(toIndexKey({ scope, fileNo }));
-        for (const task of due) queue.delete(toIndexKey(task));
-        generations.set(scope, (generations.get(scope) ?? 0) + 1);
+        for (const fileNo of changes.removed) entries.delete(toIndexKey({ scope, fileNo }));
+        for (const mark of due) queue.delete(toIndexKey(mark));
+        states.set(scope, { generation: generation + 1, format: changes.format });
       }),
-    async markBehind(tokeniserVersion, limit) {
-      const stale = [...documents].filter(
-        ([key, document]) => document.tokeniserVersion !== tokeniserVersion && !queue.has(key),
-      );
-      for (const [key, { version }] of stale.slice(0, limit)) queue.set(key, version);
-      return Math.min(stale.length, limit);
+    async drop(scope) {
+      for (const [key, row] of blobs) if (row.scope === scope) blobs.delete(key);
+      for (const [key, row] of entries) if (row.scope === scope) entries.delete(key);
+      for (const file of existing(scope)) queue.set(toIndexKey(file), file.version);
+      states.set(scope, { generation: stateOf(scope).generation + 1, format: null });
+      return existing(scope).length;
     },
-    async forget(scope) {
-      for (const [key, row] of postings) if (row.scope === scope) postings.delete(key);
-      for (const [key, row] of documents) if (row.scope === scope) documents.delete(key);
-      const existing = ofScope(scope).filter(({ content }) => content !== null);
-      for (const file of existing) queue.set(toIndexKey(file), file.version);
-      return existing.length;
-    },
-    scopes: async (after, limit) =>
+    listScopes: async (after, limit) =>
       [...new Set([...files.values()].map(({ scope }) => scope))]
         .sort()
         .filter((scope) => after === null || scope > after)
         .map((scope) => ({
           scope,
-          files: ofScope(scope).filter(({ content }) => content !== null).length,
+          files: existing(scope).length,
+          format: stateOf(scope).format,
         }))
         .filter((row) => row.files > 0)
         .slice(0, limit),

@@ -4,7 +4,7 @@ import { MemoryError } from '../../core/errors.ts';
 /** A real storage whose search index is brought up to date only while a test says so. */
 export interface GatedIndex {
   storage: Storage;
-  /** Whether tasks are handed out: closed at first. */
+  /** Whether stale files are handed out: closed at first. */
   isOpen: boolean;
   /**
    * How the next updates of the index end, the first first: done, as a process that was killed
@@ -17,10 +17,10 @@ export interface GatedIndex {
 export function gateIndex(real: Storage): GatedIndex {
   const index: IndexStore = {
     ...real.index,
-    tasks: async (limit) => (gate.isOpen ? await real.index.tasks(limit) : []),
-    async update(scope, tasks, update) {
+    listStale: async (limit) => (gate.isOpen ? await real.index.listStale(limit) : []),
+    async update(scope, files, change) {
       const fate = gate.fates.shift() ?? 'done';
-      if (fate !== 'lost') await real.index.update(scope, tasks, update);
+      if (fate !== 'lost') await real.index.update(scope, files, change);
       if (fate !== 'done') throw new MemoryError('STORAGE_UNAVAILABLE', 'Killed.');
     },
   };

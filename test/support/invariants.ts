@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { applyDelta } from '../../core/history/delta.ts';
 import { decodeDelta } from '../../core/history/delta/codec.ts';
-import { packTerms } from '../../core/search/index/document-terms.ts';
-import { indexFile } from '../../core/search/index/index-file.ts';
+import { packTerms } from '../../core/search/index/index-update.ts';
 import { encodeFile, readFrames } from '../../core/search/index/postings.ts';
 import { TOKENISER_VERSION } from '../../core/search/text/tokenise.ts';
 import { toScopeId } from '../../plugins/storage-knex/schema/scope-id.ts';
 import { dreamLeaseOf } from '../../core/files/dream-names.ts';
 import { type Rows, withSnapshot } from './snapshot.ts';
+import { indexText } from './index-text.ts';
 
 /**
  * What must hold after every fault: I1 every acknowledged write is there, byte for byte. I2 a
@@ -364,7 +364,7 @@ function checkIndex(database: Database, isIndexed: boolean, report: Report) {
       if (document !== undefined) add(`${name} is deleted and indexed`);
       continue;
     }
-    const payloads = encodeFile(indexFile(file.content, file.path));
+    const payloads = encodeFile(indexText(file.content, file.path));
     for (const [term, payload] of payloads) expected.set(`${key} ${term}`, payload);
     if (document === undefined) add(`${name} is neither indexed nor behind`);
     else if (document.version !== file.version) add(`${name} is indexed at another version`);
@@ -375,10 +375,8 @@ function checkIndex(database: Database, isIndexed: boolean, report: Report) {
     if (!behind.has(key)) add(`file ${key} is indexed and does not exist`);
   }
   for (const { scope_id, term, bucket, postings } of database.postings) {
-    let frames: ReturnType<typeof readFrames>;
-    try {
-      frames = readFrames(postings, bucket);
-    } catch {
+    const frames = readFrames(postings, bucket);
+    if (frames === null) {
       add(`the postings of ${JSON.stringify(term)} are damaged`);
       continue;
     }

@@ -55,12 +55,12 @@ export async function call<Result = Record<string, unknown>>(
   userId: string,
   tool: string,
   args: object,
-  more: { idempotencyKey?: string; actor?: string } = {},
+  more: { idempotencyKey?: string; actor?: string; traceparent?: string } = {},
 ): Promise<ToolResponse<Result>> {
-  const { actor, idempotencyKey } = more;
+  const { actor, ...request } = more;
   return (await core.tools.execute(tool, {
     context: { userId, ...(actor === undefined ? {} : { actor }) },
     arguments: args,
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...request,
   })) as ToolResponse<Result>;
 }

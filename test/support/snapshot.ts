@@ -1,4 +1,4 @@
-import { createMysqlDialect } from '../../plugins/storage-knex/dialects/mysql.ts';
+import { MYSQL_DIALECT } from '../../plugins/storage-knex/dialects/mysql.ts';
 import { createSqliteDialect } from '../../plugins/storage-knex/dialects/sqlite.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/connection.ts';
 import { connectAsRoot } from './mariadb-server.ts';
@@ -28,7 +28,7 @@ async function withSqlite<T>(filename: string, read: (rows: Rows) => Promise<T>)
     await connection.exec('pragma query_only = on; begin');
     return await read({
       all: async (sql) => (await connection.all(sql, [])) as never[],
-      nowMs: createSqliteDialect().nowMs,
+      nowMs: createSqliteDialect('3.51.3').nowMs,
     });
   } finally {
     await connection.close();
@@ -51,7 +51,7 @@ async function withMysql<T>(url: string, read: (rows: Rows) => Promise<T>): Prom
         }
         return rows as never[];
       },
-      nowMs: createMysqlDialect().nowMs,
+      nowMs: MYSQL_DIALECT.nowMs,
     });
   } finally {
     await connection.end();

@@ -1,13 +1,13 @@
 import { onScopeDispose, readonly, ref, type Ref } from 'vue';
 
-/** Seconds that are left of a wait. */
+/** The remaining seconds of a wait. */
 export interface Countdown {
   /** Whole seconds; 0 when there is nothing to wait for. */
   readonly seconds: Readonly<Ref<number>>;
   start(seconds: number): void;
 }
 
-/** Counts down once a second, then calls `onEnd`. Ends with the component that uses it. */
+/** Counts down once a second, then calls `onEnd`. Stops when the component is unmounted. */
 export function useCountdown(onEnd: () => void): Countdown {
   const seconds = ref(0);
   let endsAt = 0;

@@ -4,10 +4,10 @@ import type { Query } from '../api.ts';
 import { settle } from './list.ts';
 import { useApi } from './session.ts';
 
-/** What the dashboard is filtered by: a time range, a user, a tool. */
+/** The filters of the dashboard: a time range, a user, a tool. */
 export type DashboardFilters = Readonly<Record<string, string>>;
 
-/** Asks one question of `/v1/admin/observability`, of the last 24 hours unless filtered. */
+/** Requests a route of `/v1/admin/observability`; the default range is the last 24 hours. */
 export function useDashboard<T>(
   name: string,
   filters: () => DashboardFilters,

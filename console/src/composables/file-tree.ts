@@ -3,7 +3,7 @@ import { computed, type ComputedRef, ref, type Ref } from 'vue';
 import type { AdminFile, AdminFolder } from '../../../core/contracts/admin.ts';
 import { useApi } from './session.ts';
 
-/** A row of the tree that is shown. */
+/** A visible row of the tree. */
 export type TreeRow =
   | {
       kind: 'folder';
@@ -17,7 +17,7 @@ export type TreeRow =
   | { kind: 'more'; id: string; depth: number; label: string; parent: string }
   | { kind: 'note'; id: string; depth: number; label: string };
 
-/** The tree of memory files: each folder is read when it is opened, a page at a time. */
+/** The tree of memory files. A folder is loaded when it is opened, page by page. */
 export interface FileTree {
   readonly rows: ComputedRef<TreeRow[]>;
   readonly isLoading: ComputedRef<boolean>;
@@ -34,7 +34,7 @@ export interface FileTree {
 const PAGE = 200;
 const ROOT = '';
 
-/** Makes the tree; it opens with its roots. */
+/** Creates the tree with its roots. */
 export function useFileTree(): FileTree {
   const api = useApi();
   const queryClient = useQueryClient();

@@ -3,14 +3,14 @@ import { useRoute, useRouter } from 'vue-router';
 
 /** A filter of a list, as its view names it. */
 export interface FilterDefinition {
-  /** The API's name, and the URL's. */
+  /** The parameter's name in the API and in the URL. */
   name: string;
   label: string;
   kind: 'text' | 'choice' | 'time';
-  /** Of a choice. */
+  /** The options of a choice. */
   options?: readonly string[];
   placeholder?: string;
-  /** What a text is likely to be: of users, asked of the service. */
+  /** The suggestions for a text; users come from the service. */
   suggests?: 'users' | 'actors' | 'tools';
 }
 
@@ -21,7 +21,7 @@ export interface Filters {
   clear(): void;
 }
 
-/** Reads and writes the filters named in `definitions`, and leaves the rest of the URL alone. */
+/** Reads and writes the filters in `definitions`. Other URL parameters do not change. */
 export function useFilters(definitions: readonly FilterDefinition[]): Filters {
   const route = useRoute();
   const router = useRouter();
@@ -52,7 +52,7 @@ export function useFilters(definitions: readonly FilterDefinition[]): Filters {
   };
 }
 
-/** One value of the URL, `null` when absent; writing it keeps the rest. */
+/** One URL parameter, `null` if absent. Writing it keeps the others. */
 export function useQueryValue(name: string): {
   readonly value: ComputedRef<string | null>;
   set(value: string | null, options?: { replace?: boolean }): void;

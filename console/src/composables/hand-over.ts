@@ -1,6 +1,6 @@
 /**
- * Puts text on the clipboard, on plain http too, where the browser has no clipboard API: there a
- * field is selected and copied. Throws when the browser refuses both.
+ * Copies text to the clipboard. On plain http the browser has no clipboard API, so a selected field
+ * is copied. Throws if the browser refuses both.
  */
 export async function copyText(text: string): Promise<void> {
   if (window.isSecureContext) {
@@ -8,23 +8,23 @@ export async function copyText(text: string): Promise<void> {
       await navigator.clipboard.writeText(text);
       return;
     } catch {
-      // Refused by a permission: the old way may still work.
+      // Permission denied; copying a field may still work.
     }
   }
   const field = document.createElement('textarea');
   const focused = document.activeElement;
   field.value = text;
   field.className = 'fixed top-0 opacity-0';
-  // Inside an open dialog, or its focus trap would take the focus back before the copy.
+  // Inside an open dialog, because its focus trap would take the focus back.
   (document.querySelector('[role="dialog"]') ?? document.body).append(field);
   field.select();
   const isCopied = document.execCommand('copy');
   field.remove();
   if (focused instanceof HTMLElement) focused.focus();
-  if (!isCopied) throw new Error('The browser does not let the console copy.');
+  if (!isCopied) throw new Error('The browser does not allow copying.');
 }
 
-/** Offers text as a file to keep. */
+/** Downloads text as a file. */
 export function saveFile(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement('a');

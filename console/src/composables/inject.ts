@@ -1,8 +1,8 @@
 import { inject, type InjectionKey } from 'vue';
 
-/** What was provided under `key`; throws where nothing was, since that is a fault of the console. */
+/** The value provided under `key`; throws if there is none, which is a bug of the console. */
 export function need<T>(key: InjectionKey<T>): T {
   const value = inject(key);
-  if (value === undefined) throw new Error('Used outside of the console.');
+  if (value === undefined) throw new Error('Used outside the console.');
   return value;
 }

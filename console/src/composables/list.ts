@@ -13,7 +13,7 @@ export interface List<T> {
   readonly hasMore: Ref<boolean>;
   loadMore(): void;
   refresh(): void;
-  /** Every row that the filters let through, at most `max`, read anew from the first page on. */
+  /** Reads all rows that match the filters, at most `max`, from the first page. */
   readAll(options: {
     max: number;
     signal: AbortSignal;
@@ -21,12 +21,12 @@ export interface List<T> {
   }): Promise<T[]>;
 }
 
-/** Rows of a page, where all of them are read. */
+/** Rows per page when all are read. */
 const LARGEST_PAGE = 500;
 
 /**
- * Reads a list by its cursor. Ranges such as `since=24h` are counted from the first page on: a
- * cursor belongs to the filters that it was given for.
+ * Reads a list by its cursor. Ranges such as `since=24h` are fixed when the first page is read,
+ * because a cursor is valid only for its filters.
  */
 export function useList<T>(options: {
   name: string;
@@ -74,7 +74,7 @@ export function useList<T>(options: {
   };
 }
 
-/** Filters as the API takes them. */
+/** The filters for the API. */
 export function settle(filters: Readonly<Record<string, string>>): Query {
   const now = Date.now();
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 import { useToast } from '@nuxt/ui/composables/useToast';
 import { ApiError } from '../api.ts';
 
-/** Short messages at the edge of the screen. */
+/** Short messages (toasts). */
 export interface Notices {
   done(title: string, description?: string): void;
   failed(title: string, error: unknown): void;
@@ -31,7 +31,7 @@ export function useNotices(): Notices {
   };
 }
 
-/** One line that says what went wrong, with the ids to look for. */
+/** One line with the error, its code and its trace id. */
 export function explain(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
   const trace = error.traceId === undefined ? '' : ` Trace ${error.traceId}.`;

@@ -1,6 +1,6 @@
 import { onUnmounted, ref, type Ref } from 'vue';
 
-/** The present, renewed every half minute while the component is there. */
+/** The current time, updated every half minute while the component is mounted. */
 export function useNow(): Ref<number> {
   const now = ref(Date.now());
   const timer = window.setInterval(() => (now.value = Date.now()), 30_000);

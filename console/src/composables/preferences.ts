@@ -1,7 +1,7 @@
 import { computed, type ComputedRef, type InjectionKey, ref, type Ref, watch } from 'vue';
 import { need } from './inject.ts';
 
-/** How the console looks to this person: kept in `localStorage`, which holds nothing else. */
+/** Display preferences, the only data in `localStorage`. */
 export interface Preferences {
   readonly theme: Ref<'light' | 'dark' | 'system'>;
   readonly isDark: ComputedRef<boolean>;
@@ -12,10 +12,10 @@ export interface Preferences {
 const preferencesKey: InjectionKey<Preferences> = Symbol('preferences');
 export { preferencesKey };
 
-/** The person's choices. */
+/** The preferences. */
 export const usePreferences = (): Preferences => need(preferencesKey);
 
-/** Reads what was chosen before, and keeps the page's colours to it. */
+/** Loads the preferences and applies the colours. */
 export function createPreferences(): Preferences {
   const system = window.matchMedia('(prefers-color-scheme: dark)');
   const isSystemDark = ref(system.matches);
@@ -38,7 +38,7 @@ export function createPreferences(): Preferences {
   return { theme, isDark, zone, diffStyle };
 }
 
-/** A choice that outlives the page; the first of `allowed` is the default. */
+/** A stored choice; the first of `allowed` is the default. */
 function kept<T extends string>(name: string, allowed: readonly [T, ...T[]]): Ref<T> {
   const key = `memory-service.${name}`;
   const before = window.localStorage.getItem(key);

@@ -1,18 +1,18 @@
 import { nextTick, watch } from 'vue';
 import { useShortcuts } from './shortcuts.ts';
 
-/** Keys that came before the rows did. */
+/** Keys pressed before the rows were loaded. */
 interface EarlyKeys {
   steps: number;
   isPressed: boolean;
-  /** What had the focus: who moved it on meant something else. */
+  /** The focus at that time; if it has moved, the keys are dropped. */
   focused: Element | null;
 }
 
 /**
  * `j` and `k` move the focus through the rows of the view: elements with `data-row`, which can be
- * focused and pressed. While the rows are still being read, these keys and an Enter after them are
- * kept, and hold for the rows that come.
+ * focused and pressed. Keys pressed while the rows are loading, including Enter, are applied when the
+ * rows appear.
  */
 export function useRowKeys(isLoading: () => boolean): void {
   let early: EarlyKeys | null = null;

@@ -3,31 +3,31 @@ import { type Api, ApiError, createApi } from '../api.ts';
 import { need } from './inject.ts';
 
 /**
- * Whether the admin API opens to this page. `limited`: a secret is there, but its address has to wait,
- * because too many wrong ones came from it.
+ * Whether this page can use the admin API. `limited`: there is a secret, but this address has sent too
+ * many wrong ones and has to wait.
  */
 export type SessionState = 'checking' | 'locked' | 'limited' | 'open' | 'unreachable';
 
-/** The admin secret's stay in this page, and the calls made with it. */
+/** Holds the admin secret while the page is open, and makes calls with it. */
 export interface Session {
-  /** Of the service, without a slash at its end. */
+  /** The service's URL without a trailing slash. */
   readonly baseUrl: string;
   readonly api: Api;
   readonly state: Readonly<Ref<SessionState>>;
-  /** Why it is locked, for the person who sees the lock. */
+  /** Why the console is locked. */
   readonly reason: Readonly<Ref<string | null>>;
-  /** How long a `limited` session has to wait before `check`, counted from its begin. */
+  /** How long a `limited` session has to wait before `check`. */
   readonly retryAfterSeconds: Readonly<Ref<number>>;
-  /** A proxy in front adds the secret: there is none to ask for. */
+  /** A proxy adds the secret, so the console does not ask for it. */
   readonly isByProxy: Readonly<Ref<boolean>>;
-  /** Finds out whether a secret is needed at all. */
+  /** Checks whether a secret is needed. */
   check(): Promise<void>;
-  /** Tries a secret. Throws the `ApiError` that refused it. */
+  /** Tries a secret. Throws the `ApiError` if it is refused. */
   unlock(secret: string, options: { keepInTab: boolean }): Promise<void>;
   lock(reason: string | null): void;
 }
 
-/** Where the secret is kept when its owner asks for it: until the tab is closed. */
+/** The key in `sessionStorage`, if the operator chose to keep the secret in this tab. */
 const STORAGE_KEY = 'memory-service.admin-secret';
 const IDLE_MS = 15 * 60_000;
 
@@ -40,8 +40,8 @@ export const useSession = (): Session => need(sessionKey);
 export const useApi = (): Api => need(sessionKey).api;
 
 /**
- * Makes the session. The secret lives in this closure, or in `sessionStorage` when asked for; never
- * in a URL, a cookie or `localStorage`. After 15 minutes without a key or pointer it is forgotten.
+ * Creates the session. The secret is in this closure, or in `sessionStorage` if the operator chose
+ * that; never in a URL, a cookie or `localStorage`. It is forgotten after 15 minutes without input.
  */
 export function createSession(baseUrl: string): Session {
   let secret: string | null = null;
@@ -70,7 +70,7 @@ export function createSession(baseUrl: string): Session {
       window.clearTimeout(idleTimer);
       if (state.value !== 'open') return;
       idleTimer = window.setTimeout(
-        () => session.lock('Locked after 15 minutes without use.'),
+        () => session.lock('Locked after 15 minutes of inactivity.'),
         IDLE_MS,
       );
     };

@@ -1,15 +1,15 @@
 import { onMounted, onUnmounted } from 'vue';
 
 /**
- * Keys and what they do: `g f` is one after the other, `mod+k` is Ctrl or Command. An action that
- * answers `false` leaves the key to the page.
+ * Keys and their actions. `g f` means one key after the other, `mod+k` means Ctrl or Command. If an
+ * action returns `false`, the page handles the key.
  */
 export type Shortcuts = Readonly<Record<string, () => unknown>>;
 
-/** How long the second key of a pair may take, in milliseconds. */
+/** Milliseconds to wait for the second key of a pair. */
 const PAIR_MS = 1_200;
 
-/** Listens while the component is there. Plain keys are left to fields that take text. */
+/** Listens while the component is mounted. Text fields get plain keys. */
 export function useShortcuts(shortcuts: Shortcuts): void {
   let first: { key: string; at: number } | null = null;
 
@@ -50,7 +50,7 @@ function isInDialog(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest('[role="dialog"]') !== null;
 }
 
-/** A dialog that fades away still holds the focus: what is typed then is meant for the page. */
+/** A closing dialog still has the focus, but keys are meant for the page. */
 function isLeft(target: EventTarget | null): boolean {
   return (
     target instanceof Element && target.closest('[role="dialog"][data-state="closed"]') !== null

@@ -8,7 +8,7 @@ import {
 } from '@codemirror/view';
 import { tokeniseMarkdown } from '../markdown-tokens.ts';
 
-/** Colours markdown in an editor as the source is coloured elsewhere: `.md-…` of the style sheet. */
+/** Colours markdown in the editor with the same `.md-…` classes as the source view. */
 export function markdownColours(): Extension {
   return ViewPlugin.define(
     (view) => ({
@@ -25,7 +25,7 @@ function decorate({ state, viewport }: EditorView): DecorationSet {
   const builder = new RangeSetBuilder<Decoration>();
   const last = state.doc.lineAt(viewport.to).number;
   const first = state.doc.lineAt(viewport.from).number;
-  // From the first line on: a block of code may have begun above what is seen.
+  // From the first line, because a code block may start above the visible part.
   const lines = Array.from({ length: last }, (_, index) => state.doc.line(index + 1).text);
   const tokens = tokeniseMarkdown(lines);
   for (let number = first; number <= last; number += 1) {

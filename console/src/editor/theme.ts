@@ -1,7 +1,7 @@
 import type { Extension } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
 
-/** How editors look, in the colours of the page; their style element carries the page's nonce. */
+/** The editor's colours. Its style element carries the page's nonce. */
 export function editorTheme(): Extension {
   const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
   return [
@@ -9,7 +9,7 @@ export function editorTheme(): Extension {
     EditorView.theme({
       '&': {
         height: '100%',
-        // As the source is shown, so that nothing moves when it is edited.
+        // The same as in the source view, so that nothing moves when editing starts.
         fontSize: '0.75rem',
         backgroundColor: 'var(--ui-bg)',
         color: 'var(--ui-text-highlighted)',

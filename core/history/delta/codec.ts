@@ -1,3 +1,4 @@
+import { LARGEST_VARINT, VarintReader, writeVarint } from '../../varints.ts';
 import { type Delta, type Hunk, invalidDelta } from '../delta.ts';
 
 /** First byte of an encoded delta. */
@@ -23,12 +24,12 @@ export function encodeDelta(delta: Delta): Uint8Array {
   let line = 0;
   for (const { start, removed, addedLines, prefix, suffix, text } of delta.hunks) {
     if (!text.isWellFormed()) throw invalidDelta('The text is not well-formed Unicode.');
-    at = writeVarint(bytes, at, start - line);
-    at = writeVarint(bytes, at, removed);
-    at = writeVarint(bytes, at, addedLines);
-    at = writeVarint(bytes, at, prefix);
-    at = writeVarint(bytes, at, suffix);
-    at = writeVarint(bytes, at, Buffer.byteLength(text));
+    const length = Buffer.byteLength(text);
+    for (const value of [start - line, removed, addedLines, prefix, suffix, length]) {
+      if (!(value >= 0 && value <= LARGEST_VARINT))
+        throw invalidDelta('The hunks are not in order.');
+      at = writeVarint(bytes, at, value);
+    }
     at += bytes.write(text, at);
     line = start + removed;
   }
@@ -44,62 +45,36 @@ export function encodeDelta(delta: Delta): Uint8Array {
  * followed by more, numbers out of range or not in their shortest form, text that is not UTF-8.
  */
 export function decodeDelta(bytes: Uint8Array): Delta {
-  const reader = { bytes, offset: 1 };
+  const reader = new VarintReader(bytes, 1);
+  const readNumber = (): number => {
+    const value = reader.read();
+    if (reader.isDamaged) throw invalidDelta('The delta is cut short or holds a malformed number.');
+    return value;
+  };
   if (bytes[0] !== FORMAT) throw invalidDelta('The delta has an unknown format.');
   const hunks: Hunk[] = [];
   let line = 0;
   // Every hunk takes bytes or throws, so the loop ends with the bytes whatever the number says.
-  for (let left = readVarint(reader); left > 0; left--) {
-    const start = line + readVarint(reader);
-    const removed = readVarint(reader);
-    const addedLines = readVarint(reader);
-    const prefix = readVarint(reader);
-    const suffix = readVarint(reader);
-    const text = readText(reader, readVarint(reader));
+  for (let left = readNumber(); left > 0; left--) {
+    const start = line + readNumber();
+    const removed = readNumber();
+    const addedLines = readNumber();
+    const prefix = readNumber();
+    const suffix = readNumber();
+    const length = readNumber();
+    const text = decodeText(bytes, reader.at, length);
+    reader.at += length;
     hunks.push({ start, removed, addedLines, prefix, suffix, text });
     line = start + removed;
   }
-  if (reader.offset !== bytes.length) throw invalidDelta('The delta is followed by other bytes.');
+  if (reader.at !== bytes.length) throw invalidDelta('The delta is followed by other bytes.');
   return { hunks };
 }
 
-/** The largest number that is encoded: what a bitwise operation keeps, and more than any text. */
-const LARGEST = 2 ** 31 - 1;
-
-function writeVarint(bytes: Buffer, offset: number, value: number): number {
-  if (!(value >= 0 && value <= LARGEST)) throw invalidDelta('The hunks are not in order.');
-  while (value > 0x7f) {
-    bytes[offset++] = (value & 0x7f) | 0x80;
-    value >>>= 7;
-  }
-  bytes[offset++] = value;
-  return offset;
-}
-
-interface Reader {
-  bytes: Uint8Array;
-  offset: number;
-}
-
-function readVarint(reader: Reader): number {
-  let value = 0;
-  for (let shift = 0; shift < 35; shift += 7) {
-    const byte = reader.bytes[reader.offset++];
-    if (byte === undefined) throw invalidDelta('The delta is cut short.');
-    value += (byte & 0x7f) * 2 ** shift;
-    if (byte > 0x7f) continue;
-    if ((byte === 0 && shift > 0) || value > LARGEST) break;
-    return value;
-  }
-  throw invalidDelta('The delta holds a malformed number.');
-}
-
-function readText(reader: Reader, length: number): string {
-  const start = reader.offset;
-  reader.offset += length;
-  if (reader.offset > reader.bytes.length) throw invalidDelta('The delta is cut short.');
+function decodeText(bytes: Uint8Array, start: number, length: number): string {
+  if (length > bytes.length - start) throw invalidDelta('The delta is cut short.');
   try {
-    return strictUtf8.decode(reader.bytes.subarray(start, reader.offset));
+    return strictUtf8.decode(bytes.subarray(start, start + length));
   } catch (error) {
     throw invalidDelta('The delta holds text that is not UTF-8.', error);
   }

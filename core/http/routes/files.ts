@@ -4,11 +4,11 @@ import { adminRoute } from '../../schemas/define-route.ts';
 import {
   AdminDeleteAnswer,
   AdminFile,
-  AdminFileContent,
+  AdminFileAnswer,
   AdminFolder,
   AdminPutAnswer,
   FileListQuery,
-  FilePointQuery,
+  FileQuery,
 } from '../../schemas/files.ts';
 import { listOf, strictObject } from '../../schemas/shapes.ts';
 import type { Core } from '../../service.ts';
@@ -39,9 +39,9 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
       path: '/v1/admin/files/*path',
       summary: 'Read a memory file',
       description:
-        'The file with its content, now or earlier. The ETag is its version; If-None-Match answers 304. It leaves no access row.',
-      querySchema: FilePointQuery,
-      resultSchema: strictObject({ file: AdminFileContent }),
+        'The file with its content, now or earlier; with blame=true, who wrote each line. The ETag is its version; If-None-Match answers 304. It leaves no access row.',
+      querySchema: FileQuery,
+      resultSchema: AdminFileAnswer,
       errorCodes: ['INVALID_PATH', 'INVALID_USER_ID', 'FILE_NOT_FOUND', 'REVISION_NOT_FOUND'],
       async handle(request) {
         const answer = await core.fileLists.file(request.params['path'], request.query);

@@ -7,11 +7,14 @@ import {
   PruneAnswer,
   PruneRequest,
   RevertAnswer,
+  RevertSelection,
+  RevertWritesAnswer,
   RevisionListQuery,
 } from '../../schemas/revisions.ts';
 import { listOf, strictObject } from '../../schemas/shapes.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
+import { ifVersionOf, withPrecondition } from '../precondition.ts';
 
 /** Revisions: what changed, and going back. */
 export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[] {
@@ -30,7 +33,8 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
       method: 'GET',
       path: '/v1/admin/revisions/:id',
       summary: 'Read a revision',
-      description: 'What it changed: content before and after, and a unified diff.',
+      description:
+        'What it changed: content before and after, a unified diff, and what its writer had read.',
       resultSchema: AdminRevisionDetail,
       errorCodes: ['REVISION_NOT_FOUND'],
       handle: ({ params }) => core.revisions.get(params['id'] ?? ''),
@@ -39,12 +43,31 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
       method: 'POST',
       path: '/v1/admin/revisions/:id/revert',
       summary: 'Revert a revision',
-      description: 'Writes the content from before that revision as a new revision.',
+      description:
+        'Writes the content from before that revision as a new revision. With If-Match: "<version>" only while the file is at that version.',
       bodySchema: strictObject({ dryRun: Type.Optional(Type.Boolean()) }),
       resultSchema: RevertAnswer,
-      errorCodes: ['REVISION_NOT_FOUND', 'QUOTA_EXCEEDED'],
-      handle: (request) =>
-        core.revisions.revert(request.params['id'] ?? '', request.body, toCaller(request)),
+      errorCodes: ['REVISION_NOT_FOUND', 'VERSION_CONFLICT', 'QUOTA_EXCEEDED'],
+      handle(request) {
+        const ifVersion = ifVersionOf(request);
+        const options = { ...request.body, ifVersion };
+        return withPrecondition(ifVersion, () =>
+          core.revisions.revert(request.params['id'] ?? '', options, toCaller(request)),
+        );
+      },
+    }),
+    adminRoute('Revisions', {
+      method: 'POST',
+      path: '/v1/admin/revert',
+      // It writes batch after batch, for as long as there are files.
+      deadlineMs: null,
+      summary: 'Revert the writes of a run, a tool call or an actor',
+      description:
+        'Undoes them file by file, where nothing was written since, and says what became of each file. Exactly one of runId, toolCallId and actor.',
+      bodySchema: RevertSelection,
+      resultSchema: RevertWritesAnswer,
+      errorCodes: ['INVALID_USER_ID', 'QUOTA_EXCEEDED', 'WORK_LIMIT_EXCEEDED'],
+      handle: (request) => core.revisions.revertWrites(request.body, toCaller(request)),
     }),
     adminRoute('Revisions', {
       method: 'POST',

@@ -313,7 +313,7 @@ export function createEmbeddingWorker(deps: {
       };
     },
     async reembed() {
-      await vectors.forgetAll();
+      await vectors.dropAll();
       walk = null;
       schedule(0);
     },
@@ -351,7 +351,7 @@ async function readTexts(
     else own.push(task);
   }
   const keys = [...wanted.values()].map(([first]) => first as EmbedTask);
-  const files = await index.snapshot((view) => view.contents(keys));
+  const files = await index.snapshot((view) => view.readFiles(keys));
   const texts = new Map<EmbedTask, string>();
   for (const { scope, fileNo, content } of files) {
     const own = new Map(

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { CircuitBreaker } from '../../circuit-breaker.ts';
 import type { Embedder } from '../../contracts/embedder.ts';
 import type { ToolCall } from '../../contracts/tool.ts';
 import { MemoryError } from '../../errors.ts';
@@ -10,8 +11,7 @@ import {
   toProviderError,
 } from '../../provider-failure.ts';
 import { hashText } from './embedded-text.ts';
-import { normalise } from './vectors.ts';
-import { Circuit } from './embedding-circuit.ts';
+import { normalise } from './passage-vectors.ts';
 
 /** A question's vector, or why there is none. */
 export type QuestionVector = { vector: Float32Array } | { degraded: string };
@@ -21,7 +21,7 @@ export interface Embedding {
   readonly provider: string;
   readonly model: string;
   readonly dimensions: number;
-  readonly circuit: Circuit;
+  readonly circuit: CircuitBreaker;
   /**
    * Vectors of length 1, one for each text. Throws `EMBEDDING_FAILED`; `details.reason` is
    * `circuit_open` when the embedder was not asked, `timeout` after `limitMs`. It ends then, and when
@@ -53,7 +53,7 @@ export function createEmbedding(
   { questionMs }: { questionMs: number },
 ): Embedding {
   const { name, model, dimensions } = embedder;
-  const circuit = new Circuit();
+  const circuit = new CircuitBreaker();
   const questions = new LRUCache<string, Float32Array>({ max: QUESTIONS_KEPT });
 
   const failure = (why: ProviderFailure, cause?: unknown) =>

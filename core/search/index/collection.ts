@@ -1,98 +1,75 @@
+import type { IndexBlob } from '../../contracts/storage.ts';
+import { VarintReader } from '../../varints.ts';
 import type { Arena } from '../rank/arena.ts';
 import { isStopTerm } from '../text/english.ts';
-import { LengthsTable, ScopeLengths } from './lengths.ts';
-import { damaged, isIndexDamage } from './index-damage.ts';
 import {
   countPlaces,
   type FilePayloads,
   findStop,
+  type Frame,
   LENGTHS_TERM,
   readFrames,
   rowTermOf,
 } from './postings.ts';
 import { PostingsList } from './postings-list.ts';
 
-/** What was read of one scope's index. */
+/** The rows of one scope's index that a search read. */
 export interface ScopeIndex {
   /**
-   * The rows of the terms that the query asks for and, unless `lengths` are given, all rows of
-   * `LENGTHS_TERM`; in any order.
+   * The rows of the terms that the query asks for, in any order. A row's key is a term, its part is
+   * a bucket.
    */
-  rows: Iterable<PostingRow>;
-  /** What the rows of `LENGTHS_TERM` say, from an earlier question. */
-  lengths?: ScopeLengths;
+  rows: Iterable<IndexBlob>;
+  /** From the rows of `LENGTHS_TERM`. */
+  lengths: ScopeLengths;
   /**
-   * Files whose index is behind, read anew: they take the place of what the rows say of them. Of
+   * Stale files, which were read and tokenised for this search: they replace what the rows say. Of
    * each at least `LENGTHS_TERM` and the terms of the query; `null` for a file that is gone.
    */
   replaced: ReadonlyMap<number, FilePayloads | null>;
 }
 
-export interface PostingRow {
-  term: string;
-  bucket: number;
-  blob: Uint8Array;
-}
-
-/** A file of the collection: the number of its scope in the list that was opened, and its own. */
+/** A file of the collection. */
 export interface CollectionFile {
+  /** The scope's place in the list of scopes that were opened. */
   scope: number;
+  /** The file's number in its scope. */
   file: number;
 }
 
 /**
- * The texts of several scopes as one collection. Its numbers of files and of slots (passages, all
- * files' one after the other) are its own, and no result depends on their order.
+ * The texts of several scopes as one collection. It numbers files and slots (passages, all files'
+ * one after the other) on its own, and no result depends on their order.
  */
 export interface Collection {
   lengths: LengthsTable;
   /** How many files each scope has. */
   counts: readonly number[];
-  /** What a file of the collection is called outside of it. */
+  /**
+   * Scopes whose rows turned out to be damaged. It grows while postings are read; a result that was
+   * made from a damaged scope is wrong.
+   */
+  damaged: ReadonlySet<number>;
+  /** The file with a number of the collection. */
   fileAt(number: number): CollectionFile;
   /**
-   * How often a term stands in it: in how many passages' text, and in how many headings and paths.
-   * A look at each file that has it, which takes less than reading its postings.
-   *
-   * @throws MemoryError as `openCollection` does.
+   * In how many passages and context runs a term is. Cheaper than `read`: one look at each file that
+   * has the term.
    */
   count(term: string): number;
-  /**
-   * The postings of a term; those that are made in an arena last as long as its round.
-   *
-   * @throws MemoryError as `openCollection` does.
-   */
+  /** The postings of a term. Those that are made in an arena last as long as its round. */
   read(term: string, arena?: Arena): PostingsList;
 }
 
-/**
- * Opens what was read of the searched scopes as one collection.
- *
- * @throws MemoryError `INTERNAL` with `details.reason: 'index_damaged'` when the rows don't fit
- * together; the scope's index is to be made anew: `details.scope` is its number in `scopes`.
- */
+/** Makes one collection of the scopes that are searched together. */
 export function openCollection(scopes: readonly ScopeIndex[]): Collection {
-  const readers = scopes.map((scope, number) => inScope(number, () => new ScopeReader(scope)));
+  const damaged = new Set<number>();
+  const readers = scopes.map((scope) => new ScopeReader(scope));
   const lengths = joinLengths(readers);
-  const count = (term: string): number => {
-    let sum = 0;
-    readers.forEach((reader, scope) => {
-      inScope(scope, () => (sum += reader.countPlaces(term)));
-    });
-    return sum;
-  };
-  const read = (term: string, arena?: Arena): PostingsList => {
-    let bytes = 0;
-    for (const reader of readers) bytes += reader.countBytes(term);
-    const list = new PostingsList(bytes, arena);
-    readers.forEach((reader, scope) => {
-      inScope(scope, () => reader.addPostings(term, list, lengths));
-    });
-    return list;
-  };
   return {
     lengths,
     counts: readers.map(({ files }) => files.length),
+    damaged,
     fileAt(number) {
       for (const [scope, { start, files }] of readers.entries()) {
         const file = files[number - start];
@@ -100,15 +77,31 @@ export function openCollection(scopes: readonly ScopeIndex[]): Collection {
       }
       throw new RangeError(`There is no file ${number} in the collection.`);
     },
-    count,
-    read,
+    count(term) {
+      let sum = 0;
+      readers.forEach((reader, scope) => {
+        const count = reader.countPlaces(term);
+        if (count === null) damaged.add(scope);
+        else sum += count;
+      });
+      return sum;
+    },
+    read(term, arena) {
+      let bytes = 0;
+      for (const reader of readers) bytes += reader.countBytes(term);
+      const list = new PostingsList(bytes, arena);
+      readers.forEach((reader, scope) => {
+        if (!reader.addPostings(term, list, lengths)) damaged.add(scope);
+      });
+      return list;
+    },
   };
 }
 
 function joinLengths(readers: readonly ScopeReader[]): LengthsTable {
   const filled = readers.filter((reader) => reader.fileCount > 0);
   const [only] = filled;
-  // Nearly always: a user without shared memory, whose index is up to date.
+  // The usual case: one user without shared memory, whose index is up to date.
   if (only?.isPlain === true && filled.length === 1) return only.lengths.table;
   const table = new LengthsTable(
     filled.reduce((sum, reader) => sum + reader.fileCount, 0),
@@ -118,16 +111,7 @@ function joinLengths(readers: readonly ScopeReader[]): LengthsTable {
   return table;
 }
 
-/** What is damaged is a scope's: the others need not be made anew. */
-function inScope<T>(scope: number, run: () => T): T {
-  try {
-    return run();
-  } catch (error) {
-    throw isIndexDamage(error) ? damaged(scope) : error;
-  }
-}
-
-/** A file that was read anew goes the way of the stored ones, so that both rank alike. */
+/** A stale file as it is now. It takes the same way as stored files, so that both rank alike. */
 interface FreshFile {
   file: number;
   payloads: FilePayloads;
@@ -136,37 +120,31 @@ interface FreshFile {
 
 class ScopeReader {
   readonly lengths: ScopeLengths;
-  /** Where its files begin in the collection, and which they are. */
+  /** The number of its first file in the collection, and the numbers of its files in the scope. */
   start = 0;
   files: readonly number[];
-  /** At least as many as it has. */
+  /** Upper limits. */
   readonly fileCount: number;
   readonly slotCount: number;
   readonly #replaced: ReadonlyMap<number, FilePayloads | null>;
-  readonly #rows = new Map<string, PostingRow[]>();
+  readonly #rows = new Map<string, IndexBlob[]>();
   readonly #fresh: FreshFile[] = [];
-  /** By the scope's file number: the collection's; unless all are as the rows have them. */
+  /** The collection's number of each file of the scope; `null` when the lengths know them all. */
   #numbers: Map<number, number> | null = null;
 
   constructor({ rows, lengths, replaced }: ScopeIndex) {
     this.#replaced = replaced;
-    const lengthRows: PostingRow[] = [];
     for (const row of rows) {
-      if (row.term === LENGTHS_TERM) {
-        lengthRows.push(row);
-        continue;
-      }
-      const known = this.#rows.get(row.term);
-      if (known === undefined) this.#rows.set(row.term, [row]);
+      const known = this.#rows.get(row.key);
+      if (known === undefined) this.#rows.set(row.key, [row]);
       else known.push(row);
     }
-    this.lengths = lengths ?? new ScopeLengths(lengthRows);
+    this.lengths = lengths;
     this.files = this.lengths.files;
     let slotCount = this.lengths.table.slotCount;
     for (const [file, payloads] of replaced) {
       if (payloads === null) continue;
-      const own = payloads.get(LENGTHS_TERM);
-      if (own === undefined) throw damaged();
+      const own = payloads.get(LENGTHS_TERM) ?? EMPTY;
       this.#fresh.push({ file, payloads, lengths: own });
       slotCount += own.length;
     }
@@ -174,7 +152,7 @@ class ScopeReader {
     this.slotCount = slotCount;
   }
 
-  /** Whether no file was read anew. */
+  /** Whether no file was replaced. */
   get isPlain(): boolean {
     return this.#replaced.size === 0;
   }
@@ -183,7 +161,8 @@ class ScopeReader {
     this.start = table.fileCount;
     const files: number[] = [];
     const numbers = new Map<number, number>();
-    const take = (file: number, number: number): void => {
+    const take = (file: number, number: number | null): void => {
+      if (number === null) return;
       files.push(file);
       numbers.set(file, number);
     };
@@ -195,54 +174,186 @@ class ScopeReader {
     this.#numbers = numbers;
   }
 
-  /** At least what `addPostings` adds. */
+  /** An upper limit of the bytes that `addPostings` decodes. */
   countBytes(term: string): number {
     let bytes = 0;
     if (isStopTerm(term)) {
-      // Their rows hold those of all others too.
-      this.#visit(term, (_, __, start, end) => (bytes += end - start));
+      // The row of a stop word holds all other stop words, too.
+      this.#visit(term, (_, __, start, end) => {
+        bytes += end - start;
+        return true;
+      });
       return bytes;
     }
-    for (const { blob } of this.#rows.get(term) ?? []) bytes += blob.length;
+    for (const row of this.#rows.get(term) ?? []) bytes += row.bytes.length;
     for (const { payloads } of this.#fresh) bytes += payloads.get(term)?.length ?? 0;
     return bytes;
   }
 
-  /** What `Collection.count` adds up. */
-  countPlaces(term: string): number {
+  /** See `Collection.count`; `null` when a row is damaged. */
+  countPlaces(term: string): number | null {
     let sum = 0;
-    this.#visit(term, (_, blob, start, end) => (sum += countPlaces(blob, start, end)));
-    return sum;
+    const isIntact = this.#visit(term, (_, blob, start, end) => {
+      const count = countPlaces(blob, start, end);
+      sum += count ?? 0;
+      return count !== null;
+    });
+    return isIntact ? sum : null;
   }
 
-  addPostings(term: string, list: PostingsList, { firstSlots }: LengthsTable): void {
-    this.#visit(term, (own, blob, start, end) => {
+  /** `false` when a row is damaged. */
+  addPostings(term: string, list: PostingsList, { firstSlots }: LengthsTable): boolean {
+    return this.#visit(term, (own, blob, start, end) => {
       const file = this.#numbers === null ? this.lengths.numberOf(own) : this.#numbers.get(own);
-      if (file === undefined || file < 0) throw damaged();
+      if (file === undefined || file < 0) return false;
       const [first = 0, after = 0] = [firstSlots[file], firstSlots[file + 1]];
-      list.add(blob, start, end, { file, first, after });
+      return list.add(blob, start, end, { file, first, after });
     });
   }
 
-  /** Each file's own number with where its postings of a term are. */
+  /** Visits the payload of a term in each file, until `take` says that one is damaged. */
   #visit(
     term: string,
-    take: (own: number, blob: Uint8Array, start: number, end: number) => void,
-  ): void {
+    take: (own: number, blob: Uint8Array, start: number, end: number) => boolean,
+  ): boolean {
     const rowTerm = rowTermOf(term);
-    const takeFound = (own: number, blob: Uint8Array, start: number, end: number): void => {
+    const takeFound = (own: number, blob: Uint8Array, start: number, end: number): boolean => {
       const found = findStop(blob, start, end, term);
-      if (found !== null) take(own, blob, found.start, found.end);
+      if (found === 'damaged') return false;
+      return found === null || take(own, blob, found.start, found.end);
     };
     const visit = rowTerm === term ? take : takeFound;
-    for (const { blob, bucket } of this.#rows.get(rowTerm) ?? []) {
-      for (const { file, start, end } of readFrames(blob, bucket)) {
-        if (!this.#replaced.has(file)) visit(file, blob, start, end);
+    for (const { bytes, part } of this.#rows.get(rowTerm) ?? []) {
+      const frames = readFrames(bytes, part);
+      if (frames === null) return false;
+      for (const { file, start, end } of frames) {
+        if (!this.#replaced.has(file) && !visit(file, bytes, start, end)) return false;
       }
     }
     for (const { file, payloads } of this.#fresh) {
       const payload = payloads.get(rowTerm);
-      if (payload !== undefined) visit(file, payload, 0, payload.length);
+      if (payload !== undefined && !visit(file, payload, 0, payload.length)) return false;
     }
+    return true;
+  }
+}
+
+const EMPTY = new Uint8Array();
+
+/** The lengths of the passages of many files, one file after the other. */
+export class LengthsTable {
+  /** How many passages and files there are, and how long the passages are together. */
+  slotCount = 0;
+  fileCount = 0;
+  totalLength = 0;
+  /** By slot. */
+  readonly lengths: Int32Array;
+  /** By file: its first slot (and one more at the end), its own text's length, its context's. */
+  readonly firstSlots: Int32Array;
+  readonly fileLengths: Int32Array;
+  readonly contextLengths: Int32Array;
+
+  /** For at most so many files and passages. */
+  constructor(files: number, slots: number) {
+    this.lengths = new Int32Array(slots);
+    this.firstSlots = new Int32Array(files + 1);
+    this.fileLengths = new Int32Array(files);
+    this.contextLengths = new Int32Array(files);
+  }
+
+  /** Adds a payload and returns the file's number here; `null` when the payload is damaged. */
+  add(blob: Uint8Array, start: number, end: number): number | null {
+    const reader = new VarintReader(blob, start, end);
+    const file = this.fileCount++;
+    this.contextLengths[file] = reader.read();
+    let sum = 0;
+    while (reader.at < end) {
+      const length = reader.readSmall();
+      this.lengths[this.slotCount++] = length;
+      sum += length;
+    }
+    this.fileLengths[file] = sum;
+    this.firstSlots[file + 1] = this.slotCount;
+    this.totalLength += sum;
+    return reader.isDamaged ? null : file;
+  }
+
+  /** Adds a file of another table; its number here. */
+  addFile(table: LengthsTable, file: number): number {
+    const first = table.firstSlots[file] ?? 0;
+    const after = table.firstSlots[file + 1] ?? 0;
+    const number = this.fileCount++;
+    this.lengths.set(table.lengths.subarray(first, after), this.slotCount);
+    this.slotCount += after - first;
+    this.firstSlots[number + 1] = this.slotCount;
+    this.fileLengths[number] = table.fileLengths[file] ?? 0;
+    this.contextLengths[number] = table.contextLengths[file] ?? 0;
+    this.totalLength += table.fileLengths[file] ?? 0;
+    return number;
+  }
+
+  /** The file that a slot is of. */
+  fileOf(slot: number): number {
+    let low = 0;
+    let high = this.fileCount - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if ((this.firstSlots[middle] ?? 0) <= slot) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}
+
+/**
+ * The lengths of the passages of one scope, decoded from the rows of `LENGTHS_TERM`. Searches keep
+ * it while the scope's index stays the same, since decoding is a good part of a search's time.
+ */
+export class ScopeLengths {
+  readonly table: LengthsTable;
+  /** By number in the table: the file's own. */
+  readonly files: readonly number[];
+  /** By the file's own number: that in the table, counted from 1; 0 for none. */
+  readonly #numbers: Int32Array;
+
+  private constructor(table: LengthsTable, files: readonly number[], numbers: Int32Array) {
+    this.table = table;
+    this.files = files;
+    this.#numbers = numbers;
+  }
+
+  /** `null` when a row is damaged, or a file is in two rows. */
+  static from(rows: Iterable<Pick<IndexBlob, 'part' | 'bytes'>>): ScopeLengths | null {
+    const found: (Frame & { bytes: Uint8Array })[] = [];
+    let size = 0;
+    let last = -1;
+    for (const { bytes, part } of rows) {
+      const frames = readFrames(bytes, part);
+      if (frames === null) return null;
+      for (const frame of frames) {
+        found.push({ ...frame, bytes });
+        size += frame.end - frame.start;
+        last = Math.max(last, frame.file);
+      }
+    }
+    const table = new LengthsTable(found.length, size);
+    const numbers = new Int32Array(last + 1);
+    for (const { file, bytes, start, end } of found) {
+      const number = table.add(bytes, start, end);
+      if (number === null || numbers[file] !== 0) return null;
+      numbers[file] = number + 1;
+    }
+    const files = found.map(({ file }) => file);
+    return new ScopeLengths(table, files, numbers);
+  }
+
+  /** The number of a file in the table; -1 for none. */
+  numberOf(file: number): number {
+    return (this.#numbers[file] ?? 0) - 1;
+  }
+
+  /** About how many bytes of memory it takes. */
+  get bytes(): number {
+    return 4 * this.table.lengths.length + 24 * this.files.length + 4 * this.#numbers.length + 200;
   }
 }

@@ -1,12 +1,12 @@
+import type { Pause } from '../../pause.ts';
 import { isStopTerm } from '../text/english.ts';
 import { isEnglish, type LanguageHints } from '../text/language.ts';
 import { splitPassages, type Passage } from '../text/passages.ts';
-import { readLanguageHints, TOKENISER_VERSION, toTokens } from '../text/tokenise.ts';
+import { readLanguageHints, toTokens } from '../text/tokenise.ts';
 import { readWords, type Word } from '../text/words.ts';
 
 /** All that the index keeps of one file. */
 export interface IndexedFile {
-  tokeniserVersion: number;
   /** At least one, also for an empty file: its path can be found. */
   passages: readonly IndexedPassage[];
   /** The length of its path and headings: how many context runs its terms have, without stop words. */
@@ -46,38 +46,13 @@ export const MAX_FREQUENCY = 64;
 export const MAX_POSITION = 255;
 
 /**
- * Reads a file for the index: its passages, and each term with the passages that have it.
+ * Reads a file for the index, passage by passage: its passages, and each term with the passages
+ * that have it. A large file takes tens of milliseconds; run it with {@link inSlices}.
  *
- * `path` is the file's path in its scope (`notes/tea.md`); its words, without `.md`, count with
+ * `path` is the file's path in its scope (`notes/tea.md`). Its words, without `.md`, count with
  * every passage, as do the passage's headings. The same text and path always give the same result.
  */
-export function indexFile(text: string, path: string): IndexedFile {
-  const steps = indexInSteps(text, path);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
-}
-
-/**
- * The same, with a pause after each passage when `pause` gives one: a large file takes tens of
- * milliseconds.
- */
-export async function indexFileInSlices(
-  text: string,
-  path: string,
-  pause: () => Promise<void> | undefined,
-): Promise<IndexedFile> {
-  const steps = indexInSteps(text, path);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-    const paused = pause();
-    if (paused !== undefined) await paused;
-  }
-}
-
-function* indexInSteps(text: string, path: string): Generator<undefined, IndexedFile, undefined> {
+export function* indexFile(text: string, path: string): Generator<undefined, IndexedFile> {
   const passages = splitPassages(text);
   const readings: { passage: Passage; words: Word[]; hints: LanguageHints }[] = [];
   for (const passage of passages) {
@@ -96,6 +71,16 @@ function* indexInSteps(text: string, path: string): Generator<undefined, Indexed
     yield;
   }
   return builder.finish();
+}
+
+/** Runs a generator to its end, with a pause after each step where `pause` gives one. */
+export async function inSlices<T>(steps: Generator<undefined, T>, pause: Pause): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    const turn = pause();
+    if (turn !== undefined) await turn;
+  }
 }
 
 const EMPTY_PASSAGE: Passage = {
@@ -194,7 +179,6 @@ class Builder {
 
   finish(): IndexedFile {
     return {
-      tokeniserVersion: TOKENISER_VERSION,
       passages: this.#passages,
       contextLength: this.#contextLength,
       terms: this.#terms,

@@ -1,14 +1,8 @@
 import { Arena } from '../rank/arena.ts';
-import { damaged } from './index-damage.ts';
-import {
-  MAX_FREQUENCY,
-  type ContextRun,
-  type FilePostings,
-  type PassageEntry,
-} from './index-file.ts';
-import { VarintReader } from './varints.ts';
+import { VarintReader } from '../../varints.ts';
+import { MAX_FREQUENCY } from './index-file.ts';
 
-/** Passages that have a term, of one file or of many: a row in each array, no objects. */
+/** Decoded postings of a term, of one or more files: a row in each array instead of objects. */
 export class PostingsList {
   /** Passages that have it in their own text: how many; each entry's slot, file and frequency. */
   count = 0;
@@ -41,17 +35,15 @@ export class PostingsList {
   }
 
   /**
-   * Adds the payload of the file of that number, whose passages have the slots from `first` up to,
-   * not including, `after`.
-   *
-   * @throws MemoryError as `readFrames` does, also when the payload tells of other passages.
+   * Adds the payload of a file whose passages have the slots from `first` up to, not including,
+   * `after`. `false` when the payload is damaged or names other passages.
    */
   add(
     blob: Uint8Array,
     start: number,
     end: number,
     { file, first, after }: { file: number; first: number; after: number },
-  ): void {
+  ): boolean {
     const reader = new VarintReader(blob, start, end);
     const head = reader.read();
     const runs = head % 2 === 1 ? reader.read() : 0;
@@ -59,7 +51,7 @@ export class PostingsList {
     for (let index = 0; index < runs; index++) {
       slot += reader.read();
       const length = reader.read();
-      if (length === 0 || slot + length > after) throw damaged();
+      if (length === 0 || slot + length > after) return false;
       this.runSlots[this.runCount] = slot;
       this.runFiles[this.runCount] = file;
       this.runLengths[this.runCount++] = length;
@@ -72,7 +64,7 @@ export class PostingsList {
       slot += gap >>> 1;
       const frequency = gap % 2 === 1 ? reader.read() : 1;
       const isValid = frequency > 0 && frequency <= MAX_FREQUENCY && frequency <= end - reader.at;
-      if (slot >= after || !isValid) throw damaged();
+      if (slot >= after || !isValid) return false;
       this.slots[this.count] = slot++;
       this.files[this.count] = file;
       this.frequencies[this.count] = frequency;
@@ -81,7 +73,7 @@ export class PostingsList {
       this.blobOf[this.count++] = number;
       reader.at += frequency;
     }
-    if (reader.at !== end) throw damaged();
+    return !reader.isDamaged && reader.at === end;
   }
 
   /** An entry's positions, ascending. */
@@ -159,21 +151,3 @@ export function joinLists(lists: readonly PostingsList[], arena?: Arena): Postin
   }
   return joined;
 }
-
-/** @throws MemoryError as `readFrames` does. */
-export function decodePostings(blob: Uint8Array, start: number, end: number): FilePostings {
-  const list = new PostingsList(end - start);
-  list.add(blob, start, end, { file: 0, first: 0, after: MAX_PASSAGES });
-  const contexts: ContextRun[] = [];
-  for (let run = 0; run < list.runCount; run++) {
-    contexts.push({ passage: list.runSlots[run] ?? 0, count: list.runLengths[run] ?? 0 });
-  }
-  const entries: PassageEntry[] = [];
-  for (let entry = 0; entry < list.count; entry++) {
-    entries.push({ passage: list.slots[entry] ?? 0, positions: [...list.positions(entry)] });
-  }
-  return { contexts, entries };
-}
-
-/** More than any file has, and a limit for numbers that four bytes hold twice. */
-const MAX_PASSAGES = 2 ** 26;

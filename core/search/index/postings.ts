@@ -1,30 +1,28 @@
 import { isStopTerm, stopNumberOf } from '../text/english.ts';
-import { damaged } from './index-damage.ts';
+import { VarintReader, writeVarint } from '../../varints.ts';
 import type { FilePostings, IndexedFile } from './index-file.ts';
-import { ByteWriter, VarintReader } from './varints.ts';
 
 /**
- * The packed postings of `svc_posting`: one blob for a scope, a term and 64 files.
+ * How postings are packed: one blob for a scope, a term and a bucket of 64 files.
  *
- * A blob is a row of frames by ascending file: the file's number in the bucket, the payload's
- * length, the payload; all numbers are varints. So one file is replaced without reading the others.
+ * A blob holds one frame per file, by ascending file: the file's place in the bucket, the length of
+ * the payload, the payload. All numbers are varints. One file's frame can be replaced without
+ * decoding the others.
  */
 
-/** Files of one bucket; `bucketOf` and the place in the bucket come from it. */
+/** How many files one bucket holds. */
 export const FILES_PER_BUCKET = 64;
 
-/**
- * The term under which the lengths of a bucket's passages are kept. No text has it.
- */
+/** The term that holds the lengths of a bucket's passages. It cannot occur in a text. */
 export const LENGTHS_TERM = '';
 
 /**
- * The term under which the postings of all stop words of a file are kept together: few questions
- * ask for them, and a row for each would be a third of all that a write of the index touches.
+ * The term that holds the postings of all stop words of a file. Few questions ask for them, and a
+ * row for each would be a third of all rows that an update of the index touches.
  */
 const STOPS_TERM = '=';
 
-/** The term under whose rows the postings of a term are. */
+/** The term of the rows that hold the postings of `term`. */
 export function rowTermOf(term: string): string {
   return isStopTerm(term) ? STOPS_TERM : term;
 }
@@ -41,20 +39,17 @@ export interface Frame {
   end: number;
 }
 
-/**
- * The frames of a blob, by ascending file.
- *
- * @throws MemoryError `INTERNAL` (`details.reason: 'index_damaged'`) when it is none of ours.
- */
-export function readFrames(blob: Uint8Array, bucket: number): Frame[] {
+/** The frames of a blob, by ascending file; `null` when the blob is damaged. */
+export function readFrames(blob: Uint8Array, bucket: number): Frame[] | null {
   const frames: Frame[] = [];
-  const reader = new VarintReader(blob, 0, blob.length);
+  const reader = new VarintReader(blob);
   let last = -1;
   while (reader.at < blob.length) {
     const place = reader.read();
     const length = reader.read();
     const start = reader.at;
-    if (place <= last || place >= FILES_PER_BUCKET || length > blob.length - start) throw damaged();
+    const isValid = place > last && place < FILES_PER_BUCKET && length <= blob.length - start;
+    if (reader.isDamaged || !isValid) return null;
     frames.push({ file: bucket * FILES_PER_BUCKET + place, start, end: start + length });
     reader.at = start + length;
     last = place;
@@ -62,39 +57,38 @@ export function readFrames(blob: Uint8Array, bucket: number): Frame[] {
   return frames;
 }
 
-/** What a blob is to hold of a file. */
+/** A new payload of one file. */
 export interface FrameChange {
   file: number;
-  /** `null` takes the file out. */
+  /** `null` removes the file. */
   payload: Uint8Array | null;
-  /** Whether the file must have a payload already; without it either is right. */
+  /** Whether the blob must have the file already. Not checked when absent. */
   isKnown?: boolean;
 }
 
 /**
- * The blob with the payloads of some files of its bucket set or taken out, in one pass; `null` when
- * nothing remains, so that the row is deleted. The blob that was given stays as it is. The changes
- * are by ascending file, one for each.
- *
- * @throws MemoryError as `readFrames` does, also when a file is not there as it must be.
+ * A copy of the blob with the payloads of some files set or removed: `null` when no file is left,
+ * `damaged` when the blob cannot be read or contradicts `isKnown`. The changes are by ascending
+ * file, one for each.
  */
 export function replaceFiles(
   blob: Uint8Array | null,
   changes: readonly FrameChange[],
-): Uint8Array | null {
+): Uint8Array | null | 'damaged' {
   const old = blob ?? EMPTY;
   const frames = readFrames(old, bucketOf(changes[0]?.file ?? 0));
+  if (frames === null) return 'damaged';
   const added = changes.reduce((sum, { payload }) => sum + (payload?.length ?? 0) + 5, 0);
   const parts = new ByteWriter(old.length + added);
   let copied = 0;
   let place = 0;
   for (const change of changes) {
     while ((frames[place]?.file ?? Infinity) < change.file) place += 1;
-    // What the frames before it end with: everything up to there stays.
+    // Everything up to the end of the frame before stays.
     const begin = frames[place - 1]?.end ?? 0;
     const frame = frames[place];
     const isThere = frame?.file === change.file;
-    if (change.isKnown !== undefined && change.isKnown !== isThere) throw damaged();
+    if (change.isKnown !== undefined && change.isKnown !== isThere) return 'damaged';
     parts.bytes(old.subarray(copied, begin));
     copied = isThere ? frame.end : begin;
     if (change.payload !== null) writeFrame(parts, change.file, change.payload);
@@ -105,12 +99,12 @@ export function replaceFiles(
 
 const EMPTY = new Uint8Array();
 
-/** A file's part of the index: by term, what the rows hold of it. */
+/** A file's payloads, by the term of the row. */
 export type FilePayloads = ReadonlyMap<string, Uint8Array>;
 
 /**
- * What the rows hold of a file, by their term: the lengths of its passages first, its stop words
- * last; all in one buffer.
+ * Encodes a file's payloads, all in one buffer: the lengths of its passages first, its stop words
+ * last.
  */
 export function encodeFile(file: IndexedFile): Map<string, Uint8Array> {
   const writer = new ByteWriter(16 * file.terms.size + file.passages.length);
@@ -139,14 +133,14 @@ export function encodeFile(file: IndexedFile): Map<string, Uint8Array> {
   );
 }
 
-/** About how much memory the payloads of a file take: mostly what each needs beside its bytes. */
+/** About how many bytes of memory the payloads of a file take. */
 export function weighPayloads(payloads: FilePayloads): number {
   let bytes = 0;
   for (const [term, payload] of payloads) bytes += payload.length + 2 * term.length;
   return bytes + PAYLOAD_OVERHEAD * payloads.size;
 }
 
-/** Of a term and of a view of a buffer in V8 (measured: 170 to 190). */
+/** Bytes of a map entry with a view of a buffer in V8 (measured: 170 to 190). */
 const PAYLOAD_OVERHEAD = 180;
 
 /** One term's postings in one file, as {@link encodeFile} has them. */
@@ -165,23 +159,21 @@ function writeStop(writer: ByteWriter, term: string, postings: FilePostings): vo
 }
 
 /**
- * Where a stop word's postings are in a payload of `STOPS_TERM`; `null` when the file does not have
- * it.
- *
- * @throws MemoryError as `readFrames` does.
+ * Finds a stop word's postings in a payload of `STOPS_TERM`: `null` when the file does not have the
+ * word.
  */
 export function findStop(
   blob: Uint8Array,
   start: number,
   end: number,
   term: string,
-): { start: number; end: number } | null {
+): { start: number; end: number } | null | 'damaged' {
   const wanted = stopNumberOf(term);
   const reader = new VarintReader(blob, start, end);
   while (reader.at < end) {
     const number = reader.read();
     const length = reader.read();
-    if (length > end - reader.at) throw damaged();
+    if (reader.isDamaged || length > end - reader.at) return 'damaged';
     if (number === wanted) return { start: reader.at, end: reader.at + length };
     reader.at += length;
   }
@@ -218,19 +210,56 @@ function writePostings(writer: ByteWriter, { contexts, entries }: FilePostings):
   }
 }
 
-/**
- * How many entries and runs a payload of {@link encodePostings} has.
- *
- * @throws MemoryError as `readFrames` does.
- */
-export function countPlaces(blob: Uint8Array, start: number, end: number): number {
+/** How many entries and runs a payload of {@link encodePostings} has; `null` when it is damaged. */
+export function countPlaces(blob: Uint8Array, start: number, end: number): number | null {
   const reader = new VarintReader(blob, start, end);
   const head = reader.read();
-  return (head >>> 1) + (head % 2 === 1 ? reader.read() : 0);
+  const count = (head >>> 1) + (head % 2 === 1 ? reader.read() : 0);
+  return reader.isDamaged ? null : count;
 }
 
 function writeFrame(writer: ByteWriter, file: number, payload: Uint8Array): void {
   writer.varint(file % FILES_PER_BUCKET);
   writer.varint(payload.length);
   writer.bytes(payload);
+}
+
+/** Of a number of 31 bits. */
+const MAX_VARINT_BYTES = 5;
+
+/** A buffer of bytes and varints that grows. */
+class ByteWriter {
+  length = 0;
+  #bytes: Uint8Array;
+
+  constructor(capacity: number) {
+    this.#bytes = new Uint8Array(Math.max(capacity, 16));
+  }
+
+  byte(value: number): void {
+    this.#reserve(1);
+    this.#bytes[this.length++] = value;
+  }
+
+  varint(value: number): void {
+    this.#reserve(MAX_VARINT_BYTES);
+    this.length = writeVarint(this.#bytes, this.length, value);
+  }
+
+  bytes(values: Uint8Array): void {
+    this.#reserve(values.length);
+    this.#bytes.set(values, this.length);
+    this.length += values.length;
+  }
+
+  finish(): Uint8Array {
+    return this.#bytes.slice(0, this.length);
+  }
+
+  #reserve(count: number): void {
+    if (this.length + count <= this.#bytes.length) return;
+    const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.length + count));
+    larger.set(this.#bytes.subarray(0, this.length));
+    this.#bytes = larger;
+  }
 }

@@ -1,5 +1,5 @@
 import type { Candidate } from './rank.ts';
-import type { VectorCandidate } from '../embedding/vectors.ts';
+import type { VectorCandidate } from './rank-vectors.ts';
 
 /** How much each of two rankings counts; 0 leaves it out. */
 export interface FusionWeights {

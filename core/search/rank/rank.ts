@@ -1,7 +1,6 @@
 import { Arena } from './arena.ts';
-import type { Collection, CollectionFile } from '../index/collection.ts';
+import type { Collection, CollectionFile, LengthsTable } from '../index/collection.ts';
 import { MAX_POSITION } from '../index/index-file.ts';
-import type { LengthsTable } from '../index/lengths.ts';
 import { joinLists, type PostingsList } from '../index/postings-list.ts';
 import { countWords, type QueryUnit, type SearchQuery } from './query.ts';
 
@@ -65,8 +64,6 @@ export interface Ranking {
  * passages reach R@5 0.697, nDCG 0.600, files R@5 0.890, nDCG 0.851, MRR 0.844) and, so as not to fit
  * those alone, nDCG on two public collections of abstracts: CISI (0.412, 76 long questions) and CACM
  * (0.522, 52). Differences under 0.02 may be noise; "even" is under 0.004 on conversations.
- *
- * @throws MemoryError `INTERNAL` with `details.reason: 'index_damaged'` as `openCollection` does.
  */
 export function rankCollection(
   query: SearchQuery,

@@ -1,3 +1,5 @@
+import { parseHeading } from '../../markdown-heading.ts';
+
 /** A part of a file that a find can answer with. */
 export interface Passage {
   /** The first and the last line, counted from 1. */
@@ -116,7 +118,7 @@ class Splitter {
       this.#grow(line, 'code', 0);
       return;
     }
-    const heading = findHeading(trimmed);
+    const heading = trimmed.startsWith('#') ? parseHeading(trimmed) : null;
     if (heading !== null && heading.title.length <= MAX_TITLE_LENGTH) {
       this.#flush();
       this.#setHeading(line, heading.level, heading.title);
@@ -222,18 +224,6 @@ function findFence(trimmed: string): { mark: string; length: number } | null {
   const length = countLeading(trimmed, mark);
   if (length < 3 || (mark === '`' && trimmed.includes('`', length))) return null;
   return { mark, length };
-}
-
-function findHeading(trimmed: string): { level: number; title: string } | null {
-  const level = countLeading(trimmed, '#');
-  const after = trimmed[level];
-  if (level === 0 || level > 6 || (after !== ' ' && after !== '\t' && after !== undefined)) {
-    return null;
-  }
-  let end = trimmed.length;
-  while (end > level && trimmed[end - 1] === '#') end--;
-  const isClosed = end === level || trimmed[end - 1] === ' ';
-  return { level, title: trimmed.slice(level, isClosed ? end : trimmed.length).trim() };
 }
 
 /** A line of nothing but `-`, `*`, `_` (three or more, spaces between allowed) or `=`. */

@@ -1,3 +1,5 @@
+import { VarintReader, writeVarint } from '../../varints.ts';
+
 /**
  * A quantile that a sketch gives is within this share of the exact one, above or below.
  */
@@ -104,16 +106,13 @@ export class LatencySketch {
 
   #readBins(bytes: Uint8Array): void {
     let bin = 0;
-    let at = 0;
-    while (at < bytes.length) {
-      const step = readVarint(bytes, at);
-      const count = readVarint(bytes, step.next);
-      bin += step.value;
+    const reader = new VarintReader(bytes, 0, bytes.length, Number.MAX_SAFE_INTEGER);
+    while (reader.at < bytes.length) {
+      bin += reader.read();
+      const count = reader.read();
       // Numbers that no sketch has: the bytes are damaged from here on.
-      if (count.next > bytes.length || !(bin <= LAST_BIN)) return;
-      if (!Number.isSafeInteger(count.value)) return;
-      this.#addToBin(bin, count.value);
-      at = count.next;
+      if (reader.isDamaged || bin > LAST_BIN) return;
+      this.#addToBin(bin, count);
     }
   }
 
@@ -153,30 +152,4 @@ function toBin(durationMs: number): number {
 function toMs(bin: number): number {
   if (bin === ZERO_BIN) return 0;
   return (2 * GAMMA ** (bin - 1)) / (GAMMA + 1) / UNITS_A_MS;
-}
-
-/** Writes from a place on, and gives the place behind it. */
-function writeVarint(bytes: Uint8Array, from: number, value: number): number {
-  let at = from;
-  let rest = value;
-  while (rest >= 0x80) {
-    bytes[at] = (rest % 0x80) | 0x80;
-    rest = Math.floor(rest / 0x80);
-    at += 1;
-  }
-  bytes[at] = rest;
-  return at + 1;
-}
-
-function readVarint(bytes: Uint8Array, from: number): { value: number; next: number } {
-  let value = 0;
-  let unit = 1;
-  let at = from;
-  for (;;) {
-    const byte = bytes[at] ?? 0;
-    at += 1;
-    value += (byte & 0x7f) * unit;
-    unit *= 0x80;
-    if (byte < 0x80) return { value, next: at };
-  }
 }

@@ -256,7 +256,7 @@ export function fileCases(): StorageCase[] {
         const before = {
           file: await first.files.getListing(alice),
           revision: await first.revisions.get(revisionId),
-          tasks: await first.index.tasks(9),
+          tasks: await first.index.listStale(9),
         };
         await first.close();
 
@@ -265,7 +265,7 @@ export function fileCases(): StorageCase[] {
           {
             file: await second.files.getListing(alice),
             revision: await second.revisions.get(revisionId),
-            tasks: await second.index.tasks(9),
+            tasks: await second.index.listStale(9),
           },
           before,
         );

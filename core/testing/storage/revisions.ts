@@ -74,6 +74,33 @@ export function revisionCases(): StorageCase[] {
       }
     }),
 
+    on('gives the steps back of a range of versions', async (storage) => {
+      for (let version = 1; version <= 5; version += 1) {
+        const delta = version % 2 === 0 ? Buffer.from(`delta ${version}`) : null;
+        await write(storage, alice, `content ${version}`, {
+          step: (keyframe) => ({ delta, keyframe: delta === null ? keyframe : null }),
+        });
+      }
+      await write(storage, { scope: 'u:bob', path: 'notes.md' }, 'x');
+      const steps = await storage.revisions.steps(alice, { after: 1, upTo: 4 });
+      assert.deepEqual(
+        steps.map(({ version, existedBefore, delta, keyframe }) => ({
+          version,
+          existedBefore,
+          delta: delta === null ? null : Buffer.from(delta).toString(),
+          keyframe,
+        })),
+        [
+          { version: 2, existedBefore: true, delta: 'delta 2', keyframe: null },
+          { version: 3, existedBefore: true, delta: null, keyframe: 'content 2' },
+          { version: 4, existedBefore: true, delta: 'delta 4', keyframe: null },
+        ],
+      );
+      assert.deepEqual(await storage.revisions.steps(alice, { after: 5, upTo: 9 }), []);
+      const other = { scope: 'u:alice', path: 'other' } as const;
+      assert.deepEqual(await storage.revisions.steps(other, { after: 0, upTo: 9 }), []);
+    }),
+
     on('finds the revision that made a version', async (storage) => {
       const ids: string[] = [];
       for (let version = 1; version <= 3; version += 1) {

@@ -1,23 +1,22 @@
 import assert from 'node:assert/strict';
 import type { ScopeKey } from '../../contracts/records.ts';
 import type {
+  CurrentIndex,
+  IndexBlob,
   IndexChanges,
-  IndexDocument,
   IndexedScope,
-  IndexTask,
-  IndexUpdate,
+  IndexEntry,
   IndexView,
-  PostingNeed,
-  PostingRow,
+  StaleMark,
   Storage,
 } from '../../contracts/storage.ts';
 import { sha256, write } from '../rows.ts';
 import { alice, byBytes, on, type StorageCase } from '../storage-case.ts';
 
-/** The search index: files that are behind, its rows, and the snapshots that a search reads. */
+/** The search index: stale files, blobs and entries, and the snapshots that a search reads. */
 export function searchIndexCases(): StorageCase[] {
   return [
-    on('tells which files are behind, until their version is indexed', async (storage) => {
+    on('tells which files are stale, until their version is indexed', async (storage) => {
       const { index } = storage;
       for (const scope of ['u:alice', 'u:bob', 's'] as const) {
         for (const path of ['one', 'two']) await write(storage, { scope, path }, 'x');
@@ -25,8 +24,8 @@ export function searchIndexCases(): StorageCase[] {
       await write(storage, alice, 'x');
       await write(storage, alice, 'again');
       assert.equal(await storage.files.countBehind(), 7);
-      const tasks = await index.tasks(100);
-      assert.deepEqual(toNames(tasks), [
+      const marks = await index.listStale(100);
+      assert.deepEqual(toNames(marks), [
         's 1 v1',
         's 2 v1',
         'u:alice 1 v1',
@@ -35,97 +34,105 @@ export function searchIndexCases(): StorageCase[] {
         'u:bob 1 v1',
         'u:bob 2 v1',
       ]);
-      const inRow = tasks.map(({ scope }) => scope);
+      const inRow = marks.map(({ scope }) => scope);
       const changes = inRow.filter((scope, place) => scope !== inRow[place - 1]);
-      assert.equal(changes.length, 3, 'The tasks of one scope stand together.');
-      assert.equal((await index.tasks(3)).length, 3);
+      assert.equal(changes.length, 3, 'The marks of one scope stand together.');
+      assert.equal((await index.listStale(3)).length, 3);
 
       // An older version: the file was written again while it was indexed.
       await index.update('u:alice', [{ scope: 'u:alice', fileNo: 3, version: 1 }], never);
       assert.equal(await storage.files.countBehind(), 7);
       await index.update(
         'u:alice',
-        ofScope(tasks, 'u:alice'),
-        put({ documents: [doc(1), doc(3)] }),
+        ofScope(marks, 'u:alice'),
+        put({ entries: [entry(1), entry(3)] }),
       );
       assert.equal(await storage.files.countBehind(), 4);
-      // Skips the tasks that another indexer has done.
-      await index.update('u:alice', ofScope(tasks, 'u:alice'), never);
+      // Skips the marks that another indexer has done.
+      await index.update('u:alice', ofScope(marks, 'u:alice'), never);
       await write(storage, alice, 'a third time');
-      assert.deepEqual(toNames(ofScope(await index.tasks(100), 'u:alice')), ['u:alice 3 v3']);
+      assert.deepEqual(toNames(ofScope(await index.listStale(100), 'u:alice')), ['u:alice 3 v3']);
     }),
 
     on('shows an update what the index has of its files, and of nothing else', async (storage) => {
       for (const path of ['a', 'b', 'c']) await write(storage, { scope: 'u:alice', path }, path);
       await write(storage, { scope: 'u:bob', path: 'a' }, 'a');
-      const tasks = await storage.index.tasks(100);
-      const rows = [row('tea', 0, 'one'), row('Tea', 0, 'two'), row('tea', 1, 'three')];
+      const marks = await storage.index.listStale(100);
+      const blobs = [blob('tea', 0, 'one'), blob('Tea', 0, 'two'), blob('tea', 1, 'three')];
       await storage.index.update(
         'u:alice',
-        ofScope(tasks, 'u:alice'),
-        put({ documents: [doc(1), doc(2, 7)], postings: rows }),
+        ofScope(marks, 'u:alice'),
+        put({ entries: [entry(1), entry(2)], blobs, format: 7 }),
       );
       await storage.index.update(
         'u:bob',
-        ofScope(tasks, 'u:bob'),
-        put({ documents: [doc(1)], postings: [row('tea', 0, 'of bob'), row('té', 0, 'é')] }),
+        ofScope(marks, 'u:bob'),
+        put({ entries: [entry(1)], blobs: [blob('tea', 0, 'of bob'), blob('té', 0, 'é')] }),
       );
       await write(storage, { scope: 'u:alice', path: 'b' }, 'newer');
       await write(storage, { scope: 'u:alice', path: 'c' }, 'newer');
-      const due = ofScope(await storage.index.tasks(100), 'u:alice');
+      const stale = ofScope(await storage.index.listStale(100), 'u:alice');
+      const given = [...stale, { scope: 'u:alice' as const, fileNo: 1, version: 1 }];
       const seen: unknown[] = [];
-      await storage.index.update('u:alice', [...due, task('u:alice', 1, 1)], {
-        needs(documents, still) {
-          seen.push(
-            documents.map(({ fileNo, version, tokeniserVersion, terms }) =>
-              toPlain({ fileNo, version, tokeniserVersion, terms }),
-            ),
-            toNames(still),
-          );
-          return [
-            { term: 'tea', bucket: 0 },
-            { term: 'TEA', bucket: 0 },
-            { term: 'té', bucket: 0 },
-            { term: 'tea', bucket: 2 },
-          ];
-        },
-        apply(found) {
-          seen.push(found.map(({ term, bucket, blob }) => toPlain({ term, bucket, blob })));
-          return { postings: [], documents: [], removed: [] };
-        },
+      await storage.index.update('u:alice', given, async ({ format, due, entries, read }) => {
+        const found = await read([
+          { key: 'tea', part: 0 },
+          { key: 'TEA', part: 0 },
+          { key: 'té', part: 0 },
+          { key: 'tea', part: 2 },
+        ]);
+        // A driver may return members of its own, too.
+        seen.push(
+          format,
+          toNames(due),
+          entries.map(({ fileNo, version, bytes }) => toPlain({ fileNo, version, bytes })),
+          found.map(({ key, part, bytes }) => toPlain({ key, part, bytes })),
+        );
+        return { format: 7, blobs: [], entries: [], removed: [] };
       });
       assert.deepEqual(seen, [
-        [toPlain(doc(2, 7))],
+        7,
         ['u:alice 2 v2', 'u:alice 3 v2'],
-        [toPlain(rows[0])],
+        [toPlain(entry(2))],
+        [toPlain(blobs[0])],
       ]);
     }),
 
     on(
-      'makes of the index what an update says: rows put, replaced and removed',
+      'writes what an update returns: blobs put, replaced and removed, and the format',
       async (storage) => {
         await write(storage, alice, 'x');
         const index = async (changes: Partial<IndexChanges>) => {
-          await storage.index.update('u:alice', await storage.index.tasks(9), put(changes));
+          await storage.index.update('u:alice', await storage.index.listStale(9), put(changes));
           await write(storage, alice, 'x');
           return await open(storage, 'u:alice', ['tea', 'cup', 'cup ', '']);
         };
-        const blob = Buffer.from([0, 1, 255, 128, 10]);
+        const bytes = Buffer.from([0, 1, 255, 128, 10]);
+        const tea = { key: 'tea', part: 3 };
+        assert.equal((await open(storage, 'u:alice', [])).state.format, null);
         const first = await index({
-          documents: [doc(1)],
-          postings: [{ term: 'tea', bucket: 3, blob }, row('cup', 0, ''), row('cup', 9_999, 'far')],
+          format: 3,
+          entries: [entry(1)],
+          blobs: [{ ...tea, bytes }, blob('cup', 0, ''), blob('cup', 9_999, 'far')],
         });
-        assert.deepEqual(first.rows.map(toPlain), [
-          toPlain(row('cup', 0, '')),
-          toPlain(row('cup', 9_999, 'far')),
-          toPlain({ term: 'tea', bucket: 3, blob }),
+        assert.equal(first.state.format, 3);
+        assert.deepEqual(first.blobs.map(toPlain), [
+          toPlain(blob('cup', 0, '')),
+          toPlain(blob('cup', 9_999, 'far')),
+          toPlain({ ...tea, bytes }),
         ]);
         const second = await index({
-          postings: [row('cup', 0, 'now'), { term: 'tea', bucket: 3, blob: null }, gone('absent')],
+          format: 4,
+          blobs: [
+            blob('cup', 0, 'now'),
+            { ...tea, bytes: null },
+            { key: 'absent', part: 0, bytes: null },
+          ],
         });
-        assert.deepEqual(second.rows.map(toPlain), [
-          toPlain(row('cup', 0, 'now')),
-          toPlain(row('cup', 9_999, 'far')),
+        assert.equal(second.state.format, 4);
+        assert.deepEqual(second.blobs.map(toPlain), [
+          toPlain(blob('cup', 0, 'now')),
+          toPlain(blob('cup', 9_999, 'far')),
         ]);
         assert.equal((await textOf(storage, 1))?.indexedVersion, 1);
         await index({ removed: [1] });
@@ -133,38 +140,31 @@ export function searchIndexCases(): StorageCase[] {
       },
     ),
 
-    on('keeps nothing of an update that fails', async (storage) => {
+    on('writes nothing of an update that fails, or that returns null', async (storage) => {
       await write(storage, alice, 'x');
-      const tasks = await storage.index.tasks(9);
-      await storage.index.update('u:alice', tasks, put({ postings: [row('tea', 0, 'kept')] }));
+      const marks = await storage.index.listStale(9);
+      await storage.index.update('u:alice', marks, put({ blobs: [blob('tea', 0, 'kept')] }));
       await write(storage, alice, 'y');
       const before = await open(storage, 'u:alice', ['tea', 'cup']);
-      const newer = await storage.index.tasks(9);
+      const newer = await storage.index.listStale(9);
       await assert.rejects(
-        storage.index.update('u:alice', newer, {
-          needs: () => [],
-          apply() {
-            throw new RangeError('a bug');
-          },
-        }),
+        storage.index.update('u:alice', newer, () => Promise.reject(new RangeError('a bug'))),
       );
+      await storage.index.update('u:alice', newer, () => Promise.resolve(null));
       assert.deepEqual(await open(storage, 'u:alice', ['tea', 'cup']), before);
       assert.equal(await storage.files.countBehind(), 1);
     }),
 
     on('lets one of several updates of the same files through', async (storage) => {
       for (const path of ['a', 'b', 'c']) await write(storage, { scope: 'u:alice', path }, path);
-      const tasks = await storage.index.tasks(9);
+      const marks = await storage.index.listStale(9);
       let applied = 0;
       await Promise.all(
         Array.from({ length: 12 }, (_, place) =>
-          storage.index.update('u:alice', tasks, {
-            needs: () => [{ term: 'tea', bucket: 0 }],
-            apply(rows) {
-              applied += 1;
-              assert.deepEqual(rows, []);
-              return { postings: [row('tea', 0, `${place}`)], documents: [], removed: [] };
-            },
+          storage.index.update('u:alice', marks, async ({ read }) => {
+            applied += 1;
+            assert.deepEqual(await read([{ key: 'tea', part: 0 }]), []);
+            return { format: 1, blobs: [blob('tea', 0, `${place}`)], entries: [], removed: [] };
           }),
         ),
       );
@@ -175,10 +175,10 @@ export function searchIndexCases(): StorageCase[] {
       const generations = new Set<number>();
       for (let round = 0; round < 6; round += 1) {
         await write(storage, alice, `${round}`);
-        await storage.index.update('u:alice', await storage.index.tasks(9), put({}));
+        await storage.index.update('u:alice', await storage.index.listStale(9), put({}));
         generations.add((await open(storage, 'u:alice', [])).state.generation);
-        // After `forget` a generation must not repeat: caches may still hold the old one.
-        if (round % 2 === 1) await storage.index.forget('u:alice');
+        // After `drop` a generation must not repeat: caches may still hold the old one.
+        if (round % 2 === 1) await storage.index.drop('u:alice');
       }
       assert.equal(generations.size, 6);
     }),
@@ -197,50 +197,29 @@ export function searchIndexCases(): StorageCase[] {
       assert.equal(versions.size, 4);
     }),
 
-    on('marks what another tokeniser indexed, so many at once', async (storage) => {
-      const paths = ['a', 'b', 'c', 'd', 'e'];
-      for (const path of paths) await write(storage, { scope: 'u:alice', path }, path);
-      await write(storage, { scope: 'u:bob', path: 'a' }, 'a');
-      const tasks = await storage.index.tasks(99);
-      assert.equal((await open(storage, 'u:alice', [])).state.tokeniserVersion, null);
-      const versions = [1, 2, 1, 2, 1];
-      const documents = versions.map((version, place) => doc(place + 1, version));
-      await storage.index.update('u:alice', ofScope(tasks, 'u:alice'), put({ documents }));
-      await storage.index.update('u:bob', ofScope(tasks, 'u:bob'), put({ documents: [doc(1, 2)] }));
-      assert.equal((await open(storage, 'u:alice', [])).state.tokeniserVersion, 0);
-      assert.equal((await open(storage, 'u:bob', [])).state.tokeniserVersion, 2);
-
-      await write(storage, { scope: 'u:alice', path: 'a' }, 'behind already');
-      assert.equal(await storage.index.markBehind(2, 1), 1);
-      assert.equal(await storage.index.markBehind(2, 99), 1);
-      assert.equal(await storage.index.markBehind(2, 99), 0);
-      const due = await storage.index.tasks(99);
-      assert.deepEqual(toNames(due), ['u:alice 1 v2', 'u:alice 3 v1', 'u:alice 5 v1']);
-      const anew = [1, 3, 5].map((fileNo) => doc(fileNo, 2));
-      await storage.index.update('u:alice', due, put({ documents: anew }));
-      assert.equal((await open(storage, 'u:alice', [])).state.tokeniserVersion, 2);
-    }),
-
-    on('forgets one scope’s index, and marks its files that exist', async (storage) => {
+    on('drops one scope’s index, and marks its files that exist', async (storage) => {
       for (const path of ['a', 'b', 'c']) await write(storage, { scope: 'u:alice', path }, path);
       await write(storage, { scope: 'u:bob', path: 'a' }, 'a');
-      const tasks = await storage.index.tasks(99);
+      const marks = await storage.index.listStale(99);
       for (const scope of ['u:alice', 'u:bob'] as const) {
-        const changes = { documents: [doc(1)], postings: [row('tea', 0, scope)] };
-        await storage.index.update(scope, ofScope(tasks, scope), put(changes));
+        const changes = { entries: [entry(1)], blobs: [blob('tea', 0, scope)] };
+        await storage.index.update(scope, ofScope(marks, scope), put(changes));
       }
       await write(storage, { scope: 'u:alice', path: 'b' }, null);
-      assert.equal(await storage.index.forget('u:alice'), 2);
-      assert.deepEqual(toNames(await storage.index.tasks(99)), ['u:alice 1 v1', 'u:alice 3 v1']);
-      const forgotten = await open(storage, 'u:alice', ['tea']);
-      assert.deepEqual(forgotten.rows, []);
-      assert.equal(forgotten.state.tokeniserVersion, null);
+      assert.equal(await storage.index.drop('u:alice'), 2);
+      assert.deepEqual(toNames(await storage.index.listStale(99)), [
+        'u:alice 1 v1',
+        'u:alice 3 v1',
+      ]);
+      const dropped = await open(storage, 'u:alice', ['tea']);
+      assert.deepEqual(dropped.blobs, []);
+      assert.equal(dropped.state.format, null);
       assert.equal((await textOf(storage, 1))?.indexedVersion, null);
-      assert.equal((await open(storage, 'u:bob', ['tea'])).rows.length, 1);
-      assert.equal(await storage.index.forget('u:nobody'), 0);
+      assert.equal((await open(storage, 'u:bob', ['tea'])).blobs.length, 1);
+      assert.equal(await storage.index.drop('u:nobody'), 0);
     }),
 
-    on('lists the scopes that have files, with their number, from after one', async (storage) => {
+    on('lists the scopes that have files, with the format of their index', async (storage) => {
       const scopes = ['s', 'u:A', 'u:a', 'u:a-b', 'u:ab', 'u:b'] as const;
       for (const [place, scope] of scopes.entries()) {
         for (let file = 0; file <= place; file += 1) {
@@ -249,15 +228,18 @@ export function searchIndexCases(): StorageCase[] {
       }
       await write(storage, { scope: 'u:gone', path: 'a' }, 'x');
       await write(storage, { scope: 'u:gone', path: 'a' }, null);
-      const expected = scopes.map((scope, place) => ({ scope, files: place + 1 }));
-      assert.deepEqual(await storage.index.scopes(null, 99), expected);
+      const stale = ofScope(await storage.index.listStale(99), 'u:ab');
+      await storage.index.update('u:ab', stale, put({ format: 5 }));
+      const expected = scopes.map((scope, place) => ({
+        scope,
+        files: place + 1,
+        format: scope === 'u:ab' ? 5 : null,
+      }));
+      assert.deepEqual(await storage.index.listScopes(null, 99), expected);
       const walked: unknown[] = [];
       let after: ScopeKey | null = null;
       for (;;) {
-        const page: readonly { scope: ScopeKey; files: number }[] = await storage.index.scopes(
-          after,
-          2,
-        );
+        const page: readonly { scope: ScopeKey }[] = await storage.index.listScopes(after, 2);
         walked.push(...page);
         assert.ok(walked.length <= expected.length, 'The list does not end.');
         if (page.length === 0) break;
@@ -267,25 +249,21 @@ export function searchIndexCases(): StorageCase[] {
     }),
 
     on(
-      'opens scopes in the order asked for, with what is behind and the rows of terms',
+      'opens scopes in the order asked for, with their stale files and the blobs of keys',
       async (storage) => {
         await write(storage, { scope: 'u:alice', path: 'kept' }, 'kept');
         await write(storage, { scope: 'u:alice', path: 'gone' }, 'gone');
         await write(storage, { scope: 's', path: 'shared' }, 'shared');
-        const tasks = await storage.index.tasks(99);
-        const rows = [
-          row('tea', 0, 'a'),
-          row('tea', 5, 'b'),
-          row('cup', 0, 'c'),
-          row('té', 0, 'd'),
+        const marks = await storage.index.listStale(99);
+        const blobs = [
+          blob('tea', 0, 'a'),
+          blob('tea', 5, 'b'),
+          blob('cup', 0, 'c'),
+          blob('té', 0, 'd'),
         ];
         for (const scope of ['u:alice', 's'] as const) {
-          const documents = scope === 's' ? [doc(1)] : [doc(1), doc(2)];
-          await storage.index.update(
-            scope,
-            ofScope(tasks, scope),
-            put({ documents, postings: rows }),
-          );
+          const entries = scope === 's' ? [entry(1)] : [entry(1), entry(2)];
+          await storage.index.update(scope, ofScope(marks, scope), put({ entries, blobs }));
         }
         await write(storage, { scope: 'u:alice', path: 'gone' }, null);
         await write(storage, { scope: 's', path: 'shared' }, 'newer');
@@ -294,114 +272,110 @@ export function searchIndexCases(): StorageCase[] {
             ['u:nobody', 's', 'u:alice'],
             ['tea', 'té', 'tea '],
           );
-          assert.deepEqual(nobody?.rows, []);
-          assert.deepEqual(nobody.behind, []);
+          assert.deepEqual(nobody?.blobs, []);
+          assert.deepEqual(nobody.stale, []);
           assert.equal(nobody.state.files, 0);
-          assert.deepEqual(shared?.behind, [
+          assert.deepEqual(shared?.stale, [
             { fileNo: 1, path: 'shared', hash: sha256('newer'), isDeleted: false },
           ]);
           assert.equal(shared.state.files, 1);
-          assert.deepEqual(own?.behind, [
+          assert.deepEqual(own?.stale, [
             { fileNo: 2, path: 'gone', hash: sha256(''), isDeleted: true },
           ]);
           assert.equal(own.state.files, 1);
-          const wanted = [rows[0], rows[1], rows[3]].map(toPlain);
-          for (const { rows: found } of [shared, own]) {
-            assert.deepEqual(sortRows(found).map(toPlain), wanted);
+          const wanted = [blobs[0], blobs[1], blobs[3]].map(toPlain);
+          for (const { blobs: found } of [shared, own]) {
+            assert.deepEqual(sortBlobs(found).map(toPlain), wanted);
           }
         });
       },
     ),
 
     on(
-      'leaves out no rows but those that the caller has of the same generation',
+      'leaves out no blobs but those that the caller has of the same generation',
       async (storage) => {
-        const rows = [row('cup', 0, 'a'), row('tea', 0, 'b')];
+        const blobs = [blob('cup', 0, 'a'), blob('tea', 0, 'b')];
         for (const scope of ['u:alice', 's'] as const) {
           await write(storage, { scope, path: 'a' }, 'x');
-          const tasks = ofScope(await storage.index.tasks(9), scope);
-          await storage.index.update(scope, tasks, put({ documents: [doc(1)], postings: rows }));
+          const marks = ofScope(await storage.index.listStale(9), scope);
+          await storage.index.update(scope, marks, put({ entries: [entry(1)], blobs }));
         }
         await inSnapshot(storage, async (view) => {
           const [own, shared] = await view.open(['u:alice', 's'], []);
           assert.ok(own !== undefined && shared !== undefined);
-          const terms = ['tea', 'none'];
+          const keys = ['tea', 'none'];
           const [known, stale] = await view.open(
             ['u:alice', 's'],
             ['tea', 'cup'],
             [
-              { generation: own.state.generation, terms },
-              { generation: shared.state.generation + 1, terms },
+              { generation: own.state.generation, keys },
+              { generation: shared.state.generation + 1, keys },
             ],
           );
-          assert.ok(known?.rows.some(({ term }) => term === 'cup'));
-          const all = rows.map(toPlain);
-          assert.deepEqual(sortRows(stale?.rows ?? []).map(toPlain), all);
+          assert.ok(known?.blobs.some(({ key }) => key === 'cup'));
+          const all = blobs.map(toPlain);
+          assert.deepEqual(sortBlobs(stale?.blobs ?? []).map(toPlain), all);
           const [unknown] = await view.open(['s'], ['tea', 'cup'], [null]);
-          assert.deepEqual(sortRows(unknown?.rows ?? []).map(toPlain), all);
+          assert.deepEqual(sortBlobs(unknown?.blobs ?? []).map(toPlain), all);
         });
       },
     ),
 
-    on('gives paths, contents and numbers of files by scope and number', async (storage) => {
-      const at = 1_700_000_000_000;
-      for (const path of ['a/1', 'a/2', 'ab', 'é/1']) {
-        await write(storage, { scope: 'u:alice', path }, `of ${path}`, { at });
-      }
-      const { revisionId } = await write(storage, { scope: 'u:alice', path: 'ab' }, null, { at });
-      await write(storage, { scope: 'u:bob', path: 'a/9' }, 'of bob', { at });
-      const keys = [
-        ...[1, 2, 3, 4, 77].map((fileNo) => ({ scope: 'u:alice' as const, fileNo })),
-        { scope: 'u:bob' as const, fileNo: 1 },
-        { scope: 's' as const, fileNo: 1 },
-      ];
-      await inSnapshot(storage, async (view) => {
-        const paths = (await view.paths(keys)).map(({ scope, fileNo, path }) => [
-          scope,
-          fileNo,
-          path,
-        ]);
-        assert.deepEqual(paths.toSorted(byJson), [
-          ['u:alice', 1, 'a/1'],
-          ['u:alice', 2, 'a/2'],
-          ['u:alice', 4, 'é/1'],
-          ['u:bob', 1, 'a/9'],
-        ]);
-        const texts = await view.contents(keys);
-        assert.equal(texts.length, 5);
-        for (const text of texts) {
-          const isGone = text.path === 'ab';
-          const content = text.scope === 'u:bob' ? 'of bob' : isGone ? null : `of ${text.path}`;
-          assert.equal(text.content, content);
-          assert.equal(text.hash, sha256(content ?? ''));
-          assert.deepEqual([text.updatedAt, text.indexedVersion], [at, null]);
-          if (isGone) assert.deepEqual([text.version, text.latestRevisionId], [2, revisionId]);
+    on(
+      'lists files by the start of their paths, and reads files by their numbers',
+      async (storage) => {
+        const at = 1_700_000_000_000;
+        for (const path of ['a/1', 'a/2', 'ab', 'é/1']) {
+          await write(storage, { scope: 'u:alice', path }, `of ${path}`, { at });
         }
-        const numbers = async (prefix: string) =>
-          [...(await view.fileNos('u:alice', prefix))].sort((left, right) => left - right);
-        assert.deepEqual(await numbers(''), [1, 2, 4]);
-        assert.deepEqual(await numbers('a'), [1, 2]);
-        assert.deepEqual(await numbers('a/2'), [2]);
-        assert.deepEqual(await numbers('é/'), [4]);
-        assert.deepEqual(await numbers('A'), []);
-        assert.deepEqual([await view.paths([]), await view.contents([])], [[], []]);
-      });
-    }),
+        const { revisionId } = await write(storage, { scope: 'u:alice', path: 'ab' }, null, { at });
+        await write(storage, { scope: 'u:bob', path: 'a/9' }, 'of bob', { at });
+        const keys = [
+          ...[1, 2, 3, 4, 77].map((fileNo) => ({ scope: 'u:alice' as const, fileNo })),
+          { scope: 'u:bob' as const, fileNo: 1 },
+          { scope: 's' as const, fileNo: 1 },
+        ];
+        await inSnapshot(storage, async (view) => {
+          const list = async (scope: ScopeKey, prefix: string) =>
+            (await view.listFiles(scope, prefix))
+              .map(({ fileNo, path }) => `${fileNo} ${path}`)
+              .sort(byBytes);
+          assert.deepEqual(await list('u:alice', ''), ['1 a/1', '2 a/2', '4 é/1']);
+          assert.deepEqual(await list('u:alice', 'a'), ['1 a/1', '2 a/2']);
+          assert.deepEqual(await list('u:alice', 'a/2'), ['2 a/2']);
+          assert.deepEqual(await list('u:alice', 'é/'), ['4 é/1']);
+          assert.deepEqual(await list('u:alice', 'A'), []);
+          assert.deepEqual(await list('u:bob', ''), ['1 a/9']);
+          assert.deepEqual(await list('u:nobody', ''), []);
+          const texts = await view.readFiles(keys);
+          assert.equal(texts.length, 5);
+          for (const text of texts) {
+            const isGone = text.path === 'ab';
+            const content = text.scope === 'u:bob' ? 'of bob' : isGone ? null : `of ${text.path}`;
+            assert.equal(text.content, content);
+            assert.equal(text.hash, sha256(content ?? ''));
+            assert.deepEqual([text.updatedAt, text.indexedVersion], [at, null]);
+            if (isGone) assert.deepEqual([text.version, text.latestRevisionId], [2, revisionId]);
+          }
+          assert.deepEqual(await view.readFiles([]), []);
+        });
+      },
+    ),
 
-    on('lists the terms of a scope that start so, by bytes', async (storage) => {
+    on('lists the keys of a scope that start with a prefix, by bytes', async (storage) => {
       await write(storage, alice, 'x');
       await write(storage, { scope: 'u:bob', path: 'a' }, 'x');
-      const terms = ['a', 'ab', 'abc', 'ac', 'B', 'é', '漢', '😀', '%', '_'];
-      const tasks = await storage.index.tasks(9);
-      const postings = terms.flatMap((term) => [row(term, 0, 'x'), row(term, 1, 'x')]);
-      await storage.index.update('u:alice', ofScope(tasks, 'u:alice'), put({ postings }));
-      const other = { postings: [row('abx', 0, 'x')] };
-      await storage.index.update('u:bob', ofScope(tasks, 'u:bob'), put(other));
+      const keys = ['a', 'ab', 'abc', 'ac', 'B', 'é', '漢', '😀', '%', '_'];
+      const marks = await storage.index.listStale(9);
+      const blobs = keys.flatMap((key) => [blob(key, 0, 'x'), blob(key, 1, 'x')]);
+      await storage.index.update('u:alice', ofScope(marks, 'u:alice'), put({ blobs }));
+      const other = { blobs: [blob('abx', 0, 'x')] };
+      await storage.index.update('u:bob', ofScope(marks, 'u:bob'), put(other));
       await inSnapshot(storage, async (view) => {
         for (const prefix of ['', 'a', 'ab', 'A', '%', '_', 'é', '漢', 'zzz']) {
-          const expected = terms.filter((term) => term.startsWith(prefix)).sort(byBytes);
-          assert.deepEqual(await view.terms('u:alice', prefix, 99), expected);
-          assert.deepEqual(await view.terms('u:alice', prefix, 2), expected.slice(0, 2));
+          const expected = keys.filter((key) => key.startsWith(prefix)).sort(byBytes);
+          assert.deepEqual(await view.listKeys('u:alice', prefix, 99), expected);
+          assert.deepEqual(await view.listKeys('u:alice', prefix, 2), expected.slice(0, 2));
         }
       });
     }),
@@ -413,7 +387,7 @@ export function searchIndexCases(): StorageCase[] {
         // Not awaited: a storage may block writers while a snapshot is read.
         const writing = [1, 2, 3].map((round) => write(storage, alice, `after ${round}`));
         const [again] = await view.open(['u:alice'], []);
-        const [text] = await view.contents([{ scope: 'u:alice', fileNo: 1 }]);
+        const [text] = await view.readFiles([{ scope: 'u:alice', fileNo: 1 }]);
         assert.deepEqual(again, first);
         assert.equal(text?.content, 'before');
         return { writing };
@@ -426,35 +400,22 @@ export function searchIndexCases(): StorageCase[] {
   ];
 }
 
-/** An update that writes these rows over the existing ones. */
-function put({ postings = [], documents = [], removed = [] }: Partial<IndexChanges>): IndexUpdate {
-  return {
-    needs: (): PostingNeed => postings.map(({ term, bucket }) => ({ term, bucket })),
-    apply: () => ({ postings, documents, removed }),
-  };
+type Change = (current: CurrentIndex) => Promise<IndexChanges | null>;
+
+/** An update that writes this and nothing else. */
+function put(changes: Partial<IndexChanges>): Change {
+  return () => Promise.resolve({ format: 1, blobs: [], entries: [], removed: [], ...changes });
 }
 
-/** An update that must not be applied. */
-const never: IndexUpdate = {
-  needs: () => assert.fail('No task was due, but the update was applied.'),
-  apply: () => assert.fail('No task was due, but the update was applied.'),
-};
+/** An update that must not be called. */
+const never: Change = () => assert.fail('No file was due, but the update was called.');
 
-function task(scope: ScopeKey, fileNo: number, version: number): IndexTask {
-  return { scope, fileNo, version };
+function entry(fileNo: number): IndexEntry {
+  return { fileNo, version: 1, bytes: Buffer.from([0, fileNo, 255]) };
 }
 
-function doc(fileNo: number, tokeniserVersion = 1): IndexDocument {
-  const terms = Buffer.from([0, fileNo, 255, tokeniserVersion]);
-  return { fileNo, version: 1, tokeniserVersion, terms };
-}
-
-function row(term: string, bucket: number, text: string): PostingRow {
-  return { term, bucket, blob: Buffer.from(`\u0000${text}\u00ff`, 'latin1') };
-}
-
-function gone(term: string): { term: string; bucket: number; blob: null } {
-  return { term, bucket: 0, blob: null };
+function blob(key: string, part: number, text: string): IndexBlob {
+  return { key, part, bytes: Buffer.from(`\u0000${text}\u00ff`, 'latin1') };
 }
 
 /** Runs assertions on a snapshot. Fails when the storage does not run them. */
@@ -472,32 +433,30 @@ async function inSnapshot(
 async function open(
   storage: Storage,
   scope: ScopeKey,
-  terms: readonly string[],
+  keys: readonly string[],
 ): Promise<IndexedScope> {
-  const [opened] = await storage.index.snapshot((view) => view.open([scope], terms));
+  const [opened] = await storage.index.snapshot((view) => view.open([scope], keys));
   return opened === undefined
     ? assert.fail('A scope was not opened.')
-    : { ...opened, rows: sortRows(opened.rows) };
+    : { ...opened, blobs: sortBlobs(opened.blobs) };
 }
 
 async function textOf(storage: Storage, fileNo: number) {
   const keys = [{ scope: alice.scope, fileNo }];
-  const [text] = await storage.index.snapshot((view) => view.contents(keys));
+  const [text] = await storage.index.snapshot((view) => view.readFiles(keys));
   return text ?? null;
 }
 
-function ofScope(tasks: readonly IndexTask[], scope: ScopeKey): IndexTask[] {
-  return tasks.filter((each) => each.scope === scope);
+function ofScope(marks: readonly StaleMark[], scope: ScopeKey): StaleMark[] {
+  return marks.filter((each) => each.scope === scope);
 }
 
-function toNames(tasks: readonly IndexTask[]): string[] {
-  return tasks.map(({ scope, fileNo, version }) => `${scope} ${fileNo} v${version}`).sort(byBytes);
+function toNames(marks: readonly StaleMark[]): string[] {
+  return marks.map(({ scope, fileNo, version }) => `${scope} ${fileNo} v${version}`).sort(byBytes);
 }
 
-function sortRows(rows: readonly PostingRow[]): PostingRow[] {
-  return [...rows].sort(
-    (left, right) => byBytes(left.term, right.term) || left.bucket - right.bucket,
-  );
+function sortBlobs(blobs: readonly IndexBlob[]): IndexBlob[] {
+  return [...blobs].sort((left, right) => byBytes(left.key, right.key) || left.part - right.part);
 }
 
 /** Bytes as hex: drivers give Buffers or plain arrays. */
@@ -509,8 +468,4 @@ function toPlain(value: unknown): unknown {
       return type === 'Buffer' ? Buffer.from(data ?? []).toString('hex') : part;
     }),
   );
-}
-
-function byJson(left: unknown, right: unknown): number {
-  return byBytes(JSON.stringify(left), JSON.stringify(right));
 }

@@ -78,7 +78,8 @@ export function settingCases(): StorageCase[] {
       assert.deepEqual(await ids({ action: 'nothing' }, 'asc'), []);
     }),
 
-    on('describes itself without secrets or paths', async (storage) => {
+    on('describes itself and its contract, without secrets or paths', async (storage) => {
+      assert.equal(storage.contractVersion, 2);
       const secret = 'quetzalcoatlus';
       await write(storage, alice, secret);
       assert.equal((await storage.files.get(alice))?.content, secret);

@@ -270,7 +270,7 @@ export function vectorCases(): StorageCase[] {
     ),
 
     onVectors(
-      'forgets the vectors of all models, and queues each text again',
+      'drops the vectors of all models, and queues each text again',
       async ({ vectors, list, embedAll, view }) => {
         const before = await vectors.useModel({ ...MODEL, model: 'before' });
         await list('u:alice', 'a', ['tea', 'cup']);
@@ -280,7 +280,7 @@ export function vectorCases(): StorageCase[] {
         await embedAll(key);
         await list('u:alice', 'b', ['waiting']);
         await vectors.enqueue(key, 9);
-        await vectors.forgetAll();
+        await vectors.dropAll();
         for (const model of [before, key]) {
           assert.deepEqual(toNumbers(await view('u:alice', model)), {});
         }
@@ -295,7 +295,7 @@ export function vectorCases(): StorageCase[] {
     ),
 
     onVectors(
-      'marks indexed files without a list of their version as behind, page by page',
+      'marks indexed files without a list of their version as stale, page by page',
       async ({ storage, vectors, list }) => {
         await list('u:alice', 'a', null);
         await list('u:alice', 'b', ['listed']);
@@ -316,7 +316,7 @@ export function vectorCases(): StorageCase[] {
           after = page.next;
         }
         assert.equal(marked, 3);
-        const tasks = await storage.index.tasks(9);
+        const tasks = await storage.index.listStale(9);
         assert.deepEqual(tasks.map(({ scope, fileNo }) => `${scope} ${fileNo}`).sort(byBytes), [
           'u:alice 1',
           'u:bob 1',
@@ -372,15 +372,15 @@ function onVectors(name: string, run: (bench: VectorBench) => Promise<void>): St
       list: (scope, path, texts) => index(storage, scope, path, texts),
       async remove(scope, path) {
         await write(storage, { scope, path }, null);
-        const tasks = await storage.index.tasks(9);
-        await storage.index.update(scope, tasks, {
-          needs: () => [],
-          apply: () => ({
-            postings: [],
-            documents: [],
+        const tasks = await storage.index.listStale(9);
+        await storage.index.update(scope, tasks, () =>
+          Promise.resolve({
+            format: 1,
+            blobs: [],
+            entries: [],
             removed: tasks.map(({ fileNo }) => fileNo),
           }),
-        });
+        );
       },
       async embedAll(key, sign = 1) {
         await vectors.enqueue(key, 99);
@@ -413,20 +413,14 @@ async function index(
   texts: readonly string[] | null,
 ): Promise<void> {
   const { version } = await write(storage, { scope, path }, `${path} ${texts?.join() ?? ''}`);
-  const [task] = (await storage.index.tasks(9)).filter((each) => each.scope === scope);
-  if (task === undefined) assert.fail('A written file is not behind.');
+  const [task] = (await storage.index.listStale(9)).filter((each) => each.scope === scope);
+  if (task === undefined) assert.fail('A written file is not stale.');
   assert.equal(task.version, version);
   const passages = texts === null ? {} : { passages: toHashes(texts) };
-  await storage.index.update(scope, [task], {
-    needs: () => [],
-    apply: () => ({
-      postings: [],
-      documents: [
-        { fileNo: task.fileNo, version, tokeniserVersion: 1, terms: Buffer.alloc(0), ...passages },
-      ],
-      removed: [],
-    }),
-  });
+  const entry = { fileNo: task.fileNo, version, bytes: Buffer.alloc(0), ...passages };
+  await storage.index.update(scope, [task], () =>
+    Promise.resolve({ format: 1, blobs: [], entries: [entry], removed: [] }),
+  );
 }
 
 async function look(
@@ -438,7 +432,7 @@ async function look(
   return await storage.index.snapshot(async (view) => {
     const [opened] = await view.open(isOpenable(scope) ? [scope] : [], []);
     const indexGeneration = opened?.state.generation ?? 0;
-    const read = await view.vectors?.(scope, key, indexGeneration, known);
+    const read = await view.vectors?.(scope, { model: key, indexGeneration, known });
     if (read === undefined)
       assert.fail('The storage has vectors, but its snapshots have no vectors().');
     const { vectorGeneration } = read;

@@ -1,4 +1,4 @@
-import type { Candidate } from '../plan.ts';
+import type { Operation } from '../operations.ts';
 import { missingSpecifics, specificsOf } from '../text/specifics.ts';
 import { toStatement } from '../text/statement.ts';
 import { contentStems } from '../text/words.ts';
@@ -25,7 +25,15 @@ function sharesWords(line: string, other: string): boolean {
 }
 
 /** The lines of each file that an operation takes away and that survive nowhere. */
-export function countLost({ operation, removed, replacement }: Candidate): Map<string, number> {
+export function countLost({
+  operation,
+  removed,
+  replacement,
+}: {
+  operation: Operation;
+  removed: readonly string[];
+  replacement: string;
+}): Map<string, number> {
   const lost = new Map<string, number>();
   // Its entries go with their files: the check of the catalog looks at each.
   if (operation.kind === 'index') return lost;

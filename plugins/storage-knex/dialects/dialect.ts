@@ -18,10 +18,17 @@ export interface Statement {
  * from a small fixed set; values are always bound. `cross join` in it says that tables are read in
  * the order in which they stand.
  */
-export interface Executor {
+export interface Connection {
+  /** The words of the database that it leads to. */
+  readonly dialect: Dialect;
   all(sql: string, parameters: readonly SqlValue[]): Promise<Row[]>;
   /** How many rows it changed. */
   run(sql: string, parameters: readonly SqlValue[]): Promise<number>;
+}
+
+/** A connection of the admin's lists: it reads, and its statements are built with Knex. */
+export interface KnexConnection extends Connection {
+  readonly knex: Knex;
 }
 
 /** A value of a row to be written: text of an `id` or `hash` is hex, with or without dashes. */
@@ -33,16 +40,17 @@ export interface RowSet {
   columns: readonly string[];
   rows: readonly (readonly CellValue[])[];
   /**
-   * What happens to a row whose `keys` exist: it is left, or `update` columns are replaced and
-   * `add` columns summed up. Without it such a row is an error.
+   * What happens to a row whose primary key exists: it is left, or `update` columns are replaced
+   * and `add` columns summed up. Without it such a row is an error.
    */
-  conflict?: {
-    keys: readonly string[];
-    update?: readonly string[];
-    add?: readonly string[];
-    /** Keep the greater value, where one may be absent. */
-    greatest?: readonly string[];
-  };
+  conflict?:
+    | 'skip'
+    | {
+        update?: readonly string[];
+        add?: readonly string[];
+        /** Keep the greater value, where one may be absent. */
+        greatest?: readonly string[];
+      };
 }
 
 /** Keys to look rows up by: a derived table with the columns that were named. */
@@ -61,17 +69,16 @@ export interface Dialect {
   hasIndex(knex: Knex, index: IndexDefinition): Promise<boolean>;
 
   /** Writes rows; one file, scope or id stands in a set at most once. */
-  insertRows(executor: Executor, set: RowSet): Promise<void>;
+  insertRows(connection: Connection, set: RowSet): Promise<void>;
   keySet(columns: readonly { name: string; kind: ColumnKind }[], rows: CellValue[][]): KeySet;
-  /**
-   * Removes the rows of a table that have one of the keys (`own` column by `key` column), and all
-   * the values of `same`.
-   */
+  /** Removes the rows of a table that have one of the keys, and all the values of `same`. */
   deleteKeys(
     table: string,
-    columns: readonly { own: string; key: string }[],
-    keys: KeySet,
-    same: Readonly<Record<string, SqlValue>>,
+    key: {
+      columns: readonly string[];
+      keys: KeySet;
+      same: Readonly<Record<string, SqlValue>>;
+    },
   ): Statement;
   /**
    * Rows of these columns as one JSON text, an array for each: a row and a value less to be carried

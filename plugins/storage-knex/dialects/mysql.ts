@@ -3,7 +3,7 @@ import { MemoryError } from '../../../core/errors.ts';
 import type {
   CellValue,
   Dialect,
-  Executor,
+  Connection,
   FolderQuery,
   KeySet,
   Row,
@@ -47,100 +47,98 @@ const NOW_MS = "(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 
  *   writes: 1290 and 1836 in both, 1792 in a transaction that is read-only.
  * - Failures at the commit: 3101 of MySQL's group replication; 1213 and 1047 of Galera.
  */
-export function createMysqlDialect(): Dialect {
-  return {
-    name: 'mysql',
+export const MYSQL_DIALECT: Dialect = {
+  name: 'mysql',
 
-    columnType,
+  columnType,
 
-    tableSuffix() {
-      return ' collate utf8mb4_bin engine=InnoDB row_format=dynamic';
-    },
+  tableSuffix() {
+    return ' collate utf8mb4_bin engine=InnoDB row_format=dynamic';
+  },
 
-    createIndex(knex, index) {
-      const bindings = [index.name, index.table, ...index.columns];
-      const columns = index.columns.map(() => '??').join(', ');
-      // `where` is left out: all rows stand in the index.
-      const sql = `create ${index.unique === true ? 'unique ' : ''}index ?? on ?? (${columns})`;
-      return knex.raw(sql, bindings).toQuery();
-    },
+  createIndex(knex, index) {
+    const bindings = [index.name, index.table, ...index.columns];
+    const columns = index.columns.map(() => '??').join(', ');
+    // `where` is left out: all rows stand in the index.
+    const sql = `create ${index.unique === true ? 'unique ' : ''}index ?? on ?? (${columns})`;
+    return knex.raw(sql, bindings).toQuery();
+  },
 
-    async hasIndex(knex, index) {
-      const rows = await knex('information_schema.statistics')
-        .whereRaw('table_schema = database()')
-        .where({ table_name: index.table, index_name: index.name })
-        .limit(1)
-        .select('index_name');
-      return rows.length > 0;
-    },
+  async hasIndex(knex, index) {
+    const rows = await knex('information_schema.statistics')
+      .whereRaw('table_schema = database()')
+      .where({ table_name: index.table, index_name: index.name })
+      .limit(1)
+      .select('index_name');
+    return rows.length > 0;
+  },
 
-    insertRows,
-    keySet,
+  insertRows,
+  keySet,
 
-    deleteKeys(table, columns, keys, same) {
-      // With IN and a subquery all of the table would be read, and locked.
-      const joined = columns.map(({ own, key }) => `t.${own} = k.${key}`);
-      const fixed = Object.keys(same);
-      const where = fixed.length === 0 ? '' : ` where ${equals(fixed, 't.')}`;
-      return {
-        sql: `delete t from ${keys.sql} k straight_join ${table} t on ${joined.join(' and ')}${where}`,
-        parameters: [...keys.parameters, ...Object.values(same)],
-      };
-    },
+  deleteKeys(table, { columns, keys, same }) {
+    // With IN and a subquery all of the table would be read, and locked.
+    const joined = columns.map((column) => `t.${column} = k.${column}`);
+    const fixed = Object.keys(same);
+    const where = fixed.length === 0 ? '' : ` where ${equals(fixed, 't.')}`;
+    return {
+      sql: `delete t from ${keys.sql} k straight_join ${table} t on ${joined.join(' and ')}${where}`,
+      parameters: [...keys.parameters, ...Object.values(same)],
+    };
+  },
 
-    rowsAsJson: null,
+  rowsAsJson: null,
 
-    forUpdate: ' for update',
+  forUpdate: ' for update',
 
-    locksAbsentRows: false,
+  locksAbsentRows: false,
 
-    nowMs: NOW_MS,
+  nowMs: NOW_MS,
 
-    // Assignments take effect one after the other: the holder tells whether the lease was free.
-    claimLease:
-      'insert into svc_lease (name, holder, fence, expires_at)' +
-      ` values (?, ?, ${NOW_MS}, ${NOW_MS} + ?) on duplicate key update` +
-      ` fence = if(expires_at <= ${NOW_MS} or holder = values(holder), fence + 1, fence),` +
-      ` holder = if(expires_at <= ${NOW_MS}, values(holder), holder),` +
-      ' expires_at = if(holder = values(holder), values(expires_at), expires_at)',
+  // Assignments take effect one after the other: the holder tells whether the lease was free.
+  claimLease:
+    'insert into svc_lease (name, holder, fence, expires_at)' +
+    ` values (?, ?, ${NOW_MS}, ${NOW_MS} + ?) on duplicate key update` +
+    ` fence = if(expires_at <= ${NOW_MS} or holder = values(holder), fence + 1, fence),` +
+    ` holder = if(expires_at <= ${NOW_MS}, values(holder), holder),` +
+    ' expires_at = if(holder = values(holder), values(expires_at), expires_at)',
 
-    byteLength(column) {
-      return `octet_length(${column})`;
-    },
+  byteLength(column) {
+    return `octet_length(${column})`;
+  },
 
-    containsText(text) {
-      // lower() leaves binary text as it is, and of utf8mb4 it changes more than ASCII. Hebrew has
-      // no cases, and a character for each byte.
-      return `locate(?, cast(lower(convert(cast(${text} as binary) using hebrew)) as binary)) > 0`;
-    },
+  containsText(text) {
+    // lower() leaves binary text as it is, and of utf8mb4 it changes more than ASCII. Hebrew has
+    // no cases, and a character for each byte.
+    return `locate(?, cast(lower(convert(cast(${text} as binary) using hebrew)) as binary)) > 0`;
+  },
 
-    concat(...parts) {
-      return `concat(${parts.join(', ')})`;
-    },
+  concat(...parts) {
+    return `concat(${parts.join(', ')})`;
+  },
 
-    byIndex(table, alias, index) {
-      return `${table} as ${alias} force index (${index ?? 'primary'})`;
-    },
+  byIndex(table, alias, index) {
+    return `${table} as ${alias} force index (${index ?? 'primary'})`;
+  },
 
-    isBeyond(columns, operator, values) {
-      // A comparison of rows would walk the index from its beginning.
-      const strict = operator.startsWith('<') ? '<' : '>';
-      const ways = columns.map((column, at) => {
-        const isLast = at === columns.length - 1;
-        const before = columns.slice(0, at).map((name) => `${name} = ?`);
-        return `(${[...before, `${column} ${isLast ? operator : strict} ?`].join(' and ')})`;
-      });
-      return {
-        sql: `(${ways.join(' or ')})`,
-        parameters: columns.flatMap((_, at) => values.slice(0, at + 1)),
-      };
-    },
+  isBeyond(columns, operator, values) {
+    // A comparison of rows would walk the index from its beginning.
+    const strict = operator.startsWith('<') ? '<' : '>';
+    const ways = columns.map((column, at) => {
+      const isLast = at === columns.length - 1;
+      const before = columns.slice(0, at).map((name) => `${name} = ?`);
+      return `(${[...before, `${column} ${isLast ? operator : strict} ?`].join(' and ')})`;
+    });
+    return {
+      sql: `(${ways.join(' or ')})`,
+      parameters: columns.flatMap((_, at) => values.slice(0, at + 1)),
+    };
+  },
 
-    folderEntries,
+  folderEntries,
 
-    translateError: translateMysqlError,
-  };
-}
+  translateError: translateMysqlError,
+};
 
 /**
  * A statement of the stores in MySQL's words: `cross join`, which fixes the order of the tables in
@@ -185,7 +183,7 @@ function columnType(kind: ColumnKind, length: number | undefined): string {
   }
 }
 
-async function insertRows(executor: Executor, set: RowSet): Promise<void> {
+async function insertRows(connection: Connection, set: RowSet): Promise<void> {
   const kinds = set.columns.map((column) => kindOf(set.table, column));
   let rows: SqlValue[][] = [];
   let size = 0;
@@ -193,25 +191,25 @@ async function insertRows(executor: Executor, set: RowSet): Promise<void> {
     const values = row.map((value, at) => toBound(kinds[at] ?? 'text', value));
     const bytes = values.reduce<number>((sum, value) => sum + byteSize(value), 0);
     if (rows.length > 0 && size + bytes > STATEMENT_BYTES) {
-      await insertCut(executor, set, rows);
+      await insertCut(connection, set, rows);
       rows = [];
       size = 0;
     }
     rows.push(values);
     size += bytes;
   }
-  await insertCut(executor, set, rows);
+  await insertCut(connection, set, rows);
 }
 
 async function insertCut(
-  executor: Executor,
+  connection: Connection,
   set: RowSet,
   rows: readonly (readonly SqlValue[])[],
 ): Promise<void> {
   let count = ROWS_AT_ONCE;
   for (let start = 0; start < rows.length; start += count) {
     while (count > rows.length - start) count /= 2;
-    await executor.run(insertStatement(set, count), rows.slice(start, start + count).flat());
+    await connection.run(insertStatement(set, count), rows.slice(start, start + count).flat());
   }
 }
 
@@ -225,13 +223,18 @@ function insertStatement({ table, columns, conflict }: RowSet, count: number): s
   const names = columns.map((column) => `\`${column}\``).join(', ');
   const row = `(${columns.map(() => '?').join(', ')})`;
   const rows = Array.from({ length: count }, () => row).join(', ');
-  const statement = `insert into ${table.name} (${names}) values ${rows}${conflictClause(conflict)}`;
+  const statement = `insert into ${table.name} (${names}) values ${rows}${conflictClause(table, conflict)}`;
   insertStatements.set(cacheKey, statement);
   return statement;
 }
 
-function conflictClause(conflict: RowSet['conflict']): string {
+function conflictClause(
+  { primaryKey: [key] }: TableDefinition,
+  conflict: RowSet['conflict'],
+): string {
   if (conflict === undefined) return '';
+  // INSERT IGNORE would pass over other errors too, and cut values that do not fit.
+  if (conflict === 'skip') return ` on duplicate key update \`${key}\` = \`${key}\``;
   const assignments = [
     ...(conflict.update ?? []).map((name) => `\`${name}\` = values(\`${name}\`)`),
     ...(conflict.add ?? []).map((name) => `\`${name}\` = \`${name}\` + values(\`${name}\`)`),
@@ -241,9 +244,6 @@ function conflictClause(conflict: RowSet['conflict']): string {
         ` coalesce(values(\`${name}\`), \`${name}\`))`,
     ),
   ];
-  // INSERT IGNORE would pass over other errors too, and cut values that do not fit.
-  const [first] = conflict.keys;
-  if (assignments.length === 0) assignments.push(`\`${first}\` = \`${first}\``);
   return ` on duplicate key update ${assignments.join(', ')}`;
 }
 

@@ -2,9 +2,8 @@ import type { Knex } from 'knex';
 import type { DreamRunFilter, DreamRunListing, DreamUser } from '../../../core/contracts/dreams.ts';
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 import type { PageRequest, PageResult } from '../../../core/contracts/storage.ts';
-import type { Database } from '../database.ts';
-import type { Row } from '../dialects/dialect.ts';
-import { DREAM_RUN_ROW, DREAM_USER_COLUMNS, toDreamRunListing, toDreamUser } from './dream-rows.ts';
+import type { KnexConnection, Row } from '../dialects/dialect.ts';
+import { DREAM_RUN_LISTINGS, DREAM_USER_COLUMNS, toDreamUser } from './dream-rows.ts';
 import { toUuid } from '../schema/ids.ts';
 import { checkLimit, parseIdPageKey, parsePageKey, readPage } from '../read/page.ts';
 import { toText } from '../schema/rows.ts';
@@ -13,16 +12,19 @@ import { haveFiles, ofUsers, walkScopes } from '../read/user-list.ts';
 
 /** Users with qualifying writes newer than their watermark, by user id. */
 export async function listChangedDreamUsers(
-  knex: Knex,
+  connection: KnexConnection,
   { after, limit }: { after: ScopeKey | null; limit: number },
 ): Promise<readonly DreamUser[]> {
-  const rows = (await knex('svc_scope as s')
+  const rows = (await connection
+    .knex('svc_scope as s')
     .leftJoin('svc_dream_run as d', 'd.scope_id', 's.scope_id')
     .where('s.scope', after === null ? '>=' : '>', after ?? 'u:')
     .where('s.scope', '<', 'u;')
     .whereNotNull('s.last_qualifying_at')
     .where((unseen) => {
-      unseen.whereNull('d.watermark').orWhere('s.last_qualifying_at', '>', knex.ref('d.watermark'));
+      unseen
+        .whereNull('d.watermark')
+        .orWhere('s.last_qualifying_at', '>', connection.knex.ref('d.watermark'));
     })
     .orderBy('s.scope')
     .limit(checkLimit(limit))
@@ -32,20 +34,19 @@ export async function listChangedDreamUsers(
 
 /** Users that have files, by user id, with what dreaming keeps of them. */
 export async function listDreamUsers(
-  knex: Knex,
-  { dialect }: Pick<Database, 'dialect'>,
+  connection: KnexConnection,
   filter: { contains?: string | null },
   page: PageRequest,
 ): Promise<PageResult<DreamUser>> {
   const after = parsePageKey(page.after, ['string']);
-  return await readPage(knex, dialect, {
+  return await readPage(connection, {
     limit: checkLimit(page.limit),
     order: page.order,
     pick: { scope: 's.scope', scope_id: 's.scope_id' },
     key: ['scope'],
     after: after === null ? null : [`u:${after[0]}`],
     isOrdered: true,
-    walk: () => walkScopes(knex, dialect),
+    walk: () => walkScopes(connection),
     bounds: ofUsers,
     complete: (query) => {
       query
@@ -54,7 +55,7 @@ export async function listDreamUsers(
         .clearSelect()
         .select('k.scope_id', ...DREAM_USER_COLUMNS);
     },
-    filters: haveFiles(knex, dialect, filter.contains),
+    filters: haveFiles(connection, filter.contains),
     toItem: toDreamUser,
     toPageKey: (row) => [toText(row['scope']).slice(2)],
   });
@@ -62,16 +63,14 @@ export async function listDreamUsers(
 
 /** Runs by id: those of one user along its own key, those that have not ended along their index. */
 export async function listDreamRuns(
-  knex: Knex,
-  { dialect }: Pick<Database, 'dialect'>,
+  connection: KnexConnection,
   filter: DreamRunFilter,
   page: PageRequest,
 ): Promise<PageResult<DreamRunListing>> {
   const after = parseIdPageKey(page.after);
   const scope = filter.scope ?? null;
   const { state = null, isOpen = false } = filter;
-  const columns = DREAM_RUN_ROW.columns.filter((name) => name !== 'details');
-  return await readPage(knex, dialect, {
+  return await readPage(connection, {
     limit: checkLimit(page.limit),
     order: page.order,
     pick: { scope_id: 'h.scope_id', id: 'h.id' },
@@ -81,7 +80,9 @@ export async function listDreamRuns(
     walk: () => {
       const index =
         scope !== null ? null : isOpen ? 'svc_dream_history_open' : 'svc_dream_history_id';
-      const query = knex.from(knex.raw(dialect.byIndex('svc_dream_history', 'h', index)));
+      const query = connection.knex.from(
+        connection.knex.raw(connection.dialect.byIndex('svc_dream_history', 'h', index)),
+      );
       if (scope !== null) query.where('h.scope_id', toScopeId(scope));
       else if (isOpen) query.whereNull('h.ended_at');
       return query;
@@ -90,7 +91,7 @@ export async function listDreamRuns(
       query
         .joinRaw('cross join svc_dream_history h on h.scope_id = k.scope_id and h.id = k.id')
         .clearSelect()
-        .select(columns.map((column) => `h.${column}`));
+        .select(DREAM_RUN_LISTINGS.select('h'));
     },
     filters: [
       ...(scope === null
@@ -101,7 +102,7 @@ export async function listDreamRuns(
         : []),
       ...(state === null ? [] : [(query: Knex.QueryBuilder) => void query.where('h.state', state)]),
     ],
-    toItem: toDreamRunListing,
+    toItem: (row) => DREAM_RUN_LISTINGS.toRecord(row),
     toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
   });
 }

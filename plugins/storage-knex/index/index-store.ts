@@ -1,92 +1,92 @@
 import { randomInt } from 'node:crypto';
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 import type {
-  BehindFile,
+  CurrentIndex,
+  IndexBlob,
   IndexChanges,
-  IndexDocument,
   IndexedScope,
+  IndexEntry,
   IndexFileKey,
   IndexStore,
-  IndexTask,
   IndexText,
-  IndexUpdate,
   IndexView,
-  PostingNeed,
-  PostingRow,
+  StaleFile,
+  StaleMark,
 } from '../../../core/contracts/storage.ts';
 import { assertScope } from '../../../core/files/paths.ts';
-import type { Database } from '../database.ts';
-import type { Dialect, Executor, Row } from '../dialects/dialect.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Dialect, Connection, Row } from '../dialects/dialect.ts';
 import { toHex, toUuid } from '../schema/ids.ts';
 import { toInteger, toIntegerOrNull, toText, toTextOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { tableOf } from '../schema/tables.ts';
 import { successorOf } from '../read/text-range.ts';
 import { readScopeVectors } from './vector-view.ts';
+import { deleteRows, toKeySet } from '../schema/row-sets.ts';
 
-/** The search index. Its rows are core's: here they are only kept. */
-export function createIndexStore(database: Database): IndexStore {
-  const { dialect } = database;
+/** Makes the store of the search index. */
+export function createIndexStore(database: SqlDatabase): IndexStore {
   // Where the last look at the queue ended, so that no scope waits behind busier ones for ever.
   let lastScopeId = -1;
   return {
-    snapshot: (read) => database.snapshot((executor) => read(createView(executor, database))),
+    snapshot: (read) => database.snapshot((connection) => read(createView(connection, database))),
 
-    tasks: (limit) =>
-      database.read(async (executor) => {
-        const tasks = await readTasks(executor, lastScopeId, limit);
-        if (tasks.length < limit && lastScopeId >= 0) {
-          const seen = new Set(tasks.map(({ scope, fileNo }) => `${scope} ${fileNo}`));
-          for (const task of await readTasks(executor, -1, limit - tasks.length)) {
-            if (!seen.has(`${task.scope} ${task.fileNo}`)) tasks.push(task);
+    listStale: (limit) =>
+      database.read(async (connection) => {
+        const marks = await readMarks(connection, lastScopeId, limit);
+        if (marks.length < limit && lastScopeId >= 0) {
+          const seen = new Set(marks.map(({ scope, fileNo }) => `${scope} ${fileNo}`));
+          for (const mark of await readMarks(connection, -1, limit - marks.length)) {
+            if (!seen.has(`${mark.scope} ${mark.fileNo}`)) marks.push(mark);
           }
         }
-        const last = tasks.at(-1);
+        const last = marks.at(-1);
         lastScopeId = last === undefined ? -1 : toScopeId(last.scope);
-        return tasks;
+        return marks;
       }),
 
-    async update(scope, tasks, update) {
+    async update(scope, files, change) {
       assertScope(scope);
-      await database.write((executor) => updateScope(executor, dialect, scope, tasks, update));
+      await database.write((connection) => updateScope(connection, scope, { files, change }));
     },
 
-    markBehind: (tokeniserVersion, limit) =>
-      database.write((executor) => markBehind(executor, tokeniserVersion, limit)),
-
-    async forget(scope) {
+    async drop(scope) {
       assertScope(scope);
       const scopeId = toScopeId(scope);
-      const files = await database.write((executor) => beginForgetting(executor, dialect, scopeId));
-      let isForgotten = false;
-      while (!isForgotten) {
-        isForgotten = await database.write((executor) =>
-          goOnForgetting(executor, dialect, scopeId),
-        );
+      const files = await database.write((connection) => beginDrop(connection, scopeId));
+      let isDone = false;
+      while (!isDone) {
+        isDone = await database.write(async (connection) => {
+          const format = await lockIndex(connection, scopeId);
+          return format !== DROPPING || (await dropSome(connection, scopeId));
+        });
       }
       return files;
     },
 
-    scopes: (after, limit) =>
-      database.read(async (executor) => {
-        const rows = await executor.all(
-          'select scope, files from svc_scope where files > 0 and scope > ? order by scope limit ?',
+    listScopes: (after, limit) =>
+      database.read(async (connection) => {
+        const rows = await connection.all(
+          'select s.scope, s.files, i.tokeniser_version as format from svc_scope s' +
+            ' left join svc_index_state i on i.scope_id = s.scope_id' +
+            ' where s.files > 0 and s.scope > ? order by s.scope limit ?',
           [after ?? '', limit],
         );
         return rows.map((row) => ({
           scope: toText(row['scope']) as ScopeKey,
           files: toInteger(row['files']),
+          format: toFormat(row['format']),
         }));
       }),
   };
 }
 
-async function readTasks(
-  executor: Executor,
+async function readMarks(
+  connection: Connection,
   afterScopeId: number,
   limit: number,
-): Promise<IndexTask[]> {
-  const rows = await executor.all(
+): Promise<StaleMark[]> {
+  const rows = await connection.all(
     'select s.scope, q.file_no, q.version from svc_index_queue q' +
       ' cross join svc_scope s on s.scope_id = q.scope_id' +
       ' where q.scope_id > ? order by q.scope_id, q.file_no limit ?',
@@ -99,28 +99,28 @@ async function readTasks(
   }));
 }
 
-// Scopes come as keys, numbers with their texts: the number alone is a hash.
+// A scope's number is a hash, so its text is compared, too.
 const SCOPE_KEY = [
   { name: 'scope_id', kind: 'integer' },
   { name: 'scope', kind: 'key' },
 ] as const;
 
-function createView(executor: Executor, { dialect, damage }: Database): IndexView {
+function createView(connection: Connection, { damage }: SqlDatabase): IndexView {
   const fileKeys = (keys: readonly IndexFileKey[]) =>
-    dialect.keySet(
+    connection.dialect.keySet(
       [...SCOPE_KEY, { name: 'file_no', kind: 'integer' }],
       keys.map(({ scope, fileNo }) => [toScopeId(scope), scope, fileNo]),
     );
 
   return {
-    async open(scopes, terms, known) {
+    async open(scopes, keys, known) {
       scopes.forEach(assertScope);
       const found = scopes.map((): MutableScope => ({
-        state: { generation: 0, tokeniserVersion: null, files: 0, version: 0 },
-        behind: [],
-        rows: [],
+        state: { generation: 0, format: null, files: 0, version: 0 },
+        stale: [],
+        blobs: [],
       }));
-      const keys = dialect.keySet(
+      const scopeSet = connection.dialect.keySet(
         [
           ...SCOPE_KEY,
           { name: 'place', kind: 'integer' },
@@ -133,22 +133,22 @@ function createView(executor: Executor, { dialect, damage }: Database): IndexVie
           known?.[place]?.generation ?? UNKNOWN,
         ]),
       );
-      const words = dialect.keySet(
+      const wanted = connection.dialect.keySet(
         [
           { name: 'place', kind: 'integer' },
           { name: 'term', kind: 'key' },
           { name: 'is_known', kind: 'integer' },
         ],
         scopes.flatMap((_, place) => {
-          const own = new Set(known?.[place]?.terms);
-          return terms.map((term) => [place, term, own.has(term) ? 1 : 0]);
+          const own = new Set(known?.[place]?.keys);
+          return keys.map((key) => [place, key, own.has(key) ? 1 : 0]);
         }),
       );
-      const rows = await executor.all(openStatement(keys, words), [
-        ...keys.parameters,
-        ...keys.parameters,
-        ...keys.parameters,
-        ...words.parameters,
+      const rows = await connection.all(openStatement(scopeSet, wanted), [
+        ...scopeSet.parameters,
+        ...scopeSet.parameters,
+        ...scopeSet.parameters,
+        ...wanted.parameters,
       ]);
       for (const row of rows) {
         const scope = found[toInteger(row['place'])];
@@ -157,26 +157,25 @@ function createView(executor: Executor, { dialect, damage }: Database): IndexVie
       return found;
     },
 
-    async paths(keys) {
-      if (keys.length === 0) return [];
-      const { sql, parameters } = fileKeys(keys);
-      const rows = await executor.all(
-        `select k.scope, f.file_no, f.path ${fromFiles(sql)} where f.deleted_at is null`,
-        parameters,
+    async listFiles(scope, prefix) {
+      assertScope(scope);
+      const end = successorOf(prefix);
+      const rows = await connection.all(
+        'select f.file_no, f.path from svc_scope s cross join svc_file f on f.scope_id = s.scope_id' +
+          ' where s.scope_id = ? and s.scope = ? and f.deleted_at is null and f.path >= ?' +
+          (end === null ? '' : ' and f.path < ?'),
+        [toScopeId(scope), scope, prefix, ...(end === null ? [] : [end])],
       );
-      return rows.map((row) => ({
-        scope: toText(row['scope']) as ScopeKey,
-        fileNo: toInteger(row['file_no']),
-        path: toText(row['path']),
-      }));
+      return rows.map((row) => ({ fileNo: toInteger(row['file_no']), path: toText(row['path']) }));
     },
 
-    async contents(keys) {
+    async readFiles(keys) {
       if (keys.length === 0) return [];
       const { sql, parameters } = fileKeys(keys);
-      const rows = await executor.all(
+      const rows = await connection.all(
         'select k.scope, f.file_no, f.path, f.version, f.updated_at, f.latest_revision_id, f.hash,' +
-          ` f.deleted_at, c.content, d.version as indexed_version ${fromFiles(sql)}` +
+          ` f.deleted_at, c.content, d.version as indexed_version ${fromScopes(sql)}` +
+          ' cross join svc_file f on f.scope_id = s.scope_id and f.file_no = k.file_no' +
           ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
           ' left join svc_index_doc d on d.scope_id = f.scope_id and d.file_no = f.file_no',
         parameters,
@@ -188,22 +187,10 @@ function createView(executor: Executor, { dialect, damage }: Database): IndexVie
       });
     },
 
-    async fileNos(scope, prefix) {
+    async listKeys(scope, prefix, limit) {
       assertScope(scope);
       const end = successorOf(prefix);
-      const rows = await executor.all(
-        'select f.file_no from svc_scope s cross join svc_file f on f.scope_id = s.scope_id' +
-          ' where s.scope_id = ? and s.scope = ? and f.deleted_at is null and f.path >= ?' +
-          (end === null ? '' : ' and f.path < ?'),
-        [toScopeId(scope), scope, prefix, ...(end === null ? [] : [end])],
-      );
-      return rows.map((row) => toInteger(row['file_no']));
-    },
-
-    async terms(scope, prefix, limit) {
-      assertScope(scope);
-      const end = successorOf(prefix);
-      const rows = await executor.all(
+      const rows = await connection.all(
         'select distinct p.term from svc_scope s cross join svc_posting p on p.scope_id = s.scope_id' +
           ' where s.scope_id = ? and s.scope = ? and p.term >= ?' +
           `${end === null ? '' : ' and p.term < ?'} order by p.term limit ?`,
@@ -212,47 +199,44 @@ function createView(executor: Executor, { dialect, damage }: Database): IndexVie
       return rows.map((row) => toText(row['term']));
     },
 
-    vectors: (scope, key, indexGeneration, known) =>
-      readScopeVectors(executor, scope, key, indexGeneration, known),
+    vectors: (scope, options) => readScopeVectors(connection, scope, options),
   };
 }
 
 interface MutableScope extends IndexedScope {
-  behind: BehindFile[];
-  rows: PostingRow[];
+  stale: StaleFile[];
+  blobs: IndexBlob[];
 }
 
 type Keys = ReturnType<Dialect['keySet']>;
 
-// One order of the join for all: from the few keys to their rows.
+// All joins start from the few keys.
 const fromScopes = (sql: string) =>
   `from ${sql} k cross join svc_scope s on s.scope_id = k.scope_id and s.scope = k.scope`;
-const fromFiles = (sql: string) =>
-  `${fromScopes(sql)} cross join svc_file f on f.scope_id = s.scope_id and f.file_no = k.file_no`;
 
 /** No generation is negative. */
 const UNKNOWN = -1;
 
 const STATE = 0;
-const BEHIND = 1;
-const POSTINGS = 2;
+const STALE = 1;
+const BLOB = 2;
 
 /**
- * All that a search begins with in one statement, as each is a way to the database and back: what
- * the row's `kind` is says what its other columns hold.
+ * One statement for all that a search starts with, to save round trips. The column `kind` tells what
+ * the other columns hold.
  */
-function openStatement(scopes: Keys, words: Keys): string {
+function openStatement(scopes: Keys, keys: Keys): string {
   const from = fromScopes(scopes.sql);
   return (
     `select ${STATE} as kind, k.place, i.generation as first_number, i.tokeniser_version as second_number,` +
     ` s.files as third_number, s.version as fourth_number, null as word, null as bytes ${from}` +
     ' left join svc_index_state i on i.scope_id = s.scope_id' +
-    ` union all select ${BEHIND}, k.place, f.file_no, f.deleted_at, null, null, f.path, f.hash ${from}` +
+    ` union all select ${STALE}, k.place, f.file_no, f.deleted_at, null, null, f.path, f.hash ${from}` +
     ' cross join svc_index_queue q on q.scope_id = s.scope_id' +
     ' cross join svc_file f on f.scope_id = q.scope_id and f.file_no = q.file_no' +
-    ` union all select ${POSTINGS}, k.place, p.bucket, null, null, null, p.term, p.postings ${from}` +
+    ` union all select ${BLOB}, k.place, p.bucket, null, null, null, p.term, p.postings ${from}` +
     ' left join svc_index_state i on i.scope_id = s.scope_id and i.generation = k.known_generation' +
-    ` cross join ${words.sql} w on w.place = k.place` +
+    ` cross join ${keys.sql} w on w.place = k.place` +
     ' cross join svc_posting p on p.scope_id = s.scope_id and p.term = w.term' +
     ' where i.scope_id is null or w.is_known = 0'
   );
@@ -263,13 +247,13 @@ function addOpenedRow(scope: MutableScope, row: Row): void {
     case STATE:
       scope.state = {
         generation: toIntegerOrNull(row['first_number']) ?? 0,
-        tokeniserVersion: toTokeniserVersion(row['second_number']),
+        format: toFormat(row['second_number']),
         files: toInteger(row['third_number']),
         version: toInteger(row['fourth_number']),
       };
       return;
-    case BEHIND:
-      scope.behind.push({
+    case STALE:
+      scope.stale.push({
         fileNo: toInteger(row['first_number']),
         path: toText(row['word']),
         hash: toHex(row['bytes'] as Uint8Array),
@@ -277,18 +261,17 @@ function addOpenedRow(scope: MutableScope, row: Row): void {
       });
       return;
     default:
-      scope.rows.push({
-        term: toText(row['word']),
-        bucket: toInteger(row['first_number']),
-        blob: row['bytes'] as Uint8Array,
+      scope.blobs.push({
+        key: toText(row['word']),
+        part: toInteger(row['first_number']),
+        bytes: row['bytes'] as Uint8Array,
       });
   }
 }
 
-/** Rows that are being forgotten are no tokeniser's. */
-function toTokeniserVersion(value: unknown): number | null {
-  const version = toIntegerOrNull(value);
-  return version === FORGETTING ? 0 : version;
+function toFormat(value: unknown): number | null {
+  const format = toIntegerOrNull(value);
+  return format === DROPPING ? 0 : format;
 }
 
 function toIndexText(row: Row): IndexText {
@@ -305,47 +288,32 @@ function toIndexText(row: Row): IndexText {
   };
 }
 
-function toPostingRow(row: Row): PostingRow {
-  return {
-    term: toText(row['term']),
-    bucket: toInteger(row['bucket']),
-    blob: row['postings'] as Uint8Array,
-  };
-}
+/** The format of an index that is being dropped. The next update goes on where that was cut short. */
+const DROPPING = -1;
+/** Rows that are dropped in one transaction, so that others can write in between. */
+const DROPPED_ROWS = 2_000;
 
-/** Rows that are removed in one transaction: others write in between. */
-const FORGOTTEN_ROWS = 2_000;
-
-/**
- * The state of an index that is being forgotten, which nobody goes by. Where that is cut short, the
- * next update goes on with it.
- */
-const FORGETTING = -1;
-
-/** Marks all files of a scope as behind, and its index as being forgotten. How many files. */
-async function beginForgetting(
-  executor: Executor,
-  dialect: Dialect,
-  scopeId: number,
-): Promise<number> {
-  // As a write does, and before the index: so that no file becomes behind in between.
-  await executor.all(`select version from svc_scope where scope_id = ?${dialect.forUpdate}`, [
-    scopeId,
-  ]);
-  await lockIndex(executor, dialect, scopeId);
-  await executor.run(
+/** Marks all files of a scope as stale, and its index as being dropped. Returns how many files. */
+async function beginDrop(connection: Connection, scopeId: number): Promise<number> {
+  // The lock of a write comes before the lock on the index: no file becomes stale in between.
+  await connection.all(
+    `select version from svc_scope where scope_id = ?${connection.dialect.forUpdate}`,
+    [scopeId],
+  );
+  await lockIndex(connection, scopeId);
+  await connection.run(
     'update svc_index_state set generation = generation + 1, tokeniser_version = ?' +
       ' where scope_id = ?',
-    [FORGETTING, scopeId],
+    [DROPPING, scopeId],
   );
-  // The others stay until they are written anew: by them it is known which vectors are needed.
-  await executor.run(
+  // The lists of existing files stay until they are replaced: they tell which vectors are needed.
+  await connection.run(
     'delete from svc_passage_list where scope_id = ? and file_no not in' +
       ' (select file_no from svc_file where scope_id = ? and deleted_at is null)',
     [scopeId, scopeId],
   );
-  await executor.run('delete from svc_index_queue where scope_id = ?', [scopeId]);
-  return await executor.run(
+  await connection.run('delete from svc_index_queue where scope_id = ?', [scopeId]);
+  return await connection.run(
     'insert into svc_index_queue (scope_id, file_no, version)' +
       ' select scope_id, file_no, version from svc_file' +
       ' where scope_id = ? and deleted_at is null',
@@ -353,102 +321,96 @@ async function beginForgetting(
   );
 }
 
-/** Removes some rows of an index that is being forgotten; whether there are none left. */
-async function goOnForgetting(
-  executor: Executor,
-  dialect: Dialect,
-  scopeId: number,
-): Promise<boolean> {
-  if (!(await lockIndex(executor, dialect, scopeId)).isForgetting) return true;
-  return await removeSome(executor, scopeId);
-}
-
-/** With the lock on the scope's index. */
-async function removeSome(executor: Executor, scopeId: number): Promise<boolean> {
-  const [row] = await executor.all(
+/** Removes some rows of an index, under its lock. Returns whether none are left. */
+async function dropSome(connection: Connection, scopeId: number): Promise<boolean> {
+  const [row] = await connection.all(
     'select term from svc_posting where scope_id = ? order by term, bucket limit 1 offset ?',
-    [scopeId, FORGOTTEN_ROWS],
+    [scopeId, DROPPED_ROWS],
   );
   if (row !== undefined) {
-    await executor.run('delete from svc_posting where scope_id = ? and term <= ?', [
+    await connection.run('delete from svc_posting where scope_id = ? and term <= ?', [
       scopeId,
       toText(row['term']),
     ]);
     return false;
   }
   for (const table of ['svc_posting', 'svc_index_doc', 'svc_index_state']) {
-    await executor.run(`delete from ${table} where scope_id = ?`, [scopeId]);
+    await connection.run(`delete from ${table} where scope_id = ?`, [scopeId]);
   }
   return true;
 }
 
 async function updateScope(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scope: ScopeKey,
-  tasks: readonly IndexTask[],
-  update: IndexUpdate,
+  {
+    files,
+    change,
+  }: {
+    files: readonly StaleMark[];
+    change: (current: CurrentIndex) => Promise<IndexChanges | null>;
+  },
 ): Promise<void> {
   const scopeId = toScopeId(scope);
-  if ((await lockIndex(executor, dialect, scopeId)).isForgetting) {
-    if (!(await removeSome(executor, scopeId))) return;
-    await lockIndex(executor, dialect, scopeId);
+  let format = await lockIndex(connection, scopeId);
+  if (format === DROPPING) {
+    if (!(await dropSome(connection, scopeId))) return;
+    format = await lockIndex(connection, scopeId);
   }
-  const due = await readDue(executor, dialect, scopeId, tasks);
+  const due = await readDue(connection, scopeId, files);
   if (due.length === 0) return;
-  const documents = await readDocuments(executor, dialect, scopeId, due);
-  const needs = await update.needs(documents, due);
-  const rows: PostingRow[] = [];
-  for (const some of cut(needs)) {
-    for (const row of await readNeeded(executor, dialect, scopeId, some)) rows.push(row);
-  }
-  await writeChanges(executor, dialect, scopeId, due, await update.apply(rows));
+  const entries = await readEntries(connection, scopeId, due);
+  const changes = await change({
+    format,
+    due,
+    entries,
+    async read(keys) {
+      const blobs: IndexBlob[] = [];
+      for (const some of cut(keys)) {
+        for (const blob of await readBlobs(connection, scopeId, some)) blobs.push(blob);
+      }
+      return blobs;
+    },
+  });
+  if (changes !== null) await writeChanges(connection, scopeId, { due, changes });
 }
 
-/** Rows of postings of one statement: to bind and to take apart more of them holds up the loop. */
-const POSTINGS_AT_ONCE = 2_048;
+/** Blobs of one statement: binding and unpacking more of them would block the event loop. */
+const BLOBS_AT_ONCE = 2_048;
 
 function* cut<T>(rows: readonly T[]): Generator<readonly T[], void> {
-  for (let from = 0; from < rows.length; from += POSTINGS_AT_ONCE) {
-    yield rows.slice(from, from + POSTINGS_AT_ONCE);
+  for (let from = 0; from < rows.length; from += BLOBS_AT_ONCE) {
+    yield rows.slice(from, from + BLOBS_AT_ONCE);
   }
 }
 
-/** What `randomInt` takes at most. */
+/** The largest number that `randomInt` takes. */
 const MAX_FIRST_GENERATION = 2 ** 48 - 1;
 
-/** The state's row is the lock that every change of a scope's index stands behind. */
-export async function lockIndex(
-  executor: Executor,
-  dialect: Dialect,
-  scopeId: number,
-): Promise<{ isForgetting: boolean }> {
-  await dialect.insertRows(executor, {
+/** Locks the index of a scope: all changes of it wait for its row. Returns its stored format. */
+export async function lockIndex(connection: Connection, scopeId: number): Promise<number | null> {
+  await connection.dialect.insertRows(connection, {
     table: tableOf('svc_index_state'),
     columns: ['scope_id', 'generation', 'tokeniser_version'],
-    // Not from 0 again after a scope was forgotten: what is kept by generation is of one alone.
+    // A random start: a generation must not repeat after the index was dropped.
     rows: [[scopeId, randomInt(MAX_FIRST_GENERATION), null]],
-    conflict: { keys: ['scope_id'] },
+    conflict: 'skip',
   });
-  const [state] = await executor.all(
-    `select tokeniser_version from svc_index_state where scope_id = ?${dialect.forUpdate}`,
+  const [state] = await connection.all(
+    `select tokeniser_version from svc_index_state where scope_id = ?${connection.dialect.forUpdate}`,
     [scopeId],
   );
-  return { isForgetting: toIntegerOrNull(state?.['tokeniser_version'] ?? null) === FORGETTING };
+  return toIntegerOrNull(state?.['tokeniser_version'] ?? null);
 }
 
-/** The tasks that nobody has done and no newer write has overtaken. */
+/** The files that are still stale with the same version. */
 async function readDue(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopeId: number,
-  tasks: readonly IndexTask[],
-): Promise<IndexTask[]> {
-  const keys = dialect.keySet(
-    [{ name: 'file_no', kind: 'integer' }],
-    tasks.map(({ fileNo }) => [fileNo]),
-  );
-  const rows = await executor.all(
+  files: readonly StaleMark[],
+): Promise<StaleMark[]> {
+  const keys = toFileSet(connection, files);
+  const rows = await connection.all(
     `select q.file_no, q.version from ${keys.sql} k` +
       ' cross join svc_index_queue q on q.scope_id = ? and q.file_no = k.file_no',
     [...keys.parameters, scopeId],
@@ -456,204 +418,119 @@ async function readDue(
   const versions = new Map(
     rows.map((row) => [toInteger(row['file_no']), toInteger(row['version'])]),
   );
-  return tasks.filter(({ fileNo, version }) => versions.get(fileNo) === version);
+  return files.filter(({ fileNo, version }) => versions.get(fileNo) === version);
 }
 
-async function readDocuments(
-  executor: Executor,
-  dialect: Dialect,
+async function readEntries(
+  connection: Connection,
   scopeId: number,
-  due: readonly IndexTask[],
-): Promise<IndexDocument[]> {
-  const keys = dialect.keySet(
-    [{ name: 'file_no', kind: 'integer' }],
-    due.map(({ fileNo }) => [fileNo]),
-  );
-  const rows = await executor.all(
-    `select d.file_no, d.version, d.tokeniser_version, d.terms from ${keys.sql} k` +
+  due: readonly StaleMark[],
+): Promise<IndexEntry[]> {
+  const keys = toFileSet(connection, due);
+  const rows = await connection.all(
+    `select d.file_no, d.version, d.terms from ${keys.sql} k` +
       ' cross join svc_index_doc d on d.scope_id = ? and d.file_no = k.file_no',
     [...keys.parameters, scopeId],
   );
   return rows.map((row) => ({
     fileNo: toInteger(row['file_no']),
     version: toInteger(row['version']),
-    tokeniserVersion: toInteger(row['tokeniser_version']),
-    terms: row['terms'] as Uint8Array,
+    bytes: row['terms'] as Uint8Array,
   }));
 }
 
-async function readNeeded(
-  executor: Executor,
-  dialect: Dialect,
+function toFileSet(connection: Connection, files: readonly StaleMark[]): Keys {
+  const rows = files.map(({ fileNo }) => [fileNo]);
+  return toKeySet(connection, 'svc_index_queue', { columns: ['file_no'], rows });
+}
+
+async function readBlobs(
+  connection: Connection,
   scopeId: number,
-  needs: PostingNeed,
-): Promise<PostingRow[]> {
-  if (needs.length === 0) return [];
-  const keys = dialect.keySet(
-    POSTING_KEY,
-    needs.map(({ term, bucket }) => [term, bucket]),
-  );
-  const rows = await executor.all(
+  wanted: readonly Pick<IndexBlob, 'key' | 'part'>[],
+): Promise<IndexBlob[]> {
+  const rows = wanted.map(({ key, part }) => [key, part]);
+  const keys = toKeySet(connection, 'svc_posting', { columns: ['term', 'bucket'], rows });
+  const found = await connection.all(
     `select p.term, p.bucket, p.postings from ${keys.sql} k` +
       ' cross join svc_posting p on p.scope_id = ? and p.term = k.term and p.bucket = k.bucket',
     [...keys.parameters, scopeId],
   );
-  return rows.map(toPostingRow);
+  return found.map((row) => ({
+    key: toText(row['term']),
+    part: toInteger(row['bucket']),
+    bytes: row['postings'] as Uint8Array,
+  }));
 }
 
-const POSTING_KEY = [
-  { name: 'term', kind: 'key' },
-  { name: 'bucket', kind: 'integer' },
-] as const;
-
 async function writeChanges(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopeId: number,
-  due: readonly IndexTask[],
-  { postings, documents, removed }: IndexChanges,
+  { due, changes }: { due: readonly StaleMark[]; changes: IndexChanges },
 ): Promise<void> {
-  const kept = postings.filter(({ blob }) => blob !== null);
-  const gone = postings.filter(({ blob }) => blob === null);
-  for (const some of cut(kept)) {
-    await dialect.insertRows(executor, {
+  const { format, blobs, entries, removed } = changes;
+  const same = { scope_id: scopeId };
+  for (const some of cut(blobs.filter(({ bytes }) => bytes !== null))) {
+    await connection.dialect.insertRows(connection, {
       table: tableOf('svc_posting'),
       columns: ['scope_id', 'term', 'bucket', 'postings'],
-      rows: some.map(({ term, bucket, blob }) => [scopeId, term, bucket, blob]),
-      conflict: { keys: ['scope_id', 'term', 'bucket'], update: ['postings'] },
+      rows: some.map(({ key, part, bytes }) => [scopeId, key, part, bytes]),
+      conflict: { update: ['postings'] },
     });
   }
-  for (const some of cut(gone)) {
-    const keys = dialect.keySet(
-      POSTING_KEY,
-      some.map(({ term, bucket }) => [term, bucket]),
-    );
-    const { sql, parameters } = dialect.deleteKeys(
-      'svc_posting',
-      [
-        { own: 'term', key: 'term' },
-        { own: 'bucket', key: 'bucket' },
-      ],
-      keys,
-      { scope_id: scopeId },
-    );
-    await executor.run(sql, parameters);
+  for (const some of cut(blobs.filter(({ bytes }) => bytes === null))) {
+    const rows = some.map(({ key, part }) => [key, part]);
+    await deleteRows(connection, 'svc_posting', { columns: ['term', 'bucket'], rows, same });
   }
-  if (documents.length > 0) {
-    await dialect.insertRows(executor, {
+  if (entries.length > 0) {
+    await connection.dialect.insertRows(connection, {
       table: tableOf('svc_index_doc'),
       columns: ['scope_id', 'file_no', 'version', 'tokeniser_version', 'terms'],
-      rows: documents.map(({ fileNo, version, tokeniserVersion, terms }) => [
-        scopeId,
-        fileNo,
-        version,
-        tokeniserVersion,
-        terms,
-      ]),
-      conflict: {
-        keys: ['scope_id', 'file_no'],
-        update: ['version', 'tokeniser_version', 'terms'],
-      },
+      rows: entries.map(({ fileNo, version, bytes }) => [scopeId, fileNo, version, format, bytes]),
+      conflict: { update: ['version', 'tokeniser_version', 'terms'] },
     });
   }
-  await deleteFiles(executor, dialect, 'svc_index_doc', scopeId, removed);
-  await writeLists(executor, dialect, scopeId, documents);
-  await deleteFiles(executor, dialect, 'svc_passage_list', scopeId, removed);
-  await deleteTasks(executor, dialect, scopeId, due);
-  await executor.run(
-    'update svc_index_state set generation = generation + 1, tokeniser_version =' +
-      // Each of the two is one seek in the index; both in one query would count all documents.
-      ' (select case when a.low is null then null when a.low = a.high then a.low else 0 end from' +
-      ' (select (select min(tokeniser_version) from svc_index_doc where scope_id = ?) as low,' +
-      ' (select max(tokeniser_version) from svc_index_doc where scope_id = ?) as high) a)' +
+  const gone = { columns: ['file_no'], rows: removed.map((fileNo) => [fileNo]), same };
+  await deleteRows(connection, 'svc_index_doc', gone);
+  await writeLists(connection, scopeId, entries);
+  await deleteRows(connection, 'svc_passage_list', gone);
+  // With the version: a write that came meanwhile has marked its file again, and that mark stays.
+  await deleteRows(connection, 'svc_index_queue', {
+    columns: ['file_no', 'version'],
+    rows: due.map(({ fileNo, version }) => [fileNo, version]),
+    same,
+  });
+  await connection.run(
+    'update svc_index_state set generation = generation + 1, tokeniser_version = ?' +
       ' where scope_id = ?',
-    [scopeId, scopeId, scopeId],
+    [format, scopeId],
   );
 }
 
 /**
- * Lists of passages, where there is an embedder. Without one a list of an earlier version may stay:
- * it is told by that.
+ * Writes lists of passages, where there is an embedder. Without one the list of an earlier version
+ * may stay: nobody reads it, since its version is not the indexed one.
  */
 async function writeLists(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopeId: number,
-  documents: readonly IndexDocument[],
+  entries: IndexChanges['entries'],
 ): Promise<void> {
-  const listed = documents.filter(({ passages }) => passages !== undefined);
+  const listed = entries.filter(({ passages }) => passages !== undefined);
   if (listed.length === 0) return;
-  const [state] = await executor.all('select generation from svc_index_state where scope_id = ?', [
-    scopeId,
-  ]);
-  // The one that this update ends with.
+  const [state] = await connection.all(
+    'select generation from svc_index_state where scope_id = ?',
+    [scopeId],
+  );
+  // The generation at the end of this update.
   const generation = toInteger(state?.['generation']) + 1;
-  await dialect.insertRows(executor, {
+  await connection.dialect.insertRows(connection, {
     table: tableOf('svc_passage_list'),
     columns: ['scope_id', 'file_no', 'version', 'generation', 'epoch', 'hashes'],
     rows: listed.map(({ fileNo, version, passages }) => [
-      scopeId,
-      fileNo,
-      version,
-      generation,
-      0,
+      ...[scopeId, fileNo, version, generation, 0],
       passages ?? null,
     ]),
-    conflict: {
-      keys: ['scope_id', 'file_no'],
-      update: ['version', 'generation', 'epoch', 'hashes'],
-    },
+    conflict: { update: ['version', 'generation', 'epoch', 'hashes'] },
   });
-}
-
-async function deleteFiles(
-  executor: Executor,
-  dialect: Dialect,
-  table: 'svc_index_doc' | 'svc_passage_list',
-  scopeId: number,
-  fileNos: readonly number[],
-): Promise<void> {
-  if (fileNos.length === 0) return;
-  const keys = dialect.keySet(
-    [{ name: 'file_no', kind: 'integer' }],
-    fileNos.map((fileNo) => [fileNo]),
-  );
-  const own = [{ own: 'file_no', key: 'file_no' }];
-  const { sql, parameters } = dialect.deleteKeys(table, own, keys, { scope_id: scopeId });
-  await executor.run(sql, parameters);
-}
-
-/** By version: a write that came meanwhile has marked its file again, and that mark stays. */
-async function deleteTasks(
-  executor: Executor,
-  dialect: Dialect,
-  scopeId: number,
-  tasks: readonly IndexTask[],
-): Promise<void> {
-  const columns = ['file_no', 'version'] as const;
-  const keys = dialect.keySet(
-    columns.map((name) => ({ name, kind: 'integer' })),
-    tasks.map(({ fileNo, version }) => [fileNo, version]),
-  );
-  const own = columns.map((name) => ({ own: name, key: name }));
-  const { sql, parameters } = dialect.deleteKeys('svc_index_queue', own, keys, {
-    scope_id: scopeId,
-  });
-  await executor.run(sql, parameters);
-}
-
-async function markBehind(
-  executor: Executor,
-  tokeniserVersion: number,
-  limit: number,
-): Promise<number> {
-  return await executor.run(
-    'insert into svc_index_queue (scope_id, file_no, version)' +
-      ' select d.scope_id, d.file_no, f.version from svc_index_state i' +
-      ' cross join svc_index_doc d on d.scope_id = i.scope_id and d.tokeniser_version <> ?' +
-      ' cross join svc_file f on f.scope_id = d.scope_id and f.file_no = d.file_no' +
-      ' left join svc_index_queue q on q.scope_id = d.scope_id and q.file_no = d.file_no' +
-      ' where i.tokeniser_version <> ? and q.file_no is null limit ?',
-    [tokeniserVersion, tokeniserVersion, limit],
-  );
 }

@@ -1,7 +1,7 @@
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 import type { KnownVectors, ModelKey, ScopeVectors } from '../../../core/contracts/vectors.ts';
 import { assertScope } from '../../../core/files/paths.ts';
-import type { Executor } from '../dialects/dialect.ts';
+import type { Connection } from '../dialects/dialect.ts';
 import { toHex } from '../schema/ids.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
@@ -23,18 +23,20 @@ export function splitHashes(hashes: Uint8Array): string[] {
 
 /** `IndexView.vectors`: one short query where nothing changed since `known`. */
 export async function readScopeVectors(
-  executor: Executor,
+  connection: Connection,
   scope: ScopeKey,
-  key: ModelKey,
-  indexGeneration: number,
-  known: KnownVectors | null,
+  {
+    model,
+    indexGeneration,
+    known,
+  }: { model: ModelKey; indexGeneration: number; known: KnownVectors | null },
 ): Promise<ScopeVectors> {
   assertScope(scope);
   const scopeId = toScopeId(scope);
-  const [state] = await executor.all(
+  const [state] = await connection.all(
     'select t.generation from svc_scope s cross join svc_vector_state t' +
       ' on t.scope_id = s.scope_id and t.model_id = ? where s.scope_id = ? and s.scope = ?',
-    [key.id, scopeId, scope],
+    [model.id, scopeId, scope],
   );
   // Generations begin anywhere after a scope was made anew: what is known of a later one is of none.
   const vectorGeneration = state === undefined ? -1 : toInteger(state['generation']);
@@ -45,28 +47,26 @@ export async function readScopeVectors(
   return {
     vectorGeneration,
     isWhole: { lists: !isOfLists, vectors: !isOfVectors },
-    lists:
-      listsSince === indexGeneration ? [] : await readLists(executor, scopeId, scope, listsSince),
+    lists: listsSince === indexGeneration ? [] : await readLists(connection, scope, listsSince),
     vectors:
       vectorsSince === vectorGeneration
         ? []
-        : await readVectors(executor, scopeId, key, vectorsSince),
+        : await readVectors(connection, scopeId, { model, since: vectorsSince }),
   };
 }
 
 async function readLists(
-  executor: Executor,
-  scopeId: number,
+  connection: Connection,
   scope: ScopeKey,
   since: number,
 ): Promise<ScopeVectors['lists']> {
-  const rows = await executor.all(
+  const rows = await connection.all(
     'select p.file_no, p.hashes from svc_scope s' +
       ' cross join svc_passage_list p on p.scope_id = s.scope_id and p.generation > ?' +
       // Not the list of a version before: someone without an embedder indexed the file.
       ' cross join svc_index_doc d on d.scope_id = p.scope_id and d.file_no = p.file_no' +
       ' and d.version = p.version where s.scope_id = ? and s.scope = ?',
-    [since, scopeId, scope],
+    [since, toScopeId(scope), scope],
   );
   return rows.map((row) => ({
     fileNo: toInteger(row['file_no']),
@@ -75,23 +75,22 @@ async function readLists(
 }
 
 async function readVectors(
-  executor: Executor,
+  connection: Connection,
   scopeId: number,
-  key: ModelKey,
-  since: number,
+  { model, since }: { model: ModelKey; since: number },
 ): Promise<ScopeVectors['vectors']> {
   const vectors: { textHash: string; vector: Float32Array }[] = [];
   // Along the index: the generation, then what is unique within it.
   let after: { generation: number; hash: Uint8Array | null } = { generation: since, hash: null };
   for (;;) {
-    const rows = await executor.all(
+    const rows = await connection.all(
       'select v.text_hash, v.generation, v.vector from svc_vector v' +
         ' where v.scope_id = ? and v.model_id = ? and v.generation >= ?' +
         ' and (v.generation > ? or v.text_hash > ?)' +
         ' order by v.generation, v.text_hash limit ?',
       [
         scopeId,
-        key.id,
+        model.id,
         after.generation,
         after.generation,
         // Before the first page: nothing of the generation that is known already.

@@ -9,72 +9,70 @@ import type {
   VectorStore,
 } from '../../../core/contracts/vectors.ts';
 import { assertScope } from '../../../core/files/paths.ts';
-import type { Database } from '../database.ts';
-import type { Dialect, Executor, Row, SqlValue } from '../dialects/dialect.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
 import { toHex } from '../schema/ids.ts';
 import { lockIndex } from './index-store.ts';
-import { insertRecords } from '../schema/row-sets.ts';
+import { deleteRows, insertRecords } from '../schema/row-sets.ts';
 import { type RowWriter, toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { splitHashes } from './vector-view.ts';
 
 /** Makes the store of vectors and of the queue of texts to be embedded. */
-export function createVectorStore(database: Database): VectorStore {
-  const { dialect } = database;
+export function createVectorStore(database: SqlDatabase): VectorStore {
   return {
-    useModel: (model) => database.write((executor) => useModel(executor, dialect, model)),
+    useModel: (model) => database.write((connection) => useModel(connection, model)),
 
     async markUnlisted(after, limit) {
-      const page = await database.read((executor) => readUnlisted(executor, dialect, after, limit));
+      const page = await database.read((connection) => readUnlisted(connection, after, limit));
       const marked =
         page.unlisted.length === 0
           ? 0
-          : await database.write((executor) => markFiles(executor, dialect, page.unlisted));
+          : await database.write((connection) => markFiles(connection, page.unlisted));
       return { marked, next: page.next };
     },
 
-    enqueue: (key, limit) => database.write((executor) => enqueue(executor, dialect, key, limit)),
+    enqueue: (key, limit) => database.write((connection) => enqueue(connection, key, limit)),
 
-    claim: (key, options) =>
-      database.write((executor) => claim(executor, dialect, key, options.limit, options.leaseMs)),
+    claim: (key, options) => database.write((connection) => claim(connection, key, options)),
 
     async complete(key, results) {
       for (const [scope, own] of groupByScope(results, ({ task }) => task.scope)) {
         assertScope(scope);
-        await database.write((executor) => complete(executor, dialect, key, scope, own));
+        await database.write((connection) => complete(connection, key, { scope, results: own }));
       }
     },
 
     async postpone(key, tasks, options) {
-      await database.write((executor) => postpone(executor, dialect, key, tasks, options));
+      await database.write((connection) => postpone(connection, key, { ...options, tasks }));
     },
 
     async sweep(scope) {
       assertScope(scope);
-      return await database.write((executor) => sweep(executor, dialect, toScopeId(scope)));
+      return await database.write((connection) => sweep(connection, toScopeId(scope)));
     },
 
     countWaiting: (key) =>
-      database.read(async (executor) => {
-        const [lists] = await executor.all(
+      database.read(async (connection) => {
+        const [lists] = await connection.all(
           'select count(*) as files from svc_passage_list where epoch < ?',
           [key.epoch],
         );
-        const [queue] = await executor.all(
+        const [queue] = await connection.all(
           'select count(*) as texts from svc_embed_queue where model_id = ?',
           [key.id],
         );
         return { files: toInteger(lists?.['files']), texts: toInteger(queue?.['texts']) };
       }),
 
-    forgetAll: () =>
-      database.write(async (executor) => {
-        for (const statement of FORGET) await executor.run(statement, []);
+    dropAll: () =>
+      database.write(async (connection) => {
+        for (const statement of DROP_ALL) await connection.run(statement, []);
       }),
   };
 }
 
-const FORGET = [
+const DROP_ALL = [
   'delete from svc_embed_queue',
   'delete from svc_vector',
   // What someone has of them stays right: the same text has the same vector.
@@ -97,18 +95,15 @@ const MODEL_ROW: RowWriter<ModelRow> = {
   toCells: ({ id, epoch, provider, model, dimensions }) => [id, epoch, provider, model, dimensions],
 };
 
-async function useModel(
-  executor: Executor,
-  dialect: Dialect,
-  model: EmbeddingModel,
-): Promise<ModelKey> {
+async function useModel(connection: Connection, model: EmbeddingModel): Promise<ModelKey> {
   const id = toModelId(model);
   // Its row before all others are locked, so that two instances that begin stand in one line.
-  await insertRecords(executor, dialect, MODEL_ROW, [{ ...model, id, epoch: 0 }], {
-    keys: ['model_id'],
+  await insertRecords(connection, [{ ...model, id, epoch: 0 }], {
+    into: MODEL_ROW,
+    conflict: 'skip',
   });
-  const rows = await executor.all(
-    `select model_id, epoch from svc_embed_model order by model_id${dialect.forUpdate}`,
+  const rows = await connection.all(
+    `select model_id, epoch from svc_embed_model order by model_id${connection.dialect.forUpdate}`,
     [],
   );
   const known = rows.map((row) => ({
@@ -119,7 +114,7 @@ async function useModel(
   const last = Math.max(...known.map(({ epoch }) => epoch));
   const own = known.find((row) => row.id === id);
   if (own !== undefined && own.epoch > 0 && own.epoch === last) return { ...own, dimensions };
-  await executor.run('update svc_embed_model set epoch = ? where model_id = ?', [last + 1, id]);
+  await connection.run('update svc_embed_model set epoch = ? where model_id = ?', [last + 1, id]);
   return { id, epoch: last + 1, dimensions };
 }
 
@@ -129,13 +124,12 @@ interface FileRef {
 }
 
 async function readUnlisted(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   after: ListCursor,
   limit: number,
 ): Promise<{ unlisted: FileRef[]; next: ListCursor }> {
-  const beyond = dialect.isBeyond(['d.scope_id', 'd.file_no'], '>', after ?? [-1, -1]);
-  const rows = await executor.all(
+  const beyond = connection.dialect.isBeyond(['d.scope_id', 'd.file_no'], '>', after ?? [-1, -1]);
+  const rows = await connection.all(
     'select d.scope_id, d.file_no, d.version, p.version as listed from svc_index_doc d' +
       ' left join svc_passage_list p on p.scope_id = d.scope_id and p.file_no = d.file_no' +
       ` where ${beyond.sql} order by d.scope_id, d.file_no limit ?`,
@@ -156,19 +150,15 @@ function toFileRef(row: Row): FileRef {
 }
 
 /** Deleted ones too: the indexer takes them out of the index, if nobody has. */
-async function markFiles(
-  executor: Executor,
-  dialect: Dialect,
-  files: readonly FileRef[],
-): Promise<number> {
-  const keys = dialect.keySet(
+async function markFiles(connection: Connection, files: readonly FileRef[]): Promise<number> {
+  const keys = connection.dialect.keySet(
     [
       { name: 'scope_id', kind: 'integer' },
       { name: 'file_no', kind: 'integer' },
     ],
     files.map(({ scopeId, fileNo }) => [scopeId, fileNo]),
   );
-  return await executor.run(
+  return await connection.run(
     'insert into svc_index_queue (scope_id, file_no, version)' +
       ` select f.scope_id, f.file_no, f.version from ${keys.sql} k` +
       ' cross join svc_file f on f.scope_id = k.scope_id and f.file_no = k.file_no' +
@@ -193,21 +183,15 @@ const QUEUE_ROW: RowWriter<QueueRow> = {
   toCells: (row) => [row.scopeId, row.modelId, row.textHash, row.fileNo, row.attempts, row.dueAt],
 };
 
-const QUEUE_KEY = ['scope_id', 'model_id', 'text_hash'];
 const TEXT_KEY = [
   { name: 'scope_id', kind: 'integer' },
   { name: 'text_hash', kind: 'id' },
 ] as const;
 
-async function enqueue(
-  executor: Executor,
-  dialect: Dialect,
-  key: ModelKey,
-  limit: number,
-): Promise<ScopeKey[]> {
-  const lists = await executor.all(
+async function enqueue(connection: Connection, key: ModelKey, limit: number): Promise<ScopeKey[]> {
+  const lists = await connection.all(
     'select p.scope_id, p.file_no, p.hashes from svc_passage_list p where p.epoch < ?' +
-      ` order by p.epoch, p.scope_id, p.file_no limit ?${dialect.forUpdate}`,
+      ` order by p.epoch, p.scope_id, p.file_no limit ?${connection.dialect.forUpdate}`,
     [key.epoch, limit],
   );
   if (lists.length === 0) return [];
@@ -218,30 +202,26 @@ async function enqueue(
       texts.set(`${scopeId} ${textHash}`, { scopeId, textHash, fileNo });
     }
   }
-  for (const row of await readKnown(executor, dialect, key, [...texts.values()])) {
+  for (const row of await readKnown(connection, key, [...texts.values()])) {
     texts.delete(`${toInteger(row['scope_id'])} ${toHex(row['text_hash'] as Uint8Array)}`);
   }
-  const dueAt = await readNow(executor, dialect);
+  const dueAt = await readNow(connection);
   await insertRecords(
-    executor,
-    dialect,
-    QUEUE_ROW,
+    connection,
     [...texts.values()].map((text) => ({ ...text, modelId: key.id, attempts: 0, dueAt })),
-    { keys: QUEUE_KEY },
+    { into: QUEUE_ROW, conflict: 'skip' },
   );
   for (const row of lists) {
     const { scopeId, fileNo } = toFileRef(row);
-    await executor.run('update svc_passage_list set epoch = ? where scope_id = ? and file_no = ?', [
-      key.epoch,
-      scopeId,
-      fileNo,
-    ]);
+    await connection.run(
+      'update svc_passage_list set epoch = ? where scope_id = ? and file_no = ?',
+      [key.epoch, scopeId, fileNo],
+    );
   }
   return [
     ...(
       await readScopes(
-        executor,
-        dialect,
+        connection,
         lists.map((row) => toFileRef(row).scopeId),
       )
     ).values(),
@@ -250,16 +230,15 @@ async function enqueue(
 
 /** Those of the texts that have a vector. */
 async function readKnown(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   key: ModelKey,
   texts: readonly { scopeId: number; textHash: string }[],
 ): Promise<Row[]> {
-  const keys = dialect.keySet(
+  const keys = connection.dialect.keySet(
     TEXT_KEY,
     texts.map(({ scopeId, textHash }) => [scopeId, textHash]),
   );
-  return await executor.all(
+  return await connection.all(
     `select v.scope_id, v.text_hash from ${keys.sql} k cross join svc_vector v` +
       ' on v.scope_id = k.scope_id and v.model_id = ? and v.text_hash = k.text_hash',
     [...keys.parameters, key.id],
@@ -268,48 +247,41 @@ async function readKnown(
 
 /** The keys of scopes by their numbers; not those of scopes that are gone. */
 async function readScopes(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopeIds: readonly number[],
 ): Promise<Map<number, ScopeKey>> {
-  const keys = dialect.keySet(
+  const keys = connection.dialect.keySet(
     [{ name: 'scope_id', kind: 'integer' }],
     [...new Set(scopeIds)].map((scopeId) => [scopeId]),
   );
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select s.scope_id, s.scope from ${keys.sql} k cross join svc_scope s on s.scope_id = k.scope_id`,
     keys.parameters,
   );
   return new Map(rows.map((row) => [toInteger(row['scope_id']), toText(row['scope']) as ScopeKey]));
 }
 
-async function readNow(executor: Executor, dialect: Dialect): Promise<number> {
-  const [row] = await executor.all(`select ${dialect.nowMs} as now_ms`, []);
+async function readNow(connection: Connection): Promise<number> {
+  const [row] = await connection.all(`select ${connection.dialect.nowMs} as now_ms`, []);
   return toInteger(row?.['now_ms']);
 }
 
 async function claim(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   key: ModelKey,
-  limit: number,
-  leaseMs: number,
+  { limit, leaseMs }: { limit: number; leaseMs: number },
 ): Promise<EmbedTask[]> {
-  const now = await readNow(executor, dialect);
-  const rows = await executor.all(
+  const now = await readNow(connection);
+  const rows = await connection.all(
     'select q.scope_id, q.text_hash, q.file_no, q.attempts from svc_embed_queue q' +
-      ` where q.model_id = ? and q.due_at <= ? order by q.due_at limit ?${dialect.forUpdate}`,
+      ` where q.model_id = ? and q.due_at <= ? order by q.due_at limit ?${connection.dialect.forUpdate}`,
     [key.id, now, limit],
   );
   if (rows.length === 0) return [];
   const claimed = rows.map((row) => toQueueRow(row, key, now + leaseMs));
-  await insertRecords(executor, dialect, QUEUE_ROW, claimed, {
-    keys: QUEUE_KEY,
-    update: ['due_at'],
-  });
+  await insertRecords(connection, claimed, { into: QUEUE_ROW, conflict: { update: ['due_at'] } });
   const scopes = await readScopes(
-    executor,
-    dialect,
+    connection,
     claimed.map(({ scopeId }) => scopeId),
   );
   const tasks: EmbedTask[] = [];
@@ -358,15 +330,13 @@ function toBytes(vector: Float32Array): Uint8Array {
 }
 
 async function complete(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   key: ModelKey,
-  scope: ScopeKey,
-  results: readonly EmbedResult[],
+  { scope, results }: { scope: ScopeKey; results: readonly EmbedResult[] },
 ): Promise<void> {
   const scopeId = toScopeId(scope);
   const gone = results.filter(({ vector }) => vector === null);
-  const others = gone.length === 0 ? null : await readHolders(executor, scopeId);
+  const others = gone.length === 0 ? null : await readHolders(connection, scopeId);
   const kept: QueueRow[] = [];
   const done = new Set<string>();
   for (const { task, vector } of results) {
@@ -378,28 +348,27 @@ async function complete(
     vector === null ? [] : [{ textHash, vector }],
   );
   if (vectors.length > 0) {
-    const generation = await nextGeneration(executor, dialect, scopeId, key);
+    const generation = await nextGeneration(connection, scopeId, key);
     await insertRecords(
-      executor,
-      dialect,
-      VECTOR_ROW,
+      connection,
       vectors.map((one) => ({ ...one, scopeId, modelId: key.id, generation })),
-      {
-        keys: ['scope_id', 'model_id', 'text_hash'],
-        update: ['generation', 'dimensions', 'vector'],
-      },
+      { into: VECTOR_ROW, conflict: { update: ['generation', 'dimensions', 'vector'] } },
     );
   }
-  await insertRecords(executor, dialect, QUEUE_ROW, kept, {
-    keys: QUEUE_KEY,
-    update: ['file_no', 'due_at'],
+  await insertRecords(connection, kept, {
+    into: QUEUE_ROW,
+    conflict: { update: ['file_no', 'due_at'] },
   });
-  await removeTasks(executor, dialect, scopeId, key, [...done]);
+  await deleteRows(connection, 'svc_embed_queue', {
+    columns: ['text_hash'],
+    rows: [...done].map((textHash) => [textHash]),
+    same: { scope_id: scopeId, model_id: key.id },
+  });
 }
 
 /** By text: a file of the scope whose list has it. */
-async function readHolders(executor: Executor, scopeId: number): Promise<Map<string, number>> {
-  const rows = await executor.all(
+async function readHolders(connection: Connection, scopeId: number): Promise<Map<string, number>> {
+  const rows = await connection.all(
     'select file_no, hashes from svc_passage_list where scope_id = ?',
     [scopeId],
   );
@@ -416,25 +385,21 @@ async function readHolders(executor: Executor, scopeId: number): Promise<Map<str
 const MAX_FIRST_GENERATION = 2 ** 48 - 1;
 
 async function nextGeneration(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopeId: number,
   key: ModelKey,
 ): Promise<number> {
   const parameters: SqlValue[] = [scopeId, key.id];
   await insertRecords(
-    executor,
-    dialect,
-    STATE_ROW,
-    // Not from 0 again after a scope was erased: what is kept by generation is of one alone.
+    connection, // Not from 0 again after a scope was erased: what is kept by generation is of one alone.
     [{ scopeId, modelId: key.id, generation: randomInt(MAX_FIRST_GENERATION) }],
-    { keys: ['scope_id', 'model_id'] },
+    { into: STATE_ROW, conflict: 'skip' },
   );
-  await executor.run(
+  await connection.run(
     'update svc_vector_state set generation = generation + 1 where scope_id = ? and model_id = ?',
     parameters,
   );
-  const [row] = await executor.all(
+  const [row] = await connection.all(
     'select generation from svc_vector_state where scope_id = ? and model_id = ?',
     parameters,
   );
@@ -447,74 +412,54 @@ const STATE_ROW: RowWriter<{ scopeId: number; modelId: number; generation: numbe
   toCells: ({ scopeId, modelId, generation }) => [scopeId, modelId, generation],
 };
 
-async function removeTasks(
-  executor: Executor,
-  dialect: Dialect,
-  scopeId: number,
-  key: ModelKey,
-  textHashes: readonly string[],
-): Promise<void> {
-  if (textHashes.length === 0) return;
-  const keys = dialect.keySet(
-    [{ name: 'text_hash', kind: 'id' }],
-    textHashes.map((textHash) => [textHash]),
-  );
-  const own = [{ own: 'text_hash', key: 'text_hash' }];
-  const same = { scope_id: scopeId, model_id: key.id };
-  const { sql, parameters } = dialect.deleteKeys('svc_embed_queue', own, keys, same);
-  await executor.run(sql, parameters);
-}
-
 async function postpone(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   key: ModelKey,
-  tasks: readonly EmbedTask[],
-  { delayMs, isRefused }: { delayMs: number; isRefused: boolean },
+  {
+    tasks,
+    delayMs,
+    isRefused,
+  }: { tasks: readonly EmbedTask[]; delayMs: number; isRefused: boolean },
 ): Promise<void> {
   if (tasks.length === 0) return;
-  const keys = dialect.keySet(
+  const keys = connection.dialect.keySet(
     TEXT_KEY,
     tasks.map(({ scope, textHash }) => [toScopeId(scope), textHash]),
   );
   // Not those that someone else has finished meanwhile.
-  const rows = await executor.all(
+  const rows = await connection.all(
     'select q.scope_id, q.text_hash, q.file_no, q.attempts' +
       ` from ${keys.sql} k cross join svc_embed_queue q` +
       ' on q.scope_id = k.scope_id and q.model_id = ? and q.text_hash = k.text_hash',
     [...keys.parameters, key.id],
   );
-  const dueAt = (await readNow(executor, dialect)) + delayMs;
+  const dueAt = (await readNow(connection)) + delayMs;
   await insertRecords(
-    executor,
-    dialect,
-    QUEUE_ROW,
+    connection,
     rows.map((row) => {
       const task = toQueueRow(row, key, dueAt);
       return isRefused ? { ...task, attempts: task.attempts + 1 } : task;
     }),
-    { keys: QUEUE_KEY, update: ['attempts', 'due_at'] },
+    { into: QUEUE_ROW, conflict: { update: ['attempts', 'due_at'] } },
   );
 }
 
-async function sweep(executor: Executor, dialect: Dialect, scopeId: number): Promise<number> {
+async function sweep(connection: Connection, scopeId: number): Promise<number> {
   // No list changes meanwhile: a text that comes back is either seen here, or queued afterwards.
-  await lockIndex(executor, dialect, scopeId);
-  const holders = await readHolders(executor, scopeId);
-  const rows = await executor.all('select distinct text_hash from svc_vector where scope_id = ?', [
-    scopeId,
-  ]);
+  await lockIndex(connection, scopeId);
+  const holders = await readHolders(connection, scopeId);
+  const rows = await connection.all(
+    'select distinct text_hash from svc_vector where scope_id = ?',
+    [scopeId],
+  );
   const orphans = rows
     .map((row) => toHex(row['text_hash'] as Uint8Array))
     .filter((textHash) => !holders.has(textHash));
-  if (orphans.length === 0) return 0;
-  const keys = dialect.keySet(
-    [{ name: 'text_hash', kind: 'id' }],
-    orphans.map((textHash) => [textHash]),
-  );
-  const own = [{ own: 'text_hash', key: 'text_hash' }];
-  const { sql, parameters } = dialect.deleteKeys('svc_vector', own, keys, { scope_id: scopeId });
-  return await executor.run(sql, parameters);
+  return await deleteRows(connection, 'svc_vector', {
+    columns: ['text_hash'],
+    rows: orphans.map((textHash) => [textHash]),
+    same: { scope_id: scopeId },
+  });
 }
 
 function groupByScope<T>(items: readonly T[], scopeOf: (item: T) => ScopeKey): Map<ScopeKey, T[]> {

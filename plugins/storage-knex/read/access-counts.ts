@@ -3,7 +3,7 @@ import type { ObservationStore } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { toIdMs } from '../../../core/id-time.ts';
 import { assertScope } from '../../../core/files/paths.ts';
-import type { Dialect, Executor, SqlValue } from '../dialects/dialect.ts';
+import type { Connection, SqlValue } from '../dialects/dialect.ts';
 import { leastIdBeyond, leastIdSince, readIdSkew } from '../write/id-skew.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import { toInteger, toText, toTextOrNull } from '../schema/rows.ts';
@@ -20,12 +20,11 @@ type Walk = { by: 'all' } | { by: 'scope'; scopeId: number } | { by: 'user'; use
  * database, so that what comes across is as long as the answer, not as the log.
  */
 export async function countAccesses(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   filter: Filter,
   limit: number,
 ): Promise<Counted> {
-  const skew = await readIdSkew(executor);
+  const skew = await readIdSkew(connection);
   const before = filter.before ?? null;
   const ids = {
     first: leastIdSince(filter.since, skew),
@@ -44,13 +43,13 @@ export async function countAccesses(
   // Where any walk ends all of them do, so that nothing before is counted of one and not of another.
   let end: Buffer | null = null;
   for (const walk of walks) {
-    const found = await findEnd(executor, dialect, walk, ids, limit);
+    const found = await findEnd(connection, walk, ids, limit);
     if (found !== null && (end === null || found.compare(end) > 0)) end = found;
   }
   const counts: AccessCount[] = [];
   for (const walk of walks) {
     const range = { first: end ?? ids.first, beyond: ids.beyond };
-    for (const count of await countWalk(executor, dialect, filter, walk, range)) counts.push(count);
+    for (const count of await countWalk(connection, filter, walk, range)) counts.push(count);
   }
   const next = end === null ? null : toUuid(end);
   return { counts, from: next === null ? null : toIdMs(next), next };
@@ -63,14 +62,13 @@ interface IdRange {
 
 /** The oldest row that a walk looks at where there are older ones: a matter of the index alone. */
 async function findEnd(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   walk: Walk,
   ids: IdRange,
   limit: number,
 ): Promise<Buffer | null> {
-  const { source, where, parameters } = toWalk(dialect, walk, ids);
-  const [end] = await executor.all(
+  const { source, where, parameters } = toWalk(connection, walk, ids);
+  const [end] = await connection.all(
     `select a.id from ${source} where ${where} order by a.id desc limit 1 offset ?`,
     [...parameters, limit - 1],
   );
@@ -78,20 +76,19 @@ async function findEnd(
 }
 
 async function countWalk(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   { tool, since, until }: Filter,
   walk: Walk,
   ids: IdRange,
 ): Promise<AccessCount[]> {
-  const { source, where, parameters } = toWalk(dialect, walk, ids);
+  const { source, where, parameters } = toWalk(connection, walk, ids);
   const conditions = [where, 'a.at >= ? and a.at < ?', "a.outcome = 'ok' and a.action <> 'list'"];
   const values: SqlValue[] = [...parameters, since, until];
   if (typeof tool === 'string') {
     conditions.push('a.tool = ?');
     values.push(tool);
   }
-  const rows = await executor.all(
+  const rows = await connection.all(
     'select s.scope, g.path, g.actor, g.tool, g.action, g.accesses, g.last_at from' +
       ' (select a.scope_id, a.path, a.actor, a.tool, a.action, count(*) as accesses,' +
       ` max(a.at) as last_at from ${source} where ${conditions.join(' and ')}` +
@@ -111,11 +108,11 @@ async function countWalk(
 }
 
 function toWalk(
-  dialect: Dialect,
+  connection: Connection,
   walk: Walk,
   { first, beyond }: IdRange,
 ): { source: string; where: string; parameters: SqlValue[] } {
-  const source = dialect.byIndex('svc_access_log', 'a', INDEXES[walk.by]);
+  const source = connection.dialect.byIndex('svc_access_log', 'a', INDEXES[walk.by]);
   // One bound on each side: of two, a database would walk from the first and test the second.
   const within = 'a.id >= ? and a.id < ?';
   switch (walk.by) {

@@ -2,8 +2,7 @@ import type { Knex } from 'knex';
 import type { AccessRecord, ScopeKey } from '../../../core/contracts/records.ts';
 import type { AccessFilter, PageRequest, PageResult } from '../../../core/contracts/storage.ts';
 import { assertFileKey } from '../../../core/files/paths.ts';
-import type { Database } from '../database.ts';
-import type { Row } from '../dialects/dialect.ts';
+import type { KnexConnection, Row } from '../dialects/dialect.ts';
 import { readIdSkew } from '../write/id-skew.ts';
 import { withinTimes } from './id-walk.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
@@ -11,10 +10,11 @@ import type { Filter } from './page.ts';
 import { checkLimit, parseIdPageKey, readPage } from './page.ts';
 import type { PrefixRange } from './physical-prefix.ts';
 import { toScopedRange } from './physical-prefix.ts';
-import { findFileNo, hasScope, toExecutor } from './revision-list.ts';
-import { ACCESS_ROW, toAccessRecord, toInteger } from '../schema/rows.ts';
+import { findFileNo, hasScope } from './revision-list.ts';
+import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { successorOf } from './text-range.ts';
+import { ACCESS_ROWS } from '../schema/records.ts';
 
 const EMPTY: PageResult<AccessRecord> = { items: [], next: null };
 
@@ -22,8 +22,7 @@ type IdColumn = 'tool_call_id' | 'revision_id' | 'trace_id' | 'run_id';
 
 /** Access rows by id, walked along the narrowest index that the filter has. */
 export async function listAccess(
-  knex: Knex,
-  { dialect }: Pick<Database, 'dialect'>,
+  connection: KnexConnection,
   filter: AccessFilter,
   page: PageRequest,
 ): Promise<PageResult<AccessRecord>> {
@@ -35,7 +34,7 @@ export async function listAccess(
     return EMPTY;
   const range = toScopedRange(path?.scope ?? filter.scope ?? null, filter.prefix ?? '');
   if (range.kind === 'none') return EMPTY;
-  if (range.kind === 'scope' && !(await hasScope(knex, range.scope))) return EMPTY;
+  if (range.kind === 'scope' && !(await hasScope(connection, range.scope))) return EMPTY;
 
   const filters: Filter[] = [];
   const test = (column: string, value: string | Buffer) =>
@@ -52,7 +51,7 @@ export async function listAccess(
     if (bytes === null) return EMPTY;
     ids.set(column, bytes);
   }
-  const times = withinTimes('a', await readIdSkew(toExecutor(knex)), filter);
+  const times = withinTimes('a', await readIdSkew(connection), filter);
   filters.push(...times.filters);
   if (typeof filter.actor === 'string') test('a.actor', filter.actor);
   if (typeof filter.tool === 'string') test('a.tool', filter.tool);
@@ -73,7 +72,7 @@ export async function listAccess(
     more: readonly Filter[],
     index: keyof typeof INDEXES = by === 'revision_id' ? 'path' : by,
   ) =>
-    readPage(knex, dialect, {
+    readPage(connection, {
       limit: page.limit,
       order: page.order,
       pick: { scope_id: 'a.scope_id', id: 'a.id' },
@@ -81,7 +80,9 @@ export async function listAccess(
       isOrdered: true,
       after: after === null ? null : [after],
       walk: () => {
-        const query = knex.from(knex.raw(dialect.byIndex('svc_access_log', 'a', INDEXES[index])));
+        const query = connection.knex.from(
+          connection.knex.raw(connection.dialect.byIndex('svc_access_log', 'a', INDEXES[index])),
+        );
         narrow(query);
         return query;
       },
@@ -94,10 +95,10 @@ export async function listAccess(
         query
           .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
           .joinRaw('cross join svc_access_log a on a.scope_id = k.scope_id and a.id = k.id')
-          .select('s.scope', ...ACCESS_ROW.columns.map((column) => `a.${column}`));
+          .select('s.scope', ...ACCESS_ROWS.select('a'));
       },
       filters: [...filters, ...more],
-      toItem: toAccessRecord,
+      toItem: (row) => ACCESS_ROWS.toRecord(row),
       toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
     });
 
@@ -105,7 +106,7 @@ export async function listAccess(
     case 'path': {
       // Rows of the file, and rows of its path from when there was no file.
       const key = path as NonNullable<typeof path>;
-      const fileNo = await findFileNo(knex, key);
+      const fileNo = await findFileNo(connection, key);
       const scopeId = toScopeId(key.scope);
       const without = await walkOf(
         (query) => void query.where('a.scope_id', scopeId).whereNull('a.file_no'),
@@ -134,7 +135,7 @@ export async function listAccess(
       // A row's revision is one of its file's, so the file's index finds them. When the revision was
       // pruned nothing says which file that was, and all rows are walked.
       const revisionId = ids.get(by) as Buffer;
-      const file = await findFileOfRevision(knex, revisionId);
+      const file = await findFileOfRevision(connection, revisionId);
       const ofRevision: Filter = (query) => void query.where('a.revision_id', revisionId);
       return file === null
         ? await walkOf(() => undefined, [ofRevision], 'id')
@@ -188,10 +189,10 @@ function chooseWalk(
 }
 
 async function findFileOfRevision(
-  knex: Knex,
+  connection: KnexConnection,
   id: Buffer,
 ): Promise<{ 'a.scope_id': number; 'a.file_no': number } | null> {
-  const row = (await knex('svc_revision').where({ id }).first('scope_id', 'file_no')) as
+  const row = (await connection.knex('svc_revision').where({ id }).first('scope_id', 'file_no')) as
     Row | undefined;
   if (row === undefined) return null;
   return { 'a.scope_id': toInteger(row['scope_id']), 'a.file_no': toInteger(row['file_no']) };

@@ -1,22 +1,20 @@
 import type { AuditStore } from '../../../core/contracts/storage.ts';
-import type { Database } from '../database.ts';
+import type { SqlDatabase } from '../sql-database.ts';
 import { readIdSkew } from '../write/id-skew.ts';
 import { withinTimes } from './id-walk.ts';
 import { toUuid } from '../schema/ids.ts';
 import { checkLimit, parseIdPageKey, readPage } from './page.ts';
-import { toExecutor } from './revision-list.ts';
-import { AUDIT_ROW, toAuditRecord } from '../schema/rows.ts';
+import { AUDIT_ROWS } from '../schema/records.ts';
 
 /** Makes the admin’s list of changes; their rows are written with the changes themselves. */
-export function createAuditStore(database: Database): AuditStore {
-  const { dialect } = database;
+export function createAuditStore(database: SqlDatabase): AuditStore {
   return {
     list: (filter, page) =>
-      database.list(async (knex) => {
+      database.list(async (connection) => {
         const after = parseIdPageKey(page.after);
-        const times = withinTimes('u', await readIdSkew(toExecutor(knex)), filter);
+        const times = withinTimes('u', await readIdSkew(connection), filter);
         const action = filter.action ?? null;
-        return await readPage(knex, dialect, {
+        return await readPage(connection, {
           limit: checkLimit(page.limit),
           order: page.order,
           pick: { id: 'u.id' },
@@ -26,10 +24,16 @@ export function createAuditStore(database: Database): AuditStore {
           walk: () => {
             const query =
               action === null
-                ? knex('svc_admin_audit as u')
-                : knex
+                ? connection.knex('svc_admin_audit as u')
+                : connection.knex
                     .from(
-                      knex.raw(dialect.byIndex('svc_admin_audit', 'u', 'svc_admin_audit_action')),
+                      connection.knex.raw(
+                        connection.dialect.byIndex(
+                          'svc_admin_audit',
+                          'u',
+                          'svc_admin_audit_action',
+                        ),
+                      ),
                     )
                     .where('u.action', action);
             return query;
@@ -38,10 +42,10 @@ export function createAuditStore(database: Database): AuditStore {
           complete: (query) => {
             query
               .joinRaw('cross join svc_admin_audit u on u.id = k.id')
-              .select(AUDIT_ROW.columns.map((column) => `u.${column}`));
+              .select(AUDIT_ROWS.select('u'));
           },
           filters: times.filters,
-          toItem: toAuditRecord,
+          toItem: (row) => AUDIT_ROWS.toRecord(row),
           toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
         });
       }),

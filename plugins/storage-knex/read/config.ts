@@ -1,11 +1,12 @@
 import type { ConfigStore } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import type { Database } from '../database.ts';
-import type { Executor, Row, SqlValue } from '../dialects/dialect.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
 import { insertRecords } from '../schema/row-sets.ts';
 import type { RowWriter } from '../schema/rows.ts';
-import { AUDIT_ROW, toText } from '../schema/rows.ts';
+import { toText } from '../schema/rows.ts';
 import { successorOf } from './text-range.ts';
+import { AUDIT_ROWS } from '../schema/records.ts';
 
 const CONFIG_ROW: RowWriter<[string, unknown]> = {
   table: 'svc_config',
@@ -20,14 +21,14 @@ const CONFIG_ROW: RowWriter<[string, unknown]> = {
 const GET_ONE = 'select `key`, value from svc_config where `key` = ?';
 
 /** Makes the store of `svc_config`. */
-export function createConfigStore(database: Database): ConfigStore {
-  const { dialect, skew } = database;
+export function createConfigStore(database: SqlDatabase): ConfigStore {
+  const { skew } = database;
   return {
     async entries(prefix) {
       const end = successorOf(prefix);
       const parameters: SqlValue[] = end === null ? [prefix] : [prefix, end];
-      const rows = await database.read((executor) =>
-        executor.all(
+      const rows = await database.read((connection) =>
+        connection.all(
           'select `key`, value from svc_config where `key` >= ?' +
             `${end === null ? '' : ' and `key` < ?'} order by \`key\``,
           parameters,
@@ -36,27 +37,27 @@ export function createConfigStore(database: Database): ConfigStore {
       return Object.fromEntries(rows.map((row) => [toText(row['key']), parseValue(row)]));
     },
     async set(entries, audit) {
-      await database.write(async (executor) => {
-        await insertRecords(executor, dialect, CONFIG_ROW, Object.entries(entries), {
-          keys: ['key'],
-          update: ['value'],
+      await database.write(async (connection) => {
+        await insertRecords(connection, Object.entries(entries), {
+          into: CONFIG_ROW,
+          conflict: { update: ['value'] },
         });
         if (audit === null) return;
-        await insertRecords(executor, dialect, AUDIT_ROW, [audit]);
-        await skew.cover(executor, dialect, [audit]);
+        await insertRecords(connection, [audit], { into: AUDIT_ROWS });
+        await skew.cover(connection, [audit]);
       });
     },
     async setIfAbsent(key, value) {
-      return await database.write(async (executor) => {
-        await insertRecords(executor, dialect, CONFIG_ROW, [[key, value]], { keys: ['key'] });
-        return await readOne(executor, key);
+      return await database.write(async (connection) => {
+        await insertRecords(connection, [[key, value]], { into: CONFIG_ROW, conflict: 'skip' });
+        return await readOne(connection, key);
       });
     },
   };
 }
 
-async function readOne(executor: Executor, key: string): Promise<unknown> {
-  const [row] = await executor.all(GET_ONE, [key]);
+async function readOne(connection: Connection, key: string): Promise<unknown> {
+  const [row] = await connection.all(GET_ONE, [key]);
   return row === undefined ? undefined : parseValue(row);
 }
 

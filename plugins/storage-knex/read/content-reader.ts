@@ -1,6 +1,6 @@
 import type { FileContent, FileKey } from '../../../core/contracts/records.ts';
-import type { Database } from '../database.ts';
-import type { Dialect, Executor, SqlValue } from '../dialects/dialect.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Connection, Statement } from '../dialects/dialect.ts';
 import { toInteger, toText, toTextOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
@@ -20,11 +20,11 @@ interface Waiting {
  * work.
  */
 export class ContentReader {
-  readonly #database: Database;
+  readonly #database: SqlDatabase;
   #waiting: Waiting[] = [];
   #running = 0;
 
-  constructor(database: Database) {
+  constructor(database: SqlDatabase) {
     this.#database = database;
   }
 
@@ -40,10 +40,9 @@ export class ContentReader {
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, GROUP);
       try {
-        const contents = await this.#database.read((executor) =>
+        const contents = await this.#database.read((connection) =>
           readContents(
-            executor,
-            this.#database.dialect,
+            connection,
             group.map(({ key }) => key),
           ),
         );
@@ -86,11 +85,10 @@ const FROM_SCOPE =
   ' where f.deleted_at is null';
 
 async function readContents(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   keys: readonly FileKey[],
 ): Promise<(StoredFile | null)[]> {
-  const wanted = dialect.keySet(
+  const wanted = connection.dialect.keySet(
     [
       { name: 'place', kind: 'integer' },
       { name: 'scope_id', kind: 'integer' },
@@ -100,30 +98,35 @@ async function readContents(
     keys.map(({ scope, path }, place) => [place, toScopeId(scope), scope, path]),
   );
   const columns = ['k.place', ...COLUMNS];
-  const from =
-    `from ${wanted.sql} k` +
-    ' cross join svc_scope s on s.scope_id = k.scope_id and s.scope = k.scope' +
-    ` cross join svc_file f on f.scope_id = s.scope_id and f.path = k.path${FROM_SCOPE}`;
+  const from = {
+    sql:
+      `from ${wanted.sql} k` +
+      ' cross join svc_scope s on s.scope_id = k.scope_id and s.scope = k.scope' +
+      ` cross join svc_file f on f.scope_id = s.scope_id and f.path = k.path${FROM_SCOPE}`,
+    parameters: wanted.parameters,
+  };
   const contents: (StoredFile | null)[] = keys.map(() => null);
-  for (const [place, ...values] of await selectRows(executor, dialect, columns, from, wanted)) {
+  for (const [place, ...values] of await selectRows(connection, columns, from)) {
     contents[toInteger(place)] = toStoredFile(values);
   }
   return contents;
 }
 
 async function selectRows(
-  executor: Executor,
-  { rowsAsJson }: Dialect,
+  connection: Connection,
   columns: readonly string[],
-  from: string,
-  { parameters }: { parameters: readonly SqlValue[] },
+  { sql: from, parameters }: Statement,
 ): Promise<unknown[][]> {
+  const { rowsAsJson } = connection.dialect;
   if (rowsAsJson !== null) {
-    const [row] = await executor.all(`select ${rowsAsJson(columns)} as found ${from}`, parameters);
+    const [row] = await connection.all(
+      `select ${rowsAsJson(columns)} as found ${from}`,
+      parameters,
+    );
     return JSON.parse(toText(row?.['found'])) as unknown[][];
   }
   const named = columns.map((column, index) => `${column} as c${index}`);
-  const rows = await executor.all(`select ${named.join(', ')} ${from}`, parameters);
+  const rows = await connection.all(`select ${named.join(', ')} ${from}`, parameters);
   return rows.map((row) => columns.map((_, index) => row[`c${index}`]));
 }
 

@@ -1,4 +1,3 @@
-import type { Knex } from 'knex';
 import type { CallRecord, EventRecord, ScopeKey } from '../../../core/contracts/records.ts';
 import type {
   EventFilter,
@@ -7,14 +6,14 @@ import type {
   PageResult,
 } from '../../../core/contracts/storage.ts';
 import { assertScope } from '../../../core/files/paths.ts';
-import type { Database } from '../database.ts';
-import type { Dialect, Executor, Row, SqlValue } from '../dialects/dialect.ts';
+import type { Connection, Row, SqlValue, KnexConnection } from '../dialects/dialect.ts';
 import { parseIdBytes, toLeastIdBytes, toUuid } from '../schema/ids.ts';
 import type { Filter } from './page.ts';
 import { checkLimit, parseIdPageKey, readPage } from './page.ts';
 import { hasScope } from './revision-list.ts';
-import { EVENT_ROW, toEventRecord, toText, toTextOrNull } from '../schema/rows.ts';
+import { toText, toTextOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { EVENTS } from '../schema/records.ts';
 
 /** The slowest calls have an index of their own from here on (migration 3). */
 const SLOW_MS = 100;
@@ -23,14 +22,13 @@ const EMPTY: PageResult<EventRecord> = { items: [], next: null };
 
 /** Events by id, walked along the narrowest index that the filter has. */
 export async function listEvents(
-  knex: Knex,
-  { dialect }: Pick<Database, 'dialect'>,
+  connection: KnexConnection,
   filter: EventFilter,
   page: PageRequest,
 ): Promise<PageResult<EventRecord>> {
   const { scope = null, since, until, minDurationMs, errorCodes, exceptErrorCodes } = filter;
   const after = parseIdPageKey(page.after);
-  if (scope !== null && !(await hasScope(knex, scope))) return EMPTY;
+  if (scope !== null && !(await hasScope(connection, scope))) return EMPTY;
   const filters: Filter[] = [];
   const test = (column: string, value: string) =>
     filters.push((query) => void query.where(column, value));
@@ -52,7 +50,7 @@ export async function listEvents(
   const { status } = filter;
   if (typeof status === 'string' && index !== 'svc_event_status') test('e.status', status);
 
-  return await readPage(knex, dialect, {
+  return await readPage(connection, {
     limit: checkLimit(page.limit),
     order: page.order,
     pick: { scope_id: 'e.scope_id', id: 'e.id' },
@@ -60,7 +58,9 @@ export async function listEvents(
     isOrdered: true,
     after: after === null ? null : [after],
     walk: () => {
-      const query = knex.from(knex.raw(dialect.byIndex('svc_event', 'e', index)));
+      const query = connection.knex.from(
+        connection.knex.raw(connection.dialect.byIndex('svc_event', 'e', index)),
+      );
       narrow(query);
       return query;
     },
@@ -74,9 +74,9 @@ export async function listEvents(
       query
         .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
         .joinRaw('cross join svc_event e on e.scope_id = k.scope_id and e.id = k.id')
-        .select('s.scope', ...EVENT_ROW.columns.map((column) => `e.${column}`));
+        .select('s.scope', ...EVENTS.select('e'));
     },
-    toItem: toEventRecord,
+    toItem: (row) => EVENTS.toRecord(row),
     toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
   });
 }
@@ -103,8 +103,7 @@ function chooseWalk({ scope, status, minDurationMs }: EventFilter): {
 
 /** Tool calls in short, by id. */
 export async function readCalls(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   filter: Parameters<ObservationStore['calls']>[0],
   page: Parameters<ObservationStore['calls']>[1],
 ): Promise<CallRecord[]> {
@@ -123,9 +122,13 @@ export async function readCalls(
   if (scope !== null) add('e.scope_id = ?', toScopeId(scope));
   if (typeof tool === 'string') add('e.tool = ?', tool);
   parameters.push(page.limit);
-  const source = dialect.byIndex('svc_event', 'e', scope === null ? 'svc_event_id' : null);
+  const source = connection.dialect.byIndex(
+    'svc_event',
+    'e',
+    scope === null ? 'svc_event_id' : null,
+  );
   const columns = 'e.id, e.tool, e.status, e.error_code, e.duration_ms';
-  const rows = await executor.all(
+  const rows = await connection.all(
     // One scope is known by its name: the rows of a user who calls often come without it.
     (scope === null
       ? `select ${columns}, s.scope from ${source} cross join svc_scope s on s.scope_id = e.scope_id`

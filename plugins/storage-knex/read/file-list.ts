@@ -6,15 +6,15 @@ import type {
   PageRequest,
   PageResult,
 } from '../../../core/contracts/storage.ts';
-import type { Database } from '../database.ts';
-import type { Dialect } from '../dialects/dialect.ts';
+import type { KnexConnection } from '../dialects/dialect.ts';
 import type { Filter, KeysetQuery } from './page.ts';
 import { checkLimit, parsePageKey, readPage } from './page.ts';
 import type { PrefixRange } from './physical-prefix.ts';
 import { toScopedRange } from './physical-prefix.ts';
-import { FILE_COLUMNS, toFileListing, toInteger, toText } from '../schema/rows.ts';
+import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { compareText, successorOf } from './text-range.ts';
+import { FILE_LISTINGS, FILES } from '../schema/records.ts';
 
 /** How each sort is walked. `path` goes scope by scope, and is written out below. */
 const SORTS = {
@@ -25,8 +25,7 @@ const SORTS = {
 
 /** The files of all scopes that exist, by one of the sorts. */
 export async function listAllFiles(
-  knex: Knex,
-  { dialect }: Pick<Database, 'dialect'>,
+  connection: KnexConnection,
   filter: FileFilter,
   page: PageRequest & { sort: FileSort },
 ): Promise<PageResult<FileListing>> {
@@ -37,17 +36,16 @@ export async function listAllFiles(
   const filters =
     contains === ''
       ? []
-      : [(query: Knex.QueryBuilder) => containsPath(knex, dialect, query, contains)];
+      : [(query: Knex.QueryBuilder) => containsPath(connection, query, contains)];
   switch (page.sort) {
     case 'path':
-      return await listByPath(knex, dialect, range, filters, page);
+      return await listByPath(connection, range, filters, page);
     case 'reads':
-      return await readPage(knex, dialect, byReads(knex, dialect, range, filters, page));
+      return await readPage(connection, byReads(connection, range, filters, page));
     default:
       return await readPage(
-        knex,
-        dialect,
-        byColumn(knex, dialect, range, filters, page, SORTS[page.sort]),
+        connection,
+        byColumn(connection, range, filters, page, SORTS[page.sort]),
       );
   }
 }
@@ -59,8 +57,7 @@ type ScopeRange = Extract<PrefixRange, { kind: 'scope' }>;
  * after it, so that each of the two is one walk over an index.
  */
 async function listByPath(
-  knex: Knex,
-  dialect: Dialect,
+  connection: KnexConnection,
   range: PrefixRange,
   filters: readonly Filter[],
   page: PageRequest,
@@ -70,18 +67,17 @@ async function listByPath(
   if (range.kind === 'scope') {
     if (scopeAfter !== null && !isAhead(range.scope, scopeAfter, page.order)) {
       if (scopeAfter !== range.scope) return { items: [], next: null };
-      return await readPage(knex, dialect, byPathIn(knex, range, filters, page, pathAfter));
+      return await readPage(connection, byPathIn(connection, range, filters, page, pathAfter));
     }
-    return await readPage(knex, dialect, byPathIn(knex, range, filters, page, null));
+    return await readPage(connection, byPathIn(connection, range, filters, page, null));
   }
   const head: PageResult<FileListing> =
     scopeAfter === null
       ? { items: [], next: null }
       : await readPage(
-          knex,
-          dialect,
+          connection,
           byPathIn(
-            knex,
+            connection,
             { kind: 'scope', scope: scopeAfter, pathPrefix: '' },
             filters,
             page,
@@ -95,9 +91,8 @@ async function listByPath(
     return { items: head.items, next: [last.scope, last.path] };
   }
   const tail = await readPage(
-    knex,
-    dialect,
-    byPathAcross(knex, dialect, range, filters, { ...page, limit }, scopeAfter),
+    connection,
+    byPathAcross(connection, range, filters, { ...page, limit }, scopeAfter),
   );
   return { items: [...head.items, ...tail.items], next: tail.next };
 }
@@ -107,7 +102,7 @@ function isAhead(scope: string, after: string, order: 'asc' | 'desc'): boolean {
 }
 
 function byPathIn(
-  knex: Knex,
+  connection: KnexConnection,
   range: ScopeRange,
   filters: readonly Filter[],
   page: PageRequest,
@@ -119,15 +114,14 @@ function byPathIn(
     key: ['path'],
     after: pathAfter === null ? null : [pathAfter],
     isOrdered: true,
-    walk: () => walkScope(knex, range),
+    walk: () => walkScope(connection, range),
     bounds: (query) => void inPathRange(query, range.pathPrefix),
     toPageKey: (row) => [range.scope, toText(row['path'])],
   };
 }
 
 function byPathAcross(
-  knex: Knex,
-  dialect: Dialect,
+  connection: KnexConnection,
   range: PrefixRange,
   filters: readonly Filter[],
   page: PageRequest,
@@ -142,8 +136,8 @@ function byPathAcross(
     after: null,
     isOrdered: true,
     walk: () => {
-      const query = knex
-        .from(knex.raw(dialect.byIndex('svc_scope', 's', 'svc_scope_scope')))
+      const query = connection.knex
+        .from(connection.knex.raw(connection.dialect.byIndex('svc_scope', 's', 'svc_scope_scope')))
         .joinRaw('cross join svc_file f on f.scope_id = s.scope_id')
         .whereNull('f.deleted_at');
       if (scopeAfter !== null) query.where('s.scope', page.order === 'asc' ? '>' : '<', scopeAfter);
@@ -157,8 +151,7 @@ function byPathAcross(
 }
 
 function byColumn(
-  knex: Knex,
-  dialect: Dialect,
+  connection: KnexConnection,
   range: PrefixRange,
   filters: readonly Filter[],
   page: PageRequest,
@@ -172,15 +165,16 @@ function byColumn(
     isOrdered: index !== null && range.kind !== 'scope',
     walk: () =>
       range.kind === 'scope'
-        ? inPathRange(walkScope(knex, range), range.pathPrefix)
-        : knex.from(knex.raw(dialect.byIndex('svc_file', 'f', index))).whereNull('f.deleted_at'),
+        ? inPathRange(walkScope(connection, range), range.pathPrefix)
+        : connection.knex
+            .from(connection.knex.raw(connection.dialect.byIndex('svc_file', 'f', index)))
+            .whereNull('f.deleted_at'),
     toPageKey: (row) => [toInteger(row[column]), toInteger(row['scope_id']), toText(row['path'])],
   };
 }
 
 function byReads(
-  knex: Knex,
-  dialect: Dialect,
+  connection: KnexConnection,
   range: PrefixRange,
   filters: readonly Filter[],
   page: PageRequest,
@@ -201,14 +195,18 @@ function byReads(
     isOrdered,
     walk: () => {
       if (isOrdered) {
-        return knex
-          .from(knex.raw(dialect.byIndex('svc_file_stat', 't', 'svc_file_stat_reads')))
+        return connection.knex
+          .from(
+            connection.knex.raw(
+              connection.dialect.byIndex('svc_file_stat', 't', 'svc_file_stat_reads'),
+            ),
+          )
           .where('t.file_no', '>', 0)
           .joinRaw('cross join svc_file f on f.scope_id = t.scope_id and f.file_no = t.file_no')
           .whereNull('f.deleted_at');
       }
-      const query = knex
-        .from(knex.raw(dialect.byIndex('svc_file', 'f', null)))
+      const query = connection.knex
+        .from(connection.knex.raw(connection.dialect.byIndex('svc_file', 'f', null)))
         .joinRaw('cross join svc_scope s on s.scope_id = f.scope_id')
         .joinRaw('cross join svc_file_stat t on t.scope_id = f.scope_id and t.file_no = f.file_no')
         .whereNull('f.deleted_at');
@@ -241,15 +239,16 @@ function filesOf(
         .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
         .joinRaw('cross join svc_file f on f.scope_id = k.scope_id and f.path = k.path')
         .joinRaw('left join svc_file_stat t on t.scope_id = f.scope_id and t.file_no = f.file_no')
-        .select('s.scope', ...FILE_COLUMNS, 't.reads', 't.last_read_at');
+        .select('s.scope', ...FILES.select('f'), 't.reads', 't.last_read_at');
       if (range.kind === 'scope') query.where('s.scope', range.scope);
     },
-    toItem: (row) => toFileListing(toText(row['scope']) as ScopeKey, row),
+    toItem: (row) => FILE_LISTINGS.toRecord(row),
   };
 }
 
-function walkScope(knex: Knex, range: ScopeRange): Knex.QueryBuilder {
-  return knex('svc_file as f')
+function walkScope(connection: KnexConnection, range: ScopeRange): Knex.QueryBuilder {
+  return connection
+    .knex('svc_file as f')
     .where('f.scope_id', toScopeId(range.scope))
     .whereNull('f.deleted_at');
 }
@@ -270,15 +269,16 @@ function inPathRange(query: Knex.QueryBuilder, prefix: string): Knex.QueryBuilde
 }
 
 function containsPath(
-  knex: Knex,
-  dialect: Dialect,
+  connection: KnexConnection,
   query: Knex.QueryBuilder,
   contains: string,
 ): void {
-  const userPath = dialect.concat("'users/'", 'substr(s.scope, 3)', "'/'", 'f.path');
-  const sharedPath = dialect.concat("'shared/'", 'f.path');
+  const userPath = connection.dialect.concat("'users/'", 'substr(s.scope, 3)', "'/'", 'f.path');
+  const sharedPath = connection.dialect.concat("'shared/'", 'f.path');
   const physical = `(case s.scope when 's' then ${sharedPath} else ${userPath} end)`;
-  query.where(knex.raw(dialect.containsText(physical), [lowerAscii(contains)]));
+  query.where(
+    connection.knex.raw(connection.dialect.containsText(physical), [lowerAscii(contains)]),
+  );
 }
 
 /** Lower case as the databases make it: ASCII alone. */

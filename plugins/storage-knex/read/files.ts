@@ -2,23 +2,18 @@ import type { FileKey, FileRecord, FileState, ScopeKey } from '../../../core/con
 import type { FileStore } from '../../../core/contracts/storage.ts';
 import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
 import { ContentReader } from './content-reader.ts';
-import type { Database } from '../database.ts';
-import type { Executor, SqlValue } from '../dialects/dialect.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Connection, SqlValue } from '../dialects/dialect.ts';
 import { listAllFiles } from './file-list.ts';
 import { listFolder } from './folder-list.ts';
-import {
-  FILE_COLUMNS,
-  toFileListing,
-  toFileRecord,
-  toFileState,
-  toInteger,
-} from '../schema/rows.ts';
+import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { compareText, successorOf } from './text-range.ts';
 import { listUsers } from './user-list.ts';
+import { FILE_LISTINGS, FILE_STATES, FILES } from '../schema/records.ts';
 
 /** Makes the reads of memory files. */
-export function createFileStore(database: Database): FileStore {
+export function createFileStore(database: SqlDatabase): FileStore {
   const contents = new ContentReader(database);
   return {
     async read(key) {
@@ -27,27 +22,33 @@ export function createFileStore(database: Database): FileStore {
     },
     async get(key) {
       assertFileKey(key);
-      const file = await database.read((executor) => readFile(executor, key));
+      const file = await database.read((connection) => readFile(connection, key));
       if (file !== null) database.damage.checkContent(file);
       return file;
     },
     async list(scope, options) {
       assertScope(scope);
-      return await database.read((executor) => listFiles(executor, scope, options));
+      return await database.read((connection) => listFiles(connection, scope, options));
     },
-    listAll: (filter, page) => database.list((knex) => listAllFiles(knex, database, filter, page)),
+    listAll: (filter, page) =>
+      database.list((connection) => listAllFiles(connection, filter, page)),
     async getListing(key) {
       assertFileKey(key);
-      return await database.read(async (executor) => {
-        const [row] = await executor.all(GET_LISTING, [toScopeId(key.scope), key.scope, key.path]);
-        return row === undefined ? null : toFileListing(key.scope, row);
+      return await database.read(async (connection) => {
+        const [row] = await connection.all(GET_LISTING, [
+          toScopeId(key.scope),
+          key.scope,
+          key.path,
+        ]);
+        return row === undefined ? null : FILE_LISTINGS.toRecord(row, key.scope);
       });
     },
-    listFolder: (folder, page) => database.list((knex) => listFolder(knex, database, folder, page)),
-    listUsers: (filter, page) => database.list((knex) => listUsers(knex, database, filter, page)),
+    listFolder: (folder, page) =>
+      database.list((connection) => listFolder(connection, folder, page)),
+    listUsers: (filter, page) => database.list((connection) => listUsers(connection, filter, page)),
     countBehind: () =>
-      database.read(async (executor) => {
-        const [row] = await executor.all('select count(*) as behind from svc_index_queue', []);
+      database.read(async (connection) => {
+        const [row] = await connection.all('select count(*) as behind from svc_index_queue', []);
         return toInteger(row?.['behind'] ?? 0);
       }),
   };
@@ -58,23 +59,23 @@ const OF_SCOPE = 'from svc_scope s cross join svc_file f on f.scope_id = s.scope
 const IN_SCOPE = 'where s.scope_id = ? and s.scope = ?';
 
 const GET_FILE =
-  `select ${FILE_COLUMNS.join(', ')}, c.content ${OF_SCOPE}` +
+  `select ${FILES.select('f').join(', ')}, c.content ${OF_SCOPE}` +
   ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
   ` ${IN_SCOPE} and f.path = ?`;
 
 const GET_LISTING =
-  `select ${FILE_COLUMNS.join(', ')}, t.reads, t.last_read_at ${OF_SCOPE}` +
+  `select ${FILES.select('f').join(', ')}, t.reads, t.last_read_at ${OF_SCOPE}` +
   ' left join svc_file_stat t on t.scope_id = f.scope_id and t.file_no = f.file_no' +
   ` ${IN_SCOPE} and f.path = ?`;
 
 /** A file with its content, a deleted one too; whether that is damaged is for the caller to check. */
-export async function readFile(executor: Executor, key: FileKey): Promise<FileState | null> {
-  const [row] = await executor.all(GET_FILE, [toScopeId(key.scope), key.scope, key.path]);
-  return row === undefined ? null : toFileState(key.scope, row);
+export async function readFile(connection: Connection, key: FileKey): Promise<FileState | null> {
+  const [row] = await connection.all(GET_FILE, [toScopeId(key.scope), key.scope, key.path]);
+  return row === undefined ? null : FILE_STATES.toRecord(row, key.scope);
 }
 
 async function listFiles(
-  executor: Executor,
+  connection: Connection,
   scope: ScopeKey,
   options: { prefix: string; after: string | null; limit: number },
 ): Promise<FileRecord[]> {
@@ -84,11 +85,11 @@ async function listFiles(
   const end = successorOf(prefix);
   const parameters: SqlValue[] = [toScopeId(scope), scope, isPastPrefix ? after : prefix];
   if (end !== null) parameters.push(end);
-  const rows = await executor.all(
-    `select ${FILE_COLUMNS.join(', ')} ${OF_SCOPE} ${IN_SCOPE}` +
+  const rows = await connection.all(
+    `select ${FILES.select('f').join(', ')} ${OF_SCOPE} ${IN_SCOPE}` +
       ` and f.path ${isPastPrefix ? '>' : '>='} ?${end === null ? '' : ' and f.path < ?'}` +
       ' and f.deleted_at is null order by f.path limit ?',
     [...parameters, limit],
   );
-  return rows.map((row) => toFileRecord(scope, row));
+  return rows.map((row) => FILES.toRecord(row, scope));
 }

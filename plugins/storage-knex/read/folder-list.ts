@@ -1,13 +1,12 @@
-import type { Knex } from 'knex';
 import type { FileListing, FolderListing, ScopeKey } from '../../../core/contracts/records.ts';
 import type { PageRequest, PageResult } from '../../../core/contracts/storage.ts';
-import type { Database } from '../database.ts';
-import type { Row } from '../dialects/dialect.ts';
+import type { KnexConnection, Row } from '../dialects/dialect.ts';
 import { checkLimit, parsePageKey } from './page.ts';
 import { toPrefixRange } from './physical-prefix.ts';
-import { FILE_COLUMNS, toFileListing, toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
+import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { ofUsers } from './user-list.ts';
+import { FILE_LISTINGS, FILES } from '../schema/records.ts';
 
 type Entry = { folder: FolderListing } | { file: FileListing };
 
@@ -16,21 +15,20 @@ type Entry = { folder: FolderListing } | { file: FileListing };
  * folder's name ends in `/`; the page key is that text, relative to the folder.
  */
 export async function listFolder(
-  knex: Knex,
-  { dialect }: Pick<Database, 'dialect'>,
+  connection: KnexConnection,
   folder: string,
   page: PageRequest,
 ): Promise<PageResult<Entry>> {
   checkLimit(page.limit);
   const after = parsePageKey(page.after, ['string'])?.[0] as string | undefined;
-  if (folder === '') return await listRoots(knex, page, after ?? null);
-  if (folder === 'users/') return await listUserFolders(knex, page, after ?? null);
+  if (folder === '') return await listRoots(connection, page, after ?? null);
+  if (folder === 'users/') return await listUserFolders(connection, page, after ?? null);
   const range = toPrefixRange(folder);
   if (!folder.endsWith('/') || range.kind !== 'scope') return { items: [], next: null };
-  if (!(await isKnownScope(knex, range.scope))) return { items: [], next: null };
+  if (!(await isKnownScope(connection, range.scope))) return { items: [], next: null };
 
   const scopeId = toScopeId(range.scope);
-  const rows = (await dialect.folderEntries(knex, {
+  const rows = (await connection.dialect.folderEntries(connection.knex, {
     scopeId,
     folder: range.pathPrefix,
     after: after ?? null,
@@ -46,7 +44,7 @@ export async function listFolder(
   const paths = shown
     .filter(({ name }) => !name.endsWith('/'))
     .map(({ name }) => range.pathPrefix + name);
-  const files = await readListings(knex, range.scope, paths);
+  const files = await readListings(connection, range.scope, paths);
   const items: Entry[] = [];
   for (const { name, row } of shown) {
     if (name.endsWith('/')) {
@@ -61,15 +59,16 @@ export async function listFolder(
   return { items, next: entries.length > page.limit && last !== undefined ? [last.name] : null };
 }
 
-async function isKnownScope(knex: Knex, scope: ScopeKey): Promise<boolean> {
-  const row = (await knex('svc_scope')
+async function isKnownScope(connection: KnexConnection, scope: ScopeKey): Promise<boolean> {
+  const row = (await connection
+    .knex('svc_scope')
     .where({ scope_id: toScopeId(scope), scope })
     .first('scope_id')) as Row | undefined;
   return row !== undefined;
 }
 
 async function listRoots(
-  knex: Knex,
+  connection: KnexConnection,
   page: PageRequest,
   after: string | null,
 ): Promise<PageResult<Entry>> {
@@ -77,11 +76,13 @@ async function listRoots(
   const folders: FolderListing[] = [];
   for (const name of ['shared/', 'users/']) {
     const isShared = name === 'shared/';
-    const sums = (await knex('svc_scope')
+    const sums = (await connection
+      .knex('svc_scope')
       .where('scope', isShared ? '=' : '<>', 's')
       .sum({ files: 'files', bytes: 'bytes' })
       .first()) as Row | undefined;
-    const newest = (await knex('svc_file')
+    const newest = (await connection
+      .knex('svc_file')
       .where('scope_id', isShared ? '=' : '<>', sharedId)
       .whereNull('deleted_at')
       .orderBy('updated_at', 'desc')
@@ -101,17 +102,18 @@ async function listRoots(
 }
 
 async function listUserFolders(
-  knex: Knex,
+  connection: KnexConnection,
   page: PageRequest,
   after: string | null,
 ): Promise<PageResult<Entry>> {
-  const query = knex('svc_scope as s').where('s.files', '>', 0);
+  const query = connection.knex('svc_scope as s').where('s.files', '>', 0);
   // The page's bound comes first: of two on one side SQLite goes to the first, and tests the other.
   if (after !== null) {
     query.where('s.scope', page.order === 'asc' ? '>' : '<', `u:${after.replace(/\/$/, '')}`);
   }
   ofUsers(query);
-  const newest = knex('svc_file as f')
+  const newest = connection
+    .knex('svc_file as f')
     .whereRaw('f.scope_id = s.scope_id')
     .whereNull('f.deleted_at')
     .max('f.updated_at')
@@ -130,22 +132,23 @@ async function listUserFolders(
 }
 
 async function readListings(
-  knex: Knex,
+  connection: KnexConnection,
   scope: ScopeKey,
   paths: readonly string[],
 ): Promise<Map<string, FileListing>> {
   const files = new Map<string, FileListing>();
   if (paths.length === 0) return files;
-  const rows = (await knex('svc_file as f')
+  const rows = (await connection
+    .knex('svc_file as f')
     .leftJoin('svc_file_stat as t', (join) =>
       join.on('t.scope_id', 'f.scope_id').andOn('t.file_no', 'f.file_no'),
     )
     .where('f.scope_id', toScopeId(scope))
     .whereIn('f.path', paths)
     .whereNull('f.deleted_at')
-    .select(...FILE_COLUMNS, 't.reads', 't.last_read_at')) as Row[];
+    .select(...FILES.select('f'), 't.reads', 't.last_read_at')) as Row[];
   for (const row of rows) {
-    const file = toFileListing(scope, row);
+    const file = FILE_LISTINGS.toRecord(row, scope);
     files.set(file.path, file);
   }
   return files;

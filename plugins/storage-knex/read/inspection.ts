@@ -1,52 +1,53 @@
 import type { InspectionStore } from '../../../core/contracts/inspection.ts';
 import { assertScope } from '../../../core/files/paths.ts';
-import type { Database } from '../database.ts';
-import { FILE_COLUMNS, SCOPE_ROW, toFileRecord, toInteger, toScopeState } from '../schema/rows.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { FILES, SCOPES } from '../schema/records.ts';
 
 /** What the tables hold beyond what the other stores show of them. */
-export function createInspectionStore(database: Database): InspectionStore {
+export function createInspectionStore(database: SqlDatabase): InspectionStore {
   return {
     scopes: (after, limit) =>
-      database.read(async (executor) => {
-        const rows = await executor.all(
-          `select ${SCOPE_ROW.columns.join(', ')} from svc_scope where scope > ? order by scope limit ?`,
+      database.read(async (connection) => {
+        const rows = await connection.all(
+          `select ${SCOPES.select('s').join(', ')} from svc_scope s where scope > ? order by scope limit ?`,
           [after ?? '', limit],
         );
-        return rows.map(toScopeState);
+        return rows.map((row) => SCOPES.toRecord(row));
       }),
 
     async scope(scope) {
       assertScope(scope);
-      return await database.read(async (executor) => {
-        const [row] = await executor.all(
-          `select ${SCOPE_ROW.columns.join(', ')} from svc_scope where scope_id = ? and scope = ?`,
+      return await database.read(async (connection) => {
+        const [row] = await connection.all(
+          `select ${SCOPES.select('s').join(', ')} from svc_scope s where scope_id = ? and scope = ?`,
           [toScopeId(scope), scope],
         );
-        return row === undefined ? null : toScopeState(row);
+        return row === undefined ? null : SCOPES.toRecord(row);
       });
     },
 
     async files(scope, { after, limit }) {
       assertScope(scope);
-      return await database.read(async (executor) => {
-        const rows = await executor.all(
-          `select ${FILE_COLUMNS.join(', ')} from svc_scope s cross join svc_file f` +
+      return await database.read(async (connection) => {
+        const rows = await connection.all(
+          `select ${FILES.select('f').join(', ')} from svc_scope s cross join svc_file f` +
             ' on f.scope_id = s.scope_id where s.scope_id = ? and s.scope = ? and f.path > ?' +
             ' order by f.path limit ?',
           [toScopeId(scope), scope, after ?? '', limit],
         );
-        return rows.map((row) => toFileRecord(scope, row));
+        return rows.map((row) => FILES.toRecord(row, scope));
       });
     },
 
     problems: async () => (await database.inspect?.()) ?? [],
 
     orphans: (limit) =>
-      database.read(async (executor) => {
+      database.read(async (connection) => {
         const found: string[] = [];
         for (const { what, of, sql } of ORPHANS) {
-          const rows = await executor.all(sql, [limit - found.length]);
+          const rows = await connection.all(sql, [limit - found.length]);
           for (const row of rows) {
             const count = toInteger(row['orphans']);
             const scope = toInteger(row['scope_id']);

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { PageRequest, PageResult } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import type { Dialect, Row, SqlValue } from '../dialects/dialect.ts';
+import type { Dialect, KnexConnection, Row, SqlValue } from '../dialects/dialect.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 
 /**
@@ -46,8 +46,7 @@ export type Filter = (query: Knex.QueryBuilder) => void;
  * walked, tested and sorted is narrow.
  */
 export async function readPage<T>(
-  knex: Knex,
-  dialect: Dialect,
+  connection: KnexConnection,
   query: KeysetQuery<T>,
 ): Promise<PageResult<T>> {
   const { limit, order, pick, filters } = query;
@@ -57,7 +56,7 @@ export async function readPage<T>(
     operator: Parameters<Dialect['isBeyond']>[1],
     values: readonly SqlValue[],
   ) => {
-    const { sql, parameters } = dialect.isBeyond(key, operator, values);
+    const { sql, parameters } = connection.dialect.isBeyond(key, operator, values);
     builder.whereRaw(sql, parameters as readonly Knex.RawBinding[]);
   };
   const walk = (end: Row | null) => {
@@ -80,7 +79,7 @@ export async function readPage<T>(
   const keys = walk(end ?? null);
   if (filters.length > 0) query.join?.(keys);
   for (const filter of filters) filter(keys);
-  const page = knex
+  const page = connection.knex
     .from(keys.limit(limit + 1).as('k'))
     .select('k.*')
     .orderBy(query.key.map((name) => ({ column: `k.${name}`, order })));

@@ -1,16 +1,15 @@
-import type { Knex } from 'knex';
 import type { FileKey, RevisionRecord } from '../../../core/contracts/records.ts';
 import type { PageRequest, PageResult, RevisionFilter } from '../../../core/contracts/storage.ts';
 import { assertFileKey } from '../../../core/files/paths.ts';
-import type { Database } from '../database.ts';
-import type { Dialect, Executor, Row, SqlValue } from '../dialects/dialect.ts';
+import type { Connection, Row, SqlValue, KnexConnection } from '../dialects/dialect.ts';
 import { readIdSkew } from '../write/id-skew.ts';
 import { withinTimes } from './id-walk.ts';
 import { parseIdBytes, toUuid } from '../schema/ids.ts';
 import type { Filter } from './page.ts';
 import { checkLimit, parseIdPageKey, readPage } from './page.ts';
-import { REVISION_COLUMNS, toInteger, toRevisionRecord } from '../schema/rows.ts';
+import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { REVISIONS } from '../schema/records.ts';
 
 const EMPTY: PageResult<RevisionRecord> = { items: [], next: null };
 
@@ -19,8 +18,7 @@ const EMPTY: PageResult<RevisionRecord> = { items: [], next: null };
  * tested row by row.
  */
 export async function listRevisions(
-  knex: Knex,
-  { dialect }: Pick<Database, 'dialect'>,
+  connection: KnexConnection,
   filter: RevisionFilter,
   page: PageRequest,
 ): Promise<PageResult<RevisionRecord>> {
@@ -43,12 +41,12 @@ export async function listRevisions(
   }
   const scope = filter.path?.scope ?? filter.scope ?? null;
   if (typeof filter.scope === 'string' && scope !== filter.scope) return EMPTY;
-  if (scope !== null && !(await hasScope(knex, scope))) return EMPTY;
-  const times = withinTimes('r', await readIdSkew(toExecutor(knex)), filter);
+  if (scope !== null && !(await hasScope(connection, scope))) return EMPTY;
+  const times = withinTimes('r', await readIdSkew(connection), filter);
   filters.push(...times.filters);
   if (typeof filter.action === 'string') test('r.action', filter.action);
 
-  const walk = chooseWalk(dialect, filter, ids);
+  const walk = chooseWalk(connection, filter, ids);
   for (const [column, bytes] of ids) if (column !== walk.by) test(`r.${column}`, bytes);
   if (typeof filter.actor === 'string' && walk.by !== 'actor') test('r.actor', filter.actor);
   if (scope !== null && walk.by !== 'scope' && walk.by !== 'path')
@@ -58,17 +56,17 @@ export async function listRevisions(
   let fileNo: number | null = null;
   if (filter.path !== null && filter.path !== undefined) {
     assertFileKey(filter.path);
-    fileNo = await findFileNo(knex, filter.path);
+    fileNo = await findFileNo(connection, filter.path);
     if (fileNo === null) return EMPTY;
     if (walk.by !== 'path') test('r.file_no', fileNo);
     else if (after !== null) {
-      const version = await findVersionAfter(knex, filter.path, fileNo, after, page.order);
+      const version = await findVersionAfter(connection, filter.path, fileNo, after, page.order);
       if (version === null) return EMPTY;
       versionAfter = [version];
     }
   }
   const byVersion = walk.by === 'path';
-  return await readPage(knex, dialect, {
+  return await readPage(connection, {
     limit: page.limit,
     order: page.order,
     pick: { scope_id: 'r.scope_id', file_no: 'r.file_no', version: 'r.version', id: 'r.id' },
@@ -76,7 +74,7 @@ export async function listRevisions(
     isOrdered: true,
     after: byVersion ? versionAfter : after === null ? null : [after],
     walk: () => {
-      const query = knex.from(knex.raw(walk.source));
+      const query = connection.knex.from(connection.knex.raw(walk.source));
       switch (walk.by) {
         case 'path':
           query.where({ 'r.scope_id': toScopeId(filter.path?.scope ?? 's'), 'r.file_no': fileNo });
@@ -103,10 +101,10 @@ export async function listRevisions(
         )
         .joinRaw('cross join svc_scope s on s.scope_id = r.scope_id')
         .joinRaw('cross join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no')
-        .select('s.scope', 'f.path', ...REVISION_COLUMNS);
+        .select('s.scope', 'f.path', ...REVISIONS.select('r'));
     },
     filters,
-    toItem: toRevisionRecord,
+    toItem: (row) => REVISIONS.toRecord(row),
     toPageKey: (row) => [toUuid(row['id'] as Uint8Array)],
   });
 }
@@ -117,13 +115,13 @@ interface Walk {
 }
 
 function chooseWalk(
-  dialect: Dialect,
+  connection: Connection,
   filter: RevisionFilter,
   ids: ReadonlyMap<string, Buffer>,
 ): Walk {
   const along = (by: Walk['by'], index: string | null): Walk => ({
     by,
-    source: dialect.byIndex('svc_revision', 'r', index),
+    source: connection.dialect.byIndex('svc_revision', 'r', index),
   });
   if (ids.has('tool_call_id')) return along('tool_call_id', 'svc_revision_tool_call');
   if (ids.has('run_id')) return along('run_id', 'svc_revision_run');
@@ -139,13 +137,15 @@ function chooseWalk(
 
 /** The version to go on after; the row of the page key may have been pruned meanwhile. */
 async function findVersionAfter(
-  knex: Knex,
+  connection: KnexConnection,
   { scope }: FileKey,
   fileNo: number,
   after: Buffer,
   order: 'asc' | 'desc',
 ): Promise<number | null> {
-  const rows = knex('svc_revision').where({ scope_id: toScopeId(scope), file_no: fileNo });
+  const rows = connection
+    .knex('svc_revision')
+    .where({ scope_id: toScopeId(scope), file_no: fileNo });
   const exact = (await rows.clone().where('id', after).first('version')) as Row | undefined;
   if (exact !== undefined) return toInteger(exact['version']);
   const next = (await rows
@@ -157,25 +157,24 @@ async function findVersionAfter(
 }
 
 /** Whether the scope stands under its number, and not another scope with the same one. */
-export async function hasScope(knex: Knex, scope: FileKey['scope']): Promise<boolean> {
-  const row = (await knex('svc_scope')
+export async function hasScope(
+  connection: KnexConnection,
+  scope: FileKey['scope'],
+): Promise<boolean> {
+  const row = (await connection
+    .knex('svc_scope')
     .where({ scope_id: toScopeId(scope), scope })
     .first('scope_id')) as Row | undefined;
   return row !== undefined;
 }
 
-export async function findFileNo(knex: Knex, { scope, path }: FileKey): Promise<number | null> {
-  const row = (await knex('svc_file')
+export async function findFileNo(
+  connection: KnexConnection,
+  { scope, path }: FileKey,
+): Promise<number | null> {
+  const row = (await connection
+    .knex('svc_file')
     .where({ scope_id: toScopeId(scope), path })
     .first('file_no')) as Row | undefined;
   return row === undefined ? null : toInteger(row['file_no']);
-}
-
-/** Lets a function that reads through an executor read through Knex. */
-export function toExecutor(knex: Knex): Executor {
-  return {
-    all: async (sql, parameters) =>
-      (await knex.raw(sql, parameters as Knex.RawBinding[])) as unknown as Row[],
-    run: () => Promise.reject(new Error('Lists do not write.')),
-  };
 }

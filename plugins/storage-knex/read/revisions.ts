@@ -1,50 +1,58 @@
 import type { FileKey, RevisionRecord } from '../../../core/contracts/records.ts';
 import type { RevisionChain, RevisionStore } from '../../../core/contracts/storage.ts';
 import { assertFileKey } from '../../../core/files/paths.ts';
-import type { Database } from '../database.ts';
-import type { Executor } from '../dialects/dialect.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Connection } from '../dialects/dialect.ts';
 import { readFile } from './files.ts';
 import { leastIdBeyond, readIdSkew } from '../write/id-skew.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 import { pruneRevisions } from '../write/prune.ts';
 import { listRevisions } from './revision-list.ts';
-import { REVISION_COLUMNS, toRevisionRecord, toRevisionStep } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { REVISION_STEPS, REVISIONS } from '../schema/records.ts';
 
 /** Makes the reads of the history, and its prune. */
-export function createRevisionStore(database: Database): RevisionStore {
+export function createRevisionStore(database: SqlDatabase): RevisionStore {
   return {
     async get(id) {
       const bytes = parseIdBytes(id);
       if (bytes === null) return null;
-      return await database.read(async (executor) => {
-        const [row] = await executor.all(GET_REVISION, [bytes]);
-        return row === undefined ? null : toRevisionRecord(row);
+      return await database.read(async (connection) => {
+        const [row] = await connection.all(GET_REVISION, [bytes]);
+        return row === undefined ? null : REVISIONS.toRecord(row);
       });
     },
-    list: (filter, page) => database.list((knex) => listRevisions(knex, database, filter, page)),
+    list: (filter, page) => database.list((connection) => listRevisions(connection, filter, page)),
     async chain(key, version) {
       assertFileKey(key);
-      return await database.snapshot((executor) => readChain(executor, key, version));
+      return await database.snapshot((connection) => readChain(connection, key, version));
+    },
+    async steps(key, { after, upTo }) {
+      assertFileKey(key);
+      return await database.read(async (connection) => {
+        const place = [toScopeId(key.scope), key.scope, key.path];
+        const rows = await connection.all(GET_STEPS_BETWEEN, [...place, after, upTo]);
+        return rows.map((row) => REVISION_STEPS.toRecord(row));
+      });
     },
     async ofVersion(key, version) {
       assertFileKey(key);
-      return await database.read(async (executor) => {
+      return await database.read(async (connection) => {
         const place = [toScopeId(key.scope), key.scope, key.path];
-        const [row] = await executor.all(GET_REVISION_OF_VERSION, [...place, version]);
-        return row === undefined ? null : toRevisionRecord(row);
+        const [row] = await connection.all(GET_REVISION_OF_VERSION, [...place, version]);
+        return row === undefined ? null : REVISIONS.toRecord(row);
       });
     },
     async at(key, time) {
       assertFileKey(key);
-      return await database.snapshot((executor) => readRevisionAt(executor, key, time));
+      return await database.snapshot((connection) => readRevisionAt(connection, key, time));
     },
     prune: (filter, options) => pruneRevisions(database, filter, options),
   };
 }
 
 const WITH_NAMES =
-  `select s.scope, f.path, ${REVISION_COLUMNS.join(', ')} from svc_revision r` +
+  `select s.scope, f.path, ${REVISIONS.select('r').join(', ')} from svc_revision r` +
   ' cross join svc_scope s on s.scope_id = r.scope_id' +
   ' cross join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no';
 
@@ -52,46 +60,51 @@ const GET_REVISION = `${WITH_NAMES} where r.id = ?`;
 
 // A keyframe holds all of the content before its revision: nothing beyond the first is needed.
 const GET_STEPS =
-  'select r.version, r.existed_before, r.delta, r.keyframe from svc_revision r' +
+  `select ${REVISION_STEPS.select('r').join(', ')} from svc_revision r` +
   ' where r.scope_id = ? and r.file_no = ? and r.version > ? and r.version <= coalesce(' +
   '(select min(k.version) from svc_revision k where k.scope_id = ? and k.file_no = ?' +
   ' and k.version > ? and k.keyframe is not null), ?) order by r.version';
 
 async function readChain(
-  executor: Executor,
+  connection: Connection,
   key: FileKey,
   version: number,
 ): Promise<RevisionChain | null> {
-  const file = await readFile(executor, key);
+  const file = await readFile(connection, key);
   if (file === null) return null;
   if (version >= file.version) return { file, steps: [] };
   const place = [toScopeId(key.scope), file.fileNo, version];
-  const rows = await executor.all(GET_STEPS, [...place, ...place, file.version]);
-  return { file, steps: rows.map(toRevisionStep) };
+  const rows = await connection.all(GET_STEPS, [...place, ...place, file.version]);
+  return { file, steps: rows.map((row) => REVISION_STEPS.toRecord(row)) };
 }
 
 const OF_FILE =
-  `select s.scope, f.path, ${REVISION_COLUMNS.join(', ')} from svc_scope s` +
-  ' cross join svc_file f on f.scope_id = s.scope_id' +
+  ' from svc_scope s cross join svc_file f on f.scope_id = s.scope_id' +
   ' cross join svc_revision r on r.scope_id = f.scope_id and r.file_no = f.file_no' +
   ' where s.scope_id = ? and s.scope = ? and f.path = ?';
 
-const GET_REVISION_OF_VERSION = `${OF_FILE} and r.version = ?`;
+const GET_STEPS_BETWEEN =
+  `select ${REVISION_STEPS.select('r').join(', ')}${OF_FILE}` +
+  ' and r.version > ? and r.version <= ? order by r.version';
 
-const GET_REVISION_AT = `${OF_FILE} and r.at <= ? and r.id < ? order by r.version desc limit 1`;
+const REVISION_OF_FILE = `select s.scope, f.path, ${REVISIONS.select('r').join(', ')}${OF_FILE}`;
+
+const GET_REVISION_OF_VERSION = `${REVISION_OF_FILE} and r.version = ?`;
+
+const GET_REVISION_AT = `${REVISION_OF_FILE} and r.at <= ? and r.id < ? order by r.version desc limit 1`;
 
 async function readRevisionAt(
-  executor: Executor,
+  connection: Connection,
   key: FileKey,
   time: number,
 ): Promise<RevisionRecord | null> {
-  const beyond = leastIdBeyond(time + 1, await readIdSkew(executor));
-  const [row] = await executor.all(GET_REVISION_AT, [
+  const beyond = leastIdBeyond(time + 1, await readIdSkew(connection));
+  const [row] = await connection.all(GET_REVISION_AT, [
     toScopeId(key.scope),
     key.scope,
     key.path,
     time,
     beyond,
   ]);
-  return row === undefined ? null : toRevisionRecord(row);
+  return row === undefined ? null : REVISIONS.toRecord(row);
 }

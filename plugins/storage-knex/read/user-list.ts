@@ -1,29 +1,27 @@
 import type { Knex } from 'knex';
 import type { UserListing } from '../../../core/contracts/records.ts';
 import type { PageRequest, PageResult } from '../../../core/contracts/storage.ts';
-import type { Database } from '../database.ts';
-import type { Dialect } from '../dialects/dialect.ts';
+import type { KnexConnection } from '../dialects/dialect.ts';
 import { lowerAscii } from './file-list.ts';
 import { checkLimit, type Filter, parsePageKey, readPage } from './page.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 
 /** The users that have files, by user id. The page key is the user id. */
 export async function listUsers(
-  knex: Knex,
-  { dialect }: Pick<Database, 'dialect'>,
+  connection: KnexConnection,
   filter: { contains?: string | null },
   page: PageRequest,
 ): Promise<PageResult<UserListing>> {
   const after = parsePageKey(page.after, ['string']);
   const toUserId = (scope: unknown) => toText(scope).slice(2);
-  return await readPage(knex, dialect, {
+  return await readPage(connection, {
     limit: checkLimit(page.limit),
     order: page.order,
     pick: { scope: 's.scope', scope_id: 's.scope_id' },
     key: ['scope'],
     after: after === null ? null : [`u:${after[0]}`],
     isOrdered: true,
-    walk: () => walkScopes(knex, dialect),
+    walk: () => walkScopes(connection),
     bounds: ofUsers,
     complete: (query) => {
       query
@@ -31,7 +29,7 @@ export async function listUsers(
         .joinRaw('left join svc_file_stat t on t.scope_id = k.scope_id and t.file_no = 0')
         .select('s.files', 's.bytes', 's.revisions', 's.last_write_at', 't.last_read_at');
     },
-    filters: haveFiles(knex, dialect, filter.contains),
+    filters: haveFiles(connection, filter.contains),
     toItem: (row) => ({
       userId: toUserId(row['scope']),
       files: toInteger(row['files']),
@@ -45,8 +43,10 @@ export async function listUsers(
 }
 
 /** The scopes in their order, as `s`. */
-export function walkScopes(knex: Knex, dialect: Dialect): Knex.QueryBuilder {
-  return knex.from(knex.raw(dialect.byIndex('svc_scope', 's', 'svc_scope_scope')));
+export function walkScopes(connection: KnexConnection): Knex.QueryBuilder {
+  return connection.knex.from(
+    connection.knex.raw(connection.dialect.byIndex('svc_scope', 's', 'svc_scope_scope')),
+  );
 }
 
 /** Bounds of the users' scopes. */
@@ -56,14 +56,15 @@ export function ofUsers(query: Knex.QueryBuilder): void {
 
 /** Those that have files, and whose user id contains a text where one is asked for. */
 export function haveFiles(
-  knex: Knex,
-  dialect: Dialect,
+  connection: KnexConnection,
   contains: string | null | undefined,
 ): Filter[] {
   const filters: Filter[] = [(query) => void query.where('s.files', '>', 0)];
   if (typeof contains === 'string' && contains !== '') {
-    const condition = dialect.containsText('substr(s.scope, 3)');
-    filters.push((query) => void query.where(knex.raw(condition, [lowerAscii(contains)])));
+    const condition = connection.dialect.containsText('substr(s.scope, 3)');
+    filters.push(
+      (query) => void query.where(connection.knex.raw(condition, [lowerAscii(contains)])),
+    );
   }
   return filters;
 }

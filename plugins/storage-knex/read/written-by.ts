@@ -1,17 +1,17 @@
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 import { assertScope } from '../../../core/files/paths.ts';
-import type { Executor } from '../dialects/dialect.ts';
+import type { Connection } from '../dialects/dialect.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
 /** Files of a scope whose head revision a tool's call wrote. A prune leaves every head. */
 export async function findFilesWrittenBy(
-  executor: Executor,
+  connection: Connection,
   scope: ScopeKey,
   tool: string,
 ): Promise<number[]> {
   assertScope(scope);
-  const rows = await executor.all(
+  const rows = await connection.all(
     'select f.file_no from svc_file f' +
       ' join svc_revision r on r.scope_id = f.scope_id and r.file_no = f.file_no' +
       ' and r.version = f.version' +

@@ -1,7 +1,6 @@
-import type { Knex } from 'knex';
 import type { MigrationPlan } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import type { Dialect } from '../dialects/dialect.ts';
+import type { KnexConnection } from '../dialects/dialect.ts';
 import { MIGRATIONS } from './migrations/list.ts';
 import type { Migration, MigrationStep, TableDefinition } from './columns.ts';
 
@@ -24,26 +23,30 @@ export function assertKnownSchema(version: number): void {
   );
 }
 
+/** Where a migration begins, and what is done before each of its statements. */
+export interface MigrateOptions {
+  from: number;
+  migrations?: readonly Migration[];
+  beforeStep?: () => Promise<void>;
+}
+
 /**
  * Brings a schema to the newest version, a statement at a time. Each can be repeated, so a run that
  * was interrupted anywhere is simply run again. The caller holds whatever keeps others from
  * migrating at the same time; `beforeStep` can look whether it still does.
  */
 export async function migrate(
-  knex: Knex,
-  dialect: Dialect,
-  from: number,
-  migrations: readonly Migration[] = MIGRATIONS,
-  beforeStep: () => Promise<void> = () => Promise.resolve(),
+  connection: KnexConnection,
+  { from, migrations = MIGRATIONS, beforeStep = () => Promise.resolve() }: MigrateOptions,
 ): Promise<void> {
   for (const migration of migrations.slice(from)) {
     for (const step of migration.steps) {
       await beforeStep();
-      await runStep(knex, dialect, step);
+      await runStep(connection, step);
     }
     await beforeStep();
     const row = { key: SCHEMA_VERSION_KEY, value: String(migration.version) };
-    await knex('svc_meta').insert(row).onConflict('key').merge();
+    await connection.knex('svc_meta').insert(row).onConflict('key').merge();
   }
 }
 
@@ -64,10 +67,11 @@ export function planMigration(
   return { from, to: migrations.length, steps };
 }
 
-async function runStep(knex: Knex, dialect: Dialect, step: MigrationStep): Promise<void> {
+async function runStep(connection: KnexConnection, step: MigrationStep): Promise<void> {
+  const { knex, dialect } = connection;
   if ('createTable' in step) {
     if (await knex.schema.hasTable(step.createTable.name)) return;
-    await knex.raw(createTable(knex, dialect, step.createTable));
+    await knex.raw(createTable(connection, step.createTable));
     return;
   }
   if (await dialect.hasIndex(knex, step.createIndex)) return;
@@ -75,7 +79,7 @@ async function runStep(knex: Knex, dialect: Dialect, step: MigrationStep): Promi
 }
 
 /** One statement, so that a table is there with all its columns or not at all. */
-export function createTable(knex: Knex, dialect: Dialect, table: TableDefinition): string {
+export function createTable({ knex, dialect }: KnexConnection, table: TableDefinition): string {
   const [statement] = knex.schema
     .createTable(table.name, (builder) => {
       for (const { name, kind, length, nullable } of table.columns) {

@@ -1,20 +1,85 @@
-import type { Dialect, Executor, RowSet } from '../dialects/dialect.ts';
+import type { CellValue, Connection, KeySet, Row, RowSet, SqlValue } from '../dialects/dialect.ts';
 import type { RowWriter } from './rows.ts';
+import type { TableMap } from './table-map.ts';
 import { tableOf } from './tables.ts';
 
 /** Writes records as rows; nothing at all when there are none. */
 export async function insertRecords<T>(
-  executor: Executor,
-  dialect: Dialect,
-  writer: RowWriter<T>,
+  connection: Connection,
   records: readonly T[],
-  conflict?: RowSet['conflict'],
+  { into, conflict }: { into: RowWriter<T>; conflict?: RowSet['conflict'] },
 ): Promise<void> {
   if (records.length === 0) return;
-  await dialect.insertRows(executor, {
-    table: tableOf(writer.table),
-    columns: writer.columns,
-    rows: records.map((record) => writer.toCells(record)),
+  await connection.dialect.insertRows(connection, {
+    table: tableOf(into.table),
+    columns: into.columns,
+    rows: records.map((record) => into.toCells(record)),
     ...(conflict === undefined ? {} : { conflict }),
   });
+}
+
+/** Writes records as rows, in place of those that have the same primary key. */
+export async function replaceRecords<T>(
+  connection: Connection,
+  into: TableMap<T>,
+  records: readonly T[],
+): Promise<void> {
+  await insertRecords(connection, records, { into, conflict: { update: into.replaced } });
+}
+
+/** Values of some columns of a table, in the columns' order. */
+export interface RowKeys {
+  columns: readonly string[];
+  rows: CellValue[][];
+}
+
+/** Keys to look rows of a table up by. */
+export function toKeySet(
+  { dialect }: Connection,
+  table: string,
+  { columns, rows }: RowKeys,
+): KeySet {
+  const { columns: definitions } = tableOf(table);
+  const wanted = columns.map((column) => {
+    const definition = definitions.find(({ name }) => name === column);
+    if (definition === undefined) throw new Error(`${table} has no column ${column}.`);
+    return definition;
+  });
+  return dialect.keySet(wanted, rows);
+}
+
+/**
+ * The rows of a table, `t`, that have one of the keys. `rest` is what ends the query: joins,
+ * conditions, and whether the rows are locked.
+ */
+export async function findRows(
+  connection: Connection,
+  table: string,
+  {
+    columns,
+    rows,
+    select,
+    rest = '',
+    parameters = [],
+  }: RowKeys & { select: readonly string[]; rest?: string; parameters?: readonly SqlValue[] },
+): Promise<Row[]> {
+  if (rows.length === 0) return [];
+  const keys = toKeySet(connection, table, { columns, rows });
+  const match = columns.map((column) => `t.${column} = k.${column}`).join(' and ');
+  return await connection.all(
+    `select ${select.join(', ')} from ${keys.sql} k cross join ${table} t on ${match}${rest}`,
+    [...keys.parameters, ...parameters],
+  );
+}
+
+/** Removes the rows of a table that have one of the keys and all values of `same`; how many. */
+export async function deleteRows(
+  connection: Connection,
+  table: string,
+  { columns, rows, same = {} }: RowKeys & { same?: Readonly<Record<string, SqlValue>> },
+): Promise<number> {
+  if (rows.length === 0) return 0;
+  const keys = toKeySet(connection, table, { columns, rows });
+  const { sql, parameters } = connection.dialect.deleteKeys(table, { columns, keys, same });
+  return await connection.run(sql, parameters);
 }

@@ -1,5 +1,5 @@
 import { toIdMs } from '../../../core/id-time.ts';
-import type { Dialect, Executor } from '../dialects/dialect.ts';
+import type { Connection } from '../dialects/dialect.ts';
 import { toLeastIdBytes } from '../schema/ids.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { tableOf } from '../schema/tables.ts';
@@ -27,11 +27,7 @@ export class IdSkewKeeper {
   private hasRaised = false;
 
   /** Called in the transaction that writes `rows`. */
-  async cover(
-    executor: Executor,
-    dialect: Dialect,
-    rows: Iterable<{ id: string; at: number }>,
-  ): Promise<void> {
+  async cover(connection: Connection, rows: Iterable<{ id: string; at: number }>): Promise<void> {
     let lead = 0;
     let lag = 0;
     for (const { id, at } of rows) {
@@ -40,28 +36,28 @@ export class IdSkewKeeper {
       if (-distance > lag) lag = -distance;
     }
     if (lead <= this.known.lead && lag <= this.known.lag) return;
-    let kept = this.remember(await readIdSkew(executor));
+    let kept = this.remember(await readIdSkew(connection));
     if (lead <= kept.lead && lag <= kept.lag) return;
-    if (!dialect.locksAbsentRows) {
+    if (!connection.dialect.locksAbsentRows) {
       // Two that raise it at once: the second sees what the first one wrote.
-      await dialect.insertRows(executor, {
+      await connection.dialect.insertRows(connection, {
         table: tableOf('svc_meta'),
         columns: ['key', 'value'],
         rows: Object.values(KEYS).map((key) => [key, String(SMALLEST_MS)]),
-        conflict: { keys: ['key'] },
+        conflict: 'skip',
       });
-      kept = this.remember(await readIdSkew(executor, dialect.forUpdate));
+      kept = this.remember(await readIdSkew(connection, connection.dialect.forUpdate));
     }
     const raised: string[][] = [];
     if (lead > kept.lead) raised.push([KEYS.lead, String(roundUp(lead))]);
     if (lag > kept.lag) raised.push([KEYS.lag, String(roundUp(lag))]);
     if (raised.length === 0) return;
     this.hasRaised = true;
-    await dialect.insertRows(executor, {
+    await connection.dialect.insertRows(connection, {
       table: tableOf('svc_meta'),
       columns: ['key', 'value'],
       rows: raised,
-      conflict: { keys: ['key'], update: ['value'] },
+      conflict: { update: ['value'] },
     });
   }
 
@@ -72,8 +68,8 @@ export class IdSkewKeeper {
 }
 
 /** `suffix`: what ends the query, where the rows are to be locked. */
-export async function readIdSkew(executor: Executor, suffix = ''): Promise<IdSkew> {
-  const rows = await executor.all(
+export async function readIdSkew(connection: Connection, suffix = ''): Promise<IdSkew> {
+  const rows = await connection.all(
     `select \`key\`, value from svc_meta where \`key\` in (?, ?)${suffix}`,
     [KEYS.lead, KEYS.lag],
   );

@@ -3,24 +3,23 @@ import type { LogBatch, LogStore } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { assertScope } from '../../../core/files/paths.ts';
 import { listAccess } from '../read/access-list.ts';
-import type { Database } from '../database.ts';
-import type { Dialect, Executor } from '../dialects/dialect.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Connection } from '../dialects/dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
 import { leastIdBeyond, readIdSkew } from './id-skew.ts';
-import { parseIdBytes, toUuid } from '../schema/ids.ts';
+import { parseIdBytes, toHex, toUuid } from '../schema/ids.ts';
 import { keepRollups } from './rollup.ts';
-import { insertRecords } from '../schema/row-sets.ts';
-import type { RowWriter } from '../schema/rows.ts';
-import {
-  ACCESS_ROW,
-  EVENT_ROW,
-  SCOPE_ROW,
-  newScopeState,
-  toEventRecord,
-  toInteger,
-  toText,
-} from '../schema/rows.ts';
+import { deleteRows, findRows, insertRecords } from '../schema/row-sets.ts';
+import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import {
+  newScopeState,
+  ACCESS_ROWS,
+  EVENTS,
+  FILE_STATS,
+  SCOPES,
+  type FileStat,
+} from '../schema/records.ts';
 
 /** Root events of one trace that are read at most. */
 const EVENTS_OF_TRACE = 200;
@@ -29,46 +28,47 @@ const EVENTS_A_STATEMENT = 128;
 const ACCESS_A_PART = 512;
 
 /** Makes the store of access rows and events. */
-export function createLogStore(database: Database): LogStore {
-  const { dialect, skew } = database;
+export function createLogStore(database: SqlDatabase): LogStore {
+  const { skew } = database;
   return {
     async append(batch) {
       for (const { scope } of [...batch.access, ...batch.events]) assertScope(scope);
       if (batch.access.length + batch.events.length === 0) return;
       await database.writeAll(
-        cutBatch(batch).map((part) => (executor) => appendBatch(executor, dialect, skew, part)),
+        cutBatch(batch).map((part) => (connection) => appendBatch(connection, skew, part)),
       );
     },
-    listAccess: (filter, page) => database.list((knex) => listAccess(knex, database, filter, page)),
+    listAccess: (filter, page) =>
+      database.list((connection) => listAccess(connection, filter, page)),
     async eventsOfTrace(traceId) {
       const bytes = parseIdBytes(traceId);
       if (bytes === null) return [];
-      return await database.read(async (executor) => {
-        const rows = await executor.all(
+      return await database.read(async (connection) => {
+        const rows = await connection.all(
           `${GET_EVENTS} where e.trace_id = ? order by e.id limit ${EVENTS_OF_TRACE}`,
           [bytes],
         );
-        return rows.map(toEventRecord);
+        return rows.map((row) => EVENTS.toRecord(row));
       });
     },
     async eventOfToolCall(toolCallId) {
       const bytes = parseIdBytes(toolCallId);
       if (bytes === null) return null;
-      return await database.read(async (executor) => {
-        const [row] = await executor.all(
+      return await database.read(async (connection) => {
+        const [row] = await connection.all(
           `${GET_EVENTS} where e.tool_call_id = ? order by e.id limit 1`,
           [bytes],
         );
-        return row === undefined ? null : toEventRecord(row);
+        return row === undefined ? null : EVENTS.toRecord(row);
       });
     },
     expire: (what, before, limit) =>
-      database.write((executor) => expireRows(executor, dialect, what, before, limit)),
+      database.write((connection) => expireRows(connection, what, { before, limit })),
     countOlder: (what, before) =>
-      database.read(async (executor) => {
+      database.read(async (connection) => {
         const { table, time } = AGED[what];
         const sql = `select count(*) as older from ${table} where ${time} < ?`;
-        const [row] = await executor.all(sql, [before]);
+        const [row] = await connection.all(sql, [before]);
         return row === undefined ? 0 : toInteger(row['older']);
       }),
   };
@@ -76,27 +76,14 @@ export function createLogStore(database: Database): LogStore {
 
 /** Where rows that age are, and the column that tells how old they are. */
 const AGED = {
-  events: { table: 'svc_event', time: 'started_at' },
-  access: { table: 'svc_access_log', time: 'at' },
-  idempotency: { table: 'svc_idempotency', time: 'created_at' },
+  events: { table: 'svc_event', time: 'started_at', key: 'id' },
+  access: { table: 'svc_access_log', time: 'at', key: 'id' },
+  idempotency: { table: 'svc_idempotency', time: 'created_at', key: 'key_hash' },
 } as const;
 
 const GET_EVENTS =
-  `select s.scope, ${EVENT_ROW.columns.map((column) => `e.${column}`).join(', ')}` +
+  `select s.scope, ${EVENTS.select('e').join(', ')}` +
   ' from svc_event e cross join svc_scope s on s.scope_id = e.scope_id';
-
-interface Stat {
-  scopeId: number;
-  fileNo: number;
-  reads: number;
-  lastReadAt: number;
-}
-
-const STAT_ROW: RowWriter<Stat> = {
-  table: 'svc_file_stat',
-  columns: ['scope_id', 'file_no', 'reads', 'last_read_at'],
-  toCells: (stat) => [stat.scopeId, stat.fileNo, stat.reads, stat.lastReadAt],
-};
 
 /** In parts, each of them a batch; the events are counted together, and stay so. */
 function cutBatch(batch: LogBatch): LogBatch[] {
@@ -110,62 +97,51 @@ function cutBatch(batch: LogBatch): LogBatch[] {
 }
 
 async function appendBatch(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   skew: IdSkewKeeper,
   batch: LogBatch,
 ): Promise<void> {
-  await ensureScopes(executor, dialect, batch);
+  await ensureScopes(connection, batch);
   let { access, events } = batch;
   if (batch.isRepeated === true) {
     // Its commit may have gone unanswered: what stands already is not counted twice.
-    access = await withoutKnown(executor, dialect, 'svc_access_log', access);
-    events = await withoutKnown(executor, dialect, 'svc_event', events);
+    access = await withoutKnown(connection, 'svc_access_log', access);
+    events = await withoutKnown(connection, 'svc_event', events);
   }
-  await insertRecords(executor, dialect, ACCESS_ROW, access);
+  await insertRecords(connection, access, { into: ACCESS_ROWS });
   for (let from = 0; from < events.length; from += EVENTS_A_STATEMENT) {
     // In parts: packing them holds up the event loop.
-    await insertRecords(
-      executor,
-      dialect,
-      EVENT_ROW,
-      events.slice(from, from + EVENTS_A_STATEMENT),
-    );
+    await insertRecords(connection, events.slice(from, from + EVENTS_A_STATEMENT), {
+      into: EVENTS,
+    });
   }
-  if (batch.rollUp !== undefined) await keepRollups(executor, dialect, batch.rollUp, events);
-  await insertRecords(executor, dialect, STAT_ROW, countReads(access), {
-    keys: ['scope_id', 'file_no'],
-    add: ['reads'],
-    greatest: ['last_read_at'],
+  if (batch.rollUp !== undefined) await keepRollups(connection, batch.rollUp, events);
+  await insertRecords(connection, countReads(access), {
+    into: FILE_STATS,
+    conflict: { add: ['reads'], greatest: ['last_read_at'] },
   });
-  await skew.cover(executor, dialect, access);
+  await skew.cover(connection, access);
   await skew.cover(
-    executor,
-    dialect,
+    connection,
     // An event is recorded at the end of its call.
     events.map(({ id, startedAt, durationMs }) => ({ id, at: startedAt + durationMs })),
   );
 }
 
 /** Rows are told apart by their scope's row, so a scope that was only read has one too. */
-async function ensureScopes(executor: Executor, dialect: Dialect, batch: LogBatch): Promise<void> {
+async function ensureScopes(connection: Connection, batch: LogBatch): Promise<void> {
   const scopes = new Map<number, ScopeKey>();
   for (const { scope } of [...batch.access, ...batch.events]) scopes.set(toScopeId(scope), scope);
-  const keys = dialect.keySet(
-    [{ name: 'scope_id', kind: 'integer' }],
-    [...scopes.keys()].map((scopeId) => [scopeId]),
-  );
-  const find = () =>
-    executor.all(
-      `select s.scope_id, s.scope from ${keys.sql} k cross join svc_scope s on s.scope_id = k.scope_id`,
-      keys.parameters,
-    );
-  const known = new Map(
-    (await find()).map((row) => [toInteger(row['scope_id']), toText(row['scope'])]),
-  );
+  const rows = await findRows(connection, 'svc_scope', {
+    columns: ['scope_id'],
+    rows: [...scopes.keys()].map((scopeId) => [scopeId]),
+    select: ['t.scope_id', 't.scope'],
+  });
+  const known = new Map(rows.map((row) => [toInteger(row['scope_id']), toText(row['scope'])]));
   const missing = [...scopes.values()].filter((scope) => !known.has(toScopeId(scope)));
-  await insertRecords(executor, dialect, SCOPE_ROW, missing.map(newScopeState), {
-    keys: ['scope_id'],
+  await insertRecords(connection, missing.map(newScopeState), {
+    into: SCOPES,
+    conflict: 'skip',
   });
   for (const { scope } of [...batch.access, ...batch.events]) {
     const name = known.get(toScopeId(scope)) ?? scopes.get(toScopeId(scope));
@@ -176,96 +152,61 @@ async function ensureScopes(executor: Executor, dialect: Dialect, batch: LogBatc
 }
 
 async function withoutKnown<T extends AccessRecord | EventRecord>(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   table: 'svc_access_log' | 'svc_event',
   records: readonly T[],
 ): Promise<readonly T[]> {
-  if (records.length === 0) return records;
-  const keys = dialect.keySet(
-    [
-      { name: 'scope_id', kind: 'integer' },
-      { name: 'id', kind: 'id' },
-    ],
-    records.map(({ scope, id }) => [toScopeId(scope), id]),
-  );
-  const rows = await executor.all(
-    `select t.id from ${keys.sql} k cross join ${table} t on t.scope_id = k.scope_id and t.id = k.id`,
-    keys.parameters,
-  );
+  const rows = await findRows(connection, table, {
+    columns: ['scope_id', 'id'],
+    rows: records.map(({ scope, id }) => [toScopeId(scope), id]),
+    select: ['t.id'],
+  });
   if (rows.length === 0) return records;
   const known = new Set(rows.map((row) => toUuid(row['id'] as Uint8Array)));
   return records.filter(({ id }) => !known.has(id));
 }
 
 /** One row for each file that was read, and one for its scope, in key order. */
-function countReads(access: readonly AccessRecord[]): Stat[] {
-  const stats = new Map<string, Stat>();
-  const count = (scopeId: number, fileNo: number, at: number) => {
-    const key = `${scopeId} ${fileNo}`;
-    const stat = stats.get(key) ?? { scopeId, fileNo, reads: 0, lastReadAt: at };
-    stat.reads += 1;
-    stat.lastReadAt = Math.max(stat.lastReadAt, at);
-    stats.set(key, stat);
-  };
+function countReads(access: readonly AccessRecord[]): FileStat[] {
+  const stats = new Map<string, FileStat>();
   for (const { action, outcome, scope, fileNo, at } of access) {
     if (outcome !== 'ok' || fileNo === null) continue;
     if (action !== 'read' && action !== 'context') continue;
-    count(toScopeId(scope), fileNo, at);
-    count(toScopeId(scope), 0, at);
+    for (const counted of [fileNo, 0]) {
+      const key = `${scope} ${counted}`;
+      const stat = stats.get(key) ?? { scope, fileNo: counted, reads: 0, lastReadAt: at };
+      stat.reads += 1;
+      stat.lastReadAt = Math.max(stat.lastReadAt ?? at, at);
+      stats.set(key, stat);
+    }
   }
   return [...stats.values()].sort(
-    (left, right) => left.scopeId - right.scopeId || left.fileNo - right.fileNo,
+    (left, right) => toScopeId(left.scope) - toScopeId(right.scope) || left.fileNo - right.fileNo,
   );
 }
 
 async function expireRows(
-  executor: Executor,
-  dialect: Dialect,
-  what: 'events' | 'access' | 'idempotency',
-  before: number,
-  limit: number,
+  connection: Connection,
+  what: keyof typeof AGED,
+  { before, limit }: { before: number; limit: number },
 ): Promise<number> {
-  if (what === 'idempotency') {
-    const rows = await executor.all(
-      'select scope_id, key_hash as id from svc_idempotency where created_at < ? order by created_at limit ?',
-      [before, limit],
-    );
-    return await deleteRows(executor, dialect, 'svc_idempotency', 'key_hash', 'hash', rows);
-  }
-  const { table, time } = AGED[what];
-  const beyond = leastIdBeyond(before, await readIdSkew(executor));
-  const source = dialect.byIndex(table, 't', `${table}_id`);
-  const rows = await executor.all(
-    `select t.scope_id, t.id from ${source} where t.id < ? and t.${time} < ? order by t.id limit ?`,
-    [beyond, before, limit],
+  const { table, time, key } = AGED[what];
+  const old =
+    what === 'idempotency'
+      ? { source: `${table} t`, where: '', order: time, bounds: [] }
+      : {
+          source: connection.dialect.byIndex(table, 't', `${table}_id`),
+          where: 't.id < ? and ',
+          order: 'id',
+          bounds: [leastIdBeyond(before, await readIdSkew(connection))],
+        };
+  const rows = await connection.all(
+    `select t.scope_id, t.${key} from ${old.source} where ${old.where}t.${time} < ?` +
+      ` order by t.${old.order} limit ?`,
+    [...old.bounds, before, limit],
   );
-  return await deleteRows(executor, dialect, table, 'id', 'id', rows);
-}
-
-async function deleteRows(
-  executor: Executor,
-  dialect: Dialect,
-  table: string,
-  column: string,
-  kind: 'id' | 'hash',
-  rows: readonly Record<string, unknown>[],
-): Promise<number> {
-  if (rows.length === 0) return 0;
-  const keys = dialect.keySet(
-    [
-      { name: 'scope_id', kind: 'integer' },
-      { name: 'id', kind },
-    ],
-    rows.map((row) => [
-      toInteger(row['scope_id']),
-      Buffer.from(row['id'] as Uint8Array).toString('hex'),
-    ]),
-  );
-  const own = [
-    { own: 'scope_id', key: 'scope_id' },
-    { own: column, key: 'id' },
-  ];
-  const { sql, parameters } = dialect.deleteKeys(table, own, keys, {});
-  return await executor.run(sql, parameters);
+  return await deleteRows(connection, table, {
+    columns: ['scope_id', key],
+    rows: rows.map((row) => [toInteger(row['scope_id']), toHex(row[key] as Uint8Array)]),
+  });
 }

@@ -8,8 +8,8 @@ import type { Current, Decision, MutateRequest } from '../../../core/contracts/s
 import { MemoryError, toMemoryError } from '../../../core/errors.ts';
 import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
 import type { Damage } from './damage.ts';
-import type { Database } from '../database.ts';
-import type { Executor } from '../dialects/dialect.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Connection } from '../dialects/dialect.ts';
 import {
   fileSlotKey,
   idempotencySlotKey,
@@ -18,7 +18,8 @@ import {
   type Slot,
   saveWriteSet,
 } from './write-set.ts';
-import { newScopeState } from '../schema/rows.ts';
+
+import { newScopeState } from '../schema/records.ts';
 
 /** One call of `Storage.mutate`. */
 export interface Mutation {
@@ -52,17 +53,16 @@ export function checkMutateRequest(request: MutateRequest): void {
  * back.
  */
 export async function applyMutations(
-  executor: Executor,
-  { dialect, skew, damage }: Pick<Database, 'dialect' | 'skew' | 'damage'>,
+  connection: Connection,
+  { skew, damage }: Pick<SqlDatabase, 'skew' | 'damage'>,
   mutations: readonly Mutation[],
 ): Promise<MutationOutcome[]> {
   const writeSet = await readWriteSet(
-    executor,
-    dialect,
+    connection,
     mutations.map(({ request }) => request),
   );
   const outcomes = mutations.map((mutation) => decideOne(writeSet, damage, mutation));
-  await saveWriteSet(executor, dialect, skew, writeSet);
+  await saveWriteSet(connection, skew, writeSet);
   return outcomes;
 }
 

@@ -2,11 +2,12 @@ import type { PruneCount, PruneFilter, RevisionStore } from '../../../core/contr
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
-import type { Database } from '../database.ts';
-import type { Dialect, Executor, SqlValue } from '../dialects/dialect.ts';
+import type { SqlDatabase } from '../sql-database.ts';
+import type { Connection, SqlValue } from '../dialects/dialect.ts';
 import { insertRecords } from '../schema/row-sets.ts';
-import { AUDIT_ROW, toInteger, toText } from '../schema/rows.ts';
+import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { AUDIT_ROWS } from '../schema/records.ts';
 
 /** Rows that one transaction removes at most. */
 const ROWS_AT_ONCE = 500;
@@ -25,7 +26,7 @@ interface Cut {
 
 /** Removes the oldest revision rows of files, a scope at a time, in transactions of 500 rows. */
 export async function pruneRevisions(
-  database: Database,
+  database: SqlDatabase,
   filter: PruneFilter,
   options: Parameters<RevisionStore['prune']>[1],
 ): Promise<PruneCount> {
@@ -36,9 +37,7 @@ export async function pruneRevisions(
   if (filter.scope) assertScope(filter.scope);
   const total: PruneCount = { pruned: 0, bytes: 0 };
   for await (const scope of scopesOf(database, filter)) {
-    const cuts = await database.snapshot((executor) =>
-      findCuts(executor, database.dialect, scope, filter),
-    );
+    const cuts = await database.snapshot((connection) => findCuts(connection, scope, filter));
     for (const cut of cuts) {
       if (options.dryRun) add(total, { pruned: cut.rows, bytes: cut.bytes });
     }
@@ -48,8 +47,8 @@ export async function pruneRevisions(
     while (rest.length > 0) {
       if (options.signal?.aborted === true) return total;
       const [batch, later] = takeBatch(rest);
-      const count = await database.write((executor) =>
-        removeRows(executor, database, scope, batch, options.audit),
+      const count = await database.write((connection) =>
+        removeRows(connection, database, scope, batch, options.audit),
       );
       add(total, count);
       rest = later;
@@ -63,7 +62,7 @@ function add(total: PruneCount, count: PruneCount): void {
   total.bytes += count.bytes;
 }
 
-async function* scopesOf(database: Database, filter: PruneFilter): AsyncGenerator<ScopeKey> {
+async function* scopesOf(database: SqlDatabase, filter: PruneFilter): AsyncGenerator<ScopeKey> {
   const scope = filter.path?.scope ?? filter.scope ?? null;
   if (scope !== null) {
     if (typeof filter.scope !== 'string' || filter.scope === scope) yield scope;
@@ -71,8 +70,8 @@ async function* scopesOf(database: Database, filter: PruneFilter): AsyncGenerato
   }
   let after = 0;
   for (;;) {
-    const rows = await database.read((executor) =>
-      executor.all(
+    const rows = await database.read((connection) =>
+      connection.all(
         'select scope_id, scope from svc_scope where scope_id > ? and revisions > ?' +
           ' order by scope_id limit ?',
         [after, filter.keepLast, SCOPES_AT_ONCE],
@@ -89,8 +88,7 @@ async function* scopesOf(database: Database, filter: PruneFilter): AsyncGenerato
  * old enough. So what goes is a file's oldest rows without a gap, and each of them meets both.
  */
 async function findCuts(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scope: ScopeKey,
   filter: PruneFilter,
 ): Promise<Cut[]> {
@@ -106,9 +104,9 @@ async function findCuts(
     ` ${typeof filter.olderThan === 'number' ? young : 'null'} as young` +
     ' from svc_scope s cross join svc_file f on f.scope_id = s.scope_id' +
     ` where s.scope_id = ? and s.scope = ? and f.revisions > ?${filter.path ? ' and f.path = ?' : ''}`;
-  const size = `coalesce(${dialect.byteLength('v.delta')}, 0) + coalesce(${dialect.byteLength('v.keyframe')}, 0)`;
+  const size = `coalesce(${connection.dialect.byteLength('v.delta')}, 0) + coalesce(${connection.dialect.byteLength('v.keyframe')}, 0)`;
   const below = 'case when c.young is not null and c.young < c.kept then c.young else c.kept end';
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select c.file_no, ${below} as below, count(*) as rows_below, sum(${size}) as bytes_below` +
       ` from (${cuts}) c cross join svc_revision v on v.scope_id = c.scope_id` +
       ` and v.file_no = c.file_no and v.version < ${below}` +
@@ -137,33 +135,33 @@ function takeBatch(cuts: readonly Cut[]): [readonly Cut[], Cut[]] {
 }
 
 async function removeRows(
-  executor: Executor,
-  { dialect, skew }: Database,
+  connection: Connection,
+  { skew }: SqlDatabase,
   scope: ScopeKey,
   cuts: readonly Cut[],
   audit: Parameters<RevisionStore['prune']>[1]['audit'],
 ): Promise<PruneCount> {
   const scopeId = toScopeId(scope);
-  const [locked] = await executor.all(
-    `select scope_id from svc_scope where scope_id = ? and scope = ?${dialect.forUpdate}`,
+  const [locked] = await connection.all(
+    `select scope_id from svc_scope where scope_id = ? and scope = ?${connection.dialect.forUpdate}`,
     [scopeId, scope],
   );
   const count: PruneCount = { pruned: 0, bytes: 0 };
   if (locked === undefined) return count;
-  const size = `coalesce(${dialect.byteLength('delta')}, 0) + coalesce(${dialect.byteLength('keyframe')}, 0)`;
+  const size = `coalesce(${connection.dialect.byteLength('delta')}, 0) + coalesce(${connection.dialect.byteLength('keyframe')}, 0)`;
   for (const { fileNo, below } of cuts) {
-    const rows = await executor.all(
+    const rows = await connection.all(
       `select version, ${size} as size from svc_revision` +
         ' where scope_id = ? and file_no = ? and version < ? order by version limit ?',
       [scopeId, fileNo, below, ROWS_AT_ONCE - count.pruned],
     );
     const last = rows.at(-1);
     if (last === undefined) continue;
-    const removed = await executor.run(
+    const removed = await connection.run(
       'delete from svc_revision where scope_id = ? and file_no = ? and version <= ?',
       [scopeId, fileNo, toInteger(last['version'])],
     );
-    await executor.run(
+    await connection.run(
       'update svc_file set revisions = revisions - ? where scope_id = ? and file_no = ?',
       [removed, scopeId, fileNo],
     );
@@ -171,12 +169,12 @@ async function removeRows(
     for (const row of rows) count.bytes += toInteger(row['size']);
   }
   if (count.pruned === 0) return count;
-  await executor.run('update svc_scope set revisions = revisions - ? where scope_id = ?', [
+  await connection.run('update svc_scope set revisions = revisions - ? where scope_id = ?', [
     count.pruned,
     scopeId,
   ]);
   const record = audit(count);
-  await insertRecords(executor, dialect, AUDIT_ROW, [record]);
-  await skew.cover(executor, dialect, [record]);
+  await insertRecords(connection, [record], { into: AUDIT_ROWS });
+  await skew.cover(connection, [record]);
   return count;
 }

@@ -7,12 +7,12 @@ import type {
 } from '../../../core/contracts/records.ts';
 import type { CountedRange, RollUp, RollupFilter } from '../../../core/contracts/storage.ts';
 import { assertScope } from '../../../core/files/paths.ts';
-import type { Dialect, Executor, Row, SqlValue } from '../dialects/dialect.ts';
-import { toLeastIdBytes, toUuid } from '../schema/ids.ts';
-import { insertRecords } from '../schema/row-sets.ts';
-import type { RowWriter } from '../schema/rows.ts';
+import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
+import { toLeastIdBytes } from '../schema/ids.ts';
+import { deleteRows, findRows, replaceRecords } from '../schema/row-sets.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import { bytes, mapTable, text, uuid, number } from '../schema/table-map.ts';
 
 /** The number that stands for all scopes together: no scope has it. */
 const ALL_SCOPES = 0;
@@ -23,68 +23,45 @@ const GRAIN_MS: Readonly<Record<RollupGrain, number>> = {
   day: 86_400_000,
 };
 
-const ROLLUP_ROW: RowWriter<RollupRecord> = {
-  table: 'svc_rollup',
-  columns: [
-    'scope_id',
-    'grain',
-    'bucket',
-    'tool',
-    'instance_id',
-    'calls',
-    'failed',
-    'refused',
-    'reads',
-    'writes',
-    'finds',
-    'latency',
-  ],
-  toCells: (rollup) => [
-    toRollupScopeId(rollup.scope),
-    GRAIN_MS[rollup.grain],
-    rollup.bucket,
-    rollup.tool ?? '',
-    rollup.instanceId,
-    rollup.calls,
-    rollup.failed,
-    rollup.refused,
-    rollup.reads,
-    rollup.writes,
-    rollup.finds,
-    rollup.latency,
-  ],
-};
+const GRAINS = new Map(Object.entries(GRAIN_MS).map(([grain, ms]) => [ms, grain as RollupGrain]));
 
-const KEY_COLUMNS = [
-  { name: 'scope_id', kind: 'integer' },
-  { name: 'grain', kind: 'integer' },
-  { name: 'bucket', kind: 'integer' },
-  { name: 'tool', kind: 'key' },
-  { name: 'instance_id', kind: 'id' },
-] as const;
-const KEYS: readonly string[] = KEY_COLUMNS.map(({ name }) => name);
-const VALUES = ROLLUP_ROW.columns.filter((column) => !KEYS.includes(column));
+const ROLLUPS = mapTable<RollupRecord>('svc_rollup', {
+  grain: {
+    ...text('grain'),
+    toCell: (grain) => GRAIN_MS[grain],
+    fromCell: (cell) => GRAINS.get(toInteger(cell)) as RollupGrain,
+  },
+  bucket: number('bucket'),
+  scope: {
+    name: 'scope_id',
+    kind: 'as-is',
+    toCell: toRollupScopeId,
+    fromCell: (_, scope) => scope ?? null,
+  },
+  tool: {
+    ...text('tool'),
+    toCell: (tool) => tool ?? '',
+    fromCell: (cell) => toText(cell) || null,
+  },
+  instanceId: uuid('instance_id'),
+  calls: number('calls'),
+  failed: number('failed'),
+  refused: number('refused'),
+  reads: number('reads'),
+  writes: number('writes'),
+  finds: number('finds'),
+  latency: bytes('latency'),
+});
+
+const KEYS: readonly string[] = ['scope_id', 'grain', 'bucket', 'tool', 'instance_id'];
 /** In quotes: `reads` is a word of MariaDB's own. */
 const SUMS = ['calls', 'failed', 'refused', 'reads', 'writes', 'finds']
   .map((name) => `sum(r.${name}) as \`${name}\``)
   .join(', ');
-const COLUMNS = ROLLUP_ROW.columns.map((column) => `r.${column}`).join(', ');
+const COLUMNS = ROLLUPS.select('r').join(', ');
 
 function toRollupScopeId(scope: ScopeKey | null): number {
   return scope === null ? ALL_SCOPES : toScopeId(scope);
-}
-
-function toRollup(scope: ScopeKey | null, grain: RollupGrain, row: Row): RollupRecord {
-  const tool = toText(row['tool']);
-  return {
-    grain,
-    bucket: toInteger(row['bucket']),
-    scope,
-    tool: tool === '' ? null : tool,
-    instanceId: toUuid(row['instance_id'] as Uint8Array),
-    ...toCounts(row),
-    latency: row['latency'] as Uint8Array,
-  };
 }
 
 function toCounts(row: Row): Omit<RollupCount, 'bucket'> {
@@ -100,41 +77,28 @@ function toCounts(row: Row): Omit<RollupCount, 'bucket'> {
 
 /** Adds what events come to, in the transaction that writes them. */
 export async function keepRollups(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   rollUp: RollUp,
   events: readonly EventRecord[],
 ): Promise<void> {
   const { whole, added } = rollUp.count(events);
-  const merged = await mergeKept(executor, dialect, rollUp, added);
+  const merged = await mergeKept(connection, rollUp, added);
   const rows = [...whole, ...merged].sort(
     (left, right) => toRollupScopeId(left.scope) - toRollupScopeId(right.scope),
   );
-  await insertRecords(executor, dialect, ROLLUP_ROW, rows, { keys: KEYS, update: VALUES });
+  await replaceRecords(connection, ROLLUPS, rows);
 }
 
 async function mergeKept(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   rollUp: RollUp,
   added: readonly RollupRecord[],
 ): Promise<readonly RollupRecord[]> {
-  if (added.length === 0) return added;
-  const keys = dialect.keySet(
-    KEY_COLUMNS,
-    added.map((row) => [
-      toRollupScopeId(row.scope),
-      GRAIN_MS[row.grain],
-      row.bucket,
-      row.tool ?? '',
-      row.instanceId,
-    ]),
-  );
-  const match = KEYS.map((key) => `r.${key} = k.${key}`).join(' and ');
-  const rows = await executor.all(
-    `select ${COLUMNS} from ${keys.sql} k cross join svc_rollup r on ${match}`,
-    keys.parameters,
-  );
+  const rows = await findRows(connection, 'svc_rollup', {
+    columns: KEYS,
+    rows: added.map(ROLLUPS.toKey),
+    select: ['t.scope_id', ...ROLLUPS.select('t')],
+  });
   const kept = new Map(
     rows.map((row) => [
       `${toInteger(row['scope_id'])} ${toInteger(row['grain'])} ${toInteger(row['bucket'])} ${toText(row['tool'])}`,
@@ -144,30 +108,32 @@ async function mergeKept(
   return added.map((row) => {
     const key = `${toRollupScopeId(row.scope)} ${GRAIN_MS[row.grain]} ${row.bucket} ${row.tool ?? ''}`;
     const old = kept.get(key);
-    return old === undefined ? row : rollUp.merge(toRollup(row.scope, row.grain, old), row);
+    return old === undefined
+      ? row
+      : rollUp.merge(ROLLUPS.toRecord(old, row.scope ?? undefined), row);
   });
 }
 
 /** Roll-ups of one grain, by bucket; those of every instance. */
 export async function readRollups(
-  executor: Executor,
+  connection: Connection,
   filter: RollupFilter,
 ): Promise<RollupRecord[]> {
   const { where, parameters } = inFilter(filter);
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select ${COLUMNS} from svc_rollup r where ${where} order by r.bucket, r.tool, r.instance_id`,
     parameters,
   );
-  return rows.map((row) => toRollup(filter.scope, filter.grain, row));
+  return rows.map((row) => ROLLUPS.toRecord(row, filter.scope ?? undefined));
 }
 
 /** Their calls, summed up in the database: a day of minutes comes across as what a chart shows. */
 export async function countRollups(
-  executor: Executor,
+  connection: Connection,
   filter: RollupFilter & { length: number },
 ): Promise<RollupCount[]> {
   const { where, parameters } = inFilter(filter);
-  const rows = await executor.all(
+  const rows = await connection.all(
     `select r.bucket - r.bucket % ? as begins_at, ${SUMS} from svc_rollup r where ${where}` +
       ' group by begins_at order by begins_at',
     [filter.length, ...parameters],
@@ -189,8 +155,7 @@ function inFilter({ grain, scope, tool, since, until }: RollupFilter): {
 
 /** How many scopes of users have calls in these ranges, each counted once. */
 export async function countRollupScopes(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   ranges: readonly CountedRange[],
   tool: string | null,
 ): Promise<number> {
@@ -200,7 +165,7 @@ export async function countRollupScopes(
     if (grain === null) {
       parameters.push(toLeastIdBytes(since), toLeastIdBytes(until));
       if (tool !== null) parameters.push(tool);
-      const source = dialect.byIndex('svc_event', 'e', 'svc_event_id');
+      const source = connection.dialect.byIndex('svc_event', 'e', 'svc_event_id');
       return (
         `select e.scope_id from ${source} where e.id >= ? and e.id < ? and e.kind = 'tool'` +
         (tool === null ? '' : ' and e.tool = ?')
@@ -208,7 +173,7 @@ export async function countRollupScopes(
     }
     parameters.push(GRAIN_MS[grain], since, until);
     if (tool !== null) parameters.push(tool);
-    const source = dialect.byIndex('svc_rollup', 'r', 'svc_rollup_bucket');
+    const source = connection.dialect.byIndex('svc_rollup', 'r', 'svc_rollup_bucket');
     return (
       `select r.scope_id from ${source} where r.grain = ? and r.bucket >= ? and r.bucket < ?` +
       (tool === null ? '' : ' and r.tool = ?')
@@ -216,7 +181,7 @@ export async function countRollupScopes(
   });
   // Shared memory is nobody's, and neither are the rows of all scopes together.
   parameters.push(ALL_SCOPES, toScopeId('s'));
-  const [row] = await executor.all(
+  const [row] = await connection.all(
     `select count(distinct a.scope_id) as scopes from (${parts.join(' union all ')}) a` +
       ' where a.scope_id <> ? and a.scope_id <> ?',
     parameters,
@@ -226,30 +191,24 @@ export async function countRollupScopes(
 
 /** Removes the oldest roll-ups of a grain from before a time. */
 export async function expireRollupRows(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   grain: RollupGrain,
-  before: number,
-  limit: number,
+  { before, limit }: { before: number; limit: number },
 ): Promise<number> {
-  const source = dialect.byIndex('svc_rollup', 'r', 'svc_rollup_bucket');
-  const rows = await executor.all(
+  const source = connection.dialect.byIndex('svc_rollup', 'r', 'svc_rollup_bucket');
+  const rows = await connection.all(
     `select ${KEYS.map((key) => `r.${key}`).join(', ')} from ${source}` +
       ' where r.grain = ? and r.bucket < ? order by r.bucket, r.scope_id limit ?',
     [GRAIN_MS[grain], before, limit],
   );
-  if (rows.length === 0) return 0;
-  const keys = dialect.keySet(
-    KEY_COLUMNS,
-    rows.map((row) => [
+  return await deleteRows(connection, 'svc_rollup', {
+    columns: KEYS,
+    rows: rows.map((row) => [
       toInteger(row['scope_id']),
       toInteger(row['grain']),
       toInteger(row['bucket']),
       toText(row['tool']),
       Buffer.from(row['instance_id'] as Uint8Array).toString('hex'),
     ]),
-  );
-  const own = KEYS.map((key) => ({ own: key, key }));
-  const { sql, parameters } = dialect.deleteKeys('svc_rollup', own, keys, {});
-  return await executor.run(sql, parameters);
+  });
 }

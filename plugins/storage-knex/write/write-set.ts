@@ -10,26 +10,25 @@ import type {
 } from '../../../core/contracts/records.ts';
 import type { MutateRequest } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import type { Dialect, Executor } from '../dialects/dialect.ts';
+import type { Connection } from '../dialects/dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
-import { insertRecords } from '../schema/row-sets.ts';
-import type { RowWriter } from '../schema/rows.ts';
-import {
-  ACCESS_ROW,
-  AUDIT_ROW,
-  FILE_COLUMNS,
-  FILE_ROW,
-  IDEMPOTENCY_ROW,
-  REVISION_ROW,
-  SCOPE_ROW,
-  newScopeState,
-  toFileState,
-  toIdempotencyRecord,
-  toInteger,
-  toScopeState,
-  toText,
-} from '../schema/rows.ts';
+import { deleteRows, findRows, insertRecords, replaceRecords } from '../schema/row-sets.ts';
+import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
+import {
+  ACCESS_ROWS,
+  AUDIT_ROWS,
+  BUDGETS,
+  CONTENTS,
+  FILES,
+  FILE_STATES,
+  FILE_STATS,
+  IDEMPOTENCY_ROWS,
+  INDEX_QUEUE,
+  NEW_REVISIONS,
+  SCOPES,
+  newScopeState,
+} from '../schema/records.ts';
 
 /** A row as it was read, and as the mutations so far left it. */
 export interface Slot<T> {
@@ -68,15 +67,12 @@ export class AbsentRows extends Error {
 
 /** Makes rows that others may be making at the same time. */
 export async function createAbsentRows(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   { scopes, budgets }: AbsentRows,
 ): Promise<void> {
-  await insertRecords(executor, dialect, SCOPE_ROW, scopes.map(newScopeState), {
-    keys: ['scope_id'],
-  });
+  await insertRecords(connection, scopes.map(newScopeState), { into: SCOPES, conflict: 'skip' });
   const unused = budgets.map((name) => ({ name, used: 0 }));
-  await insertRecords(executor, dialect, BUDGET_ROW, unused, { keys: ['name'] });
+  await insertRecords(connection, unused, { into: BUDGETS, conflict: 'skip' });
 }
 
 /** The key of a file in {@link WriteSet}. */
@@ -94,20 +90,9 @@ export function idempotencySlotKey(key: { scope: ScopeKey; keyHash: string }): s
  * rows are locked first.
  */
 export async function readWriteSet(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   requests: readonly MutateRequest[],
 ): Promise<WriteSet> {
-  const writeSet: WriteSet = {
-    scopes: new Map(),
-    files: new Map(),
-    idempotency: new Map(),
-    leases: new Map(),
-    budgets: new Map(),
-    revisions: [],
-    access: [],
-    audit: [],
-  };
   const scopes = new Map<number, ScopeKey>();
   const files = new Map<string, FileKey>();
   const idempotency = new Map<string, { scope: ScopeKey; keyHash: string }>();
@@ -127,258 +112,166 @@ export async function readWriteSet(
       (guard.kind === 'lease' ? leases : budgets).add(guard.name);
     }
   }
-  // Scopes first: their rows are the lock that all the others stand behind.
-  await readScopes(executor, dialect, scopes, writeSet);
-  if (files.size > 0) await readFiles(executor, dialect, scopes, files, writeSet);
-  if (idempotency.size > 0) {
-    await readIdempotency(executor, dialect, scopes, idempotency, writeSet);
-  }
-  if (leases.size > 0) await readLeases(executor, dialect, leases, writeSet);
-  if (budgets.size > 0) await readBudgets(executor, dialect, budgets, writeSet);
-  return writeSet;
+  return {
+    // First: their rows are the lock that all the others stand behind.
+    scopes: await readScopes(connection, scopes),
+    files: await readFiles(connection, files, scopes),
+    idempotency: await readIdempotency(connection, idempotency, scopes),
+    leases: await readLeases(connection, leases),
+    budgets: await readBudgets(connection, budgets),
+    revisions: [],
+    access: [],
+    audit: [],
+  };
 }
 
 /** Writes the rows that changed, all of one table together. */
 export async function saveWriteSet(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   skew: IdSkewKeeper,
   writeSet: WriteSet,
 ): Promise<void> {
   const files = changed(writeSet.files.values());
   const isNew = (file: FileState) => writeSet.files.get(fileSlotKey(file))?.before === null;
 
-  await insertRecords(executor, dialect, SCOPE_ROW, changed(writeSet.scopes.values()), {
-    keys: ['scope_id'],
-    update: SCOPE_ROW.columns.filter((column) => column !== 'scope_id' && column !== 'scope'),
-  });
-  await insertRecords(executor, dialect, FILE_ROW, files, {
-    keys: ['scope_id', 'path'],
-    // A path keeps its number: the index by number is left alone.
-    update: FILE_ROW.columns.filter((name) => !['scope_id', 'path', 'file_no'].includes(name)),
-  });
-  await insertRecords(
-    executor,
-    dialect,
-    CONTENT_ROW,
+  await replaceRecords(connection, SCOPES, changed(writeSet.scopes.values()));
+  await replaceRecords(connection, FILES, files);
+  await replaceRecords(
+    connection,
+    CONTENTS,
     files.filter((file) => file.content !== null),
-    { keys: ['scope_id', 'file_no'], update: ['version', 'content'] },
   );
-  await deleteContents(
-    executor,
-    dialect,
-    files.filter((file) => file.content === null && !isNew(file)),
-  );
-  await insertRecords(executor, dialect, NEW_STAT_ROW, files.filter(isNew), {
-    keys: ['scope_id', 'file_no'],
+  await deleteRows(connection, 'svc_content', {
+    columns: ['scope_id', 'file_no'],
+    rows: files
+      .filter((file) => file.content === null && !isNew(file))
+      .map((file) => [toScopeId(file.scope), file.fileNo]),
   });
-  await insertRecords(executor, dialect, INDEX_QUEUE_ROW, files, {
-    keys: ['scope_id', 'file_no'],
-    update: ['version'],
-  });
-  await insertRecords(executor, dialect, REVISION_ROW, writeSet.revisions);
-  await insertRecords(executor, dialect, ACCESS_ROW, writeSet.access);
   await insertRecords(
-    executor,
-    dialect,
-    IDEMPOTENCY_ROW,
-    changed(writeSet.idempotency.values()),
-    // A key that is over its time is used again.
-    {
-      keys: ['scope_id', 'key_hash'],
-      update: IDEMPOTENCY_ROW.columns.filter((name) => name !== 'scope_id' && name !== 'key_hash'),
-    },
+    connection,
+    files.filter(isNew).map((file) => ({ ...file, reads: 0, lastReadAt: null })),
+    { into: FILE_STATS, conflict: 'skip' },
   );
-  await insertRecords(executor, dialect, AUDIT_ROW, writeSet.audit);
+  await replaceRecords(connection, INDEX_QUEUE, files);
+  await insertRecords(connection, writeSet.revisions, { into: NEW_REVISIONS });
+  await insertRecords(connection, writeSet.access, { into: ACCESS_ROWS });
+  // A key that is over its time is used again.
+  await replaceRecords(connection, IDEMPOTENCY_ROWS, changed(writeSet.idempotency.values()));
+  await insertRecords(connection, writeSet.audit, { into: AUDIT_ROWS });
   const budgets = [...writeSet.budgets]
     .filter(([, slot]) => slot.now !== slot.before)
     .map(([name, slot]) => ({ name, used: slot.now ?? 0 }));
-  await insertRecords(executor, dialect, BUDGET_ROW, budgets, { keys: ['name'], update: ['used'] });
-  await skew.cover(executor, dialect, [
-    ...writeSet.revisions,
-    ...writeSet.access,
-    ...writeSet.audit,
-  ]);
+  await replaceRecords(connection, BUDGETS, budgets);
+  await skew.cover(connection, [...writeSet.revisions, ...writeSet.access, ...writeSet.audit]);
 }
 
 async function readScopes(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   scopes: ReadonlyMap<number, ScopeKey>,
-  writeSet: WriteSet,
-): Promise<void> {
-  for (const scope of scopes.values()) writeSet.scopes.set(scope, { before: null, now: null });
-  const keys = dialect.keySet(
-    [{ name: 'scope_id', kind: 'integer' }],
-    [...scopes.keys()].map((scopeId) => [scopeId]),
-  );
-  const columns = SCOPE_ROW.columns.map((column) => `s.${column}`).join(', ');
-  const rows = await executor.all(
-    `select ${columns} from ${keys.sql} k cross join svc_scope s on s.scope_id = k.scope_id` +
-      dialect.forUpdate,
-    keys.parameters,
-  );
+): Promise<WriteSet['scopes']> {
+  const slots: WriteSet['scopes'] = toSlots(scopes.values());
+  const rows = await findRows(connection, 'svc_scope', {
+    columns: ['scope_id'],
+    rows: [...scopes.keys()].map((scopeId) => [scopeId]),
+    select: ['t.scope_id', ...SCOPES.select('t')],
+    rest: connection.dialect.forUpdate,
+  });
   for (const row of rows) {
-    const state = toScopeState(row);
+    const state = SCOPES.toRecord(row);
     if (scopes.get(toInteger(row['scope_id'])) !== state.scope) throw sameNumber();
-    writeSet.scopes.set(state.scope, { before: state, now: state });
+    slots.set(state.scope, { before: state, now: state });
   }
-  if (!dialect.locksAbsentRows && rows.length < scopes.size) {
-    const absent = [...writeSet.scopes].filter(([, { now }]) => now === null);
-    throw new AbsentRows({ scopes: absent.map(([scope]) => scope) });
+  if (!connection.dialect.locksAbsentRows && rows.length < scopes.size) {
+    throw new AbsentRows({ scopes: absentKeys(slots) });
   }
+  return slots;
 }
 
 async function readFiles(
-  executor: Executor,
-  dialect: Dialect,
-  scopes: ReadonlyMap<number, ScopeKey>,
+  connection: Connection,
   files: ReadonlyMap<string, FileKey>,
-  writeSet: WriteSet,
-): Promise<void> {
-  for (const slotKey of files.keys()) writeSet.files.set(slotKey, { before: null, now: null });
-  const keys = dialect.keySet(
-    [
-      { name: 'scope_id', kind: 'integer' },
-      { name: 'path', kind: 'key' },
-    ],
-    [...files.values()].map(({ scope, path }) => [toScopeId(scope), path]),
-  );
-  const rows = await executor.all(
-    `select f.scope_id, ${FILE_COLUMNS.join(', ')}, c.content from ${keys.sql} k` +
-      ' cross join svc_file f on f.scope_id = k.scope_id and f.path = k.path' +
-      ' left join svc_content c on c.scope_id = f.scope_id and c.file_no = f.file_no' +
-      dialect.forUpdate,
-    keys.parameters,
-  );
+  scopes: ReadonlyMap<number, ScopeKey>,
+): Promise<WriteSet['files']> {
+  const slots: WriteSet['files'] = toSlots(files.keys());
+  const rows = await findRows(connection, 'svc_file', {
+    columns: ['scope_id', 'path'],
+    rows: [...files.values()].map(({ scope, path }) => [toScopeId(scope), path]),
+    select: ['t.scope_id', ...FILE_STATES.select('t'), 'c.content'],
+    rest:
+      ' left join svc_content c on c.scope_id = t.scope_id and c.file_no = t.file_no' +
+      connection.dialect.forUpdate,
+  });
   for (const row of rows) {
-    const state = toFileState(nameOf(scopes, row['scope_id']), row);
-    writeSet.files.set(fileSlotKey(state), { before: state, now: state });
+    const state = FILE_STATES.toRecord(row, nameOf(scopes, row['scope_id']));
+    slots.set(fileSlotKey(state), { before: state, now: state });
   }
+  return slots;
 }
 
 async function readIdempotency(
-  executor: Executor,
-  dialect: Dialect,
-  scopes: ReadonlyMap<number, ScopeKey>,
+  connection: Connection,
   wanted: ReadonlyMap<string, { scope: ScopeKey; keyHash: string }>,
-  writeSet: WriteSet,
-): Promise<void> {
-  for (const slotKey of wanted.keys()) {
-    writeSet.idempotency.set(slotKey, { before: null, now: null });
-  }
-  const keys = dialect.keySet(
-    [
-      { name: 'scope_id', kind: 'integer' },
-      { name: 'key_hash', kind: 'hash' },
-    ],
-    [...wanted.values()].map(({ scope, keyHash }) => [toScopeId(scope), keyHash]),
-  );
-  const columns = IDEMPOTENCY_ROW.columns.map((column) => `i.${column}`).join(', ');
-  const rows = await executor.all(
-    `select ${columns} from ${keys.sql} k` +
-      ' cross join svc_idempotency i on i.scope_id = k.scope_id and i.key_hash = k.key_hash',
-    keys.parameters,
-  );
+  scopes: ReadonlyMap<number, ScopeKey>,
+): Promise<WriteSet['idempotency']> {
+  const slots: WriteSet['idempotency'] = toSlots(wanted.keys());
+  const rows = await findRows(connection, 'svc_idempotency', {
+    columns: ['scope_id', 'key_hash'],
+    rows: [...wanted.values()].map(({ scope, keyHash }) => [toScopeId(scope), keyHash]),
+    select: ['t.scope_id', ...IDEMPOTENCY_ROWS.select('t')],
+  });
   for (const row of rows) {
-    const record = toIdempotencyRecord(nameOf(scopes, row['scope_id']), row);
-    writeSet.idempotency.set(idempotencySlotKey(record), { before: record, now: record });
+    const record = IDEMPOTENCY_ROWS.toRecord(row, nameOf(scopes, row['scope_id']));
+    slots.set(idempotencySlotKey(record), { before: record, now: record });
   }
+  return slots;
 }
 
 async function readLeases(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   names: ReadonlySet<string>,
-  writeSet: WriteSet,
-): Promise<void> {
-  const keys = dialect.keySet(
-    [{ name: 'name', kind: 'key' }],
-    [...names].map((name) => [name]),
-  );
-  const rows = await executor.all(
-    `select l.name, l.fence from ${keys.sql} k cross join svc_lease l on l.name = k.name` +
-      ` where l.expires_at > ${dialect.nowMs}${dialect.forUpdate}`,
-    keys.parameters,
-  );
-  for (const row of rows) writeSet.leases.set(toText(row['name']), toInteger(row['fence']));
+): Promise<WriteSet['leases']> {
+  const rows = await findRows(connection, 'svc_lease', {
+    columns: ['name'],
+    rows: [...names].map((name) => [name]),
+    select: ['t.name', 't.fence'],
+    rest: ` where t.expires_at > ${connection.dialect.nowMs}${connection.dialect.forUpdate}`,
+  });
+  return new Map(rows.map((row) => [toText(row['name']), toInteger(row['fence'])]));
 }
 
 async function readBudgets(
-  executor: Executor,
-  dialect: Dialect,
+  connection: Connection,
   names: ReadonlySet<string>,
-  writeSet: WriteSet,
-): Promise<void> {
-  for (const name of names) writeSet.budgets.set(name, { before: null, now: null });
-  const keys = dialect.keySet(
-    [{ name: 'name', kind: 'key' }],
-    [...names].map((name) => [name]),
-  );
-  const rows = await executor.all(
-    `select b.name, b.used from ${keys.sql} k cross join svc_budget b on b.name = k.name` +
-      dialect.forUpdate,
-    keys.parameters,
-  );
+): Promise<WriteSet['budgets']> {
+  const slots: WriteSet['budgets'] = toSlots(names);
+  const rows = await findRows(connection, 'svc_budget', {
+    columns: ['name'],
+    rows: [...names].map((name) => [name]),
+    select: BUDGETS.select('t'),
+    rest: connection.dialect.forUpdate,
+  });
   for (const row of rows) {
-    const used = toInteger(row['used']);
-    writeSet.budgets.set(toText(row['name']), { before: used, now: used });
+    const { name, used } = BUDGETS.toRecord(row);
+    slots.set(name, { before: used, now: used });
   }
-  if (!dialect.locksAbsentRows && rows.length < names.size) {
-    const absent = [...writeSet.budgets].filter(([, { now }]) => now === null);
-    throw new AbsentRows({ budgets: absent.map(([name]) => name) });
+  if (!connection.dialect.locksAbsentRows && rows.length < names.size) {
+    throw new AbsentRows({ budgets: absentKeys(slots) });
   }
+  return slots;
+}
+
+function toSlots<K, T>(keys: Iterable<K>): Map<K, Slot<T>> {
+  return new Map([...keys].map((key) => [key, { before: null, now: null }]));
+}
+
+function absentKeys<K>(slots: ReadonlyMap<K, Slot<unknown>>): K[] {
+  return [...slots].flatMap(([key, { now }]) => (now === null ? [key] : []));
 }
 
 function nameOf(scopes: ReadonlyMap<number, ScopeKey>, scopeId: unknown): ScopeKey {
   const scope = scopes.get(toInteger(scopeId));
   if (scope === undefined) throw new MemoryError('INTERNAL', 'A row of a foreign scope was read.');
   return scope;
-}
-
-const CONTENT_ROW: RowWriter<FileState> = {
-  table: 'svc_content',
-  columns: ['scope_id', 'file_no', 'version', 'content'],
-  toCells: (file) => [toScopeId(file.scope), file.fileNo, file.version, file.content],
-};
-
-const INDEX_QUEUE_ROW: RowWriter<FileState> = {
-  table: 'svc_index_queue',
-  columns: ['scope_id', 'file_no', 'version'],
-  toCells: (file) => [toScopeId(file.scope), file.fileNo, file.version],
-};
-
-const NEW_STAT_ROW: RowWriter<FileState> = {
-  table: 'svc_file_stat',
-  columns: ['scope_id', 'file_no', 'reads', 'last_read_at'],
-  toCells: (file) => [toScopeId(file.scope), file.fileNo, 0, null],
-};
-
-const BUDGET_ROW: RowWriter<{ name: string; used: number }> = {
-  table: 'svc_budget',
-  columns: ['name', 'used'],
-  toCells: ({ name, used }) => [name, used],
-};
-
-async function deleteContents(
-  executor: Executor,
-  dialect: Dialect,
-  files: readonly FileState[],
-): Promise<void> {
-  if (files.length === 0) return;
-  const keys = dialect.keySet(
-    [
-      { name: 'scope_id', kind: 'integer' },
-      { name: 'file_no', kind: 'integer' },
-    ],
-    files.map((file) => [toScopeId(file.scope), file.fileNo]),
-  );
-  const own = [
-    { own: 'scope_id', key: 'scope_id' },
-    { own: 'file_no', key: 'file_no' },
-  ];
-  const { sql, parameters } = dialect.deleteKeys('svc_content', own, keys, {});
-  await executor.run(sql, parameters);
 }
 
 function changed<T>(slots: Iterable<Slot<T>>): T[] {

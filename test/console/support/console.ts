@@ -168,7 +168,7 @@ export async function exportAs(
   await page.getByRole('button', { name: 'Export', exact: true }).click();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('menuitem', { name: `${form} of what is filtered` }).click(),
+    page.getByRole('menuitem', { name: `${form}, filtered rows` }).click(),
   ]);
   let text = '';
   for await (const chunk of await download.createReadStream()) text += String(chunk);

@@ -671,9 +671,12 @@ describe('the age of lines', () => {
     }
     const { version, times } = await core.revisions.lineTimes({ scope: 'u:alice', path: 'a.md' });
     expect(version).toBe(81);
-    // Of what is older than the newest 64 revisions, only that it is older is known.
+    expect(times).toEqual(born);
+    await core.revisions.prune({ keepLast: 64, userId: 'alice' }, operator);
+    // Of what is older than the revisions that are kept, only that it is older is known.
     const oldest = clock.now() - 64_000;
-    expect(times).toEqual(born.map((time) => Math.max(time, oldest)));
+    const pruned = await core.revisions.lineTimes({ scope: 'u:alice', path: 'a.md' });
+    expect(pruned.times).toEqual(born.map((time) => Math.max(time, oldest)));
     const nothing = await core.revisions.lineTimes({ scope: 'u:alice', path: 'b.md' });
     expect(nothing).toEqual({ version: 0, times: [] });
   });

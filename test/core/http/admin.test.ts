@@ -181,6 +181,14 @@ describe('the admin’s picture', () => {
       { tool: 'memory_read', toolCallId: read.toolCallId, revisionId: update.id, outcome: 'ok' },
     ]);
 
+    for (const dryRun of [true, false]) {
+      const stale = await service.request('POST', `/v1/admin/revisions/${update.id}/revert`, {
+        headers: { ...asAdmin, 'If-Match': '"1"' },
+        body: { dryRun },
+      });
+      expect(stale.status).toBe(412);
+      expect(stale.json.error).toMatchObject({ details: { expected: 1, actual: 2 } });
+    }
     const dry = await post(service, `/v1/admin/revisions/${update.id}/revert`, { dryRun: true });
     expect(dry.json).toMatchObject({ dryRun: true, unchanged: false });
     const reverted = await post(service, `/v1/admin/revisions/${update.id}/revert`, undefined);

@@ -62,11 +62,11 @@ it('begins in the background, is audited, and the status says how far it is', as
 
 it('is not begun again while one is under way, and finds stay right meanwhile', async () => {
   const { gate, server, count } = await serveFile();
-  const { forget } = gate.storage.index;
+  const { drop } = gate.storage.index;
   let goOn: () => void = () => undefined;
   const halt = new Promise<void>((resolve) => (goOn = resolve));
-  gate.storage.index.forget = async (scope) => {
-    const files = await forget(scope);
+  gate.storage.index.drop = async (scope) => {
+    const files = await drop(scope);
     if (scope === 'u:u1') await halt;
     return files;
   };

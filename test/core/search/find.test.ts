@@ -401,13 +401,13 @@ describe('a search index that was spoilt by hand', () => {
       order.push(name);
     };
     await Promise.all([
-      note('forget', core.storage.index.forget('u:alice')),
+      note('drop', core.storage.index.drop('u:alice')),
       note('write', write(core, 'alice', 'user/b.md', 'tea\n')),
     ]);
     // SQLite's writer has them in line; MariaDB does both at once.
-    if (!isMariadb) expect(order).toEqual(['write', 'forget']);
+    if (!isMariadb) expect(order).toEqual(['write', 'drop']);
     const [opened] = await core.storage.index.snapshot((view) => view.open(['u:alice'], words));
-    expect(opened).toMatchObject({ state: { tokeniserVersion: null }, rows: [] });
+    expect(opened).toMatchObject({ state: { format: null }, blobs: [] });
     await index(core, gate);
     expect(await findPaths(core, 'alice', 'word8999 tea')).toHaveLength(2);
     expect((await verifyMemory(core.storage)).findings).toEqual([]);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { PostingRow } from '../../../core/contracts/storage.ts';
+import type { IndexBlob } from '../../../core/contracts/storage.ts';
 import { createSearchCaches, ReadText } from '../../../core/search/search-caches.ts';
-import { ScopeLengths } from '../../../core/search/index/lengths.ts';
+import { ScopeLengths } from '../../../core/search/index/collection.ts';
 
-const lengths = () => new ScopeLengths([]);
-const row = (term: string, bytes: readonly number[]): PostingRow => ({
-  term,
-  bucket: 0,
-  blob: Uint8Array.from(bytes),
+const lengths = () => ScopeLengths.from([]) ?? expect.fail();
+const row = (key: string, bytes: readonly number[]): IndexBlob => ({
+  key,
+  part: 0,
+  bytes: Uint8Array.from(bytes),
 });
 
 describe('rows that are kept', () => {
@@ -21,23 +21,23 @@ describe('rows that are kept', () => {
     expect(known?.generation).toBe(8);
     expect([...(known?.rows ?? [])]).toEqual([['cup', [cup]]]);
     // The lengths are known with them.
-    expect(known?.terms).toEqual(['', 'cup']);
+    expect(known?.keys).toEqual(['', 'cup']);
     expect(index.recall('u:alic', ['e tea'])).toBeNull();
   });
 
   it('know of a term that has none, so that it is not asked for again', () => {
     const { index } = createSearchCaches();
     index.keep('s', 1, { lengths: lengths(), rows: new Map([['none', []]]) });
-    expect(index.recall('s', ['none'])?.terms).toEqual(['', 'none']);
+    expect(index.recall('s', ['none'])?.keys).toEqual(['', 'none']);
   });
 
   it('are copies, so that no more of what a driver has received stays', () => {
     const { index } = createSearchCaches();
     const received = new Uint8Array(64 * 1024);
-    const part = { term: 'tea', bucket: 0, blob: received.subarray(9, 12) };
+    const part = { key: 'tea', part: 0, bytes: received.subarray(9, 12) };
     index.keep('s', 1, { lengths: lengths(), rows: new Map([['tea', [part]]]) });
     const [kept] = index.recall('s', ['tea'])?.rows.get('tea') ?? [];
-    expect(kept?.blob.buffer.byteLength).toBe(3);
+    expect(kept?.bytes.buffer.byteLength).toBe(3);
   });
 });
 
@@ -46,11 +46,11 @@ describe('texts that are kept', () => {
     ...{ scope: 'u:alice', fileNo: 1, path: 'a.md', version: 3, updatedAt: 0, hash: '' },
     ...{ latestRevisionId: '', indexedVersion: 3, content: '# Tea\n\nGreen.\n\nBlack.\n' },
   });
-  const state = { generation: 5, tokeniserVersion: 1, files: 1, version: 9 };
+  const state = { generation: 5, format: 1, files: 1, version: 9 };
 
   it('are given for the state that their scope had, and for no other', () => {
     const { texts } = createSearchCaches();
-    texts.keep(text.file, state, text, text.size);
+    texts.keep(text, state);
     expect(texts.recall({ scope: 'u:alice', fileNo: 1 }, { ...state, files: 1 })).toBe(text);
     expect(texts.recall({ scope: 'u:alice', fileNo: 1 }, { ...state, version: 10 })).toBeNull();
     expect(texts.recall({ scope: 'u:alice', fileNo: 1 }, { ...state, generation: 6 })).toBeNull();

@@ -10,7 +10,6 @@ import { type Core, createCore } from '../../../core/service.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { openCollection } from '../../../core/search/index/collection.ts';
 import { expandQuery, listPrefixes } from '../../../core/search/rank/fuzzy.ts';
-import { indexFile } from '../../../core/search/index/index-file.ts';
 import { encodeFile } from '../../../core/search/index/postings.ts';
 import { parseQuery } from '../../../core/search/rank/query.ts';
 import { orderCandidates, rankCollection } from '../../../core/search/rank/rank.ts';
@@ -21,7 +20,8 @@ import { findViolations, toLines } from '../../support/invariants.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { call, temporaryDirectory } from '../../support/service.ts';
-import { storeScope } from './rank/full-scan.ts';
+import { storeScope, toScopeIndex } from './rank/full-scan.ts';
+import { indexText } from '../../support/index-text.ts';
 
 const operator = { address: '127.0.0.1', traceId: 'a'.repeat(32) };
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
@@ -161,17 +161,19 @@ interface Asked {
 function scan(texts: readonly Text[], { query, group, limit, path: prefix = '' }: Asked) {
   const files = texts.map((text) => ({
     ...text,
-    indexed: indexFile(text.content, text.path.slice(text.path.indexOf('/') + 1)),
+    indexed: indexText(text.content, text.path.slice(text.path.indexOf('/') + 1)),
   }));
   const collection = openCollection(
-    ['user/', 'shared/'].map((root) => ({
-      rows: [],
-      replaced: new Map(
-        files.flatMap(({ path: own, indexed }, file) =>
-          own.startsWith(root) ? [[file, encodeFile(indexed)] as const] : [],
+    ['user/', 'shared/'].map((root) =>
+      toScopeIndex({
+        rows: [],
+        replaced: new Map(
+          files.flatMap(({ path: own, indexed }, file) =>
+            own.startsWith(root) ? [[file, encodeFile(indexed)] as const] : [],
+          ),
         ),
-      ),
-    })),
+      }),
+    ),
   );
   const pathOf = ({ file }: { file: number }): string => files[file]?.path ?? '';
   const rank = (asked: ReturnType<typeof parseQuery>) =>
@@ -434,14 +436,14 @@ async function readPostings(filename: string, driver: 'sqlite3' | 'better-sqlite
       new Map(
         files.map((own) => [
           Number(own['file_no']),
-          indexFile(String(own['content']), String(own['path'])),
+          indexText(String(own['content']), String(own['path'])),
         ]),
       ),
     );
     return {
       stored: rows.map((own) => String(own['row'])).sort(),
       anew: [...anew]
-        .map(({ term, bucket, blob }) => `${term} ${bucket} ${Buffer.from(blob).toString('hex')}`)
+        .map(({ key, part, bytes }) => `${key} ${part} ${Buffer.from(bytes).toString('hex')}`)
         .sort(),
     };
   });

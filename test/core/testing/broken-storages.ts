@@ -427,6 +427,16 @@ export const brokenStorages: readonly BrokenStorage[] = [
     }),
   },
   {
+    bug: 'gives one step too many',
+    breaks: 'gives the steps back of a range of versions',
+    wrap: (good) => ({
+      revisions: {
+        ...good.revisions,
+        steps: (key, { after, upTo }) => good.revisions.steps(key, { after, upTo: upTo + 1 }),
+      },
+    }),
+  },
+  {
     bug: 'finds a version near the one that is asked for',
     breaks: 'finds the revision that made a version',
     wrap: (good) => ({
@@ -647,7 +657,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     bug: 'shows the operator where its file is',
-    breaks: 'describes itself without secrets or paths',
+    breaks: 'describes itself and its contract, without secrets or paths',
     wrap: (good) => ({
       async describe() {
         const description = await good.describe();
@@ -658,41 +668,62 @@ export const brokenStorages: readonly BrokenStorage[] = [
   },
   {
     bug: 'takes an older version for indexed',
-    breaks: 'tells which files are behind, until their version is indexed',
+    breaks: 'tells which files are stale, until their version is indexed',
     wrap: (good) => ({
       index: {
         ...good.index,
-        async update(scope, tasks, update) {
-          const queued = await good.index.tasks(1e6);
+        async update(scope, tasks, change) {
+          const queued = await good.index.listStale(1e6);
           const versions = new Map(queued.map((task) => [`${task.scope} ${task.fileNo}`, task]));
           const due = tasks.map((task) => versions.get(`${task.scope} ${task.fileNo}`) ?? task);
-          await good.index.update(scope, due, update);
+          await good.index.update(scope, due, change);
         },
       },
     }),
   },
   {
-    bug: 'begins with the same generation after a scope was forgotten',
+    bug: 'takes files for indexed whose update returned null',
+    breaks: 'writes nothing of an update that fails, or that returns null',
+    wrap: (good) => ({
+      index: {
+        ...good.index,
+        update: (scope, files, change) =>
+          good.index.update(
+            scope,
+            files,
+            async (current) =>
+              (await change(current)) ?? { format: 1, blobs: [], entries: [], removed: [] },
+          ),
+      },
+    }),
+  },
+  {
+    bug: 'begins with the same generation after an index was dropped',
     breaks: 'gives a scope’s index another generation with every update',
     wrap(good) {
       const generations = new Map<ScopeKey, number>();
       return {
         index: {
           ...good.index,
-          async update(scope, tasks, update) {
-            await good.index.update(scope, tasks, update);
-            generations.set(scope, (generations.get(scope) ?? 0) + 1);
+          async update(scope, files, change) {
+            let isChanged = false;
+            await good.index.update(scope, files, async (current) => {
+              const changes = await change(current);
+              isChanged = changes !== null;
+              return changes;
+            });
+            if (isChanged) generations.set(scope, (generations.get(scope) ?? 0) + 1);
           },
-          async forget(scope) {
+          async drop(scope) {
             generations.delete(scope);
-            return good.index.forget(scope);
+            return good.index.drop(scope);
           },
           snapshot: (read) =>
             good.index.snapshot((view) =>
               read({
                 ...view,
-                async open(scopes, terms) {
-                  const opened = await view.open(scopes, terms);
+                async open(scopes, keys) {
+                  const opened = await view.open(scopes, keys);
                   return opened.map((one, place) => {
                     const generation = generations.get(scopes[place] ?? 's') ?? 0;
                     return { ...one, state: { ...one.state, generation } };
@@ -708,8 +739,8 @@ export const brokenStorages: readonly BrokenStorage[] = [
     bug: 'tells a version of the scope that counts its files alone',
     breaks: 'gives a scope another version with every write',
     wrap: withView((view) => ({
-      async open(scopes, terms, known) {
-        const opened = await view.open(scopes, terms, known);
+      async open(scopes, keys, known) {
+        const opened = await view.open(scopes, keys, known);
         return opened.map((one) => ({
           ...one,
           state: { ...one.state, version: one.state.files },
@@ -718,26 +749,26 @@ export const brokenStorages: readonly BrokenStorage[] = [
     })),
   },
   {
-    bug: 'leaves out rows that are known, of whatever generation they are',
-    breaks: 'leaves out no rows but those that the caller has of the same generation',
+    bug: 'leaves out blobs that are known, of whatever generation they are',
+    breaks: 'leaves out no blobs but those that the caller has of the same generation',
     wrap: withView((view) => ({
-      async open(scopes, terms, known) {
-        const opened = await view.open(scopes, terms);
+      async open(scopes, keys, known) {
+        const opened = await view.open(scopes, keys);
         return opened.map((one, place) => ({
           ...one,
-          rows: one.rows.filter(({ term }) => known?.[place]?.terms.includes(term) !== true),
+          blobs: one.blobs.filter(({ key }) => known?.[place]?.keys.includes(key) !== true),
         }));
       },
     })),
   },
   {
     bug: 'begins a page of scopes with the last one of the page before',
-    breaks: 'lists the scopes that have files, with their number, from after one',
+    breaks: 'lists the scopes that have files, with the format of their index',
     wrap: (good) => ({
       index: {
         ...good.index,
-        async scopes(after, limit) {
-          const all = await good.index.scopes(null, 1e6);
+        async listScopes(after, limit) {
+          const all = await good.index.listScopes(null, 1e6);
           const start = all.findIndex(({ scope }) => scope === after);
           return all.slice(Math.max(0, start)).slice(0, limit);
         },
@@ -745,31 +776,31 @@ export const brokenStorages: readonly BrokenStorage[] = [
     }),
   },
   {
-    bug: 'looks for terms with LIKE',
-    breaks: 'lists the terms of a scope that start so, by bytes',
+    bug: 'looks for keys with LIKE',
+    breaks: 'lists the keys of a scope that start with a prefix, by bytes',
     wrap: withView((view) => ({
-      async terms(scope, prefix, limit) {
-        const all = await view.terms(scope, '', 1e6);
-        return all.filter((term) => isLike(term, prefix)).slice(0, limit);
+      async listKeys(scope, prefix, limit) {
+        const all = await view.listKeys(scope, '', 1e6);
+        return all.filter((key) => isLike(key, prefix)).slice(0, limit);
       },
     })),
   },
   {
     bug: 'looks for files below a prefix without regard to case',
-    breaks: 'gives paths, contents and numbers of files by scope and number',
+    breaks: 'lists files by the start of their paths, and reads files by their numbers',
     wrap: withView((view) => ({
-      fileNos: (scope, prefix) => view.fileNos(scope, prefix.toLowerCase()),
+      listFiles: (scope, prefix) => view.listFiles(scope, prefix.toLowerCase()),
     })),
   },
   {
-    bug: 'leaves out the rows of terms beyond the first bucket',
-    breaks: 'opens scopes in the order asked for, with what is behind and the rows of terms',
+    bug: 'leaves out the parts of a key beyond the first',
+    breaks: 'opens scopes in the order asked for, with their stale files and the blobs of keys',
     wrap: withView((view) => ({
-      async open(scopes, terms, known) {
-        const opened = await view.open(scopes, terms, known);
+      async open(scopes, keys, known) {
+        const opened = await view.open(scopes, keys, known);
         return opened.map((one) => ({
           ...one,
-          rows: one.rows.filter(({ bucket }) => bucket !== 5),
+          blobs: one.blobs.filter(({ part }) => part !== 5),
         }));
       },
     })),
@@ -783,10 +814,9 @@ export const brokenStorages: readonly BrokenStorage[] = [
         snapshot: (read) =>
           read({
             open: (...args) => good.index.snapshot((view) => view.open(...args)),
-            paths: (...args) => good.index.snapshot((view) => view.paths(...args)),
-            contents: (...args) => good.index.snapshot((view) => view.contents(...args)),
-            fileNos: (...args) => good.index.snapshot((view) => view.fileNos(...args)),
-            terms: (...args) => good.index.snapshot((view) => view.terms(...args)),
+            listFiles: (...args) => good.index.snapshot((view) => view.listFiles(...args)),
+            readFiles: (...args) => good.index.snapshot((view) => view.readFiles(...args)),
+            listKeys: (...args) => good.index.snapshot((view) => view.listKeys(...args)),
           }),
       },
     }),

@@ -98,8 +98,9 @@ export const brokenVectorStorages: readonly BrokenStorage[] = [
     bug: 'takes any generation that it does not have for an older one',
     breaks: 'tells a search what changed since what it knows, and all when that is not to be known',
     wrap: withVectorView((view) => ({
-      async vectors(scope, key, indexGeneration, known) {
-        const read = await see(view, scope, key, indexGeneration, known);
+      async vectors(scope, options) {
+        const { known } = options;
+        const read = await see(view, scope, options);
         const isWhole = { lists: known === null, vectors: known === null };
         return { ...read, isWhole };
       },
@@ -111,8 +112,9 @@ export const brokenVectorStorages: readonly BrokenStorage[] = [
     wrap(good) {
       const lists = new Map<string, PassageList[]>();
       const broken = withVectorView((view) => ({
-        async vectors(scope, key, indexGeneration, known) {
-          const read = await see(view, scope, key, indexGeneration, known);
+        async vectors(scope, options) {
+          const { known } = options;
+          const read = await see(view, scope, options);
           const listed = new Set(read.lists.map(({ fileNo }) => fileNo));
           const had = known === null ? (lists.get(scope) ?? []) : [];
           return {
@@ -125,17 +127,14 @@ export const brokenVectorStorages: readonly BrokenStorage[] = [
         index: {
           ...good.index,
           ...broken.index,
-          update: (scope, tasks, update) =>
-            good.index.update(scope, tasks, {
-              ...update,
-              async apply(rows) {
-                const changes = await update.apply(rows);
-                for (const { fileNo, passages: hashes } of changes.documents) {
-                  if (hashes === undefined) continue;
-                  lists.set(scope, [...(lists.get(scope) ?? []), { fileNo, hashes }]);
-                }
-                return changes;
-              },
+          update: (scope, files, change) =>
+            good.index.update(scope, files, async (current) => {
+              const changes = await change(current);
+              for (const { fileNo, passages: hashes } of changes?.entries ?? []) {
+                if (hashes === undefined) continue;
+                lists.set(scope, [...(lists.get(scope) ?? []), { fileNo, hashes }]);
+              }
+              return changes;
             }),
         },
       };
@@ -165,22 +164,22 @@ export const brokenVectorStorages: readonly BrokenStorage[] = [
     })),
   },
   {
-    bug: 'forgets the vectors, and leaves the lists as done',
-    breaks: 'forgets the vectors of all models, and queues each text again',
+    bug: 'drops the vectors, and leaves the lists as done',
+    breaks: 'drops the vectors of all models, and queues each text again',
     wrap: withVectors((good) => {
-      let isForgotten = false;
+      let isDropped = false;
       return {
-        async forgetAll() {
-          await good.forgetAll();
-          isForgotten = true;
+        async dropAll() {
+          await good.dropAll();
+          isDropped = true;
         },
-        enqueue: (key, limit) => (isForgotten ? Promise.resolve([]) : good.enqueue(key, limit)),
+        enqueue: (key, limit) => (isDropped ? Promise.resolve([]) : good.enqueue(key, limit)),
       };
     }),
   },
   {
     bug: 'ends the walk with the first page',
-    breaks: 'marks indexed files without a list of their version as behind, page by page',
+    breaks: 'marks indexed files without a list of their version as stale, page by page',
     wrap: withVectors((good) => ({
       async markUnlisted(after, limit) {
         return { ...(await good.markUnlisted(after, limit)), next: null };

@@ -15,6 +15,7 @@ export function emptyStorage(): WholeStorage {
   const none = () => Promise.resolve(0);
   const done = () => Promise.resolve();
   return {
+    contractVersion: 2,
     name: 'empty',
     init: done,
     close: done,
@@ -47,6 +48,7 @@ export function emptyStorage(): WholeStorage {
       get: nothing,
       list: page,
       chain: nothing,
+      steps: list,
       ofVersion: nothing,
       at: nothing,
       prune: () => Promise.resolve({ pruned: 0, bytes: 0 }),
@@ -84,10 +86,9 @@ export function emptyStorage(): WholeStorage {
       snapshot: (read) =>
         read({
           open: (scopes) => Promise.resolve(scopes.map(emptyIndex)),
-          paths: list,
-          contents: list,
-          fileNos: list,
-          terms: list,
+          listFiles: list,
+          readFiles: list,
+          listKeys: list,
           vectors: () =>
             Promise.resolve({
               vectorGeneration: 0,
@@ -96,15 +97,12 @@ export function emptyStorage(): WholeStorage {
               vectors: [],
             }),
         }),
-      tasks: list,
-      async update(_scope, _tasks, update) {
-        await Promise.resolve();
-        await update.needs([], []);
-        await update.apply([]);
+      listStale: list,
+      async update(_scope, _files, change) {
+        await change({ format: null, due: [], entries: [], read: list });
       },
-      markBehind: none,
-      forget: none,
-      scopes: list,
+      drop: none,
+      listScopes: list,
     },
     vectors: {
       useModel: ({ dimensions }) => Promise.resolve({ id: 1, dimensions, epoch: 1 }),
@@ -115,7 +113,7 @@ export function emptyStorage(): WholeStorage {
       postpone: done,
       sweep: none,
       countWaiting: () => Promise.resolve({ files: 0, texts: 0 }),
-      forgetAll: done,
+      dropAll: done,
     },
     inspection: { scopes: list, scope: nothing, files: list, orphans: list },
     backUp: done,
@@ -230,8 +228,8 @@ function emptyScope(scope: ScopeKey): ScopeState {
 }
 
 function emptyIndex(): IndexedScope {
-  const state = { generation: 0, tokeniserVersion: null, files: 0, version: 0 };
-  return { state, behind: [], rows: [] };
+  const state = { generation: 0, format: null, files: 0, version: 0 };
+  return { state, stale: [], blobs: [] };
 }
 
 function emptyDreamUser(scope: ScopeKey) {

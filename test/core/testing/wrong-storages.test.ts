@@ -318,7 +318,7 @@ const RULE_OF: Readonly<Record<string, string>> = {
   init: 'gives null for a file that was never written',
   close: 'refuses everything once it is closed',
   ping: 'refuses everything once it is closed',
-  describe: 'describes itself without secrets or paths',
+  describe: 'describes itself and its contract, without secrets or paths',
   mutate: 'loses none of 100 concurrent appends to one file',
   'files.read': 'reads files that exist, and those alone, many at once',
   'files.get': 'gives back what was written, to the last field',
@@ -332,6 +332,7 @@ const RULE_OF: Readonly<Record<string, string>> = {
   'revisions.get': 'gives a revision back, to the last field',
   'revisions.list': 'lists revisions by every filter, page by page, as a plain search finds them',
   'revisions.chain': 'leads back from the head to each version, by the least rows',
+  'revisions.steps': 'gives the steps back of a range of versions',
   'revisions.ofVersion': 'finds the revision that made a version',
   'revisions.at': 'finds the newest revision at or before a time',
   'revisions.prune':
@@ -358,16 +359,15 @@ const RULE_OF: Readonly<Record<string, string>> = {
   'leases.renew': 'gives a lease to one holder at a time, with a fence that only grows',
   'leases.release': 'gives a lease to one holder at a time, with a fence that only grows',
   'index.snapshot':
-    'opens scopes in the order asked for, with what is behind and the rows of terms',
-  'index.tasks': 'tells which files are behind, until their version is indexed',
-  'index.update': 'tells which files are behind, until their version is indexed',
-  'index.markBehind': 'marks what another tokeniser indexed, so many at once',
-  'index.forget': 'forgets one scope’s index, and marks its files that exist',
-  'index.scopes': 'lists the scopes that have files, with their number, from after one',
+    'opens scopes in the order asked for, with their stale files and the blobs of keys',
+  'index.listStale': 'tells which files are stale, until their version is indexed',
+  'index.update': 'tells which files are stale, until their version is indexed',
+  'index.drop': 'drops one scope’s index, and marks its files that exist',
+  'index.listScopes': 'lists the scopes that have files, with the format of their index',
   'vectors.useModel':
     'knows an embedding model by provider, name and length, each change as another epoch',
   'vectors.markUnlisted':
-    'marks indexed files without a list of their version as behind, page by page',
+    'marks indexed files without a list of their version as stale, page by page',
   'vectors.enqueue':
     'queues each text of a scope once that has no vector, and says whose lists it read',
   'vectors.claim':
@@ -379,7 +379,7 @@ const RULE_OF: Readonly<Record<string, string>> = {
   'vectors.sweep': 'sweeps the vectors of texts that no file of the scope has, in that scope alone',
   'vectors.countWaiting':
     'queues each text of a scope once that has no vector, and says whose lists it read',
-  'vectors.forgetAll': 'forgets the vectors of all models, and queues each text again',
+  'vectors.dropAll': 'drops the vectors of all models, and queues each text again',
   'dreams.user': 'finds users whose writes are newer than their watermark',
   'dreams.changedUsers': 'finds users whose writes are newer than their watermark',
   'dreams.listUsers': 'finds users whose writes are newer than their watermark',

@@ -51,7 +51,7 @@ async function openBehindProxy(
 async function dropConnections(proxy: FaultProxy, storage: Storage): Promise<void> {
   proxy.refuse(true);
   await rejection(storage.files.read(alice));
-  await rejection(storage.index.snapshot((view) => view.paths([ALICES])));
+  await rejection(storage.index.snapshot((view) => view.readFiles([ALICES])));
   proxy.refuse(false);
 }
 
@@ -98,7 +98,7 @@ describe('a connection that is cut', () => {
       for (const call of [
         async () => (await write(storage, alice, append('second'))).version,
         async () => (await storage.files.read(alice))?.version,
-        () => storage.index.snapshot(async (view) => (await view.paths([ALICES])) && 2),
+        () => storage.index.snapshot(async (view) => (await view.readFiles([ALICES])) && 2),
       ]) {
         await dropConnections(proxy, storage);
         const isCut = proxy.cutHandshake(at);
@@ -213,7 +213,7 @@ describe('a connection that is cut', () => {
     for (const call of [
       () => write(storage, alice, append('lost')),
       () => storage.files.read(alice),
-      () => storage.index.snapshot((view) => view.paths([ALICES])),
+      () => storage.index.snapshot((view) => view.readFiles([ALICES])),
     ]) {
       const error = await rejection(call());
       expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryAfterSeconds: 1 });

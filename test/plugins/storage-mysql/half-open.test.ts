@@ -15,7 +15,8 @@ const append = (line: string) => (before: string | null) => `${before ?? ''}${li
 const KINDS: Record<string, (storage: Storage) => Promise<unknown>> = {
   ping: (storage) => storage.ping(),
   read: (storage) => storage.files.read(alice),
-  snapshot: (storage) => storage.index.snapshot((view) => view.paths([{ ...alice, fileNo: 1 }])),
+  snapshot: (storage) =>
+    storage.index.snapshot((view) => view.readFiles([{ ...alice, fileNo: 1 }])),
   write: (storage) => write(storage, alice, append('line')),
   'list of files': (storage) => storage.files.listAll({}, { ...page, sort: 'path' }),
   'list of revisions': (storage) => storage.revisions.list({}, page),

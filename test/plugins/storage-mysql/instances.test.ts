@@ -173,14 +173,14 @@ it('instances that index the same files at once leave the index as one would', a
   expect(await first.storage.files.countBehind()).toBe(0);
   const state = () =>
     first.storage.index.snapshot(async (view) => {
-      const terms = await view.terms('u:alice', '', 1_000);
-      const [opened] = await view.open(['u:alice'], terms);
-      return opened?.rows
-        .map(({ term, bucket, blob }) => [term, bucket, Buffer.from(blob).toString('hex')])
+      const keys = await view.listKeys('u:alice', '', 1_000);
+      const [opened] = await view.open(['u:alice'], keys);
+      return opened?.blobs
+        .map(({ key, part, bytes }) => [key, part, Buffer.from(bytes).toString('hex')])
         .sort();
     });
   const together = await state();
-  await first.storage.index.forget('u:alice');
+  await first.storage.index.drop('u:alice');
   await first.indexer.drain();
   expect(await state()).toEqual(together);
 });

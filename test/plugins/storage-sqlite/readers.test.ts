@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Executor } from '../../../plugins/storage-knex/dialects/dialect.ts';
+import type { Connection } from '../../../plugins/storage-knex/dialects/dialect.ts';
 import { readOptions } from '../../../core/config/option.ts';
 import { SQLITE_OPTIONS } from '../../../plugins/storage-sqlite/options.ts';
 import { SqliteDatabase } from '../../../plugins/storage-sqlite/sqlite-database.ts';
@@ -22,8 +22,8 @@ describe.each(['sqlite3', 'better-sqlite3'] as const)('with %s', (driver) => {
     let last = 0;
     const write = async () => {
       last += 1;
-      await database.write((executor) =>
-        executor.run('insert or replace into svc_meta (key, value) values (?, ?)', [
+      await database.write((connection) =>
+        connection.run('insert or replace into svc_meta (key, value) values (?, ?)', [
           KEY,
           String(last),
         ]),
@@ -32,8 +32,8 @@ describe.each(['sqlite3', 'better-sqlite3'] as const)('with %s', (driver) => {
     return { database, filename, write };
   }
 
-  const see = async (executor: Executor): Promise<number> => {
-    const [row] = await executor.all('select value from svc_meta where key = ?', [KEY]);
+  const see = async (connection: Connection): Promise<number> => {
+    const [row] = await connection.all('select value from svc_meta where key = ?', [KEY]);
     return Number(row?.['value'] ?? 0);
   };
 
@@ -41,10 +41,10 @@ describe.each(['sqlite3', 'better-sqlite3'] as const)('with %s', (driver) => {
     const { database, write } = await open(2);
     await write();
     for (let round = 1; round <= 5; round += 1) {
-      const seen = await database.snapshot(async (executor) => {
-        const first = await see(executor);
+      const seen = await database.snapshot(async (connection) => {
+        const first = await see(connection);
         await write();
-        return [first, await see(executor)];
+        return [first, await see(connection)];
       });
       expect(seen).toEqual([round, round]);
       expect(await database.snapshot(see)).toBe(round + 1);
@@ -62,10 +62,10 @@ describe.each(['sqlite3', 'better-sqlite3'] as const)('with %s', (driver) => {
         );
         expect(await Promise.all(calls)).toEqual(Array(5).fill(round));
         // A read's own statements see what is written between them.
-        const seen = await database.read(async (executor) => {
-          const first = await see(executor);
+        const seen = await database.read(async (connection) => {
+          const first = await see(connection);
           if (round === 7) await write();
-          return [first, await see(executor)];
+          return [first, await see(connection)];
         });
         if (round !== 7) expect(seen).toEqual([round, round]);
         else {
@@ -91,10 +91,12 @@ describe.each(['sqlite3', 'better-sqlite3'] as const)('with %s', (driver) => {
     const { database, write } = await open(1);
     await write();
     for (let round = 1; round <= 3; round += 1) {
-      const failing = database.snapshot((executor) => executor.all('select * from nowhere', []));
+      const failing = database.snapshot((connection) =>
+        connection.all('select * from nowhere', []),
+      );
       expect((await rejection(failing)).code).toBe('INTERNAL');
       // As SQLite itself does it after some errors.
-      await database.snapshot((executor) => executor.run('rollback', []));
+      await database.snapshot((connection) => connection.run('rollback', []));
       expect(await database.read(see)).toBe(round);
       expect(await database.snapshot(see)).toBe(round);
       await write();
@@ -105,11 +107,11 @@ describe.each(['sqlite3', 'better-sqlite3'] as const)('with %s', (driver) => {
     const { database, write } = await open(1);
     await write();
     let isOver = false;
-    const running = database.snapshot(async (executor) => {
-      await see(executor);
+    const running = database.snapshot(async (connection) => {
+      await see(connection);
       await new Promise((resolve) => setTimeout(resolve, 50));
       isOver = true;
-      return await see(executor);
+      return await see(connection);
     });
     const waiting = database.snapshot(see);
     const closing = database.close();

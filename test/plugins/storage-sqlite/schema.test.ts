@@ -5,6 +5,7 @@ import BetterSqlite3 from 'better-sqlite3';
 import knexOf from 'knex';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
+import { toKnexConnection } from '../../../plugins/storage-knex/knex-connection.ts';
 import { createSqliteDialect } from '../../../plugins/storage-knex/dialects/sqlite.ts';
 import { SCHEMA_VERSION, migrate } from '../../../plugins/storage-knex/schema/migrate.ts';
 import { MIGRATIONS } from '../../../plugins/storage-knex/schema/migrations/list.ts';
@@ -153,11 +154,15 @@ describe('the schema', () => {
         useNullAsDefault: true,
       });
       const done = MIGRATIONS.filter(({ version }) => version < migration.version);
-      await migrate(knex, createSqliteDialect(), 0, done);
-      await migrate(knex, createSqliteDialect(), 0, [
-        // What a process leaves that was killed there: steps, and no version yet.
-        { ...migration, version: migration.version - 1, steps: migration.steps.slice(0, place) },
-      ]).catch(() => undefined);
+      const connection = toKnexConnection(knex, createSqliteDialect('3.51.3'));
+      await migrate(connection, { from: 0, migrations: done });
+      await migrate(connection, {
+        from: 0,
+        migrations: [
+          // What a process leaves that was killed there: steps, and no version yet.
+          { ...migration, version: migration.version - 1, steps: migration.steps.slice(0, place) },
+        ],
+      }).catch(() => undefined);
       await knex.destroy();
       const storage = await open({ filename, driver: 'better-sqlite3' });
       await write(storage, alice, 'text');

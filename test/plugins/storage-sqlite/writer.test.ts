@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Current, Decision } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import type { Executor } from '../../../plugins/storage-knex/dialects/dialect.ts';
+import { createSqliteDialect } from '../../../plugins/storage-knex/dialects/sqlite.ts';
+import type { Connection } from '../../../plugins/storage-knex/dialects/dialect.ts';
 import type { Mutation, MutationOutcome } from '../../../plugins/storage-knex/write/mutation.ts';
 import {
+  type BoundConnection,
   type SqliteConnection,
   loadSqliteModule,
 } from '../../../plugins/storage-sqlite/connection.ts';
@@ -43,9 +45,9 @@ describe('a round of the writer', () => {
   it('commits mutations and other work that wait together once', async () => {
     const answers = await Promise.all([
       writer.mutate(note('one')),
-      writer.write((executor) => insert(executor, 'two')),
+      writer.write((connection) => insert(connection, 'two')),
       writer.mutate(note('three')),
-      writer.write((executor) => insert(executor, 'four')),
+      writer.write((connection) => insert(connection, 'four')),
     ]);
     expect(answers).toEqual(['one', 1, 'three', 1]);
     expect(await texts()).toEqual(['one', 'three', 'two', 'four']);
@@ -55,12 +57,12 @@ describe('a round of the writer', () => {
   it('takes nothing from others when one piece of work fails', async () => {
     const answers = await Promise.allSettled([
       writer.mutate(note('one')),
-      writer.write((executor) => insert(executor, 'two')),
-      writer.write(async (executor) => {
-        await insert(executor, 'half');
+      writer.write((connection) => insert(connection, 'two')),
+      writer.write(async (connection) => {
+        await insert(connection, 'half');
         throw new MemoryError('STORAGE_FULL');
       }),
-      writer.write((executor) => insert(executor, 'three')),
+      writer.write((connection) => insert(connection, 'three')),
     ]);
     expect(answers.map(({ status }) => status)).toEqual([
       'fulfilled',
@@ -77,7 +79,7 @@ describe('a round of the writer', () => {
     const answers = await Promise.allSettled([
       writer.mutate(note('one')),
       writer.mutate(note('taken')),
-      writer.write((executor) => insert(executor, 'two')),
+      writer.write((connection) => insert(connection, 'two')),
     ]);
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(await texts()).toEqual(['taken', 'one', 'two']);
@@ -86,8 +88,8 @@ describe('a round of the writer', () => {
   it('commits long work once while no mutation waits, and else lets mutations go first', async () => {
     const clock = vi.spyOn(performance, 'now');
     const long = (text: string, meanwhile?: () => void) =>
-      writer.write(async (executor) => {
-        await insert(executor, text);
+      writer.write(async (connection) => {
+        await insert(connection, text);
         clock.mockReturnValue(performance.now() + 20);
         meanwhile?.();
       });
@@ -109,8 +111,8 @@ describe('a round of the writer', () => {
     const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
     await Promise.all(
       ['one', 'two', 'three'].map((text) =>
-        writer.write(async (executor) => {
-          await insert(executor, text);
+        writer.write(async (connection) => {
+          await insert(connection, text);
           clock.mockReturnValue(performance.now() + 51);
         }),
       ),
@@ -128,14 +130,15 @@ describe('a round of the writer', () => {
     };
     await Promise.all([
       writer.mutate(note('one')).then(() => order.push('mutation')),
-      writer.write((executor) => insert(executor, 'two')).then(() => order.push('work')),
+      writer.write((connection) => insert(connection, 'two')).then(() => order.push('work')),
     ]);
     expect(order).toEqual(['commit', 'mutation', 'work']);
   });
 });
 
-function recording(inner: SqliteConnection): SqliteConnection {
+function recording(inner: SqliteConnection): BoundConnection {
   return {
+    dialect: createSqliteDialect('3.51.3'),
     all: (sql, parameters) => inner.all(sql, parameters),
     get: (sql, parameters) => inner.get(sql, parameters),
     run: (sql, parameters) => {
@@ -154,20 +157,20 @@ function note(text: string): Mutation {
 }
 
 async function apply(
-  executor: Executor,
+  connection: Connection,
   mutations: readonly Mutation[],
 ): Promise<MutationOutcome[]> {
   const outcomes: MutationOutcome[] = [];
   for (const { decide } of mutations) {
     const { result } = decide({} as Current);
-    await insert(executor, String(result));
+    await insert(connection, String(result));
     outcomes.push({ status: 'applied', result });
   }
   return outcomes;
 }
 
-function insert(executor: Executor, text: string): Promise<number> {
-  return executor.run('insert into note (text) values (?)', [text]);
+function insert(connection: Connection, text: string): Promise<number> {
+  return connection.run('insert into note (text) values (?)', [text]);
 }
 
 async function texts(): Promise<unknown[]> {

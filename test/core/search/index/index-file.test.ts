@@ -1,16 +1,13 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import {
-  indexFile,
-  MAX_FREQUENCY,
-  MAX_POSITION,
-} from '../../../../core/search/index/index-file.ts';
+import { MAX_FREQUENCY, MAX_POSITION } from '../../../../core/search/index/index-file.ts';
 import { encodeFile } from '../../../../core/search/index/postings.ts';
 import { TOKENISER_VERSION } from '../../../../core/search/text/tokenise.ts';
+import { indexText } from '../../../support/index-text.ts';
 
 describe('indexFile', () => {
   it('notes which passages have a term in their text, and where', () => {
-    const { passages, terms } = indexFile('Green tea and green cups.\n\nBlack tea.', 'x.md');
+    const { passages, terms } = indexText('Green tea and green cups.\n\nBlack tea.', 'x.md');
     expect(passages.map(({ length }) => length)).toEqual([4, 2]);
     expect(terms.get('green')?.entries).toEqual([{ passage: 0, positions: [0, 3] }]);
     expect(terms.get('tea')?.entries).toEqual([
@@ -20,7 +17,7 @@ describe('indexFile', () => {
   });
 
   it('counts headings and the path with every passage below, as runs', () => {
-    const { terms } = indexFile('# Food\n\nTea\n\nRice\n\n# Work\n\nBank', 'profile/ann.md');
+    const { terms } = indexText('# Food\n\nTea\n\nRice\n\n# Work\n\nBank', 'profile/ann.md');
     expect(terms.get('food')).toEqual({ contexts: [{ passage: 0, count: 2 }], entries: [] });
     expect(terms.get('work')?.contexts).toEqual([{ passage: 2, count: 1 }]);
     expect(terms.get('profil')?.contexts).toEqual([{ passage: 0, count: 3 }]);
@@ -28,13 +25,13 @@ describe('indexFile', () => {
   });
 
   it('finds an empty file by its path', () => {
-    const { passages, terms } = indexFile('', 'todo-list.md');
+    const { passages, terms } = indexText('', 'todo-list.md');
     expect(passages).toMatchObject([{ startLine: 1, endLine: 1, length: 0 }]);
     expect(terms.get('todolist')?.contexts).toEqual([{ passage: 0, count: 1 }]);
   });
 
   it('reads each passage in its own language', () => {
-    const { terms } = indexFile(
+    const { terms } = indexText(
       'The stations are running.\n\nDie Stationen sind nicht running.',
       'x.md',
     );
@@ -44,9 +41,9 @@ describe('indexFile', () => {
   });
 
   it('bounds frequencies and positions', () => {
-    const { terms } = indexFile('tea '.repeat(240), 'x.md');
+    const { terms } = indexText('tea '.repeat(240), 'x.md');
     expect(terms.get('tea')?.entries[0]?.positions.length).toBe(MAX_FREQUENCY);
-    const cjk = indexFile('日本'.repeat(300), 'x.md');
+    const cjk = indexText('日本'.repeat(300), 'x.md');
     for (const { entries } of cjk.terms.values()) {
       for (const { positions } of entries) {
         expect(Math.max(...positions)).toBeLessThanOrEqual(MAX_POSITION);
@@ -57,11 +54,11 @@ describe('indexFile', () => {
   it('indexes a file of tiny sections below long headings without repeating the work', () => {
     const heading = `# ${'long heading '.repeat(15)}`;
     const text = [heading, ...Array.from({ length: 5_000 }, () => '## s\nx')].join('\n');
-    expect(indexFile(text, 'x.md').passages.length).toBe(5_000);
+    expect(indexText(text, 'x.md').passages.length).toBe(5_000);
   });
 
   it('gives the index that this version of the tokeniser is known for', () => {
-    const indexed = indexFile(SAMPLE, 'people/ann-lee.md');
+    const indexed = indexText(SAMPLE, 'people/ann-lee.md');
     const hash = createHash('sha256');
     for (const [term, payload] of encodeFile(indexed)) hash.update(`${term}\n`).update(payload);
     for (const { startLine, endLine } of indexed.passages) hash.update(`${startLine}-${endLine}\n`);

@@ -89,7 +89,7 @@ describe('the indexer', () => {
     const versions = await gate.storage.index.snapshot((view) =>
       view.open(['u:alice', 'u:bob'], []),
     );
-    expect(versions.map(({ state }) => state.tokeniserVersion)).toEqual([
+    expect(versions.map(({ state }) => state.format)).toEqual([
       TOKENISER_VERSION,
       TOKENISER_VERSION,
     ]);
@@ -104,8 +104,17 @@ describe('the indexer', () => {
       `update svc_index_doc set tokeniser_version = ${TOKENISER_VERSION + 1} where file_no =` +
         ` (select min(file_no) from svc_index_doc)`,
     );
+    // So an earlier release marks a scope whose files are of several tokenisers.
+    await raw('update svc_index_state set tokeniser_version = 0');
+    const found = async () =>
+      (await find(core, 'alice', 'green tea')).map(({ path }) => path).toSorted();
+    expect(await found()).toEqual(['user/a.md', 'user/b.md']);
     await write(core, 'alice', 'user/b.md', '- green cup of tea\n');
+    expect(await found()).toEqual(['user/a.md', 'user/b.md']);
     await index();
+    expect(await core.storage.files.countBehind()).toBe(0);
+    const [scope] = await core.storage.index.listScopes(null, 9);
+    expect(scope?.format).toBe(TOKENISER_VERSION);
     expect((await find(core, 'alice', 'green tea')).map((found) => found.path).toSorted()).toEqual([
       'user/a.md',
       'user/b.md',
@@ -128,10 +137,10 @@ describe('the indexer', () => {
   it('leaves what was written meanwhile for its next round', async () => {
     const { core, gate, index } = await openFile();
     await write(core, 'alice', 'user/a.md', 'tea\n');
-    const tasks = gate.storage.index.tasks.bind(gate.storage.index);
+    const listStale = gate.storage.index.listStale.bind(gate.storage.index);
     let isFirst = true;
-    gate.storage.index.tasks = async (limit) => {
-      const list = await tasks(limit);
+    gate.storage.index.listStale = async (limit) => {
+      const list = await listStale(limit);
       if (isFirst && list.length > 0) {
         isFirst = false;
         await write(core, 'alice', 'user/a.md', 'coffee\n');
@@ -150,7 +159,7 @@ describe('the indexer', () => {
     let finishLook: (() => void) | null = null;
     let looks = 0;
     const store = index({
-      tasks: () => {
+      listStale: () => {
         looks += 1;
         return looks > 1
           ? Promise.resolve([])
@@ -225,29 +234,29 @@ describe('the indexer', () => {
 
   it('ends within its step when it is stopped, a reindex too', async () => {
     const { index } = fakeStore();
-    let forgotten = 0;
+    let dropped = 0;
     const store = index({
-      scopes: (after) => {
+      listScopes: (after) => {
         const from = after === null ? 0 : Number(after.slice(2));
         return Promise.resolve(
-          [{ scope: `u:${from + 1}` as const, files: 1 }].slice(from >= 900 ? 1 : 0),
+          [{ scope: `u:${from + 1}` as const, files: 1, format: null }].slice(from >= 900 ? 1 : 0),
         );
       },
-      forget: async () => {
-        forgotten += 1;
-        if (forgotten === 3) void indexer.stop();
+      drop: async () => {
+        dropped += 1;
+        if (dropped === 3) void indexer.stop();
         return await Promise.resolve(1);
       },
     });
     const indexer = createIndexer({ store, log: quiet });
     await expect(indexer.reindex()).rejects.toBeInstanceOf(MemoryError);
     await indexer.stop();
-    expect(forgotten).toBe(3);
+    expect(dropped).toBe(3);
     // And nothing begins after it.
     indexer.wake();
     indexer.rebuild('s');
     await sleep(50);
-    expect(forgotten).toBe(3);
+    expect(dropped).toBe(3);
   });
 });
 
@@ -258,7 +267,7 @@ describe('updates side by side', () => {
     const held = new Promise<void>((resolve) => (release = resolve));
     const scopes = ['u:a', 'u:b', 'u:c', 'u:d'] as const;
     const store = fakeStore().index({
-      tasks: () => Promise.resolve(scopes.map((scope) => ({ scope, fileNo: 1, version: 1 }))),
+      listStale: () => Promise.resolve(scopes.map((scope) => ({ scope, fileNo: 1, version: 1 }))),
       snapshot: () =>
         Promise.resolve([{ fileNo: 1, version: 1, path: 'a.md', content: 'tea' }] as never),
       async update(scope) {
@@ -285,11 +294,10 @@ function fakeStore() {
   const unused = () => Promise.reject(new Error('Not used.'));
   const empty: IndexStore = {
     snapshot: unused,
-    tasks: () => Promise.resolve([]),
+    listStale: () => Promise.resolve([]),
     update: unused,
-    markBehind: () => Promise.resolve(0),
-    forget: () => Promise.resolve(0),
-    scopes: () => Promise.resolve([]),
+    drop: () => Promise.resolve(0),
+    listScopes: () => Promise.resolve([]),
   };
   return { index: (part: Partial<IndexStore>): IndexStore => ({ ...empty, ...part }) };
 }
@@ -303,13 +311,13 @@ describe('while writes go on', () => {
   function openClocked() {
     vi.useFakeTimers();
     let rounds = 0;
-    const tasks: IndexStore['tasks'] = async (limit) => {
+    const listStale: IndexStore['listStale'] = async (limit) => {
       rounds += 1;
       await new Promise((resolve) => setTimeout(resolve, 20));
       return Array.from({ length: limit }, (_, fileNo) => ({ scope: 's', fileNo, version: 1 }));
     };
     // Nothing of them is there to be read.
-    const store = { tasks, snapshot: () => Promise.resolve([]) };
+    const store = { listStale, snapshot: () => Promise.resolve([]) };
     const indexer = createIndexer({ store: store as unknown as IndexStore, log: quiet });
     const writeFor = async (ms: number): Promise<number> => {
       const before = rounds;

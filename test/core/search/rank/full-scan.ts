@@ -1,6 +1,16 @@
-import { indexFile, type IndexedFile } from '../../../../core/search/index/index-file.ts';
-import { openCollection, type ScopeIndex } from '../../../../core/search/index/collection.ts';
-import { bucketOf, encodeFile, replaceFiles } from '../../../../core/search/index/postings.ts';
+import type { IndexBlob } from '../../../../core/contracts/storage.ts';
+import type { IndexedFile } from '../../../../core/search/index/index-file.ts';
+import {
+  openCollection,
+  type ScopeIndex,
+  ScopeLengths,
+} from '../../../../core/search/index/collection.ts';
+import {
+  bucketOf,
+  encodeFile,
+  LENGTHS_TERM,
+  replaceFiles,
+} from '../../../../core/search/index/postings.ts';
 import {
   parseQuery,
   type QueryUnit,
@@ -12,6 +22,7 @@ import {
   type RankOptions,
   type Signals,
 } from '../../../../core/search/rank/rank.ts';
+import { indexText } from '../../../support/index-text.ts';
 
 /**
  * Search without an index, in two ways: `searchTexts` reads all texts for each question and runs
@@ -38,16 +49,25 @@ export interface Result {
 
 /** How the rows of a scope's postings look after writing every file once. */
 export function storeScope(files: ReadonlyMap<number, IndexedFile>): ScopeIndex['rows'] {
-  const rows = new Map<string, { term: string; bucket: number; blob: Uint8Array }>();
+  const rows = new Map<string, IndexBlob>();
   for (const [file, indexed] of files) {
-    for (const [term, payload] of encodeFile(indexed)) {
-      const bucket = bucketOf(file);
-      const key = `${bucket} ${term}`;
-      const blob = replaceFiles(rows.get(key)?.blob ?? null, [{ file, payload }]);
-      if (blob !== null) rows.set(key, { term, bucket, blob });
+    for (const [key, payload] of encodeFile(indexed)) {
+      const part = bucketOf(file);
+      const name = `${part} ${key}`;
+      const bytes = replaceFiles(rows.get(name)?.bytes ?? null, [{ file, payload }]);
+      if (bytes === 'damaged') throw new Error('What was just written is damaged.');
+      if (bytes !== null) rows.set(name, { key, part, bytes });
     }
   }
   return [...rows.values()];
+}
+
+/** What a search makes of a scope's rows. */
+export function toScopeIndex({ rows, replaced }: Omit<ScopeIndex, 'lengths'>): ScopeIndex {
+  const all = [...rows];
+  const lengths = ScopeLengths.from(all.filter(({ key }) => key === LENGTHS_TERM));
+  if (lengths === null) throw new Error('The lengths are damaged.');
+  return { rows: all.filter(({ key }) => key !== LENGTHS_TERM), lengths, replaced };
 }
 
 /** The product's ranking over texts that were read this moment. */
@@ -56,7 +76,7 @@ export function searchTexts(
   question: string,
   options: RankOptions,
 ): Result[] {
-  const indexed = documents.map(({ path, text }) => indexFile(text, path));
+  const indexed = documents.map(({ path, text }) => indexText(text, path));
   const scopes = [0, 1].map((scope) => ({
     rows: [],
     replaced: new Map(
@@ -70,13 +90,17 @@ export function searchTexts(
 
 /** The product's ranking over what was read of an index; a file's number is its document's. */
 export function searchScopes(
-  scopes: readonly ScopeIndex[],
+  scopes: readonly Omit<ScopeIndex, 'lengths'>[],
   documents: readonly Document[],
   indexed: readonly IndexedFile[],
   question: string,
   options: RankOptions,
 ): Result[] {
-  const ranking = rankCollection(parseQuery(question), openCollection(scopes), options);
+  const ranking = rankCollection(
+    parseQuery(question),
+    openCollection(scopes.map(toScopeIndex)),
+    options,
+  );
   const pathOf = ({ file }: { file: number }): string => documents[file]?.path ?? '';
   return orderCandidates(ranking.candidates, pathOf, options.limit).map((candidate) => {
     const { startLine = 0, endLine = 0 } =
@@ -208,7 +232,7 @@ export function scanNaively(
 /** Of a question of more than 64 units the 64 that stand in the fewest passages and headings. */
 function keepRarest(documents: readonly Document[], query: SearchQuery): SearchQuery {
   if (query.units.length <= 64) return query;
-  const indexed = documents.map(({ path, text }) => indexFile(text, path));
+  const indexed = documents.map(({ path, text }) => indexText(text, path));
   const count = (term: string): number =>
     sum(
       indexed.map(({ terms }) => {
@@ -232,7 +256,7 @@ interface NaiveFile {
 }
 
 function readNaively(path: string, text: string, units: readonly QueryUnit[]): NaiveFile {
-  const { passages, terms, contextLength } = indexFile(text, path);
+  const { passages, terms, contextLength } = indexText(text, path);
   const read = passages.map(({ length }, number): NaivePassage => {
     const byTerm = units.map((unit) =>
       unit.terms.map((term) => [

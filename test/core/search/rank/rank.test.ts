@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MemoryError } from '../../../../core/errors.ts';
-import { openCollection } from '../../../../core/search/index/collection.ts';
-import { indexFile } from '../../../../core/search/index/index-file.ts';
+import { openCollection, ScopeLengths } from '../../../../core/search/index/collection.ts';
 import {
   encodeFile,
   type FilePayloads,
@@ -10,7 +8,15 @@ import {
 } from '../../../../core/search/index/postings.ts';
 import { parseQuery } from '../../../../core/search/rank/query.ts';
 import { rankCollection, sumSignals, type RankOptions } from '../../../../core/search/rank/rank.ts';
-import { scanNaively, searchScopes, searchTexts, storeScope, type Document } from './full-scan.ts';
+import {
+  scanNaively,
+  searchScopes,
+  searchTexts,
+  storeScope,
+  toScopeIndex,
+  type Document,
+} from './full-scan.ts';
+import { indexText } from '../../../support/index-text.ts';
 
 const FILES: RankOptions = { group: 'file', limit: 10 };
 const PASSAGES: RankOptions = { group: 'passage', limit: 10 };
@@ -214,9 +220,9 @@ describe('rankCollection', () => {
 
   it('explains a result as it was ranked, whatever was searched since', () => {
     const rank = (texts: Record<string, string>, question: string) => {
-      const files = Object.entries(texts).map(([path, text]) => indexFile(text, path));
+      const files = Object.entries(texts).map(([path, text]) => indexText(text, path));
       const rows = storeScope(new Map(files.entries()));
-      const collection = openCollection([{ rows, replaced: new Map() }]);
+      const collection = openCollection([toScopeIndex({ rows, replaced: new Map() })]);
       return rankCollection(parseQuery(question), collection, FILES);
     };
     // Twice: the first one leaves the room that the next one works in.
@@ -230,9 +236,9 @@ describe('rankCollection', () => {
   });
 
   it('keeps no more passages of a file that score alike than are asked for', () => {
-    const file = indexFile('- tea\n'.repeat(5_000), 'a.md');
+    const file = indexText('- tea\n'.repeat(5_000), 'a.md');
     const rows = storeScope(new Map([[0, file]]));
-    const collection = openCollection([{ rows, replaced: new Map() }]);
+    const collection = openCollection([toScopeIndex({ rows, replaced: new Map() })]);
     const { candidates } = rankCollection(parseQuery('tea'), collection, PASSAGES);
     expect(candidates.length).toBeGreaterThanOrEqual(PASSAGES.limit);
     expect(candidates.length).toBeLessThanOrEqual(3 * PASSAGES.limit);
@@ -348,10 +354,10 @@ describe('any collection', () => {
     fc.assert(
       fc.property(documents, question, group, stale, (given, asked, by, behind) => {
         const options = { group: by, limit: 5 };
-        const indexed = given.map((document) => indexFile(document.text, document.path));
+        const indexed = given.map((document) => indexText(document.text, document.path));
         // What is stored of a file that is behind is another text, or nothing.
         const old = given.map((document, file) =>
-          behind[file] ? indexFile(`old tea ${document.text}`, document.path) : indexed[file],
+          behind[file] ? indexText(`old tea ${document.text}`, document.path) : indexed[file],
         );
         const scopes = [0, 1].map((scope) => {
           const own = given.flatMap((document, file) => (document.scope === scope ? [file] : []));
@@ -364,7 +370,7 @@ describe('any collection', () => {
             }),
           );
           // A file that is gone leaves its postings until the indexer comes by.
-          stored.set(50, indexFile('gone green tea', 'gone.md'));
+          stored.set(50, indexText('gone green tea', 'gone.md'));
           const replaced = new Map(
             indexed.flatMap((now, file) =>
               own.includes(file) && behind[file] ? [[file, encodeFile(now)] as const] : [],
@@ -385,27 +391,29 @@ describe('any collection', () => {
 });
 
 describe('openCollection', () => {
-  const file = indexFile('green tea', 'a.md');
+  const file = indexText('green tea', 'a.md');
   const rows = [...storeScope(new Map([[0, file]]))];
 
   it('tells that postings of a file without lengths are damaged', () => {
-    const damaged = rows.filter(({ term }) => term !== LENGTHS_TERM);
-    const collection = openCollection([{ rows: damaged, replaced: new Map() }]);
-    expect(() => rankCollection(parseQuery('tea'), collection, FILES)).toThrow(MemoryError);
+    const damaged = rows.filter(({ key }) => key !== LENGTHS_TERM);
+    const collection = openCollection([toScopeIndex({ rows: damaged, replaced: new Map() })]);
+    rankCollection(parseQuery('tea'), collection, FILES);
+    expect([...collection.damaged]).toEqual([0]);
   });
 
   it('tells that postings of passages beyond the file are damaged', () => {
-    const longer = storeScope(new Map([[0, indexFile('tea\n\ntea\n\ntea', 'a.md')]]));
+    const longer = storeScope(new Map([[0, indexText('tea\n\ntea\n\ntea', 'a.md')]]));
     const mixed = [
-      ...rows.filter(({ term }) => term === LENGTHS_TERM),
-      ...[...longer].filter(({ term }) => term !== LENGTHS_TERM),
+      ...rows.filter(({ key }) => key === LENGTHS_TERM),
+      ...[...longer].filter(({ key }) => key !== LENGTHS_TERM),
     ];
-    const collection = openCollection([{ rows: mixed, replaced: new Map() }]);
-    expect(() => rankCollection(parseQuery('tea'), collection, FILES)).toThrow(MemoryError);
+    const collection = openCollection([toScopeIndex({ rows: mixed, replaced: new Map() })]);
+    rankCollection(parseQuery('tea'), collection, FILES);
+    expect([...collection.damaged]).toEqual([0]);
   });
 
   it('tells that a file with two lengths is damaged', () => {
-    const twice = [...rows, ...rows.filter(({ term }) => term === LENGTHS_TERM)];
-    expect(() => openCollection([{ rows: twice, replaced: new Map() }])).toThrow(MemoryError);
+    const twice = [...rows, ...rows.filter(({ key }) => key === LENGTHS_TERM)];
+    expect(ScopeLengths.from(twice.filter(({ key }) => key === LENGTHS_TERM))).toBeNull();
   });
 });

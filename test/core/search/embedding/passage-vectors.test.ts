@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ScopeVectors } from '../../../../core/contracts/vectors.ts';
-import { normalise, PassageVectors } from '../../../../core/search/embedding/vectors.ts';
+import { normalise, PassageVectors } from '../../../../core/search/embedding/passage-vectors.ts';
 
 const hash = (n: number) => n.toString(16).padStart(32, '0');
 const toHashes = (texts: readonly number[]) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createProviderError } from '../../../../core/provider-failure.ts';
-import { Circuit } from '../../../../core/search/embedding/embedding-circuit.ts';
-import { manualClock } from '../../../support/clock.ts';
+import { createProviderError } from '../../core/provider-failure.ts';
+import { CircuitBreaker } from '../../core/circuit-breaker.ts';
+import { manualClock } from '../support/clock.ts';
 
 const asksFor = (retryAfterSeconds: number) =>
   createProviderError(
@@ -12,7 +12,7 @@ const asksFor = (retryAfterSeconds: number) =>
 
 function brokenCircuit() {
   const clock = manualClock(0);
-  const circuit = new Circuit(clock.now);
+  const circuit = new CircuitBreaker({ now: clock.now });
   for (let n = 0; n < 3; n += 1) {
     expect(circuit.tryEnter()).toBe(true);
     circuit.fail();
@@ -28,7 +28,7 @@ describe('a provider that fails', () => {
   });
 
   it('is not, when it went well in between', () => {
-    const circuit = new Circuit(manualClock(0).now);
+    const circuit = new CircuitBreaker({ now: manualClock(0).now });
     for (let n = 0; n < 5; n += 1) {
       circuit.fail();
       circuit.fail();
@@ -66,7 +66,7 @@ describe('a provider that fails', () => {
 
   it('is left alone at once for as long as it asks for, at most ten minutes', () => {
     const clock = manualClock(0);
-    const circuit = new Circuit(clock.now);
+    const circuit = new CircuitBreaker({ now: clock.now });
     circuit.fail(asksFor(20));
     expect([circuit.tryEnter(), circuit.pauseMs]).toEqual([false, 20_000]);
     clock.advance(20_000);
@@ -77,5 +77,19 @@ describe('a provider that fails', () => {
     expect(circuit.tryEnter()).toBe(true);
     circuit.succeed();
     expect([circuit.isOpen, circuit.tryEnter()]).toEqual([false, true]);
+  });
+
+  it('may have other limits, as dreaming has', () => {
+    const { now, advance } = manualClock(0);
+    const limits = { failures: 2, firstPauseMs: 300_000, longestPauseMs: 300_000 };
+    const circuit = new CircuitBreaker({ now, ...limits });
+    circuit.fail();
+    expect(circuit.pauseMs).toBe(0);
+    circuit.fail();
+    expect(circuit.pauseMs).toBe(300_000);
+    advance(300_000);
+    expect(circuit.pauseMs).toBe(0);
+    circuit.fail();
+    expect(circuit.pauseMs).toBe(300_000);
   });
 });

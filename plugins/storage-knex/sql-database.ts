@@ -1,17 +1,15 @@
-import type { Knex } from 'knex';
 import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
 import type { MutateRequest, Current, Decision } from '../../core/contracts/storage.ts';
 import type { Damage } from './write/damage.ts';
-import type { Dialect, Executor } from './dialects/dialect.ts';
+import type { Connection, KnexConnection } from './dialects/dialect.ts';
 import type { IdSkewKeeper } from './write/id-skew.ts';
 
 /**
  * A database that the stores work on: what `storage-sqlite` and `storage-mysql` implement, each
  * with its own connections. Everything that it throws is a `MemoryError`.
  */
-export interface Database {
+export interface SqlDatabase {
   readonly name: string;
-  readonly dialect: Dialect;
   /** One for all that writes: it knows what this process has raised. */
   readonly skew: IdSkewKeeper;
   readonly damage: Damage;
@@ -29,21 +27,21 @@ export interface Database {
   ping?(): Promise<void>;
 
   /** One or more statements on a connection that can't write, each on the newest state. */
-  read<T>(run: (executor: Executor) => Promise<T>): Promise<T>;
+  read<T>(run: (connection: Connection) => Promise<T>): Promise<T>;
   /** The same, all of them on one state. */
-  snapshot<T>(run: (executor: Executor) => Promise<T>): Promise<T>;
+  snapshot<T>(run: (connection: Connection) => Promise<T>): Promise<T>;
   /**
    * One write transaction. It is rolled back when `run` throws; `run` may be called again when the
    * transaction is replayed, so it changes nothing but the database.
    */
-  write<T>(run: (executor: Executor) => Promise<T>): Promise<T>;
+  write<T>(run: (connection: Connection) => Promise<T>): Promise<T>;
   /**
    * The same for each of them in turn, several in one transaction or each in its own: what is urgent
    * may come between two. Rejects with the first failure; those that did not fail may stand.
    */
-  writeAll(runs: readonly ((executor: Executor) => Promise<void>)[]): Promise<void>;
+  writeAll(runs: readonly ((connection: Connection) => Promise<void>)[]): Promise<void>;
   /** `Storage.mutate`. */
   mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R>;
   /** For the admin's lists: a connection of its own, so that a slow list holds up no tool call. */
-  list<T>(run: (knex: Knex) => Promise<T>): Promise<T>;
+  list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T>;
 }

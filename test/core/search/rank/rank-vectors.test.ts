@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findLargest, measureProminence } from '../../../../core/search/rank/prominence.ts';
+import { findLargest, measureProminence } from '../../../../core/search/rank/rank-vectors.ts';
 
 /** Numbers between 0 and 1 that look drawn by lot, the same ones each time. */
 function* drawn(seed: number): Generator<number, never> {

@@ -1,0 +1,207 @@
+import type { FileKey, RevisionRecord, RevisionStep } from '../contracts/records.ts';
+import type { RevisionStore } from '../contracts/storage.ts';
+import { createPause } from '../pause.ts';
+import { applyDelta, type Delta, diffTexts, type Hunk } from './delta.ts';
+import { decodeDelta } from './delta/codec.ts';
+import { lineOffsets } from './delta/lines.ts';
+
+/** Neighbouring lines that one revision wrote. Lines count from 1; both ends are included. */
+export interface BlamedRange {
+  startLine: number;
+  endLine: number;
+  /** `null` when the history does not reach back to it: pruned, or too many revisions ago. */
+  revision: RevisionRecord | null;
+}
+
+/** Who wrote a content, from its first line to its last. */
+export interface Blame {
+  ranges: BlamedRange[];
+  /** The time of the oldest revision that was looked at: lines without a revision are older. */
+  oldestAt: number | null;
+}
+
+/** The history that blame reads. */
+type History = Pick<RevisionStore, 'get' | 'list' | 'steps'>;
+
+/** The most revisions that one blame looks at. */
+const MAX_REVISIONS = 10_000;
+/** Steps that are read at a time: each may hold a whole content. */
+const STEPS = 64;
+
+/**
+ * Finds the revision that wrote each line of a file's content at a version.
+ *
+ * Walks back from that content, one revision at a time: the lines that a revision changed are its
+ * own, all others are older.
+ */
+export async function blameLines(
+  history: History,
+  file: FileKey,
+  { version, content }: { version: number; content: string },
+): Promise<Blame> {
+  const pause = createPause();
+  const lines = createBlamedLines(content);
+  let oldestAt: number | null = null;
+  for await (const { revision, step } of walkBack(history, file, version)) {
+    oldestAt = revision.at;
+    lines.stepBack(revision, step);
+    if (lines.isComplete()) break;
+    await pause();
+  }
+  return { ranges: lines.toRanges(), oldestAt };
+}
+
+/**
+ * The revisions that led to a version, newest first, each with its step back. Those that wrote
+ * nothing of their own are left out: a move goes on in the file that it moved, a revert at the
+ * version that it restored. It ends where revisions are pruned.
+ */
+async function* walkBack(
+  history: History,
+  file: FileKey,
+  version: number,
+): AsyncGenerator<{ revision: RevisionRecord; step: RevisionStep }> {
+  let left = MAX_REVISIONS;
+  let place: { file: FileKey; version: number } | null = { file, version };
+  while (place !== null && left > 0) {
+    const { file: at, version: upTo } = place;
+    const revisions = await readRevisions(history, at, { upTo, limit: left });
+    const restoredBy = findRestored(revisions);
+    let steps = new Map<number, RevisionStep>();
+    let expected = upTo;
+    left -= revisions.length;
+    place = null;
+    for (let index = 0; index < revisions.length; index++) {
+      if (revisions[index]?.version !== expected) return;
+      index = restoredBy.get(index) ?? index;
+      const revision = revisions[index] as RevisionRecord;
+      expected = revision.version - 1;
+      const left = await findLeft(history, revision);
+      if (left !== null) {
+        place = { file: left, version: left.version - 1 };
+        break;
+      }
+      if (!steps.has(revision.version)) {
+        const rows = await history.steps(at, {
+          after: expected - STEPS + 1,
+          upTo: revision.version,
+        });
+        steps = new Map(rows.map((step) => [step.version, step]));
+      }
+      const step = steps.get(revision.version);
+      if (step === undefined) return;
+      yield { revision, step };
+    }
+  }
+}
+
+/** The revisions of a file up to a version, newest first. */
+async function readRevisions(
+  history: History,
+  path: FileKey,
+  { upTo, limit }: { upTo: number; limit: number },
+): Promise<RevisionRecord[]> {
+  const revisions: RevisionRecord[] = [];
+  let after: readonly (string | number)[] | null = null;
+  do {
+    const { items, next } = await history.list({ path }, { limit: 500, order: 'desc', after });
+    revisions.push(...items.filter(({ version }) => version <= upTo));
+    after = next;
+  } while (after !== null && revisions.length < limit);
+  return revisions.slice(0, limit);
+}
+
+/** For each revert that restored an earlier content whole: the place of the revision that made it. */
+function findRestored(revisions: readonly RevisionRecord[]): Map<number, number> {
+  const restored = new Map<number, number>();
+  const madeBy = new Map<string, number>();
+  for (let index = revisions.length - 1; index >= 0; index--) {
+    const { action, existsAfter, hash } = revisions[index] as RevisionRecord;
+    if (!existsAfter) continue;
+    const earlier = madeBy.get(hash);
+    if (action === 'revert' && earlier !== undefined) restored.set(index, earlier);
+    else madeBy.set(hash, index);
+  }
+  return restored;
+}
+
+/** For the revision of a move that put the file on its new path: the one that took it off the old. */
+async function findLeft(
+  history: History,
+  { action, existedBefore, peerId }: RevisionRecord,
+): Promise<RevisionRecord | null> {
+  const isArrival = action === 'move' && !existedBefore && peerId !== null;
+  return isArrival ? await history.get(peerId) : null;
+}
+
+/** The lines of a content, each with its writer once that is found. */
+function createBlamedLines(content: string) {
+  const count = lineOffsets(content, 0, content.length).length - 1;
+  const writers = Array<RevisionRecord | null>(count).fill(null);
+  /** For each line of the older text that the walk is at: the line of `content` it became, or -1. */
+  let places = writers.map((_, line) => line);
+  let unknown = count;
+  const older = createOlderText(content);
+
+  function write(revision: RevisionRecord, lines: readonly number[]): void {
+    for (const line of lines) {
+      if (line < 0) continue;
+      writers[line] = revision;
+      unknown -= 1;
+    }
+  }
+
+  return {
+    isComplete: () => unknown === 0,
+
+    /** Goes from the text after a revision to the text before it. */
+    stepBack(revision: RevisionRecord, step: RevisionStep): void {
+      if (!step.existedBefore) {
+        write(revision, places);
+        return;
+      }
+      const before: number[] = [];
+      let line = 0;
+      for (const { start, removed, addedLines } of older.stepBack(step)) {
+        for (; line < start; line++) before.push(places[line] ?? -1);
+        line = start + removed;
+        write(revision, places.slice(start, line));
+        for (let added = 0; added < addedLines; added++) before.push(-1);
+      }
+      for (; line < places.length; line++) before.push(places[line] ?? -1);
+      places = before;
+    },
+
+    toRanges(): BlamedRange[] {
+      const ranges: BlamedRange[] = [];
+      for (const [index, revision] of writers.entries()) {
+        const last = ranges.at(-1);
+        if (last?.revision?.id === revision?.id && last !== undefined) last.endLine = index + 1;
+        else ranges.push({ startLine: index + 1, endLine: index + 1, revision });
+      }
+      return ranges;
+    },
+  };
+}
+
+/** The text that the walk is at, put together only where a step is a whole content. */
+function createOlderText(content: string) {
+  let text = content;
+  let deltas: Delta[] = [];
+  return {
+    /** The hunks between the text after a revision and the text before it. */
+    stepBack({ delta, keyframe }: RevisionStep): readonly Hunk[] {
+      const step =
+        delta === null
+          ? diffTexts(keyframe ?? '', deltas.reduce(applyDelta, text)).delta
+          : decodeDelta(delta);
+      if (keyframe === null) {
+        deltas.push(step);
+      } else {
+        text = keyframe;
+        deltas = [];
+      }
+      return step.hunks;
+    },
+  };
+}

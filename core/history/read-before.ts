@@ -1,0 +1,66 @@
+import type { ReadBefore } from '../contracts/admin.ts';
+import type { AccessRecord, RevisionRecord } from '../contracts/records.ts';
+import type { AccessFilter, LogStore } from '../contracts/storage.ts';
+import { toPhysicalPath, toUserId } from '../files/paths.ts';
+
+/** Without a trace in common, reads count for so long. */
+const SHORTLY_MS = 600_000;
+/** Reads that are looked at, the newest first. */
+const MAX_READS = 200;
+
+/**
+ * The files that a revision's writer had read, each once, the last read first: those of its dream run
+ * or of its trace. Where neither tells, those that the same actor read for the same user in the ten
+ * minutes before.
+ */
+export async function listReadBefore(
+  log: Pick<LogStore, 'listAccess'>,
+  revision: RevisionRecord,
+): Promise<ReadBefore[]> {
+  const { runId, traceId } = revision;
+  const linked = runId !== null ? { runId } : traceId !== null ? { traceId } : null;
+  const certain = linked === null ? [] : await readsBefore(log, revision, linked);
+  if (certain.length > 0 || runId !== null) return toFiles(certain, { probably: false });
+  const userId = await findUser(log, revision);
+  // The admin's own writes follow nothing that an agent was shown.
+  if (userId === null || revision.toolCallId === null) return [];
+  const { actor, at } = revision;
+  const nearby = await readsBefore(log, revision, { actor, userId, since: at - SHORTLY_MS });
+  return toFiles(nearby, { probably: true });
+}
+
+async function readsBefore(
+  log: Pick<LogStore, 'listAccess'>,
+  { at }: RevisionRecord,
+  filter: AccessFilter,
+): Promise<readonly AccessRecord[]> {
+  const { items } = await log.listAccess(
+    { ...filter, actions: ['read', 'find', 'context'], outcome: 'ok', until: at + 1 },
+    { limit: MAX_READS, order: 'desc', after: null },
+  );
+  return items;
+}
+
+/** For whom a revision was written: in shared memory its access row says so. */
+async function findUser(
+  log: Pick<LogStore, 'listAccess'>,
+  { id, scope }: RevisionRecord,
+): Promise<string | null> {
+  const owner = toUserId(scope);
+  if (owner !== null) return owner;
+  const { items } = await log.listAccess(
+    { revisionId: id, action: 'write' },
+    { limit: 1, order: 'asc', after: null },
+  );
+  return items[0]?.userId ?? null;
+}
+
+function toFiles(reads: readonly AccessRecord[], kind: { probably: boolean }): ReadBefore[] {
+  const files = new Map<string, ReadBefore>();
+  for (const read of reads) {
+    const path = toPhysicalPath(read);
+    if (read.fileNo === null || files.has(path)) continue;
+    files.set(path, { path, revisionId: read.revisionId, ...kind });
+  }
+  return [...files.values()];
+}

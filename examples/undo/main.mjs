@@ -1,0 +1,117 @@
+// A poisoned line is found, and what followed from it is undone. The operator's requests.
+//
+//   node examples/undo/main.mjs
+
+import { createMemoryService } from 'memory-service';
+import { sqlite } from 'memory-service/plugins/storage-sqlite';
+import { randomBytes } from 'node:crypto';
+import { playStory } from './story.mjs';
+
+/** @typedef {{ path: string, revisionId: string, probably: boolean }} Read */
+/** @typedef {{ startLine: number, endLine: number, revisionId: string, actor: string, reason: string, tool: string, toolCallId: string }} Blame */
+/** @typedef {{ path: string, outcome: string, version: number | null, why: string | null, diff: string }} Reverted */
+
+const adminSecret = randomBytes(24).toString('hex');
+const service = createMemoryService({ storage: sqlite({ filename: ':memory:' }), adminSecret });
+await service.ready();
+await playStory(service);
+const server = service.app.listen(0, '127.0.0.1');
+await new Promise((resolve) => server.once('listening', resolve));
+const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+const baseUrl = `http://127.0.0.1:${port}`;
+
+/**
+ * Sends a request to the service, and prints it.
+ *
+ * @param {string} path
+ * @param {object} [body] Makes it a POST.
+ * @returns {Promise<any>}
+ */
+async function ask(path, body) {
+  console.log(`\n${body === undefined ? 'GET' : 'POST'} ${shorten(path)}`);
+  if (body !== undefined) console.log(`     ${shorten(JSON.stringify(body))}`);
+  const response = await fetch(baseUrl + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { 'x-admin-secret': adminSecret, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw new Error(await response.text());
+  return response.json();
+}
+
+// #region blame
+console.log('1. Who wrote the line?');
+/** @type {{ file: { content: string }, blame: Blame[] }} */
+const { file, blame } = await ask('/v1/admin/files/users/anna/suppliers.md?blame=true');
+const lines = file.content.split('\n');
+for (const { startLine, endLine, actor, tool, reason } of blame) {
+  print(lines.slice(startLine - 1, endLine));
+  console.log(`      by ${actor} with ${tool}: "${reason}"`);
+}
+const poison = /** @type {Blame} */ (blame.find(({ actor }) => actor === 'mail-agent'));
+// #endregion
+
+// #region readers
+console.log('\n2. Who was shown it?');
+/** @type {{ items: { actor: string, tool: string, traceId: string }[] }} */
+const { items: readers } = await ask(
+  `/v1/admin/observability/influence?revisionId=${poison.revisionId}`,
+);
+print(readers.map(({ actor, tool }) => `${actor}, by ${tool}`));
+// #endregion
+
+// #region followed
+console.log('\n3. What was written after reading it?');
+for (const traceId of new Set(readers.map((reader) => reader.traceId))) {
+  /** @type {{ items: { id: string, path: string, actor: string, reason: string }[] }} */
+  const { items } = await ask(`/v1/admin/revisions?traceId=${traceId}`);
+  for (const { id, path, actor, reason } of items) {
+    console.log(`  ${path} by ${actor}: "${reason}"`);
+    /** @type {{ afterReading: Read[] }} */
+    const { afterReading } = await ask(`/v1/admin/revisions/${id}`);
+    print(afterReading.map((read) => `written after reading ${read.path}`));
+  }
+}
+// #endregion
+
+// #region undo
+console.log('\n4. Undo it');
+const selections = [
+  { toolCallId: poison.toolCallId },
+  { actor: 'billing-agent', since: '2020-01-01T00:00:00Z', userId: 'anna' },
+];
+for (const selection of selections) {
+  await report({ ...selection, dryRun: true });
+  await report(selection);
+}
+// #endregion
+
+console.log('\n5. What the memory says now');
+const { file: restored } = await ask('/v1/admin/files/users/anna/suppliers.md');
+print(restored.content.trimEnd().split('\n'));
+
+server.close();
+server.closeAllConnections();
+await service.close();
+
+/** @param {object} selection */
+async function report(selection) {
+  /** @type {{ files: Reverted[] }} */
+  const { files } = await ask('/v1/admin/revert', selection);
+  for (const { path, outcome, version, diff } of files) {
+    console.log(`  ${path}: ${outcome}${version === null ? '' : `, now version ${version}`}`);
+    if (version === null) {
+      print(diff.split('\n').filter((line) => /^[-+](?!--|\+\+)/.test(line)));
+    }
+  }
+}
+
+/** @param {readonly string[]} texts */
+function print(texts) {
+  for (const text of texts) console.log(`    ${text}`.trimEnd());
+}
+
+/** Ids are another one each time. @param {string} text */
+function shorten(text) {
+  return text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<id>');
+}

@@ -1,0 +1,35 @@
+// A forged mail changes where money is sent, and another agent acts on it.
+
+/** @param {import('memory-service').MemoryService} service */
+export async function playStory(service) {
+  /** @param {string} actor @param {string} tool @param {object} args @param {string} [traceparent] */
+  const call = (actor, tool, args, traceparent) =>
+    service.tools.execute(tool, {
+      context: { userId: 'anna', actor },
+      arguments: args,
+      ...(traceparent === undefined ? {} : { traceparent }),
+    });
+  await call('assistant', 'memory_write', {
+    path: 'user/suppliers.md',
+    content: '# Suppliers\n\n- Acme: account 12-34\n- Borealis: account 56-78\n',
+    reason: 'onboarding',
+  });
+  await call('mail-agent', 'memory_patch', {
+    path: 'user/suppliers.md',
+    edits: [{ oldText: 'Acme: account 12-34', newText: 'Acme: account 99-99' }],
+    reason: 'Acme wrote that its account changed',
+  });
+  // One run of the billing agent: its framework gives all calls of a run the same trace.
+  const run = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  await call('billing-agent', 'memory_read', { path: 'user/suppliers.md' }, run);
+  await call(
+    'billing-agent',
+    'memory_write',
+    {
+      path: 'user/payments.md',
+      content: '- 1 April: 1,200 EUR to Acme, account 99-99\n',
+      reason: 'planned the next payments',
+    },
+    run,
+  );
+}

@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest';
+import type { WriteResult } from '../../../core/contracts/tool.ts';
+import type { Core } from '../../../core/service.ts';
+import { manualClock } from '../../support/clock.ts';
+import { rejection } from '../../support/rejection.ts';
+import { call, openCore } from '../../support/service.ts';
+
+const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
+const START = '1970-01-02T00:00:00.000Z';
+
+const write = (core: Core, path: string, content: string, actor: string, userId = 'alice') =>
+  call<WriteResult>(core, userId, 'memory_write', { path, content }, { actor });
+const contentOf = async (core: Core, path: string) =>
+  (await core.fileLists.file(path, {}).catch(() => null))?.file.content ?? null;
+const outcomes = (answer: { files: readonly { path: string; outcome: string }[] }) =>
+  Object.fromEntries(answer.files.map(({ path, outcome }) => [path, outcome]));
+
+describe('what one actor wrote since a time', () => {
+  it('is undone file by file; what others wrote since is left, and named', async () => {
+    const clock = manualClock();
+    const core = await openCore({ now: clock.now, sharedWrites: true });
+    await write(core, 'user/a.md', 'good\n', 'ann');
+    await write(core, 'user/b.md', 'good\n', 'ann');
+    clock.advance(1_000);
+    const since = new Date(clock.now()).toISOString();
+    await write(core, 'user/a.md', 'bad\n', 'mallory');
+    await write(core, 'user/a.md', 'worse\n', 'mallory');
+    await write(core, 'user/b.md', 'bad\n', 'mallory');
+    await write(core, 'user/b.md', 'bad\nmine\n', 'ann');
+    await write(core, 'user/new.md', 'bad\n', 'mallory');
+    await write(core, 'shared/c.md', 'bad\n', 'mallory');
+    await write(core, 'user/d.md', 'bad\n', 'mallory', 'bob');
+    const selection = { actor: 'mallory', since };
+
+    const preview = await core.revisions.revertWrites({ ...selection, dryRun: true }, operator);
+    expect(preview.files).toMatchObject([
+      { path: 'shared/c.md', outcome: 'reverted', version: null },
+      { path: 'users/alice/a.md', outcome: 'reverted', version: null, why: null },
+      { path: 'users/alice/b.md', outcome: 'changed_since', diff: '' },
+      { path: 'users/alice/new.md', outcome: 'reverted' },
+      { path: 'users/bob/d.md', outcome: 'reverted' },
+    ]);
+    expect(preview.files[1]?.diff).toContain('-worse\n+good\n');
+    expect(preview.files[2]?.why).toMatch(/^ann wrote version 3 since, at /);
+    expect(await contentOf(core, 'users/alice/a.md')).toBe('worse\n');
+
+    const answer = await core.revisions.revertWrites({ ...selection, userId: 'alice' }, operator);
+    expect(outcomes(answer)).toEqual({
+      'users/alice/a.md': 'reverted',
+      'users/alice/b.md': 'changed_since',
+      'users/alice/new.md': 'reverted',
+    });
+    expect(answer.files[0]).toMatchObject({ version: 4 });
+    expect(await contentOf(core, 'users/alice/a.md')).toBe('good\n');
+    expect(await contentOf(core, 'users/alice/b.md')).toBe('bad\nmine\n');
+    expect(await contentOf(core, 'users/alice/new.md')).toBe(null);
+    expect(await contentOf(core, 'shared/c.md')).toBe('bad\n');
+    const { items } = await core.accessLog.audit({ limit: 1 });
+    expect(items[0]).toMatchObject({
+      action: 'revisions.revert',
+      target: `what mallory wrote since ${since}`,
+      address: '127.0.0.1',
+    });
+
+    expect(outcomes(await core.revisions.revertWrites(selection, operator))).toEqual({
+      'shared/c.md': 'reverted',
+      'users/alice/a.md': 'unchanged',
+      'users/alice/b.md': 'changed_since',
+      'users/alice/new.md': 'unchanged',
+      'users/bob/d.md': 'reverted',
+    });
+  });
+
+  it('is undone down to the newest write of somebody else', async () => {
+    const core = await openCore();
+    await write(core, 'user/a.md', '1\n', 'mallory');
+    await write(core, 'user/a.md', '1\n2\n', 'ann');
+    await write(core, 'user/a.md', '1\n2\n3\n', 'mallory');
+    await write(core, 'user/a.md', '1\n2\n3\n4\n', 'mallory');
+    const answer = await core.revisions.revertWrites({ actor: 'mallory', since: START }, operator);
+    expect(answer.files).toMatchObject([
+      { outcome: 'reverted', why: 'Version 1 and older ones stay: others wrote after them.' },
+    ]);
+    expect(await contentOf(core, 'users/alice/a.md')).toBe('1\n2\n');
+  });
+
+  it('is there again after the revert was reverted', async () => {
+    const clock = manualClock();
+    const core = await openCore({ now: clock.now, tools: { delete: true, move: true } });
+    await write(core, 'user/a.md', 'a\n', 'ann');
+    await write(core, 'user/gone.md', 'gone\n', 'ann');
+    clock.advance(1_000);
+    const since = new Date(clock.now()).toISOString();
+    await write(core, 'user/a.md', 'b\n', 'bob');
+    await write(core, 'user/new.md', 'new\n', 'bob');
+    await call(core, 'alice', 'memory_delete', { path: 'user/gone.md' }, { actor: 'bob' });
+    const snapshot = () =>
+      Promise.all(
+        ['a', 'new', 'gone', 'moved'].map((name) => contentOf(core, `users/alice/${name}.md`)),
+      );
+    const after = await snapshot();
+    await core.revisions.revertWrites({ actor: 'bob', since }, operator);
+    expect(await snapshot()).toEqual(['a\n', null, 'gone\n', null]);
+    await core.revisions.revertWrites({ actor: 'admin', since }, operator);
+    expect(await snapshot()).toEqual(after);
+  });
+
+  it('is undone as far back as its revisions are kept', async () => {
+    const core = await openCore();
+    await write(core, 'user/a.md', '1\n', 'ann');
+    await write(core, 'user/a.md', '2\n', 'mallory');
+    await write(core, 'user/a.md', '3\n', 'mallory');
+    await core.revisions.prune({ keepLast: 1, userId: 'alice' }, operator);
+    const answer = await core.revisions.revertWrites({ actor: 'mallory', since: START }, operator);
+    // What remains of the selection is undone: the pruned part is not known to be hers.
+    expect(answer.files).toMatchObject([{ outcome: 'reverted' }]);
+    expect(await contentOf(core, 'users/alice/a.md')).toBe('2\n');
+  });
+
+  it('is undone in as many batches as it takes', async () => {
+    const core = await openCore();
+    const paths = Array.from({ length: 230 }, (_, index) => `user/${index}.md`);
+    for (const path of paths) await write(core, path, 'bad\n', 'mallory');
+    const answer = await core.revisions.revertWrites({ actor: 'mallory', since: START }, operator);
+    expect(answer.files).toHaveLength(230);
+    expect(new Set(answer.files.map(({ outcome }) => outcome))).toEqual(new Set(['reverted']));
+    const { items } = await core.accessLog.audit({ limit: 10, action: 'revisions.revert' });
+    expect(items).toHaveLength(3);
+    expect((await core.fileLists.users({})).items).toEqual([]);
+  });
+
+  it('takes nothing away from those who write meanwhile', async () => {
+    const core = await openCore();
+    for (let round = 0; round < 10; round += 1) {
+      const paths = Array.from({ length: 5 }, (_, index) => `user/${round}-${index}.md`);
+      for (const path of paths) await write(core, path, 'bad\n', `mallory-${round}`);
+      const patching = Promise.allSettled(
+        paths.map((path, index) =>
+          call(
+            core,
+            'alice',
+            'memory_patch',
+            { path, append: { text: `mine ${index}` } },
+            { actor: 'ann' },
+          ),
+        ),
+      );
+      const answer = await core.revisions.revertWrites(
+        { actor: `mallory-${round}`, since: START },
+        operator,
+      );
+      const patched = await patching;
+      for (const [index, { path, outcome }] of answer.files.entries()) {
+        const content = await contentOf(core, path);
+        // Acknowledged, or refused since the file was gone.
+        if (patched[index]?.status === 'fulfilled') expect(content).toBe(`bad\nmine ${index}\n`);
+        else expect(content).toBe(null);
+        expect(outcome).toBe(content === null ? 'reverted' : 'changed_since');
+      }
+    }
+  });
+});
+
+describe('a tool call', () => {
+  it('is undone on all of its files', async () => {
+    const core = await openCore({ tools: { move: true } });
+    await write(core, 'user/a.md', 'a\n', 'ann');
+    const { toolCallId } = await call(core, 'alice', 'memory_move', {
+      from: 'user/a.md',
+      to: 'user/b.md',
+    });
+    const answer = await core.revisions.revertWrites({ toolCallId }, operator);
+    expect(outcomes(answer)).toEqual({
+      'users/alice/a.md': 'reverted',
+      'users/alice/b.md': 'reverted',
+    });
+    expect(await contentOf(core, 'users/alice/a.md')).toBe('a\n');
+    expect(await contentOf(core, 'users/alice/b.md')).toBe(null);
+  });
+
+  it('that wrote nothing has no files', async () => {
+    const core = await openCore();
+    const selection = { toolCallId: '019a0000-0000-7000-8000-000000000000' };
+    expect(await core.revisions.revertWrites(selection, operator)).toEqual({
+      dryRun: false,
+      files: [],
+    });
+  });
+});
+
+describe('a selection', () => {
+  it.each([
+    ['nothing', {}, /one of runId, toolCallId and actor/],
+    ['two kinds', { runId: 'a', actor: 'b' }, /one of runId, toolCallId and actor/],
+    ['an actor without a time', { actor: 'b' }, /required with actor/],
+    ['a time that is none', { actor: 'b', since: 'yesterday' }, /since must be a time/],
+    ['a user that can’t be', { actor: 'b', since: START, userId: '../x' }, /user/i],
+  ])('of %s is refused', async (_, selection, message) => {
+    const core = await openCore();
+    const error = await rejection(core.revisions.revertWrites(selection, operator));
+    expect(error.message).toMatch(message);
+  });
+});
