@@ -4,14 +4,16 @@ import type { PageRequest, PageResult } from './page.ts';
 
 export type { DreamOutcome, DreamState } from '../schemas/dreams.ts';
 
-/** What dreaming keeps of one user: a row of `svc_dream_run`. */
+/** The state of dreaming for one user: a row of `svc_dream_run`. */
 export interface DreamUserRecord {
   scope: ScopeKey;
   paused: boolean;
   /** Of the newest run that may write; `null` before the first one. */
   status: DreamState | null;
   runId: string | null;
-  /** The user's `lastQualifyingAt` that the last run has seen: what is newer is yet to be dreamed. */
+  /**
+   * The user's `lastQualifyingAt` that the last run has seen: newer writes wait for the next run.
+   */
   watermark: number | null;
   /** The last write of memory by dreaming, or that undid one. */
   ownWriteAt: number | null;
@@ -33,13 +35,13 @@ export interface DreamUserRecord {
   fence: number | null;
 }
 
-/** A user with what decides on whether there is something to dream about. */
+/** A user with the facts that decide whether dreaming is due. */
 export interface DreamUser {
   scope: ScopeKey;
   files: number;
   lastWriteAt: number | null;
   lastQualifyingAt: number | null;
-  /** `null` for a user that dreaming knows nothing of. */
+  /** `null` for a user without a run or a pause so far. */
   record: DreamUserRecord | null;
 }
 
@@ -49,7 +51,7 @@ export interface DreamRunListing extends Omit<
   'operationsApplied' | 'operationsDropped' | 'error'
 > {
   scope: ScopeKey;
-  /** What becomes of the user's watermark when the run ends. */
+  /** The user's watermark once the run ends. */
   watermark: number | null;
   applied: number;
   dropped: number;
@@ -78,7 +80,7 @@ export interface DreamCurrent {
   run: DreamRunRecord | null;
 }
 
-/** What becomes of them: whole new rows; an absent member changes nothing. */
+/** The outcome: whole new rows; an absent member changes nothing. */
 export interface DreamDecision<R, Audit = AuditRecord> {
   result: R;
   user?: DreamUserRecord;
@@ -94,7 +96,7 @@ export interface DreamRunFilter {
   isOpen?: boolean;
 }
 
-/** What dreaming keeps. A driver may do without: then there is no dreaming. */
+/** The store of dreaming. Optional for a driver: without it dreaming is disabled. */
 export interface DreamStore {
   /** A user that has, or had, memory; else `null`. */
   user(scope: ScopeKey): Promise<DreamUser | null>;
@@ -109,19 +111,20 @@ export interface DreamStore {
   /** Admin. The page key is `[id]`. */
   listRuns(filter: DreamRunFilter, page: PageRequest): Promise<PageResult<DreamRunListing>>;
   /**
-   * THE change of these rows: locks those of one user, and one run, calls `decide` with them, and
-   * writes what it returns in the same transaction, with the audit row. `decide` is synchronous
-   * and pure, as that of `Storage.mutate` is; what it throws leaves everything as it was.
+   * Changes these rows: locks those of one user, and one run, calls `decide` with them, and writes
+   * what it returns in the same transaction, with the audit row. `decide` is synchronous and pure,
+   * as that of `Storage.mutate` is; what it throws leaves everything as it was.
    */
   update<R>(
     request: DreamUpdateRequest,
     decide: (current: DreamCurrent) => DreamDecision<R>,
   ): Promise<R>;
   /**
-   * Removes at most `limit` of the oldest runs that ended before a time; how many. One that has not
-   * ended stays, whatever its age. In the same transaction a run's budget (`dream:<run id>`) goes,
-   * `runId` of the user whose newest run it was becomes `null`, and with the last run of a user that
-   * user's lease (`dream:<user id>`), unless it lasts: the next one of its name has a greater fence.
+   * Removes at most `limit` of the oldest runs that ended before a time; returns how many. A run
+   * that has not ended stays, whatever its age. In the same transaction a run's budget (`dream:<run
+   * id>`) goes, `runId` of the user whose newest run it was becomes `null`, and with the last run
+   * of a user that user's lease (`dream:<user id>`), unless it lasts: the next one of its name has
+   * a greater fence.
    */
   expire(before: number, limit: number): Promise<number>;
   /** How many runs {@link expire} would remove in all. */

@@ -1,6 +1,6 @@
 /**
- * Turns texts into vectors. Throws `MemoryError('EMBEDDING_FAILED')`; `details.reason` and
- * `details.providerStatus` are told on, the message is not.
+ * Turns texts into vectors. Throws `MemoryError('EMBEDDING_FAILED')`; Callers see `details.reason`
+ * and `details.providerStatus`, but not the message.
  */
 export interface Embedder {
   readonly name: string;
@@ -18,6 +18,6 @@ export interface Embedder {
 export interface EmbedOptions {
   /** Ends the call, which then rejects. */
   signal?: AbortSignal;
-  /** Told the tokens that the provider counted, once for each of its answers. */
+  /** Called with the tokens that the provider counted, once for each of its answers. */
   onTokens?(tokens: number): void;
 }

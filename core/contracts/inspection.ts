@@ -1,6 +1,6 @@
 import type { FileRecord, ScopeKey, ScopeState } from './records.ts';
 
-/** What only a storage itself can tell of its rows: for those who look whether all is well. */
+/** What only the storage can tell of its rows, for `verify`. */
 export interface InspectionStore {
   /** Every scope, those without files too, ascending, after `after`. */
   scopes(after: ScopeKey | null, limit: number): Promise<readonly ScopeState[]>;
@@ -11,8 +11,8 @@ export interface InspectionStore {
     options: { after: string | null; limit: number },
   ): Promise<readonly FileRecord[]>;
   /**
-   * What is wrong with the database below its rows, a sentence each: pages that do not hold together,
-   * a file with several names. It may take long.
+   * Problems of the database below its rows, a sentence each: inconsistent pages, a file with
+   * several names. It may take long.
    */
   problems?(): Promise<readonly string[]>;
   /**

@@ -1,8 +1,8 @@
 import type { JsonSchema } from './tool.ts';
 
 /**
- * A language model. Throws `MemoryError('MODEL_FAILED' | 'MODEL_TIMEOUT')`; `details.reason` and
- * `details.providerStatus` are told on, the message is not.
+ * A language model. Throws `MemoryError('MODEL_FAILED' | 'MODEL_TIMEOUT')`; Callers see
+ * `details.reason` and `details.providerStatus`, but not the message.
  */
 export interface ModelProvider {
   readonly name: string;

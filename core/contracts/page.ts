@@ -6,7 +6,7 @@ export interface PageRequest {
   after: readonly (string | number)[] | null;
 }
 
-/** A page; it may come short of its limit before the end of the list. */
+/** A page; it may have fewer rows than its limit before the end of the list. */
 export interface PageResult<T> {
   items: readonly T[];
   /** The key of the last row examined; `null` at the end of the list. */

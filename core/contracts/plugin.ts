@@ -17,8 +17,8 @@ import type { TraceExporter } from './trace-exporter.ts';
 export type { Logger } from './logger.ts';
 
 /**
- * An extension of the service. Plugins are trusted code of the operator's: they run in the
- * process, but write only through `host.write`, by the rules that hold for all.
+ * An extension of the service. Plugins are trusted code: they run in the process, and write only
+ * through `host.write`, by the rules that hold for everyone.
  *
  * @example
  * export const greeter = (): Plugin => ({
@@ -49,17 +49,17 @@ export interface Host {
   readonly embedder: Embedder | null;
   /** Reads that leave no access row; a plugin that reads for an agent uses `tools`. */
   readonly memory: ReadOnlyMemory;
-  /** The tools, as any caller has them: traced and logged. */
+  /** The tools, traced and logged as for any caller. */
   readonly tools: ToolRunner;
   readonly config: PluginConfig;
   readonly history: PluginHistory;
-  /** What dreaming keeps; `null` where the storage keeps nothing of it. */
+  /** The store of dreaming; `null` when the storage has none. */
   readonly dreams: PluginDreams | null;
   /** A new id, later than every one before it: a UUIDv7. */
   newId(): string;
   /**
-   * Begins the record of a run: when it is finished, it is an observation event with its spans, as a
-   * tool call is.
+   * Begins the record of a run. When it is finished, it becomes an observation event with its
+   * spans, as a tool call does.
    */
   startRun(run: TracedRun): RunTrace;
   /** Leaves an access row for each file that was read in a run: it names `memory_read`. */
@@ -97,7 +97,10 @@ export interface HostWrite {
   ifVersion?: number;
   /** Other files of the user that must be at these versions at that moment; 0 must not exist. */
   requires?: readonly { path: string; version: number }[];
-  /** Puts back what was there before a run: its revision is a `revert`, and no one is dreamed for it. */
+  /**
+   * Puts back the content from before a run: its revision is a `revert`, and does not make the user
+   * due for dreaming.
+   */
   isRevert?: boolean;
 }
 
@@ -109,7 +112,7 @@ export interface ReadFile {
   revisionId: string;
 }
 
-/** Work of a plugin's own that belongs to no tool call. */
+/** Work of a plugin outside of tool calls. */
 export interface TracedRun {
   /** What is done: 1 to 64 of `a-z . _ -`, the first a letter. */
   name: string;
@@ -161,13 +164,13 @@ export interface ReadOnlyMemory {
 
 /** Settings of the plugin's own prefix in `svc_config`. */
 export interface PluginConfig {
-  /** A value that someone has spoilt is `undefined`. */
+  /** A value that is not valid JSON is `undefined`. */
   entries(prefix: string): Promise<Record<string, unknown>>;
-  /** All of them or none; audited, with who asked for it where that is known. */
+  /** Sets all of them or none; audited, with the caller if it is known. */
   set(entries: Record<string, unknown>, caller?: AuditCaller): Promise<void>;
 }
 
-/** Who a change is put down to in the audit: parts of the request that asked for it. */
+/** Who the audit names for a change: parts of the request that asked for it. */
 export interface AuditCaller {
   address: string;
   traceId: string;
@@ -189,18 +192,18 @@ export interface RunRevision {
   contents: { before: string | null; after: string | null } | null;
 }
 
-/** What dreaming keeps, for the plugin that does it. */
+/** The store of dreaming, for its plugin. */
 export interface PluginDreams extends Omit<DreamStore, 'update' | 'expire' | 'countOlder'> {
   /** Whether the operator wants the scheduler to start with the service. */
   readonly isEnabled: boolean;
-  /** {@link DreamStore.update}, with what the audit row is made of. */
+  /** {@link DreamStore.update}, with the facts of the audit row. */
   update<R>(
     request: DreamUpdateRequest,
     decide: (current: DreamCurrent) => DreamDecision<R, AuditFacts>,
   ): Promise<R>;
 }
 
-/** What an audit row says of a change. */
+/** The facts of an audit row. */
 export interface AuditFacts {
   action: string;
   target: string;

@@ -36,7 +36,7 @@ export type Stored<Answer> = {
     : Answer[Field];
 };
 
-/** The state of a scope: what quota, ids and eligibility are decided on. */
+/** The state of a scope: quota, ids and eligibility depend on it. */
 export interface ScopeState {
   scope: ScopeKey;
   /** +1 with every mutation of the scope; caches are checked against it. */
@@ -109,7 +109,7 @@ export interface RevisionRecord extends FileKey, Stored<AdminRevision> {
   existsAfter: boolean;
 }
 
-/** How the content before a revision is had: by `delta` from the content after it, or whole. */
+/** How to get the content before a revision: by `delta` from the content after it, or whole. */
 export interface RevisionStep {
   version: number;
   existedBefore: boolean;
@@ -180,11 +180,11 @@ export interface RollupKey {
   bucket: number;
   /** `null` for the calls of all scopes together. */
   scope: ScopeKey | null;
-  /** `null` for calls of tools that there are not. */
+  /** `null` for calls of unknown tools. */
   tool: string | null;
 }
 
-/** What the tool calls of one bucket came to, as one instance of the service counted them. */
+/** The counts of the tool calls of one bucket, by one instance of the service. */
 export interface RollupRecord extends RollupKey {
   /** UUIDv7 of the instance: each counts in rows of its own. */
   instanceId: string;

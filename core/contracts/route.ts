@@ -2,27 +2,27 @@ import type { ErrorCode } from '../errors.ts';
 import type { JsonSchema } from './tool.ts';
 
 /**
- * A route: the one place of its path, words, schemas, errors and work. Routing, validation,
- * authentication, OpenAPI and the docs come from it.
+ * A route: its path, texts, schemas, errors and handler. Routing, validation, authentication,
+ * OpenAPI and the docs derive from it.
  */
 export interface RouteDefinition<Query = unknown, Body = unknown, Result = unknown> {
   method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   /** Below the base path; `:name` is a segment, `*name` the rest: `/v1/admin/files/*path`. */
   path: string;
-  /** `none` for all, `tools` for the API key, `admin` for the admin secret. */
+  /** What a request needs: nothing, the API key, or the admin secret. */
   auth: 'none' | 'tools' | 'admin';
   /** Heading of the group in OpenAPI and the docs. */
   tag: string;
   summary: string;
   description?: string;
-  /** Strict: an unknown parameter is a 400 that names it. Default: none is taken. */
+  /** An unknown parameter is answered with a 400 that names it. Default: no parameters. */
   querySchema?: JsonSchema;
-  /** Strict. Default: no body is read. */
+  /** Default: no body is read. */
   bodySchema?: JsonSchema;
   /**
-   * On a route of the tools API: where the app around the service says who is signed in, the route
-   * works for `request.userId`, and the body has this schema, or the other. A route without it asks
-   * for the API key there, too.
+   * On a route of the tools API: the route works for the user signed in to the surrounding app
+   * (`request.userId`), and its body fits this schema, or `bodySchema`. A route without `signedIn`
+   * always needs the API key.
    */
   signedIn?: { bodySchema?: JsonSchema };
   /** Of the 2xx answer; `null` where it is not JSON. */
@@ -31,8 +31,8 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
   contentType?: string;
   status?: number;
   /**
-   * Milliseconds until the answer begins; then it is `STORAGE_UNAVAILABLE`. Default 15,000; `null`
-   * where the work has a limit of its own, or none.
+   * Milliseconds in which the answer must begin, or it is `STORAGE_UNAVAILABLE`. Default 15,000;
+   * `null` for work with its own deadline, or without one.
    */
   deadlineMs?: number | null;
   errorCodes: readonly ErrorCode[];
@@ -41,15 +41,15 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
 
 /** A request whose path, query and body are parsed and valid. */
 export interface RouteRequest<Query = unknown, Body = unknown> {
-  /** Decoded once by the router, and nothing more: parsers reject what is off. */
+  /** Decoded once by the router, and not validated. */
   params: Readonly<Record<string, string>>;
   query: Query;
   body: Body;
   /** Lower-case name. */
   header(name: string): string | null;
-  /** Who is signed in to the app around the service; `null` where the request says for whom it is. */
+  /** The user signed in to the surrounding app; `null` when the request itself names the user. */
   userId: string | null;
-  /** The client's address, `X-Forwarded-For` regarded only behind a trusted proxy. */
+  /** The client's address; `X-Forwarded-For` counts only behind a trusted proxy. */
   address: string;
   /** Names this request in logs and error bodies: 32 hex digits. */
   traceId: string;

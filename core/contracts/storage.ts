@@ -48,15 +48,18 @@ export interface Storage {
   readonly contractVersion: 2;
   /** `sqlite`, `mysql`, or a third party's name. */
   readonly name: string;
-  /** The file that it keeps everything in, as it was given; absent where there is none. */
+  /** The database file, as it was given; absent when there is no file. */
   readonly filename?: string;
   /** Opens the database, checks its version and runs its migrations. Called once. */
   init(options: StorageOptions): Promise<void>;
-  /** Waits for what is under way, then frees every handle. Further calls reject. */
+  /** Waits for calls under way, then frees every handle. Further calls reject. */
   close(): Promise<void>;
   /** Resolves when the database answers. Rejects for good once damage was found. */
   ping(): Promise<void>;
-  /** Told of a `STORAGE_DAMAGED` that core found in what the storage gave: `ping` rejects then. */
+  /**
+   * Called when core finds `STORAGE_DAMAGED` in what the storage returned: `ping` rejects from then
+   * on.
+   */
   noteDamage?(error: MemoryError): void;
   /** Versions and settings for the operator: no secrets, no paths of the machine. */
   describe(): Promise<StorageDescription>;
@@ -73,15 +76,15 @@ export interface Storage {
   readonly files: FileStore;
   readonly revisions: RevisionStore;
   readonly log: LogStore;
-  /** A driver may do without: then there is no dashboard. */
+  /** Optional: without it there is no dashboard. */
   readonly observations?: ObservationStore;
   readonly audit: AuditStore;
   readonly config: ConfigStore;
   readonly leases: LeaseStore;
   readonly index: IndexStore;
-  /** Absent in a driver that keeps no vectors: then memory is searched by its words alone. */
+  /** Optional: without it memory is searched by its words alone. */
   readonly vectors?: VectorStore;
-  /** A driver may do without: then only what the other stores show can be verified. */
+  /** Optional: without it `verify` checks only what the other stores show. */
   readonly inspection?: InspectionStore;
   /**
    * Writes a copy of the database as it is at one moment into a file that does not exist yet, while
@@ -90,7 +93,7 @@ export interface Storage {
   backUp?(target: string): Promise<void>;
   /** What `init` would do to the schema; called before it, and changes nothing. */
   planMigration?(): Promise<MigrationPlan>;
-  /** Absent in a driver that keeps nothing of dreaming: then there is none. */
+  /** Optional: without it dreaming is disabled. */
   readonly dreams?: DreamStore;
 }
 
@@ -101,12 +104,15 @@ export interface StorageOptions {
   now: () => number;
 }
 
-/** What leads from the schema that is there to the one that this version of the service works on. */
+/** The steps from the present schema to the one that this version of the service needs. */
 export interface MigrationPlan {
-  /** 0 for a database that is empty or not there. */
+  /** 0 for a database that is empty or missing. */
   from: number;
   to: number;
-  /** A line each, in order: `0002 search: create table svc_posting`. Empty when nothing is to do. */
+  /**
+   * A line each, in order: `0002 search: create table svc_posting`. Empty when the schema is up to
+   * date.
+   */
   steps: readonly string[];
 }
 
@@ -135,7 +141,7 @@ export interface Current {
   readonly idempotency: IdempotencyRecord | null;
 }
 
-/** What `decide` made up its mind to. */
+/** The outcome of `decide`. */
 export interface Decision<R> {
   result: R;
   /** How many writes a budget guard counts. */
@@ -217,14 +223,14 @@ type RevisionSource = Pick<
   'scope' | 'actor' | 'action' | 'runId' | 'traceId' | 'toolCallId'
 >;
 
-/** What leads from a file's present content back to an earlier one. One consistent snapshot. */
+/** The steps from a file's present content back to an earlier one, in one consistent snapshot. */
 export interface RevisionChain {
   file: FileState;
   /** Rows after the version asked for, ascending, up to the first keyframe or the head. */
   steps: readonly RevisionStep[];
 }
 
-/** Which rows a prune removes: those that meet `olderThan` and `keepLast` both. */
+/** Which rows a prune removes: those that meet both `olderThan` and `keepLast`. */
 export interface PruneFilter {
   scope?: ScopeKey | null;
   path?: FileKey | null;
@@ -289,7 +295,7 @@ export interface LogStore {
   eventsOfTrace(traceId: string): Promise<readonly EventRecord[]>;
   /** Admin. */
   eventOfToolCall(toolCallId: string): Promise<EventRecord | null>;
-  /** Removes at most `limit` of the oldest rows from before a time; how many it removed. */
+  /** Removes at most `limit` of the oldest rows from before a time; returns how many. */
   expire(what: 'events' | 'access' | 'idempotency', before: number, limit: number): Promise<number>;
   /** How many rows from before a time {@link expire} would remove in all. */
   countOlder(what: 'events' | 'access' | 'idempotency', before: number): Promise<number>;
@@ -301,11 +307,11 @@ export interface LogStore {
  * and their roll-ups stay together.
  */
 export interface LogBatch {
-  /** The batch, or a part of it, was sent before and may be there: rows that are there stay once. */
+  /** The batch, or a part of it, was sent before: rows that exist already are not written twice. */
   isRepeated?: boolean;
   access: readonly AccessRecord[];
   events: readonly EventRecord[];
-  /** Keeps the roll-ups of the events that are written, in their transaction. */
+  /** Updates the roll-ups of the written events, in their transaction. */
   rollUp?: RollUp;
 }
 
@@ -315,17 +321,20 @@ export interface LogBatch {
  * again, when its transaction is: the last time counts.
  */
 export interface RollUp {
-  /** What these events come to: one row a key, all of one instance. */
+  /** The counts of these events: one row a key, all of one instance. */
   count(events: readonly EventRecord[]): CountedEvents;
-  /** The row that is kept, with what is added to it. */
+  /** The stored row with the added one. */
   merge(kept: RollupRecord, added: RollupRecord): RollupRecord;
 }
 
 /** The rows of counted events. */
 export interface CountedEvents {
-  /** Rows that hold all that their key has come to: they are written over what is kept. */
+  /** Rows that hold the totals of their key: they replace the stored row. */
   whole: readonly RollupRecord[];
-  /** Rows that hold what these events add: they are merged with what is kept, if anything is. */
+  /**
+   * Rows that hold what these events add: they are merged with the stored row of their key, if
+   * there is one.
+   */
   added: readonly RollupRecord[];
 }
 
@@ -351,18 +360,18 @@ export interface EventFilter
   errorCodes?: readonly string[] | null;
   /** Failed with another code than these, or without one. */
   exceptErrorCodes?: readonly string[] | null;
-  /** Took at least so long. */
+  /** Took at least this long. */
   minDurationMs?: number | null;
 }
 
-/** A stretch of time whose calls are counted from roll-ups of a grain, or one by one (`null`). */
+/** A range of times whose calls are counted from roll-ups of a grain, or one by one (`null`). */
 export interface CountedRange {
   grain: RollupGrain | null;
   since: number;
   until: number;
 }
 
-/** What operators see of the events and the access log: all of it for the admin alone. */
+/** What operators see of the events and the access log. For the admin only. */
 export interface ObservationStore {
   rollups(filter: RollupFilter): Promise<readonly RollupRecord[]>;
   /**
@@ -370,7 +379,7 @@ export interface ObservationStore {
    * whole number of the grain's. Buckets without any are left out.
    */
   countRollups(filter: RollupFilter & { length: number }): Promise<readonly RollupCount[]>;
-  /** Removes at most `limit` roll-ups of a grain from before a time; how many. */
+  /** Removes at most `limit` roll-ups of a grain from before a time; returns how many. */
   expireRollups(grain: RollupGrain, before: number, limit: number): Promise<number>;
   /** How many scopes of users have calls in these ranges together. */
   countScopes(ranges: readonly CountedRange[], tool: string | null): Promise<number>;
@@ -382,10 +391,10 @@ export interface ObservationStore {
   /** Events with their spans. The page key is `[id]`. */
   listEvents(filter: EventFilter, page: PageRequest): Promise<PageResult<EventRecord>>;
   /**
-   * Counts the accesses that went well, listings aside. At most the newest `limit` rows of the
-   * range are looked at (for a user: as many in shared memory), those before the row `before` where
-   * it is given. Where older ones were left out, `from` is the time of the oldest of them, and
-   * `next` its id, to go on before; else both are `null`.
+   * Counts the accesses that went well, listings aside. Looks at the newest `limit` rows of the
+   * range (for a user: as many in shared memory), or at those before the row `before`. Where older
+   * ones were left out, `from` is the time of the oldest of them, and `next` its id, to go on
+   * before; else both are `null`.
    */
   countAccesses(
     filter: Pick<AccessFilter, 'userId' | 'tool'> & {
@@ -399,7 +408,7 @@ export interface ObservationStore {
   filesWrittenBy(scope: ScopeKey, tool: string): Promise<readonly number[]>;
 }
 
-/** What operators changed. Rows are written with the changes, never by themselves. */
+/** What operators changed. A row is written in the transaction of its change. */
 export interface AuditStore {
   /** Admin. The page key is `[id]`. */
   list(
@@ -412,9 +421,9 @@ export interface AuditStore {
 export interface ConfigStore {
   /** Every entry whose key starts with `prefix`. A value that is not JSON is `undefined`. */
   entries(prefix: string): Promise<Record<string, unknown>>;
-  /** All of them or none, with the audit row in the same transaction. */
+  /** Sets all of them or none, with the audit row in the same transaction. */
   set(entries: Record<string, unknown>, audit: AuditRecord | null): Promise<void>;
-  /** Keeps `value` unless the key has one; what the key has then. */
+  /** Sets `value` unless the key has one; returns the value of the key. */
   setIfAbsent(key: string, value: unknown): Promise<unknown>;
 }
 

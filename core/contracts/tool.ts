@@ -6,14 +6,14 @@ import type { SpanAttributes, SpanKind } from './records.ts';
 export type JsonSchema = object;
 
 /**
- * A tool: the one place of its name, words, schemas, errors and work. Types, validation, HTTP,
- * adapters, OpenAPI, docs and the Playground come from it. `userId` is in no schema.
+ * A tool: its name, texts, schemas, errors and work. Validation, HTTP, adapters, OpenAPI, docs and
+ * the Playground derive from it. `userId` is in no schema.
  */
 export interface ToolDefinition<Arguments = unknown, Result = unknown> {
   /** `memory_…`, lower case with underscores. */
   name: string;
   title: string;
-  /** What a model reads: what it does, when to use it, what its paths look like. */
+  /** For the model: what the tool does, when to use it, what its paths look like. */
   description: string;
   inputSchema: JsonSchema;
   outputSchema: JsonSchema;
@@ -23,11 +23,11 @@ export interface ToolDefinition<Arguments = unknown, Result = unknown> {
   /** Whether a write that is repeated with the same arguments changes nothing more; default: it may. */
   idempotent?: boolean;
   /**
-   * Whether it does what no repeat undoes beside its writes to memory, send a message say. Under an
-   * idempotency key such a tool is run once: a repeat within 24 hours gets the first answer, which is
-   * kept with the key and so must hold no content of a file; where that answer is not known, the repeat
-   * is refused with `IDEMPOTENCY_KEY_REUSED`. Default: it is run again, and its writes to memory are
-   * made once.
+   * Whether it has an effect outside of memory that must not be repeated, as sending a message has.
+   * Under an idempotency key such a tool is run once: a repeat within 24 hours gets the first
+   * answer, which is kept with the key and so must hold no content of a file; where that answer is
+   * not known, the repeat is refused with `IDEMPOTENCY_KEY_REUSED`. Default: it is run again, and
+   * its writes to memory are made once.
    */
   runsOnce?: boolean;
   requiresModel: boolean;
@@ -121,7 +121,7 @@ export interface TypedToolRunner extends ToolRunner {
   ): Promise<ToolResponse<ToolResult<Name>>>;
 }
 
-/** The service’s own tools by name. Each hands on what it takes, so its service says the types. */
+/** The service’s own tools by name, with the types of the service functions that they call. */
 export interface BuiltInTools {
   memory_list: TypesOf<FileService['list']>;
   memory_read: TypesOf<FileService['read']>;
@@ -169,7 +169,7 @@ export interface ListedFile {
   updatedAt: string;
 }
 
-/** What a write came to. */
+/** The result of a write. */
 export interface WriteResult {
   path: string;
   version: number;

@@ -5,8 +5,8 @@ import type { SpanCounters } from '../schemas/status.ts';
 export type { SpanCounters } from '../schemas/status.ts';
 
 /**
- * Sends sanitised events elsewhere. `export` is called off the hot path with what the service has
- * recorded already; what it throws is logged and counted, and costs no tool call anything.
+ * Sends sanitised events elsewhere. `export` is called outside of tool calls, after the service has
+ * recorded the events; what it throws is logged and counted, and fails no tool call.
  */
 export interface TraceExporter {
   readonly name: string;
@@ -16,16 +16,19 @@ export interface TraceExporter {
    */
   open?(service: ExporterServices): Promise<void>;
   export(events: readonly EventRecord[]): Promise<void>;
-  /** What became of the spans since the start. */
+  /** Counts of spans since the start. */
   counters?(): SpanCounters;
   /**
-   * Where the app around the service is in a trace of its own; `null` where it is in none. Asked for
-   * at the begin of each call, so it costs next to nothing.
+   * The active span of the surrounding app; `null` without one. Called at the beginning of each
+   * call, so it must be cheap.
    */
   activeContext?(): TraceContext | null;
-  /** Runs the work of a call so that what the app records meanwhile is below the call's span. */
+  /**
+   * Runs the work of a call with the call's span as the parent of spans that the app records
+   * meanwhile.
+   */
   runWithin?<T>(span: TraceContext, work: () => T): T;
-  /** Sends what it still has; with a time limit of its own. */
+  /** Sends what is still queued, within its own time limit. */
   close?(): Promise<void>;
 }
 

@@ -3,8 +3,8 @@ import { isIP } from 'node:net';
 
 /**
  * The client's address. Behind a trusted proxy it is the last one of `X-Forwarded-For`: the one
- * that the proxy itself saw and wrote. Those before it are what the client claims, and a limit by
- * address would be no limit with them.
+ * that the proxy itself saw and wrote. A client can write those before it itself, and so evade
+ * every limit by address.
  */
 export function clientAddress(request: IncomingMessage, trustProxy: boolean): string {
   const peer = plain(request.socket.remoteAddress ?? '');
@@ -17,8 +17,8 @@ export function clientAddress(request: IncomingMessage, trustProxy: boolean): st
 }
 
 /**
- * What a limit counts by: an IPv4 address, or the /64 of an IPv6 address, since one subscriber has
- * all of a /64.
+ * The key of limits by address: an IPv4 address, or the /64 of an IPv6 address, because one
+ * subscriber has a whole /64.
  */
 export function addressKey(address: string): string {
   if (isIP(address) !== 6) return address;

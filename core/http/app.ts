@@ -13,7 +13,7 @@ import { assertCompilable, type MountedRoutes, mountRoutes } from './route.ts';
 import type { ServedListener } from './server.ts';
 import { type ResolveUserId, SIGN_IN_TIMEOUT_MS } from './signed-in.ts';
 
-/** How long a client waits before it tries an instance that shuts down again. */
+/** When a client may try an instance again that is shutting down. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** What HTTP needs of the service, beside its routes. */
@@ -29,35 +29,35 @@ export interface HttpApp {
   /** A request listener for `node:http`. */
   callback(options?: CallbackOptions): ServedListener;
   /**
-   * Throws when these routes of plugins clash with others, stand where they may not, or have a
-   * schema that is none.
+   * Throws when these routes of plugins clash with others, are in an area of another kind, or have
+   * an invalid schema.
    */
   checkRoutes(extra: readonly RouteDefinition[]): void;
 }
 
-/** What an app decides for its own mount. */
+/** Options of one mount. */
 export interface MiddlewareOptions {
   /**
-   * Says who is signed in to the app: then the tools API works for that user alone, needs no API key,
-   * and refuses a request that names another user. For `null` it goes on to ask for the API key.
+   * Finds the user signed in to the app. The tools API then works for that user alone, needs no API
+   * key, and refuses a request that names another user. With `null` the request needs the API key.
    */
   resolveUserId?: ResolveUserId;
 }
 
-/** The same for another server than Koa: the request is Node's, with what the server put there. */
+/** Like {@link MiddlewareOptions}, for servers other than Koa: it gets the request of Node. */
 export interface CallbackOptions {
   resolveUserId?: (
     request: IncomingMessage,
   ) => string | null | undefined | Promise<string | null | undefined>;
 }
 
-/** Limits of the app that no setting has. */
+/** Time limits that are not settings. */
 export interface AppOptions {
   /** How long a body may take to arrive; default 30,000. */
   bodyTimeoutMs?: number;
   /** How long `resolveUserId` may take; default 10,000. */
   signInTimeoutMs?: number;
-  /** How long a call may take that waits for the database alone; default 15,000. */
+  /** Deadline of routes without one of their own; default 15,000. */
   callDeadlineMs?: number;
 }
 
@@ -121,14 +121,14 @@ export function createApp(
   function createKoa({ middleware, rest }: Mount): Koa {
     const koa = new Koa();
     koa.use(middleware).use(rest).use(leadToConsole);
-    // What reaches Koa itself went wrong after the answer began: mostly a client that left.
+    // Errors reach Koa itself only after the answer began: usually the client has disconnected.
     koa.on('error', (error: unknown) => {
       log.debug({ error: describeError(error) }, 'an answer was cut short');
     });
     return koa;
   }
 
-  /** Who opens the service's address in a browser looks for the console. */
+  /** Redirects a browser that opens the service's address to the console. */
   function leadToConsole(ctx: Context): void {
     const isPage =
       ctx.method === 'GET' && ctx.path === '/' && ctx.accepts('json', 'html') === 'html';
@@ -157,7 +157,7 @@ export function createApp(
 
 /** The routes as one app sees them. */
 interface Mount extends MountedRoutes {
-  /** Throws when these routes of plugins clash with others, or stand where they may not. */
+  /** Throws when these routes of plugins clash with others, or are in an area of another kind. */
   check(extra: readonly RouteDefinition[]): void;
 }
 

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { MemoryError } from '../errors.ts';
 
-/** What a JSON body may be, beside its bytes. */
+/** Limits of a JSON body, beside its size. */
 export const BODY_LIMITS = {
   depth: 32,
   keys: 1_000,
@@ -19,7 +19,7 @@ export interface BodyOptions {
   maxBytes: number;
   /** How long it may take to arrive. */
   timeoutMs: number;
-  /** What a host app's parser made of it already; `undefined` when nothing did. */
+  /** The body as the host app has parsed it; `undefined` when it has not. */
   parsed: unknown;
 }
 
@@ -47,7 +47,7 @@ export async function readJsonBody(
 }
 
 function assertJson(contentType: string | undefined): void {
-  // The two forms that nearly every client sends, before anything is taken apart.
+  // Nearly every client sends one of these two: the fast path.
   if (contentType === 'application/json' || contentType === 'application/json; charset=utf-8') {
     return;
   }
@@ -62,7 +62,7 @@ function assertJson(contentType: string | undefined): void {
 }
 
 function readBytes(request: IncomingMessage, options: BodyOptions): Buffer | Promise<Buffer> {
-  // A small body mostly arrives with the headers, and is there as a whole by now.
+  // A small body has usually arrived together with the headers.
   if (request.complete) {
     const all: unknown = request.read();
     const bytes = all instanceof Buffer ? all : Buffer.alloc(0);
@@ -116,7 +116,7 @@ async function unpack(
 }
 
 function parseJson(bytes: Buffer): unknown {
-  // Decoding would put a replacement character where a byte is wrong, and it would be kept.
+  // Decoding would silently replace invalid bytes.
   if (!isUtf8(bytes)) throw invalid('The body is not UTF-8.');
   if (bytes.length > SMALL_BYTES) checkContainers(bytes);
   try {
@@ -126,15 +126,15 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** A body up to this size is parsed in no time, whatever it holds. */
+/** Bodies up to this size are parsed fast, whatever they hold. */
 const SMALL_BYTES = 65_536;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Counts lists and objects before they are made: 1 MB of them holds up the event loop for 60 ms.
- * What is no JSON passes, and is refused by the parser.
+ * Counts lists and objects before the body is parsed: 1 MB of them blocks the event loop for 60 ms.
+ * Invalid JSON passes, and the parser refuses it.
  */
 function checkContainers(bytes: Buffer): void {
   let depth = 0;
@@ -156,7 +156,7 @@ function checkContainers(bytes: Buffer): void {
   }
 }
 
-/** Where a text ends that begins at `from`: at a quote that is not escaped. */
+/** The index of the first unescaped quote from `from` on. */
 function findQuote(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(QUOTE, from); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
     let start = at;
@@ -207,7 +207,7 @@ function tooLarge(maxBytes: number): MemoryError {
   });
 }
 
-/** `cause` stays inside: what JSON.parse says quotes the body. */
+/** `cause` is not sent: the message of JSON.parse quotes the body. */
 function invalid(message: string, cause?: unknown): MemoryError {
   const issues = [{ path: '', message: message.slice(0, -1) }];
   return new MemoryError('INVALID_REQUEST', message, { details: { issues }, cause });

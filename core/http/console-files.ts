@@ -45,7 +45,7 @@ const NOT_BUILT =
   'below <code>/v1/admin</code> works all the same; its description is at ' +
   '<code>/v1/openapi.json</code>.</p></body></html>';
 
-/** What the build writes where a nonce goes (`html.cspNonce` of the bundler). */
+/** The placeholder of the nonce in the build (`html.cspNonce` of the bundler). */
 const NONCE_MARK = '__CSP_NONCE__';
 
 /**

@@ -11,7 +11,7 @@ export interface IndexedFile {
   etag: string;
 }
 
-/** Which files of a directory are taken. */
+/** Which files of a directory are read. */
 export interface FileIndexOptions {
   /** With the dot, lower case; `null` takes all. */
   extensions: readonly string[] | null;
@@ -21,9 +21,8 @@ export interface FileIndexOptions {
 const LIMITS = { depth: 12, files: 5_000, fileBytes: 16 * 1024 * 1024 } as const;
 
 /**
- * Reads a directory once, by path: what is served later is looked up here and nowhere else, so no
- * request reaches the file system. Dot files, links and what is no plain file are left out; a
- * directory that is not there is empty.
+ * Reads the files of a directory once, by path: requests are answered from this index and never
+ * reach the file system. Skips dot files, links and special files. A missing directory is empty.
  */
 export function readFileIndex(
   directory: string,

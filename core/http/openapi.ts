@@ -12,7 +12,7 @@ export interface OpenApiSource {
 
 type Json = Record<string, unknown>;
 
-/** Codes that any route can answer, by what it takes. */
+/** Codes that any route can answer. */
 const ALWAYS: readonly ErrorCode[] = ['INVALID_REQUEST', 'HOST_NOT_ALLOWED', 'INTERNAL'];
 const WITH_BODY: readonly ErrorCode[] = [
   'REQUEST_TIMEOUT',
@@ -32,8 +32,8 @@ const WITH_AUTH: Record<RouteDefinition['auth'], readonly ErrorCode[]> = {
 };
 
 /**
- * Makes the OpenAPI 3.1 description of the routes from their definitions. Each tool has a path of
- * its own with its exact schemas, beside the one for any name. Built when it is first asked for.
+ * Makes the OpenAPI 3.1 description of the routes from their definitions. Each tool has its own
+ * path with its exact schemas, beside the one for any name. Built on first use.
  */
 export function createOpenApi(source: OpenApiSource): () => object {
   let built: { document: object; size: number } | null = null;
@@ -53,7 +53,7 @@ function describe(
 ): object {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
-    // A path with a slash at its end is the same page twice, for people.
+    // The console's path with a slash at its end is the same page.
     if (route.path.length > 1 && route.path.endsWith('/')) continue;
     const path = toTemplate(route.path);
     (paths[path] ??= {})[route.method.toLowerCase()] = toOperation(route);

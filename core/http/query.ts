@@ -9,7 +9,7 @@ const NO_PARAMETERS: JsonSchema = { type: 'object', additionalProperties: false 
 /**
  * Makes the parser of a route's query string: each parameter once, decoded once, numbers and
  * booleans taken from text where the schema declares them so. It throws `INVALID_REQUEST` and names
- * what is unknown, repeated, malformed or off.
+ * parameters that are unknown, repeated, malformed or invalid.
  */
 export function compileQuery(schema: JsonSchema = NO_PARAMETERS): (querystring: string) => Query {
   const check = compileSchema<Query>(schema);
@@ -30,7 +30,10 @@ function typesOf(schema: JsonSchema): Map<string, unknown> {
 
 const DECIMAL = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 
-/** What is not plainly a number or boolean stays text, so that the schema refuses it by name. */
+/**
+ * Text that is not a number or boolean stays text: the schema then refuses it and names the
+ * parameter.
+ */
 function toDeclared(text: string, type: unknown): unknown {
   if (type === 'integer' || type === 'number') return DECIMAL.test(text) ? Number(text) : text;
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
@@ -38,7 +41,7 @@ function toDeclared(text: string, type: unknown): unknown {
 }
 
 function parse(querystring: string): Query {
-  // Without a prototype `__proto__` is a name like any other, and unknown.
+  // Without a prototype, `__proto__` is an ordinary unknown name.
   const query = Object.create(null) as Query;
   for (const pair of querystring.split('&')) {
     if (pair === '') continue;

@@ -27,16 +27,19 @@ export interface MountOptions {
   maxBodyBytes: number;
   /** How long a body may take to arrive. */
   bodyTimeoutMs: number;
-  /** How long a route may take that says nothing else. */
+  /** Deadline of routes without one of their own. */
   deadlineMs: number;
   log: Logger;
   /** Before anything else, on every route. */
   checkHost: Check;
   /** Runs on the router of its kind, before each of that router's routes. */
   auth: Record<RouteDefinition['auth'], Check>;
-  /** Who is signed in to the app around the service; `null`: the tools API takes its key alone. */
+  /**
+   * Finds the user signed in to the surrounding app; `null` when the tools API accepts only its
+   * key.
+   */
   resolveUserId: ResolveUserId | null;
-  /** How long it may take. */
+  /** How long `resolveUserId` may take. */
   signInTimeoutMs: number;
   /** `false` until the service has started and once it shuts down: then `open` is called. */
   isOpen(): boolean;
@@ -56,8 +59,8 @@ export interface MountedRoutes {
 
 type AuthKind = RouteDefinition['auth'];
 
-// Whatever stands below these belongs to the service, also what does not exist: it is answered
-// after authentication, so that no one learns which routes there are.
+// The service answers every path below these, and only after authentication: without a secret
+// nobody can tell which routes exist.
 const AREAS: readonly { kind: AuthKind; prefix: string | null }[] = [
   { kind: 'tools', prefix: '/v1/tools' },
   { kind: 'admin', prefix: '/v1/admin' },
@@ -67,8 +70,8 @@ const AREAS: readonly { kind: AuthKind; prefix: string | null }[] = [
 /**
  * Mounts routes on one router for each kind of authentication. The check runs on the router that
  * owns the routes, so a route cannot be added without it; paths count with their case and their
- * trailing slash. Throws for two routes of one method and path, and for one that stands in an area
- * of another kind.
+ * trailing slash. Throws for two routes of one method and path, and for one in an area of another
+ * kind.
  */
 export function mountRoutes(
   routes: readonly RouteDefinition[],
@@ -98,8 +101,8 @@ export function mountRoutes(
 }
 
 /**
- * Throws an `Error` that names the route whose schema has an unknown keyword, type or format: what
- * a plugin brings is looked at when it starts, not when the first request comes.
+ * Throws an `Error` that names the route whose schema has an unknown keyword, type or format:
+ * routes of plugins are checked at the start, not at the first request.
  */
 export function assertCompilable(routes: readonly RouteDefinition[]): void {
   for (const route of routes) {
@@ -128,7 +131,7 @@ function createArea(
     answerFailures(ctx, kind, options, (exchange) => {
       options.checkHost(exchange);
       const proceed = (): Promise<unknown> => {
-        // Docs and health answer from first to last.
+        // Docs and health answer before the start and during the shutdown, too.
         if (kind === 'none' || options.isOpen()) return next();
         return options.open().then(() => options.redispatch(ctx, next));
       };
@@ -153,7 +156,7 @@ function createArea(
     ({ path }) => prefix === null || !`${String(path)}/`.startsWith(`${prefix}/`),
   );
 
-  // One more layer below them all: the path is there and the method is not, or neither is.
+  // The last layer answers unknown paths, and unknown methods of known paths.
   const unmatched = ((ctx: Context) => {
     const methods = new Set(
       layers.filter((layer) => layer.match(ctx.path)).flatMap((layer) => layer.methods),
@@ -178,7 +181,7 @@ function createArea(
   };
 }
 
-/** What stands in the path as text comes before what stands as a name, and `*rest` comes last. */
+/** Literal paths come first, then those with `:name`, and `*rest` last. */
 function bySpecificity(routes: readonly RouteDefinition[]): RouteDefinition[] {
   const rank = (path: string): number => (path.includes('*') ? 2 : path.includes(':') ? 1 : 0);
   return [...routes].sort((a, b) => rank(a.path) - rank(b.path));
@@ -197,7 +200,7 @@ function assertDistinct(routes: readonly RouteDefinition[]): void {
   }
 }
 
-/** The base path is text: none of its characters is a pattern. */
+/** Escapes the base path, which is text and not a pattern. */
 function toPattern(basePath: string, path: string): string {
   return basePath.replaceAll(/[{}()[\]+?!:*\\]/g, '\\$&') + path;
 }
@@ -206,7 +209,7 @@ function escapeRegExp(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
 
-/** On every answer: the trace id under which logs, and the trace of a tool call, name it. */
+/** Header of every answer: the trace id of the request in logs and traces. */
 export const REQUEST_ID = 'X-Request-Id';
 const JSON_TYPE = 'application/json; charset=utf-8';
 const CHALLENGES: Record<AuthKind, string> = {
@@ -224,7 +227,7 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     name: name as string,
     isPath: kind === '*',
   }));
-  // At the first request: all of them together are a fifth of the time that a start takes.
+  // Compiled at the first request: to compile all routes takes a fifth of the start.
   let checks: Checks | null = null;
   const contentType = route.contentType ?? JSON_TYPE;
   const isJson = contentType.startsWith('application/json');
@@ -285,7 +288,7 @@ function handleInTime(
   );
 }
 
-/** A list of answers goes out one by one: to write down a hundred files at once takes long. */
+/** Streams a list item by item: to serialise a hundred files at once would block the event loop. */
 function toJson(value: unknown): string | Readable {
   if (!Array.isArray(value) || value.length < 2) return JSON.stringify(value);
   return Readable.from(writeList(value as unknown[]));
@@ -299,7 +302,7 @@ async function* writeList(items: readonly unknown[]): AsyncGenerator<string, voi
   yield ']';
 }
 
-/** What a request has to fit. */
+/** The validators of a route's requests. */
 interface Checks {
   parseQuery: ReturnType<typeof compileQuery>;
   body: ((value: unknown) => unknown) | null;
@@ -314,16 +317,16 @@ function compileChecks({ querySchema, bodySchema, signedIn }: RouteDefinition): 
 }
 
 /**
- * What a parser of the app around the service made of the body: Koa's keep it in `ctx.request`,
- * Express's in the request itself. Both leave an empty object there for a type that they do not
- * parse, and then the body is still to be read.
+ * The body as the surrounding app has parsed it: Koa's parsers put it into `ctx.request`, Express's
+ * into the request. For types that they do not parse, both leave an empty object, and the body
+ * unread.
  */
 function parsedByHost({ req, request }: Context): unknown {
   if (!req.readableEnded) return undefined;
   return (request as { body?: unknown }).body ?? (req as { body?: unknown }).body;
 }
 
-/** Koa makes a 204 of an answer without a body, and `null` of one whose type is JSON. */
+/** Keeps the status: Koa turns an empty answer into a 204, and an empty JSON answer into `null`. */
 function answerNothing(ctx: Context): void {
   const { status } = ctx;
   ctx.remove('Content-Type');
@@ -337,8 +340,8 @@ function decodeParams(
   captures: readonly string[],
   { target, kind }: Exchange,
 ): Record<string, string> {
-  // Bytes above ASCII reach us as Latin-1, one character each, and a URL parser turns a backslash
-  // into a slash: either would name another path than was meant.
+  // Node reads bytes above ASCII as Latin-1, and a URL parser turns a backslash into a slash:
+  // either would name another path.
   const isPlain = /^[\x21-\x5b\x5d-\x7e]*$/.test(target);
   const params: Record<string, string> = {};
   names.forEach(({ name, isPath }, index) => {
@@ -395,17 +398,17 @@ function answerError(ctx: Context, error: MemoryError, exchange: Exchange): void
 
 function logFailure(error: MemoryError, exchange: Exchange, log: Logger): void {
   if (error.status < 500 || error.cause === undefined) return;
-  // The storage has logged it once.
+  // The storage has logged it already.
   if (error.code === 'STORAGE_DAMAGED') return;
-  // The runner of the tools has logged its own.
+  // The tool runner has logged it already.
   if (error.code === 'INTERNAL' && error.toolCallId !== undefined) return;
   const { route } = exchange;
   const fields = {
     code: error.code,
     traceId: error.traceId ?? exchange.traceId,
-    // The route's own text, never the request's.
+    // The route's pattern, never the path of the request.
     route: route === null ? null : `${route.method} ${route.path}`,
-    // Behind a provider's error stand words of the provider's.
+    // The cause of a provider's error holds text from the provider.
     error: describeError(isProviderError(error) ? error : error.cause),
   };
   if (error.code === 'INTERNAL') log.error(fields, 'a request failed unexpectedly');
@@ -419,8 +422,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
 const UNREAD_BODY_MS = 5_000;
 
 /**
- * Lets a client that still sends see the answer before the connection goes: closing at once would
- * reset it, and the answer with it. Who goes on sending is cut off.
+ * Drops the rest of the body for a while before the connection closes: closing at once would reset
+ * it before the client has read the answer. A client that goes on sending is cut off.
  */
 function cutUnreadBody({ req }: Context, { maxBodyBytes }: MountOptions): void {
   let left = 16 * maxBodyBytes;
@@ -439,7 +442,9 @@ function setHeaders({ res }: Context, headers: HeaderList): void {
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** One request and its answer, as checks and handlers see it. What costs is made when asked for. */
+/**
+ * One request and its answer, as checks and handlers see it. Costly values are made on first use.
+ */
 class Exchange implements RouteRequest, RequestHead {
   route: RouteDefinition | null = null;
   userId: string | null = null;
@@ -505,7 +510,7 @@ class Exchange implements RouteRequest, RequestHead {
     this.status = status;
   }
 
-  /** Kept until the answer is there, so that a failure goes out without them. */
+  /** Held back until the handler has answered: an error goes out without these headers. */
   setHeader(name: string, value: string): void {
     (this.headers ??= []).push([name, value]);
   }

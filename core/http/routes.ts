@@ -26,8 +26,8 @@ import { usersRoutes } from './routes/users.ts';
 import { verifyRoutes } from './routes/verify.ts';
 
 /**
- * Every route of the service itself. The docs and the console are read here, once: what changes on
- * disk later is seen after a restart.
+ * Every route of the service itself. Reads the docs and the console once: later changes on disk
+ * take effect after a restart.
  */
 export function serviceRoutes(core: Core): RouteDefinition[] {
   const { settings } = core;

@@ -4,10 +4,10 @@ import { MemoryError, toErrorBody } from '../errors.ts';
 import { newTraceId } from '../ids.ts';
 import { REQUEST_ID } from './route.ts';
 
-/** How long close waits for what is under way. */
+/** How long `close` waits for requests under way. */
 const CLOSE_GRACE_MS = 25_000;
 
-/** Where to listen, and how long a silent client is borne. Times are milliseconds. */
+/** Where to listen, and how long to wait for a silent client. Times are milliseconds. */
 export interface ListenOptions {
   host: string;
   /** 0 takes a free one. */
@@ -20,7 +20,7 @@ export interface ListenOptions {
   idleTimeoutMs?: number;
 }
 
-/** What answers requests; one that also serves streams, which have no end of their own, ends them. */
+/** Answers requests; `endStreams` ends the streams, which do not end by themselves. */
 export type ServedListener = RequestListener & { endStreams?(): void };
 
 /** A server that accepts connections. */
@@ -33,7 +33,7 @@ export interface ListeningServer {
   close(options?: { graceMs?: number }): Promise<{ isClean: boolean }>;
 }
 
-/** All headers of a request together; Node answers more with what `answerClientError` says. */
+/** All headers of a request together; `answerClientError` answers larger ones. */
 const MAX_HEADER_BYTES = 16_384;
 const IDLE_SWEEP_MS = 50;
 
@@ -59,7 +59,7 @@ export async function listen(
       noDelay: true,
     },
     (request, response) => {
-      // A request that was on its way when the end began is served, and is the last of its connection.
+      // A request that arrives during the shutdown is served, and closes its connection.
       if (closing !== null) response.setHeader('Connection', 'close');
       serve(request, response);
     },
@@ -105,7 +105,7 @@ export async function listen(
   };
 }
 
-/** Answers what Node's parser refused, in the form of every other error. */
+/** Answers a request that Node's parser refused with the usual error body. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

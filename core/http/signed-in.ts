@@ -5,20 +5,20 @@ import { MemoryError } from '../errors.ts';
 import { parseUserId } from '../files/paths.ts';
 
 /**
- * Says whose memory a request works on, by what the app's own sign-in left in Koa's context; `null`
- * or nothing when nobody is signed in.
+ * Finds the user of a request from what the app's own sign-in left in Koa's context; `null` or
+ * `undefined` when nobody is signed in.
  */
 export type ResolveUserId = (
   ctx: Context,
 ) => string | null | undefined | Promise<string | null | undefined>;
 
-/** How long `resolveUserId` may take, in milliseconds: as long as a plugin's hook. */
+/** How long `resolveUserId` may take, in milliseconds: as long as a hook of a plugin. */
 export const SIGN_IN_TIMEOUT_MS = 10_000;
 
 /**
- * Asks the app who is signed in; `null` for nobody. Throws `UNAUTHORIZED` where the app throws a 401
- * or 403 of its own, `INVALID_USER_ID` for what is no user id: it is not repaired, and `INTERNAL`
- * where the app gives no answer within `timeoutMs`.
+ * Asks the app who is signed in; `null` for nobody. Throws `UNAUTHORIZED` where the app throws a
+ * 401 or 403 of its own, `INVALID_USER_ID` for an invalid user id, and `INTERNAL` when the app does
+ * not answer within `timeoutMs`.
  */
 export async function findSignedIn(
   resolveUserId: ResolveUserId,
@@ -32,9 +32,9 @@ export async function findSignedIn(
 }
 
 /**
- * Whether a route of the tools API works for who is signed in. Throws `INVALID_USER_ID` when the
- * request names another user, and `UNSUPPORTED_MEDIA_TYPE` for a POST without a body: the one that a
- * form of another site can make a browser send, with the app's cookies, and no check of JSON refuses.
+ * Whether a route of the tools API works for the signed-in user. Throws `INVALID_USER_ID` when the
+ * request names another user, and `UNSUPPORTED_MEDIA_TYPE` for a POST without a body: a form on
+ * another site could make a browser send one with the app's cookies.
  */
 export function bindSignedIn(
   route: RouteDefinition,

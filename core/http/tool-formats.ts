@@ -1,6 +1,6 @@
 import type { ListedTool } from '../schemas/tools.ts';
 
-/** The forms in which `GET /v1/tools` gives the tools, beside its own. */
+/** The formats of `GET /v1/tools`, beside its own. */
 export const TOOL_FORMATS = ['openai', 'openai-responses', 'anthropic', 'mcp'] as const;
 
 /** One of {@link TOOL_FORMATS}. */

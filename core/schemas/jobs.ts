@@ -21,8 +21,8 @@ export type JobState<Result> = Omit<Static<ReturnType<typeof jobOf>>, 'result'> 
 /** The progress of the last reindex of the process that answers. */
 export const Reindexing = strictObject({
   state,
-  done: count('Files that are indexed anew.'),
-  files: count('Files that there were at its begin.'),
+  done: count('Files indexed so far.'),
+  files: count('Files at its start.'),
 });
 export type Reindexing = Static<typeof Reindexing>;
 

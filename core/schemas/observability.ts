@@ -86,7 +86,7 @@ export const LatencySeries = strictObject({
   relativeError,
   tools: Type.Array(
     strictObject({
-      tool: nullable(text('null: tools that there are not.')),
+      tool: nullable(text('null: unknown tools.')),
       points: Type.Array(
         strictObject({ at: timeSchema, calls: count(), p50: ms, p95: ms, p99: ms }),
         { description: 'Milliseconds, of buckets with calls that were not refused.' },
@@ -230,9 +230,9 @@ export const HygieneReport = strictObject({
           }),
         }),
       ),
-      mend: text('What to do about it.'),
+      mend: text('How to fix it.'),
     }),
-    { description: 'The gravest first, at most 500.' },
+    { description: 'The most severe first, at most 500.' },
   ),
   omitted: count('Findings beyond those.'),
 });

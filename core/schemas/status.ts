@@ -5,14 +5,14 @@ import { count, nullable, strictObject, text, timeSchema } from './shapes.ts';
 /** The progress of the vectors of passages. */
 export const EmbeddingProgress = strictObject({
   state: Type.Enum(['starting', 'embedding', 'paused', 'idle'], {
-    description: 'paused: the embedder fails, and is left alone for a moment.',
+    description: 'paused: the embedder fails, and is not called for a moment.',
   }),
   dimensions: count(),
-  filesWaiting: count('Files whose passages are still to be looked at.'),
+  filesWaiting: count('Files whose passages have not been checked yet.'),
   textsWaiting: count('Texts that wait for their vector.'),
   textsEmbedded: count('By the instance that answers, since its start.'),
   failures: count(),
-  lastFailure: nullable(text('Null once the embedder went well again.')),
+  lastFailure: nullable(text('null once the embedder works again.')),
   lastFailureReason: nullable(
     text('The same in words, as in "the provider answered 401; check the API key".'),
   ),
@@ -22,7 +22,7 @@ export type EmbeddingProgress = Static<typeof EmbeddingProgress>;
 /** What became of the spans of an exporter: each span is in one of these. */
 export const SpanCounters = strictObject(
   {
-    queued: count('Waiting, or on their way.'),
+    queued: count('Waiting, or being sent.'),
     exported: count(),
     dropped: count('Found the queue full, or were left at the end.'),
     failed: count('Refused, or never acknowledged.'),

@@ -3,7 +3,7 @@ import formatsModule from 'ajv-formats';
 import type { JsonSchema } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 
-/** What is wrong with one value: where it stands, as a JSON pointer (`/edits/0/oldText`), and why. */
+/** One fault of a value: where, as a JSON pointer (`/edits/0/oldText`), and why. */
 export interface SchemaIssue {
   path: string;
   message: string;
@@ -11,14 +11,14 @@ export interface SchemaIssue {
 
 const addFormats = formatsModule.default;
 const ISSUE_LIMIT = 20;
-/** All faults of a value are looked for when it has no more members and items than this. */
+/** Values with at most so many members and items get all of their faults reported. */
 const THOROUGH_LIMIT = 1_000;
 const NAME_LIMIT = 100;
 
-// Two services with one plugin bring the same $id twice: schemas are not kept by it.
+// Two services with the same plugin compile the same $id twice: schemas are not cached by it.
 const options = { strict: true, allowUnionTypes: true, addUsedSchema: false } as const;
 const quick = addFormats(new Ajv2020(options));
-// It makes an object of each fault of a value, before any limit of ours.
+// It makes an object for each fault, without a limit.
 const thorough = addFormats(new Ajv2020({ ...options, allErrors: true }));
 
 /**
@@ -110,7 +110,7 @@ function nameTypes(types: string | readonly string[]): string {
     .join(' or ');
 }
 
-/** RFC 6901, with the name of a member cut where the caller chose an endless one. */
+/** RFC 6901; the caller chooses the name of a member, so it is cut. */
 function toPointer(parent: string, name: unknown): string {
   const cut = String(name).slice(0, NAME_LIMIT).toWellFormed();
   return `${parent}/${cut.replaceAll('~', '~0').replaceAll('/', '~1')}`;

@@ -1,4 +1,4 @@
-/** What a check sees of a request: nothing of it is read or answered yet. */
+/** What a check sees of a request, before its body is read. */
 export interface RequestHead {
   /** Lower-case name. */
   header(name: string): string | null;

@@ -17,14 +17,14 @@ export function checkHost(allowedHosts: readonly string[] | null): Check {
     const host = authority.toLowerCase();
     return allowed.has(host) || allowed.has(withoutPort(host));
   };
-  // Nearly every request comes with one of few Host values: parsing each once is enough.
+  // Few Host values recur in nearly every request: each is parsed once.
   let lastGood: string | null = null;
   return (head) => {
     const target = parseTarget(head);
     const host = head.header('host');
     if (host === null || (host !== lastGood && !isAllowed(host))) throw refused();
     lastGood = host;
-    // RFC 9112 lets it take the place of the Host; nothing here is made of either.
+    // RFC 9112 lets it replace the Host; the service uses neither.
     if (target !== null && !isAllowed(target)) throw refused();
     const origin = head.header('origin');
     if (origin !== null) {
@@ -36,7 +36,7 @@ export function checkHost(allowedHosts: readonly string[] | null): Check {
 
 /** The authority of an absolute request target; `null` for a path. */
 function parseTarget(head: RequestHead): string | null {
-  // Node keeps the first, a proxy in front may have gone by the second.
+  // Node keeps the first; a proxy in front may have used the second.
   if (head.count('host') > 1) throw invalid('Only one Host header is allowed.');
   if (head.target.startsWith('/')) return null;
   const authority = authorityOf(head.target);

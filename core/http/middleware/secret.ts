@@ -1,12 +1,12 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 
-/** Whether what was presented is one of the secrets. */
+/** Whether the presented text is one of the secrets. */
 export type SecretCheck = (presented: string) => boolean;
 
 /**
- * Compares hashes, all of them, each in constant time: neither the length of a secret nor how much
- * of it was right, nor which one of several it was, shows in the time. `null` when no secret is
- * set; blank ones count as none.
+ * Compares the hashes of all secrets, each in constant time: the time shows neither the length of a
+ * secret, nor how much of it was right, nor which of several it was. `null` when no secret is set;
+ * blank ones count as none.
  */
 export function createSecretCheck(secrets: readonly (string | null)[]): SecretCheck | null {
   const hashes = secrets

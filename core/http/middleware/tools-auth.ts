@@ -5,8 +5,8 @@ import { createSecretCheck } from './secret.ts';
 /**
  * Lets requests with an API key pass, as `Authorization: Bearer <key>` or `x-api-key: <key>`.
  * Throws `UNAUTHORIZED`, the same for a missing and a wrong key. When no key is set, it throws
- * `TOOLS_DISABLED`; with `hasSignIn` the app around the service lets its users in, and the answer is
- * `UNAUTHORIZED` too.
+ * `TOOLS_DISABLED`; with `hasSignIn`, where the surrounding app signs its users in, it throws
+ * `UNAUTHORIZED`.
  */
 export function toolsAuth(
   apiKeys: readonly string[],

@@ -12,7 +12,10 @@ import { nullable } from '../../schemas/shapes.ts';
 
 const BackupJob = jobOf(BackupFile);
 
-/** A copy of the database, made while it is served: what `memory-service backup` asks a server for. */
+/**
+ * A copy of the database while it is in use: what `memory-service backup` asks a running server
+ * for.
+ */
 export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): RouteDefinition[] {
   const { storage } = core;
   const ids = createIdSource(core.now);
@@ -38,7 +41,7 @@ export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): Route
       path: '/v1/admin/backup',
       summary: 'Copy the database beside itself',
       description:
-        'Begins, and answers: a copy of a SQLite file, as it is at one moment, is made in the background, in the same directory and under a name of its own. The copy before it is removed. memory-service backup moves it to its place.',
+        'Answers at once: a consistent copy of a SQLite file is made in the background, in the same directory under a name of its own. The copy before it is removed. memory-service backup moves the copy to its target.',
       resultSchema: BackupJob,
       status: 202,
       errorCodes: ['INVALID_REQUEST'],
@@ -54,7 +57,7 @@ export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): Route
       method: 'GET',
       path: '/v1/admin/backup',
       summary: 'Read how far the copy is',
-      description: 'Bytes that are written. The last one of the process that answers, or null.',
+      description: 'Bytes written so far. The last copy of the process that answers, or null.',
       resultSchema: nullable(BackupJob),
       handle: () => job.state(),
     }),

@@ -26,14 +26,14 @@ export function consoleRoutes(files: ConsoleFiles): RouteDefinition[] {
     tag: 'Console',
     resultSchema: null,
     contentType: 'text/html; charset=utf-8',
-    // A view's own address: what is filtered and what is open. It is read in the page alone.
+    // Filters and open items of a view: only the page reads them.
     querySchema: { type: 'object' },
     errorCodes: [],
     handle,
   } as const;
   return [
     { ...route, path: '/admin', summary: 'The console' },
-    // The same with a slash: a bookmark that has one works too.
+    // The same with a slash at its end, for bookmarks.
     { ...route, path: '/admin/', summary: 'The console' },
     { ...route, path: '/admin/*path', summary: 'A view or a file of the console' },
   ];

@@ -87,7 +87,7 @@ export function observabilityRoutes(
       path: '/v1/admin/observability/failures',
       summary: 'List failed and slow calls',
       description:
-        'Newest first. Slow is what took SERVICE_SLOW_CALL_MS or longer. Refused input is listed with reason=refused alone.',
+        'Newest first. Slow is what took SERVICE_SLOW_CALL_MS or longer. Refused input is listed only with reason=refused.',
       querySchema: FailureListQuery,
       resultSchema: listOf(AdminFailure),
       errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],
@@ -98,7 +98,7 @@ export function observabilityRoutes(
       path: '/v1/admin/observability/hygiene',
       summary: 'Check a user’s memory',
       description:
-        'Stale catalog entries, broken links, lines that repeat or contradict each other, oversized files, files that nobody reads, and what looks like a secret; each with its place and how to mend it. No model is asked. since, until and tool narrow it to files by their last write: its time, and the tool that made it. At most 2,000 files and 16 MB are looked at.',
+        'Stale catalog entries, broken links, lines that repeat or contradict each other, oversized files, files that nobody reads, and what looks like a secret; each with its place and how to fix it. It calls no model. since, until and tool select files by their last write: its time, and the tool that made it. It checks at most 2,000 files and 16 MB.',
       querySchema: HygieneQuery,
       resultSchema: HygieneReport,
       errorCodes: ['INVALID_USER_ID'],
@@ -120,7 +120,7 @@ export function observabilityRoutes(
       path: '/v1/admin/observability/events/stream',
       summary: 'Watch observation events',
       description:
-        'Server-sent events, of all instances: id is the event’s, data the event with its spans as JSON. With Last-Event-ID, or since, first what was recorded from there on, also after a restart. A watcher that does not keep up is cut off. Read it with fetch: the secret is a header.',
+        'Server-sent events, of all instances: id is the id of the event, data the event with its spans as JSON. With Last-Event-ID, or since, it starts with the events recorded from there on, also after a restart. A client that does not keep up is disconnected. Read it with fetch: the secret is a header.',
       querySchema: RangeQuery,
       resultSchema: null,
       contentType: 'text/event-stream; charset=utf-8',
@@ -139,7 +139,7 @@ export function observabilityRoutes(
       path: '/v1/admin/observability/influence',
       summary: 'List who read a content',
       description:
-        'Which tool calls were shown what a revision made, newest first; also of a revision that is pruned (revision is null then).',
+        'Tool calls that were shown the content of a revision, newest first; also for a pruned revision (revision is null then).',
       querySchema: InfluenceQuery,
       resultSchema: Influence,
       errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],

@@ -27,7 +27,7 @@ export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteD
       method: 'GET',
       path: '/v1/admin/playground',
       summary: 'List the tools of the Playground',
-      description: 'The tools as GET /v1/tools lists them, for who has the admin secret alone.',
+      description: 'The tools as GET /v1/tools lists them, with the admin secret.',
       resultSchema: strictObject({ tools: Type.Array(ListedTool) }),
       handle: async () => ({ tools: await core.tools.listTools() }),
     }),

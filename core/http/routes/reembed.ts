@@ -12,7 +12,7 @@ export function reembedRoutes(core: Pick<Core, 'reembed'>): RouteDefinition[] {
       path: '/v1/admin/reembed',
       summary: 'Make the vectors of all passages anew',
       description:
-        'Begins, and answers: the vectors of all models are forgotten at once, those of the present one are made in the background, and finds go by the words meanwhile. GET /v1/admin/status shows how far it is. 400 where no embedder is configured.',
+        'Answers at once: the vectors of all models are deleted, those of the present model are made in the background, and finds use words alone meanwhile. GET /v1/admin/status shows the progress. 400 where no embedder is configured.',
       resultSchema: EmbeddingProgress,
       status: 202,
       errorCodes: ['STORAGE_FULL'],

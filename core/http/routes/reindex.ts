@@ -12,7 +12,7 @@ export function reindexRoutes(core: Pick<Core, 'reindex'>): RouteDefinition[] {
       path: '/v1/admin/reindex',
       summary: 'Make the search index anew',
       description:
-        'Begins, and answers: the index is made in the background, one user after the other, and finds stay right meanwhile. GET /v1/admin/status shows how far it is. One that is under way is not begun again.',
+        'Answers at once: the index is made in the background, one user after the other, and finds stay correct meanwhile. GET /v1/admin/status shows the progress. A reindex under way is not started again.',
       resultSchema: Reindexing,
       status: 202,
       errorCodes: ['STORAGE_FULL'],

@@ -43,7 +43,7 @@ export function retentionRoutes(
       path: '/v1/admin/retention',
       summary: 'Remove what is past its retention',
       description:
-        'Begins a round, and answers: what the settings of retention say is removed in the background, as it is once an hour. counts is null where another instance is at it.',
+        'Answers at once: a round of the retention runs in the background, as it does once an hour. counts is null when another instance runs one.',
       bodySchema: RetentionBody,
       resultSchema: RetentionJob,
       status: 202,

@@ -10,7 +10,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 const VerifyJob = jobOf(Verification);
 
-/** Whether all that was acknowledged is there: what `memory-service verify` asks a server for. */
+/** Verification of the memory: what `memory-service verify` asks a running server for. */
 export function verifyRoutes(
   core: Pick<Core, 'storage' | 'settings' | 'log' | 'now'>,
 ): RouteDefinition[] {
@@ -30,7 +30,7 @@ export function verifyRoutes(
       path: '/v1/admin/verify',
       summary: 'Verify the memory',
       description:
-        'Begins, and answers: histories, counts, access rows and the search index are looked at in the background, and nothing is changed. One that is under way is not begun again.',
+        'Answers at once: histories, counts, access rows and the search index are checked in the background, and nothing is changed. A verification under way is not started again.',
       resultSchema: VerifyJob,
       status: 202,
       handle: () => job.start(undefined),
