@@ -12,8 +12,12 @@ it('the console lists every state of a run, and has words for every reason to sk
 });
 
 it('the console’s number settings have the bounds that the service checks', () => {
-  const numbers = Object.entries(SETTING_SCHEMAS).flatMap(([key, schema]) =>
-    'minimum' in schema ? [{ key, min: schema.minimum, max: schema.maximum }] : [],
-  );
+  const schemas = SETTING_SCHEMAS as unknown as Record<
+    string,
+    { minimum?: number; maximum?: number }
+  >;
+  const numbers = Object.entries(schemas)
+    .filter(([, { minimum }]) => minimum !== undefined)
+    .map(([key, { minimum, maximum }]) => ({ key, min: minimum, max: maximum }));
   expect(NUMBER_SETTINGS.map(({ key, min, max }) => ({ key, min, max }))).toEqual(numbers);
 });
