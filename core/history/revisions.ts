@@ -7,7 +7,6 @@ import type {
   RevertAnswer,
 } from '../contracts/admin.ts';
 import type {
-  AuditRecord,
   FileKey,
   RevisionAction,
   RevisionRecord,
@@ -15,6 +14,7 @@ import type {
 } from '../contracts/records.ts';
 import type { RunRevision } from '../contracts/plugin.ts';
 import type { PageRequest, PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
+import { toAuditRecord } from '../audit.ts';
 import { MemoryError } from '../errors.ts';
 import { countLines, hashText } from '../files/content.ts';
 import { applyDelta, diffTexts } from './delta.ts';
@@ -239,15 +239,14 @@ export function createRevisions(deps: {
       };
       const count = await storage.revisions.prune(filter, {
         dryRun,
-        audit: ({ pruned, bytes }): AuditRecord => ({
-          id: deps.ids.next(),
-          at: deps.ids.lastMs,
-          action: 'revisions.prune',
-          target: path ?? userId ?? 'all',
-          details: { olderThan: olderThan ?? null, keepLast: filter.keepLast, pruned, bytes },
-          address,
-          traceId,
-        }),
+        audit: ({ pruned, bytes }) =>
+          toAuditRecord(deps.ids, {
+            action: 'revisions.prune',
+            target: path ?? userId ?? 'all',
+            details: { olderThan: olderThan ?? null, keepLast: filter.keepLast, pruned, bytes },
+            address,
+            traceId,
+          }),
       });
       return { ...count, dryRun };
     },
