@@ -1,6 +1,6 @@
+import { toAuditRecord } from '../audit.ts';
 import type { AuditCaller as AdminCaller } from '../contracts/plugin.ts';
-import type { AuditRecord, FileKey } from '../contracts/records.ts';
-
+import type { FileKey } from '../contracts/records.ts';
 import { noTrace } from '../telemetry/tracer.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent, checkReason } from './content.ts';
@@ -9,12 +9,12 @@ import { parsePhysicalPath, toPhysicalPath } from './paths.ts';
 
 export type { AdminCaller };
 
-/** What an admin's write came to. */
+/** The result of an admin's write. */
 export interface AdminWritten extends Written {
   key: FileKey;
 }
 
-/** A content to be put back, as reverts do. */
+/** An earlier content that a revert writes again. */
 export interface Restoration {
   key: FileKey;
   /** `null` where the file did not exist. */
@@ -54,7 +54,7 @@ export function createAdminFiles(
     async put(physicalPath, change, caller) {
       const key = parsePhysicalPath(physicalPath);
       const facts = checkContent(change.content, limits.maxFileBytes);
-      return commit(adminWrite([key], caller, 'files.write', toPhysicalPath(key)), (draft) => {
+      return commit(adminWrite([key], { ...caller, ...toAction('write', key) }), (draft) => {
         draft.expectVersion(key, change.ifVersion);
         const action = draft.existing(key) === null ? 'create' : 'update';
         const reason = checkReason(change.reason);
@@ -64,7 +64,7 @@ export function createAdminFiles(
 
     async delete(physicalPath, change, caller) {
       const key = parsePhysicalPath(physicalPath);
-      return commit(adminWrite([key], caller, 'files.delete', toPhysicalPath(key)), (draft) => {
+      return commit(adminWrite([key], { ...caller, ...toAction('delete', key) }), (draft) => {
         draft.required(key);
         draft.expectVersion(key, change.ifVersion);
         return { key, ...draft.put(key, deletion('delete', checkReason(change.reason))) };
@@ -86,7 +86,8 @@ export function createAdminFiles(
               },
       }));
       const keys = prepared.map(({ key }) => key);
-      const write = adminWrite<AdminWritten[]>(keys, caller, 'revisions.revert', target);
+      const action = 'revisions.revert';
+      const write = adminWrite<AdminWritten[]>(keys, { ...caller, action, target });
       write.caller.triggersDream = qualifies;
       return commit(write, (draft) => {
         // Deletions go first: putting back what was moved inside a full scope needs no room.
@@ -106,9 +107,7 @@ export function createAdminFiles(
 
   function adminWrite<R extends object>(
     keys: readonly FileKey[],
-    { address, traceId }: AdminCaller,
-    action: string,
-    target: string,
+    { address, traceId, action, target }: AdminCaller & { action: string; target: string },
   ) {
     const caller: DraftCaller = {
       userId: null,
@@ -120,13 +119,16 @@ export function createAdminFiles(
       triggersDream: true,
       toPath: toPhysicalPath,
     };
-    const audit = (result: R): AuditRecord => {
-      const id = ids.next();
+    const audit = (result: R) => {
       const details = { written: toAuditDetails(result) };
-      return { id, at: ids.lastMs, action, target, details, address, traceId };
+      return toAuditRecord(ids, { action, target, details, address, traceId });
     };
     return { keys, caller, trace: noTrace(traceId), audit };
   }
+}
+
+function toAction(verb: 'write' | 'delete', key: FileKey) {
+  return { action: `files.${verb}`, target: toPhysicalPath(key) };
 }
 
 function toAuditDetails(result: object): unknown {

@@ -13,7 +13,8 @@ import type {
   RevertWritesAnswer,
   RevisionListQuery,
 } from '../contracts/admin.ts';
-import type { AuditRecord, FileKey, RevisionRecord, RevisionStep } from '../contracts/records.ts';
+import { toAuditRecord } from '../audit.ts';
+import type { FileKey, RevisionRecord, RevisionStep } from '../contracts/records.ts';
 import type { RunRevision } from '../contracts/plugin.ts';
 import type { PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
@@ -271,15 +272,14 @@ export function createRevisions(deps: {
       };
       const count = await storage.revisions.prune(filter, {
         dryRun,
-        audit: ({ pruned, bytes }): AuditRecord => ({
-          id: deps.ids.next(),
-          at: deps.ids.lastMs,
-          action: 'revisions.prune',
-          target: path ?? userId ?? 'all',
-          details: { olderThan: olderThan ?? null, keepLast: filter.keepLast, pruned, bytes },
-          address,
-          traceId,
-        }),
+        audit: ({ pruned, bytes }) =>
+          toAuditRecord(deps.ids, {
+            action: 'revisions.prune',
+            target: path ?? userId ?? 'all',
+            details: { olderThan: olderThan ?? null, keepLast: filter.keepLast, pruned, bytes },
+            address,
+            traceId,
+          }),
       });
       return { ...count, dryRun };
     },

@@ -1,5 +1,6 @@
 import type { EmbeddingProgress } from '../contracts/admin.ts';
 import type { Storage } from '../contracts/storage.ts';
+import { writeAudit } from '../audit.ts';
 import { MemoryError } from '../errors.ts';
 import type { EmbeddingWorker } from '../search/embedding/embedding-worker.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
@@ -20,19 +21,14 @@ export function createReembed(deps: {
   worker: EmbeddingWorker | null;
   ids: IdSource;
 }): Reembed {
-  const { storage, worker, ids } = deps;
+  const { worker } = deps;
   return {
     async start({ address, traceId }) {
       if (worker === null) {
         throw new MemoryError('INVALID_REQUEST', 'No embedder is configured.');
       }
-      const row = { id: ids.next(), at: ids.lastMs, target: 'all', details: {}, address, traceId };
-      const changes = { audit: [{ ...row, action: 'embeddings.reembed' }] };
-      await storage.mutate({ scopes: [], files: [] }, () => ({
-        result: undefined,
-        writes: 0,
-        changes,
-      }));
+      const action = 'embeddings.reembed';
+      await writeAudit(deps, { action, target: 'all', details: {}, address, traceId });
       await worker.reembed();
       return await worker.progress();
     },

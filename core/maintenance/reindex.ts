@@ -1,5 +1,6 @@
 import type { Logger } from '../contracts/plugin.ts';
 import type { Storage } from '../contracts/storage.ts';
+import { writeAudit } from '../audit.ts';
 import { describeError } from '../describe-error.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import type { IdSource } from '../ids.ts';
@@ -21,18 +22,8 @@ export function createReindex(deps: {
   ids: IdSource;
   log: Logger;
 }): Reindex {
-  const { storage, indexer, ids, log } = deps;
+  const { indexer, log } = deps;
   let last: Reindexing | null = null;
-
-  async function audit({ address, traceId }: AdminCaller): Promise<void> {
-    const row = { id: ids.next(), at: ids.lastMs, target: 'all', details: {}, address, traceId };
-    const changes = { audit: [{ ...row, action: 'index.reindex' }] };
-    await storage.mutate({ scopes: [], files: [] }, () => ({
-      result: undefined,
-      writes: 0,
-      changes,
-    }));
-  }
 
   return {
     state: () => last,
@@ -42,7 +33,9 @@ export function createReindex(deps: {
       const begun: Reindexing = { state: 'running', done: 0, files: 0 };
       last = begun;
       try {
-        await audit(caller);
+        const { address, traceId } = caller;
+        const action = 'index.reindex';
+        await writeAudit(deps, { action, target: 'all', details: {}, address, traceId });
       } catch (error) {
         last = before;
         throw error;

@@ -1,13 +1,12 @@
 import type { Settings } from '../config/settings.ts';
-import type { DreamStore } from '../contracts/dreams.ts';
 import type { Logger } from '../contracts/plugin.ts';
-import type { PruneCount, Storage } from '../contracts/storage.ts';
+import type { ObservationStore, PruneCount, Storage } from '../contracts/storage.ts';
+import { toAuditRecord } from '../audit.ts';
 import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
 import { IDEMPOTENCY_MS } from '../files/idempotency.ts';
 import type { IdSource } from '../ids.ts';
 import type { RetentionCounts } from '../schemas/jobs.ts';
-import { expireRollups } from '../telemetry/rollups/rollup-retention.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PERIOD_MS = 60 * 60 * 1000;
@@ -17,6 +16,8 @@ const FIRST_MS = 60 * 1000;
 const BATCH_ROWS = 1000;
 /** A run is a long row, and has others that go with it. */
 const BATCH_RUNS = 200;
+/** The least days of roll-ups by hour and day: the dashboard looks a year back. */
+const ROLLUP_DAYS = 400;
 const LEASE = 'retention';
 const LEASE_MS = 10 * 60 * 1000;
 
@@ -45,7 +46,7 @@ export function createRetention(deps: RetentionDependencies): Retention {
   let running: Promise<unknown> | null = null;
   const stopping = new AbortController();
 
-  /** What is old enough to go, and since when. */
+  /** The kinds of rows that expire, and the time before which they do. */
   function listAged(): { what: 'events' | 'access' | 'idempotency'; before: number }[] {
     const { eventsDays, accessLogDays } = settings;
     const now = deps.now();
@@ -58,7 +59,7 @@ export function createRetention(deps: RetentionDependencies): Retention {
     ];
   }
 
-  /** Removes batch by batch until there is less than a whole one, or the service ends; how many. */
+  /** Removes batch by batch, until one is not full or the service ends. Returns the number of rows. */
   async function inBatches(size: number, remove: () => Promise<number>): Promise<number> {
     let removed = size;
     let total = 0;
@@ -70,18 +71,28 @@ export function createRetention(deps: RetentionDependencies): Retention {
   }
 
   async function expire(
-    what: 'events' | 'access' | 'idempotency',
-    before: number,
+    what: string,
+    size: number,
+    remove: () => Promise<number>,
   ): Promise<number> {
-    const total = await inBatches(BATCH_ROWS, () => storage.log.expire(what, before, BATCH_ROWS));
-    if (total > 0) deps.log.info({ what, removed: total }, 'rows past their retention removed');
-    return total;
+    const removed = await inBatches(size, remove);
+    if (removed > 0) deps.log.info({ what, removed }, 'rows past their retention removed');
+    return removed;
   }
 
-  async function expireDreams(store: DreamStore, before: number): Promise<number> {
-    const total = await inBatches(BATCH_RUNS, () => store.expire(before, BATCH_RUNS));
-    if (total > 0) deps.log.info({ removed: total }, 'dream runs past their retention removed');
-    return total;
+  /**
+   * Roll-ups by minute go with their events. Those by hour and day stay for 400 days, or as long as
+   * events do.
+   */
+  async function expireRollups(store: ObservationStore): Promise<void> {
+    const { eventsDays } = settings;
+    if (eventsDays === 0) return;
+    const longDays = Math.max(eventsDays, ROLLUP_DAYS);
+    const days = { minute: eventsDays, hour: longDays, day: longDays } as const;
+    for (const grain of ['minute', 'hour', 'day'] as const) {
+      const before = deps.now() - days[grain] * DAY_MS;
+      await inBatches(BATCH_ROWS, () => store.expireRollups(grain, before, BATCH_ROWS));
+    }
   }
 
   async function round({ dryRun = false } = {}): Promise<RetentionCounts | null> {
@@ -92,25 +103,21 @@ export function createRetention(deps: RetentionDependencies): Retention {
       for (const { what, before } of listAged()) {
         counts[what] = dryRun
           ? await storage.log.countOlder(what, before)
-          : await expire(what, before);
+          : await expire(what, BATCH_ROWS, () => storage.log.expire(what, before, BATCH_ROWS));
       }
       if (storage.observations !== undefined && !dryRun) {
-        await expireRollups(storage.observations, {
-          eventsDays: settings.eventsDays,
-          now: deps.now(),
-          batchRows: BATCH_ROWS,
-          signal: stopping.signal,
-        });
+        await expireRollups(storage.observations);
       }
       if (settings.revisionsDays > 0) {
         const { pruned, bytes } = await pruneRevisions(settings.revisionsDays, dryRun);
         Object.assign(counts, { revisions: pruned, bytes });
       }
-      if (storage.dreams !== undefined && settings.dreamsDays > 0) {
+      const { dreams } = storage;
+      if (dreams !== undefined && settings.dreamsDays > 0) {
         const before = deps.now() - settings.dreamsDays * DAY_MS;
         counts.dreams = dryRun
-          ? await storage.dreams.countOlder(before)
-          : await expireDreams(storage.dreams, before);
+          ? await dreams.countOlder(before)
+          : await expire('dreams', BATCH_RUNS, () => dreams.expire(before, BATCH_RUNS));
       }
       return counts;
     } finally {
@@ -125,15 +132,14 @@ export function createRetention(deps: RetentionDependencies): Retention {
       {
         dryRun,
         signal: stopping.signal,
-        audit: (count) => ({
-          id: deps.ids.next(),
-          at: deps.ids.lastMs,
-          action: 'revisions.retention',
-          target: 'all',
-          details: { days, ...count },
-          address: null,
-          traceId: null,
-        }),
+        audit: (count) =>
+          toAuditRecord(deps.ids, {
+            action: 'revisions.retention',
+            target: 'all',
+            details: { days, ...count },
+            address: null,
+            traceId: null,
+          }),
       },
     );
   }

@@ -3,7 +3,6 @@ import { ConfigError } from '../../core/config/error.ts';
 import { type OptionsOf, type OptionTable, readOptions } from '../../core/config/option.ts';
 import type { Embedder } from '../../core/contracts/embedder.ts';
 import { readTokens, toObject } from '../provider-http/answer.ts';
-import { callProvider, type CallPolicy } from '../provider-http/call.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
 import { createOpenAIClient } from '../provider-http/openai-client.ts';
 import { openProvider, providerOptions } from '../provider-http/options.ts';
@@ -61,20 +60,15 @@ const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
  */
 export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
   const settings = readOptions(OPTIONS, options, { plugin: 'embedder-openai' });
-  const { baseUrl, apiKey, name: model, batchSize, timeoutMs, maxRetries, retryDelayMs } = settings;
-  const fetch = openProvider(settings, {
+  const { baseUrl, apiKey, name: model, batchSize, timeoutMs } = settings;
+  const { fetch, call } = openProvider(settings, {
+    provider: 'openai',
+    codes: { failed: 'EMBEDDING_FAILED', timedOut: 'EMBEDDING_FAILED' },
     keyedUrl: OPENAI_URL,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
   const known = KNOWN_DIMENSIONS[model] ?? null;
   const dimensions = settings.dimensions ?? known ?? missingDimensions(model);
-  const policy: CallPolicy = {
-    provider: 'openai',
-    codes: { failed: 'EMBEDDING_FAILED', timedOut: 'EMBEDDING_FAILED' },
-    timeoutMs,
-    maxRetries,
-    retryDelayMs,
-  };
   const client = createOpenAIClient({ baseUrl, apiKey, fetch, timeoutMs });
   let takesDimensions = dimensions !== known;
 
@@ -117,7 +111,7 @@ export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
       const vectors: Float32Array[] = [];
       for (let at = 0; at < texts.length; at += batchSize) {
         const batch = texts.slice(at, at + batchSize);
-        const answer = await callProvider(policy, signal, (own) => embedBatch(batch, own));
+        const answer = await call(signal, (own) => embedBatch(batch, own));
         vectors.push(...answer.vectors);
         onTokens?.(answer.tokens);
       }

@@ -9,7 +9,6 @@ import type {
 import type { JsonSchema } from '../../core/contracts/tool.ts';
 import { createProviderError } from '../../core/provider-failure.ts';
 import { readTokens, toObject } from '../provider-http/answer.ts';
-import { callProvider, type CallPolicy } from '../provider-http/call.ts';
 import { ProviderFault } from '../provider-http/fault.ts';
 import { ANSWER_TOOL, toToolSchema, unwrapToolInput } from '../provider-http/json-reply.ts';
 import { openProvider, providerOptions } from '../provider-http/options.ts';
@@ -50,15 +49,12 @@ export type AnthropicModelOptions = OptionsOf<typeof OPTIONS>;
  */
 export function anthropic(options: AnthropicModelOptions): ModelProvider {
   const settings = readOptions(OPTIONS, options, { plugin: 'model-anthropic' });
-  const { baseUrl, apiKey, name: model, timeoutMs, maxRetries, retryDelayMs } = settings;
-  const fetch = openProvider(settings, { keyedUrl: ANTHROPIC_URL });
-  const policy: CallPolicy = {
+  const { baseUrl, apiKey, name: model, timeoutMs } = settings;
+  const { fetch, call } = openProvider(settings, {
     provider: 'anthropic',
     codes: { failed: 'MODEL_FAILED', timedOut: 'MODEL_TIMEOUT' },
-    timeoutMs,
-    maxRetries,
-    retryDelayMs,
-  };
+    keyedUrl: ANTHROPIC_URL,
+  });
   let opening: Promise<Anthropic> | null = null;
 
   async function open(): Promise<Anthropic> {
@@ -86,8 +82,8 @@ export function anthropic(options: AnthropicModelOptions): ModelProvider {
         opening = null;
         throw error;
       });
-      return await callProvider(policy, request.signal, async (signal) => {
-        const body = toBody(model, request, settings.maxTokens);
+      return await call(request.signal, async (signal) => {
+        const body = toBody(request, settings);
         const answer: unknown = await client.messages.create(body, { signal });
         return readAnswer(answer, request);
       });
@@ -108,13 +104,12 @@ async function importSdk() {
 }
 
 function toBody(
-  model: string,
   { system, prompt, schema, maxTokens }: GenerateRequest,
-  defaultMaxTokens: number,
+  settings: { name: string; maxTokens: number },
 ): Anthropic.MessageCreateParamsNonStreaming {
   return {
-    model,
-    max_tokens: maxTokens ?? defaultMaxTokens,
+    model: settings.name,
+    max_tokens: maxTokens ?? settings.maxTokens,
     system,
     messages: [{ role: 'user', content: prompt }],
     ...(schema === undefined

@@ -8,7 +8,6 @@ import type {
 } from '../../core/contracts/model-provider.ts';
 import type { JsonSchema } from '../../core/contracts/tool.ts';
 import { readTokens, toObject } from '../provider-http/answer.ts';
-import { callProvider, type CallPolicy } from '../provider-http/call.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
 import {
   ANSWER_TOOL,
@@ -64,15 +63,12 @@ interface RequestFormat {
  */
 export function openai(options: OpenAIModelOptions): ModelProvider {
   const settings = readOptions(OPTIONS, options, { plugin: 'model-openai' });
-  const { baseUrl, apiKey, name: model, timeoutMs, maxRetries, retryDelayMs } = settings;
-  const fetch = openProvider(settings, { keyedUrl: OPENAI_URL });
-  const policy: CallPolicy = {
+  const { baseUrl, apiKey, name: model, timeoutMs } = settings;
+  const { fetch, call } = openProvider(settings, {
     provider: 'openai',
     codes: { failed: 'MODEL_FAILED', timedOut: 'MODEL_TIMEOUT' },
-    timeoutMs,
-    maxRetries,
-    retryDelayMs,
-  };
+    keyedUrl: OPENAI_URL,
+  });
   const client = createOpenAIClient({ baseUrl, apiKey, fetch, timeoutMs });
   const isOpenAI = new URL(baseUrl).origin === new URL(OPENAI_URL).origin;
   let known: RequestFormat = {
@@ -107,7 +103,7 @@ export function openai(options: OpenAIModelOptions): ModelProvider {
   return {
     name: 'openai',
     model,
-    generate: (request) => callProvider(policy, request.signal, (signal) => ask(request, signal)),
+    generate: (request) => call(request.signal, (signal) => ask(request, signal)),
   };
 }
 

@@ -6,27 +6,29 @@ export interface CallPolicy {
   /** As the operator knows it: `openai`. */
   provider: string;
   codes: FaultCodes;
-  /** For the whole call, with all that is tried again. */
+  /** For the whole call, retries included. */
   timeoutMs: number;
   maxRetries: number;
-  /** Before the first repetition, unless the provider asks for another time; then doubled. */
+  /** Before the first retry, unless the provider asks for another time; then doubled. */
   retryDelayMs: number;
 }
 
-/** No wait between two attempts is longer, but for what the provider asks for. */
+/** The longest wait between two attempts, unless the provider asks for another. */
 const MAX_DELAY_MS = 8_000;
 
 /**
- * Calls a provider: the one place where a call is timed, given up and repeated (the SDKs' own
- * repetitions are off). What may pass is tried again, after as long as `Retry-After` says; when that
- * is longer than the call may last, it fails at once and says when to come back.
+ * Calls a provider: the only place that times, aborts and repeats a call (the SDKs' own retries are
+ * off). A transient failure is tried again, after as long as `Retry-After` says. If that is longer
+ * than the call may last, the call fails at once and says when to come back.
  *
- * @throws MemoryError of `policy.codes`, with `details.reason`; the same when `signal` gives it up.
+ * @throws MemoryError of `policy.codes`, with `details.reason`; also when `signal` aborts it.
  */
 export async function callProvider<T>(
   policy: CallPolicy,
-  signal: AbortSignal | undefined,
-  attempt: (signal: AbortSignal) => Promise<T>,
+  {
+    signal,
+    attempt,
+  }: { signal: AbortSignal | undefined; attempt: (signal: AbortSignal) => Promise<T> },
 ): Promise<T> {
   const deadline = AbortSignal.timeout(policy.timeoutMs);
   const end = performance.now() + policy.timeoutMs;
@@ -37,11 +39,11 @@ export async function callProvider<T>(
       return await attempt(both);
     } catch (thrown) {
       const fault = whyItEnded(signal, deadline) ?? toFault(thrown);
-      const wait = tries < policy.maxRetries ? waitBefore(fault, tries, policy) : null;
+      const wait = tries < policy.maxRetries ? waitBefore(fault, { ...policy, tries }) : null;
       if (wait === null || performance.now() + wait >= end) {
         throw toProviderError(fault, policy);
       }
-      // Given up while it waits: the next round says so.
+      // Aborted while it waits: the next round throws.
       await sleep(wait, undefined, { signal: both }).catch(() => undefined);
     }
   }
@@ -52,11 +54,14 @@ function whyItEnded(signal: AbortSignal | undefined, deadline: AbortSignal): Pro
   return deadline.aborted ? new ProviderFault('timeout') : null;
 }
 
-/** Milliseconds before the next attempt; `null` when there is to be none. */
-function waitBefore(fault: ProviderFault, tries: number, policy: CallPolicy): number | null {
+/** Milliseconds before the next attempt; `null` for none. */
+function waitBefore(
+  fault: ProviderFault,
+  { tries, retryDelayMs }: { tries: number; retryDelayMs: number },
+): number | null {
   if (!fault.isTransient) return null;
   if (fault.retryAfterMs !== null) return fault.retryAfterMs;
-  const most = Math.min(policy.retryDelayMs * 2 ** tries, MAX_DELAY_MS);
-  // Those who failed together are not to come back together.
+  const most = Math.min(retryDelayMs * 2 ** tries, MAX_DELAY_MS);
+  // Callers that failed together must not come back together.
   return most * (0.5 + Math.random() / 2);
 }

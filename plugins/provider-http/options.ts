@@ -1,7 +1,8 @@
 import Type from 'typebox';
 import { isAllowedBaseUrl } from '../../core/config/base-url.ts';
 import { ConfigError } from '../../core/config/error.ts';
-import type { OptionTable } from '../../core/config/option.ts';
+import type { OptionTable, ReadOptions } from '../../core/config/option.ts';
+import { callProvider, type CallPolicy } from './call.ts';
 import { createProviderFetch, type ProviderFetch, type Resolve } from './fetch.ts';
 
 /** The options that all providers have; the base URL and the time limit have their own defaults. */
@@ -46,28 +47,44 @@ export function providerOptions<const Url extends string>(defaults: {
   } as const satisfies OptionTable;
 }
 
-/** An answer that is longer was not meant for a memory. */
+type ProviderSettings = ReadOptions<ReturnType<typeof providerOptions>>;
+
+/** A longer answer was not meant for a memory. */
 const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 
+/** A provider as its plugin uses it. */
+export interface Provider {
+  /** For the SDK's client. */
+  fetch: ProviderFetch;
+  /** Runs attempts until one succeeds, as {@link callProvider}. */
+  call<T>(
+    signal: AbortSignal | undefined,
+    attempt: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T>;
+}
+
 /**
- * Makes the `fetch` of a provider. Throws a `ConfigError` where the server at the default base URL
- * needs a key and none is given.
+ * Opens a provider with its checked options. Throws a `ConfigError` where the server at the default
+ * base URL needs a key and none is given.
  */
 export function openProvider(
-  options: { baseUrl: string; apiKey: string | null; resolve: Resolve | null },
+  options: ProviderSettings,
   {
     keyedUrl,
     maxResponseBytes = MAX_RESPONSE_BYTES,
-  }: { keyedUrl: string; maxResponseBytes?: number },
-): ProviderFetch {
+    ...named
+  }: Pick<CallPolicy, 'provider' | 'codes'> & { keyedUrl: string; maxResponseBytes?: number },
+): Provider {
   const { baseUrl, apiKey, resolve } = options;
   const { origin } = new URL(baseUrl);
   if (apiKey === null && origin === new URL(keyedUrl).origin) {
     throw new ConfigError('apiKey', `apiKey is missing, and ${origin} asks for one`);
   }
-  return createProviderFetch({
+  const fetch = createProviderFetch({
     baseUrl,
     maxResponseBytes,
     ...(resolve === null ? {} : { resolve }),
   });
+  const policy = { ...options, ...named };
+  return { fetch, call: (signal, attempt) => callProvider(policy, { signal, attempt }) };
 }
