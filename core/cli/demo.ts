@@ -239,7 +239,7 @@ class Story {
   ): Promise<boolean> {
     this.calls += 1;
     const request = { context: { userId, actor }, arguments: args };
-    const answer = await orRefused(this.#parts.core.tools.executeAs(tool, request, null));
+    const answer = await orRefused(this.#parts.core.tools.execute(tool, request));
     return answer !== null;
   }
 

@@ -35,7 +35,11 @@ export interface Tools extends ToolRunner {
   /** Removes the tool of a plugin whose setup failed. */
   remove(name: string): void;
   /** Runs a tool under a name that callers may not give themselves. */
-  executeAs(name: string, request: ToolRequest, actor: ReservedActor | null): Promise<ToolResponse>;
+  executeAs(
+    name: string,
+    request: ToolRequest,
+    options: { actor: ReservedActor },
+  ): Promise<ToolResponse>;
   /** Resolves when no call is running, or after `limitMs`. */
   drain(limitMs: number): Promise<void>;
 }
@@ -111,9 +115,9 @@ export function createTools(deps: ToolsDependencies): Tools {
   async function execute(
     name: string,
     request: ToolRequest,
-    reservedActor: ReservedActor | null,
+    options: { actor?: ReservedActor },
   ): Promise<ToolResponse> {
-    const traced = await startCall(name, request, reservedActor);
+    const traced = await startCall(name, request, options);
     try {
       const admitted = await admitCall(traced);
       const result = await runCall(admitted, traced);
@@ -126,7 +130,7 @@ export function createTools(deps: ToolsDependencies): Tools {
   async function startCall(
     name: string,
     request: ToolRequest,
-    reservedActor: ReservedActor | null,
+    { actor: reservedActor }: { actor?: ReservedActor },
   ): Promise<TracedCall> {
     const startedAt = deps.now();
     const arrivedAt = performance.now();
@@ -265,8 +269,8 @@ export function createTools(deps: ToolsDependencies): Tools {
     async listTools() {
       return definitions.map((definition) => describe(definition, deps.services));
     },
-    execute: (name, request) => track(execute(name, request, null)),
-    executeAs: (name, request, actor) => track(execute(name, request, actor)),
+    execute: (name, request) => track(execute(name, request, {})),
+    executeAs: (name, request, options) => track(execute(name, request, options)),
     async drain(limitMs) {
       const timer = new AbortController();
       const { signal } = timer;

@@ -46,7 +46,7 @@ export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteD
         const { body } = request;
         if ('checkKey' in body) return { valid: isKey !== null && isKey(toLatin1(body.checkKey)) };
         return await runTool(request, body, (name, call) =>
-          core.tools.executeAs(name, { ...call, signal: request.signal }, 'playground'),
+          core.tools.executeAs(name, { ...call, signal: request.signal }, { actor: 'playground' }),
         );
       },
     }),

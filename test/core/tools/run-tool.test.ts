@@ -194,7 +194,7 @@ describe('a caller', () => {
     const playground = await core.tools.executeAs(
       'memory_list',
       { context: { userId: 'alice' }, arguments: {} },
-      'playground',
+      { actor: 'playground' },
     );
     const { root } = await core.traces.toolCall(playground.toolCallId);
     expect(root.actor).toBe('playground');
