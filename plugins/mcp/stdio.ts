@@ -5,24 +5,24 @@ import type { ToolRunner } from '../../core/contracts/tool.ts';
 import { importSdk } from './sdk.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
 
-/** For whom a process serves, and over what. */
+/** Options of {@link serveStdio}. */
 export interface StdioOptions extends McpOptions {
   userId: string;
   /** Default: the process's own standard input and output. */
   input?: Readable;
   output?: Writable;
-  /** Ends it as the end of the input does. */
+  /** Aborting it has the same effect as the end of the input. */
   signal?: AbortSignal;
-  /** Called for a line that is no message, and for what else goes wrong beside a call. */
+  /** Called for invalid messages and transport errors, not for failed tool calls. */
   onError?: (error: Error) => void;
 }
 
-/** How long calls under way may take once nothing more comes in. */
+/** How long open requests may take after the input ends. */
 const END_LIMIT_MS = 10_000;
 
 /**
- * Serves MCP over standard input and output: a message a line. Resolves when the input has ended and
- * the calls that came with it are answered, or when nobody reads the output any more.
+ * Serves MCP over standard input and output, one message per line. Resolves when the input has ended
+ * and all requests are answered, or when the output is closed.
  */
 export async function serveStdio(runner: ToolRunner, options: StdioOptions): Promise<void> {
   const { userId, input = process.stdin, output = process.stdout, signal, onError } = options;
@@ -31,37 +31,37 @@ export async function serveStdio(runner: ToolRunner, options: StdioOptions): Pro
   const transport = new sdk.StdioServerTransport(input, output);
   server.onerror = (error) => onError?.(error);
 
-  const open = new Set<RequestId>();
+  const openRequests = new Set<RequestId>();
   let isEnding = false;
   let finish: () => void = () => undefined;
   const finished = new Promise<void>((resolve) => (finish = resolve));
-  const settle = (requestId: RequestId): void => {
-    open.delete(requestId);
-    if (isEnding && open.size === 0) finish();
+  const closeRequest = (requestId: RequestId): void => {
+    openRequests.delete(requestId);
+    if (isEnding && openRequests.size === 0) finish();
   };
   let limit: NodeJS.Timeout | undefined;
   const end = (): void => {
     isEnding = true;
     input.pause();
-    if (open.size === 0) finish();
+    if (openRequests.size === 0) finish();
     limit ??= setTimeout(finish, END_LIMIT_MS);
   };
 
   await server.connect(transport);
-  // From here on each message passes by here: what is under way is answered before the end.
+  // Tracks open requests, so that each is answered before the server closes.
   const { onmessage } = transport;
   transport.onmessage = (message: JSONRPCMessage) => {
-    if ('method' in message && 'id' in message) open.add(message.id);
+    if ('method' in message && 'id' in message) openRequests.add(message.id);
     onmessage?.(message);
     if ('method' in message && message.method === 'notifications/cancelled') {
       const { requestId } = (message.params ?? {}) as { requestId?: RequestId };
-      if (requestId !== undefined) settle(requestId);
+      if (requestId !== undefined) closeRequest(requestId);
     }
   };
   const send = transport.send.bind(transport);
   transport.send = async (message) => {
     await send(message);
-    if (!('method' in message) && message.id !== undefined) settle(message.id);
+    if (!('method' in message) && message.id !== undefined) closeRequest(message.id);
   };
   server.onclose = finish;
   input.once('end', end).once('close', end);

@@ -1,13 +1,13 @@
 /**
  * Steps that the search for a shortest line diff may take before the rest becomes one replacement.
- * About 10 ms: a write waits for it inside its transaction.
+ * They take about 10 ms, and the search runs inside a write's transaction.
  */
 const SEARCH_STEPS = 2 ** 20;
 
 /**
- * Edits from either end after which a search no longer looks for the shortest path, but parts the
- * texts at the lines that each has once, or else at the best point that it reached (git's
- * `--patience`, and GNU diff's "too expensive" heuristic).
+ * Edits from either end after which a search stops looking for the shortest path. It then splits the
+ * texts at the lines that occur once in each (git's `--patience`), or else at the farthest point
+ * reached (GNU diff's "too expensive" heuristic).
  */
 const SEARCH_EDITS = 256;
 
@@ -19,11 +19,10 @@ interface ChangedLines {
 }
 
 /**
- * Finds a longest common subsequence of two lists of lines and marks what is not in it.
+ * Finds a longest common subsequence of two lists of lines and marks the lines outside it.
  *
- * Lines that only one side has can't be part of it. Taking them out first makes the usual edit,
- * which brings new lines in and throws old ones out, almost free, and so is a text of 100,000
- * lines of which none is left.
+ * Lines that only one side has can't be part of it, so they are removed first. This makes both the
+ * usual edit (some new lines, some removed) and a complete rewrite of 100,000 lines almost free.
  */
 export function findChangedLines(
   olderLines: readonly string[],
@@ -52,7 +51,7 @@ export function findChangedLines(
   };
 }
 
-/** The lines of one text that the other has too. */
+/** The lines of one text that also occur in the other. */
 interface Side {
   /** Each such line as a number that is equal for equal lines. */
   lines: Int32Array;
@@ -96,7 +95,7 @@ interface Point {
 /**
  * Marks the changed lines of a shortest path through the edit graph: Myers, "An O(ND) Difference
  * Algorithm and Its Variations" (1986), section 4b, which halves the graph at a middle point and
- * needs linear memory. Gives the steps that it took: at most {@link SEARCH_STEPS} and two a line.
+ * needs linear memory. Returns the steps taken: at most {@link SEARCH_STEPS} plus two per line.
  */
 function searchPath(older: Side, newer: Side, differentLines: number): number {
   const diagonals = older.lines.length + newer.lines.length + 3;
@@ -137,7 +136,7 @@ function searchPath(older: Side, newer: Side, differentLines: number): number {
   return search.steps;
 }
 
-/** What one search through the edit graph has at hand. */
+/** The state of one search through the edit graph. */
 interface Search {
   older: Int32Array;
   newer: Int32Array;
@@ -147,20 +146,20 @@ interface Search {
   backward: Int32Array;
   /** Index of diagonal 0 in both. */
   origin: number;
-  /** How many numbers stand for lines. */
+  /** How many different lines both sides have together. */
   differentLines: number;
   steps: number;
 }
 
-/** What a forward path has reached on a diagonal where there is none. */
+/** Marks a diagonal that no forward path has reached. */
 const NOT_FORWARD = -(2 ** 30);
 
-/** The same for a backward path. */
+/** Marks a diagonal that no backward path has reached. */
 const NOT_BACKWARD = 2 ** 30;
 
 /**
- * Finds points inside a box on a path through it, neither its start nor its end, or none when the
- * steps are used up. The box has no common line at either end and no empty side.
+ * Finds points on a path through a box, excluding its start and end. Returns none when the steps are
+ * used up. Neither side of the box may be empty, or share its first or last line with the other.
  */
 function findPoints(search: Search, box: Box): Point[] {
   const { older, newer, forward, backward, origin } = search;
@@ -173,7 +172,7 @@ function findPoints(search: Search, box: Box): Point[] {
   forward[origin + first] = xStart;
   backward[origin + last] = xEnd;
   for (let edits = 1; edits <= SEARCH_EDITS; edits++) {
-    // A path spreads by one diagonal with each edit; those beyond hold what an earlier box left.
+    // Each edit reaches one more diagonal on either side, which may hold values of an earlier box.
     if (first - edits >= lowest) forward[origin + first - edits - 1] = NOT_FORWARD;
     if (first + edits <= highest) forward[origin + first + edits + 1] = NOT_FORWARD;
     const forwardTo = Math.min(first + edits, highest);
@@ -221,14 +220,21 @@ function findPoints(search: Search, box: Box): Point[] {
   return points.length > 0 ? points : [findFarthestPoint(search, box)];
 }
 
-/** Finds the longest row of lines that either side of the box has once and in the same order. */
+/** Finds the longest list of lines that occur once on each side of the box, in the same order. */
 function findOnceLines(search: Search, { x: xStart, xEnd, y: yStart, yEnd }: Box): Point[] {
-  const inOlder = findOncePlaces(search.older, xStart, xEnd, search.differentLines);
-  const inNewer = findOncePlaces(search.newer, yStart, yEnd, search.differentLines);
+  const { differentLines } = search;
+  const inOlder = findOncePlaces(search.older.subarray(xStart, xEnd), {
+    offset: xStart,
+    differentLines,
+  });
+  const inNewer = findOncePlaces(search.newer.subarray(yStart, yEnd), {
+    offset: yStart,
+    differentLines,
+  });
   search.steps += xEnd - xStart + (yEnd - yStart);
-  // The longest increasing subsequence of y by patience sorting: `ends[n]` is the candidate with
-  // the smallest y that ends a row of n + 1.
-  const ends: Candidate[] = [];
+  // The longest increasing subsequence of y by patience sorting: `ends[n]` is the match with the
+  // smallest y that ends a subsequence of n + 1 matches.
+  const ends: OnceMatch[] = [];
   for (let x = xStart; x < xEnd; x++) {
     const line = search.older[x] as number;
     const y = (inNewer[line] as number) - 1;
@@ -237,7 +243,7 @@ function findOnceLines(search: Search, { x: xStart, xEnd, y: yStart, yEnd }: Box
     let high = ends.length;
     while (low < high) {
       const half = (low + high) >>> 1;
-      if ((ends[half] as Candidate).y < y) low = half + 1;
+      if ((ends[half] as OnceMatch).y < y) low = half + 1;
       else high = half;
     }
     ends[low] = { x, y, before: ends[low - 1] ?? null };
@@ -247,26 +253,27 @@ function findOnceLines(search: Search, { x: xStart, xEnd, y: yStart, yEnd }: Box
   return points.reverse();
 }
 
-interface Candidate extends Point {
-  before: Candidate | null;
+/** A line that occurs once on either side, linked to the match before it. */
+interface OnceMatch extends Point {
+  before: OnceMatch | null;
 }
 
-/** For each line's number: 0 where it does not occur, its index + 1 where once, -1 where often. */
+/**
+ * For each line's number: 0 if it does not occur, -1 if it occurs several times, else its index in
+ * the text (`offset` is the index of the first line) + 1.
+ */
 function findOncePlaces(
   lines: Int32Array,
-  from: number,
-  to: number,
-  differentLines: number,
+  { offset, differentLines }: { offset: number; differentLines: number },
 ): Int32Array {
   const places = new Int32Array(differentLines);
-  for (let index = from; index < to; index++) {
-    const line = lines[index] as number;
-    places[line] = places[line] === 0 ? index + 1 : -1;
+  for (const [index, line] of lines.entries()) {
+    places[line] = places[line] === 0 ? offset + index + 1 : -1;
   }
   return places;
 }
 
-/** Finds the point of the paths after {@link SEARCH_EDITS} edits that is farthest from its end. */
+/** Finds the point farthest from where its path started, after {@link SEARCH_EDITS} edits. */
 function findFarthestPoint(search: Search, { x: xStart, xEnd, y: yStart, yEnd }: Box): Point {
   const { forward, backward, origin } = search;
   const lowest = xStart - yEnd;
@@ -294,7 +301,7 @@ function findFarthestPoint(search: Search, { x: xStart, xEnd, y: yStart, yEnd }:
   return best;
 }
 
-/** The first diagonal inside the box that has the parity of `from`. */
+/** The first diagonal inside the box with the same parity as `from`. */
 function firstDiagonal(from: number, lowest: number): number {
   return from >= lowest ? from : lowest + ((lowest - from) & 1);
 }
