@@ -35,7 +35,7 @@ export interface BoundCall {
 }
 
 /** What a call came to. `text` is what the model reads. */
-export type ToolOutcome =
+type ToolOutcome =
   | { ok: true; text: string; response: ToolResponse }
   | { ok: false; text: string; error: ToolFailure };
 

@@ -13,7 +13,7 @@ import { decideSecrets, findKeptSecret, placeOfSecrets } from './secrets.ts';
 import { makeDirectory, startOrExplain } from './start.ts';
 
 /** The memory of a configuration, wherever it is served. */
-export interface Attached {
+interface Attached {
   readonly tools: ToolRunner;
   /** Ends what this process serves; a server that it only talked to goes on. */
   close(): Promise<void>;

@@ -76,7 +76,7 @@ export type DemoFact = Static<typeof factSchema>;
 export type DemoTidying = Static<typeof tidyingSchema>;
 export type DemoAction = Omit<Static<typeof storySchema>['end'][number], 'minutesBefore'>;
 
-export interface DemoFile {
+interface DemoFile {
   path: string;
   content: string;
   reason: string;

@@ -6,7 +6,7 @@ import { type RunningServer, talkToServer } from './running-server.ts';
 import { checkStorageContract } from '../storage-contract.ts';
 
 /** Who does the work of a command. */
-export interface Workers<T> {
+interface Workers<T> {
   /** A server has the database open. */
   there(server: RunningServer, address: string): Promise<T>;
   /** Nobody has; `config` holds a storage that is not opened yet. */

@@ -8,7 +8,7 @@ const POLL_MS = 500;
 const STEP_MS = 1_000;
 
 /** Says how far something is: so many of so many, or of `null`, which nobody knows. */
-export type Progress = (done: number, total: number | null) => void;
+type Progress = (done: number, total: number | null) => void;
 
 /** The admin API of the server that has the database open. */
 export interface RunningServer {

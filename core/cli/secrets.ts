@@ -7,7 +7,7 @@ import { settingOf } from '../config/settings.ts';
 import { StartError } from './failure.ts';
 
 /** The secrets that the service starts with. */
-export interface Secrets {
+interface Secrets {
   apiKeys: readonly string[];
   adminSecret: string;
   /** Set when at least one of them is kept in that file. */
@@ -15,7 +15,7 @@ export interface Secrets {
 }
 
 /** The two secrets as they are configured. */
-export interface GivenSecrets {
+interface GivenSecrets {
   apiKey: readonly string[] | null;
   adminSecret: string | null;
 }

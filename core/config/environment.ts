@@ -9,7 +9,7 @@ import { SETTING_KEYS, settingOf, type SettingKey } from './settings.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the environment, or a `.env` file, says; still as text. */
-export interface EnvironmentSettings {
+interface EnvironmentSettings {
   settings: ReadonlyMap<SettingKey, string>;
   /** `SERVICE_CONFIG`. */
   config: string | null;

@@ -4,7 +4,7 @@ import type { SchemaFacts } from './option.ts';
 import { SETTING_KEYS, flagOf, settingOf, type SettingKey } from './settings.ts';
 
 /** What a command line says, still as text. */
-export interface Flags {
+interface Flags {
   settings: ReadonlyMap<SettingKey, string>;
   /** `--config`. */
   config: string | null;

@@ -3,7 +3,7 @@ import { unknownKey } from './option.ts';
 import { SETTING_KEYS, type SettingKey, settingOf } from './settings.ts';
 
 /** Members of a configuration that hold code, or name it. */
-export type PartName = 'storage' | 'model' | 'embedder' | 'plugins' | 'exporters';
+type PartName = 'storage' | 'model' | 'embedder' | 'plugins' | 'exporters';
 
 const PARTS: readonly PartName[] = ['storage', 'model', 'embedder', 'plugins', 'exporters'];
 /** What `createMemoryService` takes beside the settings and the parts. */

@@ -14,7 +14,7 @@ import type { InstanceIds } from '../ids.ts';
 import type { WriteHealth } from './write-health.ts';
 
 /** A change of one or more files, before it is made. */
-export interface PlannedWrite<R> {
+interface PlannedWrite<R> {
   keys: readonly FileKey[];
   caller: DraftCaller;
   trace: Trace;

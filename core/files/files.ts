@@ -22,7 +22,7 @@ import { toTime } from '../time.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 
 /** A file's whole new content, for the version that its writer has seen. */
-export interface VersionedContent {
+interface VersionedContent {
   /** Virtual. */
   path: string;
   content: string;
@@ -45,7 +45,7 @@ export interface Files extends FileService, AdminFiles, HostFiles {
 }
 
 /** What reads and changes of memory files work with. */
-export interface FilesDependencies extends CommitDependencies {
+interface FilesDependencies extends CommitDependencies {
   /** May tools write `shared/`? */
   sharedWrites: boolean;
   accessQueue: AccessQueue;

@@ -11,7 +11,7 @@ export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
 const BEGUN = '';
 
 /** The key of a call, before there is an answer. */
-export type OpenKey = Omit<IdempotencyRecord, 'result' | 'createdAt'>;
+type OpenKey = Omit<IdempotencyRecord, 'result' | 'createdAt'>;
 
 /** The calls that answer a repeat with the first answer, where they write nothing themselves. */
 export interface Idempotency {

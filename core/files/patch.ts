@@ -17,7 +17,7 @@ const REPLACEMENT_STEPS = 32;
 const COPIED_CHARACTERS = 16;
 
 /** A patched text, and how many replacements its edits made. */
-export interface Patched {
+interface Patched {
   content: string;
   replacements: number;
 }

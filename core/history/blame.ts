@@ -6,7 +6,7 @@ import { decodeDelta } from './delta/codec.ts';
 import { lineOffsets } from './delta/lines.ts';
 
 /** Neighbouring lines that one revision wrote. Lines count from 1; both ends are included. */
-export interface BlamedRange {
+interface BlamedRange {
   startLine: number;
   endLine: number;
   /** `null` when the history does not reach back to it: pruned, or too many revisions ago. */
@@ -14,7 +14,7 @@ export interface BlamedRange {
 }
 
 /** Who wrote a content, from its first line to its last. */
-export interface Blame {
+interface Blame {
   ranges: BlamedRange[];
   /** The time of the oldest revision that was looked at: lines without a revision are older. */
   oldestAt: number | null;

@@ -3,10 +3,8 @@ import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
 import type { JobState } from '../schemas/jobs.ts';
 
-export type { JobState } from '../schemas/jobs.ts';
-
 /** Work that an operator starts and comes back to look at: one run at a time. */
-export interface Job<Options, Result> {
+interface Job<Options, Result> {
   /** Begins a run, unless one is under way. */
   start(options: Options): JobState<Result>;
   /** `null` before the first. */

@@ -22,7 +22,7 @@ const LEASE = 'retention';
 const LEASE_MS = 10 * 60 * 1000;
 
 /** Removes what is older than its retention, once an hour, on one instance at a time. */
-export interface Retention {
+interface Retention {
   start(): void;
   /** One round, now; `dryRun` counts alone. `null` when another instance is at it. */
   run(options?: { dryRun?: boolean }): Promise<RetentionCounts | null>;
@@ -30,7 +30,7 @@ export interface Retention {
 }
 
 /** What the job works with. */
-export interface RetentionDependencies {
+interface RetentionDependencies {
   storage: Storage;
   settings: Settings['retention'];
   /** What is older than so many days by it is removed: see `confirmedNow` of the clock. */

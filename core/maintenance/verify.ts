@@ -18,7 +18,7 @@ import { createPause } from '../pause.ts';
 import type { Finding, Verification } from '../schemas/jobs.ts';
 
 /** How a verification is done. */
-export interface VerifyOptions {
+interface VerifyOptions {
   /** Write rows of the access log from before this time may have been removed by retention. */
   accessLogSince?: number | null;
   /** Called with the files that are done, and how many there were at the begin. */
@@ -122,7 +122,7 @@ function unreadable(thrown: unknown, what: string, path: string | null = null): 
 }
 
 /** A file as one snapshot showed it, with its history oldest first. */
-export interface FileHistory {
+interface FileHistory {
   file: FileState;
   revisions: readonly RevisionRecord[];
   steps: readonly RevisionStep[];

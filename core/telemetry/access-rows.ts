@@ -5,10 +5,10 @@ import type { IdSource } from '../ids.ts';
 import type { AccessQueue } from './access-queue.ts';
 
 /** What sets one access row of a call apart; the rest is the call's. */
-export type AccessFacts = Pick<AccessRecord, 'scope' | 'path' | 'action'> & Partial<AccessRecord>;
+type AccessFacts = Pick<AccessRecord, 'scope' | 'path' | 'action'> & Partial<AccessRecord>;
 
 /** Who touched the files. */
-export type AccessCaller = Pick<
+type AccessCaller = Pick<
   AccessRecord,
   'userId' | 'actor' | 'tool' | 'toolCallId' | 'traceId' | 'runId'
 >;

@@ -7,7 +7,7 @@ import { outcomeOf } from './events/outcome.ts';
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** What the metrics read when they are asked for. */
-export interface MetricsSources {
+interface MetricsSources {
   queues(): { accessQueued: number; eventsQueued: number; eventsDropped: number };
   streams(): { watchers: number; dropped: number };
   filesBehind(): Promise<number>;

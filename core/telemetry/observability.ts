@@ -52,7 +52,7 @@ export interface Observability {
 }
 
 /** What the dashboard works with. */
-export interface ObservabilityDependencies {
+interface ObservabilityDependencies {
   storage: Storage;
   queue: AccessQueue;
   sla: Settings['sla'];

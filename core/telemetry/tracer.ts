@@ -17,7 +17,7 @@ import { sanitiseAttributes } from './sanitise.ts';
 const SPAN_LIMIT = 128;
 
 /** What a root event says from its start. */
-export interface RootOptions {
+interface RootOptions {
   /**
    * Gives the event its id, at the end of the call: events sort by when they were recorded, so that
    * who watches them has seen all before the last one.

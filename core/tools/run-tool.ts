@@ -45,7 +45,7 @@ export interface Tools extends ToolRunner {
 }
 
 /** What the runner works with. */
-export interface ToolsDependencies {
+interface ToolsDependencies {
   services: MemoryServices;
   /** Runs a tool once under the idempotency key of its call. */
   once: (call: ToolCall, run: () => Promise<unknown>) => Promise<unknown>;

@@ -21,7 +21,7 @@ export interface Block {
 const COMPARED_LINES = 65_536;
 
 /** Where two texts differ. */
-export interface Differences {
+interface Differences {
   blocks: Block[];
   /** Lines compared, and steps of the search for a shortest diff. */
   steps: number;

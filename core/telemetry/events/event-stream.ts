@@ -28,7 +28,7 @@ const WATCHERS = 200;
 const RETRY_MS = 2_000;
 
 /** What a stream is narrowed to, and where it goes on. */
-export interface StreamQuery extends RangeQuery {
+interface StreamQuery extends RangeQuery {
   lastEventId: string | null;
 }
 

@@ -5,10 +5,10 @@ import { ERROR_CODES, type ErrorCode } from '../../errors.ts';
  * How a call ended: `failed` is what the SLA counts as an error (5xx, and the codes of models,
  * embeddings and storage); `refused` is input that was not accepted (4xx).
  */
-export type Outcome = 'ok' | 'failed' | 'refused';
+type Outcome = 'ok' | 'failed' | 'refused';
 
 /** What a call did with memory, where it is one of the service's own tools. */
-export type Activity = 'reads' | 'writes' | 'finds';
+type Activity = 'reads' | 'writes' | 'finds';
 
 /** The codes of refused input. */
 export const REFUSED_CODES: readonly string[] = Object.entries(ERROR_CODES)

@@ -46,7 +46,7 @@ const FILES_AT_ONCE = 32;
 const KNOWN_LIMIT = 20_000;
 
 /** Makes a {@link HygieneReport}. Throws `INVALID_USER_ID`. */
-export type HygieneCheck = (query: HygieneQuery) => Promise<HygieneReport>;
+type HygieneCheck = (query: HygieneQuery) => Promise<HygieneReport>;
 
 /**
  * Looks for what may be wrong with a user's memory, without a model. The filters narrow it to files

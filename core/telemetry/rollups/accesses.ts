@@ -19,7 +19,7 @@ import type { Range } from './range.ts';
 const EXAMINED_ROWS = 5_000;
 
 /** How accesses are counted. */
-export interface CountOptions {
+interface CountOptions {
   /** Count all of them, go after go: a million take some seconds. Default false. */
   isComplete?: boolean | undefined;
   /** Rows of one go; default 5,000. */

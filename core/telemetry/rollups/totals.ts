@@ -8,7 +8,7 @@ import { GRAIN_MS } from './rollups.ts';
 const CALLS_AT_ONCE = 5_000;
 
 /** What calls are handed to: whole roll-ups, and the calls at the ends of the range. */
-export type CallReader = {
+type CallReader = {
   call(call: CallRecord, at: number): void;
 } & (
   | { rollup(rollup: RollupRecord): void }
