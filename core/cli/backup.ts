@@ -47,7 +47,7 @@ async function run(context: CommandContext): Promise<void> {
   const progress = createProgress('bytes');
   const made = await workOnMemory<BackupFile>(loaded, {
     there: (server) => server.runJob('backup', { progress }),
-    here: ({ storage }) => backUpBeside(storage, createIdSource(Date.now), progress),
+    here: ({ storage }) => backUpBeside(storage, { ids: createIdSource(Date.now), progress }),
   });
   await moveToItsPlace(join(dirname(filename), made.file), target, isForced);
   process.stdout.write(`The database was copied to ${target}: ${made.bytes} bytes.\n`);

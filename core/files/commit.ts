@@ -20,38 +20,38 @@ interface PlannedWrite<R> {
   trace: Trace;
   guards?: readonly Guard[] | undefined;
   call?: ToolCall | undefined;
-  /** The one write of its call, which may try it again. */
+  /** Set when the call makes only this write and may retry it. */
   isOnly?: boolean;
   audit?: (result: R) => AuditRecord;
 }
 
 /**
- * A transaction of one or more files: every change of a memory file is made here. `plan` may run
- * more than once, on a fresh draft each time; what it throws leaves nothing behind.
+ * Changes one or more files in one transaction. Every change of a memory file goes through here.
+ * `plan` may run more than once, each time on a new draft; if it throws, nothing is written.
  */
 export type Commit = <R extends object>(
   write: PlannedWrite<R>,
   plan: (draft: Draft) => R,
 ) => Promise<R>;
 
-/** What the write path works with. */
+/** What {@link createCommit} needs. */
 export interface CommitDependencies {
   storage: Storage;
   limits: Settings['limits'];
   now: () => number;
-  /** Idempotency keys end by it: a jump of the clock must not make a repeat a second write. */
+  /** Expires idempotency keys: a jump of the clock must not turn a repeat into a second write. */
   confirmedNow: () => number;
   ids: InstanceIds;
-  /** Told of every write. */
+  /** Called after every write. */
   indexer: { wake(): void };
-  /** Told whether it was made. */
+  /** Called with the outcome of every write. */
   health: Pick<WriteHealth, 'note'>;
 }
 
 /** THE write path. */
 export function createCommit(deps: CommitDependencies): Commit {
   const { storage, limits } = deps;
-  /** How many writes a call has made: a plugin's tool may make several under one key. */
+  /** The number of writes per call: a plugin's tool may make several under one key. */
   const writesOf = new WeakMap<ToolCall, number>();
 
   return async function commit<R extends object>(
@@ -59,7 +59,7 @@ export function createCommit(deps: CommitDependencies): Commit {
     plan: (draft: Draft) => R,
   ): Promise<R> {
     const { call, caller, trace } = write;
-    // Refused ones count, too: repeated, a call makes the same writes in the same order.
+    // Counts refused writes too, since a repeated call makes the same writes in the same order.
     const nth = call === undefined || write.isOnly === true ? 0 : (writesOf.get(call) ?? 0);
     if (call !== undefined) writesOf.set(call, nth + 1);
     const idempotency = toOpenKey(call, nth);
@@ -82,8 +82,11 @@ export function createCommit(deps: CommitDependencies): Commit {
         },
         (current) => {
           read.end({ files: write.keys.length });
-          // Before versions and quota: a repeat after a lost answer gets the first one, not a 409.
-          replayed = findReplay(current.idempotency, idempotency, deps.confirmedNow());
+          // Before versions and quota are checked: a repeat must get the first answer, not a 409.
+          replayed = findReplay(current.idempotency, {
+            wanted: idempotency,
+            now: deps.confirmedNow(),
+          });
           if (replayed !== null) {
             return { result: JSON.parse(replayed.result) as R, writes: 0, changes: {} };
           }
@@ -114,7 +117,7 @@ export function createCommit(deps: CommitDependencies): Commit {
           rows.end({ rows: changes.access?.length ?? 0 });
           clocks = changes.scopes ?? [];
           apply = trace.start('db.write', 'apply and commit');
-          // A replay of the transaction reads again.
+          // A retried transaction reads again.
           read = trace.start('db.read', 'lock and read again');
           return { result: planned, writes: draft.revisionCount > 0 ? 1 : 0, changes };
         },
@@ -133,7 +136,7 @@ export function createCommit(deps: CommitDependencies): Commit {
   };
 }
 
-/** Scopes, each once: a user's before the shared one, so that no two writes wait for each other. */
+/** Each scope once, in one order for all writes, so that no two writes deadlock. */
 function inLockOrder(scopes: readonly ScopeKey[]): ScopeKey[] {
   return [...new Set(scopes)].sort((a, b) => (a > b ? -1 : 1));
 }

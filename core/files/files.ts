@@ -21,21 +21,21 @@ import {
 import { toTime } from '../time.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 
-/** A file's whole new content, for the version that its writer has seen. */
+/** A file's whole new content, based on a version that its writer has read. */
 interface VersionedContent {
-  /** Virtual. */
+  /** A virtual path. */
   path: string;
   content: string;
-  /** 0: must not exist. */
+  /** The file's current version; 0: the file must not exist. */
   version: number;
 }
 
 /** Memory files: everything that reads one for an agent, and everything that changes one. */
 export interface Files extends FileService, AdminFiles, HostFiles {
   /**
-   * Writes several files of one tool call, each only if it is at its `version` (0: must not exist),
-   * in one transaction: all of it, or nothing. `toResult` makes the answer, which the idempotency
-   * key of the call keeps with them, also when there is no file.
+   * Writes all files of one tool call in one transaction, or none if a file is not at its `version`.
+   * `toResult` makes the answer, which is stored under the call's idempotency key even when `files`
+   * is empty.
    */
   writeAll<R extends object>(
     change: { files: readonly VersionedContent[]; reason: string | undefined },
@@ -44,14 +44,13 @@ export interface Files extends FileService, AdminFiles, HostFiles {
   ): Promise<R>;
 }
 
-/** What reads and changes of memory files work with. */
 interface FilesDependencies extends CommitDependencies {
-  /** May tools write `shared/`? */
+  /** Whether tools may write `shared/`. */
   sharedWrites: boolean;
   accessQueue: AccessQueue;
 }
 
-/** Memory files, for agents, plugins and the admin. All their writes go one way: `commit`. */
+/** Memory files for agents, plugins and the admin. All writes go through `commit`. */
 export function createFiles(deps: FilesDependencies): Files {
   const { storage, limits } = deps;
   const commit = createCommit(deps);
@@ -61,11 +60,13 @@ export function createFiles(deps: FilesDependencies): Files {
     throw new MemoryError('READ_ONLY_SCOPE', undefined, { details: { path: toVirtualPath(key) } });
   }
 
-  /** Runs one attempt on its files; a refused one leaves an access row, of the file that refused. */
+  /** Parses the paths of a call and runs it; a refusal leaves an access row of the refused file. */
   async function attempt<R>(
-    paths: readonly [unknown, ...unknown[]],
-    action: 'read' | 'write',
-    call: ToolCall,
+    {
+      paths,
+      action,
+      call,
+    }: { paths: readonly [unknown, ...unknown[]]; action: 'read' | 'write'; call: ToolCall },
     run: (...keys: [FileKey, FileKey]) => Promise<R>,
   ): Promise<R> {
     const keys: FileKey[] = [];
@@ -77,7 +78,7 @@ export function createFiles(deps: FilesDependencies): Files {
       const named = error instanceof MemoryError ? error.details?.['path'] : undefined;
       const key = keys.find((one) => toVirtualPath(one) === named) ?? keys[0];
       if (key !== undefined) {
-        await logAccess(deps, [{ ...key, action, outcome: toOutcome(error) }], call);
+        await logAccess(deps, { call, rows: [{ ...key, action, outcome: toOutcome(error) }] });
       }
       throw error;
     }
@@ -96,7 +97,7 @@ export function createFiles(deps: FilesDependencies): Files {
 
     async list(args, call) {
       const userId = parseUserId(call.userId);
-      // By path: shared/ stands before user/.
+      // In path order: shared/ comes before user/.
       const roots = parseVirtualPrefix(args.path, userId).sort((a, b) =>
         a.scope < b.scope ? -1 : 1,
       );
@@ -116,12 +117,12 @@ export function createFiles(deps: FilesDependencies): Files {
       });
       const [root] = args.path === undefined || args.path === '' ? [roots.at(-1)] : roots;
       const { scope, prefix } = root as PathPrefix;
-      await logAccess(deps, [{ scope, path: prefix, action: 'list' }], call);
+      await logAccess(deps, { call, rows: [{ scope, path: prefix, action: 'list' }] });
       return { files, nextCursor };
     },
 
     read: (args, call) =>
-      attempt([args.path], 'read', call, async (key) => {
+      attempt({ paths: [args.path], action: 'read', call }, async (key) => {
         const { startLine = 1, endLine = Number.MAX_SAFE_INTEGER } = args;
         if (endLine < startLine) {
           throw new MemoryError('INVALID_REQUEST', 'endLine is before startLine.', {
@@ -133,7 +134,8 @@ export function createFiles(deps: FilesDependencies): Files {
         span.end({ bytes: file?.size ?? 0 });
         if (file === null) throw fileNotFound(toVirtualPath(key));
         const { fileNo, latestRevisionId: revisionId } = file;
-        const waiting = logAccess(deps, [{ ...key, action: 'read', fileNo, revisionId }], call);
+        const row = { ...key, action: 'read', fileNo, revisionId } as const;
+        const waiting = logAccess(deps, { call, rows: [row] });
         if (waiting !== undefined) await waiting;
         const isWhole = args.startLine === undefined && args.endLine === undefined;
         return {
@@ -146,7 +148,7 @@ export function createFiles(deps: FilesDependencies): Files {
       }),
 
     write: (args, call) =>
-      attempt([args.path], 'write', call, (key) => {
+      attempt({ paths: [args.path], action: 'write', call }, (key) => {
         const facts = checkContent(args.content, limits.maxFileBytes);
         return commit(writeOf(call, [key]), (draft): WriteResult => {
           draft.expectVersion(key, args.ifVersion);
@@ -158,7 +160,7 @@ export function createFiles(deps: FilesDependencies): Files {
       }),
 
     patch: (args, call) =>
-      attempt([args.path], 'write', call, (key) => {
+      attempt({ paths: [args.path], action: 'write', call }, (key) => {
         if ((args.edits?.length ?? 0) === 0 && args.append === undefined) {
           const message = 'needs edits, append or both';
           throw new MemoryError('INVALID_REQUEST', `A patch ${message}.`, {
@@ -178,7 +180,7 @@ export function createFiles(deps: FilesDependencies): Files {
       }),
 
     remove: (args, call) =>
-      attempt([args.path], 'write', call, (key) =>
+      attempt({ paths: [args.path], action: 'write', call }, (key) =>
         commit(writeOf(call, [key]), (draft) => {
           draft.required(key);
           draft.expectVersion(key, args.ifVersion);
@@ -191,7 +193,7 @@ export function createFiles(deps: FilesDependencies): Files {
       ),
 
     move: (args, call) =>
-      attempt([args.from, args.to], 'write', call, (from, to) => {
+      attempt({ paths: [args.from, args.to], action: 'write', call }, (from, to) => {
         if (from.scope === to.scope && from.path === to.path) {
           throw new MemoryError('INVALID_REQUEST', 'from and to are the same path.', {
             details: { issues: [{ path: '/to', message: 'must differ from from' }] },
@@ -203,7 +205,7 @@ export function createFiles(deps: FilesDependencies): Files {
           draft.expectVersion(to, 0);
           const reason = checkReason(args.reason);
           const { content, size, lines, hash } = file;
-          // The source goes first: a move inside a full scope needs no room.
+          // Removes the source first, so that a move inside a full scope stays within its quota.
           const left = draft.put(from, deletion('move', reason));
           const arrived = draft.put(to, {
             content,
@@ -223,7 +225,7 @@ export function createFiles(deps: FilesDependencies): Files {
         if (call.idempotency === undefined) return toResult([]);
         return commit({ ...writeOf(call, []), isOnly: true }, () => toResult([]));
       }
-      return attempt([first, ...rest], 'write', call, (...keys: FileKey[]) => {
+      return attempt({ paths: [first, ...rest], action: 'write', call }, (...keys: FileKey[]) => {
         const reason = checkReason(change.reason);
         const prepared = change.files.map(({ content, version }, index) => ({
           key: keys[index] as FileKey,
@@ -251,7 +253,7 @@ function isRootKey(key: readonly (string | number)[]): boolean {
   return key.length === 2 && key.every((part) => typeof part === 'string');
 }
 
-/** Files of one or two roots in path order, as one list. */
+/** Lists the files of one or two roots in path order. */
 async function listRoots(
   storage: Storage,
   {
@@ -267,7 +269,7 @@ async function listRoots(
     const found = await storage.files.list(scope, {
       prefix,
       after: scope === afterScope ? afterPath : null,
-      // One more than the page tells whether there is a next one.
+      // Reads one file more than the page holds, to know whether there is a next page.
       limit: limit + 1 - files.length,
     });
     for (const file of found) {

@@ -23,7 +23,7 @@ export interface HostFiles {
   ): Promise<void>;
 }
 
-/** What plugins write and read goes the way of a tool call: the same checks, the same rows. */
+/** Plugins' reads and writes pass the same checks and leave the same rows as tool calls. */
 export function createHostFiles(
   commit: Commit,
   deps: Pick<CommitDependencies, 'limits' | 'ids'> & {
@@ -44,7 +44,6 @@ export function createHostFiles(
         actor,
         tool: parseWriteTool(options.tool),
         toolCallId: null,
-        // Without a trace no event is recorded of it: there is none to be found.
         traceId: options.trace?.traceId ?? null,
         runId: options.runId === undefined ? null : parseRunId(options.runId),
         triggersDream: actor !== 'dream-agent' && change.isRevert !== true,
@@ -66,7 +65,7 @@ export function createHostFiles(
         });
       } catch (error) {
         const refused = { ...key, action: 'write' as const, outcome: toOutcome(error) };
-        await logAccessBy(caller, deps, [refused], trace);
+        await logAccessBy(deps, { caller, trace, rows: [refused] });
         throw error;
       }
     },
@@ -99,7 +98,7 @@ export function createHostFiles(
   };
 }
 
-/** What a plugin's write makes of a file that exists, or does not. */
+/** Turns a plugin's write into a file change, which depends on whether the file exists. */
 function parseHostChange(
   { content, reason, isRevert = false }: HostWrite,
   maxFileBytes: number,
@@ -112,7 +111,7 @@ function parseHostChange(
       details: { issues: [{ path: '/content', message }] },
     });
   }
-  // What was there before fits in, whatever the limit is now.
+  // An earlier content is accepted even if the limit is lower now.
   const facts = checkContent(content, isRevert ? Number.MAX_SAFE_INTEGER : maxFileBytes);
   return (exists) => ({
     content,
@@ -122,7 +121,7 @@ function parseHostChange(
   });
 }
 
-/** A plugin in JavaScript may give anything: throws `INVALID_REQUEST` for another name. */
+/** Throws `INVALID_REQUEST` for an unknown tool: plugins in JavaScript may pass anything. */
 function parseWriteTool(value: HostWriteOptions['tool']): string | null {
   if (value === undefined) return null;
   if (value === 'memory_patch' || value === 'memory_write') return value;
@@ -132,7 +131,7 @@ function parseWriteTool(value: HostWriteOptions['tool']): string | null {
   });
 }
 
-/** Throws `INVALID_REQUEST` for a run id that is no UUID: another one could not be stored. */
+/** Throws `INVALID_REQUEST` unless the run id is a UUID, since storage accepts nothing else. */
 function parseRunId(value: string): string {
   if (isUuid(value)) return value;
   const message = 'must be a UUID in lower case';

@@ -5,28 +5,28 @@ import { MemoryError } from '../errors.ts';
 import { hashText } from './content.ts';
 import { parseUserId, toScope } from './paths.ts';
 
-/** An idempotency key is remembered so long. */
+/** How long an idempotency key is stored. */
 export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
-/** Kept in the place of an answer until there is one. */
+/** Stored in place of the answer while the call runs. */
 const BEGUN = '';
 
 /** The key of a call, before there is an answer. */
 type OpenKey = Omit<IdempotencyRecord, 'result' | 'createdAt'>;
 
-/** The calls that answer a repeat with the first answer, where they write nothing themselves. */
+/** Answers repeated calls with the first answer, for tools that don't write files themselves. */
 export interface Idempotency {
-  /** The first answer to the idempotency key of a call; `null` when there is none yet. */
+  /** The first answer under the call's idempotency key; `null` if there is none yet. */
   replay<R extends object>(call: ToolCall): Promise<R | null>;
   /**
-   * Runs a tool once under the idempotency key of its call: a repeat gets the answer of the first, or
-   * the one that is under way in this process. Rejects with `IDEMPOTENCY_KEY_REUSED` and
-   * `details.reason: 'outcome_unknown'` where the first has failed, is under way elsewhere, or was cut
-   * off. Without a key it is run.
+   * Runs a tool once per idempotency key. A repeat gets the first answer, and waits for it if the first
+   * call still runs in this process. Rejects with `IDEMPOTENCY_KEY_REUSED` and
+   * `details.reason: 'outcome_unknown'` if the first call failed, was interrupted, or runs in another
+   * process. Always runs a call without a key.
    */
   once(call: ToolCall, run: () => Promise<unknown>): Promise<unknown>;
 }
 
-/** Keeps answers by the keys of their calls. Writes of files keep theirs with what they write. */
+/** Stores answers by idempotency key. File writes store theirs in their own transaction instead. */
 export function createIdempotency({
   storage,
   now,
@@ -34,10 +34,10 @@ export function createIdempotency({
 }: {
   storage: Storage;
   now: () => number;
-  /** Keys end by it: a jump of the clock must not make a repeat a second run. */
+  /** Expires keys: a jump of the clock must not turn a repeat into a second run. */
   confirmedNow: () => number;
 }): Idempotency {
-  /** Calls under way that are run once, by scope and key. */
+  /** Running calls by scope and key. */
   const running = new Map<string, { first: OpenKey; answer: Promise<unknown> }>();
 
   async function runOnce(
@@ -49,9 +49,9 @@ export function createIdempotency({
     const keep = (result: string) => ({
       idempotency: { ...idempotency, result, createdAt: now() },
     });
-    // Kept before it is run: whoever comes after a crash learns that it may have been carried out.
+    // Stored before the run, so that a repeat after a crash learns that the call may have run.
     const first = await storage.mutate(place, (current) => {
-      const record = findReplay(current.idempotency, idempotency, confirmedNow());
+      const record = findReplay(current.idempotency, { wanted: idempotency, now: confirmedNow() });
       return { result: record, writes: 0, changes: record === null ? keep(BEGUN) : {} };
     });
     if (first?.result === BEGUN) {
@@ -76,7 +76,7 @@ export function createIdempotency({
       const idempotency = toOpenKey(call);
       if (idempotency === null) return null;
       const first = await storage.mutate(placeOf(idempotency), (current) => ({
-        result: findReplay(current.idempotency, idempotency, confirmedNow()),
+        result: findReplay(current.idempotency, { wanted: idempotency, now: confirmedNow() }),
         writes: 0,
         changes: {},
       }));
@@ -107,8 +107,8 @@ export function createIdempotency({
 }
 
 /**
- * The key of a call, `null` without one. It belongs to its user, whichever memory the call writes, and
- * each write of a call has its own.
+ * The key of a call; `null` if it has none. It belongs to the user even if the call writes shared
+ * memory. Each write of a call has a key of its own, derived from `nth`.
  */
 export function toOpenKey(call: ToolCall | undefined, nth: number | 'run' = 0): OpenKey | null {
   if (call?.idempotency === undefined) return null;
@@ -123,13 +123,12 @@ export function toOpenKey(call: ToolCall | undefined, nth: number | 'run' = 0): 
 }
 
 /**
- * The answer that is kept under a key, while it counts. Throws `IDEMPOTENCY_KEY_REUSED` where another
- * request was made under it.
+ * The stored answer under a key, unless it has expired. Throws `IDEMPOTENCY_KEY_REUSED` if it belongs
+ * to another request.
  */
 export function findReplay(
   record: IdempotencyRecord | null,
-  wanted: { requestHash: string } | null,
-  now: number,
+  { wanted, now }: { wanted: { requestHash: string } | null; now: number },
 ): IdempotencyRecord | null {
   if (record === null || wanted === null) return null;
   if (record.createdAt <= now - IDEMPOTENCY_MS) return null;
@@ -137,7 +136,7 @@ export function findReplay(
   return record;
 }
 
-/** Where a key stands: in its user's scope, with no file. */
+/** The mutation request of a key: its user's scope, without files. */
 function placeOf(idempotency: OpenKey) {
   return { scopes: [idempotency.scope], files: [], idempotency };
 }

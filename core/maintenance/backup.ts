@@ -5,20 +5,18 @@ import { MemoryError } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
 import type { BackupFile } from '../schemas/jobs.ts';
 
-/** How often the size of the copy is looked at. */
+/** How often progress is reported. */
 const LOOK_MS = 200;
 
 /**
- * Writes a copy of the database into a new file beside it, under a name of its own: whoever asked
- * for it moves it to its place. Copies that nobody came for are removed first. Throws
- * `INVALID_REQUEST` where the storage has no file.
+ * Copies the database into a new file beside it, which the caller moves to its final place. Removes
+ * copies that were never moved first. Throws `INVALID_REQUEST` if the storage has no file.
  *
- * @param progress gets the bytes that are written, and those of the database.
+ * @param options.progress gets the bytes written so far and the size of the database.
  */
 export async function backUpBeside(
   storage: Storage,
-  ids: IdSource,
-  progress?: (done: number, total: number) => void,
+  { ids, progress }: { ids: IdSource; progress?: (done: number, total: number) => void },
 ): Promise<BackupFile> {
   const { filename } = storage;
   if (storage.backUp === undefined || filename === undefined) {

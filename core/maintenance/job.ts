@@ -3,15 +3,15 @@ import { describeError } from '../describe-error.ts';
 import { toMemoryError } from '../errors.ts';
 import type { JobState } from '../schemas/jobs.ts';
 
-/** Work that an operator starts and comes back to look at: one run at a time. */
+/** Background work that an operator starts and polls; one run at a time. */
 interface Job<Options, Result> {
-  /** Begins a run, unless one is under way. */
+  /** Starts a run, unless one is already running. */
   start(options: Options): JobState<Result>;
   /** `null` before the first. */
   state(): JobState<Result> | null;
 }
 
-/** Makes a job of some work; what it throws goes to the log, and its code to who asks. */
+/** Creates a job. If `work` throws, the error is logged and the state gets its code. */
 export function createJob<Options, Result>(deps: {
   name: string;
   log: Logger;

@@ -6,16 +6,16 @@ import type { EmbeddingWorker } from '../search/embedding/embedding-worker.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import type { IdSource } from '../ids.ts';
 
-/** Makes the vectors of all passages anew. */
+/** Recreates the embeddings of all passages. */
 export interface Reembed {
   /**
-   * Begins, audited: vectors are forgotten at once and made in the background, and finds go by the
-   * words meanwhile. Throws `INVALID_REQUEST` where there is no embedder.
+   * Drops all vectors, audited, and recreates them in the background; meanwhile finds use words only.
+   * Throws `INVALID_REQUEST` if no embedder is configured.
    */
   start(caller: AdminCaller): Promise<EmbeddingProgress>;
 }
 
-/** Makes it for a service; `worker` is `null` where no embedder is configured. */
+/** Creates the reembed of a service; `worker` is `null` if no embedder is configured. */
 export function createReembed(deps: {
   storage: Pick<Storage, 'mutate'>;
   worker: EmbeddingWorker | null;

@@ -7,15 +7,15 @@ import type { IdSource } from '../ids.ts';
 import type { Reindexing } from '../schemas/jobs.ts';
 import type { Indexer } from '../search/index/indexer.ts';
 
-/** Making the whole search index anew, in the background. */
+/** Rebuilds the whole search index in the background. */
 export interface Reindex {
-  /** Begins one, audited, unless one is under way; resolves once it is known how many files it is of. */
+  /** Starts a rebuild, audited, unless one is running. Resolves when the number of files is known. */
   start(caller: AdminCaller): Promise<Reindexing>;
   /** `null` before the first. */
   state(): Reindexing | null;
 }
 
-/** Makes the reindex of a service. */
+/** Creates the reindex of a service. */
 export function createReindex(deps: {
   storage: Storage;
   indexer: Indexer;

@@ -10,43 +10,42 @@ import type { RetentionCounts } from '../schemas/jobs.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PERIOD_MS = 60 * 60 * 1000;
-/** The first round comes soon after the start, but not in its way. */
+/** Delays the first round, so that it doesn't slow down the start. */
 const FIRST_MS = 60 * 1000;
-/** Rows in one transaction, so that no write waits long behind one. */
+/** Rows removed in one transaction; a larger one would make writes wait. */
 const BATCH_ROWS = 1000;
-/** A run is a long row, and has others that go with it. */
+/** Fewer, since a dream run is a long row with further rows attached. */
 const BATCH_RUNS = 200;
-/** The least days of roll-ups by hour and day: the dashboard looks a year back. */
+/** Roll-ups by hour and day stay at least this long: the dashboard shows a year. */
 const ROLLUP_DAYS = 400;
 const LEASE = 'retention';
 const LEASE_MS = 10 * 60 * 1000;
 
-/** Removes what is older than its retention, once an hour, on one instance at a time. */
+/** Removes expired rows once an hour, on one instance at a time. */
 interface Retention {
   start(): void;
-  /** One round, now; `dryRun` counts alone. `null` when another instance is at it. */
+  /** Runs one round now; `dryRun` only counts. `null` if another instance is running one. */
   run(options?: { dryRun?: boolean }): Promise<RetentionCounts | null>;
   stop(): Promise<void>;
 }
 
-/** What the job works with. */
 interface RetentionDependencies {
   storage: Storage;
   settings: Settings['retention'];
-  /** What is older than so many days by it is removed: see `confirmedNow` of the clock. */
+  /** The time that ages are measured by: `confirmedNow` of the clock. */
   now: () => number;
   ids: IdSource;
   log: Logger;
 }
 
-/** Makes the job; nothing runs before `start`. */
+/** Creates the job; nothing runs before `start`. */
 export function createRetention(deps: RetentionDependencies): Retention {
   const { storage, settings } = deps;
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<unknown> | null = null;
   const stopping = new AbortController();
 
-  /** The kinds of rows that expire, and the time before which they do. */
+  /** The kinds of rows that expire; rows from before `before` are removed. */
   function listAged(): { what: 'events' | 'access' | 'idempotency'; before: number }[] {
     const { eventsDays, accessLogDays } = settings;
     const now = deps.now();
@@ -59,7 +58,7 @@ export function createRetention(deps: RetentionDependencies): Retention {
     ];
   }
 
-  /** Removes batch by batch, until one is not full or the service ends. Returns the number of rows. */
+  /** Removes batches until one is not full or the service stops. Returns the number of rows. */
   async function inBatches(size: number, remove: () => Promise<number>): Promise<number> {
     let removed = size;
     let total = 0;
@@ -72,8 +71,7 @@ export function createRetention(deps: RetentionDependencies): Retention {
 
   async function expire(
     what: string,
-    size: number,
-    remove: () => Promise<number>,
+    { size, remove }: { size: number; remove: () => Promise<number> },
   ): Promise<number> {
     const removed = await inBatches(size, remove);
     if (removed > 0) deps.log.info({ what, removed }, 'rows past their retention removed');
@@ -81,8 +79,8 @@ export function createRetention(deps: RetentionDependencies): Retention {
   }
 
   /**
-   * Roll-ups by minute go with their events. Those by hour and day stay for 400 days, or as long as
-   * events do.
+   * Roll-ups by minute expire with their events. Those by hour and day stay for 400 days, or as long
+   * as events if that is longer.
    */
   async function expireRollups(store: ObservationStore): Promise<void> {
     const { eventsDays } = settings;
@@ -103,7 +101,10 @@ export function createRetention(deps: RetentionDependencies): Retention {
       for (const { what, before } of listAged()) {
         counts[what] = dryRun
           ? await storage.log.countOlder(what, before)
-          : await expire(what, BATCH_ROWS, () => storage.log.expire(what, before, BATCH_ROWS));
+          : await expire(what, {
+              size: BATCH_ROWS,
+              remove: () => storage.log.expire(what, before, BATCH_ROWS),
+            });
       }
       if (storage.observations !== undefined && !dryRun) {
         await expireRollups(storage.observations);
@@ -117,7 +118,10 @@ export function createRetention(deps: RetentionDependencies): Retention {
         const before = deps.now() - settings.dreamsDays * DAY_MS;
         counts.dreams = dryRun
           ? await dreams.countOlder(before)
-          : await expire('dreams', BATCH_RUNS, () => dreams.expire(before, BATCH_RUNS));
+          : await expire('dreams', {
+              size: BATCH_RUNS,
+              remove: () => dreams.expire(before, BATCH_RUNS),
+            });
       }
       return counts;
     } finally {

@@ -140,7 +140,7 @@ export async function logHits(
     const { scope, path, fileNo, latestRevisionId } = file;
     rows.push({ scope, path, action, fileNo, revisionId: latestRevisionId, rank: rows.length + 1 });
   }
-  if (rows.length > 0) await logAccess(deps, rows, call);
+  if (rows.length > 0) await logAccess(deps, { call, rows });
 }
 
 function parsePrefix(path: string, call: ToolCall) {

@@ -4,10 +4,10 @@ import { MemoryError } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
 import type { AccessQueue } from './access-queue.ts';
 
-/** What sets one access row of a call apart; the rest is the call's. */
+/** The fields of one access row that its call doesn't determine. */
 type AccessFacts = Pick<AccessRecord, 'scope' | 'path' | 'action'> & Partial<AccessRecord>;
 
-/** Who touched the files. */
+/** The fields that all access rows of one call share. */
 type AccessCaller = Pick<
   AccessRecord,
   'userId' | 'actor' | 'tool' | 'toolCallId' | 'traceId' | 'runId'
@@ -24,36 +24,36 @@ interface AccessDependencies {
  */
 export function logAccess(
   deps: AccessDependencies,
-  facts: readonly AccessFacts[],
-  call: ToolCall,
+  { call, rows }: { call: ToolCall; rows: readonly AccessFacts[] },
 ): Promise<void> | undefined {
   const { userId, actor, tool, toolCallId, trace, runId = null } = call;
   const caller = { userId, actor, tool, toolCallId, traceId: trace.traceId, runId };
-  return logAccessBy(caller, deps, facts, trace);
+  return logAccessBy(deps, { caller, trace, rows });
 }
 
-/** The same for a caller that makes no tool call. */
+/** Like {@link logAccess}, for a caller without a tool call. */
 export function logAccessBy(
-  caller: AccessCaller,
   deps: AccessDependencies,
-  facts: readonly AccessFacts[],
-  trace: Trace,
+  { caller, trace, rows }: { caller: AccessCaller; trace: Trace; rows: readonly AccessFacts[] },
 ): Promise<void> | undefined {
   const span = trace.start('access_log.write', 'queue access rows');
-  const rows = facts.map((fact) => toAccessRow(deps.ids, fact, caller));
-  const waiting = deps.accessQueue.access(rows);
+  const records = rows.map((facts) => toAccessRow(deps.ids, { caller, facts }));
+  const waiting = deps.accessQueue.access(records);
   span.end({ queued: true, rows: rows.length });
   return waiting;
 }
 
-/** What an access row says of a failure. */
+/** The outcome of an access that failed. */
 export function toOutcome(error: unknown): AccessRecord['outcome'] {
   if (!(error instanceof MemoryError)) return 'error';
   if (error.code === 'READ_ONLY_SCOPE') return 'denied';
   return error.code === 'FILE_NOT_FOUND' ? 'not_found' : 'error';
 }
 
-function toAccessRow(ids: IdSource, facts: AccessFacts, caller: AccessCaller): AccessRecord {
+function toAccessRow(
+  ids: IdSource,
+  { caller, facts }: { caller: AccessCaller; facts: AccessFacts },
+): AccessRecord {
   const id = ids.next();
   return {
     id,

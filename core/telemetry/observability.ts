@@ -35,10 +35,10 @@ import { chooseBucket, parseRange } from './rollups/range.ts';
 import { readActivity, readLatency } from './rollups/series.ts';
 import { readSummary } from './rollups/summary.ts';
 
-/** Files that a list of the most accessed ones has, unless it asks for another number. */
+/** The default length of the list of most accessed files. */
 const TOP_FILES = 20;
 
-/** What the dashboard shows. Every answer counts what this instance has queued, too. */
+/** The dashboard's data. Every answer includes what this instance has queued. */
 export interface Observability {
   summary(query: RangeQuery): Promise<ObservabilitySummary>;
   activity(query: SeriesQuery): Promise<ActivitySeries>;
@@ -51,7 +51,6 @@ export interface Observability {
   hygiene(query: HygieneQuery): Promise<HygieneReport>;
 }
 
-/** What the dashboard works with. */
 interface ObservabilityDependencies {
   storage: Storage;
   queue: AccessQueue;
@@ -64,7 +63,7 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
   const { storage, queue, sla, now } = deps;
   const store = observationsOf(storage);
 
-  /** Parses before anything is written or read, so that a bad query costs nothing. */
+  /** Parses first, so that a bad query costs no database access. */
   async function parsed(query: RangeQuery) {
     const range = parseRange(query, now());
     await queue.flush();
@@ -73,14 +72,14 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
 
   const checkHygiene = createHygieneCheck(storage, now);
   return {
-    summary: async (query) => readSummary(store, await parsed(query), sla),
+    summary: async (query) => readSummary(store, await parsed(query), { sla }),
     async activity(query) {
       const range = await parsed(query);
-      return readActivity(store, range, chooseBucket(range, query.bucket));
+      return readActivity(store, range, { bucket: chooseBucket(range, query.bucket) });
     },
     async latency(query) {
       const range = await parsed(query);
-      return readLatency(store, range, chooseBucket(range, query.bucket));
+      return readLatency(store, range, { bucket: chooseBucket(range, query.bucket) });
     },
     async topology(query) {
       return readTopology(store, await parsed(query), { isComplete: query.complete });
@@ -91,7 +90,7 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
     },
     async failures(query) {
       await queue.flush();
-      return listFailures(store, query, sla.slowCallMs);
+      return listFailures(store, query, { slowCallMs: sla.slowCallMs });
     },
     async events(query) {
       await queue.flush();
@@ -127,5 +126,5 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
   };
 }
 
-/** The accesses that show a content: all of it, or a passage. */
+/** The accesses that show content, whole or in part. */
 const SHOWING = ['read', 'context', 'find'] as const;

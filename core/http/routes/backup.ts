@@ -32,7 +32,7 @@ export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): Route
     log: core.log,
     async work(caller: AdminCaller, progress) {
       await audit(caller);
-      return await backUpBeside(storage, ids, progress);
+      return await backUpBeside(storage, { ids, progress });
     },
   });
   return [

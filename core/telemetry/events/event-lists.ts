@@ -38,7 +38,7 @@ export async function listEvents(
 export async function listFailures(
   store: ObservationStore,
   query: FailureListQuery,
-  slowCallMs: number,
+  { slowCallMs }: { slowCallMs: number },
 ): Promise<ListAnswer<AdminFailure>> {
   const base: EventFilter = { ...toEventFilter(query), kind: 'tool' };
   const failed: EventFilter = { ...base, status: 'error', exceptErrorCodes: REFUSED_CODES };
@@ -65,7 +65,7 @@ export function toListedEvent(event: EventRecord, isWithSpans: boolean): AdminLi
   return isWithSpans ? { ...root, spans } : root;
 }
 
-/** What all lists of events can be narrowed to. */
+/** The filters that all lists of events share. */
 export function toEventFilter(query: RangeQuery): EventFilter {
   return {
     scope: query.userId === undefined ? null : toScope(parseUserId(query.userId)),
@@ -83,7 +83,7 @@ function reasonsOf(event: EventRecord, slowCallMs: number): AdminFailure['reason
   ];
 }
 
-/** Puts lists of one order together, as far as all of them are known. */
+/** Merges lists with the same order, up to where the first one ends. */
 function mergeEvents(
   lists: readonly PageResult<EventRecord>[],
   { limit, order }: { limit: number; order: 'asc' | 'desc' },

@@ -12,31 +12,30 @@ import { toTime, toTimeOrNull } from '../../time.ts';
 import type { Range } from './range.ts';
 
 /**
- * Access rows that are looked at in one go, the newest first, so that it takes less than 100 ms
- * however long the log is. An answer is of one go, and says what was left out, unless all of them
- * are asked for.
+ * Access rows read in one query, newest first: this takes less than 100 ms however long the log is.
+ * By default an answer covers one query and says from which time on it counted.
  */
 const EXAMINED_ROWS = 5_000;
 
 /** How accesses are counted. */
 interface CountOptions {
-  /** Count all of them, go after go: a million take some seconds. Default false. */
+  /** Counts all rows, in as many queries as needed: a million rows take some seconds. Default false. */
   isComplete?: boolean | undefined;
-  /** Rows of one go; default 5,000. */
+  /** Rows in one query; default 5,000. */
   examinedRows?: number;
 }
 
-/** Nodes of a picture that can still be read. */
+/** The most nodes of each kind, so that the graph stays readable. */
 const NODES = { scope: 40, actor: 20, tool: 40, file: 60 } as const;
 
-/** The files that were touched most in a range, those of one user or all. */
+/** The most accessed files of one user or of all. */
 export async function readTopFiles(
   store: ObservationStore,
   range: Range,
   { limit, ...options }: CountOptions & { limit: number },
 ): Promise<TopFiles> {
   const files = new Map<string, { file: Omit<TopFile, 'lastAt'>; lastAt: number }>();
-  const answer = await countAccesses(store, range, options, (row) => {
+  const add = (row: AccessCount): void => {
     const path = toPhysicalPath(row);
     let entry = files.get(path);
     if (entry === undefined) {
@@ -47,7 +46,8 @@ export async function readTopFiles(
     entry.file.accesses += row.count;
     entry.file[kindOf(row)] += row.count;
     entry.lastAt = Math.max(entry.lastAt, row.lastAt);
-  });
+  };
+  const answer = await countAccesses(store, range, { ...options, take: add });
   const items = [...files.values()]
     .sort(
       (left, right) =>
@@ -82,21 +82,22 @@ export async function readTopology(
     if (edge === undefined) ends.set(to, { from, to, weight });
     else edge.weight += weight;
   };
-  const answer = await countAccesses(store, range, options, (row) => {
+  const add = (row: AccessCount): void => {
     const userId = toUserId(row.scope);
     const scope = addNode('scope', userId === null ? 'shared' : `users/${userId}`, row.count);
     const actor = addNode('actor', row.actor, row.count);
     const file = addNode('file', toPhysicalPath(row), row.count);
     addEdge(scope, actor, row.count);
     if (row.tool === null) {
-      // An operator's write, or a plugin's: no tool stands between.
+      // Operators and plugins write without a tool.
       addEdge(actor, file, row.count);
       return;
     }
     const tool = addNode('tool', row.tool, row.count);
     addEdge(actor, tool, row.count);
     addEdge(tool, file, row.count);
-  });
+  };
+  const answer = await countAccesses(store, range, { ...options, take: add });
   const shown = (Object.keys(NODES) as TopologyNode['kind'][]).flatMap((kind) =>
     [...nodes.values()]
       .filter((node) => node.kind === kind)
@@ -115,12 +116,15 @@ export async function readTopology(
   };
 }
 
-/** Hands over what the accesses came to; of go after go, the same sum comes in several parts. */
+/** Passes counts to `take`. Counts of the same file may come in several parts, one per query. */
 async function countAccesses(
   store: ObservationStore,
   range: Range,
-  { isComplete = false, examinedRows = EXAMINED_ROWS }: CountOptions,
-  take: (count: AccessCount) => void,
+  {
+    isComplete = false,
+    examinedRows = EXAMINED_ROWS,
+    take,
+  }: CountOptions & { take: (count: AccessCount) => void },
 ): Promise<CountedAccesses> {
   const { userId, tool, since, countUntil } = range;
   let before: string | null = null;

@@ -12,26 +12,22 @@ import { CallTotals } from './rollups.ts';
 import { roundMs } from './summary.ts';
 import { readCalls } from './totals.ts';
 
-/** How many calls there were over time, of which kind; buckets without calls are there too. */
+/** Counts calls over time by kind. Buckets without calls are included. */
 export async function readActivity(
   store: ObservationStore,
   range: Range,
-  bucket: Bucket,
+  { bucket }: { bucket: Bucket },
 ): Promise<ActivitySeries> {
   const length = BUCKET_MS[bucket];
   const totals = new Map<number, CallTotals>();
   const totalsAt = (time: number): CallTotals => at(totals, floor(time, length));
-  await readCalls(
-    store,
-    range,
-    {
-      count: (count) => totalsAt(count.bucket).addCount(count),
-      call: (call, time) => totalsAt(time).addCall(call),
-    },
-    length,
-  );
+  await readCalls(store, range, {
+    finest: length,
+    count: (count) => totalsAt(count.bucket).addCount(count),
+    call: (call, time) => totalsAt(time).addCall(call),
+  });
   const points: ActivityPoint[] = [];
-  // An event from a clock that is ahead of ours is counted, so it is shown.
+  // Another instance's clock may be ahead of ours, so its events may lie after the range.
   const last = Math.max(range.until - 1, ...totals.keys());
   for (let time = floor(range.since, length); time <= last; time += length) {
     const { calls, failed, refused, reads, writes, finds } = totals.get(time) ?? EMPTY;
@@ -42,11 +38,11 @@ export async function readActivity(
 
 const EMPTY = new CallTotals();
 
-/** How long the calls of each tool took over time; only buckets with calls are there. */
+/** The latency of each tool's calls over time. Buckets without calls are left out. */
 export async function readLatency(
   store: ObservationStore,
   range: Range,
-  bucket: Bucket,
+  { bucket }: { bucket: Bucket },
 ): Promise<LatencySeries> {
   const length = BUCKET_MS[bucket];
   const series = new Map<string | null, Map<number, CallTotals>>();
@@ -55,15 +51,11 @@ export async function readLatency(
     if (buckets === undefined) series.set(tool, (buckets = new Map()));
     return at(buckets, floor(time, length));
   };
-  await readCalls(
-    store,
-    range,
-    {
-      rollup: (rollup) => totalsAt(rollup.tool, rollup.bucket).addRollup(rollup),
-      call: (call, time) => totalsAt(call.tool, time).addCall(call),
-    },
-    length,
-  );
+  await readCalls(store, range, {
+    finest: length,
+    rollup: (rollup) => totalsAt(rollup.tool, rollup.bucket).addRollup(rollup),
+    call: (call, time) => totalsAt(call.tool, time).addCall(call),
+  });
   const tools = [...series].map(([tool, buckets]) => ({
     tool,
     points: [...buckets]

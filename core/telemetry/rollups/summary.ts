@@ -7,16 +7,16 @@ import { coverRange, type Range } from './range.ts';
 import { CallTotals } from './rollups.ts';
 import { readCalls } from './totals.ts';
 
-/** From this share of a limit on, the watch says so. */
+/** The watch warns from this share of a limit on. */
 const WATCH_SHARE = 0.8;
-/** Of fewer calls than this, one failure says too little to call it a breach. */
+/** With fewer calls, one failure is no reason to report a breach. */
 const BREACH_CALLS = 20;
 
 /** Reads the figures at the top of the dashboard. */
 export async function readSummary(
   store: ObservationStore,
   range: Range,
-  sla: Settings['sla'],
+  { sla }: { sla: Settings['sla'] },
 ): Promise<ObservabilitySummary> {
   const totals = new CallTotals();
   await readCalls(store, range, {
@@ -35,7 +35,7 @@ export async function readSummary(
     refused,
     errorRate,
     latency: { p50: quantile(0.5), p95, p99: quantile(0.99), relativeError: RELATIVE_ERROR },
-    activeScopes: await countScopes(store, range, calls),
+    activeScopes: await countScopes(store, range, { calls }),
     reads,
     writes,
     finds,
@@ -44,7 +44,11 @@ export async function readSummary(
   };
 }
 
-async function countScopes(store: ObservationStore, range: Range, calls: number): Promise<number> {
+async function countScopes(
+  store: ObservationStore,
+  range: Range,
+  { calls }: { calls: number },
+): Promise<number> {
   if (range.scope !== null) return calls > 0 ? 1 : 0;
   const kept = coverRange({ ...range, scope: 's' });
   return await store.countScopes(kept, range.tool);
@@ -55,7 +59,7 @@ export function roundMs(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms * 1000) / 1000;
 }
 
-/** Whether calls keep to what was promised; the reason names what is worst. */
+/** Whether calls keep within the SLA's limits; the reason names the worst figure. */
 export function watchSla(
   { calls, errorRate, p95 }: { calls: number; errorRate: number; p95: number | null },
   sla: Settings['sla'],

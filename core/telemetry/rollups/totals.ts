@@ -4,31 +4,31 @@ import { toIdMs } from '../../id-time.ts';
 import { coverRange, type Range } from './range.ts';
 import { GRAIN_MS } from './rollups.ts';
 
-/** Calls that are read at once. */
+/** Calls read in one query. */
 const CALLS_AT_ONCE = 5_000;
 
-/** What calls are handed to: whole roll-ups, and the calls at the ends of the range. */
+/** Receives whole roll-ups, and the single calls at the ends of the range. */
 type CallReader = {
+  /** The longest roll-up to use, in milliseconds; default: any. */
+  finest?: number;
   call(call: CallRecord, at: number): void;
 } & (
   | { rollup(rollup: RollupRecord): void }
-  /** Roll-ups without their latencies, summed up by buckets as long as `finest` says. */
+  /** Roll-ups without latencies, summed up in buckets of `finest` milliseconds. */
   | { count(count: RollupCount): void }
 );
 
 /**
  * Reads all calls of a range, each once: roll-ups where whole ones lie inside, the calls themselves
- * at the ends. So a count is exact for any range, and costs what its roll-ups cost.
- *
- * @param finest the longest roll-up that may be taken, in milliseconds.
+ * at the ends. So a count is exact for any range, and costs about as much as reading its roll-ups.
  */
 export async function readCalls(
   store: ObservationStore,
   range: Range,
   reader: CallReader,
-  finest?: number,
 ): Promise<void> {
   const { scope, tool } = range;
+  const { finest } = reader;
   for (const { grain, since, until } of coverRange(range, finest)) {
     if (grain !== null && 'count' in reader) {
       const length = Math.max(GRAIN_MS[grain], finest ?? 0);
