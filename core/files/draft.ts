@@ -18,14 +18,14 @@ import { isExcludedFromDreams } from './dream-exclusion.ts';
 import { createScopeIds, type InstanceIds } from '../ids.ts';
 import { fileNotFound, toPhysicalPath, toUserId } from './paths.ts';
 
-/** A keyframe stands at least every so many revisions, so that no read walks further. */
+/** The most revisions between two keyframes, which limits how far a read walks back. */
 const KEYFRAME_ROWS = 64;
-/** A chain of deltas is never heavier than twice the file; short files are taken as this long. */
+/** A chain of deltas has at most twice the file's bytes, or twice this for a shorter file. */
 const KEYFRAME_FLOOR_BYTES = 4096;
-/** A delta heavier than the older text by more than this gives way to that text. */
+/** A delta that is larger than the older text by more than this is stored as that text. */
 const DELTA_SLACK_BYTES = 256;
 
-/** Who writes, and under which ids: what each row of the write carries. */
+/** Who writes, and the ids that each row of the write gets. */
 export interface DraftCaller {
   /** `null` for the admin. */
   userId: string | null;
@@ -36,11 +36,11 @@ export interface DraftCaller {
   runId: string | null;
   /** Whether the write makes its user eligible for dreaming. */
   triggersDream: boolean;
-  /** How the caller knows a file: what its errors name. */
+  /** The path of a file in the caller's form, for error messages. */
   toPath: (key: FileKey) => string;
 }
 
-/** What a file becomes. `content: null` deletes it. */
+/** The new state of a file. `content: null` deletes it. */
 export interface FileChange {
   content: string | null;
   facts: ContentFacts;
@@ -48,7 +48,7 @@ export interface FileChange {
   reason: string | null;
 }
 
-/** What a write came to. */
+/** The result of a write. */
 export interface Written {
   version: number;
   revisionId: string;
@@ -112,7 +112,7 @@ export class Draft {
     const exists = before !== null && before.content !== null;
     const scope = this.#scope(key.scope);
     if (exists && before.content === change.content) {
-      this.#logWrite(scope, key, before.fileNo, before.latestRevisionId);
+      this.#logWrite(scope, { key, fileNo: before.fileNo, revisionId: before.latestRevisionId });
       return {
         version: before.version,
         revisionId: before.latestRevisionId,
@@ -175,7 +175,7 @@ export class Draft {
       delta: step.delta,
       keyframe: step.keyframe,
     });
-    this.#logWrite(scope, key, fileNo, id);
+    this.#logWrite(scope, { key, fileNo, revisionId: id });
 
     scope.state.files += (change.content === null ? 0 : 1) - (exists ? 1 : 0);
     scope.state.bytes += change.facts.size - (before?.size ?? 0);
@@ -195,12 +195,12 @@ export class Draft {
     }
   }
 
-  /** How many revisions the draft holds. */
+  /** The number of revisions in the draft. */
   get revisionCount(): number {
     return this.#revisions.length;
   }
 
-  /** The rows to be applied. */
+  /** The rows to write. */
   changes(extra: { idempotency?: IdempotencyRecord; audit?: AuditRecord }): Changes {
     const scopes = [...this.#scopes.values()].map(({ state, ids }) => ({
       ...state,
@@ -218,7 +218,7 @@ export class Draft {
     };
   }
 
-  // One draft may write a file several times: each write stands on the one before.
+  // One draft may write a file several times; each write builds on the one before.
   #file(key: FileKey): FileState | null {
     return this.#files.get(toPhysicalPath(key)) ?? this.#current.file(key);
   }
@@ -242,7 +242,10 @@ export class Draft {
     );
   }
 
-  #logWrite(scope: ScopeDraft, key: FileKey, fileNo: number, revisionId: string): void {
+  #logWrite(
+    scope: ScopeDraft,
+    { key, fileNo, revisionId }: { key: FileKey; fileNo: number; revisionId: string },
+  ): void {
     const id = scope.ids.next();
     this.#access.push({
       id,
@@ -278,7 +281,7 @@ interface StepBack {
   chainBytes: number;
 }
 
-/** How the content before is had again from the one after: nothing, whole, or by a delta. */
+/** How to restore the content before a change: by a delta, a keyframe, or neither for a new file. */
 function stepBack(before: FileState | null, change: FileChange): StepBack {
   const older = before?.content ?? null;
   const reset = { chainRows: 0, chainBytes: 0 };
@@ -300,7 +303,7 @@ function stepBack(before: FileState | null, change: FileChange): StepBack {
   const chainRows = (before?.chainRows ?? 0) + 1;
   const chainBytes = (before?.chainBytes ?? 0) + encoded.byteLength;
   const heaviest = 2 * Math.max(change.facts.size, KEYFRAME_FLOOR_BYTES);
-  // A rewritten file's delta holds all of the older text, and its hunks beside it.
+  // The delta of a rewritten file holds the whole older text plus the overhead of its hunks.
   const isRewritten = encoded.byteLength > (before?.size ?? 0) + DELTA_SLACK_BYTES;
   const isKeyframe = isRewritten || chainRows >= KEYFRAME_ROWS || chainBytes > heaviest;
   return {
@@ -312,7 +315,7 @@ function stepBack(before: FileState | null, change: FileChange): StepBack {
   };
 }
 
-/** The refusal of a write that expected another version; 0 is a file that does not exist. */
+/** The error of a write that expected another version; 0 means that the file doesn't exist. */
 export function versionConflict(
   path: string,
   { expected, actual }: { expected: number; actual: number },

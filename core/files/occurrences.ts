@@ -1,27 +1,27 @@
 import type { WorkBudget } from './work-budget.ts';
 
-/** Steps of one `indexOf` for a single character, and of the look at what it found. */
-const CANDIDATE_STEPS = 16;
-/** Steps to begin to compare two texts. */
+/** Steps to find one occurrence of a character with `indexOf` and check it. */
+const PROBE_STEPS = 16;
+/** Fixed steps of comparing two texts. */
 const COMPARE_STEPS = 64;
 /** Steps for each character in {@link searchOn}. */
 const CHARACTER_STEPS = 2;
-/** Characters that are walked or compared natively in one step. */
+/** Characters that native code searches or compares in one step. */
 const NATIVE_CHARACTERS = 16;
-/** Steps after which a search for a rare character gives way to one whose steps are known before. */
+/** Steps after which {@link searchOn}, which is linear, replaces the search for a rare character. */
 const MOST_PROBED = 2 ** 20;
-/** Characters that are looked at to find a rare one. */
+/** Characters sampled to estimate which one is rare. */
 const SAMPLED = 4_096;
-/** A rare character is looked for among so many of the wanted text. */
+/** How many characters of the wanted text are considered as the rare one. */
 const CHOICES = 64;
 
 /**
- * Offsets, ascending, at which a text holds another that is not empty: all of them, or from the
- * left those that share no character (`overlapping: false`), as a replacement of all takes them.
+ * Finds the ascending offsets of a non-empty text in another: all of them, or with
+ * `overlapping: false` those that a replacement from left to right would replace.
  *
- * The steps grow with the sum of both lengths, and are counted in `budget`. `indexOf` for the whole
- * text takes their product for texts like `aaaa…`: 7 s for one search in a file of the default
- * limit, measured on Node 20.
+ * The steps, counted in `budget`, grow with the sum of both lengths. Those of a plain `indexOf` grow
+ * with their product for texts like `aaaa…`: 7 s for one search in a file of the default limit,
+ * measured on Node 20.
  */
 export function findOccurrences(
   text: string,
@@ -39,7 +39,7 @@ export function findOccurrences(
   for (;;) {
     const start = text.indexOf(unit, from + probe) - probe;
     if (start < from || start + length > text.length) break;
-    steps += CANDIDATE_STEPS;
+    steps += PROBE_STEPS;
     from = start + 1;
     if (text.charCodeAt(start + length - 1) === last) {
       steps += COMPARE_STEPS + length / NATIVE_CHARACTERS;
@@ -60,7 +60,7 @@ export function findOccurrences(
   return starts;
 }
 
-/** Which of the first characters of `wanted` the text has least of, by a sample. */
+/** The index in `wanted` of the character that is rarest in a sample of the text. */
 function findRarest(wanted: string, text: string): number {
   const counts = new Uint16Array(256);
   const stride = Math.ceil(text.length / SAMPLED);
@@ -77,7 +77,7 @@ function findRarest(wanted: string, text: string): number {
   return rarest;
 }
 
-/** Knuth, Morris and Pratt: no character of the text from `from` on is looked at again. */
+/** Knuth-Morris-Pratt search: reads each character of the text after `from` once. */
 function searchOn(
   text: string,
   wanted: string,
@@ -97,7 +97,7 @@ function searchOn(
   }
 }
 
-/** For each start of the text, how long the longest shorter start is that also ends it. */
+/** For each prefix of the text: the length of its longest proper prefix that is also its suffix. */
 function findBorders(wanted: string): Int32Array {
   const borders = new Int32Array(wanted.length);
   let length = 0;

@@ -4,32 +4,35 @@ import { type Heading, parseHeading } from '../markdown-heading.ts';
 import { findOccurrences } from './occurrences.ts';
 import { WorkBudget } from './work-budget.ts';
 
-/** Line numbers that an ambiguous edit names, at most. */
+/** The most line numbers that the error of an ambiguous edit lists. */
 const NAMED_LINES = 20;
 
 /**
- * Steps of one patch: it is applied inside its transaction, about 20 ms at most. A hundred edits of
- * prose that fills a file of 262,144 bytes take half of them; 500,000 replacements take all.
+ * The most steps of one patch, about 20 ms, since it runs inside a transaction. A hundred edits of
+ * prose in a file of 262,144 bytes take half of them; 500,000 replacements take all.
  */
 const PATCH_STEPS = 2 ** 24;
 const REPLACEMENT_STEPS = 32;
-/** Characters that are copied in one step. */
+/** Characters copied in one step. */
 const COPIED_CHARACTERS = 16;
 
-/** A patched text, and how many replacements its edits made. */
+/** A patched text and the number of replacements made. */
 interface Patched {
   content: string;
   replacements: number;
 }
 
 /**
- * Applies edits one after the other, each to what the one before it left, then the appended text.
- * All of it applies, or it throws: `PATCH_NOT_FOUND`, or `PATCH_AMBIGUOUS` with the number of
- * matches and their lines (the first 20), or `PAYLOAD_TOO_LARGE` before an edit builds a text that
- * no file can hold, or `INVALID_REQUEST` for an empty `oldText`, or `WORK_LIMIT_EXCEEDED` for edits
- * that search and replace too much. Line ends count as they are.
+ * Applies edits one after the other, each to the result of the one before, then appends. Line ends
+ * must match exactly. Applies everything, or throws:
  *
- * @param maxBytes of a file. What is returned may still pass it in bytes: `checkContent` says so.
+ * - `PATCH_NOT_FOUND`;
+ * - `PATCH_AMBIGUOUS`, with the number of matches and the first 20 of their lines;
+ * - `PAYLOAD_TOO_LARGE`, before an edit builds a text that no file can hold;
+ * - `INVALID_REQUEST` for an empty `oldText`;
+ * - `WORK_LIMIT_EXCEEDED` for edits that search and replace too much.
+ *
+ * @param maxBytes the limit of a file. The result may still exceed it, so call `checkContent`.
  */
 export function applyPatch(
   content: string,
@@ -47,7 +50,7 @@ export function applyPatch(
   for (const [index, edit] of (patch.edits ?? []).entries()) {
     const starts = findEdited(text, edit, { index, budget });
     const length = text.length + starts.length * (edit.newText.length - edit.oldText.length);
-    // A text has no fewer bytes than UTF-16 units.
+    // A text has at least as many bytes as UTF-16 units.
     if (length > maxBytes) {
       throw new MemoryError(
         'PAYLOAD_TOO_LARGE',
@@ -63,7 +66,7 @@ export function applyPatch(
   return { content: text, replacements };
 }
 
-/** Where an edit applies: at one place, or with `replaceAll` at each. */
+/** The offsets at which an edit applies: one, or with `replaceAll` all. */
 function findEdited(
   text: string,
   { oldText, replaceAll }: PatchEdit,
@@ -75,9 +78,9 @@ function findEdited(
       details: { issues: [{ path: `/edits/${index}/oldText`, message }] },
     });
   }
-  // Places that share characters are two: to replace the first is as arbitrary as the second.
+  // Overlapping matches are ambiguous too, unless all are replaced.
   const overlapping = replaceAll !== true;
-  // Half of a surrogate pair is in no text, though its code unit is.
+  // Half of a surrogate pair would match inside a whole one.
   const starts = oldText.isWellFormed()
     ? findOccurrences(text, oldText, { overlapping, budget })
     : [];
@@ -98,7 +101,7 @@ function replaceAt(
   starts: readonly number[],
   { oldText, newText }: PatchEdit,
 ): string {
-  // Put together by `+`, which is several times faster than to join a list of the parts.
+  // `+=` is several times faster than joining a list.
   let replaced = '';
   let from = 0;
   for (const start of starts) {
@@ -109,8 +112,8 @@ function replaceAt(
 }
 
 /**
- * Appends whole lines: at the end, or at the end of a heading's section. A line end that is missing
- * is the file's own; those of the added text stay.
+ * Appends whole lines at the end of the text or of a heading's section. Adds missing line ends in the
+ * style of the file; keeps those of the added text.
  */
 function append(
   text: string,
@@ -127,10 +130,10 @@ function endLine(text: string, lineEnd: string): string {
   return text === '' || text.endsWith('\n') ? text : text + lineEnd;
 }
 
-/** Where a section's own lines end: behind its last line that is not blank. */
+/** The end of a section, after its last line that is not blank. */
 function findSectionEnd(text: string, wanted: string): number {
   const headings = findHeadings(text);
-  // `## Title` names a level, `Title` alone any.
+  // `## Title` matches level 2 only, `Title` any level.
   const asked = parseHeading(wanted.trim()) ?? { level: null, title: wanted.trim() };
   const matches = headings.filter(
     ({ level, title }) => title === asked.title && (asked.level ?? level) === level,
@@ -156,7 +159,7 @@ function findSectionEnd(text: string, wanted: string): number {
     (heading) => heading.start > match.start && heading.level <= match.level,
   );
   let end = next?.start ?? text.length;
-  // Blank lines between two sections stay between them.
+  // Keeps blank lines between two sections.
   while (end > match.start) {
     const lineStart = text.lastIndexOf('\n', end - 2) + 1;
     if (text.slice(lineStart, end).trim() !== '' || lineStart <= match.start) break;
@@ -183,14 +186,14 @@ function findHeadings(text: string): (Heading & { start: number })[] {
   return headings;
 }
 
-/** The marks of an opening fence. Backticks with more of them behind are code in one line. */
+/** The marks of an opening fence. Backticks followed by more backticks are inline code. */
 function opensFence(line: string): string | null {
   const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line);
   if (mark?.[1] === undefined) return null;
   return mark[1].startsWith('`') && line.includes('`', mark[0].length) ? null : mark[1];
 }
 
-/** A fence is closed by as many of its marks or more, and nothing but space behind them. */
+/** Whether a line closes a fence: at least as many of its marks, followed only by space. */
 function closesFence(line: string, fence: string): boolean {
   const mark = /^ {0,3}(`{3,}|~{3,})[ \t\r]*$/.exec(line)?.[1];
   return mark !== undefined && mark[0] === fence[0] && mark.length >= fence.length;

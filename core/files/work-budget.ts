@@ -1,8 +1,8 @@
 import { MemoryError } from '../errors.ts';
 
 /**
- * Counts the work of one call while it holds up all others, in steps of about a nanosecond. It
- * counts and reads no clock, so that a call is refused on every machine or on none.
+ * Limits the synchronous work of one call, which blocks all others, in steps of about a nanosecond.
+ * It reads no clock, so that a call is refused on every machine or on none.
  */
 export class WorkBudget {
   readonly #limit: string;
@@ -11,8 +11,8 @@ export class WorkBudget {
   #left: number;
 
   /**
-   * @param options.limit names the limit in the details of the error.
-   * @param options.message says what is too much, and what to do.
+   * @param options.limit the limit's name in the error's details.
+   * @param options.message the error's message: what is too much, and what to do.
    */
   constructor(options: { limit: string; max: number; message: string }) {
     this.#limit = options.limit;
@@ -21,7 +21,7 @@ export class WorkBudget {
     this.#left = options.max;
   }
 
-  /** Counts steps. Throws `WORK_LIMIT_EXCEEDED` once there were more than `max` in all. */
+  /** Counts steps. Throws `WORK_LIMIT_EXCEEDED` when they exceed `max` in total. */
   spend(steps: number): void {
     this.#left -= steps;
     if (this.#left >= 0) return;

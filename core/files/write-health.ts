@@ -2,33 +2,33 @@ import type { LeaseStore } from '../contracts/storage.ts';
 import { withDeadline } from '../deadline.ts';
 import { type ErrorCode, MemoryError, toMemoryError } from '../errors.ts';
 
-/** Whether the database takes writes, by the latest of them. */
+/** Whether the latest writes to the database succeeded. */
 export interface WriteState {
   status: 'ok' | 'failing';
-  /** Why they fail: `STORAGE_UNAVAILABLE`, or `STORAGE_FULL`. */
+  /** Why writes fail: `STORAGE_UNAVAILABLE` or `STORAGE_FULL`. */
   code: ErrorCode | null;
 }
 
-/** Tells whether writes go on: a database may be read that takes none. */
+/** Watches whether writes succeed, since a database may be readable but not writable. */
 export interface WriteHealth {
-  /** Told the outcome of each write of memory, and of each batch of the log; `null` for success. */
+  /** Records the outcome of a memory write or of a log batch; `null` for success. */
   note(kind: 'memory' | 'log', error: unknown): void;
-  /** What is known; a write of its own tells where the latest one is old. Never rejects. */
+  /** Returns the state; makes a test write first if the latest write is old. Never rejects. */
   check(): Promise<WriteState>;
 }
 
 const FAILURES: readonly ErrorCode[] = ['STORAGE_UNAVAILABLE', 'STORAGE_FULL'];
-/** So long a failure counts that no later write of its kind has followed. */
+/** How long a failure counts if no write of its kind follows. */
 const FAILURE_MS = 30_000;
-/** How old the latest write may be: an idle instance that is asked makes one write in that time. */
+/** A check makes a test write if the latest write is older than this. */
 const FRESH_MS = 10_000;
-/** The same while writes fail. */
+/** Like `FRESH_MS`, while writes fail. */
 const FAILING_FRESH_MS = 1_000;
-/** What takes longer is told as failing, and goes on. */
+/** A test write that takes longer counts as failing; it still continues. */
 const PROBE_MS = 1_500;
 const LEASE = 'write-probe';
 
-/** Knows nothing yet: the first `check` writes. */
+/** Creates the watch; the first `check` makes a test write. */
 export function createWriteHealth({ leases }: { leases: LeaseStore }): WriteHealth {
   const failures = new Map<'memory' | 'log' | 'probe', { code: ErrorCode; at: number }>();
   let latestAt = Number.NEGATIVE_INFINITY;
@@ -38,7 +38,7 @@ export function createWriteHealth({ leases }: { leases: LeaseStore }): WriteHeal
     if (error === null) failures.delete(kind);
     else {
       const { code } = toMemoryError(error);
-      // The others say something about the write, not about the database.
+      // Other errors are about the write, not the database.
       if (!FAILURES.includes(code)) return;
       failures.set(kind, { code, at: performance.now() });
     }
@@ -53,7 +53,7 @@ export function createWriteHealth({ leases }: { leases: LeaseStore }): WriteHeal
       : { status: 'failing', code: failure.code };
   }
 
-  /** Writes one row, always the same, whatever it held. */
+  /** Overwrites one fixed row. */
   async function probe(): Promise<void> {
     probing ??= leases
       .claim(LEASE, LEASE, 1)

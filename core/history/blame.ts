@@ -5,34 +5,34 @@ import { applyDelta, type Delta, diffTexts, type Hunk } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
 import { lineOffsets } from './delta/lines.ts';
 
-/** Neighbouring lines that one revision wrote. Lines count from 1; both ends are included. */
+/** Consecutive lines that one revision wrote. Lines count from 1; both ends are included. */
 interface BlamedRange {
   startLine: number;
   endLine: number;
-  /** `null` when the history does not reach back to it: pruned, or too many revisions ago. */
+  /** `null` if the revision is pruned or too many revisions ago. */
   revision: RevisionRecord | null;
 }
 
-/** Who wrote a content, from its first line to its last. */
+/** Who wrote each line of a content. */
 interface Blame {
   ranges: BlamedRange[];
-  /** The time of the oldest revision that was looked at: lines without a revision are older. */
+  /** The time of the oldest revision examined: lines without a revision are older. */
   oldestAt: number | null;
 }
 
 /** The history that blame reads. */
 type History = Pick<RevisionStore, 'get' | 'list' | 'steps'>;
 
-/** The most revisions that one blame looks at. */
+/** The most revisions that one blame examines. */
 const MAX_REVISIONS = 10_000;
-/** Steps that are read at a time: each may hold a whole content. */
+/** Steps read in one query: each may hold a whole content. */
 const STEPS = 64;
 
 /**
  * Finds the revision that wrote each line of a file's content at a version.
  *
- * Walks back from that content, one revision at a time: the lines that a revision changed are its
- * own, all others are older.
+ * Walks back from that content one revision at a time. A revision wrote the lines that it changed;
+ * all other lines are older.
  */
 export async function blameLines(
   history: History,
@@ -52,9 +52,9 @@ export async function blameLines(
 }
 
 /**
- * The revisions that led to a version, newest first, each with its step back. Those that wrote
- * nothing of their own are left out: a move goes on in the file that it moved, a revert at the
- * version that it restored. It ends where revisions are pruned.
+ * Yields the revisions that led to a version, newest first, each with its step back. Follows a move
+ * to the file at its old path, and a revert to the version that it restored. Ends where revisions
+ * are pruned.
  */
 async function* walkBack(
   history: History,
@@ -111,7 +111,7 @@ async function readRevisions(
   return revisions.slice(0, limit);
 }
 
-/** For each revert that restored an earlier content whole: the place of the revision that made it. */
+/** Maps the index of each revert to the index of the revision whose content it restored. */
 function findRestored(revisions: readonly RevisionRecord[]): Map<number, number> {
   const restored = new Map<number, number>();
   const madeBy = new Map<string, number>();
@@ -125,7 +125,7 @@ function findRestored(revisions: readonly RevisionRecord[]): Map<number, number>
   return restored;
 }
 
-/** For the revision of a move that put the file on its new path: the one that took it off the old. */
+/** For the arrival of a moved file: the revision that removed it from its old path. */
 async function findLeft(
   history: History,
   { action, existedBefore, peerId }: RevisionRecord,
@@ -134,11 +134,11 @@ async function findLeft(
   return isArrival ? await history.get(peerId) : null;
 }
 
-/** The lines of a content, each with its writer once that is found. */
+/** The lines of a content, each with its writer once known. */
 function createBlamedLines(content: string) {
   const count = lineOffsets(content, 0, content.length).length - 1;
   const writers = Array<RevisionRecord | null>(count).fill(null);
-  /** For each line of the older text that the walk is at: the line of `content` it became, or -1. */
+  /** For each line of the current older text: the line of `content` that it became, or -1. */
   let places = writers.map((_, line) => line);
   let unknown = count;
   const older = createOlderText(content);
@@ -154,7 +154,7 @@ function createBlamedLines(content: string) {
   return {
     isComplete: () => unknown === 0,
 
-    /** Goes from the text after a revision to the text before it. */
+    /** Steps from the text after a revision to the text before it. */
     stepBack(revision: RevisionRecord, step: RevisionStep): void {
       if (!step.existedBefore) {
         write(revision, places);
@@ -184,7 +184,7 @@ function createBlamedLines(content: string) {
   };
 }
 
-/** The text that the walk is at, put together only where a step is a whole content. */
+/** The current older text, built only when a step stores a whole content instead of a delta. */
 function createOlderText(content: string) {
   let text = content;
   let deltas: Delta[] = [];

@@ -6,16 +6,16 @@ import { lineEnd, skipLines } from './delta/lines.ts';
 /**
  * Replaces lines of a newer text by lines of the older one.
  *
- * The lines `start` to `start + removed` of the newer text become `addedLines` lines: the first
- * `prefix` characters of what they held, then `text`, then the last `suffix` characters of what
- * they held. So a small change in one very long line stays small.
+ * Lines `start` to `start + removed` (exclusive) of the newer text become `addedLines` lines: the
+ * first `prefix` characters of the replaced lines, then `text`, then their last `suffix` characters.
+ * So a small change in a very long line makes a small hunk.
  *
- * A line runs up to and including its `\n`; the last one may end without. `\r` alone ends none.
+ * A line includes its `\n`; the last line may lack it. `\r` alone doesn't end a line.
  */
 export interface Hunk {
   /** Index of the first replaced line in the newer text, from 0. */
   start: number;
-  /** Lines of the newer text that are replaced; 0 puts lines in before `start`. */
+  /** Lines of the newer text that are replaced; 0 inserts lines before `start`. */
   removed: number;
   /** Lines of the older text that take their place. */
   addedLines: number;
@@ -23,11 +23,11 @@ export interface Hunk {
   prefix: number;
   /** UTF-16 units kept from the end of the replaced lines; never half of a surrogate pair. */
   suffix: number;
-  /** What stands between the two in the older text. */
+  /** The older text between prefix and suffix. */
   text: string;
 }
 
-/** How to get an older text back from the newer one: hunks in order, none overlapping another. */
+/** Turns a newer text back into the older one. Hunks are in order and don't overlap. */
 export interface Delta {
   hunks: Hunk[];
 }
@@ -39,20 +39,20 @@ export interface TextDiff {
   addedLines: number;
   /** Lines of the older text that are not in the newer one. */
   removedLines: number;
-  /** Work done: one for each line compared and each step of the search for a shortest diff. */
+  /** Work done: lines compared, plus steps of the search for a shortest diff. */
   steps: number;
 }
 
-/** What an encoded hunk takes beside its text, about: six varints, most of them of one byte. */
+/** The approximate size of an encoded hunk without its text: six varints, mostly one byte each. */
 const HUNK_BYTES = 8;
 
 /**
  * Finds the delta that turns `newer` back into `older`:
  * `applyDelta(newer, diffTexts(older, newer).delta) === older`, character for character.
  *
- * The line diff is a shortest one up to some 500 lines that were taken out or put in again
- * elsewhere, and close to it beyond (new lines don't count). Time and memory are about linear in
- * the texts' length, whatever they hold.
+ * The line diff is a shortest one if at most about 500 lines were removed or moved (new lines don't
+ * count), and close to a shortest one otherwise. Time and memory are bounded about linearly in the
+ * texts' length for any input.
  */
 export function diffTexts(older: string, newer: string): TextDiff {
   const { blocks, steps } = diffBlocks(older, newer);
@@ -68,10 +68,10 @@ export function diffTexts(older: string, newer: string): TextDiff {
 }
 
 /**
- * Gives the older text back.
+ * Restores the older text.
  *
- * @throws MemoryError `INTERNAL` when the delta does not fit `newer`. Not every wrong text is
- * noticed: whoever has the older text's hash compares it.
+ * @throws MemoryError `INTERNAL` when the delta doesn't fit `newer`. This doesn't detect every wrong
+ * text: compare the result's hash where it is known.
  */
 export function applyDelta(newer: string, delta: Delta): string {
   let older = '';
@@ -91,7 +91,7 @@ export function applyDelta(newer: string, delta: Delta): string {
   return older + newer.slice(copiedTo);
 }
 
-/** Makes one hunk of a block, or one for each line where that is shorter (a word in each row). */
+/** Makes one hunk of a block, or one per line if that is shorter (a word changed in each line). */
 function toHunks(older: string, newer: string, block: Block): Hunk[] {
   const whole = toHunk(older, newer, block);
   if (block.olderLines !== block.newerLines || block.olderLines === 1) return [whole];
@@ -145,7 +145,7 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** The error for a stored delta that can't be true; it is never the caller's fault. */
+/** The error for an invalid stored delta, which is never the caller's fault. */
 export function invalidDelta(message: string, cause?: unknown): MemoryError {
   return new MemoryError('INTERNAL', message, cause === undefined ? {} : { cause });
 }

@@ -3,15 +3,15 @@ import type { AccessRecord, RevisionRecord } from '../contracts/records.ts';
 import type { AccessFilter, LogStore } from '../contracts/storage.ts';
 import { toPhysicalPath, toUserId } from '../files/paths.ts';
 
-/** Without a trace in common, reads count for so long. */
+/** How long before a revision unlinked reads count. */
 const SHORTLY_MS = 600_000;
-/** Reads that are looked at, the newest first. */
+/** The most reads examined, newest first. */
 const MAX_READS = 200;
 
 /**
- * The files that a revision's writer had read, each once, the last read first: those of its dream run
- * or of its trace. Where neither tells, those that the same actor read for the same user in the ten
- * minutes before.
+ * The files that a revision's writer had read in its dream run or trace, each once, last read first.
+ * Without a run and without reads in its trace: the files that the same actor read for the same user
+ * in the ten minutes before.
  */
 export async function listReadBefore(
   log: Pick<LogStore, 'listAccess'>,
@@ -22,7 +22,7 @@ export async function listReadBefore(
   const certain = linked === null ? [] : await readsBefore(log, revision, linked);
   if (certain.length > 0 || runId !== null) return toFiles(certain, { probably: false });
   const userId = await findUser(log, revision);
-  // The admin's own writes follow nothing that an agent was shown.
+  // An admin's write has no reads before it: it is not a tool call.
   if (userId === null || revision.toolCallId === null) return [];
   const { actor, at } = revision;
   const nearby = await readsBefore(log, revision, { actor, userId, since: at - SHORTLY_MS });
@@ -41,7 +41,7 @@ async function readsBefore(
   return items;
 }
 
-/** For whom a revision was written: in shared memory its access row says so. */
+/** The user for whom a revision was written; for shared memory, its access row names the user. */
 async function findUser(
   log: Pick<LogStore, 'listAccess'>,
   { id, scope }: RevisionRecord,

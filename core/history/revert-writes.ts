@@ -7,12 +7,12 @@ import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { parseTime, parseTimeOrNull, toTime } from '../time.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
 
-/** The most revisions that one request undoes. */
+/** The most revisions that one request reverts. */
 const MAX_REVISIONS = 10_000;
-/** One transaction puts back so many files, and so many bytes of them, at most. */
+/** The most files and bytes that one transaction restores. */
 const BATCH_FILES = 100;
 const BATCH_BYTES = 2 * 1024 * 1024;
-/** Files that change while they are put back are looked at again, this often. */
+/** How often a batch is planned again because its files changed meanwhile. */
 const TRIES = 5;
 
 interface Parts {
@@ -22,21 +22,21 @@ interface Parts {
   textAt(key: FileKey, version: number): Promise<string | null>;
 }
 
-/** What is to become of one file. */
+/** The planned change of one file. */
 interface Plan {
   /** Its selected revisions, oldest first. */
   selected: readonly RevisionRecord[];
   file: RevertedFile;
-  /** `null` where nothing is to be written. */
+  /** `null` if nothing is to be written. */
   restoration: Restoration | null;
 }
 
 /**
- * Undoes the selected writes, file by file: a file whose newest revisions are selected gets the
- * content from before them; one that was written since is left, and says so.
+ * Reverts the selected writes file by file. A file whose newest revisions are selected gets the
+ * content from before them. A file that was written since stays as it is, with the reason in `why`.
  *
- * Files are put back in batches of one transaction each. A request that was cut off can be repeated:
- * what it has put back is `unchanged` then.
+ * Each batch of files is one transaction. An interrupted request can be repeated: files that are
+ * already restored are `unchanged` then.
  */
 export async function revertWrites(
   parts: Parts,
@@ -55,7 +55,7 @@ export async function revertWrites(
     batch = [];
     bytes = 0;
   };
-  const writeBatch = (plans: Plan[]) => putBack(parts, plans, { reason, target, caller });
+  const writeBatch = (plans: Plan[]) => restoreBatch(parts, plans, { reason, target, caller });
   for (const selected of groups) {
     const plan = await planFile(parts, selected);
     const size = Buffer.byteLength(plan.restoration?.content ?? '');
@@ -85,7 +85,7 @@ function parseSelection(selection: RevertSelection): { filter: RevisionFilter; t
   return { filter, target: `what ${actor} wrote ${span}` };
 }
 
-/** The selected revisions, oldest first. Those that undid writes of a run are none of its writes. */
+/** The selected revisions, oldest first. A run's reverts don't count as its writes. */
 async function readSelected(
   storage: Parts['storage'],
   filter: RevisionFilter,
@@ -108,7 +108,7 @@ async function readSelected(
   return selected;
 }
 
-/** The revisions of each file, files by physical path. */
+/** Groups revisions by file, sorted by physical path. */
 function groupByFile(revisions: readonly RevisionRecord[]): RevisionRecord[][] {
   const groups = new Map<string, RevisionRecord[]>();
   for (const revision of revisions) {
@@ -136,7 +136,7 @@ async function planFile(
     restoration: null,
   });
 
-  // The newest selected revisions that follow each other: what they wrote together is undone.
+  // Only the newest consecutive revisions of the selection can be reverted.
   const undone = selected.filter(
     (revision, index) => newest.version - revision.version === selected.length - 1 - index,
   );
@@ -147,7 +147,7 @@ async function planFile(
   }
   if (present === before) return leave('unchanged', 'It holds the content from before already.');
   if (newest.version !== version) {
-    return leave('changed_since', await tellLater(storage, key, newest.version));
+    return leave('changed_since', await describeLaterWrite(storage, key, newest.version));
   }
   const left = selected[selected.length - undone.length - 1];
   return {
@@ -171,8 +171,8 @@ async function planFile(
   };
 }
 
-/** Who wrote a file after a version. */
-async function tellLater(
+/** Describes who wrote a file after a version. */
+async function describeLaterWrite(
   storage: Parts['storage'],
   key: FileKey,
   version: number,
@@ -182,8 +182,8 @@ async function tellLater(
   return `${later.actor} wrote version ${later.version} since, at ${toTime(later.at)}.`;
 }
 
-/** Writes a batch in one transaction; files that somebody writes meanwhile are planned anew. */
-async function putBack(
+/** Writes a batch in one transaction. Plans it again when a file was written meanwhile. */
+async function restoreBatch(
   parts: Parts,
   plans: readonly Plan[],
   { reason, target, caller }: { reason: string; target: string; caller: AdminCaller },
@@ -195,7 +195,7 @@ async function putBack(
     try {
       const written = await parts.files.restore(
         due.map(({ restoration }) => restoration as Restoration),
-        // To undo a dream is not new knowledge to dream about.
+        // Reverting a dream must not trigger another dream.
         { reason, target, qualifies: due[0]?.selected[0]?.actor !== 'dream-agent' },
         caller,
       );

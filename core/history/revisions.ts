@@ -40,36 +40,36 @@ import {
 } from '../files/paths.ts';
 import { parseTime, parseTimeOrNull, toTime, toTimeOrNull } from '../time.ts';
 
-/** The history of memory files: reading it, going back in it, pruning it. */
+/** The history of memory files: reading, reverting and pruning revisions. */
 export interface Revisions {
   list(query: RevisionListQuery): Promise<ListAnswer<AdminRevision>>;
   get(id: string): Promise<AdminRevisionDetail>;
-  /** The content of a file at a version or a time. Throws when it did not exist or is pruned. */
+  /** The content of a file at a version or a time. Throws if it didn't exist or is pruned. */
   contentAt(key: FileKey, point: FilePointQuery): Promise<EarlierContent>;
   /**
    * Who wrote each line of a content, when, why, and what that writer had read. Only the newest
-   * {@link READ_BEFORE_REVISIONS} revisions say what was read; `get` says it of each.
+   * {@link READ_BEFORE_REVISIONS} revisions include the reads; `get` includes them for any revision.
    */
   blame(key: FileKey, at: { version: number; content: string }): Promise<BlamedLines[]>;
-  /** Writes the content from before a revision as a new one; of a move, on both paths. */
+  /** Writes the content from before a revision as a new revision; reverts a move on both paths. */
   revert(
     id: string,
     options: { dryRun?: boolean | undefined; ifVersion?: number | undefined },
     caller: AdminCaller,
   ): Promise<RevertAnswer>;
-  /** Undoes all writes of a dream run, of a tool call, or of an actor since a time. */
+  /** Reverts all writes of a dream run, of a tool call, or of an actor since a time. */
   revertWrites(selection: RevertSelection, caller: AdminCaller): Promise<RevertWritesAnswer>;
   prune(request: PruneRequest, caller: AdminCaller): Promise<PruneAnswer>;
   /**
-   * When each line of a file was written; a line whose revision is pruned has the time of the
-   * oldest one that is kept. Version 0 where there is no file.
+   * When each line of a file was written; a line whose revision is pruned gets the time of the
+   * oldest remaining revision. Version 0 if the file doesn't exist.
    */
   lineTimes(key: FileKey): Promise<{ version: number; times: readonly number[] }>;
   /** The revisions of a run, oldest first, with their contents. */
   ofRun(runId: string): Promise<RunRevision[]>;
 }
 
-/** Makes the history over a storage; reverts go through the one write path. */
+/** Creates the history of a storage; reverts go through the one write path. */
 export function createRevisions(deps: {
   storage: Storage;
   files: AdminFiles;
@@ -98,7 +98,7 @@ export function createRevisions(deps: {
     if (chain === null) return null;
     const content = await walkBack(chain, version);
     if (content === null) return null;
-    // Without one the revision is pruned, and its hash with it.
+    // A pruned revision has no hash to compare.
     const made =
       version === chain.file.version
         ? { ...chain.file, redacted: false }
@@ -111,7 +111,7 @@ export function createRevisions(deps: {
   async function textsOf(revision: RevisionRecord) {
     const before = revision.existedBefore ? await textAt(revision, revision.version - 1) : null;
     const after = revision.existsAfter ? await textAt(revision, revision.version) : null;
-    // Pruned since it was found. To take its contents for absent would let a revert delete the file.
+    // Pruned since it was found. Treating its contents as absent would let a revert delete the file.
     if (revision.existedBefore !== (before !== null) || revision.existsAfter !== (after !== null)) {
       throw revisionNotFound(revision.id);
     }
@@ -236,7 +236,7 @@ export function createRevisions(deps: {
             {
               reason: `Reverts revision ${revision.id}.`,
               target: revision.id,
-              // To undo a dream is not new knowledge to dream about.
+              // Reverting a dream must not trigger another dream.
               qualifies: revision.actor !== 'dream-agent',
             },
             caller,
@@ -316,10 +316,10 @@ export function createRevisions(deps: {
   };
 }
 
-/** How many of a blame’s revisions say what their writer had read. */
+/** How many of a blame's revisions include what their writer had read. */
 const READ_BEFORE_REVISIONS = 50;
 
-/** The content before a revision of a file that existed; `null` where nothing leads to it. */
+/** The content before a revision of a file that existed; `null` if it can't be derived. */
 function stepBack(content: string | null, { keyframe, delta }: RevisionStep): string | null {
   if (keyframe !== null) return keyframe;
   if (content === null || delta === null) return null;
@@ -337,7 +337,7 @@ function damagedHistory(cause?: unknown): MemoryError {
   });
 }
 
-/** An id that no revision can have is as absent as one that none has. */
+/** Reports a malformed id as not found, like an unknown one. */
 function parseRevisionId(id: string): string {
   if (isUuid(id)) return id;
   throw revisionNotFound(id);
@@ -347,14 +347,14 @@ function revisionNotFound(id: string): MemoryError {
   return new MemoryError('REVISION_NOT_FOUND', undefined, { details: { id: id.slice(0, 64) } });
 }
 
-/** The content at a version, from the head down; `null` where it did not exist or is pruned. */
+/** Walks from the head to a version's content; `null` if it didn't exist or is pruned. */
 async function walkBack({ file, steps }: RevisionChain, version: number): Promise<string | null> {
   const pause = createPause();
   if (version > file.version || version < 0) return null;
   const top = steps.at(-1);
   if (top === undefined) return version === file.version ? file.content : null;
   let content: string | null = file.content;
-  // A chain that does not reach the head starts at a row that needs none: a keyframe, a creation.
+  // A chain that ends before the head starts with a keyframe or a creation, which need no newer text.
   let at = top.keyframe !== null || !top.existedBefore ? top.version : file.version;
   for (const step of [...steps].reverse()) {
     if (step.version !== at) return null;
@@ -375,7 +375,7 @@ function toOutcome(written: AdminWritten | undefined): {
   return { version: written.version, revisionId: written.revisionId };
 }
 
-/** A revision in the form of the lists. */
+/** A revision as admin lists show it. */
 export function toAdminRevision(revision: RevisionRecord): AdminRevision {
   return {
     id: revision.id,

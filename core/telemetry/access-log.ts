@@ -17,13 +17,13 @@ import {
 import { parseTimeOrNull, toTime } from '../time.ts';
 import type { AccessQueue } from './access-queue.ts';
 
-/** The admin's reads of who touched what. */
+/** Lists accesses for the admin. */
 export interface AccessLog {
   list(query: AccessListQuery): Promise<ListAnswer<AdminAccess>>;
   audit(query: AuditListQuery): Promise<ListAnswer<AdminAudit>>;
 }
 
-/** Makes the lists; what this instance has queued is written first, so that an operator sees it. */
+/** Creates the lists; each writes this instance's queue first, so that they are complete. */
 export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog {
   return {
     async list(query) {
@@ -61,7 +61,7 @@ export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog
   };
 }
 
-/** An access row in the admin's form. */
+/** An access row as the admin API shows it. */
 export function toAdminAccess(row: AccessRecord): AdminAccess {
   const { id, actor, tool, action, toolCallId, traceId, runId, revisionId, rank, outcome } = row;
   return {

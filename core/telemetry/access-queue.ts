@@ -7,56 +7,56 @@ import { MemoryError, toMemoryError } from '../errors.ts';
 import type { RememberedRollUp } from './rollups/rollups.ts';
 import type { WriteHealth } from '../files/write-health.ts';
 
-/** Rows wait this long for others before they are written: with the write, within 200 ms. */
+/** How long rows wait for more rows. Including the write, they are stored within 200 ms. */
 const FLUSH_MS = 150;
 /**
- * Access rows of a batch, and events: the more, the more of them share a page that is written. As
- * many of both, since a call leaves both, and neither is to fall behind.
+ * The most access rows, and the most events, of one batch. In larger batches more rows share a
+ * written page. The limits are equal because most calls leave one of each.
  */
 const BATCH_ROWS = 2_048;
 /**
- * While many come, events wait for more: a batch adds to the same roll-ups, however large it is.
- * Few are written with the access rows of their calls.
+ * Many events wait this long, since each batch updates the same roll-ups, however large it is. Up to
+ * `FEW_EVENTS` are written together with the access rows of their calls.
  */
 const EVENTS_MS = 1_000;
 const FEW_EVENTS = 64;
-/** Access rows are never dropped: beyond this, calls wait until there is room. */
+/** Access rows are never dropped: when this many are queued, calls wait. */
 const ACCESS_LIMIT = 20_000;
 /**
- * Events beyond this are dropped and counted. It is more, so that where calls that leave access rows
- * are faster than the database they wait, and no event is dropped for that alone.
+ * Events beyond this are dropped and counted. It is more than `ACCESS_LIMIT`, so that a slow database
+ * makes calls wait before it makes the queue drop their events.
  */
 const EVENT_LIMIT = 24_000;
-/** Events that exporters are given at once, while many come: they have queues of their own. */
+/** The most events that exporters get at once, because their own queues are limited. */
 const EXPORTED_EVENTS = 128;
-/** How long a call waits for room before it is refused. */
+/** How long a call waits for room in the queue before it fails. */
 const WAIT_MS = 5_000;
 const RETRY_MS = 500;
 
-/** The rows that are written behind the answer: access rows of reads, and events. */
+/** Rows that are written after the answer: access rows of reads, and events. */
 export interface AccessQueue {
-  /** Queues access rows; resolves at once unless the queue is full. Throws when it stays full. */
+  /** Queues access rows. Waits only while the queue is full; throws if it stays full. */
   access(rows: readonly AccessRecord[]): Promise<void> | undefined;
-  /** Queues an event; when the queue is full it is dropped and counted. */
+  /** Queues an event, or drops and counts it if the queue is full. */
   event(event: EventRecord): void;
-  /** Resolves when everything queued before the call is written, or can't be. */
+  /** Resolves when everything queued so far is written, or writing it failed. */
   flush(): Promise<void>;
-  /** Writes what is queued and stops. */
+  /** Writes the queued rows and stops. */
   close(): Promise<void>;
   counters(): { accessQueued: number; eventsQueued: number; eventsDropped: number };
 }
 
 /**
- * A bounded queue before the log's batches. One batch is written at a time; a failed one is kept
- * and tried again, so that a full disk loses no access row.
+ * A bounded queue in front of the log. It writes one batch at a time and retries a failed batch, so
+ * that a full disk loses no access row.
  */
 export function createAccessQueue(deps: {
   store: LogStore;
   exporters: readonly TraceExporter[];
   log: Logger;
-  /** Told whether each batch was written. */
+  /** Called with the outcome of each batch. */
   health?: Pick<WriteHealth, 'note'>;
-  /** Keeps the roll-ups of the events, in their transaction. */
+  /** Updates the roll-ups in the same transaction as their events. */
   rollUp?: RememberedRollUp;
   /** Called with the events of a batch once they are written; it must not throw. */
   onWritten?: (events: readonly EventRecord[]) => void;
@@ -64,14 +64,14 @@ export function createAccessQueue(deps: {
   let access: AccessRecord[] = [];
   let events: EventRecord[] = [];
   let eventsDropped = 0;
-  /** How many of the queued events the exporters have been given. */
+  /** How many of the queued events were passed to the exporters. */
   let exported = 0;
-  /** When events were last written, or began to come. */
+  /** When events were last written, or when the first one since then was queued. */
   let eventsSince = Number.NEGATIVE_INFINITY;
   let isRepeated = false;
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<boolean> | null = null;
-  /** Rows ever queued, written, and waited for by a call of `flush`. */
+  /** Totals of rows queued, written, and awaited by `flush`. */
   const queued = { access: 0, events: 0 };
   const written = { access: 0, events: 0 };
   let wanted = { access: 0, events: 0 };
@@ -86,7 +86,7 @@ export function createAccessQueue(deps: {
     }, delay);
   }
 
-  /** Writes what makes a batch, and what is waited for; `false` when a batch failed. */
+  /** Writes full batches and awaited rows; `false` if a batch failed. */
   function drain(): Promise<boolean> {
     writing ??= writeAll().finally(() => {
       writing = null;
@@ -117,7 +117,7 @@ export function createAccessQueue(deps: {
     } catch (thrown) {
       const error = toMemoryError(thrown);
       deps.health?.note('log', error);
-      // The storage has logged it once, and it stays so.
+      // The storage has already logged it.
       if (error.code !== 'STORAGE_DAMAGED') {
         deps.log.warn(
           { code: error.code, error: describeError(thrown) },
@@ -150,12 +150,12 @@ export function createAccessQueue(deps: {
 
   function mayEventsWait(): boolean {
     if (events.length <= FEW_EVENTS || events.length >= BATCH_ROWS) return false;
-    // Sent again, a batch has to hold what it held: some of it may stand already.
+    // A retried batch must hold the same rows, since some may already be stored.
     if (isRepeated || written.events < wanted.events) return false;
     return performance.now() - eventsSince < EVENTS_MS;
   }
 
-  /** Little by little: exporters have bounds of their own, and are not to drop what came at once. */
+  /** Passes events on in small portions, so that a burst doesn't overflow the exporters' queues. */
   function exportNew(): void {
     if (exported === events.length) return;
     const fresh = events.slice(exported);
@@ -165,7 +165,7 @@ export function createAccessQueue(deps: {
     }
   }
 
-  /** Foreign code: what it throws, at once or later, is logged and ends nothing. */
+  /** Calls an exporter; its errors, thrown or rejected, are only logged. */
   async function guarded(exporter: TraceExporter, work: () => Promise<void> | undefined) {
     try {
       await work();
@@ -226,7 +226,7 @@ export function createAccessQueue(deps: {
     },
     async flush() {
       wanted = { ...queued };
-      // A batch under way may have been cut before the newest row came.
+      // The running batch may have been cut before the newest row was queued.
       if (writing !== null) await writing;
       if (isDue()) await drain();
     },

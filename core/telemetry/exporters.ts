@@ -5,28 +5,28 @@ import type { TraceContext, TraceExporter } from '../contracts/trace-exporter.ts
 import { describeError } from '../describe-error.ts';
 import { createUserHash } from './user-hash.ts';
 
-/** The exporters of a service, and what they have to do with its calls. */
+/** The trace exporters of a service. */
 export interface Exporters {
-  /** Those that are given events. Plugins add theirs while they are set up. */
+  /** The exporters that get events. Plugins add theirs during setup. */
   readonly active: TraceExporter[];
-  /** Opens those that are not open yet. What fails is logged and left out from then on. */
+  /** Opens all that are not open yet. Logs and removes an exporter that fails to open. */
   open(): Promise<void>;
-  /** Whether they were opened: before that, no app's span is known. */
+  /** Whether `open` has run: before that, the app's active span is unknown. */
   isOpen(): boolean;
   /**
-   * The caller of a call that begins now: the app's active span, unless the call names a span of
+   * The parent of a call that starts now: the app's active span, unless the call names a span of
    * another trace.
    */
   parentOf(named: TraceContext | null): TraceContext | null;
-  /** Runs a call's work as its span, for exporters that know how. */
+  /** Runs a call's work with its span active, in exporters that support this. */
   runWithin<T>(span: TraceContext, work: () => T): T;
   describe(): ExporterState[];
 }
 
-/** How an exporter is; `problem` is `null` while it runs, and `spans` if it does not count. */
+/** An exporter's status; `problem` is `null` while it works, `spans` if it doesn't count them. */
 export type ExporterState = AdminStatus['exporters']['items'][number];
 
-/** Puts the configured exporters together; nothing is opened before {@link Exporters.open}. */
+/** Combines the configured exporters; {@link Exporters.open} opens them. */
 export function createExporters(
   given: readonly TraceExporter[],
   deps: { config: ConfigStore; log: Logger; version: string },
@@ -77,7 +77,7 @@ export function createExporters(
     parentOf(named) {
       for (const exporter of inContext) {
         const found = activeContextOf(exporter);
-        // The app may have begun spans of its own in the trace that its request names.
+        // The app may have started its own spans in the trace that its request names.
         if (found !== null && (named === null || named.traceId === found.traceId)) return found;
       }
       return named;
@@ -101,7 +101,7 @@ export function createExporters(
   };
 }
 
-/** Foreign code: a call is worth more than its place in a trace. */
+/** Runs an exporter's code; if it throws, the call continues without its place in the trace. */
 function activeContextOf(exporter: TraceExporter): TraceContext | null {
   try {
     return exporter.activeContext?.() ?? null;

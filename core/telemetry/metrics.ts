@@ -6,27 +6,26 @@ import { outcomeOf } from './events/outcome.ts';
 /** Upper ends of the histogram's buckets, in seconds. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** What the metrics read when they are asked for. */
+/** Where the metrics read their values on each scrape. */
 interface MetricsSources {
   queues(): { accessQueued: number; eventsQueued: number; eventsDropped: number };
   streams(): { watchers: number; dropped: number };
   filesBehind(): Promise<number>;
-  /** The exporters that count, by their names. */
+  /** The exporters; `spans` is `null` for one that doesn't count. */
   exporters(): readonly { name: string; spans: SpanCounters | null }[];
 }
 
 /** Figures of this instance for Prometheus. */
 export interface Metrics {
-  /** Counts events once they are written. It costs some additions for each. */
+  /** Counts written events; this costs a few additions per event. */
   count(events: readonly EventRecord[]): void;
   /** The text exposition format, version 0.0.4. */
   text(): Promise<string>;
 }
 
 /**
- * Makes the metrics. Labels are tools, outcomes and exporters alone, names that the service and its
- * configuration give: never a user, a path or an actor, so that there are few series and nothing
- * personal in them.
+ * Creates the metrics. Labels are only tools, outcomes and exporters, never users, paths or actors:
+ * this keeps the number of series small and personal data out.
  */
 export function createMetrics(sources: MetricsSources): Metrics {
   const tools = new Map<string, ToolFigures>();
@@ -156,7 +155,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
 interface ToolFigures {
   outcomes: { ok: number; failed: number; refused: number };
   seconds: number;
-  /** Calls in each bucket, and beyond the last. */
+  /** Calls in each bucket, and one entry for calls beyond the last bucket. */
   buckets: number[];
 }
 
@@ -171,8 +170,8 @@ function newFigures(): ToolFigures {
 const DURATIONS = 'memory_service_tool_duration_seconds';
 
 /**
- * The durations as a histogram that is read from what was counted: prom-client's own takes 5 µs for
- * each observation, more than a call's whole record does.
+ * A histogram built from our own counters: prom-client's takes 5 µs per observation, more than
+ * recording the whole call.
  */
 function durationsOf(tools: ReadonlyMap<string, ToolFigures>) {
   const get = () => ({
@@ -193,6 +192,6 @@ function durationsOf(tools: ReadonlyMap<string, ToolFigures>) {
       ];
     }),
   });
-  // The registry asks a metric for its name and its values, and nothing else.
+  // The registry reads only a metric's name and values.
   return { name: DURATIONS, get } as unknown as Gauge;
 }

@@ -4,7 +4,7 @@ const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(
 const SAMPLED = 0x01;
 const ALL_ZERO = /^0+$/;
 
-/** A later version may be longer than this one's 55 characters, but not without end. */
+/** Later versions may be longer than the 55 characters of this one, up to this limit. */
 const MAX_LENGTH = 512;
 
 /**

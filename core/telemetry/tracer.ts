@@ -13,14 +13,14 @@ import { newSpanId, newTraceId } from '../ids.ts';
 import { explainProviderError } from '../provider-failure.ts';
 import { sanitiseAttributes } from './sanitise.ts';
 
-/** A call records at most this many spans; a loop that makes more is seen by its first ones. */
+/** The most spans that a call records; later ones are dropped. */
 const SPAN_LIMIT = 128;
 
-/** What a root event says from its start. */
+/** The fields of a root event that are known at its start. */
 interface RootOptions {
   /**
-   * Gives the event its id, at the end of the call: events sort by when they were recorded, so that
-   * who watches them has seen all before the last one.
+   * Makes the event's id at the end of the call: events sort by when they were recorded, so a watcher
+   * has seen all events before its last one.
    */
   ids: { next(): string };
   kind: 'tool' | 'dream.run';
@@ -37,8 +37,8 @@ interface RootOptions {
 }
 
 /**
- * The record of one tool call while it runs: a root with child spans. Durations go by the
- * monotonic clock, so that a clock that jumps changes none.
+ * Records one running tool call: a root with child spans. Durations use the monotonic clock, so that
+ * clock changes don't affect them.
  */
 export class RootTrace implements Trace {
   readonly traceId: string;
@@ -53,7 +53,7 @@ export class RootTrace implements Trace {
     this.traceId = options.parent?.traceId ?? newTraceId(options.startedAt);
   }
 
-  /** Where this call is in its trace, for what is done within it. */
+  /** The trace context for work within this call. */
   context(): TraceContext {
     const isSampled = this.#options.parent?.isSampled ?? true;
     return { traceId: this.traceId, spanId: this.spanId, isSampled, isRemote: false };
@@ -63,7 +63,7 @@ export class RootTrace implements Trace {
     return new OpenSpan(this, kind, name);
   }
 
-  /** Takes a span that ended; those after the root's end, or beyond the limit, are left out. */
+  /** Records an ended span, unless the root has ended or the limit is reached. */
   record(span: OpenSpan, error: unknown, attributes: SpanAttributes | undefined): void {
     if (this.#spans.length >= SPAN_LIMIT || this.#event !== null) return;
     this.#spans.push({
@@ -107,7 +107,7 @@ export class RootTrace implements Trace {
   }
 }
 
-/** A span under way. A class, not closures: every tool call makes several. */
+/** A running span. A class is cheaper than closures, and every tool call makes several. */
 class OpenSpan implements Span {
   readonly begin = performance.now();
   readonly kind: SpanKind;
@@ -153,14 +153,14 @@ function toParent({ isSampled, isRemote }: TraceContext) {
   return { isSampled, isRemote };
 }
 
-/** Records nothing: for work that belongs to no tool call. */
+/** A trace that records nothing, for work outside a tool call. */
 export function noTrace(traceId: string = newTraceId()): Trace {
   return { traceId, start: () => NO_SPAN };
 }
 
 const NO_SPAN: Span = { end: () => undefined, fail: () => undefined };
 
-/** Milliseconds since `begin`, to the microsecond. */
+/** Milliseconds since `begin`, rounded to microseconds. */
 function elapsed(begin: number): number {
   return Math.round((performance.now() - begin) * 1000) / 1000;
 }

@@ -7,16 +7,16 @@ import type { Revisions } from '../history/revisions.ts';
 import { toTime } from '../time.ts';
 import type { AccessQueue } from './access-queue.ts';
 
-/** The admin's reads of single traces. */
+/** Reads single traces for the admin. */
 export interface Traces {
   trace(traceId: string): Promise<AdminTrace>;
   toolCall(toolCallId: string): Promise<AdminToolCall>;
 }
 
-/** Rows of one tool call that its trace shows, at most. */
+/** The most rows of one tool call that its trace shows. */
 const ROW_LIMIT = 500;
 
-/** Makes the reads; what this instance has queued is written first. */
+/** Creates the reads; each writes this instance's queue first. */
 export function createTraces(storage: Storage, queue: AccessQueue, revisions: Revisions): Traces {
   async function withRows(event: EventRecord): Promise<AdminToolCall> {
     const { toolCallId, traceId } = event;
@@ -59,7 +59,7 @@ export function createTraces(storage: Storage, queue: AccessQueue, revisions: Re
   };
 }
 
-/** A recorded call as events: the root, and its spans in the order in which they ended. */
+/** Converts a recorded call to events: the root, and its spans in the order they ended. */
 export function toAdminEvents(event: EventRecord): { root: AdminEvent; spans: AdminEvent[] } {
   const shared = {
     traceId: event.traceId,

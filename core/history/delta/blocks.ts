@@ -2,7 +2,7 @@ import { commonPrefix, commonSuffix } from './common-ends.ts';
 import { findChangedLines } from './edit-graph.ts';
 import { countBreaks, isLineStart, lineEnd, lineOffsets, lineStart, sliceLines } from './lines.ts';
 
-/** Lines of one text that stand where the other has others; one of the two may be empty. */
+/** A run of older lines that newer lines replace; either side may be empty. */
 export interface Block {
   olderLine: number;
   olderLines: number;
@@ -15,21 +15,21 @@ export interface Block {
 }
 
 /**
- * Lines of both sides, between what they have in common at either end, that are compared. More of
- * them are one block: a write waits for the diff inside its transaction, and 65,536 take 15 ms.
+ * The most lines of both sides together that are compared, not counting equal ones at either end.
+ * More lines become one block: the diff runs inside a write's transaction, and 65,536 take 15 ms.
  */
 const COMPARED_LINES = 65_536;
 
-/** Where two texts differ. */
+/** The result of {@link diffBlocks}. */
 interface Differences {
   blocks: Block[];
-  /** Lines compared, and steps of the search for a shortest diff. */
+  /** Lines compared, plus steps of the search for a shortest diff. */
   steps: number;
 }
 
 /**
- * Trims what two texts have in common at either end, and compares the lines between. Blocks are in
- * the order of the text, with at least one line between two of them.
+ * Skips equal lines at both ends and compares the lines between. Blocks are in text order, with at
+ * least one unchanged line between two blocks.
  */
 export function diffBlocks(older: string, newer: string): Differences {
   const differences: Differences = { blocks: [], steps: 0 };
@@ -67,7 +67,7 @@ export function diffBlocks(older: string, newer: string): Differences {
   const newerLines = sliceLines(newer, newerOffsets);
   const changed = findChangedLines(olderLines, newerLines);
   differences.steps += changed.steps;
-  // The lines that did not change are the same in number and order on both sides.
+  // Unchanged lines have the same number and order on both sides.
   let olderIndex = 0;
   let newerIndex = 0;
   while (olderIndex < olderCount || newerIndex < newerCount) {

@@ -9,11 +9,11 @@ const FORMAT = 1;
  * first) for the number of hunks and, for each, the lines since the end of the last hunk,
  * `removed`, `addedLines`, `prefix`, `suffix` and the bytes of its text, followed by that UTF-8.
  *
- * One change takes about 8 bytes and what is lost of the older text. Where every other line of a
- * text of tiny lines changed, that is more than the text itself, up to about three times.
+ * One change takes about 8 bytes plus the removed text. If every other line of a text with tiny lines
+ * changed, the delta is larger than the text, up to about three times.
  *
  * @throws MemoryError `INTERNAL` when a text holds half of a surrogate pair, which UTF-8 cannot
- * keep, or when hunks overlap or are out of order.
+ * encode, or when hunks overlap or are out of order.
  */
 export function encodeDelta(delta: Delta): Uint8Array {
   let capacity = 6;
@@ -33,16 +33,16 @@ export function encodeDelta(delta: Delta): Uint8Array {
     at += bytes.write(text, at);
     line = start + removed;
   }
-  // A copy, so that a cached delta does not hold on to what was allocated for the worst case. A
-  // Buffer, since not every driver knows a plain Uint8Array as binary.
+  // A copy, so that a cached delta doesn't keep the worst-case allocation alive. A Buffer, since not
+  // every driver treats a plain Uint8Array as binary.
   return Buffer.from(bytes.subarray(0, at));
 }
 
 /**
- * Decodes what {@link encodeDelta} made.
+ * Decodes the bytes of {@link encodeDelta}.
  *
- * @throws MemoryError `INTERNAL` when the bytes are anything else: another format, cut short,
- * followed by more, numbers out of range or not in their shortest form, text that is not UTF-8.
+ * @throws MemoryError `INTERNAL` when the bytes are invalid: another format, truncated, followed by
+ * other bytes, numbers out of range or not in their shortest form, or text that is not UTF-8.
  */
 export function decodeDelta(bytes: Uint8Array): Delta {
   const reader = new VarintReader(bytes, 1);
@@ -54,7 +54,7 @@ export function decodeDelta(bytes: Uint8Array): Delta {
   if (bytes[0] !== FORMAT) throw invalidDelta('The delta has an unknown format.');
   const hunks: Hunk[] = [];
   let line = 0;
-  // Every hunk takes bytes or throws, so the loop ends with the bytes whatever the number says.
+  // Each hunk reads bytes or throws, so even a huge count can't run past the end.
   for (let left = readNumber(); left > 0; left--) {
     const start = line + readNumber();
     const removed = readNumber();
@@ -80,5 +80,5 @@ function decodeText(bytes: Uint8Array, start: number, length: number): string {
   }
 }
 
-/** Refuses what is malformed, and keeps a byte order mark, which is part of the text. */
+/** Rejects malformed UTF-8 and keeps a byte order mark, which is part of the text. */
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -1,4 +1,4 @@
-/** Where the lines of a range of whole lines start, and where the last one ends. */
+/** The start of each line in a range of whole lines, then the end of the last line. */
 export function lineOffsets(text: string, from: number, to: number): number[] {
   const offsets = [from];
   for (let offset = from; offset < to;) {
@@ -8,7 +8,7 @@ export function lineOffsets(text: string, from: number, to: number): number[] {
   return offsets;
 }
 
-/** The lines between offsets of {@link lineOffsets}, each with its `\n`. */
+/** The lines between the offsets of {@link lineOffsets}, each including its `\n`. */
 export function sliceLines(text: string, offsets: readonly number[]): string[] {
   const lines: string[] = [];
   for (let index = 1; index < offsets.length; index++) {
@@ -17,7 +17,7 @@ export function sliceLines(text: string, offsets: readonly number[]): string[] {
   return lines;
 }
 
-/** The offset after `count` more lines, or -1 when the text has fewer. */
+/** The offset after `count` more lines, or -1 if the text has fewer. */
 export function skipLines(text: string, offset: number, count: number): number {
   for (let left = count; left > 0; left--) {
     if (offset >= text.length) return -1;
@@ -26,7 +26,7 @@ export function skipLines(text: string, offset: number, count: number): number {
   return offset;
 }
 
-/** Line ends in a range of a text. */
+/** Counts the line ends in a range of a text. */
 export function countBreaks(text: string, from: number, to: number): number {
   let count = 0;
   for (let at = text.indexOf('\n', from); at >= 0 && at < to; at = text.indexOf('\n', at + 1)) {
@@ -35,12 +35,12 @@ export function countBreaks(text: string, from: number, to: number): number {
   return count;
 }
 
-/** Where the line that holds the unit before `offset` starts; `offset` when it starts there. */
+/** The start of the line that `offset` is in; `offset` itself if a line starts there. */
 export function lineStart(text: string, offset: number): number {
   return offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
 }
 
-/** Where the line that holds the unit at `offset` ends, after its `\n`. */
+/** The end of the line that `offset` is in, after its `\n`. */
 export function lineEnd(text: string, offset: number): number {
   const found = text.indexOf('\n', offset);
   return found < 0 ? text.length : found + 1;

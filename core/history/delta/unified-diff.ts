@@ -2,11 +2,11 @@ import { type Block, diffBlocks } from './blocks.ts';
 import { lineEnd, lineStart } from './lines.ts';
 
 /**
- * Writes the change from `before` to `after` as a unified diff that `git apply` and `patch -p1`
- * take, or the empty string when nothing changed. `null` stands for a file that is not there.
+ * Writes the change from `before` to `after` as a unified diff for `git apply` and `patch -p1`, or
+ * the empty string if nothing changed. `null` means that the file doesn't exist.
  *
- * @param options.path names the file in the header as it is, without quotes (a memory path holds
- * no control character, quote or backslash).
+ * @param options.path the file's name in the header. It isn't quoted, since a memory path has no
+ * control characters, quotes or backslashes.
  * @param options.context unchanged lines around a change, 3 by default.
  */
 export function unifiedDiff(
@@ -18,7 +18,7 @@ export function unifiedDiff(
   const { path, context = 3 } = options;
   const from = before === null ? '/dev/null' : `a/${path}`;
   const to = after === null ? '/dev/null' : `b/${path}`;
-  // After a name with a space, git and GNU patch need a tab to know where it ends.
+  // git and GNU patch need a tab after a name that contains a space.
   const nameEnd = path.includes(' ') ? '\t\n' : '\n';
   const older = before ?? '';
   const newer = after ?? '';
@@ -34,7 +34,7 @@ export function unifiedDiff(
   return output.join('');
 }
 
-/** Unchanged lines between a block and the next one; without a next one, no end of them. */
+/** Unchanged lines between a block and the next one; `Infinity` after the last block. */
 function linesBetween(blocks: readonly Block[], index: number): number {
   const block = blocks[index];
   const next = blocks[index + 1];
@@ -70,7 +70,7 @@ function writeUnifiedHunk(
   writeLines(output, ' ', newer.slice(from, to));
 }
 
-/** Writes whole lines, each behind the sign. */
+/** Writes whole lines, each prefixed with the sign. */
 function writeLines(output: string[], sign: string, lines: string): void {
   if (lines === '') return;
   const isEnded = lines.endsWith('\n');
@@ -79,7 +79,7 @@ function writeLines(output: string[], sign: string, lines: string): void {
   output.push(isEnded ? '\n' : '\n\\ No newline at end of file\n');
 }
 
-/** An empty range is named by the line before it, and a count of 1 is left out. */
+/** An empty range starts at the line before it; a count of 1 is omitted. */
 function unifiedRange(start: number, count: number): string {
   if (count === 1) return String(start + 1);
   return `${String(count === 0 ? start : start + 1)},${String(count)}`;

@@ -9,45 +9,45 @@ import { toIdMs } from '../../id-time.ts';
 import { isUuid } from '../../ids.ts';
 import { toEventFilter, toListedEvent } from './event-lists.ts';
 
-/** Events of other instances are looked for this often; those of this one come at once. */
+/** How often other instances' events are read; this instance's own arrive at once. */
 const POLL_MS = 1_000;
-/** Another instance's event may be written so much later than one with a later id. */
+/** How much later an event may be written than another instance's event with a higher id. */
 const OVERLAP_MS = 3_000;
-/** Within the overlap no more events than these are looked at again. */
+/** The most events that are read again within the overlap. */
 const OVERLAP_EVENTS = 1_000;
-/** Events that are kept for watchers who are behind; who falls further back is dropped. */
+/** Events kept for slow watchers; a watcher that falls further behind is disconnected. */
 const TAIL_EVENTS = 2_000;
 const PAGE = 200;
-/** So that proxies, and the client, see that the connection lives. */
+/** Keeps proxies and clients from closing an idle connection. */
 const HEARTBEAT_MS = 15_000;
-/** Events of the past that a watcher knows by their ids, as long as the tail may bring them again. */
+/** The most ids of past events that a watcher remembers, because the tail may repeat them. */
 const REPLAYED = 5_000;
-/** Watchers of one instance. */
+/** The most watchers of one instance. */
 const WATCHERS = 200;
-/** How soon a client comes back that was cut off. */
+/** When a disconnected client should reconnect. */
 const RETRY_MS = 2_000;
 
-/** What a stream is narrowed to, and where it goes on. */
+/** The filters of a stream, and the event after which it continues. */
 interface StreamQuery extends RangeQuery {
   lastEventId: string | null;
 }
 
-/** The live events of all instances, for any number of watchers. */
+/** The live events of all instances. */
 export interface EventStreams {
   /**
-   * Server-sent events: with `lastEventId` or `since` first what was recorded from there on, then
-   * what comes. A watcher that does not keep up is cut off, and goes on from its last event.
-   * Throws `INVALID_REQUEST` for an id that is none, `RATE_LIMITED` when too many watch.
+   * Opens a stream of server-sent events: with `lastEventId` or `since` first the past events from
+   * there on, then new ones. Disconnects a watcher that is too slow; it can resume after its last
+   * event. Throws `INVALID_REQUEST` for a malformed id, `RATE_LIMITED` for too many watchers.
    */
   open(query: StreamQuery): Readable;
-  /** Events of this instance were written. */
+  /** Call this when events of this instance were written. */
   wake(): void;
   /** Ends every stream. */
   close(): void;
   counters(): { watchers: number; dropped: number };
 }
 
-/** Makes the streams. The database is read once for all watchers, and only while there are any. */
+/** Creates the streams. One poll serves all watchers, and runs only while there are any. */
 export function createEventStreams(deps: {
   store: ObservationStore;
   now: () => number;
@@ -70,7 +70,7 @@ export function createEventStreams(deps: {
     }, POLL_MS).unref();
   }
 
-  /** Brings the tail up to date and hands it out; calls that come meanwhile are one more round. */
+  /** Reads new events and sends them to watchers; calls made meanwhile cause one more round. */
   function poll(): Promise<void> {
     isWoken = true;
     polling ??= rounds().finally(() => {
@@ -136,9 +136,9 @@ interface Tail {
   read(): Promise<void>;
   /** Number of the next event. */
   end(): number;
-  /** `undefined` for one that is gone or not there yet. */
+  /** `undefined` for an event that is dropped or not yet read. */
   at(position: number): EventRecord | undefined;
-  /** No event from before this time will come any more. */
+  /** No more events from before this time can arrive. */
   horizon(): number;
 }
 
@@ -147,12 +147,12 @@ async function openTail(store: ObservationStore): Promise<Tail> {
   let last = newest.items[0]?.id ?? null;
   let first = 0;
   let events: EventRecord[] = [];
-  /** Those within the overlap, so that none comes twice. */
+  /** The ids within the overlap, so that no event is added twice. */
   let recent = new Set<string>();
   const horizon = () => (last === null ? 0 : toIdMs(last) - OVERLAP_MS);
 
   async function read(keep: (event: EventRecord) => void): Promise<void> {
-    // Where so much happens, reading it all again and again would cost more than it is worth.
+    // Under heavy load, reading the whole overlap each time would cost too much.
     const isBusy = recent.size > OVERLAP_EVENTS;
     const filter = isBusy ? {} : { since: horizon() };
     let after: readonly (string | number)[] | null = isBusy && last !== null ? [last] : null;
@@ -172,7 +172,7 @@ async function openTail(store: ObservationStore): Promise<Tail> {
     events = events.slice(-TAIL_EVENTS);
   }
 
-  // What there is when it is opened is the past.
+  // Events recorded before the tail opens belong to the past.
   await read(() => undefined);
   return {
     read: () => read((event) => void events.push(event)),
@@ -182,17 +182,17 @@ async function openTail(store: ObservationStore): Promise<Tail> {
   };
 }
 
-/** One client's stream: first what it missed, page by page as it reads, then the tail. */
+/** One client's stream: first the past events, page by page as the client reads, then the tail. */
 class Watcher extends Readable {
   readonly #store: ObservationStore;
   readonly #filter: EventFilter;
   readonly #onRead: () => void;
   readonly #onEnd: (isDropped: boolean) => void;
-  /** The last event of the past that was sent; `undefined` once there is no more of it. */
+  /** The last past event that was sent; `undefined` once all are sent. */
   #after: string | null | undefined;
-  /** Where in the tail it goes on; `null` until it has seen the tail. */
+  /** The next position in the tail; `null` until the first read of the tail. */
   #position: number | null = null;
-  /** Events of the past that the tail may bring again. */
+  /** Past events that the tail may repeat. */
   #replayed = new Set<string>();
   #replayedUntil = 0;
   #wantsMore = false;
@@ -230,21 +230,21 @@ class Watcher extends Readable {
     this.push(null);
   }
 
-  /** Sends what the client takes now. */
+  /** Sends as much as the client accepts now. */
   pump(tail: Tail, now: number): void {
     if (this.#position === null) {
-      // From here on nothing is missed: the first bytes say so.
+      // The first bytes tell the client that it misses no event from here on.
       this.#position = tail.end();
       this.#write(`retry: ${RETRY_MS}\n\n`, now);
     }
     if (this.#after !== undefined) {
-      // While it catches up, the tail must not run away from it.
+      // Reading past events must not make it lose its place in the tail.
       this.#position = Math.max(this.#position, tail.end() - TAIL_EVENTS / 2);
       if (this.#wantsMore && !this.#isReplaying) void this.#replay();
       return;
     }
     if (this.#position < tail.end() && tail.at(this.#position) === undefined) {
-      // It did not keep up. What it missed it gets when it comes back.
+      // Too slow: disconnect. The client gets the missed events when it reconnects.
       this.#onEnd(true);
       this.destroy();
       return;
@@ -256,7 +256,7 @@ class Watcher extends Readable {
     if (this.#replayed.size > 0 && tail.horizon() > this.#replayedUntil) this.#replayed.clear();
     const { until } = this.#filter;
     if (typeof until === 'number' && now >= until + OVERLAP_MS) this.finish();
-    // Absolute, since a clock that went back must not silence it.
+    // The absolute difference, so that a clock set back doesn't stop the heartbeat.
     else if (this.#wantsMore && Math.abs(now - this.#lastSentAt) >= HEARTBEAT_MS) {
       this.#write(':\n\n', now);
     }
@@ -297,7 +297,7 @@ class Watcher extends Readable {
   }
 }
 
-/** The filters that a stream has, on an event that was read without them. */
+/** Whether an event that was read without filters passes a stream's filters. */
 function matches(event: EventRecord, { scope, tool, since, until }: EventFilter): boolean {
   const at = toIdMs(event.id);
   return (

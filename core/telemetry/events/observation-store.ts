@@ -1,7 +1,7 @@
 import type { ObservationStore, Storage } from '../../contracts/storage.ts';
 import { MemoryError } from '../../errors.ts';
 
-/** What a storage keeps for the dashboard; where it keeps nothing, each read throws `NOT_FOUND`. */
+/** A storage's data for the dashboard. Each read throws `NOT_FOUND` if the storage has none. */
 export function observationsOf(storage: Storage): ObservationStore {
   return storage.observations ?? ABSENT;
 }

@@ -7,7 +7,7 @@ import { ERROR_CODES, type ErrorCode } from '../../errors.ts';
  */
 type Outcome = 'ok' | 'failed' | 'refused';
 
-/** What a call did with memory, where it is one of the service's own tools. */
+/** What a call of a built-in tool did with memory. */
 type Activity = 'reads' | 'writes' | 'finds';
 
 /** The codes of refused input. */
@@ -26,7 +26,7 @@ const ACTIVITIES: Readonly<Record<string, Activity>> = {
   memory_find: 'finds',
 };
 
-/** How a call ended. A code that is not known, of a later version say, is a failure. */
+/** How a call ended. An unknown code, for example of a later version, is a failure. */
 export function outcomeOf({
   status,
   errorCode,
@@ -36,7 +36,7 @@ export function outcomeOf({
   return entry !== undefined && entry.status < 500 ? 'refused' : 'failed';
 }
 
-/** What a tool's calls count as; `null` for lists and for the tools of plugins. */
+/** The activity that a tool's calls count as; `null` for lists and plugins' tools. */
 export function activityOf(tool: string | null): Activity | null {
   return tool === null ? null : (ACTIVITIES[tool] ?? null);
 }
