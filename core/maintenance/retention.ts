@@ -70,13 +70,14 @@ export function createRetention(deps: RetentionDependencies): Retention {
     return total;
   }
 
+  /** Removes rows in batches, and logs their number. */
   async function expire(
     what: string,
-    size: number,
-    remove: () => Promise<number>,
+    { size, remove }: { size: number; remove: () => Promise<number> },
   ): Promise<number> {
     const removed = await inBatches(size, remove);
-    if (removed > 0) deps.log.info({ what, removed }, 'rows past their retention removed');
+    const noun = what === 'dreams' ? 'dream runs' : 'rows';
+    if (removed > 0) deps.log.info({ what, removed }, `${noun} past their retention removed`);
     return removed;
   }
 
@@ -103,7 +104,10 @@ export function createRetention(deps: RetentionDependencies): Retention {
       for (const { what, before } of listAged()) {
         counts[what] = dryRun
           ? await storage.log.countOlder(what, before)
-          : await expire(what, BATCH_ROWS, () => storage.log.expire(what, before, BATCH_ROWS));
+          : await expire(what, {
+              size: BATCH_ROWS,
+              remove: () => storage.log.expire(what, before, BATCH_ROWS),
+            });
       }
       if (storage.observations !== undefined && !dryRun) {
         await expireRollups(storage.observations);
@@ -117,7 +121,10 @@ export function createRetention(deps: RetentionDependencies): Retention {
         const before = deps.now() - settings.dreamsDays * DAY_MS;
         counts.dreams = dryRun
           ? await dreams.countOlder(before)
-          : await expire('dreams', BATCH_RUNS, () => dreams.expire(before, BATCH_RUNS));
+          : await expire('dreams', {
+              size: BATCH_RUNS,
+              remove: () => dreams.expire(before, BATCH_RUNS),
+            });
       }
       return counts;
     } finally {
