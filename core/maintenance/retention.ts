@@ -69,12 +69,14 @@ export function createRetention(deps: RetentionDependencies): Retention {
     return total;
   }
 
+  /** Removes rows in batches, and logs their number. */
   async function expire(
     what: string,
     { size, remove }: { size: number; remove: () => Promise<number> },
   ): Promise<number> {
     const removed = await inBatches(size, remove);
-    if (removed > 0) deps.log.info({ what, removed }, 'rows past their retention removed');
+    const noun = what === 'dreams' ? 'dream runs' : 'rows';
+    if (removed > 0) deps.log.info({ what, removed }, `${noun} past their retention removed`);
     return removed;
   }
 

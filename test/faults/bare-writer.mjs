@@ -95,7 +95,7 @@ async function openSqlite(database) {
 
 /** The driver, and the statements of the victim's transaction counted. */
 async function countingDriver() {
-  const { loadSqliteModule } = await load('plugins/storage-sqlite/connection.js');
+  const { loadSqliteModule } = await load('plugins/storage-sqlite/drivers/load.js');
   const native = await loadSqliteModule('sqlite3');
   return {
     ...native,
