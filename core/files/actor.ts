@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
 
-/** Actors that the service itself names. */
+/** Actors that only the service itself uses. */
 const RESERVED = new Set(['admin', 'dream-agent', 'import', 'playground']);
 
 const DEFAULT_ACTOR = 'agent';
@@ -9,7 +9,7 @@ const DASH = /[\p{Dash_Punctuation}\u2043\u2212]/gu;
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 /**
- * Takes the actor that a caller names, `agent` when it names none. Throws `INVALID_REQUEST` for a
+ * Parses the actor that a caller names; `agent` if it names none. Throws `INVALID_REQUEST` for a
  * reserved one (in any case, in wide or styled letters, with any dash), one over 64 characters
  * (Unicode code points), or one with invisible characters or outer space.
  */
@@ -22,7 +22,7 @@ export function parseActor(value: string | undefined): string {
   });
 }
 
-/** The same for an actor that a plugin names: it may be one of the service's own. */
+/** Like {@link parseActor}, for a plugin's actor, which may be reserved. */
 export function parseHostActor(value: string): string {
   const message = findFault(value);
   if (message === null) return value;
@@ -32,7 +32,7 @@ export function parseHostActor(value: string): string {
 }
 
 function findFault(value: string): string | null {
-  // No character has more than two UTF-16 units: an endless one is not taken apart.
+  // Checked before splitting a huge name: a character has at most two UTF-16 units.
   const isBounded = typeof value === 'string' && value.length <= 2 * MAX_LENGTH;
   if (!isBounded || value === '' || [...value].length > MAX_LENGTH) {
     return `must have 1 to ${MAX_LENGTH} characters`;

@@ -14,30 +14,30 @@ export interface AdminWritten extends Written {
   key: FileKey;
 }
 
-/** An earlier content that a revert writes again. */
+/** An earlier content to restore. */
 export interface Restoration {
   key: FileKey;
-  /** `null` where the file did not exist. */
+  /** `null` if the file didn't exist. */
   content: string | null;
-  /** Refused with `VERSION_CONFLICT` where the file is at another version; 0: it must not exist. */
+  /** The expected version, else `VERSION_CONFLICT`; 0: the file must not exist. */
   ifVersion?: number | undefined;
 }
 
-/** Changes of memory files by the admin: each leaves an audit row. */
+/** The admin's changes of memory files. Each leaves an audit row. */
 export interface AdminFiles {
-  /** Writes by the admin. `ifVersion` 0: must not exist. */
+  /** Writes a file. `ifVersion` 0: the file must not exist. */
   put(
     physicalPath: unknown,
     change: { content: string; reason?: string | undefined; ifVersion?: number | undefined },
     caller: AdminCaller,
   ): Promise<AdminWritten>;
-  /** Deletes by the admin. */
+  /** Deletes a file. */
   delete(
     physicalPath: unknown,
     change: { reason?: string | undefined; ifVersion?: number | undefined },
     caller: AdminCaller,
   ): Promise<AdminWritten>;
-  /** Puts earlier contents back, all in one transaction, as revisions with the action `revert`. */
+  /** Restores earlier contents in one transaction, as revisions with the action `revert`. */
   restore(
     restorations: readonly Restoration[],
     options: { reason: string; target: string; qualifies: boolean },
@@ -45,7 +45,7 @@ export interface AdminFiles {
   ): Promise<AdminWritten[]>;
 }
 
-/** The admin's writes, by physical path, through the one write path. */
+/** Creates the admin's writes, by physical path, through the one write path. */
 export function createAdminFiles(
   commit: Commit,
   { limits, ids }: Pick<CommitDependencies, 'limits' | 'ids'>,
@@ -90,7 +90,7 @@ export function createAdminFiles(
       const write = adminWrite<AdminWritten[]>(keys, { ...caller, action, target });
       write.caller.triggersDream = qualifies;
       return commit(write, (draft) => {
-        // Deletions go first: putting back what was moved inside a full scope needs no room.
+        // Deletes first, so that reverting a move inside a full scope stays within its quota.
         const order = [...prepared].sort(
           (a, b) => Number(a.change.content !== null) - Number(b.change.content !== null),
         );

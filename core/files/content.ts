@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { MemoryError } from '../errors.ts';
 
-/** What is stored beside a content, so that lists never touch it. */
+/** Facts stored beside a content, so that lists don't read it. */
 export interface ContentFacts {
   /** Bytes of UTF-8. */
   size: number;
@@ -14,7 +14,7 @@ export interface ContentFacts {
 export const NO_CONTENT: ContentFacts = { size: 0, lines: 0, hash: hashText('') };
 
 /**
- * Takes a content as it is, or throws `INVALID_CONTENT` (half of a surrogate pair, a NUL) or
+ * Accepts a content unchanged, or throws `INVALID_CONTENT` (half of a surrogate pair, a NUL) or
  * `PAYLOAD_TOO_LARGE`.
  */
 export function checkContent(content: string, maxBytes: number): ContentFacts {
@@ -35,7 +35,7 @@ export function checkContent(content: string, maxBytes: number): ContentFacts {
   return { size, lines: countLines(content), hash: hashText(content) };
 }
 
-/** Takes a reason as it is, or throws `INVALID_REQUEST`: like a content, it comes back as it went in. */
+/** Accepts a reason unchanged, or throws `INVALID_REQUEST` if it couldn't be stored exactly. */
 export function checkReason(reason: string | undefined): string | null {
   if (reason === undefined) return null;
   if (!reason.includes('\0') && reason.isWellFormed()) return reason;
@@ -45,7 +45,7 @@ export function checkReason(reason: string | undefined): string | null {
   });
 }
 
-/** Lines as `wc -l` counts them, and one more for a last line without its end. */
+/** Counts lines like `wc -l`, plus one for a last line without a line end. */
 export function countLines(text: string): number {
   let lines = 0;
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines += 1;
@@ -53,8 +53,8 @@ export function countLines(text: string): number {
 }
 
 /**
- * The lines from `startLine` to `endLine`, both from 1 and inclusive, with their line ends. Lines
- * that the text does not have are not an error.
+ * The lines from `startLine` to `endLine`, counted from 1, both inclusive, with their line ends.
+ * Ignores lines beyond the end.
  */
 export function sliceLines(text: string, startLine: number, endLine: number): string {
   let from = 0;

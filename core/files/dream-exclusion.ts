@@ -1,7 +1,6 @@
 /**
- * Whether dreaming neither reads a user's file nor counts its writes: `log.md` and `dream-log.md`
- * at the root of the user's memory, and names that end in `-log.md` or `.log`. ASCII case does not
- * count.
+ * Whether dreaming ignores a file and its writes: `log.md` and `dream-log.md` at the root of the
+ * user's memory, and names that end in `-log.md` or `.log`. ASCII case is ignored.
  *
  * @param path inside the user's scope, as in `projects/standup-log.md`.
  */

@@ -1,9 +1,9 @@
-/** The lease on a user: whoever changes that user's memory by dreaming holds it. */
+/** The lease on a user, held while a dream changes that user's memory. */
 export function dreamLeaseOf(userId: string): string {
   return `dream:${userId}`;
 }
 
-/** The budget that the writes of a dream run are counted in. */
+/** The budget that counts the writes of a dream run. */
 export function dreamBudgetOf(runId: string): string {
   return `dream:${runId}`;
 }

@@ -26,17 +26,17 @@ import {
 import type { Revisions } from '../history/revisions.ts';
 import { toTime, toTimeOrNull } from '../time.ts';
 
-/** The admin's reads of users and files. They leave no access row. */
+/** Reads users and files for the admin, without access rows. */
 export interface FileLists {
   users(query: UserListQuery): Promise<ListAnswer<AdminUser>>;
   files(query: FileListQuery): Promise<ListAnswer<AdminFile | AdminFolder>>;
-  /** A file without its content; `null` where it does not exist. */
+  /** A file without its content; `null` if it doesn't exist. */
   present(physicalPath: unknown): Promise<AdminFile | null>;
-  /** A file with its content: the present one, that of a version, or that of a time. */
+  /** A file with its content: the current one, or that of a version or a time. */
   file(physicalPath: unknown, query: FileQuery): Promise<AdminFileAnswer>;
 }
 
-/** Makes the admin's lists over a storage. */
+/** Creates the admin's lists over a storage. */
 export function createFileLists(storage: Storage, revisions: Revisions): FileLists {
   return {
     async users(query) {
@@ -58,7 +58,7 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
       const list = {
         list: 'files',
         sort,
-        // Paths read from the front; of everything else the greatest comes first.
+        // Paths sort ascending by default, everything else descending.
         defaultOrder: sort === 'path' ? ('asc' as const) : ('desc' as const),
         filters: { prefix, userId, q, depth },
       };
@@ -111,12 +111,12 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
   async function readPresent(key: FileKey, listing: FileListing): Promise<AdminFileContent> {
     const file = await storage.files.get(key);
     if (file === null || file.content === null) throw fileNotFound(toPhysicalPath(key));
-    // The content and its facts come from one read; only the counts come from the other.
+    // Content and facts must come from one read; the second one adds only counts.
     return { ...toAdminFile({ ...listing, ...file }), content: file.content };
   }
 }
 
-/** A file in the admin's form. */
+/** A file as the admin API shows it. */
 function toAdminFile(file: FileListing): AdminFile {
   return {
     path: toPhysicalPath(file),
@@ -140,7 +140,7 @@ function toAdminFolder({ path, files, bytes, updatedAt }: FolderListing): AdminF
   return { path, folder: true, files, size: bytes, updatedAt: toTime(updatedAt) };
 }
 
-/** The folder that `?depth=1` looks into; other filters make no sense there. */
+/** The folder that `?depth=1` lists; no other filters are allowed with it. */
 function toFolder({ prefix = '', userId, q, sort }: FileListQuery): string {
   const issues: { path: string; message: string }[] = [];
   if (q !== undefined) issues.push({ path: '/q', message: 'must not come with depth' });

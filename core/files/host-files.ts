@@ -12,11 +12,11 @@ import { isUuid } from '../ids.ts';
 import { parseUserId, parseVirtualPath, toScope, toVirtualPath } from './paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 
-/** Memory files as plugins change and read them. */
+/** Plugins' access to memory files. */
 export interface HostFiles {
-  /** Writes by a plugin. */
+  /** Writes a file for a plugin. */
   hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
-  /** Access rows of files that a plugin read in a run. */
+  /** Queues access rows for files that a plugin read in a run. */
   hostReads(
     files: readonly ReadFile[],
     options: { actor: string; runId: string; trace?: Trace },

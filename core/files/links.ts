@@ -1,15 +1,15 @@
 import { MemoryError } from '../errors.ts';
 import { parseUserId, parseVirtualPath } from './paths.ts';
 
-/** Stands in for a user where only the form of a path is looked at. */
+/** A placeholder user for checking only the form of a path. */
 const ANYONE = parseUserId('anyone');
 
 /**
  * The memory files that a markdown text links to, as virtual paths, in order and each once:
- * `[words](projects/tea.md)`, relative to the file or from its root, and `[[projects/tea]]`. Links
- * that leave memory are none, and neither are paths that no file can have.
+ * `[words](projects/tea.md)`, relative to the file or from its root, and `[[projects/tea]]`. Ignores
+ * links out of memory and invalid paths.
  *
- * @param from the virtual path of the file that the text is of.
+ * @param from the virtual path of the file that holds the text.
  */
 export function findLinks(text: string, from: string): string[] {
   const targets = new Set([...listInlineTargets(text), ...listWikiTargets(text)]);
@@ -29,8 +29,8 @@ function listWikiTargets(text: string): string[] {
 }
 
 /**
- * What stands between the two in a line, the innermost of nested ones. Walked by hand, and never
- * over a text again: brackets without their end would make an expression do so.
+ * Finds the texts between two marks in a line, the innermost of nested ones. A regular expression
+ * would take quadratic time for brackets that are never closed.
  */
 function listBetween(text: string, open: string, close: string): string[] {
   const found: string[] = [];
@@ -57,7 +57,7 @@ function resolve(target: string, from: string): string | null {
   for (const segment of path.split('/')) {
     if (segment === '' || segment === '.') continue;
     if (segment === '..') {
-      // Never above the root that the file is in.
+      // Stays within the file's root.
       if (segments.length <= 1) return null;
       segments.pop();
     } else {

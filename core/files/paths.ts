@@ -4,25 +4,25 @@ import { MemoryError } from '../errors.ts';
 /** Limits of a path below its root, in bytes of UTF-8 and in segments. */
 export const PATH_LIMITS = { bytes: 512, segments: 16, segmentBytes: 128 } as const;
 
-/** A user id that {@link parseUserId} let through. */
+/** A user id checked by {@link parseUserId}. */
 export type UserId = string & { readonly brand: 'UserId' };
 
 const USER_ID_RULE =
   'A user id has 1 to 128 of A-Z a-z 0-9 . _ @ | : + = ~ -, the first a letter or digit.';
 const USER_ID = /^[A-Za-z0-9][A-Za-z0-9._@|:+=~-]{0,127}$/;
-// Most paths are plain ASCII: one linear test spares them the Unicode checks.
+// Most paths are plain ASCII: they pass this linear test and skip the Unicode checks.
 const PLAIN_SEGMENT = /^[A-Za-z0-9_-](?:[A-Za-z0-9_. -]*[A-Za-z0-9_-])?$/;
 const FORBIDDEN = /[\\:*?"<>|%]/;
 // Controls, line separators, bidi and other format characters, and whatever shows as nothing
-// (zero-width, fillers, variation selectors). Unassigned characters stay allowed: which they are
-// depends on the Unicode version of the runtime, and a path must not.
+// (zero-width, fillers, variation selectors). Unassigned characters stay allowed, because which
+// characters are unassigned depends on the runtime's Unicode version.
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 const EDGE_SPACE = /^\p{White_Space}|\p{White_Space}$/u;
 /** What no segment ends with, so that a prefix which does is cut short there. */
 const OPEN_END = /[./]$|\p{White_Space}$/u;
 
 /**
- * Takes a user id as it is, or throws `INVALID_USER_ID`: 1 to 128 of `A-Z a-z 0-9 . _ @ | : + = ~ -`,
+ * Accepts a user id unchanged, or throws `INVALID_USER_ID`: 1 to 128 of `A-Z a-z 0-9 . _ @ | : + = ~ -`,
  * the first a letter or digit. Case counts.
  */
 export function parseUserId(value: unknown): UserId {
@@ -65,7 +65,7 @@ export function parsePhysicalPath(value: unknown): FileKey {
   throw invalidPath('A physical path starts with users/<userId>/ or shared/.');
 }
 
-/** What a list is narrowed to: the scopes that can match, each with a path prefix. */
+/** The filter of a list: the scopes that can match, each with a path prefix. */
 export interface PathPrefix {
   scope: ScopeKey;
   prefix: string;
@@ -74,7 +74,7 @@ export interface PathPrefix {
 /**
  * Takes the start of a virtual path: nothing for both roots, `user/`, `user/pro`, `shared/x/`.
  * A prefix is text: `user/pro` matches `user/profile.md` and `user/projects/a.md`. Throws
- * `INVALID_PATH` for what no path starts with, and for a dot segment at its end.
+ * `INVALID_PATH` if no path can start like this, and for a dot segment at the end.
  */
 export function parseVirtualPrefix(value: unknown, userId: UserId): PathPrefix[] {
   const text = value === undefined || value === null ? '' : asText(value);
@@ -95,8 +95,8 @@ export function parseVirtualPrefix(value: unknown, userId: UserId): PathPrefix[]
 
 /**
  * Takes the start of a physical path: any text that a physical path can start with (`use`,
- * `users/al`, `users/alice/pro`). Throws `INVALID_PATH` for what no path starts with, and for a
- * dot segment at its end.
+ * `users/al`, `users/alice/pro`). Throws `INVALID_PATH` if no path can start like this, and for a
+ * dot segment at the end.
  */
 export function parsePhysicalPrefix(value: unknown): string {
   const text = asText(value);
@@ -125,8 +125,8 @@ export function toVirtualPath({ scope, path }: FileKey): string {
 }
 
 /**
- * The last check before the database, also of callers without types: throws `INVALID_USER_ID` or
- * `INVALID_PATH` unless scope and path are what the parsers let through.
+ * The last check before the database, also for untyped callers. Throws `INVALID_USER_ID` or
+ * `INVALID_PATH` unless the parsers would accept scope and path.
  */
 export function assertFileKey({ scope, path }: FileKey): void {
   assertScope(scope);
@@ -142,7 +142,7 @@ export function assertScope(scope: ScopeKey): void {
   parseUserId(scope.slice(2));
 }
 
-/** The error of a path, as its caller knows it, at which there is no file. */
+/** The error for a path without a file; `path` is in the caller's form. */
 export function fileNotFound(path: string): MemoryError {
   return new MemoryError('FILE_NOT_FOUND', `${path} does not exist.`, { details: { path } });
 }
@@ -154,7 +154,7 @@ function asText(value: unknown): string {
 
 /** Takes the path below a root. */
 function checkPath(path: string): string {
-  // Bounded before anything is split or normalised: a path of 15 KB costs one comparison.
+  // Checked before splitting and normalising, so that a huge path costs only one comparison.
   if (path.length === 0) throw invalidPath('The path names no file.');
   if (path.length > PATH_LIMITS.bytes) throw tooLong();
   const segments = path.split('/');
@@ -172,8 +172,8 @@ function checkPath(path: string): string {
 }
 
 /**
- * A prefix is a path, or becomes one with one more letter. `.` and `..` are refused although `..a`
- * is a name: nobody asks for those, and a way up gets one answer everywhere.
+ * A prefix must be a path, or become one with one more letter. `.` and `..` are refused although `..a`
+ * is a valid name, so that attempts to go up get the same error everywhere.
  */
 function checkPrefix(prefix: string): string {
   if (prefix === '') return prefix;
@@ -184,7 +184,7 @@ function checkPrefix(prefix: string): string {
   return prefix;
 }
 
-/** The user of a physical path: what is wrong with it is wrong with the path. */
+/** The user of a physical path; an invalid user id is reported as `INVALID_PATH`. */
 function checkOwner(text: string): UserId {
   if (USER_ID.test(text)) return text as UserId;
   throw invalidPath('In a physical path users/ is followed by a user id.');

@@ -1,9 +1,9 @@
 import type { SpanAttributes } from '../contracts/records.ts';
 
 /**
- * The attributes that an event may carry, in the one place where they are let through: counts,
- * sizes, versions, model names and token counts. What is not named here is not recorded, but for
- * `reason`, which the tracer makes of an error itself: as an argument, it is words of a caller's.
+ * The attributes that an event may carry: counts, sizes, versions, model names and token counts.
+ * All others are dropped, except `reason`, which the tracer derives from an error itself. A caller's
+ * `reason` attribute would be user text.
  */
 const COUNTS_AND_FLAGS = new Set([
   'applied',
@@ -36,15 +36,15 @@ const COUNTS_AND_FLAGS = new Set([
   'writes',
 ]);
 
-/** Those that may be text, too: names that the service or its configuration gives, no one's words. */
+/** Attributes that may be text: names from the service or its configuration, never user text. */
 const NAMES = new Set(['degraded', 'mode', 'model', 'outcome', 'provider', 'state']);
 
 /** In UTF-16 units. */
 const TEXT_LIMIT = 100;
 
 /**
- * Keeps allowed attributes: finite numbers, booleans, and under the names of names texts of at most
- * 100 characters. Never throws.
+ * Keeps allowed attributes: finite numbers, booleans, and for `NAMES` texts cut to 100 characters.
+ * Never throws.
  */
 export function sanitiseAttributes(attributes: SpanAttributes | undefined): SpanAttributes {
   const kept: SpanAttributes = {};
@@ -59,7 +59,7 @@ export function sanitiseAttributes(attributes: SpanAttributes | undefined): Span
   return kept;
 }
 
-/** A plugin's object may compute what it shows; a trace is worth no failed call. */
+/** Reads an attribute of a plugin's object, whose getter may throw: a trace must not fail a call. */
 function read(attributes: SpanAttributes, key: string): unknown {
   try {
     return attributes[key];

@@ -26,33 +26,33 @@ import { findRepeatedLines } from './line-findings.ts';
 import { CATALOG, findBrokenLinks, findUnlisted, type Link, readLinks } from './link-findings.ts';
 import { findSecrets } from './secret-findings.ts';
 
-/** Files, bytes, lines and links that one report looks at; what is beyond is said. */
+/** The most files, bytes, lines and links that one report examines. It says if there were more. */
 const LIMITS = {
   files: 2_000,
   bytes: 16 * 1024 * 1024,
   lines: 200_000,
   links: 20_000,
 } as const;
-/** Findings that one report lists. */
+/** The most findings that one report lists. */
 const FINDING_LIMIT = 500;
-/** A file that is larger fills a model's context by itself. */
+/** A larger file takes too much of a model's context. */
 const OVERSIZED_BYTES = 32 * 1024;
-/** A file that is younger may still be read. */
+/** A younger file doesn't count as unread. */
 const UNREAD_MS = 7 * 24 * 60 * 60 * 1000;
 const PAGE = 500;
 const FILES_AT_ONCE = 32;
 
-/** What is remembered of contents, in findings and links of about 500 bytes each. */
+/** The most cached findings and links, of about 500 bytes each. */
 const KNOWN_LIMIT = 20_000;
 
 /** Makes a {@link HygieneReport}. Throws `INVALID_USER_ID`. */
 type HygieneCheck = (query: HygieneQuery) => Promise<HygieneReport>;
 
 /**
- * Looks for what may be wrong with a user's memory, without a model. The filters narrow it to files
- * by their last write: `since` and `until` by its time, `tool` by the tool whose call it was. Reads
- * leave no access row. What the contents came to is kept until one of them changes: to compare all
- * lines of a thousand files takes a tenth of a second.
+ * Looks for possible problems in a user's memory, without a model. The filters select files by their
+ * last write: `since` and `until` by its time, `tool` by its tool. Reads leave no access row. Caches
+ * the findings in contents until one changes, because comparing all lines of a thousand files takes
+ * a tenth of a second.
  */
 export function createHygieneCheck(storage: Storage, now: () => number): HygieneCheck {
   const known = new LRUCache<string, ContentFindings>({
@@ -98,7 +98,7 @@ export function createHygieneCheck(storage: Storage, now: () => number): Hygiene
   };
 }
 
-/** What some contents came to, whatever else there is. */
+/** The findings that depend only on the contents of some files. */
 interface ContentFindings {
   findings: readonly HygieneFinding[];
   links: readonly Link[];
@@ -106,7 +106,7 @@ interface ContentFindings {
   checked: ReadonlySet<string>;
 }
 
-/** The same for the same files at the same versions. */
+/** A key that is equal for the same files at the same versions. */
 function toContentsKey(scope: ScopeKey, files: readonly FileListing[]): string {
   const hash = createHash('sha256').update(scope);
   for (const { fileNo, version } of files) hash.update(` ${fileNo}:${version}`);
@@ -129,7 +129,7 @@ async function findInContents(
     checked.add(virtualPath);
     append(findings, findSecrets(path, file.content));
     await pause();
-    // Logs repeat themselves, and link to what was: that is what they are for.
+    // Repeated lines and links to deleted files are normal in logs.
     if (!isExcludedFromDreams(listing.path)) {
       append(lines, readLines(path, file.content).filter(saysSomething));
       await pause();
@@ -142,15 +142,15 @@ async function findInContents(
   return { findings, links, checked };
 }
 
-/** Lines that no finding can be about are not kept: a file may have 131,072 of them. */
+/** Skips lines that can't have findings: a file may have 131,072 of them. */
 function saysSomething({ text }: Line): boolean {
   return text.includes(':') || text.length >= LEAST_TEXT;
 }
 
-/** Four words of a letter each, which are the least that lines are compared by. */
+/** The length of four one-letter words, the shortest text that lines are compared by. */
 const LEAST_TEXT = 7;
 
-/** One by one: spread over the arguments of a call, many would be too many for its stack. */
+/** Pushes one by one: `push(...more)` overflows the stack for long lists. */
 function append<T>(items: T[], more: Iterable<T>): void {
   for (const item of more) items.push(item);
 }
@@ -199,7 +199,7 @@ function findInFile(file: FileListing, now: number): HygieneFinding[] {
   return findings;
 }
 
-/** Whether a file's present content was written by a call of the tool; without one, any is. */
+/** Whether a call of the tool wrote a file's current content; without a tool, always true. */
 async function findWrittenBy(
   storage: Storage,
   scope: ScopeKey,
@@ -210,7 +210,7 @@ async function findWrittenBy(
   return ({ fileNo }) => numbers.has(fileNo);
 }
 
-/** The files with their contents, as far as the limits go, some at once. */
+/** Reads files with their contents, several at once, up to the limits. */
 async function* readFiles(
   storage: Storage,
   listings: readonly FileListing[],
@@ -220,7 +220,7 @@ async function* readFiles(
   const end = Math.min(LIMITS.files, beyond === -1 ? listings.length : beyond);
   for (let from = 0; from < end; from += FILES_AT_ONCE) {
     const some = listings.slice(from, Math.min(from + FILES_AT_ONCE, end));
-    // Reads that come together are answered together.
+    // Concurrent reads share one query.
     const files = await Promise.all(some.map((listing) => storage.files.read(listing)));
     for (const [at, listing] of some.entries()) {
       const file = files[at] ?? null;
@@ -244,7 +244,7 @@ async function listFiles(storage: Storage, userId: string): Promise<FileListing[
   return files;
 }
 
-/** Which of the shared files that are linked to exist. */
+/** Finds which of the linked shared files exist. */
 async function findShared(
   storage: Storage,
   links: readonly Link[],

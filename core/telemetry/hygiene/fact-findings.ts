@@ -13,7 +13,7 @@ interface Fact {
 const KEY_LENGTH = 40;
 const KEY = /^\p{L}[\p{L}\p{N} ./'’()-]*$/u;
 
-/** What each document, entry or step has a value of its own for: two values are no contradiction. */
+/** Keys that every document, entry or step has its own value for, so different values are normal. */
 const OWN_KEYS = new Set([
   'action',
   'answer',
@@ -55,8 +55,8 @@ const OWN_KEYS = new Set([
 ]);
 
 /**
- * Facts with one key and several values: under one heading of a file, and under the same heading in
- * several files. What is a contradiction, and what is a list, only a reader can tell.
+ * Finds keys with several values under one heading of a file, or under the same heading in several
+ * files. Only a reader can tell a contradiction from a list.
  */
 export async function findContradictions(lines: readonly Line[]): Promise<HygieneFinding[]> {
   const pause = createPause();
@@ -95,7 +95,7 @@ function parseFact(line: Line): Fact | null {
     .trim()
     .toLowerCase();
   if (value === '' || value.startsWith('//') || !KEY.test(key) || OWN_KEYS.has(key)) return null;
-  // `Oslo 10:30` is a time, and a sentence with a colon no key.
+  // `Oslo 10:30` is a time, and a sentence before a colon is not a key.
   if (/\d$/.test(key) || key.split(' ').length > 4) return null;
   return { line, key, value: value.replace(/[.;,]$/, '') };
 }

@@ -1,7 +1,7 @@
 import type { HygieneFinding } from '../../contracts/admin.ts';
 import type { Line } from './line.ts';
 
-/** Where lines stand: each file once, with its lines in order. */
+/** The places of lines: each file once, with its lines in order. */
 export function toPlaces(
   lines: readonly Pick<Line, 'path' | 'number'>[],
 ): HygieneFinding['places'] {

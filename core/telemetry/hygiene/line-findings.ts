@@ -3,14 +3,14 @@ import { createPause, type Pause } from '../../pause.ts';
 import { toPlaces } from './finding.ts';
 import { type Line, wordsOf } from './line.ts';
 
-/** Lines are alike when they share so much of their words (Jaccard). */
+/** Lines are similar from this Jaccard similarity of their words on. */
 const LIKENESS = 0.8;
-/** What is a whole number but for its last bits is meant to be one. */
+/** Compensates for rounding errors of whole numbers. */
 const TOLERANCE = 1e-9;
-/** A word that more lines begin with tells none of them apart. */
+/** The most lines stored per word; more lines than this make a word useless for comparing. */
 const COMMON = 100;
 
-/** Lines of the same words in the same order. */
+/** Lines with the same words in the same order. */
 interface Group {
   lines: Line[];
   /** Numbers of the words, in their order. */
@@ -18,8 +18,8 @@ interface Group {
 }
 
 /**
- * Lines that stand there twice, word by word, and lines that say nearly the same: two that share
- * four fifths of their words.
+ * Finds repeated lines, which have the same words, and similar lines, which share four fifths of
+ * their words.
  */
 export async function findRepeatedLines(lines: readonly Line[]): Promise<HygieneFinding[]> {
   const pause = createPause();
@@ -28,7 +28,7 @@ export async function findRepeatedLines(lines: readonly Line[]): Promise<Hygiene
   return [...duplicates, ...(await findSimilar(groups, pause))];
 }
 
-/** By what they say. A word has the same number in all lines, so that texts are compared once. */
+/** Groups lines by their words. Each word becomes a number, so that later steps compare no texts. */
 async function groupLines(lines: readonly Line[], pause: Pause): Promise<Group[]> {
   const numbers = new Map<string, number>();
   const groups = new Map<string, Group>();
@@ -70,14 +70,14 @@ async function findDuplicates(groups: readonly Group[], pause: Pause): Promise<H
 }
 
 /**
- * Each line is compared with those alone that share one of its rarer words, without which they
- * can't be alike.
+ * Compares each line only with lines that share one of its rarer words; no others can be similar
+ * enough.
  */
 async function findSimilar(groups: readonly Group[], pause: Pause): Promise<HygieneFinding[]> {
   const { ranked, size } = await rankWords(groups, pause);
-  /** Lines by the rarer words that they have. */
+  /** Lines by their rarer words. */
   const holders = new Array<number[] | undefined>(size).fill(undefined);
-  /** The last line that each one was compared with, so that none is twice. */
+  /** The last line that each line was compared with, so that no pair is compared twice. */
   const comparedWith = new Int32Array(groups.length).fill(-1);
   const findings: HygieneFinding[] = [];
   const findLike = (at: number, rarer: Uint32Array): number | null => {
@@ -93,7 +93,7 @@ async function findSimilar(groups: readonly Group[], pause: Pause): Promise<Hygi
   for (const [at, words] of ranked.entries()) {
     const turn = pause();
     if (turn !== undefined) await turn;
-    // Of n words any that are alike share ⌈0.8 n⌉: at least one of them is among these.
+    // Similar lines share at least ⌈0.8 n⌉ of n words, so at least one of these.
     const rarer = words.subarray(0, words.length - Math.ceil(LIKENESS * words.length) + 1);
     const like = findLike(at, rarer);
     const [line] = groups[at]?.lines ?? [];
@@ -115,7 +115,7 @@ async function findSimilar(groups: readonly Group[], pause: Pause): Promise<Hygi
   return findings;
 }
 
-/** The words of each line by rank, each once and the rarest first, and how many there are in all. */
+/** The distinct words of each line as ranks, rarest first, and the number of different words. */
 async function rankWords(
   groups: readonly Group[],
   pause: Pause,
@@ -147,7 +147,7 @@ async function rankWords(
   return { ranked, size };
 }
 
-/** Sorts the numbers, and leaves each once. */
+/** Sorts the numbers in place and removes duplicates. */
 function toDistinct(numbers: Uint32Array): Uint32Array {
   numbers.sort();
   let length = 0;
@@ -160,12 +160,12 @@ function toDistinct(numbers: Uint32Array): Uint32Array {
 }
 
 /**
- * Both are in order: what they share is counted in one walk, which ends as soon as too many words
- * of one are not among the other's.
+ * Counts the shared words of two sorted lists in one pass, which ends as soon as too many words are
+ * missing.
  */
 function isAlike(one: Uint32Array, other: Uint32Array): boolean {
   const all = one.length + other.length;
-  // Of the words of both together, those that are shared are counted twice in `all`.
+  // `all` counts shared words twice.
   const wanted = Math.ceil((LIKENESS * all) / (1 + LIKENESS) - TOLERANCE);
   if (Math.min(one.length, other.length) < wanted) return false;
   let left = one.length - wanted;

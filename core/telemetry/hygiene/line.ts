@@ -1,4 +1,4 @@
-/** A line of a memory file that says something, as the findings compare it. */
+/** A line of a memory file with content, in the form that findings compare. */
 export interface Line {
   path: string;
   /** From 1. */
@@ -9,12 +9,11 @@ export interface Line {
   heading: string;
 }
 
-/** A line with these words fewer says too little for its likeness to mean anything. */
+/** Lines with fewer words are too short for their similarity to mean anything. */
 const LEAST_WORDS = 4;
 
 /**
- * The lines of a markdown text that say something by themselves: no headings, rules, tables or
- * code.
+ * The lines of a markdown text that have content of their own: no headings, rules, tables or code.
  */
 export function readLines(path: string, content: string): Line[] {
   const lines: Line[] = [];
@@ -38,7 +37,7 @@ export function readLines(path: string, content: string): Line[] {
   return lines;
 }
 
-/** The words of a text, in lower case; empty for one that is too short to be compared. */
+/** The words of a text in lower case; empty if the text is too short to compare. */
 export function wordsOf({ text }: Line): string[] {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   return words.length < LEAST_WORDS ? [] : words;

@@ -6,7 +6,7 @@ import { toPlaces } from './finding.ts';
 /** A link of a memory file, by virtual paths. */
 export interface Link {
   from: string;
-  /** The line that it stands in, from 1. */
+  /** The number of its line, from 1. */
   number: number;
   to: string;
 }
@@ -26,7 +26,7 @@ export async function readLinks(from: string, content: string, pause: Pause): Pr
   return links;
 }
 
-/** Links to memory files that are not there; those of the catalog make it stale. */
+/** Finds links to missing memory files; such a link in the catalog makes the catalog stale. */
 export async function findBrokenLinks(
   links: readonly Link[],
   exists: (path: string) => boolean,
@@ -62,7 +62,7 @@ export async function findBrokenLinks(
   return findings;
 }
 
-/** Files that a catalog, where there is one, does not list. */
+/** Finds files that the catalog doesn't list, if there is a catalog. */
 export function findUnlisted(
   links: readonly Link[],
   files: readonly string[],

@@ -1,9 +1,9 @@
 import type { HygieneFinding } from '../../contracts/admin.ts';
 import { nameSecret } from '../../edits/secrets.ts';
 
-/** Lines that look like secrets. The finding names where, never what. */
+/** Finds lines that look like secrets. A finding names only the place, never the secret. */
 export function findSecrets(path: string, content: string): HygieneFinding[] {
-  // No form reaches beyond its line, so a content without any has no line with one.
+  // Every pattern fits in one line, so a content without a match has no line with one.
   if (nameSecret(content) === null) return [];
   const byName = new Map<string, number[]>();
   for (const [index, line] of content.split('\n').entries()) {

@@ -1,40 +1,38 @@
 import { VarintReader, writeVarint } from '../../varints.ts';
 
-/**
- * A quantile that a sketch gives is within this share of the exact one, above or below.
- */
+/** The relative error of a quantile, above or below the exact one. */
 export const RELATIVE_ERROR = 0.01;
 
 // DDSketch (Masson, Rim, Lee: VLDB 2019), logarithmic mapping: bin i holds the values from
 // GAMMA ** (i - 1), exclusive, to GAMMA ** i.
 const GAMMA = (1 + RELATIVE_ERROR) / (1 - RELATIVE_ERROR);
 const LOG_GAMMA = Math.log(GAMMA);
-/** Durations are counted in microseconds, which is as fine as they are recorded. */
+/** Bins count microseconds, the precision of recorded durations. */
 const UNITS_A_MS = 1000;
-/** The bin of what takes less than a microsecond: it counts as none. */
+/** The bin of durations below a microsecond, which count as zero. */
 const ZERO_BIN = 0;
-/** No bin is above it: what takes longer than ten thousand years falls into it. */
+/** The highest bin: durations of more than ten thousand years fall into it. */
 const LAST_BIN = 2_048;
-/** Bins that are made at a time, so that few additions make any. */
+/** Bins allocated at once, so that few additions allocate. */
 const BINS_MADE = 64;
-/** What a packed bin takes at most: two bytes of its step, and eight of a safe integer. */
+/** The most bytes of a packed bin: two for its step, eight for a safe integer. */
 const BIN_BYTES = 10;
 
 /**
- * How many durations fell into which bin. Two sketches are merged by adding their bins, so that
- * the sketch of a day is exactly what one sketch of all its calls would have been.
+ * Counts durations in bins. Merging adds the bins of two sketches, so that merged sketches equal one
+ * sketch of all their calls.
  */
 export class LatencySketch {
-  /** Durations of {@link ZERO_BIN}, which is far from all others. */
+  /** Durations in {@link ZERO_BIN}, kept apart because it is far from all other bins. */
   #zeros = 0;
-  /** Durations of each bin from `#first` on: they lie close together, some hundreds at most. */
+  /** Durations of each bin from `#first` on: at most some hundred bins, close together. */
   #bins = new Float64Array(0);
   #first = 0;
   #count = 0;
-  /** What was added packed and is not read yet: many sketches are summed up, few are asked. */
+  /** Packed sketches not yet added: many sketches are merged, few are read. */
   #packed: Uint8Array[] = [];
 
-  /** How many durations it holds. */
+  /** The number of durations. */
   get count(): number {
     this.#unpack();
     return this.#count;
@@ -59,8 +57,8 @@ export class LatencySketch {
   }
 
   /**
-   * The quantile `q`, from 0 to 1, in milliseconds: of n durations in order that of rank
-   * ⌊q (n - 1)⌋, within {@link RELATIVE_ERROR}. `null` of an empty sketch.
+   * The quantile `q` (0 to 1) in milliseconds: the duration of rank ⌊q (n - 1)⌋ of n sorted durations,
+   * within {@link RELATIVE_ERROR}. `null` for an empty sketch.
    */
   quantile(q: number): number | null {
     if (this.count === 0) return null;
@@ -74,7 +72,7 @@ export class LatencySketch {
     return null;
   }
 
-  /** The bins as bytes: varints of the step to the next bin and of its count. */
+  /** Packs the bins as varints: the step to the next bin, then its count. */
   pack(): Uint8Array {
     this.#unpack();
     const bins = this.#bins;
@@ -92,7 +90,7 @@ export class LatencySketch {
     return bytes.slice(0, end);
   }
 
-  /** Adds what `pack` gave. Bytes that it did not give are read as far as they make sense. */
+  /** Adds the result of `pack`. Reads damaged bytes up to the damage. */
   addPacked(bytes: Uint8Array): void {
     this.#packed.push(bytes);
   }
@@ -110,7 +108,7 @@ export class LatencySketch {
     while (reader.at < bytes.length) {
       bin += reader.read();
       const count = reader.read();
-      // Numbers that no sketch has: the bytes are damaged from here on.
+      // No sketch has these numbers: the bytes are damaged from here on.
       if (reader.isDamaged || bin > LAST_BIN) return;
       this.#addToBin(bin, count);
     }
@@ -127,7 +125,7 @@ export class LatencySketch {
     this.#bins[place] = (this.#bins[place] ?? 0) + count;
   }
 
-  /** Makes the bins from one to another, if there are none yet. */
+  /** Allocates the bins of a range unless they exist. */
   #reach(from: number, to: number): void {
     const { length } = this.#bins;
     if (length > 0 && from >= this.#first && to < this.#first + length) return;
@@ -143,12 +141,12 @@ export class LatencySketch {
 
 function toBin(durationMs: number): number {
   const units = durationMs * UNITS_A_MS;
-  // Bin 1 begins at one unit: whole units below it are zero.
+  // Bin 1 starts at one unit.
   if (!(units >= 1)) return ZERO_BIN;
   return Math.min(1 + Math.ceil(Math.log(units) / LOG_GAMMA), LAST_BIN);
 }
 
-/** The value that is within the relative error of each one in the bin. */
+/** The value within the relative error of every value in the bin. */
 function toMs(bin: number): number {
   if (bin === ZERO_BIN) return 0;
   return (2 * GAMMA ** (bin - 1)) / (GAMMA + 1) / UNITS_A_MS;

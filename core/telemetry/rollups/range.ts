@@ -13,20 +13,20 @@ export const BUCKET_MS: Readonly<Record<Bucket, number>> = {
   '1d': 86_400_000,
 };
 
-/** Without `since` the last day is meant. */
+/** The range without `since`. */
 const DEFAULT_RANGE_MS = BUCKET_MS['1d'];
-/** A series has no more points than this. */
+/** The most points of a series. */
 const POINT_LIMIT = 2_000;
-/** Up to this length a user's calls are counted by minutes where no bucket is asked for. */
+/** Up to this length, a user's default bucket may be minutes, which are counted call by call. */
 const COUNTED_RANGE_MS = 6 * BUCKET_MS['1h'];
-/** A bucket that is chosen makes about as many points as a chart is wide. */
+/** The most points of a default bucket, about the width of a chart. */
 const CHOSEN_POINTS = 400;
 
-/** A query that was parsed: a range of times, of one scope or of all. */
+/** A parsed query: a time range, of one scope or of all. */
 export interface Range {
   since: number;
   until: number;
-  /** What to count up to: without `until`, the end of today, which whole buckets reach. */
+  /** The end of counting: without `until` the end of today, so that whole buckets are used. */
   countUntil: number;
   scope: ScopeKey | null;
   userId: string | null;
@@ -34,14 +34,14 @@ export interface Range {
 }
 
 /**
- * Parses what narrows an answer. Times are inclusive and exclusive; without `until` all that there
- * is counts, without `since` the last day before it. Throws `INVALID_REQUEST` for a range that
- * ends before it begins, and `INVALID_USER_ID`.
+ * Parses the filters of an answer. `since` is inclusive, `until` exclusive; without `until` the range is
+ * open, without `since` it starts a day before its end. Throws `INVALID_REQUEST` for a range that ends
+ * before it begins, and `INVALID_USER_ID`.
  */
 export function parseRange(query: RangeQuery, now: number): Range {
   const until = parseTimeOrNull(query.until, 'until');
   const end = until ?? now;
-  // On the hour, so that roll-ups cover all of it.
+  // On the hour, so that roll-ups cover the whole range.
   const since =
     parseTimeOrNull(query.since, 'since') ?? floor(end - DEFAULT_RANGE_MS, GRAIN_MS.hour);
   if (until !== null && until <= since) refuse('until', 'must be after since');
@@ -57,7 +57,7 @@ export function parseRange(query: RangeQuery, now: number): Range {
   };
 }
 
-/** The bucket asked for, or one that suits the range. Throws `INVALID_REQUEST` for too many points. */
+/** The requested bucket, or one that fits the range. Throws `INVALID_REQUEST` for too many points. */
 export function chooseBucket(range: Range, wanted: Bucket | undefined): Bucket {
   const length = range.until - range.since;
   if (wanted !== undefined) {
@@ -65,7 +65,7 @@ export function chooseBucket(range: Range, wanted: Bucket | undefined): Bucket {
     if (points <= POINT_LIMIT) return wanted;
     return refuse('bucket', `makes more than ${POINT_LIMIT} points: choose a longer one`);
   }
-  // Of one user shorter buckets than roll-ups have are counted call by call, for some hours at most.
+  // A user's minutes are counted call by call, so they are the default for a few hours at most.
   const isCounted = range.scope !== null && length > COUNTED_RANGE_MS;
   const order = isCounted ? (['1h', '1d'] as const) : (['1m', '5m', '1h', '1d'] as const);
   const chosen = order.find((bucket) => length / BUCKET_MS[bucket] <= CHOSEN_POINTS) ?? '1d';
@@ -75,10 +75,11 @@ export function chooseBucket(range: Range, wanted: Bucket | undefined): Bucket {
 }
 
 /**
- * Cuts a range into pieces that whole roll-ups cover, the longest grains first, and what is left at
- * the ends (`grain: null`), where calls are counted one by one. In order, without gap or overlap.
+ * Splits a range into pieces that whole roll-ups cover, with the longest grains possible, and the
+ * rest at the ends (`grain: null`), where calls are counted one by one. The pieces are in order,
+ * without gap or overlap.
  *
- * @param finest pieces are no longer than this, for a series of such buckets.
+ * @param finest the longest grain to use, so that a series can have such buckets.
  */
 export function coverRange(
   range: Pick<Range, 'since' | 'countUntil' | 'scope'>,
@@ -103,7 +104,7 @@ function cover(since: number, until: number, grains: readonly RollupGrain[]): Co
   ];
 }
 
-/** The start of the bucket that a time is in. */
+/** The start of the bucket that contains a time. */
 export function floor(time: number, length: number): number {
   return Math.floor(time / length) * length;
 }

@@ -12,7 +12,7 @@ import { toIdMs } from '../../id-time.ts';
 import { LatencySketch } from './latency-sketch.ts';
 import { activityOf, outcomeOf } from '../events/outcome.ts';
 
-/** Milliseconds that a bucket of each grain lasts. */
+/** The length of a bucket of each grain, in milliseconds. */
 export const GRAIN_MS: Readonly<Record<RollupGrain, number>> = {
   minute: 60_000,
   hour: 3_600_000,
@@ -20,15 +20,15 @@ export const GRAIN_MS: Readonly<Record<RollupGrain, number>> = {
 };
 
 /**
- * The grains that are kept, the longest first. A scope alone has no minutes: few scopes have more
- * than some calls in one, which are counted one by one as quickly.
+ * The stored grains, longest first. Scopes have no minutes: few scopes have more than some calls in a
+ * minute, and counting those one by one is as fast.
  */
 export const KEPT_GRAINS = {
   all: ['day', 'hour', 'minute'],
   scope: ['day', 'hour'],
 } as const satisfies Record<string, readonly RollupGrain[]>;
 
-/** What calls came to. */
+/** Totals of calls. */
 export class CallTotals {
   calls = 0;
   failed = 0;
@@ -36,7 +36,7 @@ export class CallTotals {
   reads = 0;
   writes = 0;
   finds = 0;
-  /** Of the calls that were not refused: those take no time, and would hide the others. */
+  /** The latency of all but refused calls, which take no time and would hide the others. */
   readonly latency = new LatencySketch();
 
   addCall(call: Pick<CallRecord, 'tool' | 'status' | 'errorCode' | 'durationMs'>): void {
@@ -84,25 +84,25 @@ export class CallTotals {
 
 const COUNTS = ['calls', 'failed', 'refused', 'reads', 'writes', 'finds'] as const;
 
-/** Rows that are remembered at most, of about 1 KB each: those of a thousand active users. */
+/** The most cached rows, of about 1 KB each: enough for a thousand active users. */
 const KNOWN_LIMIT = 5_000;
 
-/** A {@link RollUp} that is told what became of its rows. */
+/** A {@link RollUp} that caches its rows, and so must learn whether they were written. */
 export interface RememberedRollUp extends RollUp {
-  /** The rows that were counted last are written. */
+  /** Call this when the rows of the last `count` were written. */
   commit(): void;
-  /** They may be or not: from now on, what is kept is looked up again. */
+  /** Call this when it is unknown whether they were written: clears the cache. */
   forget(): void;
 }
 
 /**
- * Counts the events of a batch, by minute, hour and day of all scopes together and by hour and day
- * of each scope. The rows are this instance's own: no two of them wait for one another, and none is
- * read again that was written lately.
+ * Counts the events of a batch by minute, hour and day for all scopes together, and by hour and day
+ * for each scope. Each instance has its own rows, so that instances don't wait for each other and
+ * recently written rows needn't be read again.
  */
 export function createRollUp(instanceId: string): RememberedRollUp {
   const known = new LRUCache<string, CallTotals>({ max: KNOWN_LIMIT });
-  /** What the rows of the batch under way will hold. */
+  /** The totals of the rows of the current batch. */
   const pending = new Map<string, CallTotals>();
   return {
     count(events) {
@@ -153,7 +153,7 @@ function sumUp(
   return sums;
 }
 
-/** Counted once by what is finest: a batch has few users and tools, and five rows for each. */
+/** Counts each call once, by the finest key: a batch has few users and tools, but five rows each. */
 function countLeaves(events: readonly EventRecord[]) {
   const leaves = new Map<string, { key: RollupKey; totals: CallTotals }>();
   for (const event of events) {
