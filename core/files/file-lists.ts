@@ -140,7 +140,7 @@ function toAdminFolder({ path, files, bytes, updatedAt }: FolderListing): AdminF
   return { path, folder: true, files, size: bytes, updatedAt: toTime(updatedAt) };
 }
 
-/** The folder that `?depth=1` lists; no other filters are allowed with it. */
+/** The folder that `?depth=1` lists. Refuses `q` and other sort orders with it. */
 function toFolder({ prefix = '', userId, q, sort }: FileListQuery): string {
   const issues: { path: string; message: string }[] = [];
   if (q !== undefined) issues.push({ path: '/q', message: 'must not come with depth' });

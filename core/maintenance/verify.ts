@@ -17,27 +17,27 @@ import { toPhysicalPath } from '../files/paths.ts';
 import { createPause } from '../pause.ts';
 import type { Finding, Verification } from '../schemas/jobs.ts';
 
-/** How a verification is done. */
+/** Options of {@link verifyMemory}. */
 interface VerifyOptions {
-  /** Write rows of the access log from before this time may have been removed by retention. */
+  /** Retention may have removed write rows of the access log from before this time. */
   accessLogSince?: number | null;
-  /** Called with the files that are done, and how many there were at the begin. */
+  /** Called with the number of verified files, and the number at the start. */
   progress?: (done: number, files: number) => void;
-  /** Ends it between two files, with `SHUTTING_DOWN`. */
+  /** Stops between two files with `SHUTTING_DOWN`. */
   signal?: AbortSignal;
 }
 
 const PAGE_ROWS = 500;
 const MOST_FINDINGS = 1_000;
-/** Files whose contents, and terms whose postings, are in memory at once. */
+/** The most contents, and the most terms with their postings, in memory at once. */
 const CONTENTS_READ = 64;
 const TERMS_READ = 400;
 const EVERY_TERM = 10_000_000;
 
 /**
- * Verifies a memory, live or not, scope by scope, and changes nothing. What is written while it is
- * read is looked at again before it counts as wrong. What cannot be read is a finding, and the rest
- * is verified.
+ * Verifies a memory scope by scope without changing it, even while it is in use. A problem must show
+ * again in a second read, since a concurrent write may have caused it. Unreadable data is a finding,
+ * and the rest is still verified.
  */
 export async function verifyMemory(
   storage: Storage,
@@ -76,7 +76,7 @@ export async function verifyMemory(
       if (options.signal?.aborted === true) throw new MemoryError('SHUTTING_DOWN');
       const key = { scope, path };
       const look = async () => {
-        const { found, revisions } = await whatStays(() => verifyFile(storage, key));
+        const { found, revisions } = await checkAgain(() => verifyFile(storage, key));
         for (const revision of revisions) written.set(revision.id, revision);
         result.revisions += revisions.length;
         return found;
@@ -86,12 +86,12 @@ export async function verifyMemory(
       options.progress?.(Math.min(result.files, total), total);
     }
     await attempt(`the access log of ${scope} cannot be read`, () =>
-      verifyAccess(storage, scope, written, options.accessLogSince ?? null),
+      verifyAccess(storage, scope, { written, since: options.accessLogSince ?? null }),
     );
     await attempt(`the moves of ${scope} cannot be read`, () => verifyMoves(storage, written));
     await attempt(
       `the files of ${scope} cannot be counted`,
-      async () => (await whatStays(() => verifyCounts(storage, scope))).found,
+      async () => (await checkAgain(() => verifyCounts(storage, scope))).found,
     );
     await attempt(`the search index of ${scope} cannot be read`, () =>
       storage.index.snapshot((view) => verifyIndex(view, scope)),
@@ -114,21 +114,21 @@ export async function verifyMemory(
   return result;
 }
 
-/** What could not be read. Throws an error that says nothing of the database's state. */
+/** The finding for unreadable data. Throws retryable errors, which don't mean damage. */
 function unreadable(thrown: unknown, what: string, path: string | null = null): Finding {
   const error = toMemoryError(thrown);
   if (error.retryable) throw error;
   return { invariant: 'storage', path, message: `${what}: ${error.message}` };
 }
 
-/** A file as one snapshot showed it, with its history oldest first. */
+/** A file and its history, oldest first, from one snapshot. */
 interface FileHistory {
   file: FileState;
   revisions: readonly RevisionRecord[];
   steps: readonly RevisionStep[];
 }
 
-/** Walks a file from its content back to its oldest revision: I1, I2, I3 and I8. */
+/** Checks I1, I2, I3 and I8 for a file, back to its oldest revision. */
 async function checkHistory({ file, revisions, steps }: FileHistory): Promise<Finding[]> {
   const path = toPhysicalPath(file);
   const findings: Finding[] = [];
@@ -173,7 +173,7 @@ async function walkBack(
   for (const row of revisions.toReversed()) {
     await pause();
     const at = `at version ${row.version}`;
-    // What was redacted has its hash still, and its text no longer.
+    // A redacted revision keeps its hash but not its text.
     const isSame = sha256(after ?? '') === row.hash && Buffer.byteLength(after ?? '') === row.size;
     if (!isSame && !row.redacted) add(`${at} has another content than its revision says`);
     if (row.existsAfter !== (after !== null)) add(`${at} exists, or does not, wrongly`);
@@ -200,13 +200,13 @@ function stepBack(step: RevisionStep, after: string | null): string | null | Err
   }
 }
 
-interface Look {
+interface FileFindings {
   found: readonly Finding[];
   revisions: readonly RevisionRecord[];
 }
 
-/** Looks again where something is wrong: a write between two reads is no fault. */
-async function whatStays(look: () => Promise<Look>): Promise<Look> {
+/** Repeats a check and keeps only findings that persist: a write may come between two reads. */
+async function checkAgain(look: () => Promise<FileFindings>): Promise<FileFindings> {
   let last = await look();
   for (let again = 0; again < 3 && last.found.length > 0; again += 1) {
     const next = await look();
@@ -218,9 +218,9 @@ async function whatStays(look: () => Promise<Look>): Promise<Look> {
   return last;
 }
 
-async function verifyFile(storage: Storage, key: FileKey): Promise<Look> {
+async function verifyFile(storage: Storage, key: FileKey): Promise<FileFindings> {
   const first = await storage.revisions.chain(key, 0);
-  // Erased since it was listed.
+  // Erased after it was listed.
   if (first === null) return { found: [], revisions: [] };
   const { file } = first;
   const steps = [...first.steps];
@@ -241,11 +241,10 @@ async function verifyFile(storage: Storage, key: FileKey): Promise<Look> {
 async function verifyAccess(
   storage: Storage,
   scope: ScopeKey,
-  written: ReadonlyMap<string, RevisionRecord>,
-  since: number | null,
+  { written, since }: { written: ReadonlyMap<string, RevisionRecord>; since: number | null },
 ): Promise<Finding[]> {
   const lacking = new Map([...written].filter(([, { at }]) => since === null || at >= since));
-  // Behind the revisions, so that the row of each is there by now.
+  // Read after the revisions, so that each has its row by now.
   await everyRow(
     (page) => storage.log.listAccess({ scope, action: 'write' }, page),
     (row) => {
@@ -275,7 +274,7 @@ async function verifyMoves(
   return findings;
 }
 
-async function verifyCounts(storage: Storage, scope: ScopeKey): Promise<Look> {
+async function verifyCounts(storage: Storage, scope: ScopeKey): Promise<FileFindings> {
   if (storage.inspection === undefined) return { found: [], revisions: [] };
   const state = await storage.inspection.scope(scope);
   if (state === null) return { found: [], revisions: [] };
@@ -300,12 +299,12 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
   const add = (path: string | null, message: string) =>
     findings.push({ invariant: 'I4', path, message });
   const [opened] = await view.open([scope], []);
-  // What another tokeniser made is made anew in the background.
+  // An index of another tokeniser version is rebuilt in the background.
   const format = opened?.state.format ?? null;
   if (opened === undefined || (format !== null && format !== TOKENISER_VERSION)) return [];
   const pause = createPause();
   const stale = new Set(opened.stale.map(({ fileNo }) => fileNo));
-  // What their text was nobody knows, nor what its postings are to be.
+  // Files with unreadable text, whose expected postings are unknown.
   const damaged = new Set<number>();
   const paths = new Map<number, string>();
   const expected = new Map<string, Uint8Array>();
@@ -313,7 +312,7 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
   const fileNos = files.map(({ fileNo }) => fileNo).filter((fileNo) => !stale.has(fileNo));
   const isSkipped = (fileNo: number) => stale.has(fileNo) || damaged.has(fileNo);
   for (const some of chunk(fileNos, CONTENTS_READ)) {
-    for (const text of await readTexts(view, scope, some, damaged)) {
+    for (const text of await readTexts(view, scope, { fileNos: some, damaged })) {
       const path = toPhysicalPath(text);
       paths.set(text.fileNo, path);
       if (text.indexedVersion === null) add(path, 'is neither indexed nor behind');
@@ -355,12 +354,11 @@ async function verifyIndex(view: IndexView, scope: ScopeKey): Promise<Finding[]>
   return findings;
 }
 
-/** The texts of files; those that cannot be read are added to `damaged`. */
+/** Reads the texts of files and adds unreadable files to `damaged`. */
 async function readTexts(
   view: IndexView,
   scope: ScopeKey,
-  fileNos: readonly number[],
-  damaged: Set<number>,
+  { fileNos, damaged }: { fileNos: readonly number[]; damaged: Set<number> },
 ): Promise<readonly IndexText[]> {
   try {
     return await view.readFiles(fileNos.map((fileNo) => ({ scope, fileNo })));
@@ -374,11 +372,12 @@ async function readTexts(
     }
   }
   const texts: IndexText[] = [];
-  for (const fileNo of fileNos) texts.push(...(await readTexts(view, scope, [fileNo], damaged)));
+  for (const fileNo of fileNos)
+    texts.push(...(await readTexts(view, scope, { fileNos: [fileNo], damaged })));
   return texts;
 }
 
-/** Told of rows after a key that cannot be read; it throws what is no damage. */
+/** Called when the rows after a key can't be read; rethrows errors that don't mean damage. */
 type OnGap = (error: unknown, after: string | null) => void;
 
 function listScopes(
@@ -390,8 +389,7 @@ function listScopes(
       storage.inspection === undefined
         ? storage.index.listScopes(after as ScopeKey | null, limit)
         : storage.inspection.scopes(after as ScopeKey | null, limit),
-    ({ scope }) => scope,
-    onGap,
+    { keyOf: ({ scope }) => scope, onGap },
   );
 }
 
@@ -405,7 +403,7 @@ async function* listPaths(
     inspection === undefined
       ? files.list(scope, { prefix: '', after, limit })
       : inspection.files(scope, { after, limit });
-  for await (const { path } of listByKey(list, (file) => file.path, onGap)) yield path;
+  for await (const { path } of listByKey(list, { keyOf: (file) => file.path, onGap })) yield path;
 }
 
 type Inspection = NonNullable<Storage['inspection']>;
@@ -415,22 +413,20 @@ function listFiles(
   inspection: Inspection,
   scope: ScopeKey,
 ): AsyncGenerator<Inspected[number], void> {
-  return listByKey(
-    (after, limit) => inspection.files(scope, { after, limit }),
-    ({ path }) => path,
-    (error) => {
+  return listByKey((after, limit) => inspection.files(scope, { after, limit }), {
+    keyOf: ({ path }) => path,
+    onGap(error) {
       throw error;
     },
-  );
+  });
 }
 
 type ListByKey<T> = (after: string | null, limit: number) => Promise<readonly T[]>;
 
-/** All rows of a list, and past those that cannot be read. */
+/** Yields all rows of a list and skips unreadable ones. */
 async function* listByKey<T>(
   list: ListByKey<T>,
-  keyOf: (row: T) => string,
-  onGap: OnGap,
+  { keyOf, onGap }: { keyOf: (row: T) => string; onGap: OnGap },
 ): AsyncGenerator<T, void> {
   let limit = PAGE_ROWS;
   for (let after: string | null = null; ;) {
@@ -438,7 +434,7 @@ async function* listByKey<T>(
     try {
       page = await list(after, limit);
     } catch (error) {
-      // Row by row up to the gap, then past it.
+      // Reads row by row up to the gap, then continues after it.
       if (limit === 1) {
         onGap(error, after);
         after = await findReadable(list, after ?? '');
@@ -455,8 +451,8 @@ async function* listByKey<T>(
 }
 
 /**
- * The next key that a list can be read from: after all that begins as `key` does, then after all that
- * begins a bit differently, further and further away. `null` when there is none.
+ * Finds the next key from which a list is readable. Skips all keys that start with `key`, then tries
+ * keys with ever shorter common prefixes. `null` if there is none.
  */
 async function findReadable<T>(list: ListByKey<T>, key: string): Promise<string | null> {
   for (let length = key.length; length >= 0; length -= 1) {
@@ -474,12 +470,12 @@ async function findReadable<T>(list: ListByKey<T>, key: string): Promise<string 
   return null;
 }
 
-/** Of printable ASCII, which scopes and most paths begin with. */
+/** The range of printable ASCII, with which scopes and most paths start. */
 const FIRST_CODE = 0x20;
 const LAST_CODE = 0x7e;
 const LAST_CHARACTER = '\u{10ffff}';
 
-/** All rows of a list, page by page; only those that `each` does not take over are kept. */
+/** Reads all rows of a list page by page. Returns them, or passes them to `each` instead. */
 async function everyRow<T>(
   list: (page: PageRequest) => Promise<{ items: readonly T[]; next: PageRequest['after'] }>,
   each?: (row: T) => void,
