@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { isStopTerm, isStopWord } from '../search/text/english.ts';
 import { toTokens } from '../search/text/tokenise.ts';
 import { readWords } from '../search/text/words.ts';
-import { listDates, MONTHS, type NamedDate, toIsoDate } from './dates.ts';
+import { listDates, MONTHS, type NamedDate, toIsoDate } from '../edits/dates.ts';
 import { isOpener } from './sentence-starters.ts';
 
 /** The terms of a text that carry meaning, as search has them: stems, no stop words. */

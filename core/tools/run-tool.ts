@@ -22,6 +22,7 @@ import type { Exporters } from '../telemetry/exporters.ts';
 import { parseTraceparent } from '../telemetry/trace-context.ts';
 import { RootTrace } from '../telemetry/tracer.ts';
 import { parseActor } from '../files/actor.ts';
+import { isTimeZone } from '../time-zone.ts';
 
 /** Names that the service alone may give a caller. */
 type ReservedActor = 'playground' | 'dream-agent';
@@ -131,6 +132,7 @@ export function createTools(deps: ToolsDependencies): Tools {
         toolCallId,
         trace,
         signal: request.signal,
+        ...(context.timeZone === undefined ? {} : { timeZone: parseTimeZone(context.timeZone) }),
         ...toIdempotency(tool.definition, user.value, args, request.idempotencyKey),
         onReplay({ toolCallId: firstCallId, traceId }) {
           first = { toolCallId: firstCallId, traceId };
@@ -244,6 +246,15 @@ function toOwnError(thrown: unknown): MemoryError {
     status,
     ...(details === undefined ? {} : { details }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
+}
+
+/** Throws `INVALID_REQUEST` for what is no time zone. */
+function parseTimeZone(value: unknown): string {
+  if (typeof value === 'string' && isTimeZone(value)) return value;
+  const message = 'must be a time zone as in Europe/Berlin';
+  throw new MemoryError('INVALID_REQUEST', `context.timeZone ${message}.`, {
+    details: { issues: [{ path: '/context/timeZone', message }] },
   });
 }
 

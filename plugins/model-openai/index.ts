@@ -12,6 +12,7 @@ import { callProvider, type CallPolicy } from '../provider-http/call.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
 import {
   ANSWER_TOOL,
+  nameOf,
   askForJson,
   isJson,
   isStrictSchema,
@@ -139,7 +140,7 @@ const FORMS: Record<'schema' | 'tool', (schema: JsonSchema) => Form> = {
     response_format: {
       type: 'json_schema',
       json_schema: {
-        name: ANSWER_TOOL.name,
+        name: nameOf(schema),
         schema: schema as Record<string, unknown>,
         strict: isStrictSchema(schema),
       },

@@ -58,6 +58,11 @@ export const contextSchema = Type.Object(
     toolCallId: Type.Optional(
       Type.String({ description: 'The framework’s own id of this call, kept beside.' }),
     ),
+    timeZone: Type.Optional(
+      Type.String({
+        description: 'The user’s time zone, as in Europe/Berlin; default SERVICE_TIME_ZONE.',
+      }),
+    ),
   },
   strict,
 );
