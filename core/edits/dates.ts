@@ -86,6 +86,17 @@ export function findDates(text: string): FoundDate[] {
   return found;
 }
 
+/** A month by its name alone, behind a word that makes it one: `in May`, `seit Oktober`. */
+const MONTH_ONLY = new RegExp(
+  `(?<!\\p{L})(?:in|since|until|till|from|by|last|next|this|im|seit|ab|bis|en|depuis|dès|desde|em|dal|da|w|we|od|do|v|в|с|i|sinds|vanaf|tot) (${MONTH})(?!\\p{L})(?!\\.?,? (?:${OF})\\d)`,
+  'giu',
+);
+
+/** Months that are named without a day and a year. */
+export function findMonths(text: string): NamedDate[] {
+  return [...text.matchAll(MONTH_ONLY)].map(([, name]) => toDate(undefined, toMonth(name), undefined));
+}
+
 /** The dates of a text: as `2023-03-03`, as `3.3.2023`, and in the words of several languages. */
 export function listDates(text: string): NamedDate[] {
   return findDates(text).map(({ year, month, day }) => ({ year, month, day }));

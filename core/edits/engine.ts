@@ -57,7 +57,7 @@ export function examine(
       operation,
       ...toViews(workspace, located),
       class: classify(located, workspace),
-      signals: findSignals({ located, subjects }),
+      signals: findSignals({ located, subjects, before: workspace }),
       fault: null,
       isKnown: isKnown(workspace, located, paths),
     };

@@ -207,5 +207,5 @@ function toSpoken(text: string): string {
   } catch {
     // A percent sign that encodes nothing.
   }
-  return decoded.replace(/[-_/+.:[\]()]+/g, ' ').replace(/\s+/g, ' ');
+  return decoded.replace(/[-_/+.:[\]()]+/g, ' ').replace(/[^\S\n]+/g, ' ');
 }

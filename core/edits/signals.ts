@@ -1,10 +1,12 @@
-import { newTexts } from './guards.ts';
-import { listSpecifics, missingSpecifics, type SpecificKind } from './specifics.ts';
+import { findLinks } from '../files/links.ts';
+import { INDEX_PATH, newTexts } from './guards.ts';
+import { listSpecifics, missingSpecifics, type Specific, type SpecificKind } from './specifics.ts';
 import { findDates } from './dates.ts';
 import { FACT_PATH } from './operations.ts';
 import { type Subjects } from './subject.ts';
-import { hasNegation, isSensitive, modalsOf } from './words.ts';
-import { groundsOf, type LocatedOperation, type Row } from './workspace.ts';
+import { resolveTimes, type ResolvedTimes } from './times.ts';
+import { fold, hasNegation, isSensitive, modalsOf } from './words.ts';
+import { groundsOf, type LocatedOperation, type Row, type Workspace } from './workspace.ts';
 
 /** What whoever decides on an operation is shown of it. */
 export type Signal = keyof typeof SIGNALS;
@@ -13,17 +15,27 @@ interface SignalContext {
   located: LocatedOperation;
   /** Whom the lines, and the place where they go, are about. */
   subjects: Subjects;
+  before: Workspace;
 }
 
 const textOf = (rows: readonly Row[]): string => rows.map(({ text }) => text).join('\n');
 const linesOf = ({ sources }: LocatedOperation): Row[] => sources.filter(({ path }) => path !== FACT_PATH);
 
 const SIGNALS = {
-  specific_lost: ({ located }: SignalContext) =>
-    missingSpecifics(textOf(located.remove), `${located.lines.join('\n')}\n${textOf(linesOf(located))}`).length > 0,
+  specific_lost: ({ located, subjects }: SignalContext) => {
+    const left = `${located.lines.join('\n')}\n${textOf(linesOf(located))}`;
+    const gone = located.remove.map((row) => withoutSaid(row, left)).join('\n');
+    return missingSpecifics(gone, left).some(isOfOther(subjects));
+  },
 
-  specific_added: ({ located }: SignalContext) =>
-    newTexts(located).some((text) => missingSpecifics(text, groundsOf(located)).length > 0),
+  specific_added: ({ located, subjects, before }: SignalContext) => {
+    const links = findLinks(located.lines.join('\n'), INDEX_PATH).flatMap((link) => [link, textOf(before.live(link))]);
+    const said = [...located.remove, ...located.sources].flatMap((row) => phrasesOf(row).flatMap(({ dates }) => dates));
+    const isIndex = located.operation.kind === 'index';
+    const grounds = [groundsOf(located), ...said, ...(isIndex ? links : [])].join('\n');
+    const texts = newTexts(located).map((text) => (isIndex ? text.replace(/\]\([^)]*\)/g, ']') : text));
+    return texts.some((text) => missingSpecifics(text, grounds).some(isOfOther(subjects)));
+  },
 
   negation: ({ located: { remove, sources, lines } }: SignalContext) =>
     [...remove, ...sources].some(({ text }) => hasNegation(text)) || lines.some(hasNegation),
@@ -35,8 +47,8 @@ const SIGNALS = {
     return [...was].some((word) => !is.has(word) && !stays.has(word)) || [...is].some((word) => !known.has(word));
   },
 
-  conflict: ({ located: { operation, remove, sources } }: SignalContext) =>
-    operation.kind === 'merge' && hasConflict([...remove, ...sources].map(({ text }) => text)),
+  conflict: ({ located: { operation, remove, sources }, subjects }: SignalContext) =>
+    operation.kind === 'merge' && hasConflict([...remove, ...sources].map(({ text }) => text), isOfOther(subjects)),
 
   sensitive: ({ located }: SignalContext) =>
     [...located.remove, ...located.sources].some(({ text }) => isSensitive(text)) ||
@@ -76,16 +88,35 @@ export function findSignals(context: SignalContext): Signal[] {
 const COMPARED: readonly (readonly SpecificKind[])[] = [['number', 'amount', 'time'], ['date'], ['name']];
 
 /** Whether two lines have different values of one kind, each with one that the other lacks. */
-function hasConflict(texts: readonly string[]): boolean {
-  const listed = texts.map(listSpecifics);
+function hasConflict(texts: readonly string[], counts: (specific: Specific) => boolean): boolean {
   return COMPARED.some((kinds) => {
-    const sets = listed.map((all) => all.filter(({ kind }) => kinds.includes(kind)));
-    const lacks = (one: typeof sets[number], other: typeof sets[number]) => {
-      const keys = new Set(other.flatMap((specific) => specific.keys));
-      return one.some((specific) => !specific.keys.some((key) => keys.has(key)));
-    };
-    return sets.some((one, at) => sets.slice(at + 1).some((other) => lacks(one, other) && lacks(other, one)));
+    const lacks = (one: string, other: string) =>
+      missingSpecifics(one, other).some((specific) => kinds.includes(specific.kind) && counts(specific));
+    return texts.some((one, at) => texts.slice(at + 1).some((other) => lacks(one, other) && lacks(other, one)));
   });
+}
+
+/** The user's own name is no specific: all of memory is about the user. */
+function isOfOther(subjects: Subjects): (specific: Specific) => boolean {
+  return ({ kind, text }) => kind !== 'name' || !subjects.isUser(text);
+}
+
+/** What words of time in a line meant when it was written. */
+function phrasesOf({ text, at }: Row): ResolvedTimes['phrases'] {
+  return at === null ? [] : resolveTimes(text, new Date(at).toISOString().slice(0, 10)).phrases;
+}
+
+/** A line without the words of time that what is left has as a date. */
+function withoutSaid(row: Row, left: string): string {
+  let { text } = row;
+  for (const { phrase, dates } of phrasesOf(row)) {
+    const at = fold(text).indexOf(phrase);
+    const isSaid = missingSpecifics(left, dates.join('\n')).length < listSpecifics(left).length;
+    if (at !== -1 && isSaid && fold(text).length === text.length) {
+      text = `${text.slice(0, at)}${text.slice(at + phrase.length)}`;
+    }
+  }
+  return text;
 }
 
 function boxesOf(texts: readonly string[]): string {

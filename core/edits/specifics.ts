@@ -180,15 +180,15 @@ const UNIT = [...CURRENCIES.keys()]
   .join('|');
 const PLAIN = String.raw`\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?(?!\p{Nd})|\d{1,15}(?:[.,]\d{1,6})?`;
 const AMOUNT = new RegExp(
-  `(?<![\\p{L}\\p{Nd}.,])(?:(US\\$|\\p{Sc}|EUR|USD|CHF|GBP) ?(${PLAIN}) ?([km](?!\\p{L}))?|` +
+  `(?<![\\p{Script=Latin}\\p{Nd}.,])(?:(US\\$|\\p{Sc}|EUR|USD|CHF|GBP) ?(${PLAIN}) ?([km](?!\\p{L}))?|` +
     `(${PLAIN}) ?([km](?!\\p{L}))? ?(${UNIT}|\\p{Sc})(?!\\p{Script=Latin}))`,
   'giu',
 );
 /** Digits with what telephone numbers have between them. */
-const PHONE = /(?<![\p{L}\p{Nd}])\+?\(?\d{1,5}\)?(?:[ ./-]\(?\d{1,6}\)?){1,7}(?![\p{L}\p{Nd}])/gu;
+const PHONE = /(?<![\p{Script=Latin}\p{Nd}])\+?\(?\d{1,5}\)?(?:[ ./-]\(?\d{1,9}\)?){1,7}(?![\p{L}\p{Nd}])/gu;
 /** A number, or a word with a digit in it: `A380`, `1.2.3`, `3rd`. */
 const NUMBER =
-  /(?<![\p{L}\p{Nd}])[\p{Script=Latin}\p{Script=Cyrillic}]{0,20}\p{Nd}[\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}]{0,30}(?:[.,:_/'’+-][\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}]{1,30}){0,8}/gu;
+  /(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}])[\p{Script=Latin}\p{Script=Cyrillic}]{0,20}\p{Nd}[\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}]{0,30}(?:[.,:_/'’+-][\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}]{1,30}){0,8}/gu;
 
 function readNumbers(reader: Reader): void {
   reader.take(AMOUNT, ([, before, first, k1, second, k2, after]) => {

@@ -22,6 +22,8 @@ export interface Subjects {
   ofRow(row: Row): Subject | null;
   ofLine(text: string, place: Place): Subject | null;
   differ(subjects: readonly (Subject | null)[]): boolean;
+  /** Whether a word is a name of the user. */
+  isUser(word: string): boolean;
 }
 
 /** The first words of a line, up to a verb: a name, a relation, or both. */
@@ -64,6 +66,7 @@ export function createSubjects(workspace: Workspace, paths: readonly string[]): 
 
   return {
     ofLine,
+    isUser: (word) => own.has(toWord(word)),
     ofRow: (row) =>
       ofLine(row.text, {
         path: row.path,

@@ -9,8 +9,11 @@ export function fold(text: string): string {
     .normalize('NFD')
     .replace(/[\u0300-\u036f]/g, '')
     .normalize('NFC')
-    .toLowerCase();
+    .toLowerCase()
+    .replace(/[łøđıß]/g, (letter) => PLAIN_LETTERS[letter] ?? letter);
 }
+
+const PLAIN_LETTERS: Readonly<Record<string, string>> = { ł: 'l', ø: 'o', đ: 'd', ı: 'i', ß: 'ss' };
 
 /** Whether a text denies something: no, not, never, without, any more… */
 export function hasNegation(text: string): boolean {
@@ -70,9 +73,9 @@ const SENSITIVE = toMatcher(
     // Money, law, access
     'money salary salar* gehalt* lohn* salaire* sueldo stipendi* lon wage* income* einkommen revenu* ingreso* debt* schuld* dette* deuda* debit* loan* kredit* credit* pret hypothe* mortgage* hipotec* mutuo bank* iban account* konto compte cuenta conto rent miete loyer alquiler affitto tax* steuer* impot* impuesto* budget* price* invoice* rechnung* facture* factura* fattura* payment* pay pays paid zahl* pension* rente insur* versicher* assur* seguro* assicur* invest* ' +
     'legal* lawyer* anwalt* avocat abogad* avvocat* lawsuit* court gericht* tribunal* custody sorgerecht divorc* scheid* arrest* convict* polic* polizei visa visum citizen* immigra* asylum contract* vertrag* contrat* ' +
-    'password* passwort* contrasena* senha* passcode* pin pins token* secret* key keys schlussel* clave* chiave login* credential* access* zugang* code codes permission* ' +
+    'password* passwort* contrasena* senha* passcode* pin pins token* secret* schlussel* clave* chiave login* credential* access* zugang* permission* ' +
     // Religion, sexuality, politics
-    'relig* church* kirche* eglise iglesia chiesa mosque* moschee* muslim* islam* christ* cathol* kathol* katol* protest* jewish judisch* judio* judeu hindu* buddh* atheis* pray* bet* gebet* faith* glaub* ' +
+    'relig* church* kirche* eglise iglesia chiesa mosque* moschee* muslim* islam* christ* cathol* kathol* katol* protest* jewish judisch* judio* judeu hindu* buddh* atheis* pray* gebet* faith* glaub* ' +
     'gay lesb* bisex* homosex* heterosex* transgen* trans queer sexual* sexuel* orientation* lgbt* ' +
     'politi* vote* votes voted wahlt wahlen vota* partei* party-member socialist* conservat* republican* democrat* kommunist* communist* union-member gewerkschaft* syndicat* sindicat*',
   '过敏 過敏 健康 药 藥 糖尿 癌 病 孕 素食 医 醫 手术 手術 血 工资 工資 薪 钱 錢 债 債 银行 銀行 密码 密碼 法律 律师 律師 宗教 教会 政治 投票 同性 性取向 アレルギー 薬 給料 パスワード 病気 알레르기 건강 약\\s 월급 비밀번호 종교 정치 حساسية صحة دواء راتب كلمة السر אלרג בריאות תרופ सेहत एलर्जी दवा แพ้ ยา',

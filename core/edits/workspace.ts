@@ -63,6 +63,8 @@ export interface LocateFault {
 export class Workspace {
   readonly #files = new Map<string, { file: EditedFile; rows: Row[]; lineEnd: string; endsWithEol: boolean; isOff: boolean }>();
   readonly #paths: ReadonlySet<string>;
+  /** In the order of the operations. */
+  readonly #touched = new Set<string>();
 
   constructor({ files, paths, fact }: EditedMemory) {
     this.#paths = paths;
@@ -93,14 +95,17 @@ export class Workspace {
   text(path: string, rows: readonly Row[] = this.live(path)): string | null {
     const file = this.#files.get(path);
     if (file === undefined) return null;
-    return joinLines(rows.map(({ text }) => `${text}${file.lineEnd}`), file);
+    const hasEnd = (index: number) => file.endsWithEol || index < rows.length - 1;
+    const lines = rows.map(({ text }, index) => `${text}${hasEnd(index) ? file.lineEnd : ''}`);
+    return joinLines(lines, file);
   }
 
-  /** The files that changed, each with its content before and now. */
+  /** The files that operations changed, each with its content before and now. */
   changed(): { path: string; version: number; before: string | null; after: string }[] {
-    return [...this.#files].flatMap(([path, { file }]) => {
+    return [...this.#touched].flatMap((path) => {
+      const file = this.#files.get(path)?.file;
       const after = this.text(path) ?? '';
-      if (path === FACT_PATH || after === file.content) return [];
+      if (file === undefined || after === file.content) return [];
       return [{ path, version: file.version, before: file.version === 0 ? null : file.content, after }];
     });
   }
@@ -158,6 +163,7 @@ export class Workspace {
   apply(located: LocatedOperation): void {
     const { operation, remove, sources } = located;
     const { add } = operation;
+    for (const { path } of [...remove, ...(add === null ? [] : [add])]) this.#touched.add(path);
     const madeOf = groundsOf(located);
     const added = located.lines.map((text): Row => {
       const at = Math.max(...[...remove, ...sources].map((row) => row.at ?? 0), 0);
@@ -331,7 +337,10 @@ export class Workspace {
     const from = add.heading === null || after === null ? 0 : live.indexOf(after) + 1;
     const next = add.heading === null ? -1 : live.findIndex((row, at) => at >= from && levelOf(row) < 7);
     const section = live.slice(from, next === -1 ? undefined : next);
-    const last = section.findLast(({ text }) => !isBlank(text)) ?? (add.heading === null ? undefined : (after ?? undefined));
+    // Never right below code, a table or a pinned block: the line would become a part of it.
+    const last =
+      section.findLast(({ text, isProtected }) => !isBlank(text) && !isProtected) ??
+      (add.heading === null ? undefined : (after ?? undefined));
     const isFirst = last !== undefined && levelOf(last) < 7;
     rows.splice(last === undefined ? 0 : rows.indexOf(last) + 1, 0, ...(isFirst ? [toRow('')] : []), ...added);
   }

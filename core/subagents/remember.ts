@@ -24,7 +24,7 @@ import type { Hit } from '../search/search.ts';
 import type { Model } from './model.ts';
 import { createFactGuard } from './remember/fact-guard.ts';
 import { type Question, SYSTEM_PROMPT, toOccasion, toPrompt } from './remember/prompt.ts';
-import { resolveTimes, toLocalDay } from './remember/times.ts';
+import { resolveTimes, toLocalDay } from '../edits/times.ts';
 
 /** What remembering works with. */
 export interface RememberDependencies {

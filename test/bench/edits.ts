@@ -130,7 +130,7 @@ async function measureFacts(bench: Bench, { folders, remember }: { folders: Fold
         const userId = `user${index}${isNaive ? 'n' : ''}`;
         const folder = folders.find(({ user }) => user === fact.user);
         for (const [name, parts] of Object.entries(folder?.files ?? {})) {
-          await service.execute('memory_write', { context: { userId }, arguments: { path: name, content: parts.join('') } });
+          await service.tools.execute('memory_write', { context: { userId }, arguments: { path: name, content: parts.join('') } });
         }
         const operations = fact.operations.map(toProposal);
         const verdicts = operations.map(({ kind }, at) => ({
@@ -146,7 +146,7 @@ async function measureFacts(bench: Bench, { folders, remember }: { folders: Fold
         row[1] = (row[1] ?? 0) + 1;
         let outcome = '';
         try {
-          const { result } = await service.execute('memory_remember', { context: { userId }, arguments: { text: fact.text } });
+          const { result } = await service.tools.execute('memory_remember', { context: { userId }, arguments: { text: fact.text } });
           const { writes, refused, unchanged } = result as { writes: unknown[]; refused: { why: string }[]; unchanged: boolean };
           if (fact.good ? refused.length === 0 && (writes.length > 0 || unchanged) : writes.length > 0) row[0] = (row[0] ?? 0) + 1;
           outcome = refused.map(({ why }) => why).join('; ');

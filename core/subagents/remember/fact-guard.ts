@@ -2,7 +2,7 @@ import { findLinks } from '../../files/links.ts';
 import { type Guard, INDEX_PATH, newTexts } from '../../edits/guards.ts';
 import { FACT_PATH } from '../../edits/operations.ts';
 import { missingSpecifics, type SpecificKind } from '../../edits/specifics.ts';
-import type { ResolvedTimes } from './times.ts';
+import type { ResolvedTimes } from '../../edits/times.ts';
 
 const REFUSED: ReadonlySet<SpecificKind> = new Set([
   'number',

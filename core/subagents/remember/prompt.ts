@@ -1,5 +1,5 @@
 import type { EditedFile, EditedMemory } from '../../edits/workspace.ts';
-import type { ResolvedTimes } from './times.ts';
+import type { ResolvedTimes } from '../../edits/times.ts';
 
 /** Whoever changes a word of the prompt gives it another version. */
 export const REMEMBER_PROMPT_VERSION = 'remember-2';

@@ -1,5 +1,5 @@
-import { toIsoDate } from '../../edits/dates.ts';
-import { fold } from '../../edits/words.ts';
+import { findMonths, listDates, toIsoDate } from './dates.ts';
+import { fold } from './words.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -48,6 +48,9 @@ const UNCASED: readonly (readonly [pattern: RegExp, unit: Unit, off: number])[] 
 ];
 const CJK_AGO = /([一二两兩三四五六七八九十]|\d{1,3})\s?(天|日|个?星期|周|週間|个?月|個月|か月|ヶ月|年)(前|以前|之前|后|後)/gu;
 
+const WEEKEND =
+  /(?<!\p{L})(?:\p{L}+ )?(?:week-?end|wochenende|fin de semana|fim de semana|fine settimana|helgen|helg|vikend\p{L}*|выходные|выходных|hafta sonu|viikonloppu\p{L}*|hetvege\p{L}*)(?!\p{L})|周末|週末|주말/gu;
+
 type Unit = 'day' | 'week' | 'month' | 'year';
 const UNITS: readonly Unit[] = ['day', 'week', 'month', 'year'];
 
@@ -94,6 +97,10 @@ export function resolveTimes(fact: string, day: string): ResolvedTimes {
       }
     }
   }
+  for (const match of text.matchAll(WEEKEND)) {
+    const days = Array.from({ length: 29 }, (_, index) => toDay(now, index - 14));
+    add(match[0], days.filter((one) => [0, 6].includes(new Date(one).getUTCDay())));
+  }
   for (const [pattern, unit, off] of UNCASED) {
     const match = pattern.exec(text);
     if (match !== null) add(match[0], toDates(now, unit, off));
@@ -103,7 +110,17 @@ export function resolveTimes(fact: string, day: string): ResolvedTimes {
     const unit: Unit = /[天日]/.test(word) ? 'day' : /星期|周|週/.test(word) ? 'week' : /月/.test(word) ? 'month' : 'year';
     if (Number.isInteger(number)) add(phrase, toDates(now, unit, /[后後]/.test(side) ? number : -number));
   }
+  // A date without its year is the last one or the next one.
+  for (const { year, month, day: of } of [...listDates(fact), ...findMonths(fact)]) {
+    if (year === null) add(toIsoDate(0, month, of).slice(5), toNearest(now, month, of));
+  }
   return { phrases };
+}
+
+function toNearest(now: number, month: number, day: number | null): string[] {
+  const year = new Date(now).getUTCFullYear();
+  const own = toIsoDate(year, month, day);
+  return [own, toIsoDate(own <= toDay(now, 0) ? year + 1 : year - 1, month, day)];
 }
 
 /** The day that a moment is on in a time zone, as `2026-01-31`. */
