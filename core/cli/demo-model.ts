@@ -33,10 +33,10 @@ export function demoModel(users: readonly DemoUser[]): DemoModel {
       const reply = prompt.includes('\n<operation-')
         ? passAll(prompt)
         : prompt.includes('<fact-')
-        ? remember(prompt, facts)
-        : prompt.includes('<passage-')
-          ? quotePassages(prompt)
-          : tidy(toFiles(prompt), tidyings);
+          ? remember(prompt, facts)
+          : prompt.includes('<passage-')
+            ? quotePassages(prompt)
+            : tidy(toFiles(prompt), tidyings);
       const text = JSON.stringify(reply);
       return {
         text,
@@ -62,7 +62,9 @@ function remember(prompt: string, facts: readonly DemoFact[]): object {
   const bare = { reason: '', remove: [], sources: [] };
   const file = { kind: 'add', ...bare, add: { path: `user/${path}`, heading, lines: [text] } };
   const entry = { path: 'user/index.md', heading: null, lines: [`- [${newFile}](user/${path})`] };
-  return { operations: [file, ...(newFile === undefined ? [] : [{ kind: 'index', ...bare, add: entry }])] };
+  return {
+    operations: [file, ...(newFile === undefined ? [] : [{ kind: 'index', ...bare, add: entry }])],
+  };
 }
 
 /** The verifier of a story whose model means well. */

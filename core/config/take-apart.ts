@@ -5,7 +5,14 @@ import { SETTING_KEYS, type SettingKey, settingOf } from './settings.ts';
 /** Members of a configuration that hold code, or name it. */
 export type PartName = 'storage' | 'model' | 'verifier' | 'embedder' | 'plugins' | 'exporters';
 
-const PARTS: readonly PartName[] = ['storage', 'model', 'verifier', 'embedder', 'plugins', 'exporters'];
+const PARTS: readonly PartName[] = [
+  'storage',
+  'model',
+  'verifier',
+  'embedder',
+  'plugins',
+  'exporters',
+];
 /** What `createMemoryService` takes beside the settings and the parts. */
 const MEMBERS = ['log', 'now'];
 

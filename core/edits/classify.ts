@@ -31,7 +31,10 @@ function isRepeat({ remove, lines }: LocatedOperation, before: Workspace): boole
 
 /** A line without what a repeat may differ in. */
 export function toPlain(text: string): string {
-  const bare = toBare(text).replace(/\s+/g, ' ').replace(/[.。!]+$/u, '').trim();
+  const bare = toBare(text)
+    .replace(/\s+/g, ' ')
+    .replace(/[.。!]$/u, '')
+    .trim();
   return bare.charAt(0).toLowerCase() + bare.slice(1);
 }
 
@@ -55,7 +58,9 @@ function isSecondEntry({ text }: Row, rest: readonly Row[]): boolean {
   return rest.some(
     (other) =>
       findLinks(other.text, INDEX_PATH).includes(link) &&
-      wordsOf(text).every((word) => wordsOf(other.text).includes(word) || toWords(link).includes(word)),
+      wordsOf(text).every(
+        (word) => wordsOf(other.text).includes(word) || toWords(link).includes(word),
+      ),
   );
 }
 
@@ -73,5 +78,7 @@ function wordsOf(line: string): string[] {
 }
 
 function toWords(text: string): string[] {
-  return fold(text.replace(/^user\//, '').replace(/\.md$/, '')).match(/[\p{L}\p{M}\p{Nd}]+/gu) ?? [];
+  return (
+    fold(text.replace(/^user\//, '').replace(/\.md$/, '')).match(/[\p{L}\p{M}\p{Nd}]+/gu) ?? []
+  );
 }

@@ -40,7 +40,7 @@ const MONTH_OF: ReadonlyMap<string, number> = new Map(
 // The longest first, so that `mar` never cuts `march` short.
 const MONTH = [...MONTH_OF.keys()].sort((a, b) => b.length - a.length).join('|');
 const ORDINAL = '(?:st|nd|rd|th|er|[.ºª])?';
-const OF = '(?:of |de |d’|d\')?';
+const OF = "(?:of |de |d’|d')?";
 const YEAR = `(?:,? ${OF}(\\d{4})(?!\\p{Nd}))?`;
 const ISO = /(?<![\p{Nd}-])(\d{4})-(\d{2})(?:-(\d{2}))?(?![\p{Nd}-])/gu;
 /** `3.3.2026`, `03/03/2026`: the day comes first, as in most countries. */
@@ -94,7 +94,9 @@ const MONTH_ONLY = new RegExp(
 
 /** Months that are named without a day and a year. */
 export function findMonths(text: string): NamedDate[] {
-  return [...text.matchAll(MONTH_ONLY)].map(([, name]) => toDate(undefined, toMonth(name), undefined));
+  return [...text.matchAll(MONTH_ONLY)].map(([, name]) =>
+    toDate(undefined, toMonth(name), undefined),
+  );
 }
 
 /** The dates of a text: as `2023-03-03`, as `3.3.2023`, and in the words of several languages. */

@@ -26,7 +26,12 @@ export interface ExaminedOperation {
   class: EditClass;
   signals: Signal[];
   /** Why it can't be carried out; `null` when it can. */
-  fault: { stage: 'locate' | 'guard'; status: 'stale' | 'dropped'; guard: string | null; why: string } | null;
+  fault: {
+    stage: 'locate' | 'guard';
+    status: 'stale' | 'dropped';
+    guard: string | null;
+    why: string;
+  } | null;
   /** Whether memory says all of its new lines already. */
   isKnown: boolean;
 }
@@ -64,7 +69,8 @@ export function examine(
     const trial = workspace.fork(located);
     trial.workspace.apply(trial.located);
     const fault = findFault({ located, before: workspace, after: trial.workspace, limits }, guards);
-    if (fault !== null) return { ...examined, fault: { stage: 'guard', status: 'dropped', ...fault } };
+    if (fault !== null)
+      return { ...examined, fault: { stage: 'guard', status: 'dropped', ...fault } };
     workspace.apply(located);
     return examined;
   });
@@ -98,7 +104,9 @@ export function applyEdits(
     }
     const trial = workspace.fork(located);
     trial.workspace.apply(trial.located);
-    if (findFault({ located, before: workspace, after: trial.workspace, limits }, guards) !== null) {
+    if (
+      findFault({ located, before: workspace, after: trial.workspace, limits }, guards) !== null
+    ) {
       stale.push(examined);
       continue;
     }
@@ -117,7 +125,10 @@ export interface Decision {
 }
 
 /** Whether a verdict lets an operation pass: `supersede` needs another one than all others. */
-export function passes({ operation: { kind }, signals }: ExaminedOperation, verdict: Verdict | null): boolean {
+export function passes(
+  { operation: { kind }, signals }: ExaminedOperation,
+  verdict: Verdict | null,
+): boolean {
   if (kind === 'supersede') return verdict === 'replaces';
   if (kind !== 'update') return verdict === 'keeps';
   return verdict === 'replaces' || (verdict === 'keeps' && !signals.includes('sensitive'));
@@ -136,12 +147,25 @@ export function decide(
   }
   const isGood = isCertain || (signals.length === 0 && passes(examined, verdict));
   if (isGood && mode === 'auto') return { status: 'applied', isPreselected: true, why: null };
-  const why = isGood ? null : signals.length > 0 ? `look at: ${signals.join(', ')}` : 'the verifier is not sure';
+  const why = isGood
+    ? null
+    : signals.length > 0
+      ? `look at: ${signals.join(', ')}`
+      : 'the verifier is not sure';
   return { status: 'waiting', isPreselected: isGood, why };
 }
 
-function toFaulty(operation: EditOperation, { status, why }: { status: 'stale' | 'dropped'; why: string }): ExaminedOperation {
-  const toView = ({ path, line, text }: EditOperation['remove'][number]): LineView => ({ path, line, heading: null, text: text ?? '', at: null });
+function toFaulty(
+  operation: EditOperation,
+  { status, why }: { status: 'stale' | 'dropped'; why: string },
+): ExaminedOperation {
+  const toView = ({ path, line, text }: EditOperation['remove'][number]): LineView => ({
+    path,
+    line,
+    heading: null,
+    text: text ?? '',
+    at: null,
+  });
   return {
     operation,
     remove: operation.remove.map(toView),
@@ -156,7 +180,10 @@ function toFaulty(operation: EditOperation, { status, why }: { status: 'stale' |
 
 type Views = Pick<ExaminedOperation, 'remove' | 'add' | 'sources'>;
 
-function toViews(workspace: Workspace, { operation, remove, sources, lines, place }: LocatedOperation): Views {
+function toViews(
+  workspace: Workspace,
+  { operation, remove, sources, lines, place }: LocatedOperation,
+): Views {
   const toView = (row: Row): LineView => ({
     path: row.path,
     line: row.line,
@@ -167,7 +194,10 @@ function toViews(workspace: Workspace, { operation, remove, sources, lines, plac
   const { add } = operation;
   return {
     remove: remove.map(toView),
-    add: add === null || place === null ? null : { path: add.path, heading: toTrail(place.headings), lines },
+    add:
+      add === null || place === null
+        ? null
+        : { path: add.path, heading: toTrail(place.headings), lines },
     sources: sources.map(toView),
   };
 }
@@ -179,23 +209,33 @@ function toTrail(headings: readonly string[]): string | null {
 /** The same lines in the same places; numbers and dates may differ. */
 function isSameView(one: Views, other: Views): boolean {
   const toKey = ({ remove, add, sources }: Views) =>
-    JSON.stringify([remove, sources].map((lines) => lines.map(({ path, heading, text }) => [path, heading, text])).concat([[add as never]]));
+    JSON.stringify(
+      [remove, sources]
+        .map((lines) => lines.map(({ path, heading, text }) => [path, heading, text]))
+        .concat([[add as never]]),
+    );
   return toKey(one) === toKey(other);
 }
 
 /** Whether each new line stands already where it would go, or elsewhere about the same. */
-function isKnown(workspace: Workspace, { remove, lines, operation: { add }, place }: LocatedOperation, paths: readonly string[]): boolean {
+function isKnown(
+  workspace: Workspace,
+  { remove, lines, operation: { add }, place }: LocatedOperation,
+  paths: readonly string[],
+): boolean {
   if (add === null || place === null || lines.length === 0) return false;
   const subjects = createSubjects(workspace, paths);
   return lines.every((line) => {
     const about = subjects.ofLine(line, { path: add.path, headings: place.headings, parents: [] });
     return paths.some((path) =>
-      workspace.live(path).some(
-        (row) =>
-          toPlain(row.text) === toPlain(line) &&
-          (remove.length === 0 || remove.includes(row)) &&
-          !subjects.differ([subjects.ofRow(row), about]),
-      ),
+      workspace
+        .live(path)
+        .some(
+          (row) =>
+            toPlain(row.text) === toPlain(line) &&
+            (remove.length === 0 || remove.includes(row)) &&
+            !subjects.differ([subjects.ofRow(row), about]),
+        ),
     );
   });
 }

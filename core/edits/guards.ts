@@ -49,12 +49,16 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     if (lines.length === 0 && ['reword', 'move', 'update', 'add'].includes(kind)) {
       return `${kind} needs "add"`;
     }
-    if (sources.length === 0 && (kind === 'supersede' || (kind === 'merge' && lines.length === 0))) {
+    if (
+      sources.length === 0 &&
+      (kind === 'supersede' || (kind === 'merge' && lines.length === 0))
+    ) {
       return `${kind} needs a source: the line that holds now`;
     }
     if (kind === 'move') {
       const moved = remove.map(({ text }) => text.trim()).join('\n');
-      if (moved !== lines.map((line) => line.trim()).join('\n')) return 'move keeps lines word for word';
+      if (moved !== lines.map((line) => line.trim()).join('\n'))
+        return 'move keeps lines word for word';
     }
     if (place?.isNewFile !== true) return null;
     return kind === 'add' && limits.mayCreate && operation.add?.path.endsWith('.md') === true
@@ -64,7 +68,10 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
 
   /** Only this user's files, and the catalog only by `index`. */
   scope({ located: { operation, remove, sources } }) {
-    const changed = [...remove.map(({ path }) => path), ...(operation.add === null ? [] : [operation.add.path])];
+    const changed = [
+      ...remove.map(({ path }) => path),
+      ...(operation.add === null ? [] : [operation.add.path]),
+    ];
     const read = sources.map(({ path }) => path).filter((path) => path !== FACT_PATH);
     if ([...changed, ...read].some((path) => !isOwnPath(path))) return 'only files below user/';
     const isIndex = operation.kind === 'index';
@@ -74,28 +81,39 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   },
 
   records({ located: { operation, remove, sources }, before }) {
-    const paths = [...remove, ...sources].map(({ path }) => path).filter((path) => path !== FACT_PATH);
+    const paths = [...remove, ...sources]
+      .map(({ path }) => path)
+      .filter((path) => path !== FACT_PATH);
     if (operation.add !== null) paths.push(operation.add.path);
-    return paths.some((path) => before.isRecord(path)) ? 'logs and transcripts are left alone' : null;
+    return paths.some((path) => before.isRecord(path))
+      ? 'logs and transcripts are left alone'
+      : null;
   },
 
   protected({ located: { remove }, before }) {
     if (remove.some(({ isProtected }) => isProtected)) return 'that line is protected';
     if (remove.some(({ text }) => parseHeading(text) !== null)) return 'headings are not removed';
-    const isOrphaned = remove.some((row) => before.childrenOf(row).some((child) => !remove.includes(child)));
+    const isOrphaned = remove.some((row) =>
+      before.childrenOf(row).some((child) => !remove.includes(child)),
+    );
     return isOrphaned ? 'lines that hang below that line would be left' : null;
   },
 
   /** What is protected, and each heading, is the same before and after; new lines are plain lines. */
   structure({ located: { operation, lines, place }, before, after }) {
     const texts = [...lines, operation.add?.heading ?? ''];
-    if (texts.some((text) => !isPlainText(text))) return 'a control, invisible or turning character';
+    if (texts.some((text) => !isPlainText(text)))
+      return 'a control, invisible or turning character';
     if (texts.some((text) => /<!--|-->|^\s{0,3}(?:---|\.\.\.|===|```|~~~)/.test(text))) {
       return 'a mark of the structure';
     }
     for (const path of new Set([...before.changedBy(after), operation.add?.path ?? INDEX_PATH])) {
-      const [old, fresh] = [parseMarkdown(before.text(path) ?? ''), parseMarkdown(after.text(path) ?? '')];
-      const kept = (text: typeof old) => text.lines.filter((_line, at) => text.isProtected[at]).join('\n');
+      const [old, fresh] = [
+        parseMarkdown(before.text(path) ?? ''),
+        parseMarkdown(after.text(path) ?? ''),
+      ];
+      const kept = (text: typeof old) =>
+        text.lines.filter((_line, at) => text.isProtected[at]).join('\n');
       if (kept(old) !== kept(fresh)) return 'protected text would change';
       const titles = fresh.headings.filter((title) => title !== null);
       const known = old.headings.filter((title) => title !== null);
@@ -134,7 +152,9 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
           known.includes(text) &&
           (path === operation.add?.path || (path === FACT_PATH && nameSecret(text) === null)),
       );
-    return listSecrets(added).every(isOwn) ? null : 'a secret would leave its file, or a new one come';
+    return listSecrets(added).every(isOwn)
+      ? null
+      : 'a secret would leave its file, or a new one come';
   },
 
   /** Text that speaks to an agent, and that no source has. Names and targets of links are text, too. */
@@ -150,7 +170,8 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   /** Each entry of the catalog leads to a file, and no file that is there loses its entry. */
   catalog({ located: { operation, remove, lines }, before, after }) {
     if (operation.kind !== 'index') return null;
-    const linked = (texts: readonly string[]) => texts.flatMap((text) => findLinks(text, INDEX_PATH));
+    const linked = (texts: readonly string[]) =>
+      texts.flatMap((text) => findLinks(text, INDEX_PATH));
     if (lines.some((line) => linked([line]).length !== 1)) return 'an entry has one link';
     if (linked(lines).some((path) => !after.exists(path))) return 'an entry links to no file';
     const left = new Set(linked(after.live(INDEX_PATH).map(({ text }) => text)));
@@ -192,7 +213,10 @@ function isOwnPath(path: string): boolean {
 
 /** No line ends, no control characters, and none that hide or turn text; emoji and Persian have joiners. */
 function isPlainText(text: string): boolean {
-  const joined = text.replace(/(?<=[\p{Extended_Pictographic}\p{M}\p{Lo}\uFE0F])[\u200c\u200d]/gu, '');
+  const joined = text.replace(
+    /(?<=[\p{Extended_Pictographic}\p{M}\p{Lo}\uFE0F])[\u200c\u200d]/gu,
+    '',
+  );
   return (
     joined.isWellFormed() &&
     !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/u.test(joined.replaceAll('\t', ' '))

@@ -19,7 +19,8 @@ interface SignalContext {
 }
 
 const textOf = (rows: readonly Row[]): string => rows.map(({ text }) => text).join('\n');
-const linesOf = ({ sources }: LocatedOperation): Row[] => sources.filter(({ path }) => path !== FACT_PATH);
+const linesOf = ({ sources }: LocatedOperation): Row[] =>
+  sources.filter(({ path }) => path !== FACT_PATH);
 
 const SIGNALS = {
   specific_lost: ({ located, subjects }: SignalContext) => {
@@ -29,11 +30,18 @@ const SIGNALS = {
   },
 
   specific_added: ({ located, subjects, before }: SignalContext) => {
-    const links = findLinks(located.lines.join('\n'), INDEX_PATH).flatMap((link) => [link, textOf(before.live(link))]);
-    const said = [...located.remove, ...located.sources].flatMap((row) => phrasesOf(row).flatMap(({ dates }) => dates));
+    const links = findLinks(located.lines.join('\n'), INDEX_PATH).flatMap((link) => [
+      link,
+      textOf(before.live(link)),
+    ]);
+    const said = [...located.remove, ...located.sources].flatMap((row) =>
+      phrasesOf(row).flatMap(({ dates }) => dates),
+    );
     const isIndex = located.operation.kind === 'index';
     const grounds = [groundsOf(located), ...said, ...(isIndex ? links : [])].join('\n');
-    const texts = newTexts(located).map((text) => (isIndex ? text.replace(/\]\([^)]*\)/g, ']') : text));
+    const texts = newTexts(located).map((text) =>
+      isIndex ? text.replace(/\]\([^)]*\)/g, ']') : text,
+    );
     return texts.some((text) => missingSpecifics(text, grounds).some(isOfOther(subjects)));
   },
 
@@ -41,14 +49,24 @@ const SIGNALS = {
     [...remove, ...sources].some(({ text }) => hasNegation(text)) || lines.some(hasNegation),
 
   modality: ({ located }: SignalContext) => {
-    const [was, is] = [modalsOf(withoutDates(textOf(located.remove))), modalsOf(withoutDates(located.lines.join('\n')))];
+    const [was, is] = [
+      modalsOf(withoutDates(textOf(located.remove))),
+      modalsOf(withoutDates(located.lines.join('\n'))),
+    ];
     const known = modalsOf(withoutDates(groundsOf(located)));
     const stays = modalsOf(withoutDates(textOf(linesOf(located))));
-    return [...was].some((word) => !is.has(word) && !stays.has(word)) || [...is].some((word) => !known.has(word));
+    return (
+      [...was].some((word) => !is.has(word) && !stays.has(word)) ||
+      [...is].some((word) => !known.has(word))
+    );
   },
 
   conflict: ({ located: { operation, remove, sources }, subjects }: SignalContext) =>
-    operation.kind === 'merge' && hasConflict([...remove, ...sources].map(({ text }) => text), isOfOther(subjects)),
+    operation.kind === 'merge' &&
+    hasConflict(
+      [...remove, ...sources].map(({ text }) => text),
+      isOfOther(subjects),
+    ),
 
   sensitive: ({ located }: SignalContext) =>
     [...located.remove, ...located.sources].some(({ text }) => isSensitive(text)) ||
@@ -68,13 +86,19 @@ const SIGNALS = {
   },
 
   task: ({ located: { remove, sources, lines } }: SignalContext) => {
-    const [was, is] = [boxesOf(remove.map(({ text }) => text)), boxesOf([...lines, ...sources.map(({ text }) => text)])];
+    const [was, is] = [
+      boxesOf(remove.map(({ text }) => text)),
+      boxesOf([...lines, ...sources.map(({ text }) => text)]),
+    ];
     return was !== '' && is !== was && (lines.length > 0 || is !== '');
   },
 
   older_source: ({ located }: SignalContext) => {
     const newest = Math.max(...linesOf(located).map(({ at }) => at ?? Number.NEGATIVE_INFINITY));
-    return located.operation.kind === 'supersede' && located.remove.some(({ at }) => at !== null && Number.isFinite(newest) && newest < at);
+    return (
+      located.operation.kind === 'supersede' &&
+      located.remove.some(({ at }) => at !== null && Number.isFinite(newest) && newest < at)
+    );
   },
 } as const satisfies Record<string, (context: SignalContext) => boolean>;
 
@@ -85,14 +109,22 @@ export function findSignals(context: SignalContext): Signal[] {
     .map(([signal]) => signal as Signal);
 }
 
-const COMPARED: readonly (readonly SpecificKind[])[] = [['number', 'amount', 'time'], ['date'], ['name']];
+const COMPARED: readonly (readonly SpecificKind[])[] = [
+  ['number', 'amount', 'time'],
+  ['date'],
+  ['name'],
+];
 
 /** Whether two lines have different values of one kind, each with one that the other lacks. */
 function hasConflict(texts: readonly string[], counts: (specific: Specific) => boolean): boolean {
   return COMPARED.some((kinds) => {
     const lacks = (one: string, other: string) =>
-      missingSpecifics(one, other).some((specific) => kinds.includes(specific.kind) && counts(specific));
-    return texts.some((one, at) => texts.slice(at + 1).some((other) => lacks(one, other) && lacks(other, one)));
+      missingSpecifics(one, other).some(
+        (specific) => kinds.includes(specific.kind) && counts(specific),
+      );
+    return texts.some((one, at) =>
+      texts.slice(at + 1).some((other) => lacks(one, other) && lacks(other, one)),
+    );
   });
 }
 
@@ -120,7 +152,9 @@ function withoutSaid(row: Row, left: string): string {
 }
 
 function boxesOf(texts: readonly string[]): string {
-  const boxes = texts.flatMap((text) => /^\s*[-*+]\s+\[([ xX])\]/.exec(text)?.[1]?.toLowerCase() ?? []);
+  const boxes = texts.flatMap(
+    (text) => /^\s*[-*+]\s+\[([ xX])\]/.exec(text)?.[1]?.toLowerCase() ?? [],
+  );
   return [...new Set(boxes)].sort().join('');
 }
 

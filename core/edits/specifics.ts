@@ -92,7 +92,8 @@ class Reader {
   }
 }
 
-const QUOTED = /"([^"\n]{2,300})"|[“„]([^“”„\n]{2,300})[”“]|«([^«»\n]{2,300})»|[「『]([^「」『』\n]{1,300})[」』]|`([^`\n]{1,300})`/gu;
+const QUOTED =
+  /"([^"\n]{2,300})"|[“„]([^“”„\n]{2,300})[”“]|«([^«»\n]{2,300})»|[「『]([^「」『』\n]{1,300})[」』]|`([^`\n]{1,300})`/gu;
 
 function readQuotes(reader: Reader): void {
   reader.take(
@@ -118,7 +119,12 @@ function readAddresses(reader: Reader): void {
   }));
   reader.take(/(?:[a-z][a-z0-9+.-]{1,20}:\/\/|www\.)[^\s<>"'`)\]]{2,2000}/giu, ([url]) => ({
     kind: 'address',
-    keys: [`a:${url.replace(/[.,;:!?/]+$/u, '').toLowerCase()}`],
+    keys: [
+      `a:${url
+        .replace(/[.,;:!?]$/u, '')
+        .replace(/\/$/u, '')
+        .toLowerCase()}`,
+    ],
   }));
   reader.take(/[\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}.-]{1,253}[\p{L}\p{N}]/giu, ([address]) => ({
     kind: 'address',
@@ -185,7 +191,8 @@ const AMOUNT = new RegExp(
   'giu',
 );
 /** Digits with what telephone numbers have between them. */
-const PHONE = /(?<![\p{Script=Latin}\p{Nd}])\+?\(?\d{1,5}\)?(?:[ ./-]\(?\d{1,9}\)?){1,7}(?![\p{L}\p{Nd}])/gu;
+const PHONE =
+  /(?<![\p{Script=Latin}\p{Nd}])\+?\(?\d{1,5}\)?(?:[ ./-]\(?\d{1,9}\)?){1,7}(?![\p{L}\p{Nd}])/gu;
 /** A number, or a word with a digit in it: `A380`, `1.2.3`, `3rd`. */
 const NUMBER =
   /(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}])[\p{Script=Latin}\p{Script=Cyrillic}]{0,20}\p{Nd}[\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}]{0,30}(?:[.,:_/'’+-][\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}]{1,30}){0,8}/gu;
@@ -201,7 +208,9 @@ function readNumbers(reader: Reader): void {
   reader.take(PHONE, ([token]) => {
     const digits = token.replace(/\D/g, '');
     // Two years are no telephone number.
-    return digits.length < 7 || /^\d{4}[-/]\d{4}$/.test(token) ? null : { kind: 'number', keys: [`n:${digits}`] };
+    return digits.length < 7 || /^\d{4}[-/]\d{4}$/.test(token)
+      ? null
+      : { kind: 'number', keys: [`n:${digits}`] };
   });
   reader.take(NUMBER, ([token]) => {
     const ordinal = /^(\d{1,4})(?:st|nd|rd|th|er|ème|e|º|ª|o|a|k)$/iu.exec(token);
@@ -230,7 +239,8 @@ function readNumbers(reader: Reader): void {
 function toReadings(token: string, factor: number): string[] {
   const plain = token.replace(/['’\u00a0\u202f]/gu, '');
   const readings: number[] = [];
-  if (/^\d{1,3}([.,])\d{3}(?:\1\d{3})*$/.test(plain)) readings.push(Number(plain.replace(/[.,]/g, '')));
+  if (/^\d{1,3}([.,])\d{3}(?:\1\d{3})*$/.test(plain))
+    readings.push(Number(plain.replace(/[.,]/g, '')));
   if (/^\d+[.,]\d+$/.test(plain)) readings.push(Number(plain.replace(',', '.')));
   const mixed = /^(\d{1,3}(?:[.,]\d{3})+)[.,](\d{1,2})$/.exec(plain);
   if (mixed !== null) readings.push(Number(`${mixed[1]?.replace(/[.,]/g, '')}.${mixed[2]}`));
@@ -243,14 +253,26 @@ function toReadings(token: string, factor: number): string[] {
 const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
   [
     ['one once eins uno una un une ein eine einmal ett jeden один 一', 1],
-    ['two twice zwei zweimal deux dos due dois duas twee två to dwa dva iki kaksi ketto doi два две 二 两 兩', 2],
+    [
+      'two twice zwei zweimal deux dos due dois duas twee två to dwa dva iki kaksi ketto doi два две 二 两 兩',
+      2,
+    ],
     ['three drei trois tres tre drie trzy tri uc kolme harom trei три 三', 3],
-    ['four vier quatre cuatro quattro quatro fyra fire cztery ctyri dort nelja negy patru четыре 四', 4],
+    [
+      'four vier quatre cuatro quattro quatro fyra fire cztery ctyri dort nelja negy patru четыре 四',
+      4,
+    ],
     ['five funf cinq cinco cinque vijf fem piec pet bes viisi ot cinci пять 五', 5],
     ['six sechs seis sei zes sex seks szesc sest alti kuusi hat sase шесть 六', 6],
-    ['seven sieben sept siete sette sete zeven sju syv siedem sedm yedi seitseman het sapte семь 七', 7],
+    [
+      'seven sieben sept siete sette sete zeven sju syv siedem sedm yedi seitseman het sapte семь 七',
+      7,
+    ],
     ['eight acht huit ocho otto oito atta otte osiem osm sekiz kahdeksan nyolc opt восемь 八', 8],
-    ['nine neun neuf nueve nove negen nio ni dziewiec devet dokuz yhdeksan kilenc noua девять 九', 9],
+    [
+      'nine neun neuf nueve nove negen nio ni dziewiec devet dokuz yhdeksan kilenc noua девять 九',
+      9,
+    ],
     ['ten zehn dix diez dieci dez tien tio ti dziesiec deset on kymmenen tiz zece десять 十', 10],
     ['eleven elf onze once undici elva elleve jedenascie', 11],
     ['twelve zwolf douze doce dodici doze twaalf tolv dwanascie', 12],
@@ -267,13 +289,19 @@ const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
   ),
 );
 /** Words of the table that are something else in another language: they are looked up, not listed. */
-const NOT_LISTED = new Set('to once on ti het hat ot sei tri pet ni opt due sex fire dos un bes cent tio once doi acht elf'.split(' '));
-const CJK_NUMBER = /([二两兩三四五六七八九十])(?=[个個只隻岁歲年月天次点點人位名杯本台辆块元公人匹つ歳杯回])/gu;
+const NOT_LISTED = new Set(
+  'to once on ti het hat ot sei tri pet ni opt due sex fire dos un bes cent tio once doi acht elf'.split(
+    ' ',
+  ),
+);
+const CJK_NUMBER =
+  /([二两兩三四五六七八九十])(?=[个個只隻岁歲年月天次点點人位名杯本台辆块元公人匹つ歳杯回])/gu;
 
 function readNumberWords(reader: Reader): void {
   for (const [token] of fold(reader.rest).matchAll(WORD)) {
     const number = NUMBER_WORDS.get(token);
-    if (number === undefined || number < 2 || NOT_LISTED.has(token) || /\p{Lo}/u.test(token)) continue;
+    if (number === undefined || number < 2 || NOT_LISTED.has(token) || /\p{Lo}/u.test(token))
+      continue;
     reader.found.push({ kind: 'number', text: token, keys: [`n:${number}`] });
   }
   for (const [token] of reader.rest.matchAll(CJK_NUMBER)) {
@@ -303,10 +331,17 @@ function readNames(reader: Reader): void {
         /^(?:['’]s|\s?[:：(]|\s(?:is|ist|est|es|è|é|är|er|jest|je)\s)/u.test(after) ||
         /^\p{Lu}/u.test(next) ||
         token !== token.charAt(0) + token.slice(1).toLowerCase() ||
-        tokens.some((other) => other[0] === token && other.index !== match.index && !beginsSentence(rest, other.index));
+        tokens.some(
+          (other) =>
+            other[0] === token && other.index !== match.index && !beginsSentence(rest, other.index),
+        );
       if (!english && !isNamed) return;
     }
-    reader.found.push({ kind: 'name', text: token, keys: toNameForms(token).map((form) => `w:${form}`) });
+    reader.found.push({
+      kind: 'name',
+      text: token,
+      keys: toNameForms(token).map((form) => `w:${form}`),
+    });
   });
 }
 
@@ -318,7 +353,7 @@ function toNameForms(token: string): string[] {
 }
 
 /** After the marks of a list, a heading or emphasis, or after the end of another sentence. */
-export function beginsSentence(text: string, index: number): boolean {
+function beginsSentence(text: string, index: number): boolean {
   let at = index - 1;
   while (at >= 0 && /[^\S\n]|[*_#>"'“‘([\-+|`]/u.test(text[at] ?? '')) at -= 1;
   if (at < 0 || text[at] === '\n') return true;

@@ -42,7 +42,8 @@ export function createSubjects(workspace: Workspace, paths: readonly string[]): 
   for (const path of paths) {
     for (const { text } of workspace.live(path)) {
       const match = NAME_LINE.exec(toBare(text).replace(/[*_]/g, ''));
-      for (const name of fold(match?.[1] ?? match?.[2] ?? '').split(/[\s,()]+/u)) if (name !== '') own.add(name);
+      for (const name of fold(match?.[1] ?? match?.[2] ?? '').split(/[\s,()]+/u))
+        if (name !== '') own.add(name);
     }
   }
 
@@ -81,7 +82,8 @@ export function createSubjects(workspace: Workspace, paths: readonly string[]): 
 function isSame(one: Subject | null, other: Subject | null): boolean {
   if (one === null || other === null) return one === other;
   const names = one.name === null || other.name === null || one.name === other.name;
-  const relations = one.relation === null || other.relation === null || one.relation === other.relation;
+  const relations =
+    one.relation === null || other.relation === null || one.relation === other.relation;
   // `Tom` may be `Tom (brother)`; a relation alone is the one who has it.
   if (one.name === null || other.name === null) return names && one.relation === other.relation;
   return names && relations;
@@ -93,12 +95,18 @@ function readLeading(text: string): Subject | null {
   const all = words.trim().split(/\s+/u);
   if (PRONOUN.test(fold(words.trim())) || PRONOUN.test(fold(all[0] ?? ''))) return null;
   let at = 0;
-  let relation: string | null = null;
-  while (at < all.length && (POSSESSIVE.test(fold(all[at] ?? '')) || /['’]s$/u.test(all[at] ?? ''))) {
-    if (/['’]s$/u.test(all[at] ?? '') && relationOf((all[at + 1] ?? '').replace(/[,:]/g, '')) === null) break;
+  while (
+    at < all.length &&
+    (POSSESSIVE.test(fold(all[at] ?? '')) || /['’]s$/u.test(all[at] ?? ''))
+  ) {
+    if (
+      /['’]s$/u.test(all[at] ?? '') &&
+      relationOf((all[at + 1] ?? '').replace(/[,:]/g, '')) === null
+    )
+      break;
     at += 1;
   }
-  relation = relationOf(toWord(all[at])) ?? null;
+  const relation = relationOf(toWord(all[at]));
   if (relation !== null) at += 1;
   const name = toWord(all[at]);
   const rest = text.slice(whole.length);
@@ -107,9 +115,22 @@ function readLeading(text: string): Subject | null {
     !isTopic(name) &&
     !isOpener(name) &&
     !isStopWord(name) &&
-    (relation !== null || bracket !== '' || /['’]s$/u.test(all[at] ?? '') || isFollowed(all[at + 1], rest));
-  const said = [...(bracket.match(/[\p{L}\p{M}]+/gu) ?? []), ...all.slice(at + 1), ...(rest.match(/[\p{L}\p{M}]+/gu) ?? []).slice(0, 2)];
-  const own = relation ?? said.slice(0, 4).map(relationOf).find((one) => one !== null) ?? null;
+    (relation !== null ||
+      bracket !== '' ||
+      /['’]s$/u.test(all[at] ?? '') ||
+      isFollowed(all[at + 1], rest));
+  const said = [
+    ...(bracket.match(/[\p{L}\p{M}]+/gu) ?? []),
+    ...all.slice(at + 1),
+    ...(rest.match(/[\p{L}\p{M}]+/gu) ?? []).slice(0, 2),
+  ];
+  const own =
+    relation ??
+    said
+      .slice(0, 4)
+      .map(relationOf)
+      .find((one) => one !== null) ??
+    null;
   if (isName) return { name, relation: own };
   return relation === null ? null : { name: null, relation };
 }
@@ -119,8 +140,10 @@ function isFollowed(next: string | undefined, rest: string): boolean {
   if (next === undefined) return /^\s?[:：,–—-]/u.test(rest);
   return (
     /^\p{Lu}/u.test(next) ||
-    /^(?:is|was|has|had|and|lives|works|likes|loves|hates|prefers|wants|needs|moved|plays|speaks|drinks|eats|ist|war|hat|wohnt|arbeitet|mag|est|a|était|habite|travaille|aime|es|tiene|vive|trabaja|è|ha|lavora|é|tem|mora|trabalha|heeft|woont|werkt|är|har|bor|er|jest|ma|mieszka|je|má)$/u.test(next) ||
-    (/[a-z]{2,}(?:s|ed)$/.test(next) && !/(?:ss|ness|ings)$/.test(next))
+    /^(?:is|was|has|had|and|lives|works|likes|loves|hates|prefers|wants|needs|moved|plays|speaks|drinks|eats|ist|war|hat|wohnt|arbeitet|mag|est|a|était|habite|travaille|aime|es|tiene|vive|trabaja|è|ha|lavora|é|tem|mora|trabalha|heeft|woont|werkt|är|har|bor|er|jest|ma|mieszka|je|má)$/u.test(
+      next,
+    ) ||
+    (/[a-z]{2}(?:s|ed)$/.test(next) && !/(?:ss|ness|ings)$/.test(next))
   );
 }
 
@@ -130,16 +153,22 @@ function readTitle(title: string): Subject | null {
   const relation = words.map(relationOf).find((one) => one !== null) ?? null;
   const names = words
     .map(toWord)
-    .filter((word) => !isTopic(word) && !isStopWord(word) && relationOf(word) === null && !POSSESSIVE.test(word));
+    .filter(
+      (word) =>
+        !isTopic(word) && !isStopWord(word) && relationOf(word) === null && !POSSESSIVE.test(word),
+    );
   if (words.length === 0 || words.length > 5) return null;
   const [name] = names;
   // A title with a word for its topic is about that: `Food likes`, `Work history`.
-  if (name === undefined || (words.some((word) => isTopic(word)) && !/['’]s\b|^\p{Lu}/u.test(title))) {
+  if (
+    name === undefined ||
+    (words.some((word) => isTopic(word)) && !/['’]s\b|^\p{Lu}/u.test(title))
+  ) {
     return relation === null ? null : { name: null, relation };
   }
   return { name, relation };
 }
 
 function toWord(word: string | undefined): string {
-  return fold((word ?? '').replace(/['’]s?$/u, '').replace(/[,:.]+$/u, ''));
+  return fold((word ?? '').replace(/[,:.]$/u, '').replace(/['’]s?$/u, ''));
 }

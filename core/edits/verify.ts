@@ -73,7 +73,9 @@ export function toVerifierPrompt(
     const rows = [
       ...remove.map((line) => `removed: ${toRow(line)}`),
       ...(add?.lines ?? []).map((text) => `added: ${toRow({ ...toPlace(add), text, at: null })}`),
-      ...sources.map((line) => (line.path === 'fact' ? `source: fact | ${line.text}` : `source: ${toRow(line)}`)),
+      ...sources.map((line) =>
+        line.path === 'fact' ? `source: fact | ${line.text}` : `source: ${toRow(line)}`,
+      ),
     ];
     return `<operation-${mark} number="${operation.number}" kind="${operation.kind}">\n${rows.join('\n')}\n</operation-${mark}>`;
   });
@@ -97,7 +99,10 @@ export function parseVerdicts(reply: string): Map<number, Verdict> | null {
     const isClean = Array.isArray(lost) && Array.isArray(added) && lost.length + added.length === 0;
     const verdict = said === 'keeps' && !isClean ? 'unsure' : said;
     const earlier = verdicts.get(operation as number);
-    verdicts.set(operation as number, earlier === undefined || earlier === verdict ? verdict : 'unsure');
+    verdicts.set(
+      operation as number,
+      earlier === undefined || earlier === verdict ? verdict : 'unsure',
+    );
   }
   return verdicts;
 }

@@ -56,13 +56,41 @@ const NEGATION = toMatcher(
 );
 
 const MODALS: readonly (readonly [string, RegExp])[] = [
-  ['must', 'must need* have-to has-to required mandatory muss* mussen moet* doit devoir doivent debe* tiene-que deve* deben obbligat* maste skal* musi trzeba musí должен должна нужно pitaa kell lazim harus trebuie', '必须 必須 しなければ 해야 يجب חייב'],
-  ['should', 'should ought recommend* sollte* soll sollen devrait deberia* dovrebbe deveria zou-moeten borde burde powin* следует pitaisi kellene seharusnya', '应该 應該 べき'],
-  ['may', 'may allowed permitted darf durf* peut puede* podria puo pode mag får far kan može może puede-que bisa boleh', '可以 てもいい'],
-  ['might', 'might maybe perhaps probably possibly could likely vielleicht moglicherweise wahrscheinlich peut-etre probablement quiza* tal-vez probablemente forse talvez misschien kanske maske moze mozna может возможно ehka talan belki mungkin poate', '可能 也许 也許 かもしれ 아마 ربما אולי शायद'],
-  ['want', 'want* wish* hope* would-like mochte* will wunsch* veut voudrait souhait* quiere* quisiera espera vuole vorrei quer wil hoop* vill onska* chce chtel хочет хочу haluaa akar istiyor ingin vrea', '想 希望 たい 싶 يريد רוצה चाह'],
-  ['if', 'if unless whether provided wenn falls sofern si sauf-si a-condition caso als indien tenzij om hvis jesli jezeli pokud если jos eger jika daca', '如果 假如 もし たら 면\\s إذا אם अगर'],
-  ['plan', 'plan* intend* consider* going-to thinking-of plant plane vorhab* geplant prevoit compte-faire piensa planea prevede pensa planeja planer* planuj* планир* suunnit* tervez* berencana', '打算 计划 計劃 つもり 予定 계획'],
+  [
+    'must',
+    'must need* have-to has-to required mandatory muss* mussen moet* doit devoir doivent debe* tiene-que deve* deben obbligat* maste skal* musi trzeba musí должен должна нужно pitaa kell lazim harus trebuie',
+    '必须 必須 しなければ 해야 يجب חייב',
+  ],
+  [
+    'should',
+    'should ought recommend* sollte* soll sollen devrait deberia* dovrebbe deveria zou-moeten borde burde powin* следует pitaisi kellene seharusnya',
+    '应该 應該 べき',
+  ],
+  [
+    'may',
+    'may allowed permitted darf durf* peut puede* podria puo pode mag får far kan može może puede-que bisa boleh',
+    '可以 てもいい',
+  ],
+  [
+    'might',
+    'might maybe perhaps probably possibly could likely vielleicht moglicherweise wahrscheinlich peut-etre probablement quiza* tal-vez probablemente forse talvez misschien kanske maske moze mozna может возможно ehka talan belki mungkin poate',
+    '可能 也许 也許 かもしれ 아마 ربما אולי शायद',
+  ],
+  [
+    'want',
+    'want* wish* hope* would-like mochte* will wunsch* veut voudrait souhait* quiere* quisiera espera vuole vorrei quer wil hoop* vill onska* chce chtel хочет хочу haluaa akar istiyor ingin vrea',
+    '想 希望 たい 싶 يريد רוצה चाह',
+  ],
+  [
+    'if',
+    'if unless whether provided wenn falls sofern si sauf-si a-condition caso als indien tenzij om hvis jesli jezeli pokud если jos eger jika daca',
+    '如果 假如 もし たら 면\\s إذا אם अगर',
+  ],
+  [
+    'plan',
+    'plan* intend* consider* going-to thinking-of plant plane vorhab* geplant prevoit compte-faire piensa planea prevede pensa planeja planer* planuj* планир* suunnit* tervez* berencana',
+    '打算 计划 計劃 つもり 予定 계획',
+  ],
 ].map(([name = '', words = '', uncased = '']) => [name, toMatcher(words, uncased)] as const);
 
 const SENSITIVE = toMatcher(
@@ -108,11 +136,16 @@ const RELATIONS: ReadonlyMap<string, string> = new Map(
     'friend freund ami amie amigo amiga amico amica vriend vriendin przyjaciel друг подруга 朋友',
     'neighbour neighbor nachbar nachbarin voisin voisine vecino vecina vicino vizinho buur buurman granne nabo sasiad soused сосед соседка 邻居',
     'roommate flatmate mitbewohner mitbewohnerin colocataire',
-    'uncle onkel oncle tio zio oom 叔叔', 'aunt tante tia zia 阿姨',
+    'uncle onkel oncle tio zio oom 叔叔',
+    'aunt tante tia zia 阿姨',
     'cousin cousine primo prima cugino cugina neef',
-    'grandmother grandma oma grossmutter abuela nonna grand-mere avo 奶奶', 'grandfather grandpa opa grossvater abuelo nonno grand-pere 爷爷',
-    'doctor arzt arztin medecin medico dottore', 'dog hund chien perro cane cachorro 狗', 'cat katze chat gato gatto kat 猫',
-    'client customer kunde kundin cliente klant 客户', 'teacher lehrer lehrerin professeur profesor profesora insegnante 老师',
+    'grandmother grandma oma grossmutter abuela nonna grand-mere avo 奶奶',
+    'grandfather grandpa opa grossvater abuelo nonno grand-pere 爷爷',
+    'doctor arzt arztin medecin medico dottore',
+    'dog hund chien perro cane cachorro 狗',
+    'cat katze chat gato gatto kat 猫',
+    'client customer kunde kundin cliente klant 客户',
+    'teacher lehrer lehrerin professeur profesor profesora insegnante 老师',
   ].flatMap((row) => {
     const words = row.split(' ').map(fold);
     return words.map((word) => [word.replace('*', ''), words[0] ?? word] as const);

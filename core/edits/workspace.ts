@@ -61,7 +61,10 @@ export interface LocateFault {
 
 /** Memory while operations change it, one after the other. */
 export class Workspace {
-  readonly #files = new Map<string, { file: EditedFile; rows: Row[]; lineEnd: string; endsWithEol: boolean; isOff: boolean }>();
+  readonly #files = new Map<
+    string,
+    { file: EditedFile; rows: Row[]; lineEnd: string; endsWithEol: boolean; isOff: boolean }
+  >();
   readonly #paths: ReadonlySet<string>;
   /** In the order of the operations. */
   readonly #touched = new Set<string>();
@@ -83,7 +86,9 @@ export class Workspace {
 
   /** Whether a file is a log or a transcript. */
   isRecord(path: string): boolean {
-    return isExcludedFromDreams(path.slice('user/'.length)) || this.#files.get(path)?.isOff === true;
+    return (
+      isExcludedFromDreams(path.slice('user/'.length)) || this.#files.get(path)?.isOff === true
+    );
   }
 
   /** The lines of a file that are there now. */
@@ -106,7 +111,9 @@ export class Workspace {
       const file = this.#files.get(path)?.file;
       const after = this.text(path) ?? '';
       if (file === undefined || after === file.content) return [];
-      return [{ path, version: file.version, before: file.version === 0 ? null : file.content, after }];
+      return [
+        { path, version: file.version, before: file.version === 0 ? null : file.content, after },
+      ];
     });
   }
 
@@ -142,7 +149,13 @@ export class Workspace {
     if (!this.#files.has(add.path)) {
       if (this.#paths.has(add.path)) return { status: 'dropped', why: 'that file was not shown' };
       const headings = add.heading === null ? [] : [add.heading];
-      return { operation, remove, sources, lines: [...add.lines], place: { headings, isNewFile: true, isNewHeading: false } };
+      return {
+        operation,
+        remove,
+        sources,
+        lines: [...add.lines],
+        place: { headings, isNewFile: true, isNewHeading: false },
+      };
     }
     const found = this.#findPlace(add, remove);
     if (found === 'ambiguous') {
@@ -154,7 +167,12 @@ export class Workspace {
         : found.after === null
           ? []
           : this.headingsOf(found.after, true);
-    const lines = add.lines.map((line) => toForm(line, remove.find((row) => row === found.after)));
+    const lines = add.lines.map((line) =>
+      toForm(
+        line,
+        remove.find((row) => row === found.after),
+      ),
+    );
     const place = { headings, isNewFile: false, isNewHeading: found.isNewHeading };
     return { operation, remove, sources, lines, place };
   }
@@ -167,7 +185,15 @@ export class Workspace {
     const madeOf = groundsOf(located);
     const added = located.lines.map((text): Row => {
       const at = Math.max(...[...remove, ...sources].map((row) => row.at ?? 0), 0);
-      return { path: add?.path ?? '', line: null, text, isLive: true, isProtected: false, at: at || null, madeOf };
+      return {
+        path: add?.path ?? '',
+        line: null,
+        text,
+        isLive: true,
+        isProtected: false,
+        at: at || null,
+        madeOf,
+      };
     });
     if (add !== null) this.#insert(add, added, remove);
     for (const [index, row] of remove.entries()) {
@@ -191,7 +217,11 @@ export class Workspace {
     const toTwin = (row: Row) => twins.get(row) ?? row;
     return {
       workspace,
-      located: { ...located, remove: located.remove.map(toTwin), sources: located.sources.map(toTwin) },
+      located: {
+        ...located,
+        remove: located.remove.map(toTwin),
+        sources: located.sources.map(toTwin),
+      },
     };
   }
 
@@ -275,7 +305,10 @@ export class Workspace {
     const [only] = live;
     return only !== undefined && places.size === 1 && live.length === all.length
       ? only
-      : { status: 'dropped', why: 'a quoted line occurs several times, and its number is of none of them' };
+      : {
+          status: 'dropped',
+          why: 'a quoted line occurs several times, and its number is of none of them',
+        };
   }
 
   /** What tells the place of a line from that of an equal one. */
@@ -296,7 +329,14 @@ export class Workspace {
       const trail = this.headingsOf(row, true).join(' > ').toLowerCase();
       return trail === wanted || trail.endsWith(` > ${wanted}`);
     });
-    const own = inPlace === null ? undefined : titles.find((title) => this.headingsOf(inPlace, true).at(-1) === parseHeading(title.text) && this.#isIn(inPlace, title));
+    const own =
+      inPlace === null
+        ? undefined
+        : titles.find(
+            (title) =>
+              this.headingsOf(inPlace, true).at(-1) === parseHeading(title.text) &&
+              this.#isIn(inPlace, title),
+          );
     if (own !== undefined) return { after: inPlace, isNewHeading: false };
     if (titles.length > 1) return 'ambiguous';
     return { after: titles[0] ?? null, isNewHeading: titles.length === 0 };
@@ -313,7 +353,13 @@ export class Workspace {
     if (!this.#files.has(add.path)) {
       const head = add.heading === null ? [] : [toRow(`# ${add.heading}`), toRow('')];
       const file = { path: add.path, version: 0, content: '' };
-      this.#files.set(add.path, { file, rows: [...head, ...added], lineEnd: '', endsWithEol: true, isOff: false });
+      this.#files.set(add.path, {
+        file,
+        rows: [...head, ...added],
+        lineEnd: '',
+        endsWithEol: true,
+        isOff: false,
+      });
       return;
     }
     const entry = this.#files.get(add.path);
@@ -330,19 +376,32 @@ export class Workspace {
     if (isNewHeading) {
       const gap = live.length === 0 ? [] : [toRow('')];
       const last = live.findLast(({ text }) => !isBlank(text));
-      rows.splice(last === undefined ? 0 : rows.indexOf(last) + 1, 0, ...gap, toRow(`## ${add.heading}`), toRow(''), ...added);
+      rows.splice(
+        last === undefined ? 0 : rows.indexOf(last) + 1,
+        0,
+        ...gap,
+        toRow(`## ${add.heading}`),
+        toRow(''),
+        ...added,
+      );
       return;
     }
     // At the end of the section, or of the file.
     const from = add.heading === null || after === null ? 0 : live.indexOf(after) + 1;
-    const next = add.heading === null ? -1 : live.findIndex((row, at) => at >= from && levelOf(row) < 7);
+    const next =
+      add.heading === null ? -1 : live.findIndex((row, at) => at >= from && levelOf(row) < 7);
     const section = live.slice(from, next === -1 ? undefined : next);
     // Never right below code, a table or a pinned block: the line would become a part of it.
     const last =
       section.findLast(({ text, isProtected }) => !isBlank(text) && !isProtected) ??
       (add.heading === null ? undefined : (after ?? undefined));
     const isFirst = last !== undefined && levelOf(last) < 7;
-    rows.splice(last === undefined ? 0 : rows.indexOf(last) + 1, 0, ...(isFirst ? [toRow('')] : []), ...added);
+    rows.splice(
+      last === undefined ? 0 : rows.indexOf(last) + 1,
+      0,
+      ...(isFirst ? [toRow('')] : []),
+      ...added,
+    );
   }
 }
 
@@ -355,7 +414,10 @@ function toForm(line: string, replaced: Row | undefined): string {
 
 /** The text of a line without its bullet. */
 export function toBare(text: string): string {
-  return text.trim().replace(/^(?:[-*+•]|\d{1,9}[.)])\s+/, '').trim();
+  return text
+    .trim()
+    .replace(/^(?:[-*+•]|\d{1,9}[.)])\s+/, '')
+    .trim();
 }
 
 /** The texts of memory, and the fact, that an operation's new lines are made of. */

@@ -176,7 +176,7 @@ function toDateTokens({ year, month, day }: NamedDate): string[] {
 }
 
 /** Small numbers by their English words. */
-export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
+const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
   'zero one two three four five six seven eight nine ten eleven twelve'
     .split(' ')
     .map((word, number) => [word, number]),

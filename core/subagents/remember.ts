@@ -1,13 +1,30 @@
 import type { FileKey } from '../contracts/records.ts';
 import type { ListedFile, RememberService, ToolCall, WriteResult } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
-import { applyEdits, examine, type ExamineOptions, type ExaminedOperation, passes } from '../edits/engine.ts';
+import {
+  applyEdits,
+  examine,
+  type ExamineOptions,
+  type ExaminedOperation,
+  passes,
+} from '../edits/engine.ts';
 import { createFence } from '../edits/fence.ts';
 import { GUARDS, INDEX_PATH } from '../edits/guards.ts';
 import { parseHeading } from '../edits/markdown.ts';
-import { type EditOperation, editsSchema, parseEdits, REMEMBER_KINDS } from '../edits/operations.ts';
+import {
+  type EditOperation,
+  editsSchema,
+  parseEdits,
+  REMEMBER_KINDS,
+} from '../edits/operations.ts';
 import { nameSecret } from '../edits/secrets.ts';
-import { parseVerdicts, toVerifierPrompt, type Verdict, VERDICTS_SCHEMA, VERIFIER_PROMPT } from '../edits/verify.ts';
+import {
+  parseVerdicts,
+  toVerifierPrompt,
+  type Verdict,
+  VERDICTS_SCHEMA,
+  VERIFIER_PROMPT,
+} from '../edits/verify.ts';
 import type { EditedFile, EditedMemory } from '../edits/workspace.ts';
 import { checkContent } from '../files/content.ts';
 import { isExcludedFromDreams } from '../files/dream-exclusion.ts';
@@ -87,7 +104,14 @@ export function createRemember(deps: RememberDependencies): RememberService {
   const { files, idempotency, model, verifier } = deps;
   return {
     async remember(args, call) {
-      const { text: fact, reason, at, speaker = null, maxWrites = DEFAULT_WRITES, dryRun = false } = args;
+      const {
+        text: fact,
+        reason,
+        at,
+        speaker = null,
+        maxWrites = DEFAULT_WRITES,
+        dryRun = false,
+      } = args;
       checkFact(fact, speaker);
       const first = dryRun ? null : await idempotency.replay<Kept>(call);
       if (first !== null) return await withDiffs(deps, first, null);
@@ -107,11 +131,24 @@ export function createRemember(deps: RememberDependencies): RememberService {
         ]);
 
       let memory = await look(deps, fact, call);
-      const question: Question = { fact, speaker, day, timeZone, times, maxWrites, mark: toMark('remember', memory) };
+      const question: Question = {
+        fact,
+        speaker,
+        day,
+        timeZone,
+        times,
+        maxWrites,
+        mark: toMark('remember', memory),
+      };
       const askModel = async (problem: string | null) =>
         parseEdits(
           await model.ask(
-            { system: SYSTEM_PROMPT, prompt: toPrompt(memory, question, problem), schema: REPLY_SCHEMA, maxTokens: REPLY_TOKENS },
+            {
+              system: SYSTEM_PROMPT,
+              prompt: toPrompt(memory, question, problem),
+              schema: REPLY_SCHEMA,
+              maxTokens: REPLY_TOKENS,
+            },
             { call, timeoutMs: remaining(until) },
           ),
           REMEMBER_KINDS,
@@ -138,13 +175,25 @@ export function createRemember(deps: RememberDependencies): RememberService {
       const verdicts =
         toJudge.length === 0
           ? new Map<number, Verdict>()
-          : await askVerifier(verifier, toJudge, { mark: toMark('verify', memory), question, call, until });
+          : await askVerifier(verifier, toJudge, {
+              mark: toMark('verify', memory),
+              question,
+              call,
+              until,
+            });
       const isGood = (one: ExaminedOperation) =>
         one.class === 'certain' || passes(one, verdicts.get(one.operation.number) ?? null);
       const refused: Refusal[] = [
         ...examined.filter(isFaulty).map((one) => toRefusal(one, one.fault?.why ?? '')),
-        ...candidates.filter((one) => !isGood(one)).map((one) => toRefusal(one, `the verifier says: ${verdicts.get(one.operation.number) ?? 'unsure'}`)),
-        ...Array.from({ length: malformed }, () => ({ why: 'an operation of another form', lines: [] })),
+        ...candidates
+          .filter((one) => !isGood(one))
+          .map((one) =>
+            toRefusal(one, `the verifier says: ${verdicts.get(one.operation.number) ?? 'unsure'}`),
+          ),
+        ...Array.from({ length: malformed }, () => ({
+          why: 'an operation of another form',
+          lines: [],
+        })),
       ];
       let accepted = candidates.filter(isGood);
 
@@ -156,11 +205,19 @@ export function createRemember(deps: RememberDependencies): RememberService {
         const outcome = toOutcome(result.files, refused, dryRun);
         if (dryRun) return await toPreview(result.files, refused, outcome);
         const change = {
-          files: result.files.map(({ path, version, after }) => ({ path, version, content: after })),
+          files: result.files.map(({ path, version, after }) => ({
+            path,
+            version,
+            content: after,
+          })),
           reason,
         };
         try {
-          const kept = await files.writeAll(change, (written) => toKept(outcome, refused, written), call);
+          const kept = await files.writeAll(
+            change,
+            (written) => toKept(outcome, refused, written),
+            call,
+          );
           return await withDiffs(deps, kept, refused);
         } catch (error) {
           const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
@@ -194,11 +251,21 @@ function remaining(until: number): number {
 async function askVerifier(
   verifier: Model,
   operations: readonly ExaminedOperation[],
-  { mark, question, call, until }: { mark: string; question: Question; call: ToolCall; until: number },
+  {
+    mark,
+    question,
+    call,
+    until,
+  }: { mark: string; question: Question; call: ToolCall; until: number },
 ): Promise<Map<number, Verdict>> {
   const prompt = toVerifierPrompt(operations, { mark, about: toOccasion(question) });
   const timeoutMs = remaining(until);
-  const request = { system: VERIFIER_PROMPT, prompt, schema: VERDICTS_SCHEMA, maxTokens: REPLY_TOKENS };
+  const request = {
+    system: VERIFIER_PROMPT,
+    prompt,
+    schema: VERDICTS_SCHEMA,
+    maxTokens: REPLY_TOKENS,
+  };
   let reply: string;
   try {
     reply = await verifier.ask(request, { call, timeoutMs });
@@ -214,10 +281,15 @@ async function askVerifier(
 }
 
 /** What the model is told of its first answer. */
-function toProblem(examined: readonly ExaminedOperation[], reply: ReturnType<typeof parseEdits>): string {
+function toProblem(
+  examined: readonly ExaminedOperation[],
+  reply: ReturnType<typeof parseEdits>,
+): string {
   if (reply === null) return 'Your last answer was not of the form asked for. Answer again.';
   const reasons = [
-    ...examined.filter(isFaulty).map(({ operation, fault }) => `operation ${operation.number}: ${fault?.why}`),
+    ...examined
+      .filter(isFaulty)
+      .map(({ operation, fault }) => `operation ${operation.number}: ${fault?.why}`),
     ...reply.malformed.map((number) => `operation ${number}: not of the form asked for`),
   ];
   return `Of your last answer these were refused: ${reasons.join('; ')}. The others are taken. Propose the refused ones again, mended, or leave them out.`;
@@ -227,9 +299,13 @@ function toProblem(examined: readonly ExaminedOperation[], reply: ReturnType<typ
  * What passed of the first reply with the second: a repeat of what passed is left out, and the others
  * get the numbers that are free.
  */
-function mergeReplies(examined: readonly ExaminedOperation[], again: readonly EditOperation[]): EditOperation[] {
+function mergeReplies(
+  examined: readonly ExaminedOperation[],
+  again: readonly EditOperation[],
+): EditOperation[] {
   const taken = examined.filter((one) => !isFaulty(one)).map(({ operation }) => operation);
-  const toKey = ({ kind, remove, add }: EditOperation) => JSON.stringify([kind, remove.map(({ path, text }) => [path, text]), add]);
+  const toKey = ({ kind, remove, add }: EditOperation) =>
+    JSON.stringify([kind, remove.map(({ path, text }) => [path, text]), add]);
   const known = new Set(taken.map(toKey));
   const merged = [...taken];
   let next = 1;
@@ -242,18 +318,35 @@ function mergeReplies(examined: readonly ExaminedOperation[], again: readonly Ed
 }
 
 /** A file that is created comes into the catalog where there is one, whether or not the model thought of it. */
-function applyWithCatalog(memory: EditedMemory, accepted: readonly ExaminedOperation[], options: ExamineOptions) {
+function applyWithCatalog(
+  memory: EditedMemory,
+  accepted: readonly ExaminedOperation[],
+  options: ExamineOptions,
+) {
   const result = applyEdits(memory, accepted, options);
-  const index = result.files.find(({ path }) => path === INDEX_PATH)?.after ?? memory.files.find(({ path }) => path === INDEX_PATH)?.content;
+  const index =
+    result.files.find(({ path }) => path === INDEX_PATH)?.after ??
+    memory.files.find(({ path }) => path === INDEX_PATH)?.content;
   if (index === undefined) return result;
   const linked = findLinks(index, INDEX_PATH);
   const entries = result.files
     .filter(({ before, path }) => before === null && !linked.includes(path))
     .map(({ path, after }): EditOperation => {
       const name = path.slice('user/'.length);
-      const title = after.split('\n').map(parseHeading).find((heading) => heading !== null) ?? toTitle(name);
+      const title =
+        after
+          .split('\n')
+          .map(parseHeading)
+          .find((heading) => heading !== null) ?? toTitle(name);
       const line = `- [${title.replace(/[[\]()]/g, '')}](${toTarget(name)})`;
-      return { number: 0, kind: 'index', reason: '', remove: [], add: { path: INDEX_PATH, heading: null, lines: [line] }, sources: [] };
+      return {
+        number: 0,
+        kind: 'index',
+        reason: '',
+        remove: [],
+        add: { path: INDEX_PATH, heading: null, lines: [line] },
+        sources: [],
+      };
     });
   if (entries.length === 0) return result;
   const all = examine(memory, [...accepted.map(({ operation }) => operation), ...entries], options);
@@ -271,12 +364,19 @@ function toTarget(path: string): string {
 }
 
 function toTitle(name: string): string {
-  const base = name.slice(name.lastIndexOf('/') + 1).replace(/\.md$/, '').replaceAll(/[-_]/g, ' ');
+  const base = name
+    .slice(name.lastIndexOf('/') + 1)
+    .replace(/\.md$/, '')
+    .replaceAll(/[-_]/g, ' ');
   return base.charAt(0).toUpperCase() + base.slice(1);
 }
 
 /** What the model is shown: the catalog, files that were found, and the rest while there is room. */
-async function look(deps: RememberDependencies, fact: string, call: ToolCall): Promise<EditedMemory> {
+async function look(
+  deps: RememberDependencies,
+  fact: string,
+  call: ToolCall,
+): Promise<EditedMemory> {
   const { files, search } = deps;
   const { files: first, nextCursor } = await files.list({ path: 'user/', limit: LISTED }, call);
   const catalog =
@@ -291,7 +391,9 @@ async function look(deps: RememberDependencies, fact: string, call: ToolCall): P
     limit: FOUND_PASSAGES,
     isFuzzy: true,
   } as const;
-  const found = (await findHits(search, request, 'auto', call)).hits.filter(({ file }) => isOpen(toVirtualPath(file)));
+  const found = (await findHits(search, request, 'auto', call)).hits.filter(({ file }) =>
+    isOpen(toVirtualPath(file)),
+  );
   const shown = new Map<string, EditedFile>();
   let room = SHOWN_CHARS;
   const show = (file: EditedFile) => {
@@ -340,19 +442,29 @@ async function showNamed(
     if (!memory.paths.has(path) || !isOpen(path)) continue;
     const file = known.get(path) ?? (await readFile(deps.files, path, call));
     if (file.times !== undefined) continue;
-    const { version, times } = await deps.revisions.lineTimes({ scope, path: path.slice('user/'.length) });
+    const { version, times } = await deps.revisions.lineTimes({
+      scope,
+      path: path.slice('user/'.length),
+    });
     known.set(path, version === file.version ? { ...file, times } : file);
   }
   return { ...memory, files: [...known.values()] };
 }
 
 /** The same files as they are now. */
-async function readAgain(deps: RememberDependencies, memory: EditedMemory, call: ToolCall): Promise<EditedMemory> {
+async function readAgain(
+  deps: RememberDependencies,
+  memory: EditedMemory,
+  call: ToolCall,
+): Promise<EditedMemory> {
   const { files: listed } = await deps.files.list({ path: 'user/', limit: LISTED }, call);
   const paths = new Set(listed.map(({ path }) => path).filter(isOpen));
   const files: EditedFile[] = [];
-  for (const path of memory.paths) if (paths.has(path) && memory.files.some((file) => file.path === path)) files.push(await readFile(deps.files, path, call));
-  for (const path of paths) if (!memory.paths.has(path)) files.push(await readFile(deps.files, path, call));
+  for (const path of memory.paths)
+    if (paths.has(path) && memory.files.some((file) => file.path === path))
+      files.push(await readFile(deps.files, path, call));
+  for (const path of paths)
+    if (!memory.paths.has(path)) files.push(await readFile(deps.files, path, call));
   return { ...memory, files, paths };
 }
 
@@ -405,12 +517,17 @@ function tooManyWrites(count: number, max: number): MemoryError {
 }
 
 /** In the service's words: those of a model would speak to the agent. */
-function toOutcome(files: Changed, refused: readonly Refusal[], isPreview: boolean): Pick<Kept, 'summary' | 'unchanged'> {
+function toOutcome(
+  files: Changed,
+  refused: readonly Refusal[],
+  isPreview: boolean,
+): Pick<Kept, 'summary' | 'unchanged'> {
   const unchanged = files.length === 0 && refused.length === 0;
   if (unchanged) return { unchanged, summary: 'Nothing was written: memory says so already.' };
   const left = refused.length === 0 ? '' : ` Refused: ${refused.length}.`;
   if (files.length === 0) return { unchanged, summary: `Nothing was written.${left}` };
-  const listOf = (isNew: boolean) => files.filter(({ before }) => (before === null) === isNew).map(({ path }) => path);
+  const listOf = (isNew: boolean) =>
+    files.filter(({ before }) => (before === null) === isNew).map(({ path }) => path);
   const [create, change] = isPreview ? ['would create', 'would change'] : ['created', 'changed'];
   const parts = [
     ...(listOf(true).length === 0 ? [] : [`${create} ${listOf(true).join(', ')}`]),
@@ -419,7 +536,11 @@ function toOutcome(files: Changed, refused: readonly Refusal[], isPreview: boole
   return { unchanged, summary: `${parts.charAt(0).toUpperCase()}${parts.slice(1)}.${left}` };
 }
 
-function toKept(outcome: Pick<Kept, 'summary' | 'unchanged'>, refused: readonly Refusal[], written: readonly WriteResult[]): Kept {
+function toKept(
+  outcome: Pick<Kept, 'summary' | 'unchanged'>,
+  refused: readonly Refusal[],
+  written: readonly WriteResult[],
+): Kept {
   const writes = written.map(({ path, version, revisionId }) => ({ path, version, revisionId }));
   return { ...outcome, writes, refused: refused.map(({ why }) => why) };
 }
@@ -450,7 +571,11 @@ async function withDiffs(
   return { summary, writes: answered, refused: [...refused], unchanged };
 }
 
-async function toPreview(files: Changed, refused: Refusal[], outcome: Pick<Kept, 'summary' | 'unchanged'>): Promise<Remembered> {
+async function toPreview(
+  files: Changed,
+  refused: Refusal[],
+  outcome: Pick<Kept, 'summary' | 'unchanged'>,
+): Promise<Remembered> {
   const pause = createPause();
   const writes: Remembered['writes'] = [];
   for (const { path, version, before, after } of files) {

@@ -19,7 +19,7 @@ export function memoryOf(
 }
 
 /** A line as a model quotes it: `user/a.md: - text`, or with its number `user/a.md:3: - text`. */
-export function line(quoted: string): object {
+function line(quoted: string): object {
   const [, path = '', number, text = ''] = /^([^:]+):(\d+)?:? (.*)$/s.exec(quoted) ?? [];
   return { path, line: Number(number ?? 0), text };
 }
@@ -27,7 +27,11 @@ export function line(quoted: string): object {
 /** An operation as a model proposes it, with what is left out empty. */
 export function edit(
   kind: string,
-  { remove = [], add = null, sources = [] }: { remove?: string[]; add?: object | null; sources?: string[] },
+  {
+    remove = [],
+    add = null,
+    sources = [],
+  }: { remove?: string[]; add?: object | null; sources?: string[] },
 ): object {
   const added = add === null ? null : { heading: null, ...add };
   return { kind, reason: '', remove: remove.map(line), add: added, sources: sources.map(line) };

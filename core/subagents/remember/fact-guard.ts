@@ -18,8 +18,7 @@ const REFUSED: ReadonlySet<SpecificKind> = new Set([
  * A date may be one that a word of time in the fact means; without such a word, the day itself.
  */
 export function createFactGuard({ times, day }: { times: ResolvedTimes; day: string }): Guard {
-  const dates =
-    times.phrases.length > 0 ? times.phrases.flatMap((phrase) => phrase.dates) : [day];
+  const dates = times.phrases.length > 0 ? times.phrases.flatMap((phrase) => phrase.dates) : [day];
   return ({ located, after }) => {
     const { remove, sources, operation } = located;
     const own = [...remove, ...sources.filter(({ path }) => path === FACT_PATH)];

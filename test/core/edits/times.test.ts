@@ -40,7 +40,13 @@ describe('words of time in a fact', () => {
   });
 
   it('are none where a fact has none', () => {
-    for (const fact of ['I have a cat.', 'Sie mag Tee.', 'Il aime le thé.', '我喜欢茶。', 'Born 2001-02-03.']) {
+    for (const fact of [
+      'I have a cat.',
+      'Sie mag Tee.',
+      'Il aime le thé.',
+      '我喜欢茶。',
+      'Born 2001-02-03.',
+    ]) {
       expect(resolveTimes(fact, TODAY).phrases, fact).toEqual([]);
     }
   });

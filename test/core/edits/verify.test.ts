@@ -22,15 +22,25 @@ describe('the verifier’s reply', () => {
   });
 
   it('is none where it has no list', () => {
-    for (const reply of ['', 'keeps', '[]', '{"verdicts":{}}']) expect(parseVerdicts(reply)).toBeNull();
+    for (const reply of ['', 'keeps', '[]', '{"verdicts":{}}'])
+      expect(parseVerdicts(reply)).toBeNull();
   });
 });
 
 describe('a decision', () => {
-  const memory = memoryOf({ 'user/a.md': '- Likes tea\n- Likes green tea a lot\n- Never eats fish\n- Hates sea fish\n- likes tea.\n' });
+  const memory = memoryOf({
+    'user/a.md':
+      '- Likes tea\n- Likes green tea a lot\n- Never eats fish\n- Hates sea fish\n- likes tea.\n',
+  });
   const [plain, negated, repeat] = examineAll(memory, [
-    edit('merge', { remove: ['user/a.md: - Likes green tea a lot'], add: { path: 'user/a.md', lines: ['- Likes tea, green tea most'] } }),
-    edit('merge', { remove: ['user/a.md: - Hates sea fish'], sources: ['user/a.md: - Never eats fish'] }),
+    edit('merge', {
+      remove: ['user/a.md: - Likes green tea a lot'],
+      add: { path: 'user/a.md', lines: ['- Likes tea, green tea most'] },
+    }),
+    edit('merge', {
+      remove: ['user/a.md: - Hates sea fish'],
+      sources: ['user/a.md: - Never eats fish'],
+    }),
     edit('merge', { remove: ['user/a.md: - likes tea.'], sources: ['user/a.md: - Likes tea'] }),
   ]);
 
@@ -53,7 +63,10 @@ describe('a decision', () => {
   it('lets an update of a sensitive line pass only where the old value no longer holds', () => {
     const update = (text: string, added: string) =>
       examineAll(memoryOf({ 'user/a.md': `${text}\n` }, { fact: added }), [
-        edit('update', { remove: [`user/a.md: ${text}`], add: { path: 'user/a.md', lines: [added] } }),
+        edit('update', {
+          remove: [`user/a.md: ${text}`],
+          add: { path: 'user/a.md', lines: [added] },
+        }),
       ])[0];
     for (const [text, added, isPassing] of [
       ['- Likes tea', '- Likes coffee', true],
@@ -97,9 +110,15 @@ it('derives another mark where memory contains the first, and the same one other
 });
 
 it('shows the verifier nothing of memory but the lines of the operations', () => {
-  const memory = memoryOf({ 'user/a.md': '# Tea\n\n- Likes tea\n- Canary\n' }, { fact: 'Likes coffee' });
+  const memory = memoryOf(
+    { 'user/a.md': '# Tea\n\n- Likes tea\n- Canary\n' },
+    { fact: 'Likes coffee' },
+  );
   const examined = examineAll(memory, [
-    edit('update', { remove: ['user/a.md: - Likes tea'], add: { path: 'user/a.md', lines: ['- Likes coffee'] } }),
+    edit('update', {
+      remove: ['user/a.md: - Likes tea'],
+      add: { path: 'user/a.md', lines: ['- Likes coffee'] },
+    }),
   ]);
   const prompt = toVerifierPrompt(examined, { mark: 'm' });
   expect(prompt).toContain('removed: user/a.md | Tea | - Likes tea');

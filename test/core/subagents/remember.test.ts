@@ -345,7 +345,9 @@ describe('memory_remember', () => {
     const service = await withProfile();
     service.says(() => proposes(edit('add', { add: { path: PATH, lines: [added] } })));
     const { json } = await service.execute('memory_remember', { text });
-    expect(json.result.refused).toMatchObject([{ why: expect.stringContaining(kind), lines: [added] }]);
+    expect(json.result.refused).toMatchObject([
+      { why: expect.stringContaining(kind), lines: [added] },
+    ]);
     expect(service.judged).toEqual([]);
     expect(await service.read(PATH)).toBe(PROFILE);
   });
@@ -383,7 +385,10 @@ describe('memory_remember', () => {
 
   it('says that a fact is known, whether the model notices it or not', async () => {
     const service = await withProfile();
-    for (const operations of [[], [edit('add', { add: { path: PATH, lines: ['- prefers tea'] } })]]) {
+    for (const operations of [
+      [],
+      [edit('add', { add: { path: PATH, lines: ['- prefers tea'] } })],
+    ]) {
       service.says(() => proposes(...operations));
       const { json } = await service.execute('memory_remember', { text: 'Prefers tea.' });
       expect(json.result).toMatchObject({ writes: [], refused: [], unchanged: true });
@@ -420,7 +425,11 @@ describe('memory_remember', () => {
       model: 'judge',
       generate({ prompt }) {
         judged += 1;
-        return Promise.resolve({ text: JSON.stringify(passAll({ prompt })), inputTokens: 1, outputTokens: 1 });
+        return Promise.resolve({
+          text: JSON.stringify(passAll({ prompt })),
+          inputTokens: 1,
+          outputTokens: 1,
+        });
       },
     };
     const service = await serveWithModel({ verifier });
@@ -442,7 +451,9 @@ describe('memory_remember', () => {
     // Both models are hostile: what only says something untrue passes, what the guards know does not.
     const shared = edit('add', { add: { path: 'shared/a.md', lines: ['- Prefers coffee.'] } });
     service.says(() => proposes(shared));
-    expect((await service.execute('memory_remember', { text: COFFEE })).json.result.writes).toEqual([]);
+    expect((await service.execute('memory_remember', { text: COFFEE })).json.result.writes).toEqual(
+      [],
+    );
   });
 
   it('refuses a secret before it leaves the service', async () => {
