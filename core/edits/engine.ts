@@ -2,7 +2,7 @@ import { classify, type EditClass, toPlain } from './classify.ts';
 import { type EditLimits, findFault, type Guard, GUARDS } from './guards.ts';
 import type { EditOperation } from './operations.ts';
 import { findSignals, type Signal } from './signals.ts';
-import { createSubjects } from './subject.ts';
+import { createSubjects, type Subjects } from './subject.ts';
 import type { Verdict } from './verify.ts';
 import { type EditedMemory, type LocatedOperation, type Row, Workspace } from './workspace.ts';
 
@@ -54,17 +54,17 @@ export function examine(
 ): ExaminedOperation[] {
   const workspace = new Workspace(memory);
   const paths = memory.files.map(({ path }) => path);
+  const subjects = createSubjects(workspace, paths);
   return operations.map((operation) => {
     const located = workspace.locate(operation);
     if ('status' in located) return toFaulty(operation, located);
-    const subjects = createSubjects(workspace, paths);
     const examined: ExaminedOperation = {
       operation,
       ...toViews(workspace, located),
       class: classify(located, workspace),
       signals: findSignals({ located, subjects, before: workspace }),
       fault: null,
-      isKnown: isKnown(workspace, located, paths),
+      isKnown: isKnown(workspace, located, { paths, subjects }),
     };
     const trial = workspace.fork(located);
     trial.workspace.apply(trial.located);
@@ -221,18 +221,18 @@ function isSameView(one: Views, other: Views): boolean {
 function isKnown(
   workspace: Workspace,
   { remove, lines, operation: { add }, place }: LocatedOperation,
-  paths: readonly string[],
+  { paths, subjects }: { paths: readonly string[]; subjects: Subjects },
 ): boolean {
   if (add === null || place === null || lines.length === 0) return false;
-  const subjects = createSubjects(workspace, paths);
   return lines.every((line) => {
+    const plain = toPlain(line);
     const about = subjects.ofLine(line, { path: add.path, headings: place.headings, parents: [] });
     return paths.some((path) =>
       workspace
         .live(path)
         .some(
           (row) =>
-            toPlain(row.text) === toPlain(line) &&
+            toPlain(row.text) === plain &&
             (remove.length === 0 || remove.includes(row)) &&
             !subjects.differ([subjects.ofRow(row), about]),
         ),

@@ -119,7 +119,10 @@ export class Workspace {
 
   /** The paths whose text is another in `other`. */
   changedBy(other: Workspace): string[] {
-    return [...this.#files.keys()].filter((path) => this.text(path) !== other.text(path));
+    return [...this.#files.keys()].filter(
+      (path) =>
+        this.#files.get(path) !== other.#files.get(path) && this.text(path) !== other.text(path),
+    );
   }
 
   /** Finds the lines of an operation, on what earlier ones left. */
@@ -206,7 +209,15 @@ export class Workspace {
   fork(located: LocatedOperation): { workspace: Workspace; located: LocatedOperation } {
     const workspace = new Workspace({ files: [], paths: this.#paths });
     const twins = new Map<Row, Row>();
+    const { add } = located.operation;
+    const touched = new Set(located.remove.map(({ path }) => path));
+    if (add !== null) touched.add(add.path);
     for (const [path, entry] of this.#files) {
+      // Only what the operation touches is copied: memory may be large, and operations many.
+      if (!touched.has(path)) {
+        workspace.#files.set(path, entry);
+        continue;
+      }
       const rows = entry.rows.map((row) => {
         const twin = { ...row };
         twins.set(row, twin);
