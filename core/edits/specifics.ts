@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { isEnglish } from '../search/text/language.ts';
 import { isStopWord } from '../search/text/english.ts';
 import { readLanguageHints } from '../search/text/tokenise.ts';
@@ -42,7 +43,18 @@ export function missingSpecifics(text: string, grounds: string): Specific[] {
 }
 
 /** Every key by which a specific of another text can be found in this one. */
-function knownKeys(grounds: string): Set<string> {
+function knownKeys(grounds: string): ReadonlySet<string> {
+  const kept = KEPT.get(grounds);
+  if (kept !== undefined) return kept;
+  const keys = readKnownKeys(grounds);
+  KEPT.set(grounds, keys);
+  return keys;
+}
+
+/** Line after line is compared with the same grounds, which may be long. */
+const KEPT = new LRUCache<string, ReadonlySet<string>>({ max: 8 });
+
+function readKnownKeys(grounds: string): Set<string> {
   const known = new Set<string>();
   for (const { keys, kind } of listSpecifics(grounds)) {
     for (const key of keys) {
@@ -316,6 +328,9 @@ function readNames(reader: Reader): void {
   const { rest } = reader;
   const english = isEnglish(readLanguageHints(readWords(rest), rest));
   const tokens = [...rest.matchAll(WORD)];
+  const inside = new Set(
+    tokens.filter(({ index }) => !beginsSentence(rest, index)).map(([token]) => token),
+  );
   tokens.forEach((match, index) => {
     const [token] = match;
     if (!/^[\p{Lu}\p{Lt}]|\p{Ll}\p{Lu}/u.test(token)) return;
@@ -331,10 +346,7 @@ function readNames(reader: Reader): void {
         /^(?:['’]s|\s?[:：(]|\s(?:is|ist|est|es|è|é|är|er|jest|je)\s)/u.test(after) ||
         /^\p{Lu}/u.test(next) ||
         token !== token.charAt(0) + token.slice(1).toLowerCase() ||
-        tokens.some(
-          (other) =>
-            other[0] === token && other.index !== match.index && !beginsSentence(rest, other.index),
-        );
+        inside.has(token);
       if (!english && !isNamed) return;
     }
     reader.found.push({
