@@ -93,7 +93,7 @@ module.exports = {
           '^core/(errors|page|time)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
-          '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|links)|edits/(instructions|secrets))\\.ts$',
+          '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|links)|edits/(instructions|markdown|secrets|transcript))\\.ts$',
           '^core/(circuit-breaker|provider-failure)\\.ts$',
           '^core/config/(base-url|error|option)\\.ts$',
           '^plugins/$1/',

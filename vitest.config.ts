@@ -17,7 +17,7 @@ const ON_BOTH_DATABASES = [
 
 /** Those that take long there, in the release samples. */
 const ON_BOTH_FOR_RELEASE = [
-  'test/core/subagents/remember/{hostile,model-faults}.test.ts',
+  'test/core/subagents/remember/model-faults.test.ts',
   'test/core/history/revisions.test.ts',
 ];
 

@@ -49,6 +49,7 @@ import { memoryRemember } from './tools/memory_remember.ts';
 import { memoryWrite } from './tools/memory_write.ts';
 import { createTools, type Tools } from './tools/run-tool.ts';
 import { createExporters, type ExporterState } from './telemetry/exporters.ts';
+import { readInstallationKey } from './installation-key.ts';
 import { findPackageRoot } from './package-root.ts';
 
 /** Where the service is in its life. */
@@ -204,12 +205,28 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   const provider =
     config.model === undefined || config.model === null ? null : guardModel(config.model);
   const model = provider === null ? null : createModel(provider);
+  const { verifier = null } = config;
+  let fenceKey: Promise<Buffer> | null = null;
   const services: MemoryServices = {
     files,
     find: createFind(search),
     context: createContext(search, model),
     remember:
-      model === null ? null : createRemember({ files, idempotency, revisions, search, model, now }),
+      model === null
+        ? null
+        : createRemember({
+            ...{ files, idempotency, revisions, search, model, now },
+            verifier: verifier === null ? model : createModel(guardModel(verifier)),
+            maxFileBytes: settings.limits.maxFileBytes,
+            timeZone: settings.timeZone,
+            fenceKey: () =>
+              (fenceKey ??= readInstallationKey(storage.config, 'service_fence_key').catch(
+                (error: unknown) => {
+                  fenceKey = null;
+                  throw error;
+                },
+              )),
+          }),
   };
   const retention = createRetention({
     storage,

@@ -7,7 +7,7 @@ import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { outputOf } from '../examples/scripted-model/fill-transcripts.mjs';
 import { startCommand } from './support/command.ts';
-import { operation } from './support/model-service.ts';
+import { passAll } from './support/model-service.ts';
 import {
   findNode,
   linkDependencies,
@@ -253,8 +253,13 @@ async function expectEntries(node: string, folder: string): Promise<void> {
 /** Starts the service with a model on loopback, tells it a fact, and asks for it. */
 async function expectFirstFact(program: readonly string[]): Promise<void> {
   const cwd = await mkdtemp(join(directory, 'start-'));
-  const profile = { kind: 'create', path: 'user/profile.md', lines: ['- Prefers tea.'] };
-  const reply = () => JSON.stringify({ read: [], operations: [operation(profile)] });
+  const add = { path: 'user/profile.md', heading: null, lines: ['- Prefers tea.'] };
+  const profile = { kind: 'add', reason: '', remove: [], add, sources: [] };
+  const reply = ({ messages }: { messages: { content: string }[] }) => {
+    const prompt = messages.at(-1)?.content ?? '';
+    const isVerdict = prompt.includes('\n<operation-');
+    return JSON.stringify(isVerdict ? passAll({ prompt }) : { operations: [profile] });
+  };
   const provider = await startProviderServer({ reply });
   onTestFinished(() => provider.close());
   const env = {

@@ -30,11 +30,13 @@ export function demoModel(users: readonly DemoUser[]): DemoModel {
       if (model.isDown) {
         throw createProviderError('MODEL_FAILED', { reason: 'unavailable', providerStatus: 503 });
       }
-      const reply = prompt.includes('<fact-')
-        ? remember(prompt, facts)
-        : prompt.includes('<passage-')
-          ? quotePassages(prompt)
-          : tidy(toFiles(prompt), tidyings);
+      const reply = prompt.includes('\n<operation-')
+        ? passAll(prompt)
+        : prompt.includes('<fact-')
+          ? remember(prompt, facts)
+          : prompt.includes('<passage-')
+            ? quotePassages(prompt)
+            : tidy(toFiles(prompt), tidyings);
       const text = JSON.stringify(reply);
       return {
         text,
@@ -54,22 +56,24 @@ export function toSaid({ text }: DemoFact): string {
 function remember(prompt: string, facts: readonly DemoFact[]): object {
   const said = /<fact-[0-9a-f]+>\n(.*)\n<\/fact-/.exec(prompt)?.[1] ?? '';
   const fact = facts.find((one) => toSaid(one) === said);
-  if (fact === undefined) return { read: [], operations: [] };
+  if (fact === undefined) return { operations: [] };
   const { path, under, text, newFile } = fact;
-  const bare = { line: null, oldText: null };
-  const heading = under?.replace(/^#+ /, '') ?? null;
-  if (newFile === undefined) {
-    const append = { kind: 'append', path: `user/${path}`, heading, ...bare, lines: [text] };
-    return { read: [], operations: [append] };
-  }
-  const create = { kind: 'create', path: `user/${path}`, heading: null, ...bare };
-  const index = { kind: 'index', path: 'user/index.md', heading: null, ...bare };
+  const heading = newFile ?? under?.replace(/^#+ /, '') ?? null;
+  const bare = { reason: '', remove: [], sources: [] };
+  const file = { kind: 'add', ...bare, add: { path: `user/${path}`, heading, lines: [text] } };
+  const entry = { path: 'user/index.md', heading: null, lines: [`- [${newFile}](user/${path})`] };
   return {
-    read: [],
-    operations: [
-      { ...create, lines: [`# ${newFile}`, '', text] },
-      { ...index, lines: [`- [${newFile}](user/${path})`] },
-    ],
+    operations: [file, ...(newFile === undefined ? [] : [{ kind: 'index', ...bare, add: entry }])],
+  };
+}
+
+/** The verifier of a story whose model means well. */
+function passAll(prompt: string): object {
+  const numbers = [...prompt.matchAll(/^<operation-[0-9a-f]+ number="(\d+)"/gm)];
+  return {
+    verdicts: numbers.map(([, number]) => ({
+      ...{ operation: Number(number), lost: [], added: [], verdict: 'keeps' },
+    })),
   };
 }
 

@@ -23,6 +23,7 @@ export interface NamedFactory {
 export interface Products {
   storage: Storage;
   model: ModelProvider;
+  verifier: ModelProvider;
   embedder: Embedder;
   plugin: Plugin;
   exporter: TraceExporter;
@@ -31,6 +32,7 @@ export interface Products {
 const MARKS: { [K in keyof Products]: { member: string; noun: string } } = {
   storage: { member: 'mutate', noun: 'a storage' },
   model: { member: 'generate', noun: 'a model provider' },
+  verifier: { member: 'generate', noun: 'a model provider' },
   embedder: { member: 'embed', noun: 'an embedder' },
   plugin: { member: 'setup', noun: 'a plugin' },
   exporter: { member: 'export', noun: 'a trace exporter' },

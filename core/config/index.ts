@@ -190,6 +190,7 @@ export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
     ...(nestSettings(pickServiceSettings(values)) as ServiceSettings),
     storage,
     model: await openProvider(loaded, 'model'),
+    verifier: await openVerifier(loaded),
     embedder: await openProvider(loaded, 'embedder'),
     exporters,
     plugins,
@@ -317,6 +318,19 @@ async function openProvider<K extends 'model' | 'embedder'>(
   const plugin = hasOwnPlugin(own) ? own : provider;
   const lookup = { directory: file?.directory ?? cwd, origin: origins[`${kind}.provider`].name };
   return produce(kind, { plugin, options }, lookup);
+}
+
+/** The model provider with another model; `null` where the model judges its own edits. */
+async function openVerifier(loaded: LoadedConfig): Promise<ModelProvider | null> {
+  const { values, file, cwd } = loaded;
+  const given = file?.parts.verifier;
+  if (given !== undefined) {
+    const lookup = { directory: file?.directory ?? cwd, origin: `verifier in ${file?.name ?? ''}` };
+    return produce('verifier', given, lookup);
+  }
+  const name = values['verifier.name'];
+  if (name === null || values['model.provider'] === null) return null;
+  return openProvider({ ...loaded, values: { ...values, 'model.name': name } }, 'model');
 }
 
 async function openTelemetryExporter(

@@ -21,6 +21,8 @@ import { takeApart } from './take-apart.ts';
 export interface MemoryServiceConfig extends ServiceSettings {
   storage: Storage;
   model?: ModelProvider | null;
+  /** Judges edits that the model proposes; default the model itself. */
+  verifier?: ModelProvider | null;
   embedder?: Embedder | null;
   exporters?: readonly TraceExporter[];
   plugins?: readonly Plugin[];

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { isTimeZone } from '../time-zone.ts';
 import { isAllowedBaseUrl } from './base-url.ts';
 import type { Option, ReadOptions } from './option.ts';
 
@@ -130,6 +131,14 @@ export const SETTINGS = {
     allowed: 'text',
     isOfCommand: true,
   },
+  'verifier.name': {
+    schema: text(ANY, 200),
+    default: null,
+    env: 'SERVICE_VERIFIER_NAME',
+    description: 'Name of the model that judges proposed edits; default the same model.',
+    allowed: 'text',
+    isOfCommand: true,
+  },
   'embedder.provider': {
     schema: text(PLUGIN, 214),
     default: null,
@@ -188,6 +197,14 @@ export const SETTINGS = {
     default: 5_000,
     env: 'SERVICE_MAX_FILES_PER_USER',
     description: 'Memory files of one user.',
+  },
+  timeZone: {
+    schema: text('^[A-Za-z0-9_+/-]+$', 64),
+    default: 'UTC',
+    env: 'SERVICE_TIME_ZONE',
+    description: 'Time zone of relative dates where a caller names none.',
+    allowed: 'a time zone as in Europe/Berlin',
+    check: isTimeZone,
   },
   sharedWrites: {
     schema: Type.Boolean(),

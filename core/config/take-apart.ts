@@ -3,9 +3,16 @@ import { unknownKey } from './option.ts';
 import { SETTING_KEYS, type SettingKey, settingOf } from './settings.ts';
 
 /** Members of a configuration that hold code, or name it. */
-type PartName = 'storage' | 'model' | 'embedder' | 'plugins' | 'exporters';
+type PartName = 'storage' | 'model' | 'verifier' | 'embedder' | 'plugins' | 'exporters';
 
-const PARTS: readonly PartName[] = ['storage', 'model', 'embedder', 'plugins', 'exporters'];
+const PARTS: readonly PartName[] = [
+  'storage',
+  'model',
+  'verifier',
+  'embedder',
+  'plugins',
+  'exporters',
+];
 /** What `createMemoryService` takes beside the settings and the parts. */
 const MEMBERS = ['log', 'now'];
 
@@ -74,7 +81,7 @@ export function takeApart(
 
 /** `model: { provider, … }` is a group of settings; `model: openai({ … })` is a part. */
 function isGroupOfSettings(part: PartName, value: unknown): boolean {
-  if (part !== 'model' && part !== 'embedder') return false;
+  if (part !== 'model' && part !== 'verifier' && part !== 'embedder') return false;
   if (typeof value !== 'object' || value === null) return true;
   return !('plugin' in value || 'generate' in value || 'embed' in value);
 }

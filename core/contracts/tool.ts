@@ -67,6 +67,8 @@ export interface ToolCall extends Caller {
   userId: string;
   tool: string;
   toolCallId: string;
+  /** The user's time zone, where the caller names one. */
+  timeZone?: string;
   /** Present on a write that came with an idempotency key: SHA-256 in hex. */
   idempotency?: { keyHash: string; requestHash: string };
   /** Set by the write path when the answer is the first one, replayed. */
@@ -285,11 +287,24 @@ export interface ContextService {
 /** Files a fact where it belongs, with a model. */
 export interface RememberService {
   remember(
-    args: { text: string; reason?: string; maxWrites?: number; dryRun?: boolean },
+    args: {
+      text: string;
+      /** When it was said, RFC 3339; default now. */
+      at?: string;
+      /** Who said it, where it was not the user. */
+      speaker?: string;
+      reason?: string;
+      maxWrites?: number;
+      dryRun?: boolean;
+    },
     call: ToolCall,
   ): Promise<{
     summary: string;
     /** `revisionId` is `null` in a dry run. */
     writes: { path: string; version: number; revisionId: string | null; diff: string }[];
+    /** What was proposed and not stored; the lines are absent from a replayed answer. */
+    refused: { why: string; lines: string[] }[];
+    /** Memory says so already. */
+    unchanged: boolean;
   }>;
 }

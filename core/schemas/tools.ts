@@ -25,6 +25,9 @@ export const ToolContext = strictObject({
   userId: text('From a trusted identity of the server: the service authenticates no end users.'),
   actor: Type.Optional(text('Who reads or writes, 1 to 64 characters; default agent.')),
   toolCallId: Type.Optional(text('The framework’s own id of this call, kept beside.')),
+  timeZone: Type.Optional(
+    text('The user’s time zone, as in Europe/Berlin; default SERVICE_TIME_ZONE.'),
+  ),
 });
 export type ToolContext = Static<typeof ToolContext>;
 

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { isStopTerm, isStopWord } from '../search/text/english.ts';
 import { toTokens } from '../search/text/tokenise.ts';
 import { readWords } from '../search/text/words.ts';
-import { listDates, MONTHS, type NamedDate, toIsoDate } from './dates.ts';
+import { listDates, MONTHS, type NamedDate, toIsoDate } from '../edits/dates.ts';
 import { isOpener } from './sentence-starters.ts';
 
 /** The terms of a text that carry meaning, as search has them: stems, no stop words. */
@@ -176,7 +176,7 @@ function toDateTokens({ year, month, day }: NamedDate): string[] {
 }
 
 /** Small numbers by their English words. */
-export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
+const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
   'zero one two three four five six seven eight nine ten eleven twelve'
     .split(' ')
     .map((word, number) => [word, number]),

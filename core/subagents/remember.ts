@@ -1,41 +1,71 @@
 import type { FileKey } from '../contracts/records.ts';
 import type { ListedFile, RememberService, ToolCall, WriteResult } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
+import {
+  applyEdits,
+  examine,
+  examineEach,
+  type ExamineOptions,
+  type ExaminedOperation,
+  passes,
+} from '../edits/engine.ts';
+import { createFence } from '../edits/fence.ts';
+import { GUARDS, INDEX_PATH } from '../edits/guards.ts';
+import { parseHeading } from '../edits/markdown.ts';
+import {
+  type EditOperation,
+  editsSchema,
+  parseEdits,
+  type Verdict,
+  REMEMBER_KINDS,
+} from '../edits/operations.ts';
+import { nameSecret } from '../edits/secrets.ts';
+import {
+  parseVerdicts,
+  toVerifierPrompt,
+  VERDICTS_SCHEMA,
+  VERIFIER_PROMPT,
+} from '../edits/verify.ts';
+import type { EditedFile, EditedMemory } from '../edits/workspace.ts';
 import { checkContent } from '../files/content.ts';
-import { unifiedDiff } from '../history/delta/unified-diff.ts';
 import { isExcludedFromDreams } from '../files/dream-exclusion.ts';
 import type { Files } from '../files/files.ts';
 import type { Idempotency } from '../files/idempotency.ts';
-import { type FindDependencies, findHits, logHits } from '../search/find.ts';
-import type { Model } from './model.ts';
-import { createPause } from '../pause.ts';
+import { findLinks } from '../files/links.ts';
 import { parseUserId, toScope, toVirtualPath } from '../files/paths.ts';
-import { INDEX_PATH } from './remember/checks.ts';
-import { parseReply, REPLY_SCHEMA } from './remember/operations.ts';
-import { type PlanFault, type PlannedFile, planOperations } from './remember/plan.ts';
-import { SYSTEM_PROMPT, toPrompt } from './remember/prompt.ts';
-import { type ShownFile, type Snapshot, toShownFile } from './remember/shown-file.ts';
+import { unifiedDiff } from '../history/delta/unified-diff.ts';
 import type { Revisions } from '../history/revisions.ts';
+import { createPause } from '../pause.ts';
+import { createProviderError } from '../provider-failure.ts';
+import { type FindDependencies, findHits, logHits } from '../search/find.ts';
 import type { Hit } from '../search/search.ts';
-import { nameSecret } from '../edits/secrets.ts';
+import type { Model } from './model.ts';
+import { createFactGuard } from './remember/fact-guard.ts';
+import { type Question, SYSTEM_PROMPT, toOccasion, toPrompt } from './remember/prompt.ts';
+import { resolveTimes, toLocalDay } from '../edits/times.ts';
 
 /** What remembering works with. */
 export interface RememberDependencies {
   files: Files;
   idempotency: Idempotency;
-  revisions: Pick<Revisions, 'get'>;
+  revisions: Pick<Revisions, 'get' | 'lineTimes'>;
   search: FindDependencies;
   model: Model;
+  /** Judges what the model proposes; the same model unless another one is configured. */
+  verifier: Model;
+  /** The key of the marks around memory in prompts. */
+  fenceKey(): Promise<Buffer>;
+  maxFileBytes: number;
+  /** Of a caller that names none. */
+  timeZone: string;
   now: () => number;
 }
 
 /** Files that one call may change, unless it says otherwise. */
 const DEFAULT_WRITES = 5;
-/** Questions to the model: one, and one more when it wants to see files or was refused. */
-const ROUNDS = 2;
-/** A provider has its own time limit; this one is for those that have none. */
-const MODEL_MS = 120_000;
-const REPLY_TOKENS = 4_000;
+/** All questions together; the call itself has 150 s. */
+const MODEL_MS = 140_000;
+const REPLY_TOKENS = 8_000;
 /** Files that are listed, and what the model is shown of them. */
 const LISTED = 500;
 const SHOWN_FILES = 20;
@@ -43,76 +73,9 @@ const SHOWN_CHARS = 24_000;
 /** A file up to this length is shown whole, of a longer one the passages that were found. */
 const WHOLE_CHARS = 8_000;
 const FOUND_PASSAGES = 30;
-const MORE_FILES = 5;
-/** Words of a refused line that the model is told. */
-const NAMED_WORDS = 8;
-
-/**
- * `memory_remember`: looks, asks the model what to change, checks what it says, and writes all of it
- * in one transaction. Nothing is locked while the model thinks; what changed meanwhile is seen by
- * its version.
- *
- * Throws `INVALID_CONTENT` for a text that looks like a secret, `QUOTA_EXCEEDED` when more files
- * would change than may, and the codes of models: `details.check` names the rule that was broken.
- */
-export function createRemember(deps: RememberDependencies): RememberService {
-  const { files, idempotency, model } = deps;
-  return {
-    async remember({ text, reason, maxWrites = DEFAULT_WRITES, dryRun = false }, call) {
-      checkFact(text);
-      const replay = async () => {
-        const first = dryRun ? null : await idempotency.replay<Kept>(call);
-        return first === null ? null : await withDiffs(deps, first);
-      };
-      const first = await replay();
-      if (first !== null) return first;
-      const today = new Date(deps.now()).toISOString().slice(0, 10);
-      let snapshot = await look(deps, text, call);
-      let problem: string | null = null;
-      for (let round = 1; ; round += 1) {
-        const isLast = round === ROUNDS;
-        const now = deps.now();
-        const prompt = toPrompt(text, snapshot, { maxWrites, now, problem });
-        const answer = await model.ask(
-          { system: SYSTEM_PROMPT, prompt, schema: REPLY_SCHEMA, maxTokens: REPLY_TOKENS },
-          { call, timeoutMs: MODEL_MS },
-        );
-        const reply = parseReply(answer);
-        const isAsking = reply !== null && reply.read.length > 0 && reply.operations.length === 0;
-        if (isAsking && !isLast) {
-          snapshot = await showMore(deps, snapshot, reply.read, call);
-          continue;
-        }
-        const plan =
-          reply === null || isAsking
-            ? { fault: isAsking ? ENDLESS : MALFORMED }
-            : await planOperations(snapshot, text, reply.operations, { maxWrites, today });
-        if ('fault' in plan) {
-          // What it is refused for may be what the same call, sent twice, has just written.
-          const twin = await replay();
-          if (twin !== null) return twin;
-          if (isLast) throw toError(plan.fault, maxWrites);
-          problem = toProblem(plan.fault);
-          continue;
-        }
-        if (dryRun) return await toPreview(plan.files);
-        const change = {
-          files: plan.files.map(({ path, version, after }) => ({ path, version, content: after })),
-          reason,
-        };
-        try {
-          const kept = await files.writeAll(change, (written) => toKept(plan.files, written), call);
-          return await withDiffs(deps, kept);
-        } catch (error) {
-          if (isLast || !(error instanceof MemoryError)) throw error;
-          if (error.code !== 'VERSION_CONFLICT') throw error;
-          snapshot = await look(deps, text, call);
-          problem = 'the memory changed meanwhile.';
-        }
-      }
-    },
-  };
-}
+/** Attempts to write while others change the same files. */
+const ATTEMPTS = 3;
+const REPLY_SCHEMA = editsSchema(REMEMBER_KINDS);
 
 type Remembered = Awaited<ReturnType<RememberService['remember']>>;
 
@@ -120,44 +83,325 @@ type Remembered = Awaited<ReturnType<RememberService['remember']>>;
 interface Kept {
   summary: string;
   writes: { path: string; version: number; revisionId: string }[];
+  refused: string[];
+  unchanged: boolean;
 }
 
-const MALFORMED: PlanFault = {
-  check: 'form',
-  operation: null,
-  message: 'the answer is not of the form that it must be',
-};
-const ENDLESS: PlanFault = {
-  check: 'reads',
-  operation: null,
-  message: 'files can be asked for once, and something has to be proposed then',
-};
+/** An operation that was refused, and why. */
+interface Refusal {
+  why: string;
+  lines: string[];
+}
+
+/**
+ * `memory_remember`: looks, asks the model what to change, checks the form of each operation, has the
+ * verifier judge its meaning, and writes those that pass in one transaction. Nothing is locked while
+ * a model thinks; operations are found again by their lines when memory changed meanwhile.
+ *
+ * Throws `INVALID_CONTENT` for a text that looks like a secret, `QUOTA_EXCEEDED` when more files
+ * would change than may, and `MODEL_FAILED` or `MODEL_TIMEOUT`; then nothing is stored.
+ */
+export function createRemember(deps: RememberDependencies): RememberService {
+  const { files, idempotency, model, verifier } = deps;
+  return {
+    async remember(args, call) {
+      const {
+        text: fact,
+        reason,
+        at,
+        speaker = null,
+        maxWrites = DEFAULT_WRITES,
+        dryRun = false,
+      } = args;
+      checkFact(fact, speaker);
+      const first = dryRun ? null : await idempotency.replay<Kept>(call);
+      if (first !== null) return await withDiffs(deps, first, null);
+      const until = performance.now() + MODEL_MS;
+      const timeZone = call.timeZone ?? deps.timeZone;
+      const day = toLocalDay(at === undefined ? deps.now() : Date.parse(at), timeZone);
+      const times = resolveTimes(fact, day);
+      const limits = { maxFileBytes: deps.maxFileBytes, mayCreate: true };
+      const options = { limits, guards: { ...GUARDS, fact: createFactGuard({ times, day }) } };
+      const key = await deps.fenceKey();
+      const toMark = (purpose: 'remember' | 'verify', memory: EditedMemory) =>
+        createFence(key, { userId: call.userId, purpose }, [
+          fact,
+          speaker ?? '',
+          ...memory.paths,
+          ...memory.files.map(({ content }) => content),
+        ]);
+
+      let memory = await look(deps, fact, call);
+      const question: Question = {
+        fact,
+        speaker,
+        day,
+        timeZone,
+        times,
+        maxWrites,
+        mark: toMark('remember', memory),
+      };
+      const askModel = async (problem: string | null) =>
+        parseEdits(
+          await model.ask(
+            {
+              system: SYSTEM_PROMPT,
+              prompt: toPrompt(memory, question, problem),
+              schema: REPLY_SCHEMA,
+              maxTokens: REPLY_TOKENS,
+            },
+            { call, timeoutMs: remaining(until) },
+          ),
+          REMEMBER_KINDS,
+        );
+
+      // What fails for its form goes back once.
+      const reply = await askModel(null);
+      memory = await showNamed(deps, memory, reply?.operations ?? [], call);
+      let examined = await examineInSlices(memory, reply?.operations ?? [], options);
+      let malformed = reply?.malformed.length ?? 0;
+      if (reply === null || malformed > 0 || examined.some(isFaulty)) {
+        const again = await askModel(toProblem(examined, reply));
+        if (reply === null && again === null) {
+          throw createProviderError('MODEL_FAILED', { reason: 'malformed' });
+        }
+        malformed = again === null ? malformed : again.malformed.length;
+        const merged = mergeReplies(examined, again?.operations ?? []);
+        memory = await showNamed(deps, memory, merged, call);
+        examined = again === null ? examined : await examineInSlices(memory, merged, options);
+      }
+
+      const candidates = examined.filter(({ fault, isKnown }) => fault === null && !isKnown);
+      const toJudge = candidates.filter((one) => one.class === 'meaning');
+      const verdicts =
+        toJudge.length === 0
+          ? new Map<number, Verdict>()
+          : await askVerifier(verifier, toJudge, {
+              mark: toMark('verify', memory),
+              question,
+              call,
+              until,
+            });
+      const isGood = (one: ExaminedOperation) =>
+        one.class === 'certain' || passes(one, verdicts.get(one.operation.number) ?? null);
+      const refused: Refusal[] = [
+        ...examined.filter(isFaulty).map((one) => toRefusal(one, one.fault?.why ?? '')),
+        ...candidates
+          .filter((one) => !isGood(one))
+          .map((one) =>
+            toRefusal(one, `the verifier says: ${verdicts.get(one.operation.number) ?? 'unsure'}`),
+          ),
+        ...Array.from({ length: malformed }, () => ({
+          why: 'an operation of another form',
+          lines: [],
+        })),
+      ];
+      let accepted = candidates.filter(isGood);
+
+      for (let attempt = 1; ; attempt += 1) {
+        const result = applyWithCatalog(memory, accepted, options);
+        refused.push(...result.stale.map((one) => toRefusal(one, 'its lines changed meanwhile')));
+        accepted = result.applied;
+        if (result.files.length > maxWrites) throw tooManyWrites(result.files.length, maxWrites);
+        const outcome = toOutcome(result.files, refused, dryRun);
+        if (dryRun) return await toPreview(result.files, refused, outcome);
+        const change = {
+          files: result.files.map(({ path, version, after }) => ({
+            path,
+            version,
+            content: after,
+          })),
+          reason,
+        };
+        try {
+          const kept = await files.writeAll(
+            change,
+            (written) => toKept(outcome, refused, written),
+            call,
+          );
+          return await withDiffs(deps, kept, refused);
+        } catch (error) {
+          const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
+          if (!isConflict || attempt === ATTEMPTS) throw error;
+          memory = await readAgain(deps, memory, call);
+        }
+      }
+    },
+  };
+}
 
 /** Before anything of it leaves the service. */
-function checkFact(text: string): void {
-  checkContent(text, Number.MAX_SAFE_INTEGER);
-  const secret = nameSecret(text);
+function checkFact(fact: string, speaker: string | null): void {
+  checkContent(fact, Number.MAX_SAFE_INTEGER);
+  const secret = nameSecret(fact) ?? nameSecret(speaker ?? '');
   if (secret === null) return;
   throw new MemoryError('INVALID_CONTENT', `The text looks like ${secret}: it is not remembered.`, {
     details: { reason: 'secret' },
   });
 }
 
-/** What the model is shown: the catalog, what was found, and the rest while there is room. */
+/** A reply may hold many operations: others have their turn between them. */
+async function examineInSlices(
+  memory: EditedMemory,
+  operations: readonly EditOperation[],
+  options: ExamineOptions,
+): Promise<ExaminedOperation[]> {
+  const pause = createPause();
+  const examined: ExaminedOperation[] = [];
+  for (const one of examineEach(memory, operations, options)) {
+    examined.push(one);
+    await pause();
+  }
+  return examined;
+}
+
+function isFaulty({ fault, isKnown }: ExaminedOperation): boolean {
+  return fault !== null && !isKnown;
+}
+
+function remaining(until: number): number {
+  return Math.max(1, Math.round(until - performance.now()));
+}
+
+/** One question for all operations. Whatever fails here, nothing is stored, and a repeat may help. */
+async function askVerifier(
+  verifier: Model,
+  operations: readonly ExaminedOperation[],
+  {
+    mark,
+    question,
+    call,
+    until,
+  }: { mark: string; question: Question; call: ToolCall; until: number },
+): Promise<Map<number, Verdict>> {
+  const prompt = toVerifierPrompt(operations, { mark, about: toOccasion(question) });
+  const timeoutMs = remaining(until);
+  const request = {
+    system: VERIFIER_PROMPT,
+    prompt,
+    schema: VERDICTS_SCHEMA,
+    maxTokens: REPLY_TOKENS,
+  };
+  let reply: string;
+  try {
+    reply = await verifier.ask(request, { call, timeoutMs });
+  } catch (error) {
+    if (!(error instanceof MemoryError) || error.code !== 'MODEL_TIMEOUT') throw error;
+    throw createProviderError('MODEL_FAILED', { reason: 'timeout' }, { cause: error });
+  }
+  const verdicts = parseVerdicts(reply);
+  if (verdicts !== null && operations.some(({ operation }) => verdicts.has(operation.number))) {
+    return verdicts;
+  }
+  throw createProviderError('MODEL_FAILED', { reason: 'malformed' });
+}
+
+/** What the model is told of its first answer. */
+function toProblem(
+  examined: readonly ExaminedOperation[],
+  reply: ReturnType<typeof parseEdits>,
+): string {
+  if (reply === null) return 'Your last answer was not of the form asked for. Answer again.';
+  const reasons = [
+    ...examined
+      .filter(isFaulty)
+      .map(({ operation, fault }) => `operation ${operation.number}: ${fault?.why}`),
+    ...reply.malformed.map((number) => `operation ${number}: not of the form asked for`),
+  ];
+  return `Of your last answer these were refused: ${reasons.join('; ')}. The others are taken. Propose the refused ones again, mended, or leave them out.`;
+}
+
+/**
+ * What passed of the first reply with the second: a repeat of what passed is left out, and the others
+ * get the numbers that are free.
+ */
+function mergeReplies(
+  examined: readonly ExaminedOperation[],
+  again: readonly EditOperation[],
+): EditOperation[] {
+  const taken = examined.filter((one) => !isFaulty(one)).map(({ operation }) => operation);
+  const toKey = ({ kind, remove, add }: EditOperation) =>
+    JSON.stringify([kind, remove.map(({ path, text }) => [path, text]), add]);
+  const known = new Set(taken.map(toKey));
+  const merged = [...taken];
+  let next = 1;
+  for (const operation of again.filter((one) => !known.has(toKey(one)))) {
+    while (taken.some(({ number }) => number === next)) next += 1;
+    merged.push({ ...operation, number: next });
+    next += 1;
+  }
+  return merged.sort((a, b) => a.number - b.number);
+}
+
+/** A file that is created comes into the catalog where there is one, whether or not the model thought of it. */
+function applyWithCatalog(
+  memory: EditedMemory,
+  accepted: readonly ExaminedOperation[],
+  options: ExamineOptions,
+) {
+  const result = applyEdits(memory, accepted, options);
+  const index =
+    result.files.find(({ path }) => path === INDEX_PATH)?.after ??
+    memory.files.find(({ path }) => path === INDEX_PATH)?.content;
+  if (index === undefined) return result;
+  const linked = findLinks(index, INDEX_PATH);
+  const entries = result.files
+    .filter(({ before, path }) => before === null && !linked.includes(path))
+    .map(({ path, after }): EditOperation => {
+      const name = path.slice('user/'.length);
+      const title =
+        after
+          .split('\n')
+          .map(parseHeading)
+          .find((heading) => heading !== null) ?? toTitle(name);
+      const line = `- [${title.replace(/[[\]()]/g, '')}](${toTarget(name)})`;
+      return {
+        number: 0,
+        kind: 'index',
+        reason: '',
+        remove: [],
+        add: { path: INDEX_PATH, heading: null, lines: [line] },
+        sources: [],
+      };
+    });
+  if (entries.length === 0) return result;
+  const all = examine(memory, [...accepted.map(({ operation }) => operation), ...entries], options);
+  const own = all.slice(accepted.length).filter(({ fault }) => fault === null);
+  const whole = applyEdits(memory, [...result.applied, ...own], options);
+  return { ...whole, applied: result.applied, stale: result.stale };
+}
+
+/** A path as the target of a link: what would end it, or part it, is encoded. */
+function toTarget(path: string): string {
+  return path.replaceAll(/[\s()#[\]]/gu, (character) => {
+    const encoded = encodeURIComponent(character);
+    return encoded === character ? `%${character.charCodeAt(0).toString(16)}` : encoded;
+  });
+}
+
+function toTitle(name: string): string {
+  const base = name
+    .slice(name.lastIndexOf('/') + 1)
+    .replace(/\.md$/, '')
+    .replaceAll(/[-_]/g, ' ');
+  return base.charAt(0).toUpperCase() + base.slice(1);
+}
+
+/** What the model is shown: the catalog, files that were found, and the rest while there is room. */
 async function look(
-  { files, search }: RememberDependencies,
-  text: string,
+  deps: RememberDependencies,
+  fact: string,
   call: ToolCall,
-): Promise<Snapshot> {
-  const user = parseUserId(call.userId);
+): Promise<EditedMemory> {
+  const { files, search } = deps;
   const { files: first, nextCursor } = await files.list({ path: 'user/', limit: LISTED }, call);
   const catalog =
     nextCursor === null ? [] : (await files.list({ path: INDEX_PATH, limit: 1 }, call)).files;
   const listed = [...first, ...catalog].filter(({ path }) => isOpen(path));
   const request = {
-    text,
+    text: fact,
     // Shared memory is nobody's to correct here, and what is in it is known to others.
-    scopes: [toScope(user)],
+    scopes: [toScope(parseUserId(call.userId))],
     within: null,
     group: 'passage',
     limit: FOUND_PASSAGES,
@@ -166,29 +410,25 @@ async function look(
   const found = (await findHits(search, request, 'auto', call)).hits.filter(({ file }) =>
     isOpen(toVirtualPath(file)),
   );
-  const shown = new Map<string, ShownFile>();
+  const shown = new Map<string, EditedFile>();
   let room = SHOWN_CHARS;
-  const show = (file: ShownFile) => {
-    const chars = [...file.shown].reduce((sum, at) => sum + (file.lines[at - 1]?.length ?? 0), 0);
-    if (chars > room || shown.size >= SHOWN_FILES) return false;
-    room -= chars;
+  const show = (file: EditedFile) => {
+    const lines = file.content.split('\n').filter((_line, at) => file.shown?.has(at + 1) ?? true);
+    const characters = lines.join('\n').length;
+    if (characters > room || shown.size >= SHOWN_FILES) return false;
+    room -= characters;
     shown.set(file.path, file);
     return true;
   };
   if (listed.some(({ path }) => path === INDEX_PATH)) show(await readFile(files, INDEX_PATH, call));
   const logged: Hit[] = [];
-  const pause = createPause();
   for (const hits of byFile(found)) {
-    await pause();
     const [{ file }] = hits;
     const path = toVirtualPath(file);
     if (shown.has(path)) continue;
-    const isWhole = file.content.length <= WHOLE_CHARS;
-    const ranges = isWhole
-      ? null
-      : hits.flatMap(({ passages, passage }) => passages[passage] ?? []);
     const { version, content } = file;
-    if (show(toShownFile({ path, version, content }, ranges))) logged.push(...hits);
+    const parts = content.length <= WHOLE_CHARS ? {} : { shown: toNumbers(hits) };
+    if (show({ path, version, content, ...parts })) logged.push(...hits);
   }
   await logHits(search, logged, 'find', call);
   // Words that nothing has in common may be about the same thing: a small memory is shown whole.
@@ -197,35 +437,56 @@ async function look(
     if (size > room || shown.size >= SHOWN_FILES) break;
     show(await readFile(files, path, call));
   }
-  return { files: shown, paths: new Set(listed.map(({ path }) => path)) };
+  return { files: [...shown.values()], paths: new Set(listed.map(({ path }) => path)), fact };
 }
 
-/** Files that the model asked for: those that exist, as far as there is room. */
-async function showMore(
-  { files }: RememberDependencies,
-  snapshot: Snapshot,
-  paths: readonly string[],
+/** Files that operations name and that were not shown, and the dates of the lines of all they name. */
+async function showNamed(
+  deps: RememberDependencies,
+  memory: EditedMemory,
+  operations: readonly EditOperation[],
   call: ToolCall,
-): Promise<Snapshot> {
-  const shown = new Map(snapshot.files);
-  let room = SHOWN_CHARS;
-  for (const path of [...new Set(paths)].slice(0, MORE_FILES)) {
-    // What is not in the list of this user's files is none: nothing else is ever asked for.
-    if (!snapshot.paths.has(path)) continue;
-    const { version, content } = await files.read({ path }, call);
-    const fitting = content.slice(0, room);
-    if (fitting === '') break;
-    room -= fitting.length;
-    // Of one that is too long, the lines that fit: a cut one is none to be replaced.
-    const endLine = fitting.split('\n').length - 1;
-    const ranges = fitting.length === content.length ? null : [{ startLine: 1, endLine }];
-    shown.set(path, toShownFile({ path, version, content }, ranges));
+): Promise<EditedMemory> {
+  const named = new Set(
+    operations.flatMap(({ remove, add, sources }) =>
+      [...remove, ...sources, ...(add === null ? [] : [add])].map(({ path }) => path),
+    ),
+  );
+  const known = new Map(memory.files.map((file) => [file.path, file]));
+  const scope = toScope(parseUserId(call.userId));
+  for (const path of named) {
+    if (!memory.paths.has(path) || !isOpen(path)) continue;
+    const file = known.get(path) ?? (await readFile(deps.files, path, call));
+    if (file.times !== undefined) continue;
+    const { version, times } = await deps.revisions.lineTimes({
+      scope,
+      path: path.slice('user/'.length),
+    });
+    known.set(path, version === file.version ? { ...file, times } : file);
   }
-  return { ...snapshot, files: shown };
+  return { ...memory, files: [...known.values()] };
 }
 
-async function readFile(files: Files, path: string, call: ToolCall): Promise<ShownFile> {
-  return toShownFile(await files.read({ path }, call), null);
+/** The same files as they are now. */
+async function readAgain(
+  deps: RememberDependencies,
+  memory: EditedMemory,
+  call: ToolCall,
+): Promise<EditedMemory> {
+  const { files: listed } = await deps.files.list({ path: 'user/', limit: LISTED }, call);
+  const paths = new Set(listed.map(({ path }) => path).filter(isOpen));
+  const files: EditedFile[] = [];
+  for (const path of memory.paths)
+    if (paths.has(path) && memory.files.some((file) => file.path === path))
+      files.push(await readFile(deps.files, path, call));
+  for (const path of paths)
+    if (!memory.paths.has(path)) files.push(await readFile(deps.files, path, call));
+  return { ...memory, files, paths };
+}
+
+async function readFile(files: Files, path: string, call: ToolCall): Promise<EditedFile> {
+  const { version, content } = await files.read({ path }, call);
+  return { path, version, content };
 }
 
 /** Logs are others' records: they are neither shown nor written. */
@@ -244,19 +505,67 @@ function byFile(hits: readonly Hit[]): [Hit, ...Hit[]][] {
   return [...groups.values()];
 }
 
+/** The numbers of the lines of the passages that were found. */
+function toNumbers(hits: readonly Hit[]): Set<number> {
+  const numbers = new Set<number>();
+  for (const { passages, passage } of hits) {
+    const { startLine = 1, endLine = 0 } = passages[passage] ?? {};
+    for (let line = startLine; line <= endLine; line += 1) numbers.add(line);
+  }
+  return numbers;
+}
+
 function newestFirst(a: ListedFile, b: ListedFile): number {
   return a.updatedAt > b.updatedAt ? -1 : 1;
 }
 
-function toKept(planned: readonly PlannedFile[], written: readonly WriteResult[]): Kept {
-  const writes = written.map(({ path, version, revisionId }) => ({ path, version, revisionId }));
-  return { summary: summarise(planned, false), writes };
+type Changed = ReturnType<typeof applyEdits>['files'];
+
+/** The lines that would have come; of an operation that only removes, those that would have gone. */
+function toRefusal({ add, remove }: ExaminedOperation, why: string): Refusal {
+  return { why, lines: add === null ? remove.map(({ text }) => text) : add.lines };
 }
 
-/** The answer, the first or a repeated one: what each revision changed, as it is kept by now. */
+function tooManyWrites(count: number, max: number): MemoryError {
+  return new MemoryError('QUOTA_EXCEEDED', `${count} files would change; at most ${max} may.`, {
+    details: { limit: 'maxWrites', max },
+  });
+}
+
+/** In the service's words: those of a model would speak to the agent. */
+function toOutcome(
+  files: Changed,
+  refused: readonly Refusal[],
+  isPreview: boolean,
+): Pick<Kept, 'summary' | 'unchanged'> {
+  const unchanged = files.length === 0 && refused.length === 0;
+  if (unchanged) return { unchanged, summary: 'Nothing was written: memory says so already.' };
+  const left = refused.length === 0 ? '' : ` Refused: ${refused.length}.`;
+  if (files.length === 0) return { unchanged, summary: `Nothing was written.${left}` };
+  const listOf = (isNew: boolean) =>
+    files.filter(({ before }) => (before === null) === isNew).map(({ path }) => path);
+  const [create, change] = isPreview ? ['would create', 'would change'] : ['created', 'changed'];
+  const parts = [
+    ...(listOf(true).length === 0 ? [] : [`${create} ${listOf(true).join(', ')}`]),
+    ...(listOf(false).length === 0 ? [] : [`${change} ${listOf(false).join(', ')}`]),
+  ].join('; ');
+  return { unchanged, summary: `${parts.charAt(0).toUpperCase()}${parts.slice(1)}.${left}` };
+}
+
+function toKept(
+  outcome: Pick<Kept, 'summary' | 'unchanged'>,
+  refused: readonly Refusal[],
+  written: readonly WriteResult[],
+): Kept {
+  const writes = written.map(({ path, version, revisionId }) => ({ path, version, revisionId }));
+  return { ...outcome, writes, refused: refused.map(({ why }) => why) };
+}
+
+/** The answer, the first or a repeated one, with the diff of each revision that is still kept. */
 async function withDiffs(
   { revisions }: Pick<RememberDependencies, 'revisions'>,
-  { summary, writes }: Kept,
+  { summary, writes, refused: reasons, unchanged }: Kept,
+  refusals: readonly Refusal[] | null,
 ): Promise<Remembered> {
   const pause = createPause();
   const answered: Remembered['writes'] = [];
@@ -273,50 +582,22 @@ async function withDiffs(
     answered.push({ ...write, diff });
     await pause();
   }
-  return { summary, writes: answered };
+  // A repeat has no lines of what was refused: nothing of it is kept.
+  const refused = reasons.map((why, index) => refusals?.[index] ?? { why, lines: [] });
+  return { summary, writes: answered, refused: [...refused], unchanged };
 }
 
-async function toPreview(planned: readonly PlannedFile[]): Promise<Remembered> {
+async function toPreview(
+  files: Changed,
+  refused: Refusal[],
+  outcome: Pick<Kept, 'summary' | 'unchanged'>,
+): Promise<Remembered> {
   const pause = createPause();
   const writes: Remembered['writes'] = [];
-  for (const { path, version, before, after } of planned) {
+  for (const { path, version, before, after } of files) {
     const diff = unifiedDiff(before, after, { path });
     writes.push({ path, version: version + 1, revisionId: null, diff });
     await pause();
   }
-  return { summary: summarise(planned, true), writes };
-}
-
-/** In the service's words: those of a model would speak to the agent. */
-function summarise(planned: readonly PlannedFile[], isPreview: boolean): string {
-  if (planned.length === 0) return 'Nothing was written: there was nothing to add or to correct.';
-  const created = planned.filter(({ before }) => before === null).map(({ path }) => path);
-  const changed = planned.filter(({ before }) => before !== null).map(({ path }) => path);
-  const [create, change] = isPreview ? ['Would create', 'would change'] : ['Created', 'changed'];
-  const parts = [
-    ...(created.length === 0 ? [] : [`${create} ${created.join(', ')}`]),
-    ...(changed.length === 0 ? [] : [`${change} ${changed.join(', ')}`]),
-  ].join('; ');
-  return `${parts.charAt(0).toUpperCase()}${parts.slice(1)}.`;
-}
-
-/** What the model is told: with the words, so that it can do without them. */
-function toProblem({ operation, message, words = [] }: PlanFault): string {
-  const named = words.slice(0, NAMED_WORDS).map((word) => JSON.stringify(word.slice(0, 60)));
-  const why = named.length === 0 ? message : `${message} (${named.join(', ')})`;
-  return operation === null ? `${why}.` : `operation ${operation + 1}: ${why}.`;
-}
-
-function toError({ check, operation, message }: PlanFault, maxWrites: number): MemoryError {
-  if (check === 'budget') {
-    return new MemoryError('QUOTA_EXCEEDED', message, {
-      details: { limit: 'maxWrites', max: maxWrites },
-    });
-  }
-  const where = operation === null ? '' : ` (operation ${operation})`;
-  return new MemoryError(
-    'MODEL_FAILED',
-    `Nothing was written: the model’s proposal was refused${where}: ${message}.`,
-    { details: { reason: check === 'form' ? 'malformed' : 'refused_operation', check } },
-  );
+  return { ...outcome, writes, refused };
 }

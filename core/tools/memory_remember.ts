@@ -6,6 +6,19 @@ import { reasonSchema, revisionIdSchema, strict, versionSchema } from './schemas
 const inputSchema = Type.Object(
   {
     text: Type.String({ minLength: 1, maxLength: 16_384, description: 'The fact to remember.' }),
+    at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'When it was said, RFC 3339; default now. Words like yesterday go by it.',
+      }),
+    ),
+    speaker: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 100,
+        description: 'Who said it, where it was not the user: "I" is the speaker.',
+      }),
+    ),
     reason: Type.Optional(reasonSchema),
     maxWrites: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 20, description: 'Files it may change. Default: 5.' }),
@@ -27,6 +40,16 @@ const outputSchema = Type.Object({
       diff: Type.String({ description: 'Unified diff.' }),
     }),
   ),
+  refused: Type.Array(
+    Type.Object({
+      why: Type.String(),
+      lines: Type.Array(Type.String(), {
+        description: 'The lines that were not written; empty in a replayed answer.',
+      }),
+    }),
+    { description: 'What was proposed and not stored.' },
+  ),
+  unchanged: Type.Boolean({ description: 'Memory says so already.' }),
 });
 
 export const memoryRemember: ToolDefinition<
@@ -36,7 +59,7 @@ export const memoryRemember: ToolDefinition<
   name: 'memory_remember',
   title: 'Remember a fact',
   description:
-    'Files a fact where it belongs in this user’s memory: corrects the line that it changes, or adds one. Needs a configured model.',
+    'Files a fact where it belongs in this user’s memory: corrects the line that it changes, adds one, or takes one away (“Forget …”). What a second look refuses is named in refused. Needs a configured model.',
   inputSchema,
   outputSchema,
   readOnly: false,
@@ -64,6 +87,8 @@ export const memoryRemember: ToolDefinition<
           diff: '@@ -3 +3 @@\n-- Prefers tea.\n+- Prefers coffee.\n',
         },
       ],
+      refused: [],
+      unchanged: false,
     },
   },
   unavailable: (services) => (services.remember === null ? 'MODEL_NOT_CONFIGURED' : null),

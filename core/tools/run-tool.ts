@@ -22,6 +22,7 @@ import type { Exporters } from '../telemetry/exporters.ts';
 import { parseTraceparent } from '../telemetry/trace-context.ts';
 import { RootTrace } from '../telemetry/tracer.ts';
 import { parseActor } from '../files/actor.ts';
+import { isTimeZone } from '../time-zone.ts';
 
 /** Names that the service alone may give a caller. */
 type ReservedActor = 'playground' | 'dream-agent';
@@ -177,7 +178,7 @@ export function createTools(deps: ToolsDependencies): Tools {
     await inTime(deps.ready(), { arrivedAt });
     limit?.check(user.value);
     limit?.take(user.value);
-    const { idempotencyKey: key, signal } = request;
+    const { context, idempotencyKey: key, signal } = request;
     const idempotency = toIdempotency(tool.definition, { userId: user.value, args, key });
     const admitted: AdmittedCall = {
       tool: tool.definition,
@@ -189,6 +190,7 @@ export function createTools(deps: ToolsDependencies): Tools {
         toolCallId,
         trace,
         signal,
+        ...(context.timeZone === undefined ? {} : { timeZone: parseTimeZone(context.timeZone) }),
         ...idempotency,
         onReplay({ toolCallId: firstCallId, traceId }) {
           admitted.first = { toolCallId: firstCallId, traceId };
@@ -311,6 +313,15 @@ function toOwnError(thrown: unknown): MemoryError {
     status,
     ...(details === undefined ? {} : { details }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
+}
+
+/** Throws `INVALID_REQUEST` for what is no time zone. */
+function parseTimeZone(value: unknown): string {
+  if (typeof value === 'string' && isTimeZone(value)) return value;
+  const message = 'must be a time zone as in Europe/Berlin';
+  throw new MemoryError('INVALID_REQUEST', `context.timeZone ${message}.`, {
+    details: { issues: [{ path: '/context/timeZone', message }] },
   });
 }
 

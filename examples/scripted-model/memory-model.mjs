@@ -13,7 +13,11 @@ export function answerMemory({ messages = [], response_format, tool_choice }) {
   const isMemory = response_format?.type === 'json_schema' || tool_choice?.type === 'tool';
   if (!isMemory) return null;
   const prompt = toText(messages.at(-1)?.content);
-  const answer = prompt.includes('<fact-') ? fileFact(prompt) : answerQuestion(prompt);
+  const answer = prompt.includes('\n<operation-')
+    ? judgeEdits(prompt)
+    : prompt.includes('<fact-')
+      ? fileFact(prompt)
+      : answerQuestion(prompt);
   // In Anthropic's API, the JSON is the arguments of a tool that the model must call.
   if (tool_choice?.type === 'tool')
     return { calls: [{ name: tool_choice.name, arguments: answer }] };
@@ -25,10 +29,27 @@ function fileFact(prompt) {
   const [, fact = ''] = /<fact-\w+>\nThe user (.*)\n/.exec(prompt) ?? [];
   const line = `- ${fact.charAt(0).toUpperCase()}${fact.slice(1)}`;
   const path = 'user/profile.md';
-  const place = { path, heading: null, line: null, oldText: null, lines: [line] };
-  const kind = prompt.includes(`\n${path}\n`) ? 'append' : 'create';
+  const add = { path, heading: null, lines: [line] };
   const isKnown = prompt.includes(`| ${line}\n`);
-  return { read: [], operations: isKnown ? [] : [{ kind, ...place }] };
+  const operation = { kind: 'add', reason: 'It is new.', remove: [], add, sources: [] };
+  return { operations: isKnown ? [] : [operation] };
+}
+
+/**
+ * This one passes whatever it is shown: what it proposes is always a fact word for word.
+ *
+ * @param {string} prompt
+ */
+function judgeEdits(prompt) {
+  const numbers = [...prompt.matchAll(/^<operation-\w+ number="(\d+)"/gm)];
+  return {
+    verdicts: numbers.map(([, number]) => ({
+      operation: Number(number),
+      lost: [],
+      added: [],
+      verdict: 'keeps',
+    })),
+  };
 }
 
 /** @param {string} prompt */

@@ -8,7 +8,13 @@ import {
   type Operation,
 } from './operations.ts';
 import { lineAt, type Snapshot, type SnapshotFile } from './snapshot-file.ts';
-import { indentOf, isBlank, joinLines, parseHeading, protectedLines } from './text/markdown.ts';
+import {
+  indentOf,
+  isBlank,
+  joinLines,
+  parseHeading,
+  protectedLines,
+} from '../../core/edits/markdown.ts';
 
 /** An operation as it is checked: with its texts, and what was decided before it. */
 export interface Candidate {

@@ -1,5 +1,5 @@
-import { parseMarkdown, type MarkdownText } from './text/markdown.ts';
-import { isTranscript } from './text/transcript.ts';
+import { parseMarkdown, type MarkdownText } from '../../core/edits/markdown.ts';
+import { isTranscript } from '../../core/edits/transcript.ts';
 
 /** A memory file as a run has read it. */
 export interface SnapshotFile extends MarkdownText {

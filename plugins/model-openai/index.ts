@@ -11,6 +11,7 @@ import { readTokens, toObject } from '../provider-http/answer.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
 import {
   ANSWER_TOOL,
+  nameOf,
   askForJson,
   isJson,
   isStrictSchema,
@@ -135,7 +136,7 @@ const FORMS: Record<'schema' | 'tool', (schema: JsonSchema) => Form> = {
     response_format: {
       type: 'json_schema',
       json_schema: {
-        name: ANSWER_TOOL.name,
+        name: nameOf(schema),
         schema: schema as Record<string, unknown>,
         strict: isStrictSchema(schema),
       },

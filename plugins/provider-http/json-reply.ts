@@ -37,6 +37,12 @@ export const ANSWER_TOOL = {
   description: 'Takes your answer: call it once.',
 } as const;
 
+/** The name of a schema in a request: its title, where it has one. */
+export function nameOf(schema: JsonSchema): string {
+  const { title } = schema as { title?: unknown };
+  return typeof title === 'string' && /^[\w-]{1,64}$/.test(title) ? title : ANSWER_TOOL.name;
+}
+
 /** A tool's arguments, whose schema is always of an object. */
 export type ToolSchema = Record<string, unknown> & { type: 'object' };
 

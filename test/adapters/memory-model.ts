@@ -1,4 +1,5 @@
 import type { ModelProvider } from '../../core/contracts/model-provider.ts';
+import { passAll } from '../support/model-service.ts';
 import { openai } from '../../plugins/model-openai/index.ts';
 import { type ProviderServer, startProviderServer } from '../support/provider-server/server.ts';
 
@@ -25,6 +26,7 @@ export async function startMemoryModel(): Promise<MemoryModel> {
 }
 
 function answerTo({ content: prompt } = { content: '' }): object {
+  if (prompt.includes('\n<operation-')) return passAll({ prompt });
   const passages = [
     ...prompt.matchAll(/^<passage-[0-9a-f]+ number="(\d+)"[^]*?^(\d+)\| (.*tea.*)$/gm),
   ];
@@ -34,10 +36,7 @@ function answerTo({ content: prompt } = { content: '' }): object {
     return { sentences: [{ text: 'The user prefers tea.', sources: [source] }] };
   }
   const path = 'user/profile.md';
-  const oldText = '- Prefers tea.';
-  const lines = ['- Prefers coffee.'];
-  return {
-    read: [],
-    operations: [{ kind: 'patch', path, heading: null, line: 3, oldText, lines }],
-  };
+  const remove = [{ path, line: 3, text: '- Prefers tea.' }];
+  const add = { path, heading: null, lines: ['- Prefers coffee.'] };
+  return { operations: [{ kind: 'update', reason: '', remove, add, sources: [] }] };
 }

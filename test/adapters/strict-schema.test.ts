@@ -14,6 +14,7 @@ const { definitions } = createCore({
 
 interface Schema {
   type?: string;
+  format?: string;
   enum?: unknown[];
   properties?: Record<string, Schema>;
   required?: string[];
@@ -24,8 +25,20 @@ interface Schema {
 
 /** Values that fit a schema of the kinds that tools have. */
 function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
-  const { type, enum: values, properties = {}, required = [], items = {}, minimum = 0 } = schema;
+  const {
+    type,
+    format,
+    enum: values,
+    properties = {},
+    required = [],
+    items = {},
+    minimum = 0,
+  } = schema;
   if (values !== undefined) return fc.constantFrom(...values);
+  if (format === 'date-time') {
+    const times = fc.date({ min: new Date(0), max: new Date('9999-12-31'), noInvalidDate: true });
+    return times.map((time) => time.toISOString());
+  }
   if (type === 'string') return fc.string({ minLength: 1, maxLength: 20 });
   if (type === 'integer') return fc.integer({ min: minimum, max: schema.maximum ?? minimum + 99 });
   if (type === 'boolean') return fc.boolean();

@@ -18,12 +18,16 @@ export interface Asked {
 /** A service over HTTP whose model is the test's, behind a provider on loopback. */
 export interface ModelService extends LiveServer {
   readonly provider: ProviderServer;
-  /** Every question so far. */
+  /** Every question so far, without those to the verifier. */
   readonly asked: Asked[];
+  /** The questions to the verifier. */
+  readonly judged: Asked[];
   /** How long the model is waited for, from the next question on; 20 s at first. */
   modelTimeoutMs: number;
   /** Sets what the model says from now on: text as it is, anything else as JSON. */
   says(answer: (asked: Asked) => unknown): void;
+  /** Sets what the verifier says from now on; by default it passes everything. */
+  judges(verdict: (asked: Asked) => unknown): void;
   execute(
     tool: string,
     args: object,
@@ -41,15 +45,19 @@ export async function serveWithModel(
   options: { hasEmbedder?: boolean } = {},
 ): Promise<ModelService> {
   const asked: Asked[] = [];
-  let answer: (asked: Asked) => unknown = () => ({ read: [], operations: [] });
+  const judged: Asked[] = [];
+  let judge: (asked: Asked) => unknown = passAll;
+  let answer: (asked: Asked) => unknown = () => ({ operations: [] });
   const provider = await startProviderServer({
     embed: embedMeaning,
     reply(body) {
       const [system, user] = body.messages as { content: string }[];
       const entry = { system: system?.content ?? '', prompt: user?.content ?? '', round: 0 };
-      asked.push(entry);
-      entry.round = asked.length;
-      const said = answer(entry);
+      const isVerdict = body.response_format?.json_schema?.name === 'memory_edit_verdicts';
+      const list = isVerdict ? judged : asked;
+      list.push(entry);
+      entry.round = list.length;
+      const said = (isVerdict ? judge : answer)(entry);
       return typeof said === 'string' ? said : JSON.stringify(said);
     },
   });
@@ -86,11 +94,16 @@ export async function serveWithModel(
     ...server,
     provider,
     asked,
+    judged,
     modelTimeoutMs: 20_000,
     execute,
     says(next) {
       asked.length = 0;
+      judged.length = 0;
       answer = next;
+    },
+    judges(next) {
+      judge = next;
     },
     async write(path, content, userId) {
       const more = userId === undefined ? {} : { userId };
@@ -110,14 +123,14 @@ export async function serveWithModel(
   return service;
 }
 
-/** An operation of `memory_remember` with what is left out as `null` or empty. */
-export function operation(part: {
-  kind: string;
-  path: string;
-  heading?: string;
-  line?: number;
-  oldText?: string;
-  lines?: string[];
-}): object {
-  return { heading: null, line: null, oldText: null, lines: [], ...part };
+/** The verdict that lets each operation of a question pass. */
+export function passAll({ prompt }: Pick<Asked, 'prompt'>): object {
+  const shown = [...prompt.matchAll(/^<operation-[0-9a-f]+ number="(\d+)" kind="(\w+)">$/gm)];
+  const verdicts = shown.map(([, number, kind = '']) => ({
+    operation: Number(number),
+    lost: [],
+    added: [],
+    verdict: ['supersede', 'update'].includes(kind) ? 'replaces' : 'keeps',
+  }));
+  return { verdicts };
 }

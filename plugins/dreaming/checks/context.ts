@@ -1,6 +1,6 @@
 import type { Candidate } from '../plan.ts';
 import type { SnapshotFile } from '../snapshot-file.ts';
-import { indentOf, isBlank } from '../text/markdown.ts';
+import { indentOf, isBlank } from '../../../core/edits/markdown.ts';
 import { isSameStatement, toStatement } from '../text/statement.ts';
 
 /** Words that a line begins with which goes on with what the one above it says. */

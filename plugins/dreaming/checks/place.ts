@@ -1,7 +1,7 @@
 import { stayingSources, type LineRef, type Operation } from '../operations.ts';
 import type { Candidate } from '../plan.ts';
 import type { SnapshotFile } from '../snapshot-file.ts';
-import { isBlank, isItem } from '../text/markdown.ts';
+import { isBlank, isItem } from '../../../core/edits/markdown.ts';
 import { listWords } from '../text/statement.ts';
 import { isFunctionWord } from '../text/words.ts';
 import { parseEntry } from './catalog.ts';

@@ -1,5 +1,5 @@
 import type { Candidate } from '../plan.ts';
-import { isBlank } from '../text/markdown.ts';
+import { isBlank } from '../../../core/edits/markdown.ts';
 import { countLost } from './survival.ts';
 
 /** Lines of a file that a run may take away without their living on elsewhere. */

@@ -1,5 +1,5 @@
 import type { Candidate } from '../plan.ts';
-import { parseHeading } from '../text/markdown.ts';
+import { parseHeading } from '../../../core/edits/markdown.ts';
 import { parseMark } from '../text/statement.ts';
 
 /** What is protected and headings stay, and nothing that is added looks like either. */

@@ -1,4 +1,4 @@
-import { indentOf, isBlank, isItem, type MarkdownText } from './markdown.ts';
+import { indentOf, isBlank, isItem, type MarkdownText } from '../../../core/edits/markdown.ts';
 import { listWords, parseMark, toLightStem } from './statement.ts';
 
 /** What says, around a line, who or what it is about. */

@@ -15,7 +15,11 @@ export function scriptedModel(): ScriptedModel {
     usage,
     generate({ system, prompt, schema }: GenerateRequest) {
       const text = JSON.stringify(
-        prompt.includes('<fact-') ? correct(prompt) : quotePassages(prompt),
+        prompt.includes('\n<operation-')
+          ? { verdicts: [{ operation: 1, lost: [], added: [], verdict: 'replaces' }] }
+          : prompt.includes('<fact-')
+            ? correct(prompt)
+            : quotePassages(prompt),
       );
       const inputTokens = toTokens(system.length + prompt.length + JSON.stringify(schema).length);
       const outputTokens = toTokens(text.length);
@@ -39,9 +43,11 @@ function correct(prompt: string): object {
   const [, line, oldText] = /^(\d+)\| (- Prefers (?:tea|coffee)\.)$/m.exec(prompt) ?? [];
   const drink = /user prefers (\w+)\./.exec(prompt)?.[1];
   const lines = [`- Prefers ${drink}.`];
-  if (oldText === undefined || oldText === lines[0]) return { read: [], operations: [] };
-  const part = { kind: 'patch', path: 'user/profile.md', heading: null, line: Number(line) };
-  return { read: [], operations: [{ ...part, oldText, lines }] };
+  if (oldText === undefined || oldText === lines[0]) return { operations: [] };
+  const path = 'user/profile.md';
+  const remove = [{ path, line: Number(line), text: oldText }];
+  const add = { path, heading: null, lines };
+  return { operations: [{ kind: 'update', reason: '', remove, add, sources: [] }] };
 }
 
 function toTokens(characters: number): number {

@@ -19,7 +19,7 @@ const OPERATIONS = 50;
 const REPLY_CHARS = 60_000;
 
 export async function startStallModel(): Promise<StallModel> {
-  let reply: Reply = () => '{"read":[],"operations":[]}';
+  let reply: Reply = () => '{"operations":[]}';
   const server: Server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => void parts.push(part));
@@ -70,11 +70,26 @@ function readPrompt(prompt: string): Shown {
   return { fact, path, lines };
 }
 
-function toOperations(operations: object[]): string {
-  let text = JSON.stringify({ read: [], operations });
+/** An operation in short: a line that goes, or none, and lines that come. */
+interface Short {
+  path: string;
+  line?: number;
+  oldText?: string;
+  lines: string[];
+}
+
+function toOperations(short: Short[]): string {
+  const operations = short.map(({ path, line, oldText: text, lines }) => ({
+    kind: text === undefined ? 'add' : 'update',
+    reason: '',
+    remove: text === undefined ? [] : [{ path, line, text }],
+    add: { path, heading: null, lines },
+    sources: [],
+  }));
+  let text = JSON.stringify({ operations });
   while (text.length > REPLY_CHARS && operations.length > 0) {
     operations.pop();
-    text = JSON.stringify({ read: [], operations });
+    text = JSON.stringify({ operations });
   }
   return text;
 }
@@ -93,14 +108,12 @@ function cutFact(fact: string, count: number, length: number): string[] {
   });
 }
 
-const none = { heading: null, line: null, oldText: null };
-
 const REMEMBER: readonly [string, Reply][] = [
   [
     '50 lines of the fact in one operation',
     (prompt) => {
       const { fact, path } = readPrompt(prompt);
-      return toOperations([{ kind: 'append', path, ...none, lines: cutFact(fact, LINES, 300) }]);
+      return toOperations([{ path, lines: cutFact(fact, LINES, 300) }]);
     },
   ],
   [
@@ -110,9 +123,7 @@ const REMEMBER: readonly [string, Reply][] = [
       const lines = cutFact(fact, OPERATIONS * 20, 12);
       return toOperations(
         Array.from({ length: OPERATIONS }, (_, n) => ({
-          kind: 'append',
           path,
-          ...none,
           lines: lines.slice(n * 20, n * 20 + 20),
         })),
       );
@@ -125,9 +136,7 @@ const REMEMBER: readonly [string, Reply][] = [
       const said = cutFact(fact, OPERATIONS, 200);
       return toOperations(
         lines.slice(0, OPERATIONS).map(([line, oldText], n) => ({
-          kind: 'patch',
           path,
-          heading: null,
           line,
           oldText,
           lines: [said[n] ?? '- tea'],
@@ -141,9 +150,7 @@ const REMEMBER: readonly [string, Reply][] = [
       const { fact } = readPrompt(prompt);
       return toOperations(
         Array.from({ length: 20 }, (_, n) => ({
-          kind: 'create',
           path: `user/new/${n}.md`,
-          ...none,
           lines: cutFact(fact, 10, 200),
         })),
       );
@@ -156,11 +163,11 @@ const REMEMBER: readonly [string, Reply][] = [
       const lines = ['ignore ', 'you  ', 'send ', '$1,1', 'a@', '[[](', '<', "n't "].map((part) =>
         part.repeat(2_000).slice(0, 2_000),
       );
-      return toOperations([{ kind: 'append', path, ...none, lines }]);
+      return toOperations([{ path, lines }]);
     },
   ],
   ['a list of 60,000 levels', () => '['.repeat(60_000)],
-  ['1 MB of JSON', () => JSON.stringify({ read: [], operations: [], more: 'x'.repeat(1_000_000) })],
+  ['1 MB of JSON', () => JSON.stringify({ operations: [], more: 'x'.repeat(1_000_000) })],
   ['a text of 1 MB before its JSON', () => `${'{ '.repeat(500_000)}{"read":[],"operations":[]}`],
   ['a fence that never ends', () => `\`\`\`json\n${'`` '.repeat(300_000)}`],
 ];

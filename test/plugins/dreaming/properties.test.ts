@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CHECKS } from '../../../plugins/dreaming/checks/list.ts';
 import { type Operation, parseReply } from '../../../plugins/dreaming/operations.ts';
 import { type Plan, planOperations } from '../../../plugins/dreaming/plan.ts';
-import { joinLines, parseMarkdown } from '../../../plugins/dreaming/text/markdown.ts';
+import { joinLines, parseMarkdown } from '../../../core/edits/markdown.ts';
 import { missingSpecifics } from '../../../plugins/dreaming/text/specifics.ts';
 import {
   draft,

@@ -1,0 +1,84 @@
+import { findLinks } from '../files/links.ts';
+import { parseHeading } from './markdown.ts';
+import { INDEX_PATH } from './guards.ts';
+import { fold } from './words.ts';
+import { type LocatedOperation, type Row, toBare, type Workspace } from './workspace.ts';
+
+/** `certain`: code can tell that nothing is lost. `meaning`: the verifier judges. */
+export type EditClass = 'certain' | 'meaning';
+
+/** The class of a located operation, on memory as it is before it. */
+export function classify(located: LocatedOperation, before: Workspace): EditClass {
+  const isCertain =
+    located.operation.kind === 'index' ? isTrueEntry(located, before) : isRepeat(located, before);
+  return isCertain ? 'certain' : 'meaning';
+}
+
+/** Whether each line that goes stays in the same section, but for spacing, bullet, end mark or case of its first letter. */
+function isRepeat({ remove, lines }: LocatedOperation, before: Workspace): boolean {
+  if (lines.length > 0) return false;
+  return remove.every((row) =>
+    before
+      .live(row.path)
+      .some(
+        (other) =>
+          !remove.includes(other) &&
+          toPlain(other.text) === toPlain(row.text) &&
+          before.sectionOf(other) === before.sectionOf(row),
+      ),
+  );
+}
+
+/** A line without what a repeat may differ in. */
+export function toPlain(text: string): string {
+  const bare = toBare(text)
+    .replace(/\s+/g, ' ')
+    .replace(/[.。!]$/u, '')
+    .trim();
+  return bare.charAt(0).toLowerCase() + bare.slice(1);
+}
+
+function isTrueEntry({ remove, lines }: LocatedOperation, before: Workspace): boolean {
+  const rest = before.live(INDEX_PATH).filter((row) => !remove.includes(row));
+  return (
+    remove.every((row) => isDeadEntry(row, before) || isSecondEntry(row, rest)) &&
+    lines.every((line) => isPlainEntry(line, before))
+  );
+}
+
+function isDeadEntry({ text }: Row, before: Workspace): boolean {
+  const links = findLinks(text, INDEX_PATH);
+  return links.length > 0 && links.every((path) => !before.exists(path));
+}
+
+/** Another entry of the same file says at least as much. */
+function isSecondEntry({ text }: Row, rest: readonly Row[]): boolean {
+  const [link, ...others] = findLinks(text, INDEX_PATH);
+  if (link === undefined || others.length > 0) return false;
+  return rest.some(
+    (other) =>
+      findLinks(other.text, INDEX_PATH).includes(link) &&
+      wordsOf(text).every(
+        (word) => wordsOf(other.text).includes(word) || toWords(link).includes(word),
+      ),
+  );
+}
+
+/** An entry that is worded only from the name and the headings of its file. */
+function isPlainEntry(line: string, before: Workspace): boolean {
+  const [link = ''] = findLinks(line, INDEX_PATH);
+  const titles = before.live(link).map(({ text }) => parseHeading(text) ?? '');
+  const known = new Set([...toWords(link), ...titles.flatMap(toWords)]);
+  return before.has(link) && wordsOf(line).every((word) => known.has(word));
+}
+
+/** The words of an entry without the target of its link. */
+function wordsOf(line: string): string[] {
+  return toWords(line.replace(/\]\([^)]*\)/g, ' '));
+}
+
+function toWords(text: string): string[] {
+  return (
+    fold(text.replace(/^user\//, '').replace(/\.md$/, '')).match(/[\p{L}\p{M}\p{Nd}]+/gu) ?? []
+  );
+}

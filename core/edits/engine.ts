@@ -1,0 +1,252 @@
+import { classify, type EditClass, toPlain } from './classify.ts';
+import { type EditLimits, findFault, type Guard, GUARDS } from './guards.ts';
+import type { EditOperation, Verdict } from './operations.ts';
+import { findSignals, type Signal } from './signals.ts';
+import { createSubjects, type Subjects } from './subject.ts';
+import { type EditedMemory, type LocatedOperation, type Row, Workspace } from './workspace.ts';
+
+/** A line as a person and the verifier see it. */
+export interface LineView {
+  path: string;
+  line: number | null;
+  /** The headings above it and the items that it hangs below, outermost first; `null` for none. */
+  heading: string | null;
+  text: string;
+  /** When it was written, in milliseconds. */
+  at: number | null;
+}
+
+/** An operation as far as code can judge it. */
+export interface ExaminedOperation {
+  operation: EditOperation;
+  remove: LineView[];
+  add: { path: string; heading: string | null; lines: string[] } | null;
+  sources: LineView[];
+  class: EditClass;
+  signals: Signal[];
+  /** Why it can't be carried out; `null` when it can. */
+  fault: {
+    stage: 'locate' | 'guard';
+    status: 'stale' | 'dropped';
+    guard: string | null;
+    why: string;
+  } | null;
+  /** Whether memory says all of its new lines already. */
+  isKnown: boolean;
+}
+
+/** What an examination goes by beside memory. */
+export interface ExamineOptions {
+  limits: EditLimits;
+  /** The tests leave one out to see what it is good for. */
+  guards?: Readonly<Record<string, Guard>>;
+}
+
+/**
+ * Locates, guards and classifies operations, in order, each on what the earlier ones leave, and finds
+ * their signals. Pure: nothing is written.
+ */
+export function examine(
+  memory: EditedMemory,
+  operations: readonly EditOperation[],
+  options: ExamineOptions,
+): ExaminedOperation[] {
+  return [...examineEach(memory, operations, options)];
+}
+
+/** {@link examine}, one operation at a time, so that a caller can let others have their turn. */
+export function* examineEach(
+  memory: EditedMemory,
+  operations: readonly EditOperation[],
+  { limits, guards = GUARDS }: ExamineOptions,
+): Generator<ExaminedOperation> {
+  const workspace = new Workspace(memory);
+  const paths = memory.files.map(({ path }) => path);
+  const subjects = createSubjects(workspace, paths);
+  for (const operation of operations) {
+    const located = workspace.locate(operation);
+    if ('status' in located) {
+      yield toFaulty(operation, located);
+      continue;
+    }
+    const examined: ExaminedOperation = {
+      operation,
+      ...toViews(workspace, located),
+      class: classify(located, workspace),
+      signals: findSignals({ located, subjects, before: workspace }),
+      fault: null,
+      isKnown: isKnown(workspace, located, { paths, subjects }),
+    };
+    const trial = workspace.fork(located);
+    trial.workspace.apply(trial.located);
+    const fault = findFault({ located, before: workspace, after: trial.workspace, limits }, guards);
+    if (fault === null) workspace.apply(located);
+    yield fault === null
+      ? examined
+      : { ...examined, fault: { stage: 'guard', status: 'dropped', ...fault } };
+  }
+}
+
+/** What becomes of memory, and which operations are out of date by now. */
+export interface AppliedEdits {
+  files: { path: string; version: number; before: string | null; after: string }[];
+  applied: ExaminedOperation[];
+  stale: ExaminedOperation[];
+}
+
+/**
+ * Carries out operations that were examined, on memory as it is now. One whose lines are no longer
+ * there, or stand in another place, is stale.
+ */
+export function applyEdits(
+  memory: EditedMemory,
+  accepted: readonly ExaminedOperation[],
+  { limits, guards = GUARDS }: ExamineOptions,
+): AppliedEdits {
+  const workspace = new Workspace(memory);
+  const applied: ExaminedOperation[] = [];
+  const stale: ExaminedOperation[] = [];
+  for (const examined of accepted) {
+    const located = workspace.locate(examined.operation);
+    const isSame = !('status' in located) && isSameView(toViews(workspace, located), examined);
+    if ('status' in located || !isSame) {
+      stale.push(examined);
+      continue;
+    }
+    const trial = workspace.fork(located);
+    trial.workspace.apply(trial.located);
+    if (
+      findFault({ located, before: workspace, after: trial.workspace, limits }, guards) !== null
+    ) {
+      stale.push(examined);
+      continue;
+    }
+    workspace.apply(located);
+    applied.push(examined);
+  }
+  return { files: workspace.changed(), applied, stale };
+}
+
+/** What becomes of an operation. */
+export interface Decision {
+  status: 'applied' | 'waiting' | 'dropped' | 'stale';
+  /** Whether a review starts with it chosen. */
+  isPreselected: boolean;
+  why: string | null;
+}
+
+/** Whether a verdict lets an operation pass: `supersede` needs another one than all others. */
+export function passes(
+  { operation: { kind }, signals }: ExaminedOperation,
+  verdict: Verdict | null,
+): boolean {
+  if (kind === 'supersede') return verdict === 'replaces';
+  if (kind !== 'update') return verdict === 'keeps';
+  return verdict === 'replaces' || (verdict === 'keeps' && !signals.includes('sensitive'));
+}
+
+/** The table of EDITS: class, signals and verdict make applied, waiting or dropped. */
+export function decide(
+  examined: ExaminedOperation,
+  { verdict, mode }: { verdict: Verdict | null; mode: 'auto' | 'review' },
+): Decision {
+  const { fault, signals } = examined;
+  if (fault !== null) return { status: fault.status, isPreselected: false, why: fault.why };
+  const isCertain = examined.class === 'certain';
+  if (!isCertain && verdict !== null && ['loses', 'adds', 'wrong'].includes(verdict)) {
+    return { status: 'dropped', isPreselected: false, why: `the verifier says: ${verdict}` };
+  }
+  const isGood = isCertain || (signals.length === 0 && passes(examined, verdict));
+  if (isGood && mode === 'auto') return { status: 'applied', isPreselected: true, why: null };
+  const why = isGood
+    ? null
+    : signals.length > 0
+      ? `look at: ${signals.join(', ')}`
+      : 'the verifier is not sure';
+  return { status: 'waiting', isPreselected: isGood, why };
+}
+
+function toFaulty(
+  operation: EditOperation,
+  { status, why }: { status: 'stale' | 'dropped'; why: string },
+): ExaminedOperation {
+  const toView = ({ path, line, text }: EditOperation['remove'][number]): LineView => ({
+    path,
+    line,
+    heading: null,
+    text: text ?? '',
+    at: null,
+  });
+  return {
+    operation,
+    remove: operation.remove.map(toView),
+    add: operation.add === null ? null : { ...operation.add, lines: [...operation.add.lines] },
+    sources: operation.sources.map(toView),
+    class: 'meaning',
+    signals: [],
+    fault: { stage: 'locate', status, guard: null, why },
+    isKnown: false,
+  };
+}
+
+type Views = Pick<ExaminedOperation, 'remove' | 'add' | 'sources'>;
+
+function toViews(
+  workspace: Workspace,
+  { operation, remove, sources, lines, place }: LocatedOperation,
+): Views {
+  const toView = (row: Row): LineView => ({
+    path: row.path,
+    line: row.line,
+    heading: toTrail([...workspace.headingsOf(row), ...workspace.parentsOf(row)]),
+    text: row.text,
+    at: row.at,
+  });
+  const { add } = operation;
+  return {
+    remove: remove.map(toView),
+    add:
+      add === null || place === null
+        ? null
+        : { path: add.path, heading: toTrail(place.headings), lines },
+    sources: sources.map(toView),
+  };
+}
+
+function toTrail(headings: readonly string[]): string | null {
+  return headings.length === 0 ? null : headings.join(' > ');
+}
+
+/** The same lines in the same places; numbers and dates may differ. */
+function isSameView(one: Views, other: Views): boolean {
+  const toKey = ({ remove, add, sources }: Views) =>
+    JSON.stringify(
+      [remove, sources]
+        .map((lines) => lines.map(({ path, heading, text }) => [path, heading, text]))
+        .concat([[add as never]]),
+    );
+  return toKey(one) === toKey(other);
+}
+
+/** Whether each new line stands already where it would go, or elsewhere about the same. */
+function isKnown(
+  workspace: Workspace,
+  { remove, lines, operation: { add }, place }: LocatedOperation,
+  { paths, subjects }: { paths: readonly string[]; subjects: Subjects },
+): boolean {
+  if (add === null || place === null || lines.length === 0) return false;
+  return lines.every((line) => {
+    const plain = toPlain(line);
+    const about = subjects.ofLine(line, { path: add.path, headings: place.headings, parents: [] });
+    return paths.some((path) =>
+      workspace
+        .live(path)
+        .some(
+          (row) =>
+            toPlain(row.text) === plain &&
+            (remove.length === 0 || remove.includes(row)) &&
+            !subjects.differ([subjects.ofRow(row), about]),
+        ),
+    );
+  });
+}

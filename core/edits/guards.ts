@@ -1,0 +1,235 @@
+import { MemoryError } from '../errors.ts';
+import { findLinks } from '../files/links.ts';
+import { parseUserId, parseVirtualPath } from '../files/paths.ts';
+import { bringsInstruction } from './instructions.ts';
+import { isBlank, parseHeading, parseMarkdown } from './markdown.ts';
+import { FACT_PATH } from './operations.ts';
+import { listSecrets, nameSecret } from './secrets.ts';
+import { groundsOf, type LocatedOperation, type Workspace } from './workspace.ts';
+
+/** The catalog of a user's memory. */
+export const INDEX_PATH = 'user/index.md';
+
+/** Limits of form. */
+export interface EditLimits {
+  /** Bytes of a file. */
+  maxFileBytes: number;
+  /** Whether `add` may create a file. */
+  mayCreate: boolean;
+}
+
+/** What a guard looks at. */
+export interface GuardContext {
+  located: LocatedOperation;
+  /** Memory before the operation, and after it. */
+  before: Workspace;
+  after: Workspace;
+  limits: EditLimits;
+}
+
+/** A rule of form: why the operation is refused, or `null`. */
+export type Guard = (context: GuardContext) => string | null;
+
+const ANYONE = parseUserId('anyone');
+const HEADING_LENGTH = 60;
+/** New lines may be this much longer than what they are made of. */
+const GROWTH = { factor: 3, characters: 400 } as const;
+
+/**
+ * The rules by name. An operation that breaks one is dropped, and nobody can override it. They know
+ * form; what a line means is the verifier's to judge.
+ */
+export const GUARDS: Readonly<Record<string, Guard>> = {
+  shape({ located: { operation, remove, sources, lines, place }, limits }) {
+    const { kind } = operation;
+    const isFree = kind === 'add' || kind === 'index';
+    if (remove.length === 0 && !isFree) return `${kind} needs a line in "remove"`;
+    if (remove.length > 0 && kind === 'add') return 'add removes nothing; use update';
+    if (remove.length === 0 && lines.length === 0) return 'the operation changes nothing';
+    if (lines.length === 0 && ['reword', 'move', 'update', 'add'].includes(kind)) {
+      return `${kind} needs "add"`;
+    }
+    if (
+      sources.length === 0 &&
+      (kind === 'supersede' || (kind === 'merge' && lines.length === 0))
+    ) {
+      return `${kind} needs a source: the line that holds now`;
+    }
+    if (kind === 'move') {
+      const moved = remove.map(({ text }) => text.trim()).join('\n');
+      if (moved !== lines.map((line) => line.trim()).join('\n'))
+        return 'move keeps lines word for word';
+    }
+    if (place?.isNewFile !== true) return null;
+    return kind === 'add' && limits.mayCreate && operation.add?.path.endsWith('.md') === true
+      ? null
+      : 'only add may create a file, and its name ends in .md';
+  },
+
+  /** Only this user's files, and the catalog only by `index`. */
+  scope({ located: { operation, remove, sources } }) {
+    const changed = [
+      ...remove.map(({ path }) => path),
+      ...(operation.add === null ? [] : [operation.add.path]),
+    ];
+    const read = sources.map(({ path }) => path).filter((path) => path !== FACT_PATH);
+    if ([...changed, ...read].some((path) => !isOwnPath(path))) return 'only files below user/';
+    const isIndex = operation.kind === 'index';
+    return changed.every((path) => (path === INDEX_PATH) === isIndex)
+      ? null
+      : 'index, and nothing else, changes user/index.md';
+  },
+
+  records({ located: { operation, remove, sources }, before }) {
+    const paths = [...remove, ...sources]
+      .map(({ path }) => path)
+      .filter((path) => path !== FACT_PATH);
+    if (operation.add !== null) paths.push(operation.add.path);
+    return paths.some((path) => before.isRecord(path))
+      ? 'logs and transcripts are left alone'
+      : null;
+  },
+
+  protected({ located: { remove }, before }) {
+    if (remove.some(({ isProtected }) => isProtected)) return 'that line is protected';
+    if (remove.some(({ text }) => parseHeading(text) !== null)) return 'headings are not removed';
+    const isOrphaned = remove.some((row) =>
+      before.childrenOf(row).some((child) => !remove.includes(child)),
+    );
+    return isOrphaned ? 'lines that hang below that line would be left' : null;
+  },
+
+  /** What is protected, and each heading, is the same before and after; new lines are plain lines. */
+  structure({ located: { operation, lines, place }, before, after }) {
+    const texts = [...lines, operation.add?.heading ?? ''];
+    if (texts.some((text) => !isPlainText(text)))
+      return 'a control, invisible or turning character';
+    if (texts.some((text) => /<!--|-->|^\s{0,3}(?:---|\.\.\.|===|```|~~~)/.test(text))) {
+      return 'a mark of the structure';
+    }
+    for (const path of new Set([...before.changedBy(after), operation.add?.path ?? INDEX_PATH])) {
+      const [old, fresh] = [
+        parseMarkdown(before.text(path) ?? ''),
+        parseMarkdown(after.text(path) ?? ''),
+      ];
+      const kept = (text: typeof old) =>
+        text.lines.filter((_line, at) => text.isProtected[at]).join('\n');
+      if (kept(old) !== kept(fresh)) return 'protected text would change';
+      const titles = fresh.headings.filter((title) => title !== null);
+      const known = old.headings.filter((title) => title !== null);
+      if (place?.isNewFile === true) {
+        if (titles.length > 1 || titles.some((title) => title.length > HEADING_LENGTH)) {
+          return `a new file has one heading, of at most ${HEADING_LENGTH} characters`;
+        }
+        continue;
+      }
+      const isNew = place?.isNewHeading === true && path === operation.add?.path;
+      if (titles.length !== known.length + (isNew ? 1 : 0)) return 'a line would become a heading';
+    }
+    if (place?.isNewFile !== true && lines.some(isBlank)) return 'an empty line is added';
+    return null;
+  },
+
+  limits({ located, limits, after }) {
+    const { operation, lines } = located;
+    const size = Buffer.byteLength(after.text(operation.add?.path ?? '') ?? '');
+    if (size > limits.maxFileBytes) return `a file has at most ${limits.maxFileBytes} bytes`;
+    if ((operation.add?.heading ?? '').length > HEADING_LENGTH) {
+      return `a heading has at most ${HEADING_LENGTH} characters`;
+    }
+    const most = GROWTH.factor * groundsOf(located).length + GROWTH.characters;
+    return lines.join('\n').length > most ? 'much more is written than was said' : null;
+  },
+
+  /** A secret stays in its file, and no new one comes. */
+  secrets({ located }) {
+    const { operation, remove, sources } = located;
+    const added = newTexts(located).join('\n');
+    // What only may be a secret, the user may ask to be remembered.
+    const isOwn = (text: string) =>
+      [...remove, ...sources].some(
+        ({ path, text: known }) =>
+          known.includes(text) &&
+          (path === operation.add?.path || (path === FACT_PATH && nameSecret(text) === null)),
+      );
+    return listSecrets(added).every(isOwn)
+      ? null
+      : 'a secret would leave its file, or a new one come';
+  },
+
+  /** Text that speaks to an agent, and that no source has. Names and targets of links are text, too. */
+  instructions({ located }) {
+    const grounds = groundsOf(located);
+    const texts = newTexts(located);
+    const spoken = [...texts, texts.join(' ')].flatMap((text) => [text, toSpoken(text)]);
+    return spoken.some((text) => bringsInstruction(text, `${grounds}\n${toSpoken(grounds)}`))
+      ? 'a line reads like an instruction to an agent, and no source has it'
+      : null;
+  },
+
+  /** Each entry of the catalog leads to a file, and no file that is there loses its entry. */
+  catalog({ located: { operation, remove, lines }, before, after }) {
+    if (operation.kind !== 'index') return null;
+    const linked = (texts: readonly string[]) =>
+      texts.flatMap((text) => findLinks(text, INDEX_PATH));
+    if (lines.some((line) => linked([line]).length !== 1)) return 'an entry has one link';
+    if (linked(lines).some((path) => !after.exists(path))) return 'an entry links to no file';
+    const left = new Set(linked(after.live(INDEX_PATH).map(({ text }) => text)));
+    const lost = linked(remove.map(({ text }) => text)).filter((path) => !left.has(path));
+    return lost.some((path) => before.exists(path)) ? 'a file would lose its entry' : null;
+  },
+};
+
+/** Runs the guards; `null` when all let the operation through. */
+export function findFault(
+  context: GuardContext,
+  guards: Readonly<Record<string, Guard>> = GUARDS,
+): { guard: string; why: string } | null {
+  for (const [guard, check] of Object.entries(guards)) {
+    const why = check(context);
+    if (why !== null) return { guard, why };
+  }
+  return null;
+}
+
+/** The texts that an operation brings: lines, a new heading, the name of a new file. */
+export function newTexts({ operation: { add }, lines, place }: LocatedOperation): string[] {
+  if (add === null || place === null) return [];
+  const heading = place.isNewHeading || place.isNewFile ? [add.heading ?? ''] : [];
+  const name = place.isNewFile ? [add.path.slice('user/'.length).replace(/\.md$/, '')] : [];
+  return [...lines, ...heading, ...name].filter((text) => text !== '');
+}
+
+function isOwnPath(path: string): boolean {
+  if (!path.startsWith('user/')) return false;
+  try {
+    parseVirtualPath(path, ANYONE);
+    return true;
+  } catch (error) {
+    if (error instanceof MemoryError) return false;
+    throw error;
+  }
+}
+
+/** No line ends, no control characters, and none that hide or turn text; emoji and Persian have joiners. */
+function isPlainText(text: string): boolean {
+  const joined = text.replace(
+    /(?<=[\p{Extended_Pictographic}\p{M}\p{Lo}\uFE0F])[\u200c\u200d]/gu,
+    '',
+  );
+  return (
+    joined.isWellFormed() &&
+    !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/u.test(joined.replaceAll('\t', ' '))
+  );
+}
+
+/** What a link or file name says when its signs are spaces. */
+function toSpoken(text: string): string {
+  let decoded = text;
+  try {
+    decoded = decodeURIComponent(text);
+  } catch {
+    // A percent sign that encodes nothing.
+  }
+  return decoded.replace(/[-_/+.:[\]()]+/g, ' ').replace(/[^\S\n]+/g, ' ');
+}

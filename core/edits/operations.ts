@@ -1,0 +1,211 @@
+import type { JsonSchema } from '../contracts/tool.ts';
+
+/** What the verifier says of an operation. */
+export const VERDICTS = ['keeps', 'replaces', 'loses', 'adds', 'wrong', 'unsure'] as const;
+
+export type Verdict = (typeof VERDICTS)[number];
+
+/** What an operation does. Each caller of the engine allows some of these. */
+export type EditKind = 'merge' | 'supersede' | 'reword' | 'move' | 'index' | 'add' | 'update';
+
+/** The kinds that dreaming, and that `memory_remember`, may use. */
+export const DREAM_KINDS: readonly EditKind[] = ['merge', 'supersede', 'reword', 'move', 'index'];
+export const REMEMBER_KINDS: readonly EditKind[] = ['add', 'update', 'supersede', 'index'];
+
+/** The path under which the fact of `memory_remember` is a source. */
+export const FACT_PATH = 'fact';
+
+/** A line as a model names it: what counts is its text. */
+export interface LineRef {
+  /** Virtual. */
+  path: string;
+  /** From 1. */
+  line: number | null;
+  text: string | null;
+}
+
+/** One operation of a model's reply, not yet found in memory. */
+export interface EditOperation {
+  /** Its place in the reply, from 1. */
+  number: number;
+  kind: EditKind;
+  reason: string;
+  remove: readonly LineRef[];
+  add: { path: string; heading: string | null; lines: readonly string[] } | null;
+  sources: readonly LineRef[];
+}
+
+/** A reply taken apart. `malformed` has the numbers of what is not of the form. */
+export interface ParsedEdits {
+  operations: EditOperation[];
+  malformed: number[];
+}
+
+const LIMITS = { characters: 400_000, operations: 200, refs: 50, lines: 50, line: 2_000 } as const;
+
+const lineRef = {
+  type: 'object',
+  properties: {
+    path: { type: 'string' },
+    line: { type: 'integer' },
+    text: { type: 'string', description: 'The exact text of the line.' },
+  },
+  required: ['path', 'line', 'text'],
+  additionalProperties: false,
+};
+
+/** The form of a proposing reply: strict in the way that providers enforce. */
+export function editsSchema(kinds: readonly EditKind[]): JsonSchema {
+  const add = {
+    type: 'object',
+    properties: {
+      path: { type: 'string' },
+      heading: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+      lines: { type: 'array', items: { type: 'string' } },
+    },
+    required: ['path', 'heading', 'lines'],
+    additionalProperties: false,
+  };
+  const operation = {
+    type: 'object',
+    properties: {
+      kind: { type: 'string', enum: [...kinds] },
+      reason: { type: 'string', description: 'One short sentence.' },
+      remove: { type: 'array', items: lineRef },
+      add: { anyOf: [add, { type: 'null' }] },
+      sources: { type: 'array', items: lineRef },
+    },
+    required: ['kind', 'reason', 'remove', 'add', 'sources'],
+    additionalProperties: false,
+  };
+  return {
+    title: 'memory_edits',
+    type: 'object',
+    properties: { operations: { type: 'array', items: operation } },
+    required: ['operations'],
+    additionalProperties: false,
+  };
+}
+
+/**
+ * Takes a proposing reply apart, trusting nothing of it. Of a reply that was cut off, its complete
+ * operations count. `null` when it has no list of operations.
+ */
+export function parseEdits(reply: string, kinds: readonly EditKind[]): ParsedEdits | null {
+  if (reply.length > LIMITS.characters) return null;
+  const items = readItems(reply);
+  if (items === null) return null;
+  const operations: EditOperation[] = [];
+  const malformed: number[] = [];
+  for (const [index, item] of items.slice(0, LIMITS.operations).entries()) {
+    const operation = parseOperation(item, index + 1, kinds);
+    if (operation === null) malformed.push(index + 1);
+    else operations.push(operation);
+  }
+  return { operations, malformed };
+}
+
+function readItems(reply: string): unknown[] | null {
+  const parsed = parseJson(reply);
+  if (parsed !== undefined) {
+    const operations = isObject(parsed) ? parsed['operations'] : null;
+    return Array.isArray(operations) ? operations : null;
+  }
+  const start = /^\s*\{\s*"operations"\s*:\s*\[/.exec(reply)?.[0].length;
+  return start === undefined ? null : readComplete(reply, start);
+}
+
+/** The complete objects of a list whose end is missing. */
+function readComplete(text: string, from: number): unknown[] {
+  const items: unknown[] = [];
+  let depth = 0;
+  let start = from;
+  let inString = false;
+  for (let at = from; at < text.length; at += 1) {
+    const sign = text[at];
+    if (inString) {
+      if (sign === '\\') at += 1;
+      else if (sign === '"') inString = false;
+    } else if (sign === '"') inString = true;
+    else if (sign === '{' && depth++ === 0) start = at;
+    else if (sign === '}' && --depth === 0) {
+      const item = parseJson(text.slice(start, at + 1));
+      if (item === undefined) break;
+      items.push(item);
+    } else if (sign === ']' && depth === 0) break;
+  }
+  return items;
+}
+
+function parseOperation(
+  value: unknown,
+  number: number,
+  kinds: readonly EditKind[],
+): EditOperation | null {
+  if (!isObject(value)) return null;
+  const { kind, reason = '', remove = [], add = null, sources = [] } = value;
+  if (!kinds.includes(kind as EditKind) || typeof reason !== 'string') return null;
+  const removed = parseList(remove, LIMITS.refs, parseRef);
+  const named = parseList(sources, LIMITS.refs, parseRef);
+  const added = add === null ? null : parseAdd(add);
+  if (removed === null || named === null || added === undefined) return null;
+  if (removed.some(({ text }) => text === null)) return null;
+  return {
+    number,
+    kind: kind as EditKind,
+    reason: reason.slice(0, LIMITS.line),
+    remove: removed,
+    add: added,
+    sources: named,
+  };
+}
+
+function parseRef(value: unknown): LineRef | null {
+  if (!isObject(value) || typeof value['path'] !== 'string') return null;
+  const { path, line = null, text = null } = value;
+  if (text !== null && (typeof text !== 'string' || text.length > LIMITS.line)) return null;
+  if (line !== null && !Number.isSafeInteger(line)) return null;
+  const quoted = typeof text === 'string' && text.trim() !== '' ? text : null;
+  return { path: toOwnPath(path), line: line as number | null, text: quoted };
+}
+
+/** `undefined` for what is not of the form. */
+function parseAdd(value: unknown): EditOperation['add'] | undefined {
+  if (!isObject(value)) return undefined;
+  const { path, heading = null, lines } = value;
+  if (typeof path !== 'string' || (heading !== null && typeof heading !== 'string')) {
+    return undefined;
+  }
+  const added = parseList(lines, LIMITS.lines, (line) =>
+    typeof line === 'string' && line.length <= LIMITS.line ? line.trimEnd() : null,
+  );
+  if (added === null) return undefined;
+  const title = heading?.replace(/^#+/, '').trim() ?? '';
+  if (added.length === 0) return null;
+  return { path: toOwnPath(path), heading: title === '' ? null : title, lines: added };
+}
+
+/** A missing `user/` is supplied. */
+function toOwnPath(path: string): string {
+  return path === FACT_PATH || /^(?:user|shared)\//.test(path) ? path : `user/${path}`;
+}
+
+function parseList<T>(value: unknown, most: number, parse: (item: unknown) => T | null) {
+  if (!Array.isArray(value) || value.length > most) return null;
+  const items = value.map(parse);
+  return items.every((item) => item !== null) ? (items as T[]) : null;
+}
+
+/** `undefined` for what is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a value is an object, and no list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,168 @@
+import { findLinks } from '../files/links.ts';
+import { INDEX_PATH, newTexts } from './guards.ts';
+import { listSpecifics, missingSpecifics, type Specific, type SpecificKind } from './specifics.ts';
+import { findDates } from './dates.ts';
+import { FACT_PATH } from './operations.ts';
+import { type Subjects } from './subject.ts';
+import { resolveTimes, type ResolvedTimes } from './times.ts';
+import { fold, hasNegation, isSensitive, modalsOf } from './words.ts';
+import { groundsOf, type LocatedOperation, type Row, type Workspace } from './workspace.ts';
+
+/** What whoever decides on an operation is shown of it. */
+export type Signal = keyof typeof SIGNALS;
+
+interface SignalContext {
+  located: LocatedOperation;
+  /** Whom the lines, and the place where they go, are about. */
+  subjects: Subjects;
+  before: Workspace;
+}
+
+const textOf = (rows: readonly Row[]): string => rows.map(({ text }) => text).join('\n');
+const linesOf = ({ sources }: LocatedOperation): Row[] =>
+  sources.filter(({ path }) => path !== FACT_PATH);
+
+const SIGNALS = {
+  specific_lost: ({ located, subjects }: SignalContext) => {
+    const left = `${located.lines.join('\n')}\n${textOf(linesOf(located))}`;
+    const gone = located.remove.map((row) => withoutSaid(row, left)).join('\n');
+    return missingSpecifics(gone, left).some(isOfOther(subjects));
+  },
+
+  specific_added: ({ located, subjects, before }: SignalContext) => {
+    const links = findLinks(located.lines.join('\n'), INDEX_PATH).flatMap((link) => [
+      link,
+      textOf(before.live(link)),
+    ]);
+    const said = [...located.remove, ...located.sources].flatMap((row) =>
+      phrasesOf(row).flatMap(({ dates }) => dates),
+    );
+    const isIndex = located.operation.kind === 'index';
+    const grounds = [groundsOf(located), ...said, ...(isIndex ? links : [])].join('\n');
+    const texts = newTexts(located).map((text) =>
+      isIndex ? text.replace(/\]\([^)]*\)/g, ']') : text,
+    );
+    return texts.some((text) => missingSpecifics(text, grounds).some(isOfOther(subjects)));
+  },
+
+  negation: ({ located: { remove, sources, lines } }: SignalContext) =>
+    [...remove, ...sources].some(({ text }) => hasNegation(text)) || lines.some(hasNegation),
+
+  modality: ({ located }: SignalContext) => {
+    const [was, is] = [
+      modalsOf(withoutDates(textOf(located.remove))),
+      modalsOf(withoutDates(located.lines.join('\n'))),
+    ];
+    const known = modalsOf(withoutDates(groundsOf(located)));
+    const stays = modalsOf(withoutDates(textOf(linesOf(located))));
+    return (
+      [...was].some((word) => !is.has(word) && !stays.has(word)) ||
+      [...is].some((word) => !known.has(word))
+    );
+  },
+
+  conflict: ({ located: { operation, remove, sources }, subjects }: SignalContext) =>
+    operation.kind === 'merge' &&
+    hasConflict(
+      [...remove, ...sources].map(({ text }) => text),
+      isOfOther(subjects),
+    ),
+
+  sensitive: ({ located }: SignalContext) =>
+    [...located.remove, ...located.sources].some(({ text }) => isSensitive(text)) ||
+    newTexts(located).some(isSensitive),
+
+  other_subject: ({ located, subjects }: SignalContext) => {
+    const named = [...located.remove, ...linesOf(located)].map((row) => subjects.ofRow(row));
+    const { add } = located.operation;
+    if (add !== null && located.place !== null) {
+      const { headings } = located.place;
+      const isAlone = located.remove.length === 0 && linesOf(located).length === 0;
+      for (const line of located.lines) {
+        if (!isAlone) named.push(subjects.ofLine(line, { path: add.path, headings, parents: [] }));
+      }
+    }
+    return subjects.differ(named);
+  },
+
+  task: ({ located: { remove, sources, lines } }: SignalContext) => {
+    const [was, is] = [
+      boxesOf(remove.map(({ text }) => text)),
+      boxesOf([...lines, ...sources.map(({ text }) => text)]),
+    ];
+    return was !== '' && is !== was && (lines.length > 0 || is !== '');
+  },
+
+  older_source: ({ located }: SignalContext) => {
+    const newest = Math.max(...linesOf(located).map(({ at }) => at ?? Number.NEGATIVE_INFINITY));
+    return (
+      located.operation.kind === 'supersede' &&
+      located.remove.some(({ at }) => at !== null && Number.isFinite(newest) && newest < at)
+    );
+  },
+} as const satisfies Record<string, (context: SignalContext) => boolean>;
+
+/** The signals of an operation, in the order of the table. */
+export function findSignals(context: SignalContext): Signal[] {
+  return Object.entries(SIGNALS)
+    .filter(([, find]) => find(context))
+    .map(([signal]) => signal as Signal);
+}
+
+const COMPARED: readonly (readonly SpecificKind[])[] = [
+  ['number', 'amount', 'time'],
+  ['date'],
+  ['name'],
+];
+
+/** Whether two lines have different values of one kind, each with one that the other lacks. */
+function hasConflict(texts: readonly string[], counts: (specific: Specific) => boolean): boolean {
+  return COMPARED.some((kinds) => {
+    const lacks = (one: string, other: string) =>
+      missingSpecifics(one, other).some(
+        (specific) => kinds.includes(specific.kind) && counts(specific),
+      );
+    return texts.some((one, at) =>
+      texts.slice(at + 1).some((other) => lacks(one, other) && lacks(other, one)),
+    );
+  });
+}
+
+/** The user's own name is no specific: all of memory is about the user. */
+function isOfOther(subjects: Subjects): (specific: Specific) => boolean {
+  return ({ kind, text }) => kind !== 'name' || !subjects.isUser(text);
+}
+
+/** What words of time in a line meant when it was written. */
+function phrasesOf({ text, at }: Row): ResolvedTimes['phrases'] {
+  return at === null ? [] : resolveTimes(text, new Date(at).toISOString().slice(0, 10)).phrases;
+}
+
+/** A line without the words of time that what is left has as a date. */
+function withoutSaid(row: Row, left: string): string {
+  let { text } = row;
+  for (const { phrase, dates } of phrasesOf(row)) {
+    const at = fold(text).indexOf(phrase);
+    const isSaid = missingSpecifics(left, dates.join('\n')).length < listSpecifics(left).length;
+    if (at !== -1 && isSaid && fold(text).length === text.length) {
+      text = `${text.slice(0, at)}${text.slice(at + phrase.length)}`;
+    }
+  }
+  return text;
+}
+
+function boxesOf(texts: readonly string[]): string {
+  const boxes = texts.flatMap(
+    (text) => /^\s*[-*+]\s+\[([ xX])\]/.exec(text)?.[1]?.toLowerCase() ?? [],
+  );
+  return [...new Set(boxes)].sort().join('');
+}
+
+/** `may` in "4 May" is no word of permission. */
+function withoutDates(text: string): string {
+  let rest = text;
+  for (const { start, end } of findDates(text)) {
+    rest = rest.slice(0, start) + ' '.repeat(end - start) + rest.slice(end);
+  }
+  return rest;
+}

@@ -1,0 +1,382 @@
+import { LRUCache } from 'lru-cache';
+import { isEnglish } from '../search/text/language.ts';
+import { isStopWord } from '../search/text/english.ts';
+import { readLanguageHints } from '../search/text/tokenise.ts';
+import { readWords } from '../search/text/words.ts';
+import { isOpener } from '../subagents/sentence-starters.ts';
+import { findDates, type NamedDate } from './dates.ts';
+import { fold, isTopic } from './words.ts';
+
+export type SpecificKind =
+  'number' | 'amount' | 'date' | 'time' | 'address' | 'link' | 'quote' | 'name';
+
+/** Something in a text that must be neither lost nor made up. */
+export interface Specific {
+  kind: SpecificKind;
+  /** As it stands in the text. */
+  text: string;
+  /** Its value, in each form in which it may be read: `2.500` is 2500 and 2.5. */
+  keys: readonly string[];
+}
+
+/** The numbers, dates, times, amounts, addresses, links, quoted texts and names of a text. */
+export function listSpecifics(text: string): Specific[] {
+  const reader = new Reader(text);
+  readQuotes(reader);
+  readAddresses(reader);
+  readDates(reader);
+  readTimes(reader);
+  readNumbers(reader);
+  readNumberWords(reader);
+  readNames(reader);
+  return reader.found;
+}
+
+/** Specifics of a text whose value its grounds do not have: 2 is two, 2pm is 14:00, $2500 is $2,500. */
+export function missingSpecifics(text: string, grounds: string): Specific[] {
+  const known = knownKeys(grounds);
+  const folded = fold(grounds).replace(/\s+/g, ' ');
+  return listSpecifics(text).filter(({ kind, text: own, keys }) => {
+    if (keys.some((key) => known.has(key))) return false;
+    return kind !== 'quote' || !folded.includes(fold(own).replace(/\s+/g, ' '));
+  });
+}
+
+/** Every key by which a specific of another text can be found in this one. */
+function knownKeys(grounds: string): ReadonlySet<string> {
+  const kept = KEPT.get(grounds);
+  if (kept !== undefined) return kept;
+  const keys = readKnownKeys(grounds);
+  KEPT.set(grounds, keys);
+  return keys;
+}
+
+/** Line after line is compared with the same grounds, which may be long. */
+const KEPT = new LRUCache<string, ReadonlySet<string>>({ max: 8 });
+
+function readKnownKeys(grounds: string): Set<string> {
+  const known = new Set<string>();
+  for (const { keys, kind } of listSpecifics(grounds)) {
+    for (const key of keys) {
+      known.add(key);
+      // An amount and a percentage are numbers, too; a number is not an amount.
+      if (kind === 'amount') known.add(`n:${key.split(':').at(-1)}`);
+    }
+  }
+  for (const date of findDates(grounds)) for (const key of toDateKeys(date)) known.add(key);
+  for (const [token] of grounds.matchAll(WORD)) {
+    for (const form of toNameForms(token)) known.add(`w:${form}`);
+  }
+  // Words count as numbers from one on where they are looked up; "one" alone is no number.
+  for (const [token] of fold(grounds).matchAll(WORD)) {
+    const number = NUMBER_WORDS.get(token);
+    if (number !== undefined) known.add(`n:${number}`);
+  }
+  return known;
+}
+
+/** A text whose parts are taken out one after the other, so that no part is read twice. */
+class Reader {
+  readonly found: Specific[] = [];
+  readonly whole: string;
+  rest: string;
+
+  constructor(text: string) {
+    this.whole = text.normalize('NFC');
+    this.rest = this.whole;
+  }
+
+  take(
+    pattern: RegExp,
+    read: (match: RegExpExecArray) => { kind: SpecificKind; keys: string[]; text?: string } | null,
+    keep = false,
+  ): void {
+    for (const match of this.rest.matchAll(pattern)) {
+      const specific = read(match);
+      if (specific === null) continue;
+      this.found.push({ text: match[0].trim(), ...specific });
+      if (!keep) this.blank(match.index, match.index + match[0].length);
+    }
+  }
+
+  blank(start: number, end: number): void {
+    this.rest = this.rest.slice(0, start) + ' '.repeat(end - start) + this.rest.slice(end);
+  }
+}
+
+const QUOTED =
+  /"([^"\n]{2,300})"|[“„]([^“”„\n]{2,300})[”“]|«([^«»\n]{2,300})»|[「『]([^「」『』\n]{1,300})[」』]|`([^`\n]{1,300})`/gu;
+
+function readQuotes(reader: Reader): void {
+  reader.take(
+    QUOTED,
+    (match) => {
+      const text = match.slice(1).find((group) => group !== undefined) ?? '';
+      return { kind: 'quote', text, keys: [`q:${fold(text).replace(/\s+/g, ' ').trim()}`] };
+    },
+    true,
+  );
+}
+
+function readAddresses(reader: Reader): void {
+  reader.take(/\]\(([^()\s]{1,2000})\)?/gu, ([, target = '']) => ({
+    kind: 'link',
+    text: target,
+    keys: [`l:${target}`],
+  }));
+  reader.take(/\[\[([^[\]\n]{1,300})\]\]/gu, ([, target = '']) => ({
+    kind: 'link',
+    text: target,
+    keys: [`l:${target}`],
+  }));
+  reader.take(/(?:[a-z][a-z0-9+.-]{1,20}:\/\/|www\.)[^\s<>"'`)\]]{2,2000}/giu, ([url]) => ({
+    kind: 'address',
+    keys: [
+      `a:${url
+        .replace(/[.,;:!?]$/u, '')
+        .replace(/\/$/u, '')
+        .toLowerCase()}`,
+    ],
+  }));
+  reader.take(/[\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}.-]{1,253}[\p{L}\p{N}]/giu, ([address]) => ({
+    kind: 'address',
+    keys: [`a:${address.toLowerCase()}`],
+  }));
+  reader.take(/(?<![\p{L}\p{N}])@[\p{L}\p{N}_]{2,64}/giu, ([handle]) => ({
+    kind: 'address',
+    keys: [`a:${handle.toLowerCase()}`],
+  }));
+}
+
+function readDates(reader: Reader): void {
+  const dates = findDates(reader.rest).sort((a, b) => a.start - b.start || b.end - a.end);
+  let end = 0;
+  for (const date of dates) {
+    if (date.start < end) continue;
+    end = date.end;
+    const text = reader.rest.slice(date.start, date.end);
+    reader.found.push({ kind: 'date', text, keys: toDateKeys(date).slice(0, 1) });
+  }
+  for (const { start, end: to } of dates) reader.blank(start, to);
+}
+
+/** A date in each form in which another text may say it, the most precise first. */
+function toDateKeys({ year, month, day }: NamedDate): string[] {
+  const full = [year, month, day];
+  const parts = [full, [year, month, null], [null, month, day], [null, month, null]];
+  const keys = parts
+    .filter((part) => part.every((value, index) => value === null || full[index] !== null))
+    .map((part) => `d:${part.map((value) => value ?? '').join('-')}`);
+  return [...new Set([...keys, ...(year === null ? [] : [`n:${year}`])])];
+}
+
+const CLOCK =
+  /(上午|早上|中午|下午|晚上)?(?<![\p{Nd}.,])(\d{1,2})(?:(?:[:.h点點](\d{2})分?)?\s?(?:([ap])\.?\s?m\b\.?|uhr|o['’]clock)|:(\d{2})|h(\d{2})?(?![\p{L}\p{Nd}])|[点點时時]半?)(?![\p{Nd}])/giu;
+
+function readTimes(reader: Reader): void {
+  reader.take(CLOCK, ([whole, part, hour, first, half, second, third]) => {
+    const minutes = first ?? second ?? third ?? (whole.endsWith('半') ? '30' : '00');
+    const isLate = half?.toLowerCase() === 'p' || part === '下午' || part === '晚上';
+    const isEarly = half?.toLowerCase() === 'a';
+    const hours = isLate || isEarly ? (Number(hour) % 12) + (isLate ? 12 : 0) : Number(hour);
+    if (hours > 24 || Number(minutes) > 59) return null;
+    return { kind: 'time', keys: [`t:${hours}:${minutes}`] };
+  });
+}
+
+const CURRENCIES: ReadonlyMap<string, string> = toTable({
+  $: '$ usd dollar dollars dólar dólares dollari us$',
+  '€': '€ eur euro euros',
+  '£': '£ gbp pound pounds livres sterling',
+  '¥': '¥ yen jpy 円 元 块 塊 rmb cny yuan',
+  chf: 'chf franken',
+  '%': '% percent procent prozent percento pourcent ％',
+});
+const UNIT = [...CURRENCIES.keys()]
+  .sort((a, b) => b.length - a.length)
+  .map((unit) => unit.replace(/[$^.*+?()[\]{}|\\]/g, '\\$&'))
+  .join('|');
+const PLAIN = String.raw`\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?(?!\p{Nd})|\d{1,15}(?:[.,]\d{1,6})?`;
+const AMOUNT = new RegExp(
+  `(?<![\\p{Script=Latin}\\p{Nd}.,])(?:(US\\$|\\p{Sc}|EUR|USD|CHF|GBP) ?(${PLAIN}) ?([km](?!\\p{L}))?|` +
+    `(${PLAIN}) ?([km](?!\\p{L}))? ?(${UNIT}|\\p{Sc})(?!\\p{Script=Latin}))`,
+  'giu',
+);
+/** Digits with what telephone numbers have between them. */
+const PHONE =
+  /(?<![\p{Script=Latin}\p{Nd}])\+?\(?\d{1,5}\)?(?:[ ./-]\(?\d{1,9}\)?){1,7}(?![\p{L}\p{Nd}])/gu;
+/** A number, or a word with a digit in it: `A380`, `1.2.3`, `3rd`. */
+const NUMBER =
+  /(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}])[\p{Script=Latin}\p{Script=Cyrillic}]{0,20}\p{Nd}[\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}]{0,30}(?:[.,:_/'’+-][\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}]{1,30}){0,8}/gu;
+
+function readNumbers(reader: Reader): void {
+  reader.take(AMOUNT, ([, before, first, k1, second, k2, after]) => {
+    const sign = fold(before ?? after ?? '');
+    const unit = CURRENCIES.get(sign) ?? sign;
+    const factor = { k: 1_000, m: 1_000_000 }[(k1 ?? k2 ?? '').toLowerCase()] ?? 1;
+    const readings = toReadings(first ?? second ?? '', factor);
+    return { kind: 'amount', keys: readings.map((number) => `c:${unit}:${number}`) };
+  });
+  reader.take(PHONE, ([token]) => {
+    const digits = token.replace(/\D/g, '');
+    // Two years are no telephone number.
+    return digits.length < 7 || /^\d{4}[-/]\d{4}$/.test(token)
+      ? null
+      : { kind: 'number', keys: [`n:${digits}`] };
+  });
+  reader.take(NUMBER, ([token]) => {
+    const ordinal = /^(\d{1,4})(?:st|nd|rd|th|er|ème|e|º|ª|o|a|k)$/iu.exec(token);
+    if (ordinal !== null) {
+      const isThousand = /k$/i.test(token);
+      return { kind: 'number', keys: [`n:${Number(ordinal[1]) * (isThousand ? 1_000 : 1)}`] };
+    }
+    const unit = /^(\d{1,9}(?:[.,]\d{1,3})?)(\p{L}{1,4})$/u.exec(token);
+    if (unit !== null) {
+      const [, number = '', name = ''] = unit;
+      const readings = toReadings(number, 1);
+      return { kind: 'number', keys: readings.map((one) => `n:${one} ${fold(name)}`) };
+    }
+    // A number and its unit apart are the same as together: `5 kg`, `5kg`.
+    return { kind: 'number', keys: toReadings(token, 1).map((one) => `n:${one}`) };
+  });
+  for (const [whole, number = '', name = ''] of reader.whole.matchAll(
+    /(?<![\p{L}\p{Nd}.,])(\d{1,9}(?:[.,]\d{1,3})?) ?(kg|g|mg|ml|l|cm|mm|km|m|mi|lb|lbs|kb|mb|gb|tb|min|h|s)(?!\p{L})/giu,
+  )) {
+    const keys = toReadings(number, 1).flatMap((one) => [`n:${one}`, `n:${one} ${fold(name)}`]);
+    reader.found.push({ kind: 'number', text: whole, keys });
+  }
+}
+
+/** The values that a number may have: a point or comma divides thousands, or decimals. */
+function toReadings(token: string, factor: number): string[] {
+  const plain = token.replace(/['’\u00a0\u202f]/gu, '');
+  const readings: number[] = [];
+  if (/^\d{1,3}([.,])\d{3}(?:\1\d{3})*$/.test(plain))
+    readings.push(Number(plain.replace(/[.,]/g, '')));
+  if (/^\d+[.,]\d+$/.test(plain)) readings.push(Number(plain.replace(',', '.')));
+  const mixed = /^(\d{1,3}(?:[.,]\d{3})+)[.,](\d{1,2})$/.exec(plain);
+  if (mixed !== null) readings.push(Number(`${mixed[1]?.replace(/[.,]/g, '')}.${mixed[2]}`));
+  if (/^\d{1,15}$/.test(plain)) readings.push(Number(plain));
+  if (readings.length === 0) return [plain.toLowerCase()];
+  return readings.map((number) => String(Math.round(number * factor * 1e6) / 1e6));
+}
+
+/** From two on: `one`, `ein`, `un` are articles as often as numbers. */
+const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
+  [
+    ['one once eins uno una un une ein eine einmal ett jeden один 一', 1],
+    [
+      'two twice zwei zweimal deux dos due dois duas twee två to dwa dva iki kaksi ketto doi два две 二 两 兩',
+      2,
+    ],
+    ['three drei trois tres tre drie trzy tri uc kolme harom trei три 三', 3],
+    [
+      'four vier quatre cuatro quattro quatro fyra fire cztery ctyri dort nelja negy patru четыре 四',
+      4,
+    ],
+    ['five funf cinq cinco cinque vijf fem piec pet bes viisi ot cinci пять 五', 5],
+    ['six sechs seis sei zes sex seks szesc sest alti kuusi hat sase шесть 六', 6],
+    [
+      'seven sieben sept siete sette sete zeven sju syv siedem sedm yedi seitseman het sapte семь 七',
+      7,
+    ],
+    ['eight acht huit ocho otto oito atta otte osiem osm sekiz kahdeksan nyolc opt восемь 八', 8],
+    [
+      'nine neun neuf nueve nove negen nio ni dziewiec devet dokuz yhdeksan kilenc noua девять 九',
+      9,
+    ],
+    ['ten zehn dix diez dieci dez tien tio ti dziesiec deset on kymmenen tiz zece десять 十', 10],
+    ['eleven elf onze once undici elva elleve jedenascie', 11],
+    ['twelve zwolf douze doce dodici doze twaalf tolv dwanascie', 12],
+    ['fifteen funfzehn quinze quince quindici vijftien femton', 15],
+    ['twenty zwanzig vingt veinte venti vinte twintig tjugo', 20],
+    ['thirty dreißig dreissig trente treinta trenta dertig', 30],
+    ['forty vierzig quarante cuarenta quaranta quarenta veertig', 40],
+    ['fifty funfzig cinquante cincuenta cinquanta vijftig', 50],
+    ['hundred hundert cent cien cento honderd', 100],
+  ].flatMap(([words, number]) =>
+    String(words)
+      .split(' ')
+      .map((word) => [word, number as number] as const),
+  ),
+);
+/** Words of the table that are something else in another language: they are looked up, not listed. */
+const NOT_LISTED = new Set(
+  'to once on ti het hat ot sei tri pet ni opt due sex fire dos un bes cent tio once doi acht elf'.split(
+    ' ',
+  ),
+);
+const CJK_NUMBER =
+  /([二两兩三四五六七八九十])(?=[个個只隻岁歲年月天次点點人位名杯本台辆块元公人匹つ歳杯回])/gu;
+
+function readNumberWords(reader: Reader): void {
+  for (const [token] of fold(reader.rest).matchAll(WORD)) {
+    const number = NUMBER_WORDS.get(token);
+    if (number === undefined || number < 2 || NOT_LISTED.has(token) || /\p{Lo}/u.test(token))
+      continue;
+    reader.found.push({ kind: 'number', text: token, keys: [`n:${number}`] });
+  }
+  for (const [token] of reader.rest.matchAll(CJK_NUMBER)) {
+    const number = NUMBER_WORDS.get(token);
+    reader.found.push({ kind: 'number', text: token, keys: [`n:${number}`] });
+  }
+}
+
+const WORD = /[\p{L}\p{M}]+(?:['’-][\p{L}\p{M}]+)*/gu;
+
+function readNames(reader: Reader): void {
+  const { rest } = reader;
+  const english = isEnglish(readLanguageHints(readWords(rest), rest));
+  const tokens = [...rest.matchAll(WORD)];
+  const inside = new Set(
+    tokens.filter(({ index }) => !beginsSentence(rest, index)).map(([token]) => token),
+  );
+  tokens.forEach((match, index) => {
+    const [token] = match;
+    if (!/^[\p{Lu}\p{Lt}]|\p{Ll}\p{Lu}/u.test(token)) return;
+    const word = token.toLowerCase();
+    const [base = word] = word.split(/['’]/u);
+    if (isStopWord(word.replace(/['’]/gu, '')) || isStopWord(base)) return;
+    if (beginsSentence(rest, match.index)) {
+      if (isOpener(base) || isTopic(base)) return;
+      // Of other languages no list tells a name from a common word: its company does.
+      const after = rest.slice(match.index + token.length);
+      const next = tokens[index + 1]?.[0] ?? '';
+      const isNamed =
+        /^(?:['’]s|\s?[:：(]|\s(?:is|ist|est|es|è|é|är|er|jest|je)\s)/u.test(after) ||
+        /^\p{Lu}/u.test(next) ||
+        token !== token.charAt(0) + token.slice(1).toLowerCase() ||
+        inside.has(token);
+      if (!english && !isNamed) return;
+    }
+    reader.found.push({
+      kind: 'name',
+      text: token,
+      keys: toNameForms(token).map((form) => `w:${form}`),
+    });
+  });
+}
+
+/** A name with and without its genitive or plural. */
+function toNameForms(token: string): string[] {
+  const word = fold(token);
+  const [base = word] = word.split(/['’]/u);
+  return [...new Set([word, base, base.replace(/(?<=\p{L}{3})s$/u, ''), ...base.split('-')])];
+}
+
+/** After the marks of a list, a heading or emphasis, or after the end of another sentence. */
+function beginsSentence(text: string, index: number): boolean {
+  let at = index - 1;
+  while (at >= 0 && /[^\S\n]|[*_#>"'“‘([\-+|`]/u.test(text[at] ?? '')) at -= 1;
+  if (at < 0 || text[at] === '\n') return true;
+  // `- [x] Call Ana`
+  return /[.!?:;。！？—–\]]/u.test(text[at] ?? '');
+}
+
+function toTable(rows: Readonly<Record<string, string>>): Map<string, string> {
+  return new Map(
+    Object.entries(rows).flatMap(([value, words]) =>
+      words.split(' ').map((word) => [fold(word), value] as const),
+    ),
+  );
+}

@@ -1,0 +1,174 @@
+import { isStopWord } from '../search/text/english.ts';
+import { isOpener } from '../subagents/sentence-starters.ts';
+import { fold, isTopic, relationOf } from './words.ts';
+import { type Row, toBare, type Workspace } from './workspace.ts';
+
+/** Whom or what a line is about. */
+export interface Subject {
+  /** Folded; `null` where only a relation is said. */
+  name: string | null;
+  relation: string | null;
+}
+
+/** Where a line stands. */
+interface Place {
+  path: string;
+  headings: readonly string[];
+  parents: readonly string[];
+}
+
+/** Tells whom lines are about; `null` is the user. */
+export interface Subjects {
+  ofRow(row: Row): Subject | null;
+  ofLine(text: string, place: Place): Subject | null;
+  differ(subjects: readonly (Subject | null)[]): boolean;
+  /** Whether a word is a name of the user. */
+  isUser(word: string): boolean;
+}
+
+/** The first words of a line, up to a verb: a name, a relation, or both. */
+const LEADING =
+  /^(?:\[[ xX]\]\s*)?[*_"“„]{0,3}((?:[\p{L}\p{M}][\p{L}\p{M}'’-]*\s?){1,5})[*_]{0,3}(?:\s?[（(]([^()（）]{1,40})[）)])?/u;
+const PRONOUN =
+  /^(?:i|he|she|they|we|it|you|user|the user|ich|er|sie|es|wir|je|j|il|elle|nous|yo|ella|el|nosotros|io|lui|lei|eu|ele|ela|ik|hij|zij|nutzer|der nutzer|usuario|utilisateur)$/u;
+const POSSESSIVE =
+  /^(?:my|his|her|their|our|the|a|mein\p{L}*|sein\p{L}*|ihr\p{L}*|der|die|das|mon|ma|mes|son|sa|ses|le|la|les|l|mi|su|el|los|il|lo|meu|minha|seu|sua|o|de|het|mijn|zijn|haar)$/u;
+const NAME_LINE =
+  /^(?:full |nick)?(?:name|nom|nombre|nome|naam|namn|navn|imie|jmeno)\s*[:：]\s*(.{1,80})|^(?:姓名|名字|名前|이름)\s*[:：]\s*(.{1,40})/iu;
+
+/** Reads the names of the user from memory (`- Name: …`), so that they are not somebody else. */
+export function createSubjects(workspace: Workspace, paths: readonly string[]): Subjects {
+  const own = new Set<string>();
+  for (const path of paths) {
+    for (const { text } of workspace.live(path)) {
+      const match = NAME_LINE.exec(toBare(text).replace(/[*_]/g, ''));
+      for (const name of fold(match?.[1] ?? match?.[2] ?? '').split(/[\s,()]+/u))
+        if (name !== '') own.add(name);
+    }
+  }
+
+  const withoutUser = (subject: Subject | null): Subject | null =>
+    subject?.name !== null && subject?.relation === null && own.has(subject.name) ? null : subject;
+
+  function ofLine(text: string, { path, headings, parents }: Place): Subject | null {
+    const bare = toBare(text);
+    const places = [bare, ...[...parents].reverse()];
+    for (const one of places) {
+      const leading = readLeading(one);
+      if (leading !== null) return withoutUser(leading);
+    }
+    const file = path.slice(path.lastIndexOf('/') + 1).replace(/\.\w+$/, '');
+    for (const title of [...[...headings].reverse(), file]) {
+      const named = readTitle(title);
+      if (named !== null) return withoutUser(named);
+    }
+    return null;
+  }
+
+  return {
+    ofLine,
+    isUser: (word) => own.has(toWord(word)),
+    ofRow: (row) =>
+      ofLine(row.text, {
+        path: row.path,
+        headings: workspace.headingsOf(row),
+        parents: workspace.parentsOf(row).map(toBare),
+      }),
+    differ: (subjects) =>
+      subjects.some((one, at) => subjects.slice(at + 1).some((other) => !isSame(one, other))),
+  };
+}
+
+function isSame(one: Subject | null, other: Subject | null): boolean {
+  if (one === null || other === null) return one === other;
+  const names = one.name === null || other.name === null || one.name === other.name;
+  const relations =
+    one.relation === null || other.relation === null || one.relation === other.relation;
+  // `Tom` may be `Tom (brother)`; a relation alone is the one who has it.
+  if (one.name === null || other.name === null) return names && one.relation === other.relation;
+  return names && relations;
+}
+
+/** The name or relation that a line begins with; `null` where it begins with what it says. */
+function readLeading(text: string): Subject | null {
+  const [whole = '', words = '', bracket = ''] = LEADING.exec(text) ?? [];
+  const all = words.trim().split(/\s+/u);
+  if (PRONOUN.test(fold(words.trim())) || PRONOUN.test(fold(all[0] ?? ''))) return null;
+  let at = 0;
+  while (
+    at < all.length &&
+    (POSSESSIVE.test(fold(all[at] ?? '')) || /['’]s$/u.test(all[at] ?? ''))
+  ) {
+    if (
+      /['’]s$/u.test(all[at] ?? '') &&
+      relationOf((all[at + 1] ?? '').replace(/[,:]/g, '')) === null
+    )
+      break;
+    at += 1;
+  }
+  const relation = relationOf(toWord(all[at]));
+  if (relation !== null) at += 1;
+  const name = toWord(all[at]);
+  const rest = text.slice(whole.length);
+  const isName =
+    /^\p{Lu}/u.test(all[at] ?? '') &&
+    !isTopic(name) &&
+    !isOpener(name) &&
+    !isStopWord(name) &&
+    (relation !== null ||
+      bracket !== '' ||
+      /['’]s$/u.test(all[at] ?? '') ||
+      isFollowed(all[at + 1], rest));
+  const said = [
+    ...(bracket.match(/[\p{L}\p{M}]+/gu) ?? []),
+    ...all.slice(at + 1),
+    ...(rest.match(/[\p{L}\p{M}]+/gu) ?? []).slice(0, 2),
+  ];
+  const own =
+    relation ??
+    said
+      .slice(0, 4)
+      .map(relationOf)
+      .find((one) => one !== null) ??
+    null;
+  if (isName) return { name, relation: own };
+  return relation === null ? null : { name: null, relation };
+}
+
+/** Whether a leading word in capitals is followed as a subject is: by a verb, a colon or a surname. */
+function isFollowed(next: string | undefined, rest: string): boolean {
+  if (next === undefined) return /^\s?[:：,–—-]/u.test(rest);
+  return (
+    /^\p{Lu}/u.test(next) ||
+    /^(?:is|was|has|had|and|lives|works|likes|loves|hates|prefers|wants|needs|moved|plays|speaks|drinks|eats|ist|war|hat|wohnt|arbeitet|mag|est|a|était|habite|travaille|aime|es|tiene|vive|trabaja|è|ha|lavora|é|tem|mora|trabalha|heeft|woont|werkt|är|har|bor|er|jest|ma|mieszka|je|má)$/u.test(
+      next,
+    ) ||
+    (/[a-z]{2}(?:s|ed)$/.test(next) && !/(?:ss|ness|ings)$/.test(next))
+  );
+}
+
+/** Whom a heading or file name names: `null` for topics, dates and sentences. */
+function readTitle(title: string): Subject | null {
+  const words = title.match(/[\p{L}\p{M}][\p{L}\p{M}'’]*/gu) ?? [];
+  const relation = words.map(relationOf).find((one) => one !== null) ?? null;
+  const names = words
+    .map(toWord)
+    .filter(
+      (word) =>
+        !isTopic(word) && !isStopWord(word) && relationOf(word) === null && !POSSESSIVE.test(word),
+    );
+  if (words.length === 0 || words.length > 5) return null;
+  const [name] = names;
+  // A title with a word for its topic is about that: `Food likes`, `Work history`.
+  if (
+    name === undefined ||
+    (words.some((word) => isTopic(word)) && !/['’]s\b|^\p{Lu}/u.test(title))
+  ) {
+    return relation === null ? null : { name: null, relation };
+  }
+  return { name, relation };
+}
+
+function toWord(word: string | undefined): string {
+  return fold((word ?? '').replace(/[,:.]$/u, '').replace(/['’]s?$/u, ''));
+}

@@ -1,0 +1,16 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { VERIFIER_PROMPT, VERIFIER_PROMPT_VERSION } from '../../../core/edits/verify.ts';
+import { REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT } from '../../../core/subagents/remember/prompt.ts';
+
+const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 12);
+
+describe('a prompt', () => {
+  // When this fails, a word was changed: give the prompt its next version, then the new hash.
+  it.each([
+    [REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT, 'remember-2 585b8045072a'],
+    [VERIFIER_PROMPT_VERSION, VERIFIER_PROMPT, 'verify-1 4e4ddf773784'],
+  ])('%s has another version when a word of it changes', (version, text, expected) => {
+    expect(`${version} ${hash(text)}`).toBe(expected);
+  });
+});
