@@ -55,9 +55,11 @@ export async function revertWrites(
     batch = [];
     bytes = 0;
   };
-  const writeBatch = (plans: Plan[]) => restoreBatch(parts, plans, { reason, target, caller });
+  const writeBatch = (plans: Plan[]) =>
+    restoreBatch(parts, plans, { groups, reason, target, caller });
+  const held = await findHeld(parts, groups);
   for (const selected of groups) {
-    const plan = await planFile(parts, selected);
+    const plan = await planFile(parts, selected, { held });
     const size = Buffer.byteLength(plan.restoration?.content ?? '');
     if (batch.length === BATCH_FILES || bytes + size > BATCH_BYTES) await write();
     batch.push(plan);
@@ -71,6 +73,9 @@ function parseSelection(selection: RevertSelection): { filter: RevisionFilter; t
   const { runId, toolCallId, actor, since, until, userId } = selection;
   const kinds = [runId, toolCallId, actor].filter((kind) => kind !== undefined);
   if (kinds.length !== 1) throw refuse('', 'needs one of runId, toolCallId and actor');
+  if (actor === undefined && [since, until, userId].some((one) => one !== undefined)) {
+    throw refuse('', 'takes since, until and userId only with actor');
+  }
   if (runId !== undefined) return { filter: { runId }, target: `dream run ${runId}` };
   if (toolCallId !== undefined)
     return { filter: { toolCallId }, target: `tool call ${toolCallId}` };
@@ -120,9 +125,39 @@ function groupByFile(revisions: readonly RevisionRecord[]): RevisionRecord[][] {
   return [...groups].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, group]) => group);
 }
 
+/**
+ * Paths that must stay because a move links them to a file that stays: to revert one path alone
+ * would lose the content that was moved.
+ */
+async function findHeld(
+  parts: Parts,
+  groups: readonly (readonly RevisionRecord[])[],
+): Promise<ReadonlySet<string>> {
+  const held = new Set<string>();
+  const moves = groups
+    .map((revisions) => revisions.filter(({ peerId }) => peerId !== null))
+    .filter((revisions) => revisions.length > 0);
+  const pathOf = new Map(moves.flat().map((revision) => [revision.id, toPhysicalPath(revision)]));
+  for (const selected of groups) {
+    const path = toPhysicalPath(selected[0] as RevisionRecord);
+    if (!selected.some(({ peerId }) => peerId !== null)) continue;
+    const { file } = await planFile(parts, selected, { held });
+    if (file.outcome === 'changed_since' || file.outcome === 'gone') held.add(path);
+  }
+  for (let size = -1; size !== held.size;) {
+    size = held.size;
+    for (const { id, peerId } of moves.flat()) {
+      const peer = pathOf.get(peerId ?? '');
+      if (peer === undefined || held.has(peer)) held.add(pathOf.get(id) ?? '');
+    }
+  }
+  return held;
+}
+
 async function planFile(
   { storage, textAt }: Parts,
   selected: readonly RevisionRecord[],
+  { held }: { held: ReadonlySet<string> },
 ): Promise<Plan> {
   const newest = selected.at(-1) as RevisionRecord;
   const key = { scope: newest.scope, path: newest.path };
@@ -148,6 +183,9 @@ async function planFile(
   if (present === before) return leave('unchanged', 'It holds the content from before already.');
   if (newest.version !== version) {
     return leave('changed_since', await describeLaterWrite(storage, key, newest.version));
+  }
+  if (held.has(path)) {
+    return leave('changed_since', 'The other path of its move stays, and would lose its content.');
   }
   const left = selected[selected.length - undone.length - 1];
   return {
@@ -186,7 +224,17 @@ async function describeLaterWrite(
 async function restoreBatch(
   parts: Parts,
   plans: readonly Plan[],
-  { reason, target, caller }: { reason: string; target: string; caller: AdminCaller },
+  {
+    groups,
+    reason,
+    target,
+    caller,
+  }: {
+    groups: readonly (readonly RevisionRecord[])[];
+    reason: string;
+    target: string;
+    caller: AdminCaller;
+  },
 ): Promise<RevertedFile[]> {
   let planned = plans;
   for (let tries = 1; ; tries += 1) {
@@ -202,13 +250,14 @@ async function restoreBatch(
       return planned.map(({ file, restoration }) => {
         const one = written[due.findIndex((each) => each.restoration === restoration)];
         if (restoration === null || one === undefined) return file;
-        return { ...file, version: one.version, revisionId: one.revisionId };
+        return { ...file, version: one.version, revisionId: one.revisionId, diff: '' };
       });
     } catch (error) {
       const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
       if (!isConflict || tries === TRIES) throw error;
       const anew: Plan[] = [];
-      for (const { selected } of planned) anew.push(await planFile(parts, selected));
+      const held = await findHeld(parts, groups);
+      for (const { selected } of planned) anew.push(await planFile(parts, selected, { held }));
       planned = anew;
     }
   }

@@ -216,13 +216,21 @@ export function createRevisions(deps: {
     async revert(id, { dryRun = false, ifVersion }, caller) {
       const revision = await find(id);
       const peer = revision.peerId === null ? null : await storage.revisions.get(revision.peerId);
+      // To revert one path of a move alone would lose the content that was moved.
+      if (revision.peerId !== null && peer === null) throw revisionNotFound(revision.peerId);
       const restorations: (Restoration & { present: string | null })[] = [];
       for (const one of peer === null ? [revision] : [revision, peer]) {
         const key = { scope: one.scope, path: one.path };
         const { before } = await textsOf(one);
         const head = await storage.files.get(key);
         const present = head?.content ?? null;
-        const expected = one === revision ? ifVersion : undefined;
+        // With a precondition, the other path of a move must be as the move left it, too.
+        const expected =
+          one === revision || ifVersion === undefined
+            ? ifVersion
+            : one.existsAfter
+              ? one.version
+              : 0;
         const actual = present === null ? 0 : (head?.version ?? 0);
         if (dryRun && expected !== undefined && expected !== actual) {
           throw versionConflict(toPhysicalPath(key), { expected, actual });

@@ -137,7 +137,7 @@ export const RevertedFile = strictObject({
   version: nullable(versionSchema, { description: 'The one that was written.' }),
   revisionId: nullable(Type.String()),
   why: nullable(text('Why it was left, or which of its versions were.')),
-  diff: text('Unified; empty where nothing is written.'),
+  diff: text('Unified, in a dry run; empty where nothing would be written.'),
 });
 export type RevertedFile = Static<typeof RevertedFile>;
 

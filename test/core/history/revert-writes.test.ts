@@ -178,6 +178,24 @@ describe('a tool call', () => {
     expect(await contentOf(core, 'users/alice/b.md')).toBe(null);
   });
 
+  it('leaves both paths of a move where one was written since, so that nothing is lost', async () => {
+    const core = await openCore({ tools: { move: true } });
+    const move = (from: string, to: string) =>
+      call(core, 'alice', 'memory_move', { from, to }, { actor: 'mover' });
+    await write(core, 'user/a.md', 'precious\n', 'ann');
+    await move('user/a.md', 'user/b.md');
+    await move('user/b.md', 'user/c.md');
+    await write(core, 'user/a.md', 'another\n', 'zed');
+    const answer = await core.revisions.revertWrites({ actor: 'mover', since: START }, operator);
+    expect(outcomes(answer)).toEqual({
+      'users/alice/a.md': 'changed_since',
+      'users/alice/b.md': 'unchanged',
+      'users/alice/c.md': 'changed_since',
+    });
+    expect(await contentOf(core, 'users/alice/c.md')).toBe('precious\n');
+    expect(await contentOf(core, 'users/alice/a.md')).toBe('another\n');
+  });
+
   it('that wrote nothing has no files', async () => {
     const core = await openCore();
     const selection = { toolCallId: '019a0000-0000-7000-8000-000000000000' };
@@ -188,11 +206,34 @@ describe('a tool call', () => {
   });
 });
 
+describe('one path of a move', () => {
+  it('is not reverted where the other one was written since, or is pruned', async () => {
+    const core = await openCore({ tools: { move: true } });
+    await write(core, 'user/a.md', 'precious\n', 'ann');
+    await call(core, 'alice', 'memory_move', { from: 'user/a.md', to: 'user/b.md' });
+    await write(core, 'user/a.md', 'another\n', 'zed');
+    const { items } = await core.revisions.list({ path: 'users/alice/b.md' });
+    const id = items[0]?.id ?? '';
+    const stale = await rejection(core.revisions.revert(id, { ifVersion: 1 }, operator));
+    expect(stale).toMatchObject({ code: 'VERSION_CONFLICT' });
+    await core.revisions.prune({ keepLast: 1, userId: 'alice' }, operator);
+    const pruned = await rejection(core.revisions.revert(id, {}, operator));
+    expect(pruned).toMatchObject({ code: 'REVISION_NOT_FOUND' });
+    expect(await contentOf(core, 'users/alice/b.md')).toBe('precious\n');
+    expect(await contentOf(core, 'users/alice/a.md')).toBe('another\n');
+  });
+});
+
 describe('a selection', () => {
   it.each([
     ['nothing', {}, /one of runId, toolCallId and actor/],
     ['two kinds', { runId: 'a', actor: 'b' }, /one of runId, toolCallId and actor/],
     ['an actor without a time', { actor: 'b' }, /required with actor/],
+    [
+      'a tool call of one user',
+      { toolCallId: '019a0000-0000-7000-8000-000000000000', userId: 'alice' },
+      /userId only with actor/,
+    ],
     ['a time that is none', { actor: 'b', since: 'yesterday' }, /since must be a time/],
     ['a user that can’t be', { actor: 'b', since: START, userId: '../x' }, /user/i],
   ])('of %s is refused', async (_, selection, message) => {
