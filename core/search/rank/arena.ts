@@ -1,12 +1,11 @@
-/** The largest buffer that is kept. A round that needs more allocates the rest. */
+/** The largest buffer that is kept. A search that needs more allocates the rest. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** Bytes of the widest numbers. Arrays start at multiples of it. */
+/** The size of the widest number, in bytes. Arrays start at multiples of it. */
 const ALIGNMENT = 8;
 
 /**
- * Typed arrays for one round of synchronous work, cut from one buffer that the next round reuses.
- * Allocating them for each search took a third of the time of ranking: a megabyte to clear and to
- * collect.
+ * Typed arrays for one synchronous search, cut from one buffer that the next search reuses.
+ * Allocating new ones took a third of the time of ranking: a megabyte to clear and to collect.
  *
  * New arrays are not cleared.
  */
@@ -14,7 +13,7 @@ export class Arena {
   #buffer = new ArrayBuffer(0);
   #used = 0;
 
-  /** Begins a round. The arrays of the round before must no longer be used. */
+  /** Begins a search. The arrays of the previous one must no longer be used. */
   begin(): void {
     const wanted = Math.min(this.#used, MAX_BYTES);
     if (wanted > this.#buffer.byteLength) {

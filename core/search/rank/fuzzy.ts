@@ -2,8 +2,8 @@ import { isStopTerm } from '../text/english.ts';
 import type { QueryUnit, SearchQuery } from './query.ts';
 
 /**
- * How each term of the index must begin that `expandQuery` could use: what to read of the
- * dictionary. A slip in the first letter is rare, and a dictionary is read by its beginnings.
+ * The prefixes of all index terms that `expandQuery` could use, so that only that part of the
+ * dictionary is read. A typing mistake in the first letter is rare.
  */
 export function listPrefixes(query: SearchQuery): string[] {
   const prefixes = wordsOf(query).flatMap(({ terms }) => terms.map(firstCharacter));
@@ -11,11 +11,11 @@ export function listPrefixes(query: SearchQuery): string[] {
 }
 
 /**
- * The question with each word replaced by the terms that look like it: beginnings, longer forms and
- * slips of the pen. `null` when no term does.
+ * Replaces each word of a question by index terms that look like it: prefixes, longer forms and
+ * typing mistakes. `null` if no term does.
  *
- * Only for a question that found nothing as it is: used always, it costs 5 to 6 points of nDCG on
- * the development conversations. `dictionary` holds terms of the index in any order.
+ * Only for a question that found nothing: on every question it costs 5 to 6 points of nDCG on the
+ * development conversations. `dictionary` holds terms of the index in any order.
  */
 export function expandQuery(query: SearchQuery, dictionary: Iterable<string>): SearchQuery | null {
   const words = wordsOf(query).map((unit) => ({
@@ -51,18 +51,18 @@ interface Match {
   distance: number;
 }
 
-/** Terms for one word of the question: each is a look-up. */
+/** The most terms for one word of the question: each is one look-up. */
 const MAX_EXPANSIONS = 8;
 
-/** A shorter word looks like too many others. */
+/** Shorter words look like too many others. */
 const MIN_LENGTH = 3;
 
-/** Words of this length may have two slips, shorter ones one. */
+/** Words of this length may have two mistakes, shorter ones one. */
 const TWO_SLIPS_LENGTH = 8;
 
 /**
- * A word whose stem is too short is looked for as it was written. What looks like a stop word is any
- * word: it says nothing.
+ * The words to expand. A word whose stem is too short is used as it was written. Stop words count
+ * as ordinary words here.
  */
 function wordsOf(query: SearchQuery): QueryUnit[] {
   const words = query.units.flatMap((unit) => {
@@ -72,7 +72,7 @@ function wordsOf(query: SearchQuery): QueryUnit[] {
   return words.slice(0, MAX_WORDS);
 }
 
-/** Each is compared with all of the dictionary; of a longer question the first ones are. */
+/** Only the first words of a long question, since each is compared with the whole dictionary. */
 const MAX_WORDS = 64;
 
 function isLong(word: string): boolean {
@@ -89,7 +89,7 @@ function compareMatches(left: Match, right: Match): number {
   return left.term < right.term ? -1 : 1;
 }
 
-/** A word with the letters that it has, as bits; letters that share a bit are taken for one. */
+/** A word and a bit set of its letters; some letters share a bit. */
 interface Form {
   text: string;
   letters: number;
@@ -102,8 +102,8 @@ function toForm(text: string): Form {
 }
 
 /**
- * Whether a word lacks more of the letters of another than so many slips can have put there. Nearly
- * all words of a dictionary are told apart by this: to count slips with each would take seconds.
+ * Whether two words differ in more letters than this many mistakes can explain. This quick test
+ * rejects nearly all words of a dictionary; counting the mistakes of each would take seconds.
  */
 function differsTooMuch(word: Form, term: Form, most: number): boolean {
   return (
@@ -117,7 +117,7 @@ function countBits(bits: number): number {
   return count;
 }
 
-/** 1 or 2 for slips, above that for a beginning, `Infinity` for another word. */
+/** The number of mistakes (1 or 2), more for a prefix, `Infinity` for another word. */
 function measureDistance(wordForm: Form, termForm: Form): number {
   const { text: word } = wordForm;
   const { text: term } = termForm;
@@ -133,7 +133,7 @@ function measureDistance(wordForm: Form, termForm: Form): number {
   return isBeginning ? 2 + Math.abs(word.length - term.length) : Infinity;
 }
 
-/** Letters put in, left out, exchanged for another or swapped with the next (Damerau, 1964). */
+/** Counts letters inserted, deleted, replaced or swapped with the next one (Damerau, 1964). */
 function countSlips(left: string, right: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, index) => index);

@@ -4,53 +4,58 @@ import { rowTermOf } from '../index/postings.ts';
 import { readLanguageHints } from '../text/tokenise.ts';
 import { readWords, type Word } from '../text/words.ts';
 
-/** What a question asks for, in terms of the index. */
+/** A question in terms of the index. */
 export interface SearchQuery {
-  /** In the order of the question; a score is always summed in this order. */
+  /** In the order of the question; scores are always added in this order. */
   units: readonly QueryUnit[];
-  /** How many units count for coordination: the words asked for. */
+  /** The number of words asked for, as coordination counts them. */
   size: number;
-  /** Whether it is nothing but stop words (`The Who`): then it is their order that says something. */
+  /** Whether it has only stop words (`The Who`); then their order matters. */
   isPhrase: boolean;
-  /** Whether words were left out because there were more than `MAX_QUERY_UNITS`. */
+  /** Whether words were left out because of `MAX_QUERY_UNITS`. */
   truncated: boolean;
 }
 
 /** One word of the question, or one form of it. */
 export interface QueryUnit {
-  /** The terms that all mean this word: its stem, and the word as texts in other languages have it. */
+  /**
+   * The terms that all stand for this word: its stem, and the plain word for texts in other
+   * languages.
+   */
   terms: readonly string[];
-  /** How much a match counts: how often the word was asked for, less for a mere hint. */
+  /** How much a match counts: more for a repeated word, less for a hint. */
   weight: number;
   /**
-   * `word`: counts for coordination and makes pairs with its neighbours. `whole`: an identifier as
-   * one; a match covers the words that it is made of. `hint`: adds to the score, covers nothing.
+   * `word`: counts for coordination and forms pairs with its neighbours. `whole`: a complete
+   * identifier; a match covers all of its words. `hint`: adds to the score and covers nothing.
    */
   kind: 'word' | 'whole' | 'hint';
-  /** Which identifier it belongs to, as whole or as part, from 1; 0 for none. */
+  /** The number of the identifier that it belongs to, as whole or part, from 1; 0 for none. */
   group: number;
-  /** How many words of the question a match covers: none for a `hint`, all of them for a `whole`. */
+  /**
+   * How many words of the question a match covers: 0 for a `hint`, all of its words for a `whole`.
+   */
   covers: number;
 }
 
 /**
- * Of a longer question its beginning and its end are read, so many UTF-16 units together: where it
- * is a whole conversation, its beginning says what it is about, and its end asks.
+ * Of a longer question only the beginning and the end are read, this many UTF-16 units in all: in a
+ * whole conversation, the beginning names the subject and the end asks.
  */
 const MAX_QUERY_LENGTH = 10_000;
 
 /**
- * Of a question with more units those of its beginning and its end are looked up; the rarest of them
- * are ranked with (`MAX_RANKED_UNITS` in `rank.ts`). Each has one term or two.
+ * Of a question with more units only those at its beginning and end are looked up; the rarest of
+ * them are ranked (`MAX_RANKED_UNITS` in `rank.ts`). Each unit has one or two terms.
  */
 export const MAX_QUERY_UNITS = 256;
 
 /**
- * Reads a question. Any string works, in linear time; one without words gives no units.
+ * Parses a question. Any string works, in linear time; one without words gives no units.
  *
- * Stop words fall out of an English question unless nothing else remains. Each word is looked up by
- * its stem and as it is, since texts in other languages are not stemmed. A run of Chinese, Japanese
- * or Korean is looked up by its pairs of characters, a single character by itself.
+ * Stop words of an English question are dropped unless nothing else is left. Each word is looked up
+ * as its stem and as it is, since texts in other languages are not stemmed. A run of Chinese,
+ * Japanese or Korean is looked up by pairs of characters, a single character by itself.
  */
 export function parseQuery(text: string): SearchQuery {
   const trimmed = text.trim();
@@ -72,19 +77,22 @@ function cutMiddle(text: string): string {
   return `${text.slice(0, half)}\n${text.slice(-half)}`;
 }
 
-/** The terms whose rows to look up: each once. */
+/** The terms to look up, each once. */
 export function listTerms(query: SearchQuery): string[] {
   return [...new Set(query.units.flatMap(({ terms }) => terms.map(rowTermOf)))];
 }
 
 /**
- * Single Chinese characters of a longer word count this much: they find a word within another
- * compound, and weigh little beside the pairs. Not measured (no such collection was at hand);
- * pairs alone miss `猫` in a question about `猫が好き`.
+ * The weight of a single Chinese character of a longer word: it finds the word within another
+ * compound and counts little beside the pairs. Not measured (no such collection was available);
+ * with pairs alone, a question about `猫が好き` misses `猫`.
  */
 const CHARACTER_WEIGHT = 0.3;
 
-/** Neighbouring words of short questions are tried as one (`smart watch` finds `smartwatch`). */
+/**
+ * In questions of up to this many words, neighbouring words are also tried as one (`smart watch`
+ * finds `smartwatch`).
+ */
 const MAX_WORDS_TO_JOIN = 6;
 
 function addWords(builder: Builder, words: readonly Word[], dropsStopWords: boolean): void {
@@ -95,12 +103,12 @@ function addWords(builder: Builder, words: readonly Word[], dropsStopWords: bool
       continue;
     }
     const kept = parts.filter((part) => !dropsStopWords || !isStopWord(part));
-    // A name in capitals, perhaps (`IT budget`): what has it so is the better for it.
+    // Capitals may be a name (`IT budget`): texts that have the word in capitals rank higher.
     if (kept.length === 0 && inCapitals) builder.add([toNameTerm(parts)], 1, 'hint', 0, 0);
     if (whole !== null) {
       group++;
       const distinct = new Set(kept).size;
-      // A whole whose parts say nothing (`to-do`) is the word itself.
+      // If all parts are stop words (`to-do`), the whole counts as the word.
       if (distinct === 0) builder.add(toTerms(whole), 1, 'word', 0, 1);
       else builder.add(toTerms(whole), 1, 'whole', group, distinct);
     }
@@ -112,7 +120,7 @@ function saysNothing({ kind, parts }: Word): boolean {
   return kind === 'word' && parts.every(isStopWord);
 }
 
-/** Texts in other languages have no stop words, and have them as they are. */
+/** Also adds stop words as plain terms, because texts in other languages index them as they are. */
 function addStopWords(builder: Builder, words: readonly Word[]): void {
   let group = 0;
   for (const { parts, whole, inCapitals } of words) {
@@ -171,7 +179,9 @@ class Builder {
   size = 0;
   readonly #units = new Map<string, { -readonly [K in keyof QueryUnit]: QueryUnit[K] }>();
 
-  /** A word asked for again weighs more: else CISI loses 0.072 nDCG, CACM 0.037 (see `rank.ts`). */
+  /**
+   * A repeated word counts more: without this CISI loses 0.072 nDCG and CACM 0.037 (see `rank.ts`).
+   */
   add(
     terms: readonly string[],
     weight: number,
@@ -197,7 +207,7 @@ class Builder {
   finish(isCut: boolean): Pick<SearchQuery, 'units' | 'size' | 'truncated'> {
     const all = [...this.#units.values()];
     if (all.length <= MAX_QUERY_UNITS) return { units: all, size: this.size, truncated: isCut };
-    // Hints come last: words say more.
+    // Hints are dropped before words.
     const said = all.filter(({ kind }) => kind !== 'hint');
     const hints = all.filter(({ kind }) => kind === 'hint');
     const half = MAX_QUERY_UNITS / 2;
@@ -209,7 +219,7 @@ class Builder {
   }
 }
 
-/** How many units count for coordination. */
+/** The number of units that count for coordination. */
 export function countWords(units: readonly QueryUnit[]): number {
   return units.filter(({ kind }) => kind === 'word').length;
 }

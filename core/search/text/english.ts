@@ -1,22 +1,21 @@
 import { stem } from './stem.ts';
 
 /**
- * Whether an English word carries no meaning of its own in a note or a question.
+ * Whether an English word is too common to say what a note or a question is about.
  *
- * Takes a folded word without its apostrophe's ending (`didnt`, not `didn't`). The list is that of
- * the common function words, with question words, as a question's "when did" stands in no answer.
- * Left in on purpose: `may` and `will` (a month, a name, a document) and `like`, `want` and `need`,
- * which a note on preferences is about.
+ * Takes a folded word without an apostrophe (`didnt`, not `didn't`). The list has the common
+ * function words and the question words. It leaves out `may` and `will` (a month, a name, a
+ * document) and `like`, `want` and `need`, because notes about preferences use them.
  */
 export function isStopWord(word: string): boolean {
   return STOP_WORDS.has(word);
 }
 
 /**
- * The term of an English stop word: only a question that has no other words looks for it. In
- * capitals it is a name too (`IT`, `US`), and has a term of its own.
+ * The index term of an English stop word. Only a question that has no other words looks for it. In
+ * capitals such a word may also be a name (`IT`, `US`), which has a term of its own.
  *
- * No other term begins so, so that a stem (`ones` → `on`) is never taken for one of these.
+ * No other term starts with `=`, so a stem (`ones` → `on`) never equals a stop term.
  *
  * @example toStopTerm('the') // '=the'
  */
@@ -24,12 +23,15 @@ export function toStopTerm(word: string): string {
   return STOP_MARK + word;
 }
 
-/** Whether a term is one that {@link toStopTerm} makes. */
+/** Whether {@link toStopTerm} made this term. */
 export function isStopTerm(term: string): boolean {
   return term.startsWith(STOP_MARK);
 }
 
-/** A number of its own for each term of a stop word, from 0, as long as the list stays the same. */
+/**
+ * The number of a stop word's term, from 0. Numbers change only when the list of stop words
+ * changes.
+ */
 export function stopNumberOf(term: string): number {
   const word = term.slice(STOP_MARK.length);
   const lower = word.toLowerCase();
@@ -39,7 +41,8 @@ export function stopNumberOf(term: string): number {
 const STOP_MARK = '=';
 
 /**
- * The form under which an English word is indexed: an irregular form's base word, then its stem.
+ * The form under which an English word is indexed: the base word of an irregular form, then its
+ * stem.
  *
  * @example toEnglishTerm('children') // 'child'
  */
@@ -52,9 +55,9 @@ export function toEnglishTerm(word: string): string {
   return term;
 }
 
-/** Terms of words met lately: stemming is most of what tokenising costs, and words come again. */
+/** Terms of recent words. Stemming takes most of the time of tokenising, and words repeat. */
 const TERMS = new Map<string, string>();
-/** About 2 MB. */
+/** 20,000 words take about 2 MB. */
 const MAX_REMEMBERED = 20_000;
 
 const STOP_WORDS: ReadonlySet<string> = new Set(
@@ -81,9 +84,9 @@ const STOP_NUMBERS: ReadonlyMap<string, number> = new Map(
 );
 
 /**
- * Each line: the base word, then its irregular forms, and the everyday forms of the words for a
- * family, in which notes and questions about people seldom agree. Left out are forms that more often are
- * another word: `rose`, `lay`, `ground`, `wound`, `leaves`, `lives`.
+ * Each line holds a base word, then its irregular forms, or the everyday words for a family member,
+ * since notes and questions often use different ones. Forms that are more often another word are
+ * left out: `rose`, `lay`, `ground`, `wound`, `leaves`, `lives`.
  */
 const IRREGULAR_FORMS = [
   'become became',

@@ -1,15 +1,15 @@
-/** How many words of a text speak for English, and how many for another language. */
+/** How strongly a text looks like English, and how strongly like another language. */
 export interface LanguageHints {
   english: number;
   other: number;
 }
 
 /**
- * Counts what a text in Latin letters says of its language: its function words, and its accents.
+ * Counts the signs of a text's language: its function words and its accents.
  *
- * Takes folded words and how many letters were written with an accent. It asks no table of the
- * system, so that the same text gives the same answer on every version of Node. Other scripts say
- * nothing here, and need not: what is done to English is done to the letters `a`–`z` alone.
+ * Takes folded words and the number of letters with an accent. It uses no table of the operating
+ * system, so the result is the same on every version of Node. It ignores other scripts, because the
+ * rules for English only change the letters `a`–`z`.
  */
 export function countLanguageHints(
   words: Iterable<string>,
@@ -25,8 +25,8 @@ export function countLanguageHints(
 }
 
 /**
- * Whether a text is to be read as English: by its own words where they say so clearly, else by
- * the words of what surrounds it, else yes ("prefers green tea" has no function word at all).
+ * Whether to treat a text as English: its own words decide if they are clear, then the language of
+ * the surrounding text, else yes ("prefers green tea" has no function word at all).
  */
 export function isEnglish(hints: LanguageHints, surrounding?: LanguageHints): boolean {
   const margin = hints.english - hints.other;
@@ -34,16 +34,16 @@ export function isEnglish(hints: LanguageHints, surrounding?: LanguageHints): bo
   return surrounding.english + hints.english >= surrounding.other + hints.other;
 }
 
-/** One function word more for one language than for the others. */
+/** One more function word in one language than in the others. */
 const CLEAR_MARGIN = 1;
 
 /**
- * An accented letter counts for half a function word: English notes hold names and loan words
- * (Zoë, café), and a line of Polish or Czech may hold no word of the list.
+ * An accented letter counts as half a function word: English notes contain names and loan words
+ * (Zoë, café), and a line of Polish or Czech may contain no word of the list.
  */
 const ACCENT_WEIGHT = 0.5;
 
-/** English function words, and some of the verbs that notes on people begin with. */
+/** English function words, and some verbs that notes about people often begin with. */
 const ENGLISH = toSet([
   'the and of is are were been being has have had with for from that this these those they them',
   'their there which what when where who why how would should could can not but about into if',
@@ -52,8 +52,8 @@ const ENGLISH = toSet([
 ]);
 
 /**
- * Function words of other languages in Latin letters. Left out are those that are also an English
- * word, name or abbreviation (`die`, `man`, `son`, `war`, `met`, `van`, `dan`, `mia`, `los`, `os`).
+ * Function words of other languages in Latin letters, without those that are also an English word,
+ * name or abbreviation (`die`, `man`, `son`, `war`, `met`, `van`, `dan`, `mia`, `los`, `os`).
  */
 const OTHER = toSet([
   // German

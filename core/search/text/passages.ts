@@ -1,26 +1,29 @@
 import { parseHeading } from '../../markdown-heading.ts';
 
-/** A part of a file that a find can answer with. */
+/** A part of a file that a find can return. */
 export interface Passage {
-  /** The first and the last line, counted from 1. */
+  /** The first and last line, counted from 1. */
   startLine: number;
   endLine: number;
-  /** Its text is `text.slice(start, end)`, without the last line's end. */
+  /** The passage is `text.slice(start, end)`, without its last line break. */
   start: number;
   end: number;
-  /** The headings above it, outermost first, joined by ` > `; `null` without any. */
+  /** The headings above it, outermost first, joined by ` > `; `null` if there are none. */
   heading: string | null;
-  /** What is counted with its words: each heading, and a table's first row in its later parts. */
+  /**
+   * Text that counts as part of its words: each heading above it, and in the later parts of a table
+   * its first row.
+   */
   context: readonly string[];
 }
 
 /**
- * Splits markdown into passages: blocks under a heading, parted at blank lines and list items.
+ * Splits markdown into passages: blocks under a heading, separated by blank lines and list items.
  *
- * A list item keeps its continuation lines and, while there is room, the items nested in it. A code
- * fence, a table and the front matter are a block each. A block longer than `MAX_PASSAGE_LENGTH` is
- * parted between lines, a longer line between sentences or words; the parts of one line have the
- * same line number. A heading belongs to the blocks below it, and is a passage of its own only when
+ * A list item keeps its continuation lines and, while there is room, its nested items. A code
+ * fence, a table and the front matter are one block each. A block longer than `MAX_PASSAGE_LENGTH`
+ * is split between lines, a longer line between sentences or words; all parts of one line have the
+ * same line number. A heading belongs to the blocks below it, and is a passage of its own only if
  * there are none. Passages come in order and don't overlap; blank text gives none.
  */
 export function splitPassages(text: string): Passage[] {
@@ -38,11 +41,11 @@ export function splitPassages(text: string): Passage[] {
 
 /**
  * The longest passage, in UTF-16 units (about 160 English words): a paragraph of an article fits,
- * and a term's positions in a passage fit into a byte each. 600 and 2,000 rank alike (`rank.ts`).
+ * and each position of a term fits into one byte. 600 and 2,000 rank the same (`rank.ts`).
  */
 export const MAX_PASSAGE_LENGTH = 1000;
 
-/** How far the end of front matter is looked for, in UTF-16 units. */
+/** How far to look for the end of front matter, in UTF-16 units. */
 const MAX_FRONT_MATTER = 10_000;
 
 function startsWithFrontMatter(text: string): boolean {
@@ -56,29 +59,29 @@ interface Line {
   end: number;
 }
 
-/** Front matter is grown as code: blank lines don't part it. */
+/** Front matter counts as code: blank lines don't split it. */
 type BlockKind = 'paragraph' | 'item' | 'table' | 'code';
 
 interface Block {
   kind: BlockKind;
   first: Line;
   last: Line;
-  /** Of a list item's marker. */
+  /** The indent of a list item's marker. */
   indent: number;
   context: string;
 }
 
-/** Reads a file line by line; what it holds is the block that is still growing. */
+/** Reads a file line by line; its fields describe the block that is still growing. */
 class Splitter {
   readonly #text: string;
   readonly #passages: Passage[] = [];
-  /** By level, 1 to 6. */
+  /** The headings by level, 1 to 6. */
   #headings: (string | undefined)[] = [];
   #titles: readonly string[] = [];
-  /** A heading that nothing stands below yet. */
+  /** A heading with nothing below it so far. */
   #bareHeading: { line: Line; level: number } | null = null;
   #block: Block | null = null;
-  /** What closes the code fence or front matter that is open. */
+  /** The mark that will close the open code fence or front matter. */
   #closing: { mark: string; length: number } | null = null;
 
   constructor(text: string, hasFrontMatter: boolean) {
@@ -103,7 +106,7 @@ class Splitter {
   #addFenced(line: Line, trimmed: string): void {
     this.#grow(line, 'code', 0);
     const { mark, length } = this.#closing ?? { mark: '', length: 0 };
-    // Front matter opens with the mark that closes it.
+    // The mark that closes front matter is also the one that opens it.
     if (line.number === 1 && mark === '-') return;
     if (trimmed.length < length || countLeading(trimmed, mark) !== trimmed.length) return;
     this.#closing = null;
@@ -137,7 +140,10 @@ class Splitter {
     else this.#grow(line, this.#block?.kind === 'item' ? 'item' : 'paragraph', 0);
   }
 
-  /** A line of `=` or `-` makes the one line above it a heading; a line of `-` alone is a rule. */
+  /**
+   * A line of `=` or `-` turns the single line above it into a heading; otherwise a line of `-` is
+   * a rule.
+   */
   #addRule(trimmed: string): void {
     const block = this.#block;
     const isOneLine = block?.kind === 'paragraph' && block.first === block.last;
@@ -167,7 +173,10 @@ class Splitter {
     this.#bareHeading = { line, level };
   }
 
-  /** Adds a line to the block when it is of that kind and has room, else to a new block. */
+  /**
+   * Adds a line to the current block if the kind matches and there is room, else starts a new
+   * block.
+   */
   #grow(line: Line, kind: BlockKind, indent: number): void {
     const block = this.#block;
     const isSame = block?.kind === kind;
@@ -195,7 +204,9 @@ class Splitter {
     }
   }
 
-  /** A heading without text below is a passage, unless a heading of a lower level follows. */
+  /**
+   * A heading without text below it becomes a passage, unless a heading of a lower level follows.
+   */
   #flushBareHeading(nextLevel: number): void {
     const bare = this.#bareHeading;
     this.#bareHeading = null;
@@ -211,13 +222,13 @@ class Splitter {
   }
 }
 
-/** A longer line is no heading but text, whatever it begins with. In UTF-16 units. */
+/** The longest heading, in UTF-16 units. A longer line is text, even if it starts with `#`. */
 const MAX_TITLE_LENGTH = 200;
 
-/** Of a table's first row, in UTF-16 units. */
+/** How much of a table's first row is kept as context, in UTF-16 units. */
 const MAX_TABLE_HEAD_LENGTH = 200;
 
-/** A code fence that opens here: three or more backticks or tildes. */
+/** The mark of a code fence that opens on this line: three or more backticks or tildes. */
 function findFence(trimmed: string): { mark: string; length: number } | null {
   const mark = trimmed[0];
   if (mark !== '`' && mark !== '~') return null;
@@ -226,7 +237,9 @@ function findFence(trimmed: string): { mark: string; length: number } | null {
   return { mark, length };
 }
 
-/** A line of nothing but `-`, `*`, `_` (three or more, spaces between allowed) or `=`. */
+/**
+ * Whether a line is only `-`, `*` or `_` (three or more, spaces allowed between them) or only `=`.
+ */
 function isRule(trimmed: string): boolean {
   const mark = trimmed.charAt(0);
   if (!'-*_='.includes(mark)) return false;
@@ -244,7 +257,7 @@ function isUnderline(trimmed: string): boolean {
   );
 }
 
-/** How far a list item's marker (`-`, `*`, `+`, `1.`, `1)`) is indented; `null` for other lines. */
+/** The indent of a list item's marker (`-`, `*`, `+`, `1.`, `1)`); `null` for other lines. */
 function findItemIndent(content: string): number | null {
   let at = 0;
   let indent = 0;
@@ -271,7 +284,7 @@ function countLeading(text: string, mark: string): number {
   return count;
 }
 
-/** Parts of a block that is one long line: at a sentence's end, else at a space, else anywhere. */
+/** Splits one long line: at the end of a sentence, else at a space, else anywhere. */
 function* splitLong(
   text: string,
   from: number,
@@ -290,7 +303,7 @@ function* splitLong(
 function findBreak(text: string, start: number): number {
   const limit = start + MAX_PASSAGE_LENGTH;
   let space = -1;
-  // Not before the half, so that parts don't get small.
+  // Searches only the second half, so that parts don't get too small.
   for (let at = limit; at > start + MAX_PASSAGE_LENGTH / 2; at--) {
     const before = text[at - 1] ?? '';
     if ('。！？'.includes(before)) return at;

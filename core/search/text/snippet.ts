@@ -1,23 +1,23 @@
 import type { Passage } from './passages.ts';
 
-/** What a result shows of its file. */
+/** The part of a file that a result shows. */
 export interface Snippet {
-  /** The best passage with its neighbours, as they stand in the file. */
+  /** The best passage with its neighbours, exactly as in the file. */
   text: string;
-  /** The lines that `text` is from, counted from 1. */
+  /** The lines of `text`, counted from 1. */
   startLine: number;
   endLine: number;
 }
 
-/** About a screen's paragraph: what an agent reads before it decides to read the file. */
+/** About one paragraph on a screen: enough for an agent to decide whether to read the file. */
 const MAX_SNIPPET_LENGTH = 600;
 
 /**
- * The best passage of a file with as many whole neighbours under the same heading as there is room
- * for, nearest first, what follows before what precedes.
+ * Makes a snippet: the best passage of a file and as many whole neighbours under the same heading
+ * as fit, nearest first, the following one before the preceding one.
  *
- * A passage is never cut: one that is longer than `maxLength` (passages have a limit of their own)
- * stands alone. `passages` are those of `text`.
+ * It never cuts a passage: one that is longer than `maxLength` stands alone (passages have a limit
+ * of their own). `passages` are all passages of `text`.
  */
 export function makeSnippet(
   text: string,
@@ -46,14 +46,14 @@ export function makeSnippet(
   };
 }
 
-/** As far as neighbours count in the ranking. */
+/** The same distance at which neighbours count in the ranking. */
 const MAX_NEIGHBOURS = 2;
 
 function canTake(passage: Passage, center: Passage): boolean {
   return passage.heading === center.heading;
 }
 
-/** A passage that was skipped ends the snippet on its side. */
+/** Whether two passages follow each other directly. A gap ends the snippet on that side. */
 function isNext(passages: readonly Passage[], left: Passage, right: Passage): boolean {
   return passages.indexOf(left) + 1 === passages.indexOf(right);
 }

@@ -1,8 +1,8 @@
 /**
- * The stem of an English word: Porter's algorithm with the two departures that its author made
- * afterwards (`bli` for `abli`, and `logi`).
+ * The stem of an English word: Porter's algorithm with the two changes that its author made later
+ * (`bli` for `abli`, and `logi`).
  *
- * Takes a folded word; one that isn't three or more letters of `a`–`z` comes back as it is.
+ * Takes a folded word; returns any word that isn't three or more letters of `a`–`z` unchanged.
  *
  * Source: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, and the note at
  * the head of his own implementation.
@@ -22,7 +22,7 @@ export function stem(word: string): string {
 
 type Suffixes = readonly (readonly [suffix: string, replacement: string])[];
 
-/** Step 2, for a measure above 0. A suffix stands before any other that it ends with. */
+/** Step 2, for a measure above 0. A longer suffix comes before the ones that it ends with. */
 const DOUBLE_SUFFIXES: Suffixes = [
   ['ational', 'ate'],
   ['ization', 'ize'],
@@ -58,7 +58,7 @@ const SINGLE_SUFFIXES: Suffixes = [
   ['ful', ''],
 ];
 
-/** Step 4, for a measure above 1. `ion` goes only after `s` or `t`. */
+/** Step 4, for a measure above 1. `ion` is removed only after `s` or `t`. */
 const SUFFIXES = [
   'ement',
   'ance',
@@ -120,7 +120,7 @@ function removeSuffix(word: string): string {
   return word;
 }
 
-/** Step 5: a last `e`, and the second of two `l`. */
+/** Step 5: removes a final `e`, and the second of two final `l`s. */
 function tidy(word: string): string {
   let result = word;
   if (result.endsWith('e')) {
@@ -139,7 +139,9 @@ function isPlainLetters(word: string): boolean {
   return true;
 }
 
-/** Whether each letter is a consonant depends on the one before: `y` is one after a vowel. */
+/**
+ * Whether a letter is a consonant depends on the letter before: `y` is a consonant after a vowel.
+ */
 function isConsonantAfter(word: string, index: number, previousIsConsonant: boolean): boolean {
   switch (word[index]) {
     case 'a':
@@ -163,7 +165,7 @@ function isConsonant(word: string, index: number): boolean {
   return result;
 }
 
-/** How many times a vowel is followed by a consonant in the first `end` letters. */
+/** Porter's measure: how often a consonant follows a vowel in the first `end` letters. */
 function measure(word: string, end: number): number {
   let count = 0;
   let previousIsConsonant = true;
@@ -189,7 +191,10 @@ function endsWithDoubleConsonant(word: string): boolean {
   return last > 0 && word[last] === word[last - 1] && isConsonant(word, last);
 }
 
-/** Consonant, vowel, consonant, the last not `w`, `x` or `y`: what takes an `e` again. */
+/**
+ * Whether it ends with consonant, vowel, consonant, the last not `w`, `x` or `y`. Such a stem gets
+ * an `e` back.
+ */
 function endsWithShortSyllable(word: string): boolean {
   const last = word.length - 1;
   if (last < 2) return false;

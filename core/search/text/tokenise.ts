@@ -3,27 +3,27 @@ import { countLanguageHints, type LanguageHints } from './language.ts';
 import { countAccentedLetters, type Word } from './words.ts';
 
 /**
- * The version of all that decides which terms a text has: words, languages, stems, passages.
+ * The version of everything that decides the terms of a text: words, languages, stems, passages.
  *
- * It is stored with the index; an index of another version is rebuilt. Increase it with
- * every change to this folder that gives any text other passages, terms or positions (the test
- * "gives the index that this version of the tokeniser is known for" says when).
+ * The index stores it and is rebuilt when it differs. Increase it with every change to this folder
+ * that gives any text other passages, terms or positions (the test "gives the index that this
+ * version of the tokeniser is known for" fails then).
  */
 export const TOKENISER_VERSION = 2;
 
 export interface Token {
-  /** Well-formed text of 1 to about 64 characters, compared byte for byte. */
+  /** Well-formed text of 1 to about 64 characters; terms are compared byte for byte. */
   term: string;
-  /** Where it stands, counted in words from 0, stop words too. */
+  /** Its place, counted in words from 0, with stop words. */
   position: number;
 }
 
 /**
  * The terms of a text's words, in order.
  *
- * English words are stemmed, and stop words get terms of their own (`toStopTerm`); all others stay
- * as they are. An identifier gives its parts and, at the place of the first, its whole. A run of
- * characters gives each character and each pair of neighbours.
+ * English words are stemmed, and stop words get terms of their own (`toStopTerm`); other words stay
+ * as they are. An identifier gives its parts and, at the position of the first part, the whole. A
+ * run of characters gives each character and each pair of neighbours.
  */
 export function toTokens(words: readonly Word[], english: boolean): Token[] {
   const tokens: Token[] = [];
@@ -50,7 +50,7 @@ export function toTokens(words: readonly Word[], english: boolean): Token[] {
   return tokens;
 }
 
-/** What the words of a text, with the text itself for its accents, say of its language. */
+/** The signs of a text's language, from its words and from the accents in the text itself. */
 export function readLanguageHints(words: readonly Word[], text: string): LanguageHints {
   return countLanguageHints(plainWords(words), countAccentedLetters(text));
 }

@@ -1,33 +1,33 @@
-/** A word of a text, in the form in which it is compared: lower case, no accents. */
+/** A word of a text in lower case and without accents, ready to be compared. */
 export interface Word {
   /**
    * `word`: a word or identifier. `run`: characters of a script that is written without spaces.
    * `symbol`: one emoji or flag.
    */
   kind: 'word' | 'run' | 'symbol';
-  /** A plain word alone; the parts of an identifier; the characters of a run. Never empty. */
+  /** One plain word, the parts of an identifier, or the characters of a run. Never empty. */
   parts: readonly string[];
-  /** The word that the parts make together; `null` for a plain word and for a run. */
+  /** The parts of an identifier joined to one word; `null` for a plain word and for a run. */
   whole: string | null;
-  /** Whether it is written in capitals, two at least, as a name is that looks like a stop word. */
+  /** Whether it is two or more capitals: a name that looks like a stop word is written so. */
   inCapitals: boolean;
-  /** Where the first part stands, counted in parts from 0. */
+  /** The position of the first part, counted in parts from 0. */
   position: number;
 }
 
-/** The longest term, in UTF-16 units: a longer word is cut, in texts and in queries alike. */
+/** The longest term, in UTF-16 units. Longer words are cut, in texts and in queries alike. */
 export const MAX_TERM_LENGTH = 64;
 
 /**
- * The words of a text, in order; any string works, in linear time.
+ * The words of a text, in order. Any string works, in linear time.
  *
- * `multi-agent`, `snake_case`, `camelCase`, `node.js`, `jane@example.com`, `1.2.3` and `gpt4` come
- * as a whole and in parts; the whole drops `-` and `_`, so that `multi-agent`, `multi_agent`,
- * `multiAgent` and `multiagent` are one, as are `gpt-4` and `gpt4`; between digits it stays
- * (`20-04` isn't 2004), unless they are those of a date or telephone number. The `v` of a version
- * is dropped, and so are the dots of an abbreviation (`U.S.`). `1,000` is 1000.
- * `'s` and the endings of English contractions are dropped (`he'll`), `didn't` becomes `didnt`.
- * Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese come as runs of characters.
+ * `multi-agent`, `snake_case`, `camelCase`, `node.js`, `jane@example.com`, `1.2.3` and `gpt4` give
+ * the whole and the parts. The whole drops `-` and `_`, so `multi-agent`, `multi_agent`,
+ * `multiAgent` and `multiagent` are the same word, as are `gpt-4` and `gpt4`. Between digits the
+ * hyphen stays (`20-04` isn't 2004), except in a date or telephone number. The `v` of a version and
+ * the dots of an abbreviation (`U.S.`) are dropped. `1,000` becomes 1000. `'s` and the endings of
+ * English contractions are dropped (`he'll`); `didn't` becomes `didnt`. Chinese, Japanese, Korean,
+ * Thai, Lao, Khmer and Burmese come as runs of characters.
  */
 export function readWords(text: string): Word[] {
   const folded = joinThousands(foldText(text));
@@ -56,23 +56,23 @@ export function readWords(text: string): Word[] {
   return words;
 }
 
-/** How many letters of a text carry a Latin accent. */
+/** The number of letters with a Latin accent. */
 export function countAccentedLetters(text: string): number {
   if (!NOT_ASCII.test(text)) return 0;
   return text.normalize('NFC').match(ACCENTED_LATIN)?.length ?? 0;
 }
 
 /**
- * Text with compatibility forms made plain and accents taken off, its case kept.
+ * Replaces compatibility forms by plain ones and removes accents; keeps the case.
  *
- * Vowel signs of the scripts that need them stay; Hangul is composed again.
+ * Keeps the vowel signs of the scripts that need them, and composes Hangul again.
  */
 function foldText(text: string): string {
   if (!NOT_ASCII.test(text)) return text;
   return text.normalize('NFKD').replace(IGNORED, '').normalize('NFC');
 }
 
-/** Numbers as they are written without the signs that group their digits by three. */
+/** Removes the signs that group digits by three. */
 function joinThousands(text: string): string {
   return GROUPED.test(text)
     ? text.replace(THOUSANDS, (number) => number.replace(GROUPING, ''))
@@ -81,21 +81,21 @@ function joinThousands(text: string): string {
 
 const GROUPED = /\d[,'’]\d/;
 const GROUPING = /[,'’]/g;
-/** What is grouped in another way is a list: `1,20,300`. */
+/** Other groups are a list, not a number: `1,20,300`. */
 const THOUSANDS = /(?<![\d.,'’])\d{1,3}(?:[,'’]\d{3})+(?!\d|[,'’]\d)/g;
 
 const NOT_ASCII = /[^\u0000-\u007f]/;
 const ACCENTED_LATIN = /[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]/g;
 
 /**
- * Combining accents of Latin, Greek and Cyrillic, Hebrew points, Arabic vowel marks and the tatweel,
+ * Combining accents of Latin, Greek and Cyrillic, Hebrew points, Arabic vowel marks and tatweel,
  * soft hyphens, joiners, variation selectors.
  */
 const IGNORED =
   // eslint-disable-next-line no-misleading-character-class -- marks by themselves are meant
   /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0640\u00ad\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff]/g;
 
-/** Letters that have no decomposition, as they are commonly written without them. */
+/** Letters without a Unicode decomposition, as people write them without the accent. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -117,7 +117,7 @@ const UPPER = 2;
 const DIGIT = 3;
 const RUN = 4;
 const SYMBOL = 5;
-/** Not of a character: a whole word of letters in one case, but for the first. */
+/** The class of a whole word, not of a character: letters in one case, except for the first. */
 const PLAIN = 6;
 const UNKNOWN = 255;
 
@@ -127,10 +127,13 @@ const DECIMAL = /\p{Nd}/u;
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Bopomofo}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u30fc]/u;
 const PICTOGRAPH = /\p{Extended_Pictographic}/u;
-/** Two of them are a flag. */
+/** Two regional indicators make a flag. */
 const REGIONAL_INDICATOR = /\p{Regional_Indicator}/u;
 
-/** Classes of the characters met so far, below U+10000: a regular expression each time is slow. */
+/**
+ * The classes of characters below U+10000, filled as they occur: a regular expression for each
+ * character is slow.
+ */
 const CLASSES = new Uint8Array(0x10000).fill(UNKNOWN);
 
 function classAt(text: string, index: number): number {
@@ -139,7 +142,7 @@ function classAt(text: string, index: number): number {
   if (known !== UNKNOWN) return known;
   const point = text.codePointAt(index) ?? code;
   const kind = classOf(String.fromCodePoint(point));
-  // A surrogate's class is that of its pair, so it is asked again each time.
+  // A surrogate has the class of its pair, so it can't be cached.
   if (point < 0x10000 && (point < 0xd800 || point > 0xdfff)) CLASSES[point] = kind;
   return kind;
 }
@@ -164,8 +167,8 @@ function isWordClass(kind: number): boolean {
 }
 
 /**
- * The end of a word that is nothing but letters, all lower case but for the first; 0 for others.
- * Most words are such, and need none of the care that an identifier does.
+ * The end of a word of letters only, all lower case except for the first; 0 for other words. Most
+ * words are like this and skip the slower path for identifiers.
  */
 function endOfPlainWord(text: string, start: number, kind: number): number {
   if (kind !== LOWER && kind !== UPPER) return 0;
@@ -194,10 +197,10 @@ function endOfRun(text: string, start: number): number {
   return end;
 }
 
-/** An identifier ends at the first connector from here on; what follows is the next one. */
+/** After this many characters an identifier ends at its next connector, and a new one starts. */
 const MAX_CHUNK_LENGTH = 128;
 
-/** The end of a word with all that is connected to it: `jane.doe@example.com`, `C++`, `didn’t`. */
+/** The end of a word and everything connected to it: `jane.doe@example.com`, `C++`, `didn’t`. */
 function endOfChunk(text: string, start: number, kind: number): number {
   let end = start + widthAt(text, start);
   if (kind === SYMBOL) return isFlag(text, start) ? end + widthAt(text, end) : end;
@@ -238,7 +241,7 @@ function isApostrophe(code: number): boolean {
   return code === 0x27 || code === 0x2019;
 }
 
-/** The `++` of C++ and the `#` of C#: after one or two letters, before no further letter. */
+/** The length of `++` in C++ and of `#` in C#: after one or two letters, before no other letter. */
 function lengthOfSign(text: string, start: number, end: number): number {
   if (end - start > 2) return 0;
   const length = text.startsWith('++', end) ? 2 : text[end] === '#' ? 1 : 0;
@@ -265,7 +268,7 @@ function toWord(chunk: string, kind: number, position: number): Word | null {
   return { ...plain, kind: 'word', parts, inCapitals: isCapital(body) };
 }
 
-/** Two letters at least, none of them small. */
+/** Whether it has at least two letters and no small one. */
 function isCapital(body: string): boolean {
   let count = 0;
   for (let index = 0; index < body.length; index += widthAt(body, index)) {
@@ -276,7 +279,7 @@ function isCapital(body: string): boolean {
   return count > 1;
 }
 
-/** `U.S.` → `US`: letters by themselves with dots between. */
+/** `U.S.` → `US`: single letters with dots between them. */
 function joinAbbreviation(body: string): string {
   const letters = body.split('.');
   const isOne = letters.length > 1 && letters.every(isLetter);
@@ -304,7 +307,7 @@ function dropContraction(chunk: string): string {
 
 const CONTRACTIONS: ReadonlySet<string> = new Set(['s', 'll', 're', 've', 'd', 'm']);
 
-/** The parts of an identifier: at connectors, then where case or digits change. */
+/** The parts of an identifier, split at connectors, then where case or digits change. */
 function splitPieces(body: string): string[] {
   const pieces: string[] = [];
   let start = 0;
@@ -331,9 +334,9 @@ function pushPieces(pieces: string[], piece: string): void {
 }
 
 /**
- * Where a word without connectors falls apart: `camel|Case`, `HTTP|Server`, `gpt|4`, `20|mg`.
- * A mixture of several letter and digit groups stays whole (`a1b2c3`: a hash, not a name), as does
- * a plural (`APIs`).
+ * Where to split a word without connectors: `camel|Case`, `HTTP|Server`, `gpt|4`, `20|mg`. A
+ * mixture of several groups of letters and digits stays whole (`a1b2c3` is a hash, not a name), and
+ * so does a plural (`APIs`).
  */
 function findBounds(piece: string): number[] {
   const bounds: number[] = [];
@@ -354,14 +357,19 @@ function findBounds(piece: string): number[] {
   return digitBounds > 1 ? [] : bounds;
 }
 
-/** Whether a capital after another begins a word: a small letter follows that is no plural's `s`. */
+/**
+ * Whether a capital after another one starts a word: a small letter follows that isn't a plural
+ * `s`.
+ */
 function startsName(piece: string, index: number): boolean {
   const next = index + widthAt(piece, index);
   if (next >= piece.length || classAt(piece, next) !== LOWER) return false;
   return next + 1 < piece.length || piece[next] !== 's';
 }
 
-/** Lower case without `-`, `_` and apostrophes, except between the digits of a short number. */
+/**
+ * Lower case without `-`, `_` and apostrophes, but with them between the digits of a short number.
+ */
 function joinWhole(body: string): string {
   const lower = toLower(VERSION.test(body) ? body.slice(1) : body);
   if (isLongNumber(lower)) return cut(lower.replace(HYPHENS, ''));
@@ -383,7 +391,7 @@ function joinWhole(body: string): string {
 const VERSION = /^[vV]\d+\./;
 const HYPHENS = /[-\u2010]/g;
 
-/** Digits of a number that means the same without its hyphens: a date has eight. */
+/** A number with this many digits means the same without its hyphens: a date has eight. */
 const LONG_NUMBER = 7;
 
 function isLongNumber(body: string): boolean {
