@@ -7,63 +7,67 @@ import { countWords, type QueryUnit, type SearchQuery } from './query.ts';
 export interface RankOptions {
   /** `file`: each file once, with its best passage. `passage`: each passage. */
   group: 'file' | 'passage';
-  /** How many results are wanted, at least 1. */
+  /** The number of results, at least 1. */
   limit: number;
-  /** Only these files can be results (a path prefix); all files count for the statistics. */
+  /** Limits the results to these files (a path prefix); the statistics always count all files. */
   includes?: (file: CollectionFile) => boolean;
 }
 
 /** A result before ties are broken. */
 export interface Candidate extends CollectionFile {
-  /** Of the best passage, counted from 0. */
+  /** The best passage, counted from 0. */
   passage: number;
   score: number;
-  /** The passage's number in the collection. */
+  /** The passage's number in the whole collection. */
   slot: number;
 }
 
-/** What a score is made of; see `sumSignals`. Each is 0 where nothing matched. */
+/** The parts of a score; see `sumSignals`. Each is 0 if nothing matched. */
 export interface Signals {
   /** BM25 of the passage's own words. */
   passage: number;
-  /** Of its headings and the file's path. */
+  /** BM25 of its headings and the file's path. */
   context: number;
-  /** Of neighbouring words of the question that stand close together in it. */
+  /** For neighbouring words of the question that are close together in the passage. */
   pairs: number;
-  /** The share of the question that it holds, 0 to 1; the three above are multiplied by it. */
+  /** The share of the question's words in the passage, 0 to 1; it multiplies the three above. */
   coordination: number;
-  /** What the passages before and after add. */
+  /** From the passages before and after. */
   neighbours: number;
-  /** What the next best passage of the file adds; 0 for a passage result. */
+  /** From the next best passage of the file; 0 for a passage result. */
   nextBest: number;
-  /** What the file as a whole adds. */
+  /** From the file as a whole. */
   file: number;
-  /** How many words of the question the passage holds, a heading's in part; how many there are. */
+  /**
+   * How many words of the question the passage has (a word in a heading counts in part), and how
+   * many there are.
+   */
   matched: number;
   words: number;
 }
 
 export interface Ranking {
-  /** The best `limit` candidates and all that tie with the last of them, in no order. */
+  /** The best `limit` candidates and all that tie with the last of them, unordered. */
   candidates: readonly Candidate[];
-  /** How a candidate's score came about. */
+  /** The parts of a candidate's score. */
   explain(candidate: Candidate): Signals;
 }
 
 /**
  * Scores a collection for a question: BM25 over passages and files together.
  *
- * A passage's score is BM25 of its words, plus BM25 of its headings and path, plus a little for
- * pairs, times the share of the question that it holds; plus a part of its neighbours' scores, plus
- * a part of its file's BM25. Each sum is made in the order of the question, so that the same texts
- * give the same digits on every database. Where ties are broken: `orderCandidates`.
+ * A passage's score is the BM25 of its words, plus the BM25 of its headings and path, plus a little
+ * for pairs, all multiplied by the share of the question that it contains; then a part of its
+ * neighbours' scores and a part of its file's BM25 are added. Every sum is computed in the order of
+ * the question, so that the same texts give the same digits on every database. `orderCandidates`
+ * breaks ties.
  *
- * No path and no text is asked for, so that the ranking can run before they are read.
+ * It needs no paths and no texts, so the ranking can run before they are read.
  *
- * The constants are below, each with what another value did: on conversations (786 questions; there
- * passages reach R@5 0.697, nDCG 0.600, files R@5 0.890, nDCG 0.851, MRR 0.844) and, so as not to fit
- * those alone, nDCG on two public collections of abstracts: CISI (0.412, 76 long questions) and CACM
- * (0.522, 52). Differences under 0.02 may be noise; "even" is under 0.004 on conversations.
+ * Each constant below says what other values gave, on conversations (786 questions; passages reach
+ * R@5 0.697, nDCG 0.600, files R@5 0.890, nDCG 0.851, MRR 0.844) and, to avoid fitting those alone,
+ * nDCG on two public collections of abstracts: CISI (0.412, 76 long questions) and CACM (0.522,
+ * 52). Differences under 0.02 may be noise; "even" means under 0.004 on conversations.
  */
 export function rankCollection(
   query: SearchQuery,
@@ -86,23 +90,23 @@ export function rankCollection(
       slot,
     })),
     explain({ slot }) {
-      // Seldom asked for, and later: by then the workspace is another search's.
+      // Few callers ask for this, and they ask later, when another search may use the workspace.
       explained ??= scoreCollection(kept, collection, new Arena());
       return explainSlot(explained, slot, fileWeight, isPassage);
     },
   };
 }
 
-/** Ranking is synchronous: one search after the other has it. */
+/** Ranking is synchronous, so all searches share one workspace. */
 const workspace = new Arena();
 
 /**
- * Words that are ranked with. Of a longer question the rarest ones say what it is about, and common
- * ones hardly change the order: what is left of it then is a question of so many words.
+ * The most words to rank with. The rarest words of a longer question say what it is about; common
+ * ones hardly change the order. The question is then treated as if it had only these words.
  */
 const MAX_RANKED_UNITS = 64;
 
-/** A long question without the words that are in no text, and without the commonest of the others. */
+/** Drops the words of a long question that occur in no text, then the most common ones. */
 function keepRarest(query: SearchQuery, collection: Collection): SearchQuery {
   if (query.units.length <= MAX_RANKED_UNITS) return query;
   const counted = query.units.map((unit, place) => ({
@@ -121,9 +125,9 @@ function keepRarest(query: SearchQuery, collection: Collection): SearchQuery {
 }
 
 /**
- * The candidates in the order of the answer: by score, then path, then place in the file.
+ * Sorts candidates for the answer: by score, then path, then place in the file.
  *
- * Paths are compared by UTF-16 units, without regard to any locale.
+ * Paths are compared by UTF-16 units, independent of any locale.
  */
 export function orderCandidates<C extends Candidate>(
   candidates: readonly C[],
@@ -143,102 +147,106 @@ export function orderCandidates<C extends Candidate>(
     .map(({ candidate }) => candidate);
 }
 
-/** The score that a candidate's signals make. */
+/** The total score of a candidate's signals. */
 export function sumSignals(signals: Signals): number {
   const { passage, context, pairs, coordination, neighbours, nextBest, file } = signals;
   return (passage + context + pairs) * coordination + neighbours + nextBest + file;
 }
 
 /**
- * BM25 of passages: short texts of about one length, in which a word's second occurrence says
- * little. k1 from 0.6 to 1.2 is even; b 0.3 loses 0.004 nDCG of passages, 0.005 MRR of files.
+ * BM25 of passages: short texts of similar length, where a second occurrence of a word says little.
+ * k1 from 0.6 to 1.2 is even; b 0.3 loses 0.004 nDCG of passages, 0.005 MRR of files.
  */
 const PASSAGE_K1 = 0.9;
 const PASSAGE_B = 0.1;
 
 /**
- * BM25 of files, which differ in length. k1 1.2 loses 0.004 nDCG of files and 0.011 on CISI; b 0.3
+ * BM25 of files, whose lengths differ. k1 1.2 loses 0.004 nDCG of files and 0.011 on CISI; b 0.3
  * loses 0.011 on CISI, 0.75 loses 0.009 on CACM.
  */
 const FILE_K1 = 2;
 const FILE_B = 0.6;
 
 /**
- * A heading's or path's word counts as a field of its own with its own rarity, so that a name in
- * every title doesn't hide who speaks in a passage: counted among the passage's words instead, a
- * first version had 0.578 nDCG of passages against 0.589. Weights 0 to 1 are even on these texts,
- * whose titles say little; in notes the heading often names the matter, hence the full weight.
+ * Words of headings and paths are a field of their own with their own rarity, so that a name in
+ * every title doesn't hide who speaks in a passage: a first version that counted them among the
+ * passage's words had 0.578 nDCG of passages against 0.589. Weights 0 to 1 are even on these texts,
+ * whose titles say little. In notes the heading often names the subject, so they get the full
+ * weight.
  */
 const CONTEXT_WEIGHT = 1;
 
 /**
- * What a word that stands in headings or path alone counts for coordination. 1 loses 0.011 nDCG of
- * passages; 0 is even, but "Ann's tea" is to prefer the item Tea below a heading Ann.
+ * How much a word that is only in headings or path counts for coordination. 1 loses 0.011 nDCG of
+ * passages; 0 is even, but then "Ann's tea" would not prefer the item Tea below a heading Ann.
  */
 const CONTEXT_COVERAGE = 0.3;
 
 /**
- * What a passage counts for coordination at least that has anything of the question: a character of
- * a Chinese word, two words as one, an identifier in its heading. With 0 such a passage had no score:
- * its file was found, and the place in it was not. A whole word for two as one loses 0.004 nDCG on
- * manual pages, as these are often beside the two themselves.
+ * The least coordination of a passage that matches only a part: one character of a Chinese word,
+ * two words written as one, an identifier in its heading. With 0 such a passage had no score, so
+ * its file was found without the place in it. Counting two words written as one in full loses 0.004
+ * nDCG on manual pages, which often have both words separately too.
  */
 const LEAST_COVERAGE = 0.3;
 
-/** How often a heading's or path's word counts in the file's BM25, once a run: 1 loses 0.017 on CACM. */
+/** How often a word of a heading or path counts in the file's BM25. 1 loses 0.017 on CACM. */
 const CONTEXT_FREQUENCY = 3;
 
 /**
- * Words of the question that follow each other count as a pair when at most this many words apart
- * (1 to 5 are even). Without pairs files lose 0.004 nDCG and 0.005 MRR; twice the weight is even, and
- * so are all pairs of words instead of neighbouring ones. A pair is as rare as the less rare word.
+ * Neighbouring words of the question count as a pair if they are at most this many words apart (1
+ * to 5 are even). Without pairs files lose 0.004 nDCG and 0.005 MRR; twice the weight is even, and
+ * so are all pairs of words instead of neighbouring ones. A pair is as rare as its more common
+ * word.
  */
 const PAIR_DISTANCE = 2;
 const PAIR_WEIGHT = 0.2;
 
 /**
- * Up to this many words the score is multiplied by the share that matched; with more, by a root of
- * it (the power 6/n). Without coordination passages lose 0.017 R@5 and nDCG. The whole share for long
- * questions is even here, but cost 0.03 nDCG on the abstracts of Cranfield when it was first tried.
+ * Up to this many words, the score is multiplied by the share that matched; for longer questions by
+ * a root of it (the power 6/n). Without coordination passages lose 0.017 R@5 and nDCG. The full
+ * share for long questions is even here, but cost 0.03 nDCG on the abstracts of Cranfield when it
+ * was first tried.
  */
 const COORDINATED_WORDS = 6;
 
 /**
- * How much of the scores of the passages before (nearest first) and after is added. Without them
- * passages lose 0.06 R@5. A line is understood by what precedes it, so that this counts more: even
- * weights (0.3, 0.15) lose 0.015. A third neighbour gave nothing.
+ * The parts of the scores of the passages before (nearest first) and after that are added. Without
+ * them passages lose 0.06 R@5. The passages before count more because they explain what follows:
+ * even weights (0.3, 0.15) lose 0.015. A third neighbour gained nothing.
  */
 const BEFORE = [0.4, 0.25] as const;
 const AFTER = [0.2, 0.15] as const;
 
-/** How much of the file's BM25 a passage result gets: 0.3 loses 0.006 R@5, 0.8 loses 0.004 R@10. */
+/** The part of the file's BM25 in a passage result: 0.3 loses 0.006 R@5, 0.8 loses 0.004 R@10. */
 const FILE_WEIGHT_OF_PASSAGE = 0.5;
 
-/** How much of it a file result gets: 1.5 loses 0.006 R@5 and 0.021 on CISI; 3 and 6 are even. */
+/** The part of it in a file result: 1.5 loses 0.006 R@5 and 0.021 on CISI; 3 and 6 are even. */
 const FILE_WEIGHT = 4;
 
-/** How much of its second best passage a file result gets: 0 to 0.5 are even. */
+/** The part of its second best passage in a file result: 0 to 0.5 are even. */
 const NEXT_BEST_WEIGHT = 0.3;
 
 /**
- * What each passage and file gets. A passage that has any word of the question has a number here,
- * in the order in which they are met: what a search costs goes by those, not by all that is there.
+ * The scores of all passages and files. Only passages with a word of the question get a number
+ * here, in the order in which they are met, so the cost of a search depends on the matches and not
+ * on the size of the collection.
  */
 interface Scores {
   query: SearchQuery;
   collection: Collection;
-  /** By slot: its number here, counted from 1; 0 for none. */
+  /** By slot: its number, counted from 1; 0 for none. */
   numbers: Int32Array;
   count: number;
-  /** By number: the file that it is of. */
+  /** By number: its file. */
   fileOf: Int32Array;
-  /** By number: BM25 of its own words, of its headings and path, and of pairs, unweighted. */
+  /** By number, unweighted: the BM25 of its own words, of its headings and path, and of pairs. */
   own: Float64Array;
   context: Float64Array;
   pairs: Float64Array;
   /** By number: how many words of the question it has. */
   matched: Float64Array;
-  /** By number: what the passage's own text, headings, path and pairs make together. */
+  /** By number: its own text, headings, path and pairs together. */
   combined: Float64Array;
   /** By file. */
   files: Float64Array;
@@ -246,18 +254,18 @@ interface Scores {
   isMatched: Uint8Array;
 }
 
-/** What one unit's postings need while they are added; made once a query. */
+/** Working space for the postings of one unit; allocated once for each query. */
 interface Scratch {
-  /** By number: the entry, counted from 1, of the last word of the question that it has. */
+  /** By number: the entry of the last matching word, counted from 1. */
   entryOf: Int32Array;
-  /** By number: the identifier that it last had as a whole. */
+  /** By number: the last identifier that it has as a whole. */
   wholes: Int32Array;
   /** By file: how often it has the unit. All zero between units. */
   frequencies: Int32Array;
   averageFileLength: number;
 }
 
-/** A word of the question with what was found of it. */
+/** A word of the question with its matches. */
 interface Found {
   unit: QueryUnit;
   list: PostingsList;
@@ -320,19 +328,22 @@ function scoreCollection(query: SearchQuery, collection: Collection, arena: Aren
   return scores;
 }
 
-/** In how many passages a list stands at most: one can have a word in its text and its headings. */
+/**
+ * The most passages that a list can have: a word can be both in the text and in the headings of
+ * one.
+ */
 function countPassages({ count, runCount, runLengths }: PostingsList): number {
   let sum = count;
   for (let run = 0; run < runCount; run++) sum += runLengths[run] ?? 0;
   return sum;
 }
 
-/** The number of a slot in the scores; -1 for none. */
+/** The number of a slot; -1 for none. */
 function numberOf({ numbers }: Scores, slot: number): number {
   return (numbers[slot] ?? 0) - 1;
 }
 
-/** The number of a slot that has one from now on. */
+/** The number of a slot; gives it one if it has none. */
 function takeNumber(scores: Scores, slot: number, file: number): number {
   const known = numberOf(scores, slot);
   if (known >= 0) return known;
@@ -342,12 +353,12 @@ function takeNumber(scores: Scores, slot: number, file: number): number {
   return number;
 }
 
-/** A file's length, its path and headings counted as often as they count in its BM25. */
+/** A file's length. Its path and headings count as often as in its BM25. */
 function lengthOfFile({ fileLengths, contextLengths }: LengthsTable, file: number): number {
   return (fileLengths[file] ?? 0) + CONTEXT_FREQUENCY * (contextLengths[file] ?? 0);
 }
 
-/** The postings of a unit's terms together. Seldom has more than one of them any. */
+/** The postings of all terms of a unit together. Usually only one of the terms has any. */
 function readUnit({ terms }: QueryUnit, collection: Collection, arena: Arena): PostingsList {
   const lists = terms
     .map((term) => collection.read(term, arena))
@@ -356,12 +367,12 @@ function readUnit({ terms }: QueryUnit, collection: Collection, arena: Arena): P
   return only === undefined || lists.length > 1 ? joinLists(lists, arena) : only;
 }
 
-/** The inverse document frequency of Lucene's BM25: never negative. */
+/** The inverse document frequency of Lucene's BM25, which is never negative. */
 function rarityOf(total: number, count: number): number {
   return Math.log(1 + (total - count + 0.5) / (count + 0.5));
 }
 
-/** BM25's saturation: how much `frequency` occurrences count, from 0 to k1 + 1. */
+/** BM25's saturation: the weight of `frequency` occurrences, from 0 to k1 + 1. */
 function saturate(frequency: number, k1: number, b: number, relativeLength: number): number {
   return (frequency * (k1 + 1)) / (frequency + k1 * (1 - b + b * relativeLength));
 }
@@ -406,7 +417,7 @@ function addOwn(scores: Scores, { wholes }: Scratch, { unit, list, rarity }: Fou
   }
 }
 
-/** A part of an identifier that the passage has as a whole was covered by it. */
+/** The whole identifier in this passage already covered this part. */
 function coverageOf(unit: QueryUnit, number: number, wholes: Int32Array): number {
   if (unit.kind === 'word' && unit.group > 0 && wholes[number] === unit.group) return 0;
   return unit.covers;
@@ -430,10 +441,10 @@ function addContexts(scores: Scores, scratch: Scratch, { unit, list }: Found): v
   }
 }
 
-/** A passage's entry in the list that `entryOf` was last filled with; -1 for none. */
+/** A passage's entry in the list that last filled `entryOf`; -1 for none. */
 function findEntry({ entryOf }: Scratch, list: PostingsList, number: number, slot: number): number {
   const entry = (entryOf[number] ?? 0) - 1;
-  // What another list left there is told by its slot.
+  // An entry that another list left there has another slot.
   return entry >= 0 && entry < list.count && list.slots[entry] === slot ? entry : -1;
 }
 
@@ -457,8 +468,8 @@ function addPairs(scores: Scores, scratch: Scratch, left: Found, right: Found): 
 }
 
 /**
- * Pairs of stop words, which are common by themselves: what has one right after the other is as rare
- * as the two are together, and counts as a word of its own.
+ * Scores pairs of stop words, which are common on their own. Two in direct sequence count as one
+ * word, as rare as the sequence is.
  */
 function addPhrases(scores: Scores, scratch: Scratch, left: Found, right: Found): void {
   const { pairs, filePairs, collection } = scores;
@@ -483,7 +494,7 @@ function addPhrases(scores: Scores, scratch: Scratch, left: Found, right: Found)
   }
 }
 
-/** How many of the positions have one of the others right after them. */
+/** How many positions of the left word have the right word directly after them. */
 function countPhrases(left: Uint8Array, right: Uint8Array): number {
   let count = 0;
   for (const position of left) {
@@ -492,7 +503,7 @@ function countPhrases(left: Uint8Array, right: Uint8Array): number {
   return count;
 }
 
-/** How many positions of an entry of `left` have one of an entry of `right` close by. */
+/** How many positions of an entry of `left` have one of an entry of `right` nearby. */
 function countPairs(
   left: PostingsList,
   leftEntry: number,
@@ -514,12 +525,12 @@ function countPairs(
   return count;
 }
 
-/** How many words of the question a passage holds that holds any, or a part of one. */
+/** How many words of the question a matching passage has, counting parts. */
 function coverageAt({ query, matched }: Scores, number: number): number {
   return Math.min(query.size, Math.max(LEAST_COVERAGE, matched[number] ?? 0));
 }
 
-/** The share of the question that a passage holds, made milder for long questions. */
+/** The share of the question in a passage, softened for long questions. */
 function coordinationOf(scores: Scores, number: number): number {
   const { query } = scores;
   const share = coverageAt(scores, number) / query.size;
@@ -533,7 +544,7 @@ function combine(scores: Scores, number: number): number {
   return sum === 0 ? 0 : sum * coordinationOf(scores, number);
 }
 
-/** Of a slot, whether it has a number or not. */
+/** The combined score of a slot; 0 without a number. */
 function combinedAt({ numbers, combined }: Scores, slot: number): number {
   const number = numbers[slot] ?? 0;
   return number === 0 ? 0 : (combined[number - 1] ?? 0);
@@ -556,7 +567,7 @@ function fileScore({ files, filePairs }: Scores, file: number): number {
   return (files[file] ?? 0) + PAIR_WEIGHT * (filePairs[file] ?? 0);
 }
 
-/** The files that can be results: those with a word of the question that are not left out. */
+/** The files that can be results: those that match and are not excluded. */
 function toIncluded({ collection, isMatched }: Scores, { includes }: RankOptions): Uint8Array {
   if (includes === undefined) return isMatched;
   const included = isMatched.slice();
@@ -621,14 +632,14 @@ function listFiles(scores: Scores, options: RankOptions): readonly Placed[] {
 }
 
 /**
- * Neighbours are added up for the few files alone that can still be among the best: a passage's
- * score is at least its own part, and at most the best such part of its file times this.
+ * Neighbours are added only for files that can still be among the best: a passage's score is at
+ * least its own part, and at most this many times the best such part in its file.
  */
 const REACH = [1, ...BEFORE, ...AFTER].reduce((sum, weight) => sum + weight, 0);
-/** More than all that rounding can take off a sum of a few terms. */
+/** More than rounding can take off a sum of a few terms. */
 const ROUNDING = 1 + 1e-9;
 
-/** By file: the most that a passage has without its neighbours. */
+/** By file: the highest score of a passage without its neighbours. */
 function findTops({ count, fileOf, combined, files }: Scores): Float64Array {
   const tops = new Float64Array(files.length);
   for (let number = 0; number < count; number++) {
@@ -678,29 +689,29 @@ function explainSlot(
   };
 }
 
-/** A result in the collection's own numbers. */
+/** A result in the numbers of this collection. */
 interface Placed {
   score: number;
   file: number;
   slot: number;
 }
 
-/** The `limit`th largest of the numbers that were added. */
+/** Tracks the `limit`th largest of the numbers added so far. */
 class Largest {
   readonly #limit: number;
-  /** Descending. */
+  /** Sorted, largest first. */
   readonly #values: number[] = [];
 
   constructor(limit: number) {
     this.#limit = Math.max(1, limit);
   }
 
-  /** Below every number while there are fewer. */
+  /** `-Infinity` while there are fewer. */
   get value(): number {
     return this.#values[this.#limit - 1] ?? -Infinity;
   }
 
-  /** Whether it is among the largest, or as large as the last of them. */
+  /** Adds a number; returns whether it is among the largest, or ties with the last of them. */
   add(value: number): boolean {
     const last = this.value;
     if (value <= last) return value === last;
@@ -712,13 +723,16 @@ class Largest {
   }
 }
 
-/** Keeps the best `limit` passages, and those that tie with the last of them: of each file so many. */
+/**
+ * Keeps the best `limit` passages and those that tie with the last one, with a limit on ties of one
+ * file.
+ */
 class BestCandidates {
   readonly #limit: number;
   readonly #scores: Largest;
   #kept: Placed[] = [];
   #dropAt = 64;
-  /** Those of one file that are as good as the last of the best. */
+  /** The passages of one file that tie with the last of the best. */
   #ties = { file: -1, score: 0, count: 0 };
 
   constructor(limit: number) {
@@ -726,7 +740,7 @@ class BestCandidates {
     this.#scores = new Largest(limit);
   }
 
-  /** Passages of a file come in their order, which decides between them where they score alike. */
+  /** Passages of a file come in their order, which breaks ties between them. */
   add(score: number, file: number, slot: number): void {
     if (!this.#scores.add(score)) return;
     if (score === this.#scores.value) {
@@ -735,7 +749,7 @@ class BestCandidates {
       else if (++ties.count > this.#limit) return;
     }
     this.#kept.push({ score, file, slot });
-    // Now and then, so that what fell out doesn't pile up.
+    // Drops now and then what no longer counts, so that memory stays small.
     if (this.#kept.length > this.#dropAt) {
       this.#drop();
       this.#dropAt = 2 * this.#kept.length + 64;
