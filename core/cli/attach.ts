@@ -12,25 +12,26 @@ import { claimDatabase, type Claim, findServer } from './owner.ts';
 import { decideSecrets, findKeptSecret, placeOfSecrets } from './secrets.ts';
 import { makeDirectory, startOrExplain } from './start.ts';
 
-/** The memory of a configuration, wherever it is served. */
+/** An open connection to a configuration's memory, in this process or in another. */
 interface Attached {
   readonly tools: ToolRunner;
-  /** Ends what this process serves; a server that it only talked to goes on. */
+  /** Stops serving. A server in another process goes on. */
   close(): Promise<void>;
 }
 
-/** How long another process on the file may take to say where it is. */
+/** How long to wait for another process that is opening the file to publish its address. */
 const START_LIMIT_MS = 15_000;
 const RETRY_MS = 100;
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '::1'];
-/** How long other processes that use this one may go on with what they asked for. */
+/** How long requests of other processes may still run when this one closes. */
 const CLOSE_GRACE_MS = 2_000;
 
 /**
- * Attaches to the memory that a configuration names. Where a server has the database file open it is
- * that one which does the work; else this process opens the file, and serves it on loopback to those
- * that come after it. When the server goes away, the next call finds another or takes its place.
+ * Connects to the memory that a configuration names. If a server has the database file open, that
+ * server does the work; otherwise this process opens the file and serves it on loopback to
+ * processes that come later. When the server goes away, the next call finds another one or takes
+ * its place.
  */
 export async function attach(loaded: LoadedConfig, log: Logger): Promise<Attached> {
   let current: Promise<Attached> | null = reach(loaded, log);
@@ -49,7 +50,8 @@ export async function attach(loaded: LoadedConfig, log: Logger): Promise<Attache
           log.info({}, 'the server that has the database is gone: looking for another');
         }
       }
-      // While others look for a server too, the address of the one that is gone may still be found.
+      // While other processes also look for a server, the address of the old one may still be
+      // found.
       if (waited > 0) await sleep(RETRY_MS);
     }
   }
@@ -58,7 +60,7 @@ export async function attach(loaded: LoadedConfig, log: Logger): Promise<Attache
     tools: {
       listTools: () => attempt((tools) => tools.listTools()),
       execute(name, request) {
-        // The same key for all attempts: an earlier one may have been carried out.
+        // All attempts use the same key, because an earlier one may have been executed.
         const { idempotencyKey = randomUUID() } = request;
         return attempt((tools) => tools.execute(name, { ...request, idempotencyKey }));
       },
@@ -88,16 +90,16 @@ async function reach(loaded: LoadedConfig, log: Logger): Promise<Attached> {
   }
 }
 
-/** Another process has claimed the database while this one was opening it. */
+/** Another process claimed the database while this one was opening it. */
 class ClaimLost extends Error {}
 
-/** The address of the server, or the claim to be one. */
+/** Finds the server's address, or claims the database. */
 async function findOrClaim(database: Database): Promise<string | Claim> {
   for (let waited = 0; ; waited += RETRY_MS) {
     try {
       return (await findServer(database)) ?? (await claimDatabase(database));
     } catch (error) {
-      // Another process is about to serve it, or was quicker.
+      // Another process was quicker and will serve the file soon.
       if (!(error instanceof StartError) || waited >= START_LIMIT_MS) throw error;
     }
     await sleep(RETRY_MS);
@@ -136,7 +138,7 @@ async function openHere(
     } catch (error) {
       await server.close({ graceMs: 0 });
       await service.close();
-      // Others are as final here as where the file is claimed.
+      // Any other error is final, here as in `claimDatabase`.
       if (!(error instanceof StartError)) throw error;
       throw new ClaimLost('Another process serves the database by now.', { cause: error });
     }
@@ -167,7 +169,7 @@ async function talkTo(
   };
 }
 
-/** What the client of the package exports; found by its place, since core knows no adapter. */
+/** The exports of the package's client, imported by path because core may not import adapters. */
 interface ClientModule {
   MemoryClient: new (options: {
     baseUrl: string;
@@ -182,14 +184,14 @@ async function importClient(): Promise<ClientModule> {
   return (await import(url.href)) as ClientModule;
 }
 
-/** Whether the server ended, so that another one may be there by now. */
+/** Whether the error means that the server has ended. */
 function isGone(error: unknown): boolean {
   const { code, details } = Object(error) as Partial<MemoryError>;
   if (code === 'SHUTTING_DOWN') return true;
   return code === 'SERVICE_UNREACHABLE' && details?.['reason'] === 'network';
 }
 
-/** What keeps the database from being opened is told to the client: it is on this machine. */
+/** Clients are on this machine, so they may see why the database can't be opened. */
 function toMemoryError(error: unknown): unknown {
   if (!(error instanceof StartError)) return error;
   return new MemoryError('STORAGE_UNAVAILABLE', explainFailure(error), { cause: error });

@@ -11,9 +11,9 @@ import { workOnMemory } from './open-memory.ts';
 import { createProgress } from './running-server.ts';
 
 /**
- * `memory-service backup <file>`: a copy of a SQLite database as it is at one moment, made by the
- * server that has it open or without one. The file is there whole or not at all, and one that exists
- * is replaced with `--force` alone.
+ * `memory-service backup <file>`: copies a SQLite database as of one moment, with or without a
+ * running server. The copy appears as a whole or not at all; an existing file is replaced only with
+ * `--force`.
  */
 export const backup: Command = {
   summary: 'Copy a SQLite database into a file while it is served.',
@@ -53,13 +53,13 @@ async function run(context: CommandContext): Promise<void> {
   process.stdout.write(`The database was copied to ${target}: ${made.bytes} bytes.\n`);
 }
 
-/** From here on a name is all that changes: the target is never there in part. */
+/** Moves the finished copy to its place by a rename or link, so the target never exists in part. */
 async function moveToItsPlace(made: string, target: string, isForced: boolean): Promise<void> {
   try {
     await place(made, target, isForced);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    // On another file system: brought beside the target first.
+    // The target is on another file system: copy it next to the target first.
     const partial = `${target}.partial-${process.pid}`;
     try {
       await copyFile(made, partial);
@@ -81,7 +81,7 @@ async function moveToItsPlace(made: string, target: string, isForced: boolean): 
 async function place(made: string, target: string, isForced: boolean): Promise<void> {
   if (isForced) return await rename(made, target);
   try {
-    // Unlike a rename it replaces nothing that came meanwhile.
+    // Unlike a rename, a link never replaces a file that appeared meanwhile.
     await link(made, target);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -89,7 +89,7 @@ async function place(made: string, target: string, isForced: boolean): Promise<v
   }
 }
 
-/** By whatever name, and through whatever links. */
+/** Compares the files themselves, whatever their names and links. */
 async function isSameFile(one: string, other: string): Promise<boolean> {
   const [found, wanted] = await Promise.all(
     [one, other].map((path) => stat(path, { bigint: true }).catch(() => null)),

@@ -1,16 +1,16 @@
 import type { OwnFlag } from './own-flags.ts';
 
-/** A sub-command: the export of a file in this folder, and a line in `main.ts`. */
+/** A sub-command. Each is exported by its own file in this folder and listed in `main.ts`. */
 export interface Command {
   summary: string;
   /** The flags that are not settings. */
   flags?: Readonly<Record<string, OwnFlag>>;
-  /** The name of its argument in the help; only for a command that takes one. */
+  /** The argument's name in the help; absent if the command takes none. */
   argument?: string;
   run(context: CommandContext): Promise<void>;
 }
 
-/** What a sub-command gets. */
+/** The input of a sub-command. */
 export interface CommandContext {
   /** The command line without the sub-command's name, argument and own flags. */
   argv: readonly string[];

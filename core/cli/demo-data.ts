@@ -12,7 +12,7 @@ const optional = Type.Optional;
 const text = Type.String({ minLength: 1 });
 const flag = Type.Boolean();
 const count = Type.Integer({ minimum: 0 });
-/** Texts by name: why each file was written, by its path. */
+/** Reasons for writing each file, by its path. */
 const record = Type.Record(Type.String(), text);
 const anything = Type.Record(Type.String(), Type.Unknown());
 

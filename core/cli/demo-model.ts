@@ -5,11 +5,11 @@ import type { DemoFact, DemoTidying, DemoUser } from './demo-data.ts';
 /** The scripted model of the demo, which can be made to fail. */
 export interface DemoModel extends ModelProvider {
   isDown: boolean;
-  /** What a call takes at least, in milliseconds. */
+  /** The least time that a call takes, in milliseconds. */
   thinkingMs: number;
 }
 
-/** Without any latency the console's figures would not look real. */
+/** Some latency, so that the console's figures look real. */
 const THINKING_MS = 6;
 
 /**
@@ -48,7 +48,7 @@ export function demoModel(users: readonly DemoUser[]): DemoModel {
   return model;
 }
 
-/** A fact as a user says it: the line in memory without its bullet. */
+/** A fact in a user's words: the line in memory without its bullet. */
 export function toSaid({ text }: DemoFact): string {
   return text.replace(/^- /, '');
 }
@@ -67,7 +67,7 @@ function remember(prompt: string, facts: readonly DemoFact[]): object {
   };
 }
 
-/** The verifier of a story whose model means well. */
+/** A verifier that accepts every edit. */
 function passAll(prompt: string): object {
   const numbers = [...prompt.matchAll(/^<operation-[0-9a-f]+ number="(\d+)"/gm)];
   return {

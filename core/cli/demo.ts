@@ -47,11 +47,11 @@ export async function fillDemo(config: MemoryServiceConfig, until: number): Prom
   }
 }
 
-/** What the story needs of the dreaming plugin beside its routes. */
+/** The parts of the dreaming plugin that the story needs beside its routes. */
 interface Dreaming {
-  /** Lets the scheduler look for users, and waits until their runs have ended. */
+  /** Starts runs for the users who are due, and waits until they have ended. */
   tick(): Promise<unknown>;
-  /** Waits until the runs that were asked for have ended. */
+  /** Waits until runs that were started by hand have ended. */
   settle(): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ interface Parts {
   demo: Demo;
   core: Core;
   model: DemoModel;
-  /** `null` without the plugin, or with a storage that has no dream store. */
+  /** `null` if dreaming is not available. */
   dreaming: Dreaming | null;
 }
 
@@ -78,7 +78,7 @@ class Story {
   calls = 0;
   readonly #parts: Parts;
   readonly #moveTo: (time: number) => void;
-  /** How many of each user's undated facts are learned. */
+  /** How many of each user's undated facts were learned so far. */
   readonly #learned = new Map<DemoUser, number>();
   #seed: number;
 
@@ -117,7 +117,7 @@ class Story {
     const moments: { time: number; play: () => Promise<void> }[] = [];
     const add = (hour: number, play: () => Promise<void>) =>
       moments.push({ time: midnight + hour * HOUR_MS, play });
-    // Today and yesterday are working days in any case: visitors look at them first.
+    // Today and yesterday always count as working days, because visitors look at them first.
     const isWeekend = day < demo.days - 1 && [0, 6].includes(new Date(midnight).getUTCDay());
     for (const user of demo.users) {
       const sessions = isWeekend ? this.#chance(2) : 1 + this.#chance(user.sessions);
@@ -141,7 +141,7 @@ class Story {
     }
   }
 
-  /** An agent searches, reads, and notes what it learned; now and then it slips. */
+  /** An agent searches, reads, and notes what it learned; sometimes it makes a mistake. */
   async #session(user: DemoUser, day: number, time: number): Promise<void> {
     const question = this.#pick(user.questions);
     if (this.#chance(3) === 0) {
@@ -169,7 +169,7 @@ class Story {
     if (slip !== undefined) await this.#call(user, slip.tool, slip.arguments);
   }
 
-  /** Undated facts come one by one, spread over all of the weeks. */
+  /** Undated facts come one by one, spread evenly over the weeks. */
   #nextFact(user: DemoUser, day: number): DemoFact | undefined {
     const facts = user.facts.filter(({ onDay }) => onDay === undefined);
     const learned = this.#learned.get(user) ?? 0;
@@ -178,7 +178,7 @@ class Story {
     return facts[learned];
   }
 
-  /** The user tells the service, or the agent patches the file itself. */
+  /** Either the user tells the service, or the agent patches the file. */
   async #learn(user: DemoUser, fact: DemoFact): Promise<void> {
     const { path, under, text, reason, isTold = false } = fact;
     if (isTold && (await this.#call(user, 'memory_remember', { text: toSaid(fact), reason })))
@@ -187,7 +187,7 @@ class Story {
     await this.#call(user, 'memory_patch', { path: `user/${path}`, append, reason });
   }
 
-  /** Dreams run; in the morning an operator reviews the proposals, except the latest. */
+  /** Dreams run at night; in the morning an operator reviews all proposals but the latest. */
   async #night(day: number): Promise<void> {
     const { demo, core, dreaming } = this.#parts;
     await dreaming?.tick();
@@ -243,7 +243,9 @@ class Story {
     return answer !== null;
   }
 
-  /** Asks a plugin's route (`PUT /v1/admin/dream/config`) as an operator does, if there is one. */
+  /**
+   * Calls a plugin's route (`PUT /v1/admin/dream/config`) as an operator does, if the route exists.
+   */
   async #ask(
     name: string,
     { params = {}, body = {} }: Partial<Pick<RouteRequest, 'params' | 'body'>> = {},
@@ -269,7 +271,7 @@ class Story {
     await this.#ask(`POST ${RUNS}/:id/${verb}`, { params: { id }, body });
   }
 
-  /** The newest first. */
+  /** Newest first. */
   async #runs(): Promise<DreamRun[]> {
     const list = (await this.#ask(`GET ${RUNS}`)) as { items: { id: string }[] } | null;
     const details = list?.items.map(({ id }) => this.#ask(`GET ${RUNS}/:id`, { params: { id } }));
@@ -280,7 +282,7 @@ class Story {
     return items[this.#chance(items.length)] as T;
   }
 
-  /** A whole number from 0 to below `below`: mulberry32, so that every demo is the same. */
+  /** A whole number from 0 to `below` - 1, from mulberry32, so that every demo is the same. */
   #chance(below: number): number {
     this.#seed = (this.#seed + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#seed ^ (this.#seed >>> 15), 1 | this.#seed);
@@ -293,7 +295,9 @@ function byOperator(): { address: string; traceId: string } {
   return { address: '127.0.0.1', traceId: randomBytes(16).toString('hex') };
 }
 
-/** `null` for what the service refuses and a provider that fails: both belong to the story. */
+/**
+ * Returns `null` when the service refuses a call or the provider fails: both belong to the story.
+ */
 async function orRefused<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;

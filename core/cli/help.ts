@@ -3,7 +3,7 @@ import { SETTING_KEYS, settingOf } from '../config/settings.ts';
 import { findPackageRoot } from '../package-root.ts';
 import type { Command } from './command.ts';
 
-/** What `memory-service --help` prints. */
+/** Prints the output of `memory-service --help`. */
 export function printHelp(commands: readonly (readonly [string, Command])[]): string {
   const secrets = SETTING_KEYS.filter((key) => settingOf(key).isSecret === true);
   return [
@@ -31,7 +31,7 @@ export function printHelp(commands: readonly (readonly [string, Command])[]): st
   ].join('\n');
 }
 
-/** What `memory-service help verify` prints, and `memory-service verify --help`. */
+/** Prints the output of `memory-service help verify` and `memory-service verify --help`. */
 export function printCommandHelp(name: string, command: Command): string {
   const { summary, argument } = command;
   return [

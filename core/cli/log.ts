@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { Logger } from '../contracts/plugin.ts';
 
-/** JSON logs on standard error, a line each; written at once, so that a crash loses none. */
+/** Logs JSON to standard error, one line each. Writes are synchronous, so a crash loses none. */
 export function createLog(level: 'debug' | 'info' | 'warn' | 'error' | 'silent'): Logger {
   return pino(
     {

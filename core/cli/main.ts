@@ -9,7 +9,7 @@ import { EXIT_CONFIG, EXIT_FAILED, explainFailure } from './failure.ts';
 import { printCommandHelp, printHelp } from './help.ts';
 import { takeOwnFlags } from './own-flags.ts';
 
-/** Imported one by one, so that a command loads only what it needs. */
+/** Imported on demand, so that a command loads only the code that it needs. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   start: async () => (await import('./start.ts')).start,
   reindex: async () => (await import('./reindex.ts')).reindex,
@@ -21,9 +21,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 };
 
 /**
- * Runs the `memory-service` command on this process: its arguments, environment, streams and
- * signals. A failure is one line on standard error: exit code 78 when the configuration is at
- * fault, else 1.
+ * Runs the `memory-service` command with this process's arguments, environment, streams and
+ * signals. On failure it prints one line to standard error and exits with code 78 for a wrong
+ * configuration, else 1.
  */
 export async function runCommand(): Promise<void> {
   try {
@@ -32,7 +32,7 @@ export async function runCommand(): Promise<void> {
     await dispatch({ argv, flags: new Map(), argument: null, env, cwd: process.cwd() });
   } catch (error) {
     process.stderr.write(`memory-service: ${explainFailure(error)}\n`);
-    // At once: what was opened before the failure would keep the process alive.
+    // Exits at once: anything opened before the failure would keep the process alive.
     process.exit(error instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILED);
   }
 }
@@ -42,7 +42,7 @@ async function dispatch(given: CommandContext): Promise<void> {
   const ownFlags = (await findCommand(likely))?.flags ?? {};
   const { values: flags, rest: argvOfSettings } = takeOwnFlags(given.argv, ownFlags);
   const context = { ...given, argv: argvOfSettings, flags };
-  // Wrong flags are collected again by the command, with the other mistakes of the configuration.
+  // The command reports wrong flags again, together with other mistakes of the configuration.
   const mistakes = new Mistakes();
   const { switches, words } = readFlags(context.argv, mistakes);
   if (words[0] === 'help' || switches.has('help') || switches.has('version')) mistakes.throwIfAny();
@@ -60,7 +60,7 @@ async function dispatch(given: CommandContext): Promise<void> {
         : `Did you mean ${suggestion}?`;
     throw new ConfigError(null, `${name} is not a command. ${hint}`);
   }
-  // The value of another flag looked like a command: without it, these flags are not known.
+  // What looked like a command was the value of an unknown flag.
   if (flags.size > 0 && name !== likely) {
     readFlags(given.argv, mistakes);
     mistakes.throwIfAny();
@@ -77,7 +77,7 @@ async function findCommand(name: string): Promise<Command | null> {
   return Object.hasOwn(COMMANDS, name) ? ((await COMMANDS[name]?.()) ?? null) : null;
 }
 
-/** The help of one command, or of all. */
+/** The help of one command, or the general help. */
 async function helpOf(name = ''): Promise<string> {
   const command = await findCommand(name);
   if (command !== null) return printCommandHelp(name, command);

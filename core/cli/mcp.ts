@@ -13,7 +13,7 @@ import { createLog } from './log.ts';
 import type { Command, CommandContext } from './command.ts';
 import { surviveStrayErrors } from './start.ts';
 
-/** What the plugin exports beside its factory; found by name, as every plugin is. */
+/** The plugin's exports beside its factory. It is imported by name, like every plugin. */
 interface McpModule {
   serveStdio(
     tools: ToolRunner,
@@ -29,8 +29,8 @@ interface McpModule {
 }
 
 /**
- * `memory-service mcp`: MCP over standard input and output, for a client that starts it. Ends with
- * its input. Nothing but messages goes to standard output; logs go to standard error.
+ * `memory-service mcp`: MCP over standard input and output, for a client that starts it. Ends when
+ * its input ends. Standard output carries only messages; logs go to standard error.
  */
 export const mcp: Command = {
   summary: 'Serve one user’s memory over MCP on standard input and output.',
@@ -45,7 +45,7 @@ export const mcp: Command = {
 
 async function run(context: CommandContext): Promise<void> {
   const caller = parseCaller(context.flags);
-  // A plugin that prints would put its line among the messages.
+  // A plugin that prints to standard output would corrupt the messages.
   globalThis.console = new Console(process.stderr);
   const loaded = await loadConfig(context);
   const log = createLog(loaded.values.logLevel);
@@ -73,7 +73,7 @@ async function run(context: CommandContext): Promise<void> {
   } finally {
     await memory.close();
   }
-  // Whatever still waits, a plugin's timer say, has nobody to work for.
+  // Ends pending work such as a plugin's timers, which nobody waits for.
   process.exit(0);
 }
 
@@ -99,7 +99,7 @@ function parseCaller(flags: ReadonlyMap<string, string>): Caller {
   };
 }
 
-/** A name that is misspelt would otherwise come to light in front of the client, as an empty list. */
+/** Otherwise the client would just see an empty list after a typing mistake. */
 async function refuseUnknownTools(runner: ToolRunner, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   const known = (await runner.listTools()).map(({ name }) => name);

@@ -8,8 +8,8 @@ import { withStorage, workOnMemory } from './open-memory.ts';
 import { findServer } from './owner.ts';
 
 /**
- * `memory-service migrate`: brings the database to the schema of this version, as a start does, and
- * lists the steps; with `--dry-run` it runs none of them. A server that has the database open has
+ * `memory-service migrate`: migrates the database to this version's schema, as a start does, and
+ * lists the steps; with `--dry-run` it only lists them. If a server has the database open, it has
  * migrated it already.
  */
 export const migrate: Command = {

@@ -5,17 +5,18 @@ import { claimDatabase, findServer } from './owner.ts';
 import { type RunningServer, talkToServer } from './running-server.ts';
 import { checkStorageContract } from '../storage-contract.ts';
 
-/** Who does the work of a command. */
+/** The two ways to do a command's work. */
 interface Workers<T> {
-  /** A server has the database open. */
+  /** Used when a server has the database open. */
   there(server: RunningServer, address: string): Promise<T>;
-  /** Nobody has; `config` holds a storage that is not opened yet. */
+  /** Used otherwise. `config` holds a storage that is not open yet. */
   here(config: MemoryServiceConfig, database: Database): Promise<T>;
 }
 
 /**
- * Has the server work that has the database open; without one this process does, under the claim
- * that keeps a server out meanwhile. A database that is no file has no server to be asked.
+ * Lets the server that has the database open do the work. Without one, this process does it, and
+ * holds the claim meanwhile so that no server can start. A database that is not a file has no such
+ * server.
  */
 export async function workOnMemory<T>(loaded: LoadedConfig, workers: Workers<T>): Promise<T> {
   const database = describeDatabase(loaded);

@@ -2,14 +2,14 @@ import { ConfigError } from '../config/error.ts';
 
 /** A flag that only one sub-command has. */
 export interface OwnFlag {
-  /** What the help calls its value; `null` for a switch. */
+  /** The name of its value in the help; `null` for a switch. */
   value: string | null;
   summary: string;
 }
 
 /**
- * Takes the flags of a sub-command out of a command line: what is left is for the settings. Throws a
- * `ConfigError` for one that lacks its value, has one where it takes none, or comes twice.
+ * Takes a sub-command's flags out of the command line; the rest are settings. Throws a
+ * `ConfigError` for a flag that lacks its value, has one but takes none, or is repeated.
  */
 export function takeOwnFlags(
   argv: readonly string[],

@@ -4,17 +4,17 @@ import { importPlugin } from '../config/factories.ts';
 import { MemoryError } from '../errors.ts';
 import { StartError } from './failure.ts';
 
-/** The right to serve one database file: one server at a time has it. */
+/** The exclusive right to serve a database file. */
 export interface Claim {
   /**
-   * Says where the server is, to command-line tools that find the file claimed. Throws a
-   * `StartError` when another one was quicker, which then has the claim.
+   * Publishes the server's address for command-line tools that find the file claimed. Throws a
+   * `StartError` if another process holds the claim by now.
    */
   announce(address: string): Promise<void>;
   release(): Promise<void>;
 }
 
-/** What storage-sqlite exports beside its factory; found by name, as every plugin is. */
+/** The exports of storage-sqlite beside its factory. It is imported by name, like every plugin. */
 interface OwnerModule {
   claimOwner(filename: string, options: { address: string; driver?: unknown }): Promise<Claim>;
   readOwner(
@@ -24,8 +24,8 @@ interface OwnerModule {
 }
 
 /**
- * Claims the database file for this process; a database that is no file needs no claim. Throws a
- * `StartError` that names the other server's address when there is one.
+ * Claims the database file for this process. A database that is not a file needs no claim. Throws a
+ * `StartError` with the address of the server that holds the claim.
  */
 export async function claimDatabase({ name, filename, driver }: Database): Promise<Claim> {
   if (name !== 'sqlite' || filename === null) return NO_CLAIM;
@@ -38,7 +38,7 @@ export async function claimDatabase({ name, filename, driver }: Database): Promi
   };
 }
 
-/** Tells of another server on the file as a `StartError` that names its address. */
+/** Turns the error about another server on the file into a `StartError` that names its address. */
 async function explainOther<T>(filename: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -54,7 +54,7 @@ async function explainOther<T>(filename: string, work: () => Promise<T>): Promis
 }
 
 /**
- * The address of the server that has the database file open; `null` when there is none, or no file.
+ * The address of the server that has the database file open; `null` without a server or file.
  * Throws a `StartError` while that server is still starting.
  */
 export async function findServer({ name, filename, driver }: Database): Promise<string | null> {

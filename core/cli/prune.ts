@@ -8,8 +8,8 @@ import type { Command, CommandContext } from './command.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
 
 /**
- * `memory-service prune`: removes what is past its retention, as the configuration says and a server
- * does once an hour; with `--dry-run` it is counted alone.
+ * `memory-service prune`: removes everything older than its configured retention, as a server does
+ * once an hour; with `--dry-run` it only counts it.
  */
 export const prune: Command = {
   summary: 'Remove what is past its retention, as a server does once an hour.',

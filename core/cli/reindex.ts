@@ -15,9 +15,9 @@ import { createProgress, type RunningServer } from './running-server.ts';
 const POLL_MS = 500;
 
 /**
- * `memory-service reindex`: makes the search index anew, or with `--embeddings` the vectors of all
- * passages, and shows the progress. A server that has the database file open does the work; without
- * one, this process does.
+ * `memory-service reindex`: rebuilds the search index, or with `--embeddings` the vectors of all
+ * passages, and shows the progress. If a server has the database file open, it does the work;
+ * otherwise this process does.
  */
 export const reindex: Command = {
   summary: 'Make the search index anew, with progress; asks the server when one is running.',
@@ -56,7 +56,7 @@ function reindexHere(loaded: LoadedConfig, config: MemoryServiceConfig): Promise
       total = files;
       show(done, files);
     });
-    // A server that was stopped may have left files behind.
+    // A stopped server may have left files to index.
     await indexer.drain();
     await indexer.stop();
     return total;
@@ -125,5 +125,5 @@ async function reindexThere({ ask }: RunningServer, address: string): Promise<nu
   }
 }
 
-/** The state after a restart of the server. */
+/** The job's state after the server was restarted. */
 const LOST: Reindexing = { state: 'failed', done: 0, files: 0 };

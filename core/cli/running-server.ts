@@ -7,18 +7,18 @@ import { findKeptSecret, placeOfSecrets } from './secrets.ts';
 const POLL_MS = 500;
 const STEP_MS = 1_000;
 
-/** Says how far something is: so many of so many, or of `null`, which nobody knows. */
+/** Reports progress; `total` is `null` if it is unknown. */
 type Progress = (done: number, total: number | null) => void;
 
 /** The admin API of the server that has the database open. */
 export interface RunningServer {
-  /** Throws a `StartError` for any answer that is not 2xx. */
+  /** Throws a `StartError` if the answer is not 2xx. */
   ask<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T>;
-  /** Begins a job, and waits for its end. Throws a `StartError` when it fails. */
+  /** Starts a job and waits for its end. Throws a `StartError` if it fails. */
   runJob<T>(path: string, options: { body?: object; progress?: Progress }): Promise<T>;
 }
 
-/** Talks to a server with the secret of the configuration, or the one kept beside the database. */
+/** Connects to a server with the configured secret, or the one stored beside the database. */
 export async function talkToServer(
   address: string,
   loaded: LoadedConfig,
@@ -53,7 +53,7 @@ export async function talkToServer(
         if (job !== null) progress?.(job.done, job.total);
       }
       if (job?.state === 'completed') return job.result as T;
-      // Another process may answer by now: it knows of no job.
+      // After a restart, the new server does not know the job.
       const reason = job?.error === null || job === null ? '' : ` (${job.error})`;
       throw new StartError(`The server at ${address} could not finish${reason}: its log says why.`);
     },
@@ -66,7 +66,7 @@ function explain(status: number): string {
     : 'its log says why, or it is of another version.';
 }
 
-/** Says on standard error how far it is, at most once a second. */
+/** Prints the progress to standard error, at most once a second. */
 export function createProgress(unit: string): Progress {
   let last = performance.now();
   return (done, total) => {

@@ -6,15 +6,15 @@ import { ConfigError } from '../config/error.ts';
 import { settingOf } from '../config/settings.ts';
 import { StartError } from './failure.ts';
 
-/** The secrets that the service starts with. */
+/** The secrets of this start. */
 interface Secrets {
   apiKeys: readonly string[];
   adminSecret: string;
-  /** Set when at least one of them is kept in that file. */
+  /** The file with generated secrets, if any of them comes from it. */
   file: string | null;
 }
 
-/** The two secrets as they are configured. */
+/** The two secrets from the configuration. */
 interface GivenSecrets {
   apiKey: readonly string[] | null;
   adminSecret: string | null;
@@ -23,11 +23,11 @@ interface GivenSecrets {
 const MIN_LENGTH = 32;
 
 /**
- * Decides on the secrets of a start. With SQLite on a loopback address, the missing ones come from
- * `file`, and are generated at the first start. Anywhere else all of them have to be given, and
- * good: a `ConfigError` says which is not, and why.
+ * Chooses the secrets for a start. With SQLite on a loopback address, missing ones are read from
+ * `file`, and generated at the first start. Anywhere else both must be configured and strong;
+ * otherwise a `ConfigError` says which is not, and why.
  *
- * @param options.file where generated secrets are kept, beside the database.
+ * @param options.file the file for generated secrets, beside the database.
  */
 export async function decideSecrets(
   given: GivenSecrets,
@@ -60,7 +60,7 @@ export async function decideSecrets(
   };
 }
 
-/** Where generated secrets are kept: beside the database, or where the default one would be. */
+/** The file for generated secrets: beside the database, or beside the default one. */
 export function placeOfSecrets(filename: string | null, cwd: string): string {
   return filename === null
     ? resolve(cwd, 'data', 'secrets.json')
@@ -68,8 +68,8 @@ export function placeOfSecrets(filename: string | null, cwd: string): string {
 }
 
 /**
- * A secret that another process keeps in its file: what a command needs to talk to the server that
- * has the database open. Throws a `StartError` that names the setting to use instead.
+ * Reads a secret that another process stored in its file. A command needs it to talk to the server
+ * that has the database open. Throws a `StartError` that names the setting to use instead.
  */
 export async function findKeptSecret(
   name: 'apiKey' | 'adminSecret',
@@ -89,10 +89,10 @@ export async function findKeptSecret(
   throw new StartError(`${file} holds no ${name}: set ${setting}.`);
 }
 
-/** Whether only this machine can reach the address. A name is one only when it is `localhost`. */
+/** Whether only this machine can reach the address. The only such name is `localhost`. */
 export function isLoopback(host: string): boolean {
   const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
-  // Any other name is what DNS or a hosts file says today.
+  // DNS or a hosts file may point any other name elsewhere.
   if (bare.toLowerCase() === 'localhost') return true;
   const version = isIP(bare);
   return version !== 0 && LOOPBACK.check(bare, version === 4 ? 'ipv4' : 'ipv6');
@@ -134,7 +134,9 @@ function findProblems({ apiKey, adminSecret }: GivenSecrets): Problem[] {
   return problems;
 }
 
-/** Why a secret can be guessed, as the end of the sentence `SERVICE_API_KEY …`; else `null`. */
+/**
+ * Why a secret is easy to guess, as the end of a sentence `SERVICE_API_KEY …`; `null` if it is not.
+ */
 export function findWeakness(secret: string): string | null {
   if (secret.trim() === '') return 'is blank';
   if (secret.length < MIN_LENGTH)
@@ -145,7 +147,7 @@ export function findWeakness(secret: string): string | null {
   return null;
 }
 
-/** `aaaa…`, `passwordpassword…`: a unit of at most half the length, over and over. */
+/** `aaaa…`, `passwordpassword…`: a repeated unit of at most half the length. */
 function isRepetition(secret: string): boolean {
   for (let unit = 1; unit <= secret.length / 2; unit++) {
     if (secret.slice(unit) === secret.slice(0, secret.length - unit)) return true;
@@ -153,7 +155,7 @@ function isRepetition(secret: string): boolean {
   return false;
 }
 
-/** `abcdef…`, `987654…`, keyboard rows apart: three steps of four are the same small one. */
+/** `abcdef…`, `987654…`, but not keyboard rows: three of four steps are the same small one. */
 function isSequence(secret: string): boolean {
   let steps = 0;
   for (let index = 1; index < secret.length; index++) {
@@ -176,7 +178,7 @@ const WELL_KNOWN = (
   'word world x xxx you your yours'
 ).split(' ');
 
-/** Split into words of the list and digits, nothing is left over. Case and punctuation don't count. */
+/** Whether it consists only of well-known words and digits, ignoring case and punctuation. */
 function isMadeOfWellKnownWords(secret: string): boolean {
   const plain = secret
     .toLowerCase()
@@ -184,7 +186,8 @@ function isMadeOfWellKnownWords(secret: string): boolean {
     .replaceAll('$', 's')
     .replace(/[^a-z0-9]/g, '');
   if (/^\d*$/.test(plain)) return false;
-  // reachable[i]: the first i characters are words. Leetspeak reads a digit as a letter, too.
+  // reachable[i]: the first i characters are words. A digit may also stand for a letter
+  // (leetspeak).
   const text = plain
     .replaceAll('0', 'o')
     .replaceAll('1', 'i')
@@ -211,7 +214,7 @@ function isSame(one: string, other: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** Fills in from the file what is not given, and writes what the file lacks. */
+/** Fills in missing secrets from the file, and writes the ones that the file lacks. */
 async function keepSecrets(given: GivenSecrets, file: string): Promise<Secrets> {
   if (given.apiKey !== null && given.adminSecret !== null) {
     return { apiKeys: given.apiKey, adminSecret: given.adminSecret, file: null };
@@ -235,7 +238,7 @@ async function readSecrets(
   let text: string;
   try {
     text = await readFile(file, 'utf8');
-    // Copied or restored files lose their mode.
+    // A copied or restored file loses its mode.
     if (((await stat(file)).mode & 0o077) !== 0) await chmod(file, 0o600);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -246,7 +249,7 @@ async function readSecrets(
     const { apiKey, adminSecret } = JSON.parse(text) as Record<string, unknown>;
     return { apiKey: takeKept(apiKey), adminSecret: takeKept(adminSecret) };
   } catch (error) {
-    // Never with the parser's own words: they quote the text.
+    // Without the parser's message, which quotes the text.
     throw new ConfigError(
       null,
       `${file} does not hold { "apiKey": "…", "adminSecret": "…" } with ${MIN_LENGTH} characters or more each: mend it, or remove it to have new secrets generated.`,
@@ -261,7 +264,7 @@ function takeKept(value: unknown): string | null {
   throw new TypeError('not a good secret');
 }
 
-/** Whole or not at all, and never readable by others, not for a moment. */
+/** Atomic, and never readable by others, not even for a moment. */
 async function writeAtomically(file: string, content: string): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`;
   try {

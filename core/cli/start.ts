@@ -20,21 +20,18 @@ import type { Command, CommandContext } from './command.ts';
 import { claimDatabase, type Claim } from './owner.ts';
 import { decideSecrets, isLoopback, placeOfSecrets } from './secrets.ts';
 
-/** How long a shutdown may take in all, and how much of it requests under way may have. */
+/** The time limit of a shutdown, and the part of it for requests in progress. */
 const SHUTDOWN_MS = 25_000;
 const REQUESTS_MS = 20_000;
 
 /**
- * How much the heap may grow, in percent of what is in use, before V8 collects what is not. Left to
- * itself it takes several times as much: with 50,000 files and 1,000 active users the process held
- * 440 MB, of a heap of 330 of which 84 were in use.
+ * How much the heap may grow, in percent of what is in use, before V8 collects garbage. By default
+ * it grows several times as much: with 50,000 files and 1,000 active users the process held 440 MB,
+ * with a heap of 330 MB of which 84 MB were in use.
  */
 const HEAP_GROWTH_PERCENT = 40;
 
-/**
- * `memory-service start`: serves until SIGTERM or SIGINT. Resolves once it is ready; from then on
- * the signals decide.
- */
+/** `memory-service start`: serves until SIGTERM or SIGINT. Resolves when the service is ready. */
 export const start: Command = {
   summary: 'Serve the tools API, the admin API and the console. The default.',
   flags: {
@@ -50,14 +47,15 @@ async function run(context: CommandContext): Promise<void> {
   for (const warning of loaded.warnings) log.warn({}, warning);
   surviveStrayErrors(log);
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-  // What is remembered about people is for this user's eyes: database, -wal and secrets alike.
+  // Memory about people is private: the database, its -wal and the secrets are readable by this
+  // user only.
   process.umask(0o077);
 
   const database = describeDatabase(loaded);
   const secretsFile = placeOfSecrets(database.filename, loaded.cwd);
   const decide = () =>
     decideSecrets(values, { host: values.host, database: database.name, file: secretsFile });
-  // What is refused is refused before anything is written; what is written, under the claim.
+  // Refuses before it writes anything, and writes only under the claim.
   const isLocal = database.name === 'sqlite' && isLoopback(values.host);
   const given = isLocal ? null : await decide();
   if (isLocal || database.filename !== null) await makeDirectory(dirname(secretsFile), loaded);
@@ -90,7 +88,10 @@ async function run(context: CommandContext): Promise<void> {
   log.info({ url, database: database.name }, 'ready');
 }
 
-/** A database of its own, unless one is named: made-up memory has no place beside what is real. */
+/**
+ * Uses a separate database unless one is named, so that made-up memory never mixes with real
+ * memory.
+ */
 function forDemo(context: CommandContext): CommandContext {
   return {
     ...context,
@@ -109,13 +110,13 @@ function isInMemory({ values, file }: LoadedConfig): boolean {
   return file?.parts.storage === undefined && values.databaseUrl === 'sqlite::memory:';
 }
 
-/** What is given elsewhere is not what the file of secrets holds. */
+/** The secrets that come from the file and not from the configuration. */
 function namesOfKept({ apiKey, adminSecret }: LoadedConfig['values']): string {
   if (apiKey !== null) return 'The admin secret is';
   return adminSecret === null ? 'The API key and the admin secret are' : 'The API key is';
 }
 
-/** Makes the folder of the database and its secrets, or says why it cannot be written. */
+/** Creates the folder for the database and its secrets, or says why it can't be written. */
 export async function makeDirectory(directory: string, { origins }: LoadedConfig): Promise<void> {
   try {
     await makeFolders(directory);
@@ -130,7 +131,7 @@ export async function makeDirectory(directory: string, { origins }: LoadedConfig
   }
 }
 
-// Not `recursive: true`: Node 20 never returns from it below /proc and its like.
+// Not with `recursive: true`, which never returns on Node 20 below /proc and the like.
 async function makeFolders(directory: string, isSecondTry = false): Promise<void> {
   try {
     await mkdir(directory, { mode: 0o700 });
@@ -143,7 +144,7 @@ async function makeFolders(directory: string, isSecondTry = false): Promise<void
   }
 }
 
-/** Starts the service; of a file that cannot be opened it says which setting names it. */
+/** Starts the service. If a file can't be opened, the error names the setting that chose it. */
 export async function startOrExplain(
   service: MemoryService,
   { filename }: Database,
@@ -215,7 +216,7 @@ interface Running {
   log: Logger;
 }
 
-/** The first signal stops accepting and finishes what is under way; the second one ends it. */
+/** The first signal finishes requests in progress and stops; the second one exits at once. */
 function stopOnSignals(running: Running): void {
   const { log } = running;
   let firstAt: number | null = null;
@@ -234,7 +235,8 @@ function stopOnSignals(running: Running): void {
   process.on('SIGINT', onSignal);
 }
 
-// A terminal sends Ctrl-C to npm and to us, and npm passes its own on: one key, two signals.
+// In a terminal both npm and this process get Ctrl-C, and npm passes it on, so one key press gives
+// two signals.
 function isEchoOfNpm(elapsedMs: number): boolean {
   return process.env['npm_lifecycle_event'] !== undefined && elapsedMs < 500;
 }
@@ -259,9 +261,9 @@ async function stop({ service, server, claim, log }: Running): Promise<void> {
 }
 
 /**
- * A promise that nobody awaited belongs to one request or plugin: it is logged, and the service
- * lives. After an exception that nobody caught the state is unknown: what is committed is safe, and
- * a new process is better than this one.
+ * Logs a rejection that nobody handled and goes on, because it belongs to one request or plugin.
+ * After an uncaught exception the state is unknown, so the process exits: committed data is safe,
+ * and a new process is better than this one.
  */
 export function surviveStrayErrors(log: Logger): void {
   process.on('unhandledRejection', (reason) => {

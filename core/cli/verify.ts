@@ -10,8 +10,8 @@ import { createProgress } from './running-server.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * `memory-service verify`: looks whether all that was acknowledged is there, in the server that has
- * the database open or without one, and changes nothing. Exit code 1 when something is wrong.
+ * `memory-service verify`: checks that all acknowledged data is there, with or without a running
+ * server, and changes nothing. Exits with code 1 if something is wrong.
  */
 export const verify: Command = {
   summary: 'Look whether all that was acknowledged is there, and changes nothing.',
@@ -22,7 +22,7 @@ export const verify: Command = {
 async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
   const { filename } = describeDatabase(loaded);
-  // To verify nothing, and to make a database of it, would look like success.
+  // Opening would create an empty database, whose check would look like success.
   if (filename !== null && !existsSync(filename)) {
     throw new StartError(`There is no database at ${filename}.`);
   }

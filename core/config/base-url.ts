@@ -1,28 +1,29 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * Whether a provider may be at this base URL: `https:`, or `http:` to this machine, to a private
- * network (RFC 1918, RFC 4193), or to a name. Link-local addresses never are: the metadata services
- * of clouds, with the machine's own credentials, are there. A name's addresses are not known here;
- * whoever connects checks them again.
+ * Whether a provider's base URL is allowed: `https:`, or `http:` to this machine, to a private
+ * network (RFC 1918, RFC 4193) or to a host name. Link-local addresses are never allowed: clouds
+ * serve the machine's own credentials there. Host names are not resolved here; `isAllowedAddress`
+ * checks their addresses on connecting.
  */
 export function isAllowedBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password, hash } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') return false;
-  // fetch refuses credentials in a URL, and they would be printed with it.
+  // fetch refuses credentials in a URL, and they would be logged with it.
   if (username !== '' || password !== '' || hash !== '') return false;
-  // The parser has made one form of hexadecimal, octal, short and wide ones.
+  // The URL parser has already normalised hexadecimal, octal, short and wide forms.
   const host = hostname.replace(/^\[|\]$/g, '');
   return isIP(host) === 0 || isAllowedAddress(host, protocol);
 }
 
 /**
- * Whether a provider may be at this IP address: the second half of the check, for what a name was
- * resolved to. `protocol` is the base URL's, with its colon. Text that is no address is refused.
+ * Whether a provider may be at this IP address: the second half of the check, for the addresses of
+ * a host name. `protocol` is the base URL's, with its colon. Anything that is not an IP address is
+ * refused.
  */
 export function isAllowedAddress(text: string, protocol: string): boolean {
-  // A scope (fe80::1%eth0) says which network, not which address.
+  // A zone (fe80::1%eth0) names the network and is not part of the address.
   const plain = text.split('%', 1)[0] ?? '';
   if (isIP(plain) === 0) return false;
   const address = isIP(plain) === 6 ? (embeddedIpv4(plain) ?? plain) : plain;
@@ -39,7 +40,7 @@ PRIVATE.addSubnet('192.168.0.0', 16);
 PRIVATE.addAddress('::1', 'ipv6');
 PRIVATE.addSubnet('fc00::', 7, 'ipv6');
 
-/** Link-local, and what is no address of one machine. */
+/** Link-local addresses, and those that don't belong to a single machine. */
 const REFUSED = new BlockList();
 REFUSED.addSubnet('169.254.0.0', 16);
 REFUSED.addSubnet('0.0.0.0', 8);
@@ -49,9 +50,9 @@ REFUSED.addSubnet('ff00::', 8, 'ipv6');
 REFUSED.addAddress('::', 'ipv6');
 
 /**
- * Prefixes whose addresses hold an IPv4 address, and the group at which it begins: translated
- * (RFC 6052, RFC 8215), 6to4 (RFC 3056), and the old compatible form. Mapped ones (`::ffff:…`) a
- * block list takes for IPv4 by itself.
+ * IPv6 prefixes that embed an IPv4 address, and the group where it starts: translated (RFC 6052,
+ * RFC 8215), 6to4 (RFC 3056) and the old compatible form. `BlockList` handles mapped ones
+ * (`::ffff:…`) itself.
  */
 const EMBEDDING: readonly { prefix: string; bits: number; at: number }[] = [
   { prefix: '64:ff9b::', bits: 96, at: 6 },
@@ -73,7 +74,7 @@ function embeddedIpv4(address: string): string | null {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
-/** The eight numbers of an IPv6 address, brought into the form that the URL parser gives. */
+/** The eight groups of an IPv6 address, after the URL parser has normalised it. */
 function toGroups(address: string): number[] {
   const [front = [], back = []] = new URL(`http://[${address}]`).hostname
     .slice(1, -1)

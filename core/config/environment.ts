@@ -5,17 +5,17 @@ import { ConfigError } from './error.ts';
 import { nearest } from './nearest.ts';
 import { SETTING_KEYS, settingOf, type SettingKey } from './settings.ts';
 
-/** Variables by name, as `process.env` holds them. */
+/** Variables by name, like `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the environment, or a `.env` file, says; still as text. */
+/** Settings from the environment or a `.env` file, still as text. */
 interface EnvironmentSettings {
   settings: ReadonlyMap<SettingKey, string>;
   /** `SERVICE_CONFIG`. */
   config: string | null;
   /** The standard `OTEL_*` variables. */
   telemetry: Readonly<Record<string, string>>;
-  /** A sentence for each `SERVICE_*` variable that no setting has. */
+  /** One sentence for each unknown `SERVICE_*` variable. */
   warnings: readonly string[];
 }
 
@@ -23,8 +23,8 @@ const PREFIX = 'SERVICE_';
 const CONFIG = 'SERVICE_CONFIG';
 
 /**
- * Picks what concerns the service. An empty variable is an absent one, since that is how compose
- * files and shells pass on what is not set.
+ * Picks the variables of the service. An empty variable counts as absent, because compose files and
+ * shells pass unset ones that way.
  */
 export function readEnvironment(environment: Environment): EnvironmentSettings {
   const keys = new Map(SETTING_KEYS.map((key) => [settingOf(key).env, key]));
@@ -46,14 +46,14 @@ export function readEnvironment(environment: Environment): EnvironmentSettings {
   return { settings, config: environment[CONFIG] || null, telemetry, warnings };
 }
 
-/** The variables of `.env` in a directory; none when there is no such file. */
+/** The variables of `.env` in a directory; none without such a file. */
 export async function readDotEnv(directory: string): Promise<Environment> {
   const file = join(directory, '.env');
   try {
     return parseEnv(await readFile(file, 'utf8')) as Environment;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // A directory of that name is a virtual environment of Python's.
+    // A directory named `.env` is a Python virtual environment.
     if (code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR') return {};
     throw new ConfigError(null, `${file} cannot be read (${String(code)}).`, { cause: error });
   }

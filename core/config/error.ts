@@ -1,10 +1,11 @@
 /**
- * A configuration that the service cannot start with. Its message is for the operator: it names the
- * key, the problem and what is allowed. The command exits with code 78 (`EX_CONFIG` of sysexits.h).
+ * A mistake in the configuration that prevents the start. Its message is for the operator: it names
+ * the key, the problem and what is allowed. The command exits with code 78 (`EX_CONFIG` of
+ * sysexits.h).
  */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  /** The setting's key; `null` when the error is about a whole source, or about several keys. */
+  /** The setting's key; `null` if the error concerns several keys or a whole source. */
   readonly key: string | null;
 
   constructor(key: string | null, message: string, options: { cause?: unknown } = {}) {
@@ -13,11 +14,11 @@ export class ConfigError extends Error {
   }
 }
 
-/** Collects the mistakes of a configuration, so that an operator reads all of them at once. */
+/** Collects the mistakes of a configuration, so that an operator sees all of them at once. */
 export class Mistakes {
   readonly #errors: ConfigError[] = [];
 
-  /** Runs a check. Collects its `ConfigError` and returns `undefined` then. */
+  /** Runs a check. Collects its `ConfigError` and then returns `undefined`. */
   collect<T>(check: () => T): T | undefined {
     try {
       return check();
@@ -28,7 +29,7 @@ export class Mistakes {
     }
   }
 
-  /** Throws the only mistake as it is, or one `ConfigError` that lists them all. */
+  /** Throws a single mistake as it is, or one `ConfigError` that lists them all. */
   throwIfAny(): void {
     const [first, ...more] = this.#errors;
     if (first === undefined) return;

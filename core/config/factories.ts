@@ -10,16 +10,16 @@ import type { TraceExporter } from '../contracts/trace-exporter.ts';
 import { ConfigError } from './error.ts';
 
 /**
- * A factory by name, as JSON and the environment say it: one of this package's plugins
- * (`storage-sqlite`, or in full `memory-service/plugins/storage-sqlite`), a package, or a file
- * (`./my-plugin.mjs`). Its module has a default export, one function, or a function of its name.
+ * A factory by name, for JSON and the environment: one of this package's plugins (`storage-sqlite`,
+ * or in full `memory-service/plugins/storage-sqlite`), a package, or a file (`./my-plugin.mjs`).
+ * Its module has a default export, a single function, or a function of the same name.
  */
 export interface NamedFactory {
   plugin: string;
   options?: unknown;
 }
 
-/** What a factory can make, and how it is known. */
+/** What a factory can create, and how to recognise it. */
 export interface Products {
   storage: Storage;
   model: ModelProvider;
@@ -41,15 +41,15 @@ const MARKS: { [K in keyof Products]: { member: string; noun: string } } = {
 const OWN_PREFIX = 'memory-service/plugins/';
 const OWN_NAME = /^[a-z0-9][a-z0-9-]*$/;
 
-/** Where a name is looked up, and what a message calls the place that gave it. */
+/** Where to look up a name, and how messages call the place that it came from. */
 export interface Lookup {
   directory: string;
   origin: string;
 }
 
 /**
- * Makes what was asked for: from an imported factory's product as it is, or from a factory by name,
- * which is imported now. Throws a `ConfigError`.
+ * Returns the product of an imported factory as it is, or imports a factory by name and calls it.
+ * Throws a `ConfigError`.
  */
 export async function produce<K extends keyof Products>(
   kind: K,
@@ -69,12 +69,12 @@ export async function produce<K extends keyof Products>(
   throw new ConfigError(kind, `${lookup.origin} must be ${noun}, and ${subject} is none.`);
 }
 
-/** Whether one of this package's plugins has that name in this version. */
+/** Whether this package has a plugin of that name. */
 export function hasOwnPlugin(name: string): boolean {
   return OWN_NAME.test(name) && existsSync(fileURLToPath(ownPlugin(name)));
 }
 
-/** The module of a plugin, by its name. Throws a `ConfigError` when it cannot be imported. */
+/** Imports a plugin by name. Throws a `ConfigError` if it can't be imported. */
 export async function importPlugin(
   name: string,
   lookup: Lookup,
@@ -118,8 +118,8 @@ function findPlugin(name: string, directory: string): string | null {
   return path === undefined ? null : pathToFileURL(path).href;
 }
 
-// Beside this very file: in the sources, in dist, and wherever the package is installed. A name of
-// the package itself would lead from the sources to dist, into a second copy of every module.
+// Relative to this file, which works in the sources, in dist and in an installed package. Importing
+// by the package's name would load a second copy of every module from dist.
 function ownPlugin(name: string): URL {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return new URL(`../../plugins/${name}/index.${extension}`, import.meta.url);

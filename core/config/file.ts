@@ -4,13 +4,13 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import { ConfigError, type Mistakes } from './error.ts';
 import { takeApart, type TakenApart } from './take-apart.ts';
 
-/** A config file, read and taken apart, its values still unchecked. */
+/** The config file, split into settings and parts whose values are not checked yet. */
 export interface ReadFile extends TakenApart {
-  /** Absolute. */
+  /** The absolute path. */
   path: string;
-  /** `memory.config.ts`. */
+  /** For example `memory.config.ts`. */
   name: string;
-  /** Where the names of plugins in it are looked up from. */
+  /** Names of plugins are resolved from here. */
   directory: string;
   warnings: readonly string[];
 }
@@ -18,8 +18,8 @@ export interface ReadFile extends TakenApart {
 const NAMES = ['ts', 'mjs', 'js', 'json'].map((extension) => `memory.config.${extension}`);
 
 /**
- * Reads the config file: the one that was chosen, or the first `memory.config.*` in the directory;
- * `null` when there is none.
+ * Reads the chosen config file, or the first `memory.config.*` in the directory; `null` if there is
+ * none.
  */
 export async function readConfigFile(
   cwd: string,
@@ -68,13 +68,13 @@ async function readJson(path: string): Promise<unknown> {
 }
 
 async function runModule(path: string): Promise<unknown> {
-  // Late: most starts have no config file, and the loader of TypeScript is large.
+  // Imported late: most starts have no config file, and this TypeScript loader is large.
   const { loadConfig } = await import('c12');
   try {
     const { config } = await loadConfig<Record<string, unknown>>({
       cwd: dirname(path),
       configFile: path,
-      // The file itself and nothing else: no rc files, no layers, no downloads, no $production.
+      // Only this file: no rc files, layers, downloads or $production.
       rcFile: false,
       globalRc: false,
       packageJson: false,
@@ -82,14 +82,14 @@ async function runModule(path: string): Promise<unknown> {
       extend: false,
       giget: false,
       envName: false,
-      // Factories are kept as they are; merging would copy them.
+      // Keeps factories as they are; merging would copy them.
       merger: (...sources) =>
         sources.find((source) => source !== null && source !== undefined) as Record<
           string,
           unknown
         >,
-      // Natively where Node can: what the file imports from this package is then the very module
-      // that runs, so that its errors are instances of the same class.
+      // Uses Node's own loader where possible, so that imports from this package give the running
+      // modules and their errors are instances of the same class.
       jitiOptions: { tryNative: true, fsCache: false, moduleCache: true },
     });
     return config;

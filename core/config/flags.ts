@@ -3,14 +3,14 @@ import { nearest } from './nearest.ts';
 import type { SchemaFacts } from './option.ts';
 import { SETTING_KEYS, flagOf, settingOf, type SettingKey } from './settings.ts';
 
-/** What a command line says, still as text. */
+/** The command line's flags, still as text. */
 interface Flags {
   settings: ReadonlyMap<SettingKey, string>;
   /** `--config`. */
   config: string | null;
   /** `--print-config`, `--help`, `--version`, and those of sub-commands. */
   switches: ReadonlySet<string>;
-  /** What is no flag, in order: the sub-command first. */
+  /** Arguments that are not flags, in order: the sub-command first. */
   words: readonly string[];
 }
 

@@ -37,8 +37,8 @@ export type { Origin } from './parse.ts';
 export type { SettingKey, SettingValues } from './settings.ts';
 
 /**
- * What a config file holds. Factories are imported (`storage: sqlite({ filename })`), or named, as
- * JSON has to (`storage: { plugin: 'storage-sqlite', options: { filename } }`).
+ * The content of a config file. Factories are imported (`storage: sqlite({ filename })`) or, as in
+ * JSON, named (`storage: { plugin: 'storage-sqlite', options: { filename } }`).
  */
 export interface ConfigFile extends Omit<NestedSettings, 'model' | 'embedder'> {
   storage?: Storage | NamedFactory;
@@ -65,7 +65,7 @@ export function defineConfig(config: ConfigFile): ConfigFile {
   return config;
 }
 
-/** The settings that hold, each with its origin; no plugin is imported yet. */
+/** The settings in effect, each with its origin. No plugin is imported yet. */
 export interface LoadedConfig {
   values: SettingValues;
   origins: Readonly<Record<SettingKey, Origin>>;
@@ -74,7 +74,7 @@ export interface LoadedConfig {
   telemetry: Readonly<Record<string, string>>;
   /** Sentences for the log. */
   warnings: readonly string[];
-  /** What relative paths are relative to. */
+  /** The directory that relative paths start from. */
   cwd: string;
 }
 
@@ -95,7 +95,7 @@ export async function loadConfig(options: {
   const chosen = chooseFile(flags.config, environment.config, dotEnv.config);
   const file = await readConfigFile(cwd, { chosen, mistakes });
 
-  // From the strongest to the weakest: the first that has a key is the one that is checked.
+  // Strongest source first: the first one that has a key is used and checked.
   const sources: {
     source: Origin['source'];
     settings: ReadonlyMap<SettingKey, unknown>;
@@ -142,17 +142,20 @@ export async function loadConfig(options: {
   return { ...loaded, warnings };
 }
 
-/** Where memory is kept, as far as the command has to know. */
+/** What the command has to know about the database. */
 export interface Database {
   /** `sqlite`, `mysql`, or a third party's name. */
   name: string;
-  /** Absolute; `null` for a database that is no file, or not known to be one. */
+  /** Absolute; `null` for a database that isn't a file, or isn't known to be one. */
   filename: string | null;
-  /** The native SQLite module, where a factory by name chooses one. */
+  /** The native SQLite module, if the configuration chooses one. */
   driver?: unknown;
 }
 
-/** A configuration with its plugins imported: what `createMemoryService` takes, but for the log. */
+/**
+ * A configuration with its plugins imported: the argument of `createMemoryService`, without the
+ * log.
+ */
 export interface OpenedConfig {
   service: MemoryServiceConfig;
   database: Database;
@@ -160,7 +163,7 @@ export interface OpenedConfig {
   warnings: readonly string[];
 }
 
-/** Imports the plugins that the configuration names, and makes them. Throws a `ConfigError`. */
+/** Imports and creates the plugins of a configuration. Throws a `ConfigError`. */
 export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
   const { values, file, cwd } = loaded;
   const parts = file?.parts ?? {};
@@ -173,7 +176,7 @@ export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
   for (const [index, given] of listOf(parts.plugins, 'plugins', file).entries()) {
     plugins.push(await produce('plugin', given, lookup(`plugins[${index}]`)));
   }
-  // A configuration may bring its own, with options.
+  // The configuration may contain one of them with its own options.
   for (const own of DEFAULT_PLUGINS) {
     if (!hasOwnPlugin(own) || plugins.some(({ name }) => name === own)) continue;
     plugins.push(await produce('plugin', own, lookup('plugins')));
@@ -201,8 +204,8 @@ export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
 }
 
 /**
- * What the configuration says of the database, before anything is imported: enough to decide on
- * secrets and on the place of files.
+ * Describes the database before anything is imported, so that secrets and file locations can be
+ * decided.
  */
 export function describeDatabase(loaded: LoadedConfig): Database {
   const given = storageOfFile(loaded);
@@ -256,7 +259,7 @@ function findContradictions({
   return warnings;
 }
 
-/** The file's storage, unless a stronger source names a database. */
+/** The config file's storage, unless a stronger source names a database. */
 function storageOfFile({ file, origins }: LoadedConfig): unknown {
   const { source } = origins.databaseUrl;
   return source === 'default' || source === 'file' ? file?.parts.storage : undefined;
@@ -292,7 +295,7 @@ async function openStorage(
 function fromUrl(url: string, cwd: string): Database {
   const name = url.slice(0, url.indexOf(':'));
   if (name !== 'sqlite') return { name, filename: null };
-  // sqlite:file, and with the slashes that people add: sqlite://file, sqlite:///file.
+  // sqlite:file, also with the slashes that people add: sqlite://file, sqlite:///file.
   const path = url.slice('sqlite:'.length).replace(/^\/\/(?!\/\/)/, '');
   return { name, filename: path === ':memory:' ? null : resolve(cwd, path) };
 }
@@ -320,7 +323,7 @@ async function openProvider<K extends 'model' | 'embedder'>(
   return produce(kind, { plugin, options }, lookup);
 }
 
-/** The model provider with another model; `null` where the model judges its own edits. */
+/** The model provider with another model; `null` if the model verifies its own edits. */
 async function openVerifier(loaded: LoadedConfig): Promise<ModelProvider | null> {
   const { values, file, cwd } = loaded;
   const given = file?.parts.verifier;
@@ -351,13 +354,16 @@ async function openTelemetryExporter(
     );
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    // Often set for every process of a machine: no reason to refuse the start.
+    // These variables are often set for all processes of a machine, so they don't prevent the
+    // start.
     warnings.push(`${error.message} Traces are kept here alone.`);
     return null;
   }
 }
 
-/** The loopback names, and the host itself where it is a name or one address. Prevents DNS rebinding. */
+/**
+ * The loopback names, and the configured host if it is one name or address. Prevents DNS rebinding.
+ */
 function defaultHosts(host: string): readonly string[] {
   const isEveryAddress = ['0.0.0.0', '::', '[::]', '::ffff:0.0.0.0', '0', ''].includes(host);
   return [...new Set(['localhost', '127.0.0.1', '::1', ...(isEveryAddress ? [] : [host])])];
@@ -386,7 +392,7 @@ type Leaves<G extends string> = {
   [K in SettingKey as K extends `${G}.${infer Leaf}` ? Leaf : never]: SettingValues[K];
 };
 
-/** The settings of one group, by their names inside it. */
+/** The settings of one group, by their names within the group. */
 function pick<G extends string>(values: SettingValues, group: G): Leaves<G> {
   const prefix = `${group}.`;
   const keys = SETTING_KEYS.filter((key) => key.startsWith(prefix));

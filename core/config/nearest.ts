@@ -1,6 +1,6 @@
 /**
- * The name that a mistyped one most likely meant: the candidate with the fewest edits, if that is
- * at most a third of its length; else `null`.
+ * Guesses which name a mistyped one meant: the candidate with the fewest edits, if they are at most
+ * a third of its length; else `null`.
  */
 export function nearest(name: string, candidates: readonly string[]): string | null {
   let best: string | null = null;
@@ -12,7 +12,7 @@ export function nearest(name: string, candidates: readonly string[]): string | n
   return best !== null && bestDistance <= Math.ceil(best.length / 3) ? best : null;
 }
 
-/** Levenshtein's distance, a row at a time. */
+/** The Levenshtein distance, computed row by row. */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i++) {

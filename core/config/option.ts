@@ -3,13 +3,13 @@ import { Check } from 'typebox/value';
 import { ConfigError, Mistakes } from './error.ts';
 import { nearest } from './nearest.ts';
 
-/** One option: the only place of its schema, default and description. */
+/** One option. This is the only place for its schema, default and description. */
 export interface Option {
   schema: TSchema;
-  /** `null` where nothing is set by default. */
+  /** `null` if it has no default. */
   default: unknown;
   description: string;
-  /** What is allowed, in words, where the schema alone does not tell a person. */
+  /** The allowed values in words, if the schema doesn't say enough. */
   allowed?: string;
   /** A rule that the schema cannot express. */
   check?: (value: string) => boolean;
@@ -26,12 +26,12 @@ type RequiredKey<T extends OptionTable> = {
   [K in keyof T]: T[K] extends { isRequired: true } ? K : never;
 }[keyof T];
 
-/** What a caller gives for a table of options. */
+/** The options that a caller may pass. */
 export type OptionsOf<T extends OptionTable> = {
   [K in Exclude<keyof T, RequiredKey<T>>]?: Static<T[K]['schema']>;
 } & { [K in RequiredKey<T>]: Static<T[K]['schema']> };
 
-/** The options after reading: absent ones have their default. */
+/** The options with their defaults filled in. */
 export type ReadOptions<T extends OptionTable> = {
   [K in keyof T]: T[K] extends { default: null; isRequired?: never }
     ? Static<T[K]['schema']> | null
@@ -39,11 +39,10 @@ export type ReadOptions<T extends OptionTable> = {
 };
 
 /**
- * Reads a plugin's options: an option that is `undefined` or `null` gets its default. Throws a
- * `ConfigError` that lists every wrong value and every unknown name. It suggests the nearest known
- * name.
+ * Reads a plugin's options. `undefined` and `null` become the default. Throws a `ConfigError` that
+ * lists every wrong value and every unknown name, with the nearest known one.
  *
- * @param plugin as a message names it: `storage-sqlite`.
+ * @param plugin its name in messages: `storage-sqlite`.
  */
 export function readOptions<T extends OptionTable>(
   table: T,
@@ -75,7 +74,7 @@ export function readOptions<T extends OptionTable>(
   return Object.fromEntries(entries) as ReadOptions<T>;
 }
 
-/** Returns a value that the option allows; throws a `ConfigError` otherwise. */
+/** Returns the value if the option allows it, else throws a `ConfigError`. */
 export function checkOption(
   option: Option,
   value: unknown,
@@ -93,7 +92,7 @@ export function checkOption(
   throw new ConfigError(key, `${origin} must be ${describeAllowed(option)}, not ${shown}${place}.`);
 }
 
-/** A `ConfigError` for a name that no table has. */
+/** Makes the `ConfigError` for an unknown name. */
 export function unknownKey(
   name: string,
   { origin, known }: { origin: string; known: readonly string[] },
@@ -103,7 +102,7 @@ export function unknownKey(
   return new ConfigError(name, `${name} in ${origin} is not known${hint}`);
 }
 
-/** What an option takes, as the end of the sentence `SERVICE_PORT must be …`. */
+/** The allowed values, as the end of a sentence `SERVICE_PORT must be …`. */
 export function describeAllowed({ allowed, schema }: Option): string {
   if (allowed !== undefined) return allowed;
   const { type, minimum, maximum, enum: values } = schema as SchemaFacts;
@@ -115,7 +114,7 @@ export function describeAllowed({ allowed, schema }: Option): string {
   return `${noun} from ${format(minimum)} to ${format(maximum)}`;
 }
 
-/** The keywords of a schema that messages and flags are made from. */
+/** The schema keywords that messages and flags need. */
 export interface SchemaFacts {
   type?: string;
   minimum?: number;
@@ -125,7 +124,7 @@ export interface SchemaFacts {
 
 /** The text with the password of a URL hidden. */
 export function maskUrl(text: string): string {
-  // The last @ before the path: a password that is not percent-encoded may hold one itself.
+  // The last @ before the path, because an unescaped password may contain one.
   const scheme = text.indexOf('://');
   if (scheme < 0) return text;
   const authority = text.slice(scheme + 3).split(/[/?#]/, 1)[0] ?? '';
@@ -135,7 +134,7 @@ export function maskUrl(text: string): string {
   return `${text.slice(0, scheme + 3)}${user}:********${text.slice(scheme + 3 + at)}`;
 }
 
-/** Short, on one line, and without the password that a database URL may hold. */
+/** Shortened to one line, without the password of a database URL. */
 function show(value: unknown): string {
   const text = typeof value === 'string' ? maskUrl(value) : value;
   const json = typeof text === 'function' ? 'a function' : (JSON.stringify(text) ?? String(text));

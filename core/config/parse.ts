@@ -1,7 +1,7 @@
 import { checkOption, type SchemaFacts } from './option.ts';
 import { settingOf, type SettingKey } from './settings.ts';
 
-/** Where a value came from, as the operator wrote it. */
+/** Where a value came from, in the operator's terms. */
 export interface Origin {
   source: 'default' | 'file' | '.env' | 'environment' | 'flag';
   /** `SERVICE_PORT`, `--port`, `port in memory.config.json`; empty for a default. */
@@ -10,8 +10,8 @@ export interface Origin {
 
 /**
  * Reads a setting's value, or throws a `ConfigError` that names the key, the problem and what is
- * allowed. The environment, `.env` and flags give text; a config file gives the value itself, and a
- * list also as one text.
+ * allowed. The environment, `.env` and flags give text; a config file gives the value itself, or a
+ * list as one text.
  */
 export function parseSetting(key: SettingKey, given: unknown, origin: Origin): unknown {
   const setting = settingOf(key);
@@ -25,7 +25,7 @@ export function parseSetting(key: SettingKey, given: unknown, origin: Origin): u
   });
 }
 
-/** `undefined` when the text is no value of that type. */
+/** `undefined` if the text is not a value of that type. */
 function fromText(type: string | undefined, text: string): unknown {
   switch (type) {
     case 'integer':

@@ -2,7 +2,7 @@ import type { LoadedConfig } from './index.ts';
 import { maskUrl } from './option.ts';
 import { SETTING_KEYS, flagOf, settingOf, type SettingKey } from './settings.ts';
 
-/** What `--print-config` prints: each key, what holds, where it came from. Secrets are masked. */
+/** The output of `--print-config`: each key with its value and origin. Secrets are masked. */
 export function printConfig(loaded: LoadedConfig): string {
   const rows = SETTING_KEYS.map((key) => [key, showValue(loaded, key), showOrigin(loaded, key)]);
   const { file } = loaded;
@@ -17,7 +17,7 @@ export function printConfig(loaded: LoadedConfig): string {
   return [...lines, '', where, ...warnings].join('\n');
 }
 
-/** The flags of `memory-service --help`, a line each. */
+/** The flags for `memory-service --help`, one per line. */
 export function printFlags(): readonly string[] {
   const keys = SETTING_KEYS.filter((key) => settingOf(key).isSecret !== true);
   return alignColumns(
@@ -47,7 +47,7 @@ function showOrigin({ origins, file }: LoadedConfig, key: SettingKey): string {
   return `${source} ${source === 'file' ? (file?.name ?? '') : name}`;
 }
 
-/** The names of what is there: options may hold secrets. */
+/** Prints only names, because options may contain secrets. */
 function showPart(value: unknown): string {
   if (Array.isArray(value)) return value.map(showPart).join(', ') || 'none';
   if (typeof value === 'string') return value;

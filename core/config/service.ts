@@ -15,13 +15,13 @@ import {
 import { takeApart } from './take-apart.ts';
 
 /**
- * What `createMemoryService` takes: its parts, and the settings of the table in `settings.ts`. Only
- * `storage` is required; nothing is read from the environment.
+ * The argument of `createMemoryService`: its parts and the settings of `settings.ts`. Only
+ * `storage` is required. Nothing is read from the environment.
  */
 export interface MemoryServiceConfig extends ServiceSettings {
   storage: Storage;
   model?: ModelProvider | null;
-  /** Judges edits that the model proposes; default the model itself. */
+  /** Judges edits that the model proposes; by default the model itself does. */
   verifier?: ModelProvider | null;
   embedder?: Embedder | null;
   exporters?: readonly TraceExporter[];
@@ -32,11 +32,11 @@ export interface MemoryServiceConfig extends ServiceSettings {
 }
 
 /**
- * Checks a configuration and fills in the defaults. An absent or `null` value and a blank secret get
- * the default. Throws a `ConfigError` that lists every mistake, unknown keys among them.
+ * Checks a configuration and fills in the defaults. An absent or `null` value and a blank secret
+ * get the default. Throws a `ConfigError` that lists every mistake, including unknown keys.
  */
 export function toSettings(config: MemoryServiceConfig): Settings {
-  // From JavaScript anything may come.
+  // JavaScript callers may pass anything.
   const storage = (config as Partial<MemoryServiceConfig> | undefined)?.storage;
   if (typeof storage?.mutate !== 'function') {
     throw new ConfigError(
@@ -51,7 +51,7 @@ export function toSettings(config: MemoryServiceConfig): Settings {
     const { isOfCommand, isSecret, default: byDefault } = settingOf(key);
     if (isOfCommand === true) continue;
     const given = isSecret === true ? withoutBlanks(settings.get(key)) : settings.get(key);
-    // A default may be outside of what can be set: the default base path is empty.
+    // A default may be a value that can't be set: the default base path is empty.
     values[key] =
       given === undefined || given === byDefault
         ? byDefault
@@ -61,7 +61,7 @@ export function toSettings(config: MemoryServiceConfig): Settings {
   return nestSettings(values) as Settings;
 }
 
-/** A secret without surrounding space; a blank one is absent, alone or in a list. */
+/** Trims a secret; a blank one counts as absent, also within a list. */
 function withoutBlanks(secret: unknown): unknown {
   if (Array.isArray(secret)) {
     const secrets = secret.map(withoutBlanks).filter((item) => item !== undefined);

@@ -3,11 +3,11 @@ import { isTimeZone } from '../time-zone.ts';
 import { isAllowedBaseUrl } from './base-url.ts';
 import type { Option, ReadOptions } from './option.ts';
 
-/** One setting: the only place of its name, schema, default and description. */
+/** One setting. This is the only place for its name, schema, default and description. */
 interface Setting extends Option {
   /** Environment variable; the flag is the same without `SERVICE_`, in kebab-case. */
   env: string;
-  /** A setting of the `memory-service` command, which `createMemoryService` does not take. */
+  /** Only for the `memory-service` command; `createMemoryService` does not take it. */
   isOfCommand?: true;
 }
 
@@ -299,12 +299,12 @@ export const SETTINGS = {
   },
 } as const satisfies Record<string, Setting>;
 
-/** A setting's key: `port`, `limits.maxFileBytes`. */
+/** The key of a setting: `port`, `limits.maxFileBytes`. */
 export type SettingKey = keyof typeof SETTINGS;
 
 type Parsed<K extends SettingKey> = Static<(typeof SETTINGS)[K]['schema']>;
 
-/** The value of each setting by its key; `null` where nothing is set. */
+/** The value of each setting by its key; `null` if it is not set. */
 export type SettingValues = ReadOptions<typeof SETTINGS>;
 
 /** What a config file may give: lists also as one text, separated by commas. */
@@ -333,12 +333,12 @@ export type Settings = Nested<ServiceKey>;
 
 type GroupName = GroupOf<SettingKey>;
 
-/** The settings of one group, as they are nested in a config file. */
+/** The settings of one group, nested as in a config file. */
 export type SettingGroup<G extends GroupName> = {
   [K in SettingKey as K extends `${G}.${infer Leaf}` ? Leaf : never]?: FileValue<K>;
 };
 
-/** Settings as a config file nests them; `null` is the same as absent. */
+/** Settings nested as in a config file; `null` means absent. */
 export type NestedSettings<Keys extends SettingKey = SettingKey> = {
   [K in Keys as K extends `${string}.${string}` ? never : K]?: FileValue<K> | null;
 } & { [G in GroupOf<Keys>]?: SettingGroup<G> | null };
@@ -348,7 +348,7 @@ export type ServiceSettings = NestedSettings<ServiceKey>;
 
 export const SETTING_KEYS = Object.keys(SETTINGS) as SettingKey[];
 
-/** Nests values by the dots of their keys. */
+/** Nests values at the dots of their keys. */
 export function nestSettings(values: Readonly<Partial<SettingValues>>): object {
   const nested: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(values)) {
@@ -359,12 +359,12 @@ export function nestSettings(values: Readonly<Partial<SettingValues>>): object {
   return nested;
 }
 
-/** The row of {@link SETTINGS}, with the members that only some have. */
+/** The row of {@link SETTINGS}, typed with its optional members. */
 export function settingOf(key: SettingKey): Setting {
   return SETTINGS[key];
 }
 
-/** `SERVICE_MAX_FILE_BYTES` is `max-file-bytes` on the command line. */
+/** `SERVICE_MAX_FILE_BYTES` becomes `max-file-bytes`. */
 export function flagOf(key: SettingKey): string {
   return SETTINGS[key].env.replace('SERVICE_', '').toLowerCase().replaceAll('_', '-');
 }

@@ -2,7 +2,7 @@ import { ConfigError, type Mistakes } from './error.ts';
 import { unknownKey } from './option.ts';
 import { SETTING_KEYS, type SettingKey, settingOf } from './settings.ts';
 
-/** Members of a configuration that hold code, or name it. */
+/** Members of a configuration that are code, or name it. */
 type PartName = 'storage' | 'model' | 'verifier' | 'embedder' | 'plugins' | 'exporters';
 
 const PARTS: readonly PartName[] = [
@@ -13,13 +13,13 @@ const PARTS: readonly PartName[] = [
   'plugins',
   'exporters',
 ];
-/** What `createMemoryService` takes beside the settings and the parts. */
+/** What `createMemoryService` takes beside settings and parts. */
 const MEMBERS = ['log', 'now'];
 
-/** A configuration object taken apart, its values still unchecked. */
+/** A configuration object split into settings and parts, its values not checked yet. */
 export interface TakenApart {
   settings: ReadonlyMap<SettingKey, unknown>;
-  /** Imported factories' products, or factories by name. */
+  /** Products of imported factories, or factories by name. */
   parts: Readonly<Partial<Record<PartName, unknown>>>;
 }
 
@@ -27,7 +27,8 @@ export interface TakenApart {
  * Splits a configuration object into settings by key and parts. `null` and `undefined` count as
  * absent. Collects a mistake for each unknown key, with the nearest known one.
  *
- * @param origin a file's name, or `createMemoryService()`, which takes no setting of the command.
+ * @param origin the config file's name, or `createMemoryService()`, which takes no settings of the
+ * command.
  */
 export function takeApart(
   config: object,
