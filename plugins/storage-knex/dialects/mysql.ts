@@ -14,17 +14,20 @@ import { toHashHex, toIdHex } from '../schema/ids.ts';
 import type { ColumnKind, TableDefinition } from '../schema/columns.ts';
 import { successorOf } from '../read/text-range.ts';
 
-/** Rows that one statement writes at most; fewer are cut into powers of two, so texts are few. */
+/**
+ * The most rows in one statement. Smaller numbers are split into powers of two, so there are few
+ * different texts.
+ */
 const ROWS_AT_ONCE = 64;
 /**
- * Bytes of values that one statement carries at most, but for a single row: with the types and
- * lengths that go with them below 4 MB, the least `max_allowed_packet` that the start lets through.
+ * The most bytes of values in one statement, except for a single row. With their types and lengths
+ * this stays below 4 MB, the smallest `max_allowed_packet` that the start accepts.
  */
 const STATEMENT_BYTES = 3 * 1024 * 1024;
-/** Characters of the longest key that is looked up: a path of 512. */
+/** The longest key, in characters: a path has up to 512. */
 const KEY_CHARACTERS = 512;
 
-// Counted from 1970 in UTC by itself: unix_timestamp() would take the session's time zone.
+// Computed from UTC, because unix_timestamp() depends on the session's time zone.
 const NOW_MS = "(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000)";
 
 /**
@@ -59,7 +62,7 @@ export const MYSQL_DIALECT: Dialect = {
   createIndex(knex, index) {
     const bindings = [index.name, index.table, ...index.columns];
     const columns = index.columns.map(() => '??').join(', ');
-    // `where` is left out: all rows stand in the index.
+    // Ignores `where`: MySQL has no partial indexes, so the index holds all rows.
     const sql = `create ${index.unique === true ? 'unique ' : ''}index ?? on ?? (${columns})`;
     return knex.raw(sql, bindings).toQuery();
   },
@@ -77,7 +80,7 @@ export const MYSQL_DIALECT: Dialect = {
   keySet,
 
   deleteKeys(table, { columns, keys, same }) {
-    // With IN and a subquery all of the table would be read, and locked.
+    // A join, because IN with a subquery would read and lock the whole table.
     const joined = columns.map((column) => `t.${column} = k.${column}`);
     const fixed = Object.keys(same);
     const where = fixed.length === 0 ? '' : ` where ${equals(fixed, 't.')}`;
@@ -95,7 +98,7 @@ export const MYSQL_DIALECT: Dialect = {
 
   nowMs: NOW_MS,
 
-  // Assignments take effect one after the other: the holder tells whether the lease was free.
+  // MySQL assigns in order, so the holder already tells whether the lease was free.
   claimLease:
     'insert into svc_lease (name, holder, fence, expires_at)' +
     ` values (?, ?, ${NOW_MS}, ${NOW_MS} + ?) on duplicate key update` +
@@ -108,8 +111,8 @@ export const MYSQL_DIALECT: Dialect = {
   },
 
   containsText(text) {
-    // lower() leaves binary text as it is, and of utf8mb4 it changes more than ASCII. Hebrew has
-    // no cases, and a character for each byte.
+    // lower() does not change binary text, and changes more than ASCII in utf8mb4. The Hebrew
+    // character set has one character for each byte and no cases of its own.
     return `locate(?, cast(lower(convert(cast(${text} as binary) using hebrew)) as binary)) > 0`;
   },
 
@@ -122,7 +125,7 @@ export const MYSQL_DIALECT: Dialect = {
   },
 
   isBeyond(columns, operator, values) {
-    // A comparison of rows would walk the index from its beginning.
+    // Comparing rows would walk the index from its beginning.
     const strict = operator.startsWith('<') ? '<' : '>';
     const ways = columns.map((column, at) => {
       const isLast = at === columns.length - 1;
@@ -141,14 +144,14 @@ export const MYSQL_DIALECT: Dialect = {
 };
 
 /**
- * A statement of the stores in MySQL's words: `cross join`, which fixes the order of the tables in
- * SQLite, does not do so here. The texts are few, and no value stands in them.
+ * Translates a statement of the stores to MySQL: there `cross join` does not fix the order of the
+ * tables, as it does in SQLite. The texts are few and contain no values.
  */
 export function toMysqlStatement(sql: string): string {
   const known = statements.get(sql);
   if (known !== undefined) return known;
   let adapted = sql.replaceAll('cross join', 'straight_join');
-  // Of a small table all would be read otherwise, and the locks of others waited for.
+  // Otherwise a small table is read completely, which waits for locks of other transactions.
   if (adapted.endsWith(' for update'))
     adapted = adapted.replaceAll(JOINED, '$& force index (primary)');
   if (statements.size >= 2_000) statements.clear();
@@ -158,7 +161,7 @@ export function toMysqlStatement(sql: string): string {
 
 const statements = new Map<string, string>();
 
-/** A table that is joined, with its alias. */
+/** A joined table with its alias. */
 const JOINED = /(?:straight_join|left join) svc_\w+ \w(?= on )/g;
 
 function columnType(kind: ColumnKind, length: number | undefined): string {
@@ -167,7 +170,7 @@ function columnType(kind: ColumnKind, length: number | undefined): string {
       return 'bigint';
     case 'real':
       return 'double';
-    // Text types compare without regard to trailing spaces, even with utf8mb4_bin.
+    // Text types ignore trailing spaces in comparisons, even with utf8mb4_bin.
     case 'key':
       return `varbinary(${length ?? KEY_CHARACTERS})`;
     case 'text':
@@ -213,7 +216,7 @@ async function insertCut(
   }
 }
 
-/** Statements by table, columns, conflict and rows: the stores' literals, so a small fixed set. */
+/** Statements by table, columns, conflict and number of rows: a small fixed set. */
 const insertStatements = new Map<string, string>();
 
 function insertStatement({ table, columns, conflict }: RowSet, count: number): string {
@@ -233,7 +236,7 @@ function conflictClause(
   conflict: RowSet['conflict'],
 ): string {
   if (conflict === undefined) return '';
-  // INSERT IGNORE would pass over other errors too, and cut values that do not fit.
+  // INSERT IGNORE would also hide other errors, and truncate values that are too long.
   if (conflict === 'skip') return ` on duplicate key update \`${key}\` = \`${key}\``;
   const assignments = [
     ...(conflict.update ?? []).map((name) => `\`${name}\` = values(\`${name}\`)`),
@@ -290,7 +293,7 @@ function toBound(kind: ColumnKind, value: CellValue): SqlValue {
   if (typeof value !== 'string') return value;
   if (kind === 'id') return Buffer.from(toIdHex(value), 'hex');
   if (kind === 'hash') return Buffer.from(toHashHex(value), 'hex');
-  // Half a surrogate pair is no character, and would be kept as another one.
+  // Half a surrogate pair is not a character, and would be stored as another one.
   return value.toWellFormed();
 }
 
@@ -310,8 +313,8 @@ function equals(columns: readonly string[], prefix: string): string {
 }
 
 /**
- * Reads all that is in the folder, from where the page begins, and rolls it up: a walk from entry to
- * entry would begin at the scope's first file again for each.
+ * Reads everything in the folder from the start of the page, and rolls it up. Seeking from entry to
+ * entry would start at the scope's first file each time.
  */
 function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
   const { scopeId, folder, after, order, limit } = query;
@@ -338,13 +341,13 @@ function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
 }
 
 function startAfter(folder: string, after: string): string {
-  // 0 follows /, and no path has a control character.
+  // 0 is the character after /, and paths contain no control characters.
   return after.endsWith('/') ? `${folder}${after.slice(0, -1)}0` : `${folder}${after}\u0001`;
 }
 
-/** What a failed statement says about its transaction and its connection. */
+/** What a failed statement means for its transaction and connection. */
 export type MysqlFailure =
-  /** The whole transaction was or has to be rolled back, and may succeed when it runs again. */
+  /** The whole transaction is rolled back, or has to be; it may succeed if repeated. */
   | 'conflict'
   /** The same, but its lock was waited for as long as is allowed. */
   | 'locked'
@@ -394,13 +397,13 @@ const LOST = new Set([
   4031, // closed for its inactivity
 ]);
 
-/** Tells the kinds of failures apart, by MySQL's numbers and the system's codes. */
+/** Classifies failures by MySQL's error numbers and the system's error codes. */
 export function classifyMysqlError(error: unknown): MysqlFailure {
   if (error instanceof MemoryError) return 'other';
   const { errno, code, fatal, message } = asNative(error);
   if (errno === LOCK_WAIT) return 'locked';
   if (CONFLICTS.has(errno)) return 'conflict';
-  // 1290 is said of other options than --read-only too.
+  // Error 1290 also concerns other options than --read-only.
   if (READ_ONLY.has(errno))
     return errno !== 1290 || /read.only/i.test(message) ? 'read-only' : 'other';
   if (FULL.has(errno) || (errno === 1030 && /\b28\b/.test(message))) return 'full';
@@ -421,14 +424,14 @@ const MISTAKES: Readonly<Record<number, string>> = {
   1698: 'The database refuses the user or the password.',
 };
 
-/** The same, by mysql2's own codes. */
+/** The same by mysql2's own codes. */
 const TLS_MISTAKES: Readonly<Record<string, string>> = {
   HANDSHAKE_NO_SSL_SUPPORT: 'The database has no TLS: set it up there, or ssl-mode=disabled here.',
   HANDSHAKE_SSL_ERROR:
     'There is no TLS with the database: its certificate is not trusted, or is of another host.',
 };
 
-/** Whether only the operator can mend it: what was given, or what the database allows. */
+/** Whether only the operator can fix the error, in the configuration or in the database. */
 export function isMysqlMistake(error: unknown): boolean {
   return mistakeOf(error) !== undefined;
 }
@@ -438,7 +441,7 @@ function mistakeOf(error: unknown): string | undefined {
   return MISTAKES[errno] ?? TLS_MISTAKES[code];
 }
 
-/** The one place where MySQL's own errors become the service's. */
+/** Translates MySQL's own errors; the only place that does. */
 export function translateMysqlError(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
   const { errno } = asNative(error);
@@ -478,7 +481,7 @@ function asNative(error: unknown): {
 } {
   const native = (error ?? {}) as Record<string, unknown>;
   return {
-    // The system's own errors have negative numbers.
+    // The operating system's errors have negative numbers.
     errno: typeof native['errno'] === 'number' ? native['errno'] : 0,
     code: typeof native['code'] === 'string' ? native['code'] : '',
     fatal: native['fatal'] === true,

@@ -5,7 +5,7 @@ import { checkId, toHashHex } from '../schema/ids.ts';
 import type { ColumnKind, TableDefinition } from '../schema/columns.ts';
 import { successorOf } from '../read/text-range.ts';
 
-/** Bytes of content that one statement takes at most; a single row may be longer. */
+/** The most bytes of content in one statement; a single row may be longer. */
 const PACK_BYTES = 4 * 1024 * 1024;
 
 const NOW_MS = "cast(unixepoch('subsec') * 1000 as integer)";
@@ -13,10 +13,10 @@ const NOW_MS = "cast(unixepoch('subsec') * 1000 as integer)";
 /**
  * The dialect of a version of SQLite.
  *
- * Rows cross to SQLite as one JSON text, read with `jsonb_each`, and their contents and binary
- * columns beside it as one blob that the statement cuts up: so any number of rows is one prepared
- * statement. Binding each value of a row instead takes the same time in all, but six times as much
- * of it on the event loop (16 µs against 3 µs for a revision).
+ * Rows go to SQLite as one JSON text, read with `jsonb_each`; their contents and binary columns go
+ * beside it as one blob that the statement splits. So one prepared statement writes any number of
+ * rows. Binding each value takes the same total time, but six times as much of it on the event loop
+ * (16 µs against 3 µs for a revision).
  */
 export function createSqliteDialect(version: string): Dialect {
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -82,7 +82,7 @@ export function createSqliteDialect(version: string): Dialect {
 
     rowsAsJson: (columns) => `json_group_array(json_array(${columns.join(', ')}))`,
 
-    // The one writer holds the database's write lock.
+    // There is only one writer, and it holds the database's write lock.
     forUpdate: '',
 
     locksAbsentRows: true,
@@ -133,7 +133,7 @@ const COLUMN_TYPES: Record<ColumnKind, string> = {
   bytes: 'blob',
 };
 
-/** Statements by table, columns and conflict: the stores' literals, so a small fixed set. */
+/** Statements by table, columns and conflict: a small fixed set. */
 const insertStatements = new Map<string, string>();
 
 function insertStatement(set: RowSet, each: string): string {
@@ -157,7 +157,7 @@ function insertStatement(set: RowSet, each: string): string {
   });
   const names = columns.map((column) => `\`${column}\``).join(', ');
   const statement =
-    // Without the WHERE, ON CONFLICT would be read as a join's condition.
+    // Without the WHERE, SQLite would parse ON CONFLICT as a join's condition.
     `insert into ${table.name} (${names}) select ${values.join(', ')}` +
     ` from ${hasPack(set) ? '(select ? as pack) p cross join ' : ''}${each}(?) where true` +
     conflictClause(table, conflict);
@@ -185,7 +185,9 @@ function conflictClause(
   return ` on conflict (${keys}) do update set ${assignments.join(', ')}`;
 }
 
-/** Cuts a row set into statements' worth: the JSON of the cells, and the blob that they refer to. */
+/**
+ * Splits a row set into statements: each has the JSON of the cells and the blob that they refer to.
+ */
 function* packRows({
   table,
   columns,
@@ -206,7 +208,7 @@ function* packRows({
         packed.push(null, null);
       } else {
         const part = typeof value === 'string' ? Buffer.from(value, 'utf8') : (value as Uint8Array);
-        // Positions count from 1.
+        // SQL counts positions from 1.
         packed.push(size + 1, part.byteLength);
         parts.push(part);
         size += part.byteLength;
@@ -228,7 +230,7 @@ function* packRows({
   }
 }
 
-/** The sqlite3 module binds an empty buffer as NULL, and empty content would become none. */
+/** The sqlite3 module binds an empty buffer as NULL, so empty content would be lost. */
 function toPack(parts: readonly Uint8Array[], size: number): Buffer {
   return size === 0 ? Buffer.alloc(1) : Buffer.concat(parts, size);
 }
@@ -239,10 +241,10 @@ function hasPack({ table, columns }: Pick<RowSet, 'table' | 'columns'>): boolean
 
 function toCell(kind: ColumnKind, value: CellValue): CellValue {
   if (typeof value !== 'string') return value;
-  // With its dashes: the statement ignores them, and each row has four ids.
+  // Keeps the dashes: the statement ignores them, and each row has four ids.
   if (kind === 'id') return checkId(value);
   if (kind === 'hash') return toHashHex(value);
-  // JSON can carry half a surrogate pair, and SQLite would keep it as broken UTF-8.
+  // JSON can carry half a surrogate pair, which SQLite would store as broken UTF-8.
   return value.toWellFormed();
 }
 
@@ -253,13 +255,14 @@ function kindOf(table: TableDefinition, column: string): ColumnKind {
 }
 
 /**
- * Walks the paths of the folder by seeking from entry to entry (a skip scan), so that what is below
- * a folder is touched only to add it up, for the entries of the page.
+ * Seeks from entry to entry of the folder (a skip scan). Only the entries of the page are opened,
+ * to add up what is below them.
  */
 function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
   const { scopeId, folder, after, order, limit } = query;
   const end = successorOf(folder);
-  // An entry's text, and where the next one starts: 0 follows /, and no path has a control character.
+  // The text of an entry, and the start of the next one: 0 is the character after /, and paths
+  // contain no control characters.
   const rest = 'substr(w.path, :restAt)';
   const slash = `instr(${rest}, '/')`;
   const folderPath = `substr(w.path, 1, :restAt + ${slash} - 1)`;
@@ -296,7 +299,7 @@ function folderEntries(knex: Knex, query: FolderQuery): Knex.Raw<Row[]> {
 }
 
 function firstStart(folder: string, end: string | null, order: 'asc' | 'desc'): string {
-  // No path is as long as that, so it comes after them all.
+  // Longer than any path, so it sorts after all of them.
   return order === 'asc' ? folder : (end ?? '\u{10ffff}'.repeat(129));
 }
 
@@ -305,7 +308,7 @@ function startAfter(folder: string, after: string, order: 'asc' | 'desc'): strin
   return after.endsWith('/') ? `${folder}${after.slice(0, -1)}0` : `${folder}${after}\u0001`;
 }
 
-/** What starts a database: SQLite 3.7.0 to 3.51.2 can lose acknowledged writes in WAL mode. */
+/** Checked at the start: SQLite 3.7.0 to 3.51.2 can lose acknowledged writes in WAL mode. */
 const SAFE_VERSIONS = [
   { since: [3, 51, 3], below: [Infinity] },
   { since: [3, 50, 7], below: [3, 51] },
@@ -314,7 +317,7 @@ const SAFE_VERSIONS = [
 
 /**
  * Refuses a SQLite that can lose acknowledged writes (the WAL-reset bug): 3.51.3 and later are
- * safe, and 3.50.7 and 3.44.6 within their branches. Throws `STORAGE_UNAVAILABLE`.
+ * safe, and so are 3.50.7 and 3.44.6 within their branches. Throws `STORAGE_UNAVAILABLE`.
  */
 export function assertSafeSqlite(version: string): void {
   const parts = version.split('.').map(Number);
@@ -336,7 +339,7 @@ function compareVersions(left: readonly number[], right: readonly number[]): num
   return 0;
 }
 
-/** Whether the database is locked by another process: the one error that is worth waiting for. */
+/** Whether another process has locked the database: the only error worth retrying. */
 export function isSqliteBusy(error: unknown): boolean {
   return /^SQLITE_(?:BUSY|LOCKED)/.test(codeOf(error));
 }
@@ -346,10 +349,10 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-/** What is said of a file in which SQLite finds what it cannot have written. */
+/** The message for a file with content that SQLite can't have written. */
 export const FILE_DAMAGED = 'The database file is damaged.';
 
-/** The one place where SQLite's own errors become the service's. */
+/** Translates SQLite's own errors; the only place that does. */
 export function translateSqliteError(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
   const code = codeOf(error);

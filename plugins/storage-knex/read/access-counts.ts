@@ -12,12 +12,12 @@ import { toScopeId } from '../schema/scope-id.ts';
 type Filter = Parameters<ObservationStore['countAccesses']>[0];
 type Counted = Awaited<ReturnType<ObservationStore['countAccesses']>>;
 
-/** What one walk takes in: all rows by id, those of one scope, or a user's in shared memory. */
+/** The rows of one walk: all by id, those of one scope, or those of a user in shared memory. */
 type Walk = { by: 'all' } | { by: 'scope'; scopeId: number } | { by: 'user'; userId: string };
 
 /**
- * Counts the newest accesses of a range by path, actor, tool and action. Rows are grouped in the
- * database, so that what comes across is as long as the answer, not as the log.
+ * Counts the newest accesses of a range by path, actor, tool and action. The database groups the
+ * rows, so the size of the result depends on the answer and not on the log.
  */
 export async function countAccesses(
   connection: Connection,
@@ -40,7 +40,7 @@ export async function countAccesses(
     assertScope(scope);
     walks.splice(0, 1, { by: 'scope', scopeId: toScopeId(scope) }, { by: 'user', userId });
   }
-  // Where any walk ends all of them do, so that nothing before is counted of one and not of another.
+  // All walks end where the first one ends, so that every count covers the same range.
   let end: Buffer | null = null;
   for (const walk of walks) {
     const found = await findEnd(connection, walk, { ...ids, limit });
@@ -61,7 +61,7 @@ interface IdRange {
   beyond: Buffer;
 }
 
-/** The oldest row that a walk looks at where there are older ones: a matter of the index alone. */
+/** The oldest of a walk's newest `limit` rows; `null` if it has fewer. Reads only the index. */
 async function findEnd(
   connection: Connection,
   walk: Walk,
@@ -112,7 +112,7 @@ function toWalk(
   { first, beyond }: IdRange,
 ): { source: string; where: string; parameters: SqlValue[] } {
   const source = connection.dialect.byIndex('svc_access_log', 'a', INDEXES[walk.by]);
-  // One bound on each side: of two, a database would walk from the first and test the second.
+  // One bound on each side: with two, a database walks from the first and tests the second.
   const within = 'a.id >= ? and a.id < ?';
   switch (walk.by) {
     case 'all':
@@ -134,7 +134,7 @@ function toWalk(
 
 const INDEXES = {
   all: 'svc_access_log_id',
-  // The table's own order.
+  // The order of the table itself.
   scope: null,
   user: 'svc_access_log_user',
 } as const;

@@ -87,7 +87,7 @@ export async function listAccess(
 
   switch (by) {
     case 'path': {
-      // Rows of the file, and rows of its path from when there was no file.
+      // The rows of the file, and rows of its path from before the file existed.
       const key = path as NonNullable<typeof path>;
       const fileNo = await findFileNo(connection, key);
       const scopeId = toScopeId(key.scope);
@@ -115,8 +115,8 @@ export async function listAccess(
       return mergePages(own, shared, page);
     }
     case 'revision_id': {
-      // A row's revision is one of its file's, so the file's index finds them. When the revision was
-      // pruned nothing says which file that was, and all rows are walked.
+      // The revision belongs to one file, whose index finds the rows. If the revision was pruned,
+      // the file is unknown and all rows are walked.
       const revisionId = ids.get(by) as Buffer;
       const file = await findFileOfRevision(connection, revisionId);
       const ofRevision: Filter = (query) => void query.where('a.revision_id', revisionId);
@@ -147,7 +147,7 @@ const INDEXES = {
   trace_id: 'svc_access_log_trace',
   run_id: 'svc_access_log_run',
   path: 'svc_access_log_file',
-  // The table's own order.
+  // The order of the table itself.
   scope: null,
   user: null,
   shared: 'svc_access_log_user',
@@ -185,7 +185,7 @@ function toUserScope(userId: string): ScopeKey {
   return `u:${userId}`;
 }
 
-/** What was done for a user: in the user's own memory, and in the shared one. */
+/** Accesses for a user: in the user's own memory and in shared memory. */
 function isFor(query: Knex.QueryBuilder, userId: string): void {
   const scope = toUserScope(userId);
   query.where((either) =>
@@ -206,13 +206,13 @@ function inRange(query: Knex.QueryBuilder, range: PrefixRange): void {
   }
 }
 
-/** Puts two lists of one order together, as far as both are known. */
+/** Merges two pages in the same order, up to where both are known. */
 function mergePages(
   left: PageResult<AccessRecord>,
   right: PageResult<AccessRecord>,
   page: PageRequest,
 ): PageResult<AccessRecord> {
-  // Ids are text of one length and alphabet, so text order is theirs.
+  // Ids have one length and alphabet, so they sort as text.
   const isBefore = (one: string, other: string) =>
     page.order === 'asc' ? one < other : one > other;
   const ends = [left.next, right.next].flatMap((next) => (next === null ? [] : [String(next[0])]));

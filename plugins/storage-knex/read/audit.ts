@@ -5,7 +5,7 @@ import { withinTimes } from './id-walk.ts';
 import { readPage, toIdPage, walkIndex } from './page.ts';
 import { AUDIT_ROWS } from '../schema/records.ts';
 
-/** Makes the admin’s list of changes; their rows are written with the changes themselves. */
+/** Makes the admin's list of changes. Each change writes its own row. */
 export function createAuditStore(database: SqlDatabase): AuditStore {
   return {
     list: (filter, page) =>

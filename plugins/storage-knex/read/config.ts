@@ -61,7 +61,7 @@ async function readOne(connection: Connection, key: string): Promise<unknown> {
   return row === undefined ? undefined : parseValue(row);
 }
 
-/** `undefined` for what someone has spoilt by hand. */
+/** `undefined` for a value that was damaged by hand. */
 function parseValue(row: Row): unknown {
   try {
     return JSON.parse(toText(row['value'])) as unknown;

@@ -4,7 +4,7 @@ import type { Connection, Statement } from '../dialects/dialect.ts';
 import { toInteger, toText, toTextOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
-/** Reads that one statement answers, at most. */
+/** The most reads that one statement answers. */
 const GROUP = 32;
 
 interface Waiting {
@@ -14,10 +14,10 @@ interface Waiting {
 }
 
 /**
- * Reads contents for agents. A call alone goes to the database at once; those that come while
- * `database.groupedReads` statements are under way wait for one of them to end, and are then
- * answered by one statement together: a statement's way to a thread and back costs more than its
- * work.
+ * Reads contents for agents. A single call goes to the database at once. While
+ * `database.groupedReads` statements are running, further calls wait for one of them to end and are
+ * then answered together by one statement, because a statement's trip to a thread and back costs
+ * more than its work.
  */
 export class ContentReader {
   readonly #database: SqlDatabase;
@@ -54,7 +54,7 @@ export class ContentReader {
     this.#running -= 1;
   }
 
-  /** A damaged file costs those who read others at the same time nothing. */
+  /** A damaged file fails only its own reads, not others of the same group. */
   #answer({ key, resolve, reject }: Waiting, found: StoredFile | null): void {
     if (found === null) return resolve(null);
     const { content, hash, ...file } = found;
@@ -69,7 +69,7 @@ export class ContentReader {
 
 type StoredFile = Omit<FileContent, 'content'> & { content: string | null; hash: string };
 
-/** What is selected, in the order of `toStoredFile`. Text is had for less than bytes. */
+/** The selected columns, in the order of `toStoredFile`. Text is faster to get than bytes. */
 const COLUMNS = [
   'f.file_no',
   'f.version',
@@ -144,7 +144,7 @@ function toStoredFile(values: readonly unknown[]): StoredFile {
   };
 }
 
-/** A UUID from the 32 digits that the database's `hex` gives. */
+/** Makes a UUID from the 32 digits of the database's `hex`. */
 function toUuidText(digits: string): string {
   const hex = digits.toLowerCase();
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;

@@ -15,7 +15,7 @@ import { toText, toTextOrNull } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { EVENTS } from '../schema/records.ts';
 
-/** The slowest calls have an index of their own from here on (migration 3). */
+/** Calls at least this slow have an index of their own (migration 3). */
 const SLOW_MS = 100;
 
 const EMPTY: PageResult<EventRecord> = { items: [], next: null };
@@ -57,7 +57,7 @@ export async function listEvents(
       return query;
     },
     bounds: (query) => {
-      // The time of an event is that of its id.
+      // An event's time is the time of its id.
       if (typeof since === 'number') query.where('e.id', '>=', toLeastIdBytes(since));
       if (typeof until === 'number') query.where('e.id', '<', toLeastIdBytes(until));
     },
@@ -92,7 +92,7 @@ function chooseWalk({ scope, status, minDurationMs }: EventFilter): {
   return { index: 'svc_event_id', narrow: () => undefined };
 }
 
-/** Tool calls in short, by id. */
+/** Short forms of tool calls, by id. */
 export async function readCalls(
   connection: Connection,
   filter: Parameters<ObservationStore['calls']>[0],
@@ -101,7 +101,7 @@ export async function readCalls(
   const { scope = null, tool, since, until } = filter;
   if (scope !== null) assertScope(scope);
   const after = page.after === null ? null : parseIdBytes(page.after);
-  // One lower bound: of two, SQLite would walk from the first, page by page anew.
+  // A single lower bound: with two, SQLite walks each page from the first one.
   const least = toLeastIdBytes(since);
   const begin = after === null || after.compare(least) < 0 ? null : after;
   const conditions = ["e.kind = 'tool'", begin === null ? 'e.id >= ?' : 'e.id > ?', 'e.id < ?'];
@@ -120,7 +120,7 @@ export async function readCalls(
   );
   const columns = 'e.id, e.tool, e.status, e.error_code, e.duration_ms';
   const rows = await connection.all(
-    // One scope is known by its name: the rows of a user who calls often come without it.
+    // Compares the scope by name, because rows of a calling user often have no scope number.
     (scope === null
       ? `select ${columns}, s.scope from ${source} cross join svc_scope s on s.scope_id = e.scope_id`
       : `select ${columns} from ${source}`) +

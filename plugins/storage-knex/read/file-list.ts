@@ -16,14 +16,14 @@ import { toScopeId } from '../schema/scope-id.ts';
 import { compareText } from './text-range.ts';
 import { FILE_LISTINGS, FILES } from '../schema/records.ts';
 
-/** How each sort is walked. `path` goes scope by scope, and is written out below. */
+/** How each sort walks. `path` goes scope by scope and has its own function below. */
 const SORTS = {
   updatedAt: { column: 'updated_at', index: 'svc_file_updated' },
   size: { column: 'size', index: null },
   writes: { column: 'writes', index: null },
 } as const satisfies Partial<Record<FileSort, { column: string; index: string | null }>>;
 
-/** The files of all scopes that exist, by one of the sorts. */
+/** Lists the files of all scopes in one of the sorts. */
 export async function listAllFiles(
   connection: KnexConnection,
   filter: FileFilter,
@@ -50,7 +50,7 @@ export async function listAllFiles(
 
 type ScopeRange = Extract<PrefixRange, { kind: 'scope' }>;
 
-/** The files of a range that pass the filters. */
+/** A query for the files of a range that pass the filters. */
 interface FileQuery<Range = PrefixRange> {
   range: Range;
   filters: readonly Filter[];
@@ -58,8 +58,8 @@ interface FileQuery<Range = PrefixRange> {
 }
 
 /**
- * By scope, then path: first the rest of the scope where the last page ended, then the scopes after
- * it. Each of the two is one walk over an index.
+ * Lists by scope, then path: first the rest of the scope where the last page ended, then the scopes
+ * after it. Each part is one walk over an index.
  */
 async function listByPath(
   connection: KnexConnection,
@@ -129,7 +129,7 @@ function byPathAcross(
   const { range, filters, page } = list;
   return {
     ...filesOf(list),
-    // The bounds are the range's: no row is tested for it.
+    // The range already bounds the walk, so no row is tested for it.
     filters,
     pick: { scope: 's.scope', scope_id: 'f.scope_id', path: 'f.path' },
     key: ['scope', 'path'],
@@ -143,7 +143,7 @@ function byPathAcross(
       return query;
     },
     bounds: (query) => void inScopeRange(query, range),
-    // The walk has the scope already.
+    // The walk already joins the scope.
     join: () => undefined,
     toPageKey: (row) => [toText(row['scope']), toText(row['path'])],
   };
@@ -171,8 +171,8 @@ function byColumn(
 
 function byReads(connection: KnexConnection, list: FileQuery): KeysetQuery<FileListing> {
   const { range, filters, page } = list;
-  // With a filter the files are walked in their own order, and what passes is counted and sorted:
-  // in the order of reads each of them would have to be looked up first.
+  // With a filter, walks the files by path, counts those that pass and sorts them. Walking in the
+  // order of reads would look each file up first.
   const isOrdered = range.kind === 'all' && filters.length === 0;
   return {
     ...filesOf(list),
@@ -212,7 +212,7 @@ function byReads(connection: KnexConnection, list: FileQuery): KeysetQuery<FileL
   };
 }
 
-/** The part that all sorts share: whole files, and the scope's text compared. */
+/** The part that all sorts share: joins the whole file and compares the scope's text. */
 function filesOf({
   range,
   filters,
@@ -264,7 +264,7 @@ function containsPath(
   );
 }
 
-/** Lower case as the databases make it: ASCII alone. */
+/** Lower case as the databases do it: ASCII only. */
 export function lowerAscii(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

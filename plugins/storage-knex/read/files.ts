@@ -54,7 +54,7 @@ export function createFileStore(database: SqlDatabase): FileStore {
   };
 }
 
-// The scope's text is compared in each query: its number alone is a hash.
+// Every query also compares the scope's text, because its number is only a hash.
 const OF_SCOPE = 'from svc_scope s cross join svc_file f on f.scope_id = s.scope_id';
 const IN_SCOPE = 'where s.scope_id = ? and s.scope = ?';
 
@@ -68,7 +68,10 @@ const GET_LISTING =
   ' left join svc_file_stat t on t.scope_id = f.scope_id and t.file_no = f.file_no' +
   ` ${IN_SCOPE} and f.path = ?`;
 
-/** A file with its content, a deleted one too; whether that is damaged is for the caller to check. */
+/**
+ * Reads a file with its content, including a deleted one. The caller checks whether the content is
+ * damaged.
+ */
 export async function readFile(connection: Connection, key: FileKey): Promise<FileState | null> {
   const [row] = await connection.all(GET_FILE, [toScopeId(key.scope), key.scope, key.path]);
   return row === undefined ? null : FILE_STATES.toRecord(row, key.scope);
@@ -80,7 +83,7 @@ async function listFiles(
   options: { prefix: string; after: string | null; limit: number },
 ): Promise<FileRecord[]> {
   const { prefix, after, limit } = options;
-  // One lower bound, the greater: with both the database would have to choose which one to seek.
+  // One lower bound, the greater one: with two, the database might seek to the wrong one.
   const isPastPrefix = after !== null && compareText(after, prefix) >= 0;
   const end = successorOf(prefix);
   const parameters: SqlValue[] = [toScopeId(scope), scope, isPastPrefix ? after : prefix];

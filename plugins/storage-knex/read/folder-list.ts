@@ -12,8 +12,8 @@ import { FILE_LISTINGS, FILES } from '../schema/records.ts';
 type Entry = { folder: FolderListing } | { file: FileListing };
 
 /**
- * What stands directly below a physical folder. The order is that of the entries' text, in which a
- * folder's name ends in `/`; the page key is that text, relative to the folder.
+ * Lists the entries directly below a physical folder, sorted by their text, where a folder ends in
+ * `/`. The page key is that text, relative to the folder.
  */
 export async function listFolder(
   connection: KnexConnection,
@@ -53,7 +53,7 @@ export async function listFolder(
       continue;
     }
     const file = files.get(range.pathPrefix + name);
-    // Deleted between the two queries: then it is not there.
+    // The file may have been deleted between the two queries.
     if (file !== undefined) items.push({ file });
   }
   const last = shown.at(-1);
@@ -100,7 +100,8 @@ async function listUserFolders(
   after: string | null,
 ): Promise<PageResult<Entry>> {
   const query = connection.knex('svc_scope as s').where('s.files', '>', 0);
-  // The page's bound comes first: of two on one side SQLite goes to the first, and tests the other.
+  // The page's bound comes first: of two bounds on one side, SQLite seeks to the first and tests
+  // the second.
   if (after !== null) {
     query.where('s.scope', page.order === 'asc' ? '>' : '<', `u:${after.replace(/\/$/, '')}`);
   }

@@ -2,7 +2,10 @@ import type { IdSkew } from '../write/id-skew.ts';
 import type { Filter } from './page.ts';
 import { leastIdBeyond, leastIdSince } from '../write/id-skew.ts';
 
-/** Narrows a walk by id to the ids that rows of a range of times can have, and the rows to it. */
+/**
+ * Limits a walk by id to a time range: the ids to those that such rows can have, and the rows to
+ * the exact times.
+ */
 export function withinTimes(
   alias: string,
   skew: IdSkew,

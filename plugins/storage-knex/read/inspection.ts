@@ -5,7 +5,9 @@ import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { FILES, SCOPES } from '../schema/records.ts';
 
-/** What the tables hold beyond what the other stores show of them. */
+/**
+ * Makes the reads that only `verify` needs: content of the tables that the other stores don't show.
+ */
 export function createInspectionStore(database: SqlDatabase): InspectionStore {
   return {
     scopes: (after, limit) =>

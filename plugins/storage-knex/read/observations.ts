@@ -5,7 +5,7 @@ import { listEvents, readCalls } from './event-list.ts';
 import { countRollups, countRollupScopes, expireRollupRows, readRollups } from '../write/rollup.ts';
 import { findFilesWrittenBy } from './written-by.ts';
 
-/** Makes the store of what operators see of the events and the access log. */
+/** Makes the store of the operators' views of events and the access log. */
 export function createObservationStore(database: SqlDatabase): ObservationStore {
   return {
     rollups: (filter) => database.list((connection) => readRollups(connection, filter)),

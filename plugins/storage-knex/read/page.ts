@@ -7,45 +7,51 @@ import { toText } from '../schema/rows.ts';
 import { successorOf } from './text-range.ts';
 
 /**
- * Rows that one page examines at most, so that every page takes less than 100 ms. With filters that
- * few rows pass, a page can have fewer rows than its limit.
+ * The most rows that one page examines, so that every page takes less than 100 ms. If few rows pass
+ * the filters, a page can have fewer rows than its limit.
  */
 export const EXAMINED_ROWS = 20_000;
 
 export interface KeysetQuery<T> {
   limit: number;
   order: 'asc' | 'desc';
-  /** Columns of the walk by the names that they get: the rows' own keys, and those of the order. */
+  /**
+   * Columns of the walk by the names that the query gives them: the row keys and the columns to
+   * sort by.
+   */
   pick: Readonly<Record<string, string>>;
-  /** Names of `pick` that the list is ordered by, all in one direction; together unique. */
+  /** The names in `pick` to sort by, all in one direction; unique together. */
   key: readonly string[];
-  /** Values of the key to go on after. */
+  /** The key of the last row of the page before. */
   after: readonly SqlValue[] | null;
-  /** The rows that are walked: a table by one index, narrowed by what that index can tell. */
+  /** The rows to walk: a table by one index, limited by the conditions that the index can check. */
   walk: () => Knex.QueryBuilder;
   /**
-   * Bounds of the walk on the key's own column. They come after the page's: of two bounds on one
-   * side SQLite goes to the first and tests the second, row by row, from there to the page.
+   * Bounds of the walk on the key's own column. They come after the page's bound: of two bounds on
+   * one side, SQLite seeks to the first and tests every row between it and the second.
    */
   bounds?: Filter;
-  /** Whether the walk has the list's order: else all of it is read, sorted, and never cut short. */
+  /**
+   * Whether the walk is already in the list's order. If not, all of it is read and sorted, and is
+   * never cut short.
+   */
   isOrdered: boolean;
   /** Joins that the filters need. */
   join?: (query: Knex.QueryBuilder) => void;
-  /** Conditions that each row walked is tested for. */
+  /** Conditions tested on each row of the walk. */
   filters: readonly Filter[];
-  /** Joins whole rows to the page's keys, which stand in `k`. */
+  /** Joins whole rows to the page's keys (`k`). */
   complete: (query: Knex.QueryBuilder) => void;
   toItem: (row: Row) => T;
-  /** The page key of a row, from what `pick` names. */
+  /** Makes a row's page key from the columns of `pick`. */
   toPageKey: (row: Row) => readonly (string | number)[];
 }
 
 export type Filter = (query: Knex.QueryBuilder) => void;
 
 /**
- * Reads one page of a list by keyset: first the keys of its rows, then those rows, so that what is
- * walked, tested and sorted is narrow.
+ * Reads one page of a list by keyset: first the keys, then their rows, so that walking, testing and
+ * sorting handle only narrow rows.
  */
 export async function readPage<T>(
   connection: KnexConnection,
@@ -71,7 +77,7 @@ export async function readPage<T>(
     query.bounds?.(builder);
     return builder.orderBy(key.map((column) => ({ column, order }))).select(pick);
   };
-  // Where rows are tested, the walk's end is fixed first: over the index alone, a matter of 1 ms.
+  // If rows are tested, finds the end of the walk first, in the index alone; this takes about 1 ms.
   const end =
     filters.length === 0 || !query.isOrdered
       ? undefined
@@ -95,7 +101,7 @@ export async function readPage<T>(
   };
 }
 
-/** Checks a page key's shape: it comes from a cursor. Throws `INVALID_CURSOR`. */
+/** Checks the shape of a page key, which comes from a cursor. Throws `INVALID_CURSOR`. */
 export function parsePageKey(
   after: PageRequest['after'],
   types: readonly ('string' | 'number')[],
@@ -107,7 +113,7 @@ export function parsePageKey(
   return [...after];
 }
 
-/** The page key `[id]` as bytes. Throws `INVALID_CURSOR`. */
+/** Reads the page key `[id]` as bytes. Throws `INVALID_CURSOR`. */
 function parseIdPageKey(after: PageRequest['after']): Buffer | null {
   const key = parsePageKey(after, ['string']);
   if (key === null) return null;
@@ -116,7 +122,7 @@ function parseIdPageKey(after: PageRequest['after']): Buffer | null {
   return bytes;
 }
 
-/** What lists by id have in common; the page key is the id. Throws `INVALID_CURSOR`. */
+/** The parts that all lists by id share; the page key is the id. Throws `INVALID_CURSOR`. */
 export function toIdPage({ limit, order, after }: PageRequest) {
   const id = parseIdPageKey(after);
   return {
@@ -129,7 +135,9 @@ export function toIdPage({ limit, order, after }: PageRequest) {
   };
 }
 
-/** What lists of users have in common; the page key is the user id. Throws `INVALID_CURSOR`. */
+/**
+ * The parts that all lists of users share; the page key is the user id. Throws `INVALID_CURSOR`.
+ */
 export function toUserPage({ limit, order, after }: PageRequest) {
   const key = parsePageKey(after, ['string']);
   return {
@@ -143,7 +151,7 @@ export function toUserPage({ limit, order, after }: PageRequest) {
   };
 }
 
-/** A query of a table that reads it by one index; by its primary key when `null`. */
+/** A query that reads a table by one index; by its primary key if `null`. */
 export function walkIndex(
   { knex, dialect }: KnexConnection,
   table: string,
@@ -152,7 +160,7 @@ export function walkIndex(
   return knex.from(knex.raw(dialect.byIndex(table, as, index)));
 }
 
-/** Filters for the columns whose value was asked for. */
+/** Filters for each column with a requested value. */
 export function matches(values: Readonly<Record<string, SqlValue | undefined>>): Filter[] {
   return Object.entries(values).flatMap(([column, value]) =>
     value === null || value === undefined
@@ -161,7 +169,7 @@ export function matches(values: Readonly<Record<string, SqlValue | undefined>>):
   );
 }
 
-/** The bytes of the ids that were asked for, by column; `null` when one can't be an id. */
+/** The requested ids as bytes, by column; `null` if one is not an id. */
 export function parseIds<Name extends string>(
   ids: Readonly<Record<Name, string | null | undefined>>,
 ): Map<Name, Buffer> | null {

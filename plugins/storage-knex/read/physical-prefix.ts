@@ -1,6 +1,6 @@
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 
-/** The scopes and paths that a physical prefix stands for. */
+/** The scopes and paths that a physical prefix selects. */
 export type PrefixRange =
   | { kind: 'all' }
   /** One scope, and what paths in it start with. */
@@ -9,7 +9,7 @@ export type PrefixRange =
   | { kind: 'users'; scopePrefix: string }
   | { kind: 'none' };
 
-/** Takes apart what a physical path starts with: any text, also one that no path starts with. */
+/** Splits a physical prefix. Takes any text, including text that no path starts with. */
 export function toPrefixRange(prefix: string): PrefixRange {
   if (prefix === '') return { kind: 'all' };
   if ('shared/'.startsWith(prefix)) return { kind: 'scope', scope: 's', pathPrefix: '' };

@@ -13,7 +13,7 @@ import { REVISIONS } from '../schema/records.ts';
 const EMPTY: PageResult<RevisionRecord> = { items: [], next: null };
 
 /**
- * Revisions by id, walked along the narrowest index that the filter has, with its other conditions
+ * Lists revisions by id, along the narrowest index that the filter allows; its other conditions are
  * tested row by row.
  */
 export async function listRevisions(
@@ -74,7 +74,7 @@ export async function listRevisions(
           query.where('r.scope_id', toScopeId(scope ?? 's'));
           break;
         case 'actor':
-          // The index leaves out the most common actor, so the query has to say so too.
+          // The index omits the most common actor, so the query has to exclude it explicitly.
           query.where('r.actor', filter.actor ?? '').whereRaw("r.actor <> 'agent'");
           break;
         case 'id':
@@ -116,7 +116,7 @@ function chooseWalk(
   if (ids.has('tool_call_id')) return along('tool_call_id', 'svc_revision_tool_call');
   if (ids.has('run_id')) return along('run_id', 'svc_revision_run');
   if (ids.has('trace_id')) return along('trace_id', 'svc_revision_trace');
-  // Within a file the order of versions is that of ids, and it is the table's own.
+  // Within a file, versions have the order of ids, and the table is sorted by them.
   if (filter.path !== null && filter.path !== undefined) return along('path', null);
   if (typeof filter.scope === 'string') return along('scope', 'svc_revision_scope');
   if (typeof filter.actor === 'string' && filter.actor !== 'agent') {
@@ -125,7 +125,7 @@ function chooseWalk(
   return along('id', 'svc_revision_id');
 }
 
-/** The version to go on after; the row of the page key may have been pruned meanwhile. */
+/** The version to continue after. The row of the page key may have been pruned. */
 async function findVersionAfter(
   connection: KnexConnection,
   { scope, fileNo }: { scope: ScopeKey; fileNo: number },
@@ -144,7 +144,7 @@ async function findVersionAfter(
   return toInteger(next['version']) + (order === 'asc' ? -1 : 1);
 }
 
-/** Whether the scope stands under its number, and not another scope with the same one. */
+/** Whether this scope, and not another with the same hash, has this number. */
 export async function hasScope(
   connection: KnexConnection,
   scope: FileKey['scope'],

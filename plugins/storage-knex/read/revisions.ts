@@ -11,7 +11,7 @@ import { listRevisions } from './revision-list.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { REVISION_STEPS, REVISIONS } from '../schema/records.ts';
 
-/** Makes the reads of the history, and its prune. */
+/** Makes the reads of the history and its pruning. */
 export function createRevisionStore(database: SqlDatabase): RevisionStore {
   return {
     async get(id) {
@@ -58,7 +58,7 @@ const WITH_NAMES =
 
 const GET_REVISION = `${WITH_NAMES} where r.id = ?`;
 
-// A keyframe holds all of the content before its revision: nothing beyond the first is needed.
+// A keyframe holds the whole content before its revision, so nothing after the first one is needed.
 const GET_STEPS =
   `select ${REVISION_STEPS.select('r').join(', ')} from svc_revision r` +
   ' where r.scope_id = ? and r.file_no = ? and r.version > ? and r.version <= coalesce(' +

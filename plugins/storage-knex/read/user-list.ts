@@ -6,7 +6,7 @@ import { lowerAscii } from './file-list.ts';
 import { type Filter, readPage, toUserPage, walkIndex } from './page.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 
-/** The users that have files, by user id. The page key is the user id. */
+/** Lists the users with files, by user id, which is also the page key. */
 export async function listUsers(
   connection: KnexConnection,
   filter: { contains?: string | null },
@@ -34,17 +34,17 @@ export async function listUsers(
   });
 }
 
-/** The scopes in their order, as `s`. */
+/** Walks the scopes in order, as `s`. */
 export function walkScopes(connection: KnexConnection): Knex.QueryBuilder {
   return walkIndex(connection, 'svc_scope', { as: 's', index: 'svc_scope_scope' });
 }
 
-/** Bounds of the users' scopes. */
+/** Limits a query to scopes of users. */
 export function ofUsers(query: Knex.QueryBuilder): void {
   query.where('s.scope', '>=', 'u:').where('s.scope', '<', 'u;');
 }
 
-/** Those that have files, and whose user id contains a text where one is asked for. */
+/** Limits a query to users with files, and optionally to user ids that contain a text. */
 export function haveFiles(
   connection: KnexConnection,
   contains: string | null | undefined,

@@ -4,7 +4,10 @@ import type { Connection } from '../dialects/dialect.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
-/** Files of a scope whose head revision a tool's call wrote. A prune leaves every head. */
+/**
+ * Finds the files of a scope whose newest revision a tool call wrote. Pruning keeps the newest
+ * revisions.
+ */
 export async function findFilesWrittenBy(
   connection: Connection,
   scope: ScopeKey,
