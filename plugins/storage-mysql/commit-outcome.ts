@@ -4,9 +4,9 @@ import { parseIdBytes, toUuid } from '../storage-knex/schema/ids.ts';
 import { toScopeId } from '../storage-knex/schema/scope-id.ts';
 
 /**
- * Whether changes whose COMMIT went unanswered are written: told under the lock of the scopes, which
- * a transaction that is still about to commit would hold. By the first row that they would have
- * made; `null` when nobody can tell.
+ * Finds out whether changes were written whose COMMIT got no answer, by the first row that they
+ * would have created; `null` if nobody can tell. It locks the scopes first, since a transaction
+ * that may still commit holds those locks.
  */
 export async function areWritten(
   connection: Connection,

@@ -9,14 +9,17 @@ import {
 } from '../storage-knex/dialects/mysql.ts';
 import type { MysqlSettings } from './options.ts';
 
-/** Prepared statements that one connection keeps: more than the stores have texts. */
+/** The most prepared statements of one connection: more than the stores have texts. */
 const KEPT_STATEMENTS = 300;
 
-/** One connection, as one caller has it. */
+/** One connection, lent to one caller. */
 export interface Session extends Connection {
-  /** A statement that is not prepared: of transactions and settings. */
+  /** Runs a statement without preparing it, for transactions and settings. */
   command(sql: string): Promise<void>;
-  /** The same with values: the rows, or what it changed. For statements whose texts are many. */
+  /**
+   * The same with values: returns the rows, or what changed. For statements with many different
+   * texts.
+   */
   query(sql: string, parameters: readonly unknown[]): Promise<unknown>;
 }
 
@@ -24,23 +27,23 @@ export interface Session extends Connection {
 export interface ConnectionsOptions {
   limit: number;
   setup: readonly string[];
-  /** How long a statement may take; default `settings.statementTimeoutMs`. */
+  /** The time limit of a statement; default `settings.statementTimeoutMs`. */
   statementTimeoutMs?: number;
 }
 
-/** How a connection is used. */
+/** Options for lending a connection. */
 export interface UseOptions {
-  /** Done with the connection after the answer, before someone else gets it. */
+  /** Runs on the connection after the answer, before another caller gets it. */
   behind?: (session: Session) => Promise<void>;
-  /** No statement is waited for, and none sent, after this point of `performance.now()`. */
+  /** The deadline, as a point of `performance.now()`: no statement is sent or awaited after it. */
   until?: number;
 }
 
 /**
- * mysql2's pool with prepared statements: the one way to the database, and the one place of its time
- * limit. A connection that is lost, takes too long, or leads to a server that has become read-only
- * is dropped, and the pool makes another one: after a failover it leads to the server that took
- * over. Errors come as mysql2 threw them.
+ * mysql2's pool with prepared statements. All access to the database goes through it, and it alone
+ * sets time limits. It drops a connection that is lost, takes too long, or leads to a server that
+ * has become read-only; the next one leads to the new primary after a failover. Errors are those of
+ * mysql2.
  */
 export class Connections {
   private readonly pool: Pool;
@@ -64,7 +67,7 @@ export class Connections {
     });
   }
 
-  /** Lends a connection for as long as `run` takes. */
+  /** Lends a connection until `run` ends. */
   use<T>(run: (session: Session) => Promise<T>, options: UseOptions = {}): Promise<T> {
     if (this.isClosed) return Promise.reject(new MemoryError('SHUTTING_DOWN'));
     return new Promise<T>((resolve, reject) => {
@@ -74,7 +77,7 @@ export class Connections {
     });
   }
 
-  /** Waits for what is under way, then closes every connection. */
+  /** Waits for work in progress, then closes every connection. */
   async close(): Promise<void> {
     this.isClosed = true;
     while (this.underWay.size > 0) await Promise.all(this.underWay);
@@ -134,7 +137,7 @@ export class Connections {
   }
 }
 
-/** What mysql2 connects with. */
+/** The options for mysql2. */
 function toConnectionOptions({ ssl, socketPath, ...server }: MysqlSettings['server']) {
   return {
     ...server,
@@ -143,7 +146,7 @@ function toConnectionOptions({ ssl, socketPath, ...server }: MysqlSettings['serv
     charset: 'utf8mb4_bin',
     enableKeepAlive: true,
     keepAliveInitialDelay: 10_000,
-    // No statement carries another one.
+    // Refuses several statements in one text.
     multipleStatements: false,
   };
 }
@@ -154,7 +157,7 @@ function ignore(): void {
 
 class PooledSession implements Session {
   readonly dialect = MYSQL_DIALECT;
-  /** Whether the connection is of no more use. */
+  /** Whether the connection can't be used any more. */
   isBroken = false;
   private readonly connection: PoolConnection;
   private readonly limits: { timeoutMs: number; until: number };
@@ -192,7 +195,7 @@ class PooledSession implements Session {
     const { timeoutMs, until } = this.limits;
     return new Promise((resolve, reject) => {
       if (performance.now() >= until) {
-        // The connection may be inside a transaction that is given up here.
+        // The connection may still be inside an abandoned transaction.
         this.isBroken = true;
         return reject(timedOut('The time of the call was over.'));
       }

@@ -8,13 +8,12 @@ import { planMysqlMigration } from './plan-migration.ts';
 export type { MysqlOptions, TlsMode } from './options.ts';
 
 /**
- * Memory in a MySQL or MariaDB that several instances of the service share: MySQL from 8.0.19,
- * MariaDB from 10.6, and Galera clusters of it. Throws a
- * `ConfigError` for wrong or unknown options.
+ * Stores memory in MySQL or MariaDB, which several instances of the service can share: MySQL from
+ * 8.0.19, MariaDB from 10.6, and Galera clusters of it. Throws a `ConfigError` for wrong or unknown
+ * options.
  *
- * @example
- * createMemoryService({
- *   storage: mysql({ url: 'mysql://memory:secret@db.internal/memory?ssl-mode=verify-identity' }),
+ * @example createMemoryService({
+ * storage: mysql({ url: 'mysql://memory:secret@db.internal/memory?ssl-mode=verify-identity' }),
  * });
  */
 export function mysql(options: MysqlOptions): Storage {

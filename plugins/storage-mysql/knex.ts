@@ -2,11 +2,11 @@ import type { Knex } from 'knex';
 import { createKnex } from '../storage-knex/knex-connection.ts';
 import type { Connections } from './connections.ts';
 
-/** Knex on connections whose time limit, and whose care for lost ones, it shares. */
+/** Knex on our own connections, so that their time limit and their handling of lost ones apply. */
 export function createMysqlKnex(connections: Connections): Promise<Knex> {
   const config: Knex.Config = {
     client: 'mysql2',
-    // Knex takes it for the character set of new tables.
+    // Knex would use this as the character set of new tables.
     connection: { charset: 'utf8mb4' },
     postProcessResponse: (result: unknown) => (isRawAnswer(result) ? result[0] : result),
   };
@@ -16,7 +16,9 @@ export function createMysqlKnex(connections: Connections): Promise<Knex> {
   });
 }
 
-/** For raw statements Knex passes on a driver's pair of rows and columns; the stores take rows. */
+/**
+ * For raw statements Knex returns the driver's pair of rows and columns; the stores expect rows.
+ */
 function isRawAnswer(result: unknown): result is [unknown, unknown] {
   return Array.isArray(result) && result.length === 2 && isRowsOrOutcome(result[0], result[1]);
 }

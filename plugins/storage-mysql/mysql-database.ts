@@ -33,21 +33,21 @@ import { SQL_MODE, checkServer } from './server.ts';
 import { type TransactionOptions, runTransaction } from './transactions.ts';
 import { toKnexConnection } from '../storage-knex/knex-connection.ts';
 
-/** Connections of the admin's lists. */
+/** Connections for the admin's lists. */
 const LIST_CONNECTIONS = 2;
-/** How long one statement of a migration may take: a large table is written anew, say. */
+/** The time limit of one statement of a migration, which may rewrite a large table. */
 const MIGRATION_STATEMENT_MS = 3_600_000;
 /**
- * How long a read or a write of memory goes on with its statements and repeats: a write that a
- * call gave up after 15 s is not begun anew behind its answer.
+ * How long a read or a write of memory may take with all its statements and retries. This is below
+ * the 15 s of a call, so a write is not started again after its call was given up.
  */
 const OPERATION_MS = 12_000;
-/** How long a ping waits for everything. */
+/** The time limit of a whole ping. */
 const PING_MS = 1_500;
-/** How long the start sleeps before it tries to reach the database again. */
+/** The pause between two attempts of the start to reach the database. */
 const START_WAIT_MS = 250;
 
-/** MySQL or MariaDB as the stores of storage-knex see it. */
+/** MySQL or MariaDB for the stores of storage-knex. */
 export class MysqlDatabase implements SqlDatabase {
   readonly name = 'mysql';
   readonly groupedReads: number;
@@ -60,7 +60,7 @@ export class MysqlDatabase implements SqlDatabase {
 
   constructor(settings: MysqlSettings) {
     this.settings = settings;
-    // At most half of them, so that writes have the other half.
+    // At most half of the connections, so that writes have the other half.
     this.groupedReads = Math.max(1, Math.floor(settings.connections / 2));
   }
 
@@ -87,7 +87,7 @@ export class MysqlDatabase implements SqlDatabase {
 
   async ping(): Promise<void> {
     const { pings } = this.live();
-    // A connection of its own: it waits for no other statement, and none waits for it.
+    // A separate connection, so that it never waits for other statements, nor they for it.
     const alive = pings.use((session) => session.command('select 1'), { until: after(PING_MS) });
     await this.track(alive.catch(rethrowTranslated));
   }
@@ -119,7 +119,7 @@ export class MysqlDatabase implements SqlDatabase {
   async snapshot<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     const { snapshots } = this.live();
     const until = after(OPERATION_MS);
-    // The first statement began it, on the newest state.
+    // The first statement began the transaction, on the newest state.
     const behind = (session: Session) => session.command('commit');
     return await this.track(retryOnce(() => snapshots.use(run, { behind, until })));
   }
@@ -129,7 +129,7 @@ export class MysqlDatabase implements SqlDatabase {
   }
 
   async writeAll(runs: readonly ((connection: Connection) => Promise<void>)[]): Promise<void> {
-    // In transactions of their own: each of them takes its locks in the order of the keys.
+    // In separate transactions, each of which takes its locks in the order of the keys.
     for (const run of runs) await this.write(run);
   }
 
@@ -175,7 +175,7 @@ export class MysqlDatabase implements SqlDatabase {
     return await this.track(runTransaction(agents, options, this.settings));
   }
 
-  /** The close waits for it, with all its replays. */
+  /** `close` waits for this, including its retries. */
   private track<T>(work: Promise<T>): Promise<T> {
     this.underWay.add(work);
     const done = () => void this.underWay.delete(work);
@@ -230,7 +230,7 @@ export class MysqlDatabase implements SqlDatabase {
     };
   }
 
-  /** Waits for a database that is not up yet: in a container it often starts beside the service. */
+  /** Waits for a database that is not running yet: containers often start both at once. */
   private async askServer(log: StorageOptions['log']): Promise<ServerFacts> {
     const { settings } = this;
     const connections = new Connections(settings, {
@@ -258,13 +258,13 @@ export class MysqlDatabase implements SqlDatabase {
 interface Opened {
   facts: ServerFacts;
   wsrepSyncWait: number | null;
-  /** Reads and writes of tool calls. */
+  /** For the reads and writes of tool calls. */
   agents: Connections;
-  /** Connections that can't write, and see one state from their first statement to the commit. */
+  /** Read-only connections that see one state from their first statement to the commit. */
   snapshots: Connections;
   lists: Connections;
   pings: Connections;
-  /** On `lists`. */
+  /** Uses the connections of `lists`. */
   knex: Promise<Knex> | null;
 }
 
@@ -277,10 +277,10 @@ const ISOLATION: Record<SessionKind, string> = {
   lists: 'read committed, read only',
 };
 
-/** Settings that only some servers have. */
+/** Settings that not every server has. */
 interface ServerSettings {
   wsrepSyncWait: number | null;
-  /** Whether the server can end a transaction that nobody goes on with: MariaDB from 10.3. */
+  /** Whether the server can end abandoned transactions (MariaDB from 10.3). */
   hasIdleLimit: boolean;
 }
 
@@ -293,12 +293,12 @@ function setupOf(
   const variables = [
     `sql_mode = '${SQL_MODE}'`,
     `innodb_lock_wait_timeout = ${lockTimeout}`,
-    // Of whole tables, as a backup holds them: the server's own limit is a day or a year. A change
-    // of the schema has to wait for whoever still uses the table.
+    // Limits waits for locks on whole tables, which a backup takes: the server's default is a day
+    // or a year. A migration has to wait for whoever still uses the table.
     ...(kind === 'migrations' ? [] : [`lock_wait_timeout = ${lockTimeout}`]),
     `autocommit = ${kind === 'snapshots' ? 0 : 1}`,
-    // Else an instance that stands still in a write would hold up its user until it goes on. It has
-    // committed nothing then, and when it goes on it begins again.
+    // Otherwise an instance that stops in the middle of a write would block its user until it
+    // continues. Nothing is committed by then, and the write starts over when it continues.
     ...(hasIdleLimit && kind === 'agents'
       ? [`idle_transaction_timeout = ${Math.ceil(statementTimeoutMs / 1_000)}`]
       : []),
@@ -311,7 +311,7 @@ function setupOf(
   ];
 }
 
-/** Repeats a read once, if its connection was lost. */
+/** Repeats a read once if its connection was lost. */
 async function retryOnce<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();

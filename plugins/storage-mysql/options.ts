@@ -9,7 +9,7 @@ import {
   readOptions,
 } from '../../core/config/option.ts';
 
-/** Where the database is and how it is reached: by `url`, or by its parts. */
+/** The options of the MySQL plugin: a `url`, or its parts. */
 export const MYSQL_OPTIONS = {
   url: {
     schema: Type.String({ minLength: 1 }),
@@ -99,10 +99,10 @@ export const MYSQL_OPTIONS = {
 /** The options of `mysql()`: a `url`, or at least a `database`. */
 export type MysqlOptions = Partial<OptionsOf<typeof MYSQL_OPTIONS>>;
 
-/** How the connection is encrypted, in the words of MySQL's own `ssl-mode`. */
+/** How the connection is encrypted, with the names of MySQL's `ssl-mode`. */
 export type TlsMode = NonNullable<MysqlOptions['tls']>;
 
-/** Options that are checked and complete. */
+/** Checked and complete options. */
 export interface MysqlSettings extends Pick<
   ReadOptions<typeof MYSQL_OPTIONS>,
   | 'tls'
@@ -112,7 +112,7 @@ export interface MysqlSettings extends Pick<
   | 'startTimeoutMs'
   | 'wsrepSyncWait'
 > {
-  /** What mysql2 connects with. */
+  /** The connection options for mysql2. */
   server: {
     host: string;
     port: number;
@@ -124,7 +124,7 @@ export interface MysqlSettings extends Pick<
   };
 }
 
-/** mysql2’s own options of TLS. */
+/** mysql2's own TLS options. */
 export interface Ssl {
   rejectUnauthorized: boolean;
   verifyIdentity: boolean;
@@ -134,8 +134,8 @@ export interface Ssl {
 }
 
 /**
- * Checks the options of a MySQL database, and reads the files that they name. Throws a
- * `ConfigError`; its message repeats nothing of the URL, which may hold a password.
+ * Checks the options of a MySQL database and reads the files that they name. Throws a
+ * `ConfigError`, whose message never quotes the URL because it may contain a password.
  */
 export function parseMysqlOptions(given: MysqlOptions): MysqlSettings {
   const { url, ...parts } = given;
@@ -145,7 +145,7 @@ export function parseMysqlOptions(given: MysqlOptions): MysqlSettings {
     { plugin: 'storage-mysql' },
   );
   const { tls } = settings;
-  // mysql2 compares the certificate of an address with `localhost`, whatever the address is.
+  // For an IP address, mysql2 compares the certificate with `localhost`.
   if (tls === 'verify-identity' && isIP(host) !== 0) {
     throw refused('ssl-mode=verify-identity needs the name of the host, not its address.');
   }
@@ -192,7 +192,7 @@ function parseUrl(text: string): MysqlOptions {
 type Parameter = (value: string, options: MysqlOptions) => MysqlOptions;
 
 const PARAMETERS: ReadonlyMap<string, Parameter> = new Map<string, Parameter>([
-  // MySQL itself writes the modes in capitals, with _ between.
+  // MySQL itself writes the modes in capitals with underscores.
   ['ssl-mode', (value) => ({ tls: value.toLowerCase().replaceAll('_', '-') as TlsMode })],
   ['ssl-ca', (ca, { tlsFiles }) => ({ tlsFiles: { ...tlsFiles, ca } })],
   ['ssl-cert', (cert, { tlsFiles }) => ({ tlsFiles: { ...tlsFiles, cert } })],

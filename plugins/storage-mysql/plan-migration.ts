@@ -5,9 +5,9 @@ import { Connections } from './connections.ts';
 import type { MysqlSettings } from './options.ts';
 import { readSchemaVersion } from './schema.ts';
 
-/** What a start would do to the schema of the database; it is asked once, and nothing is changed. */
+/** Lists the steps that a start would run on the schema, and runs none of them. */
 export async function planMysqlMigration(settings: MysqlSettings): Promise<MigrationPlan> {
-  // One value is read, whatever the session's settings are.
+  // Reads a single value, which no session setting affects.
   const connections = new Connections(settings, { limit: 1, setup: [] });
   try {
     return planMigration(await readSchemaVersion(connections));

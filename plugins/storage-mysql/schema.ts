@@ -18,33 +18,33 @@ import { runTransaction } from './transactions.ts';
 import { toKnexConnection } from '../storage-knex/knex-connection.ts';
 import { MYSQL_DIALECT } from '../storage-knex/dialects/mysql.ts';
 
-/** The lease of the one that migrates; Galera has no GET_LOCK. */
+/** The lease of the instance that migrates. Galera has no GET_LOCK. */
 const LEASE = 'schema';
-/** How long after its last renewal another instance takes over. */
+/** How long after its last renewal another instance may take over. */
 const LEASE_MS = 15_000;
-/** How long after a renewal the lease is surely held, without asking. */
+/** How long after a renewal the lease is certainly still held. */
 const SURE_MS = 1_000;
 /** Pause between two attempts to get the lease. */
 const LOOK_MS = 100;
 
 const NO_SUCH_TABLE = 1146;
-/** A table, or an index, that another one made between the look and the statement. */
+/** The error numbers for a table or index that another instance created in the meantime. */
 const EXISTS = [1050, 1061];
 
 /** The parts of a migration. */
 export interface MigrationOptions {
   connections: Connections;
-  /** Connections for statements that take long, made once something is to be done. */
+  /** Opens connections for long statements, when there is something to do. */
   connectForChanges: () => Connections;
   lockTimeoutMs: number;
   log: StorageOptions['log'];
 }
 
 /**
- * Brings the schema to the newest version. Of several instances that start at once one does it,
- * under a lease with a heartbeat, and the others wait until it is done, or until it has died: each
- * step can be repeated, so the next one goes on where it ended. Throws `STORAGE_UNAVAILABLE` for a
- * schema of a later version.
+ * Migrates the schema to the newest version. If several instances start at once, one of them does
+ * it under a lease that it keeps renewing. The others wait until it has finished or died; each step
+ * can be repeated, so the next instance continues where it stopped. Throws `STORAGE_UNAVAILABLE`
+ * for a schema of a later version.
  */
 export async function migrateDatabase(options: MigrationOptions): Promise<void> {
   let changing: { connections: Connections; knex: KnexConnection } | null = null;
@@ -82,11 +82,11 @@ async function migrateUnderLease(
   { connections, log }: MigrationOptions,
 ): Promise<void> {
   const heartbeat = setInterval(() => {
-    // The renewal before the next step reports a failure.
+    // If renewing fails, the renewal before the next step reports it.
     leases.renew(LEASE, fence, LEASE_MS).catch(() => undefined);
   }, LEASE_MS / 3);
   try {
-    // Read again: someone may have been at work until the lease was free.
+    // Reads the version again: another instance may have migrated until the lease became free.
     const from = await readSchemaVersion(connections);
     if (from >= SCHEMA_VERSION) return;
     log.info({ from, to: SCHEMA_VERSION }, 'changing the schema of the database');
@@ -99,7 +99,7 @@ async function migrateUnderLease(
     };
     await migrate(knex, { from, beforeStep });
   } catch (error) {
-    // Another instance took over while this process stood still. The caller looks again.
+    // Another instance took over while this process was stopped. The caller checks again.
     if (error instanceof LeaseLost || EXISTS.includes(numberOf(error))) return;
     throw error;
   } finally {
@@ -110,7 +110,7 @@ async function migrateUnderLease(
 
 class LeaseLost extends Error {}
 
-/** The table of leases stands before all others; the migration that makes it leaves it as it is. */
+/** The table of leases is created before all others; its migration then skips it. */
 async function openLeases(
   connection: KnexConnection,
   { connections, lockTimeoutMs }: MigrationOptions,
@@ -122,7 +122,7 @@ async function openLeases(
   });
 }
 
-/** The version of the schema that is there; 0 where there is none. */
+/** The version of the existing schema; 0 if there is none. */
 export async function readSchemaVersion(connections: Connections): Promise<number> {
   try {
     const [row] = await connections.use((session) =>

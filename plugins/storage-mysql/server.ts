@@ -2,28 +2,28 @@ import { MemoryError } from '../../core/errors.ts';
 import { toText } from '../storage-knex/schema/rows.ts';
 import type { Session } from './connections.ts';
 
-/** What begins a session: the server's own defaults may be any. */
+/** Settings of every session, because the server's defaults may be anything. */
 export const SQL_MODE =
   'STRICT_ALL_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
-/** The oldest servers with `json_table` and with atomic statements that change the schema. */
+/** The oldest servers that have `json_table` and atomic schema changes. */
 const OLDEST = { MariaDB: [10, 6, 0], MySQL: [8, 0, 19] } as const;
 
-/** Bytes that the server has to take in one message: a large file, and what goes with it. */
+/** The message size that the server must accept, in bytes: a large file and its overhead. */
 const LEAST_PACKET_BYTES = 4 * 1024 * 1024;
 
-/** The server as it answered at the start. */
+/** Facts about the server, read at the start. */
 export interface ServerFacts {
-  /** As the server says it: `10.11.6-MariaDB`. */
+  /** As the server reports it: `10.11.6-MariaDB`. */
   version: string;
   isMariadb: boolean;
-  /** Whether it is a node of a Galera cluster. */
+  /** Whether it belongs to a Galera cluster. */
   isGalera: boolean;
 }
 
 /**
- * Asks a server what it is, and refuses one that would lose or change what is written: too old, not
- * MySQL, not strict, another character set, too small messages. Throws `STORAGE_UNAVAILABLE`.
+ * Reads facts about the server, and refuses one that would lose or change data: too old, not MySQL,
+ * not strict, another character set, messages too small. Throws `STORAGE_UNAVAILABLE`.
  */
 export async function checkServer(session: Session): Promise<ServerFacts> {
   const [row = {}] = await session.all(
@@ -68,7 +68,7 @@ export async function checkServer(session: Session): Promise<ServerFacts> {
 
 /** Refuses a server by its version. Throws `STORAGE_UNAVAILABLE`. */
 export function assertSupportedServer(version: string): void {
-  // Some proxies and old clients see a MariaDB begin with 5.5.5-.
+  // Some proxies and old clients put 5.5.5- before MariaDB's version.
   const known = /^(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)/.exec(version);
   if (known === null || /TiDB/i.test(version)) {
     throw refused(`The database is ${version}: MariaDB from 10.6 or MySQL from 8.0.19 is needed.`);

@@ -7,35 +7,38 @@ import type { Connections, Session } from './connections.ts';
 
 /** How often a transaction runs again at most. */
 const REPLAYS = 5;
-/** Steps of the wait before it does, milliseconds: doubled each time, and any part of it is taken. */
+/**
+ * The first and the longest pause before it runs again, in milliseconds. The pause doubles each
+ * time, and a random part of it is used.
+ */
 const CONFLICT_WAIT_MS = 4;
 const LOST_WAIT_MS = 50;
-/** How long a database that can't be reached, or takes no writes, is tried again without `until`. */
+/** How long to retry without `until` if the database can't be reached or takes no writes. */
 const LOST_MS = 5_000;
 /** "Duplicate entry". */
 const DUPLICATE = 1062;
 
-/** One transaction. */
+/** A transaction to run. */
 export interface TransactionOptions<T> {
-  /** It may be called again: it changes nothing but the database. */
+  /** May be called again, so it changes nothing but the database. */
   run: (connection: Connection) => Promise<T>;
   /**
-   * Called when the answer to the COMMIT was lost, in a transaction of its own: what `run` gave if
-   * it is written after all, `null` if it is not. Absent where nobody can tell.
+   * Called in a separate transaction if the COMMIT got no answer. Returns the result of `run` if it
+   * was written after all, `null` if not. Absent if nobody can tell.
    */
   commitOutcome?: (connection: Connection) => Promise<{ result: T } | null>;
-  /** Makes the rows that `run` has to lock and did not find. */
+  /** Creates rows that `run` has to lock and did not find. */
   create?: (connection: Connection, rows: AbsentRows) => Promise<void>;
-  /** No statement is sent after this point of `performance.now()`; default: there is none. */
+  /** No statement is sent after this point of `performance.now()`; by default there is no limit. */
   until?: number;
-  /** A row that someone else made meanwhile is met at the second time. */
+  /** If another caller created the row meanwhile, the second run finds it. */
   replaysDuplicates?: boolean;
 }
 
 /**
- * Runs a transaction to its end, from the beginning again where another one was in the way
- * (deadlock, lock wait, a certification that failed), where the connection was lost or the server
- * had become read-only: at most 5 times, after a wait of random length. Throws a `MemoryError`.
+ * Runs a transaction. It starts over after a conflict (deadlock, lock wait, failed certification),
+ * a lost connection or a server that became read-only: at most 5 times, with random pauses. Throws
+ * a `MemoryError`.
  */
 export async function runTransaction<T>(
   connections: Connections,
@@ -50,7 +53,7 @@ export async function runTransaction<T>(
     const attempt = async (connection: Connection): Promise<T> => {
       const found = isUnknown ? ((await options.commitOutcome?.(connection)) ?? null) : null;
       if (found !== null) return found.result;
-      // Told under the lock of what it writes: nothing of it can come any more.
+      // Decided under the lock of the rows that it writes, so a late commit is impossible.
       isUnknown = false;
       return await options.run(connection);
     };
@@ -91,7 +94,7 @@ async function runOnce<T>(
   try {
     await session.command('commit');
   } catch (error) {
-    // Were it left open, the start of the next one on this connection would commit it.
+    // If it stayed open, the next transaction on this connection would commit it.
     await session.command('rollback').catch(() => undefined);
     return { status: 'failed', error, isUnknown: !isRefusedCommit(error) };
   }
@@ -111,7 +114,7 @@ async function createRows<T>(
   try {
     await connections.use(async (session) => create?.(session, rows));
   } catch (error) {
-    // Others create the same rows. They exist when the transaction runs again.
+    // Others create the same rows; they will exist when the transaction runs again.
     if (classifyMysqlError(error) !== 'conflict') throw translateMysqlError(error);
   }
 }

@@ -6,14 +6,14 @@ import type { SqliteDriver, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './drivers/load.ts';
 import { resolveOnlyName } from './database-path.ts';
 
-/** How long the copy waits for a lock; in WAL mode there is one for moments alone. */
+/** How long the copy waits for a lock. In WAL mode locks are held only for moments. */
 const BUSY_MS = 30_000;
 
 /**
- * Writes a copy of a database file as it is at one moment into `target`, which must not exist, and
- * brings it to the disk. Others go on writing meanwhile: it is one long read. With better-sqlite3
- * this process does nothing else until it is done. What was begun stays behind after an error: give
- * it a name of its own. Throws `STORAGE_DAMAGED` when the copy is not sound.
+ * Copies a database file as of one moment to `target`, which must not exist, and syncs it to disk.
+ * Other connections can write meanwhile, because the copy is one long read. With better-sqlite3 it
+ * blocks this process until it is done. An error leaves a partial file behind, so use a temporary
+ * name. Throws `STORAGE_DAMAGED` if the copy is not intact.
  */
 export async function backUpFile(
   filename: string,

@@ -1,29 +1,29 @@
 import type { Connection, Row, SqlValue } from '../storage-knex/dialects/dialect.ts';
 
 /**
- * One connection of a native SQLite module. Calls are awaited one after the other by whoever holds
- * it: un-awaited ones on one connection arrived out of order. Errors come as the module threw them.
+ * One connection of a native SQLite module. Its holder awaits each call before the next, because
+ * concurrent calls on one connection arrived out of order. Errors are those of the module.
  */
 export interface SqliteConnection extends Omit<Connection, 'dialect'> {
   get(sql: string, parameters: readonly SqlValue[]): Promise<Row | null>;
-  /** Runs statements that give no rows, without keeping them prepared. */
+  /** Runs statements that return no rows, without caching them as prepared statements. */
   exec(sql: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A connection with the dialect of the SQLite that it runs in. */
+/** A connection with the dialect of its SQLite version. */
 export type BoundConnection = SqliteConnection & Connection;
 
-/** A native SQLite module: all that the plugin asks of one. */
+/** A native SQLite module, reduced to what the plugin needs. */
 export interface SqliteModule {
   /** Name and version, for the operator. */
   readonly name: string;
   /**
-   * Opens a file, made when absent. A locked database is an error at once: the plugin does the
-   * waiting, with `busyTimeoutMs` for what must wait inside SQLite.
+   * Opens a file, and creates it if it is absent. A locked database is an error at once, since the
+   * plugin itself waits; `busyTimeoutMs` is for waits that must happen inside SQLite.
    */
   open(filename: string, options: { busyTimeoutMs: number }): Promise<SqliteConnection>;
 }
 
-/** The modules that are chosen by name. */
+/** The modules that the configuration can choose by name. */
 export type SqliteDriver = 'sqlite3' | 'better-sqlite3';

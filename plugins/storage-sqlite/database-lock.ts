@@ -8,19 +8,19 @@ import type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.
 import { loadSqliteModule } from './drivers/load.ts';
 import { resolveDatabasePath, resolveOnlyName } from './database-path.ts';
 
-/** How long a claim waits for a taken lock: `readOwner` holds it for a moment. */
+/** How long a claim waits for a taken lock. `readOwner` holds it for a moment, too. */
 const CLAIM_MS = 300;
-/** How long to wait while others create the owner file; no server holds that lock. */
+/** How long to wait while others create the owner file. No server holds that lock. */
 const MAKE_MS = 30_000;
 
 /** The address of the owner, and the native module to lock with. */
 export interface OwnerOptions {
-  /** Where the server is reached, for tools that find the file and talk to its server. */
+  /** The server's address, for tools that find the file and want to talk to the server. */
   address: string;
   driver?: SqliteDriver | SqliteModule;
 }
 
-/** The server that has the file. */
+/** The server that has claimed the file. */
 export interface OwnerInfo {
   address: string;
   pid: number;
@@ -29,9 +29,9 @@ export interface OwnerInfo {
 /** The claim of a running server on its database file. */
 export interface Owner {
   /**
-   * Makes another address known: a server learns its port after it has claimed the file. The lock is
-   * free for a moment meanwhile: throws `STORAGE_UNAVAILABLE` when another server was quicker, and the
-   * claim is lost.
+   * Publishes another address: a server learns its port only after it has claimed the file. This
+   * releases the lock for a moment. If another server takes it meanwhile, the claim is lost and
+   * this throws `STORAGE_UNAVAILABLE`.
    */
   announce(address: string): Promise<void>;
   release(): Promise<void>;
@@ -39,11 +39,11 @@ export interface Owner {
 
 /**
  * Claims a database file for a server, so that a second server on it is refused. The claim is a
- * lock on `<file>.owner`, beside the file that all symbolic links lead to, so it ends with the
- * process however that ends. Using the file in process needs no claim.
+ * lock on `<file>.owner`, beside the file that all symbolic links lead to, so it ends when the
+ * process ends, even by a crash. Using the file in process needs no claim.
  *
- * Throws `STORAGE_UNAVAILABLE`: with the owner's address in `details.address` (`starting` while it has
- * none), or without one for a file with hard links.
+ * Throws `STORAGE_UNAVAILABLE`: with the owner's address in `details.address` (`starting` if it has
+ * none yet), or without one for a file with hard links.
  */
 export async function claimOwner(filename: string, options: OwnerOptions): Promise<Owner> {
   const path = ownerFile(await resolveOnlyName(filename));
@@ -80,7 +80,7 @@ async function refuse(connection: SqliteConnection, error: unknown): Promise<Mem
   await connection.close();
   if (!isSqliteBusy(error)) return translateSqliteError(error);
   const where = info === null ? '' : ` at ${info.address}`;
-  // An owner without a row is about to write it.
+  // An owner without a row has just taken the lock and will write the row soon.
   const address = info?.address ?? 'starting';
   return new MemoryError(
     'STORAGE_UNAVAILABLE',
@@ -89,7 +89,7 @@ async function refuse(connection: SqliteConnection, error: unknown): Promise<Mem
   );
 }
 
-/** The server that runs on a database file now; `null` when there is none. */
+/** The server that has the database file open; `null` if there is none. */
 export async function readOwner(
   filename: string,
   options: { driver?: SqliteDriver | SqliteModule } = {},
@@ -137,8 +137,8 @@ async function openOwnerFile(
 }
 
 /**
- * Ends in an open transaction that holds the write lock, with our row committed before it. Between
- * the two another server can come first; then its row stands there, and we try again.
+ * Commits our row, then starts the transaction that holds the write lock. Another server can get in
+ * between the two; then the row is that server's, and we try again.
  */
 async function hold(connection: SqliteConnection, token: string, address: string): Promise<void> {
   await untilUnlocked(async () => {

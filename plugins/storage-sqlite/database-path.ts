@@ -2,17 +2,17 @@ import { lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { MemoryError } from '../../core/errors.ts';
 
-/** As many symbolic links as Linux follows. */
+/** Linux follows as many symbolic links. */
 const MOST_LINKS = 40;
 
 /**
- * The one name of a database file, whatever links lead to it: SQLite follows them too, and keeps the
- * log beside the file itself. The file and its directory need not exist.
+ * The real path of a database file behind all symbolic links. SQLite follows them too, and keeps
+ * the log beside the file itself. The file and its directory need not exist.
  */
 export async function resolveDatabasePath(filename: string): Promise<string> {
   let path = resolve(filename);
   for (let links = 0; links < MOST_LINKS; links += 1) {
-    // Not the file's own `realpath`: a link may lead to a file that does not exist yet.
+    // Not `realpath` of the file itself: a link may lead to a file that does not exist yet.
     path = join(await resolveDirectory(dirname(path)), basename(path));
     const found = await orNull(lstat(path));
     if (found?.isSymbolicLink() !== true) return path;
@@ -21,26 +21,28 @@ export async function resolveDatabasePath(filename: string): Promise<string> {
   throw new MemoryError('STORAGE_UNAVAILABLE', 'The symbolic links of the database lead nowhere.');
 }
 
-/** The same. Throws `STORAGE_UNAVAILABLE` for a file with hard links. */
+/** Like `resolveDatabasePath`, but throws `STORAGE_UNAVAILABLE` for a file with hard links. */
 export async function resolveOnlyName(filename: string): Promise<string> {
   const path = await resolveDatabasePath(filename);
   await assertOneName(path);
   return path;
 }
 
-/** Throws `STORAGE_UNAVAILABLE` when the file has hard links: each name would have a log of its own. */
+/**
+ * Throws `STORAGE_UNAVAILABLE` if the file has hard links, because each name would get its own log.
+ */
 export async function assertOneName(path: string): Promise<void> {
   const names = await countNames(path);
   if (names > 1) throw new MemoryError('STORAGE_UNAVAILABLE', tellNames(names));
 }
 
-/** How many names a file has; 0 when it does not exist. */
+/** The number of hard links; 0 if the file does not exist. */
 export async function countNames(path: string): Promise<number> {
   const found = await orNull(stat(path));
   return found?.isFile() === true ? found.nlink : 0;
 }
 
-/** What several names mean, and what to do. */
+/** The error for a file with hard links. */
 export function tellNames(names: number): string {
   return (
     `The database file has ${names} names (hard links). SQLite keeps a log for each name, so what is` +

@@ -13,11 +13,10 @@ export { claimOwner, readOwner } from './database-lock.ts';
 export type { Owner, OwnerInfo, OwnerOptions } from './database-lock.ts';
 
 /**
- * Memory in one SQLite file: a writer that commits in groups, readers beside it, and nothing to
- * install or run but the service itself. Throws a `ConfigError` for wrong or unknown options.
+ * Stores memory in one SQLite file, with one writer that commits in groups and several readers. It
+ * needs no database server. Throws a `ConfigError` for wrong or unknown options.
  *
- * @example
- * createMemoryService({ storage: sqlite({ filename: './data/memory.db' }) });
+ * @example createMemoryService({ storage: sqlite({ filename: './data/memory.db' }) });
  */
 export function sqlite(options: SqliteOptions): Storage {
   const settings = readOptions(SQLITE_OPTIONS, options, { plugin: 'storage-sqlite' });

@@ -6,32 +6,35 @@ import type { Damage } from '../storage-knex/write/damage.ts';
 import { toInteger } from '../storage-knex/schema/rows.ts';
 import type { SqliteConnection } from './connection.ts';
 
-/** How long a checkpoint of another process may take until it says that it is done. */
+/** How long to wait for a checkpoint of another process to record its end. */
 const CHECKPOINT_MS = 10_000;
 const LOOK_MS = 50;
-/** In the header of the log: the sequence number and the salts, which differ each time it restarts. */
+/**
+ * The place in the log's header of the sequence number and the salts, which change with each
+ * restart of the log.
+ */
 const GENERATION = { start: 12, bytes: 12 };
 
 interface FileFacts {
-  /** Device and inode. */
+  /** The device and inode. */
   id: string;
   modified: bigint;
 }
 
-/** How far the log was copied into the database file. */
+/** How much of the log was copied into the database file. */
 interface Checkpoint {
   generation: string;
-  /** Pages in the log, and those of them that were copied. */
+  /** Pages in the log, and how many of them were copied. */
   logged: number;
   copied: number;
-  /** Changes when another connection has written. */
+  /** Changes whenever another connection writes. */
   dataVersion: number;
 }
 
 interface Opened {
   database: FileFacts;
   log: FileFacts;
-  /** `null` for a SQLite before 3.51, which cannot tell it without making a checkpoint. */
+  /** `null` for SQLite before 3.51, which can't tell without making a checkpoint. */
   checkpoint: Checkpoint | null;
 }
 
@@ -51,7 +54,7 @@ export class OpenFiles {
   #modified: bigint;
   #isLost = false;
 
-  /** Takes the files as they are now: `connection` has just opened and read them. */
+  /** Records the current files. `connection` has just opened and read them. */
   static async take(
     filename: string,
     connection: SqliteConnection,
@@ -79,8 +82,8 @@ export class OpenFiles {
   }
 
   /**
-   * For the connection that writes, after its commit: throws `STORAGE_DAMAGED` when the files are
-   * other ones or were overwritten, and from then on for good.
+   * For the writing connection, after its commit: throws `STORAGE_DAMAGED` if the files were
+   * replaced or overwritten, and at every later call too.
    */
   async check(connection: SqliteConnection): Promise<void> {
     const end = performance.now() + CHECKPOINT_MS;
@@ -89,7 +92,7 @@ export class OpenFiles {
       const before = this.#checkpoint;
       if (before === null) return;
       const isWritten = modified !== this.#modified;
-      // A log that is copied to its end restarts, so it must be read again.
+      // A log that was copied completely restarts, so its header must be read again.
       if (!isWritten && before.copied < before.logged) return;
       const now = await readCheckpoint(this.#filename, connection);
       if (!isWritten || isCheckpointBetween(before, now)) {
@@ -97,13 +100,13 @@ export class OpenFiles {
         this.#modified = modified;
         return;
       }
-      // A checkpoint of another process writes the pages first, then how many they are.
+      // A checkpoint of another process writes the pages first, and then records how many.
       if (performance.now() > end) this.#lose();
       await sleep(LOOK_MS);
     }
   }
 
-  /** The same check between two writes, on any connection. A failure here is not final. */
+  /** Makes the same check between two writes, on any connection. A failure here is not final. */
   async checkAtRest(connection: SqliteConnection): Promise<void> {
     const { modified } = this.#readDatabase();
     const before = this.#checkpoint;
@@ -126,12 +129,12 @@ export class OpenFiles {
   }
 }
 
-/** Whether the log was copied into the database file from one look to the next. */
+/** Whether a part of the log was copied into the database file between the two checks. */
 function isCheckpointBetween(before: Checkpoint, now: Checkpoint): boolean {
   if (now.generation === before.generation) return now.copied > before.copied;
-  // The log restarts once all of it is copied.
+  // The log restarts after all of it was copied.
   if (before.copied < before.logged || now.copied > 0) return true;
-  // All of it was copied before, but another process may have written and copied more.
+  // All of it was copied before, but another process may have written and copied more since.
   return now.dataVersion !== before.dataVersion;
 }
 
@@ -139,7 +142,8 @@ function readFacts(filename: string): { database: FileFacts | null; log: FileFac
   return { database: factsOf(filename), log: factsOf(`${filename}-wal`) };
 }
 
-// Synchronous: 10 µs for each commit, where a thread took 115 µs. The kernel has both names cached.
+// Synchronous on purpose: it takes 10 µs for each commit and a thread took 115 µs, because the
+// kernel has both names cached.
 function factsOf(path: string): FileFacts | null {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -154,7 +158,8 @@ function factsOf(path: string): FileFacts | null {
 
 async function readCheckpoint(filename: string, connection: SqliteConnection): Promise<Checkpoint> {
   const header = Buffer.alloc(GENERATION.bytes);
-  // SQLite holds no locks on the log. On the database file, closing a second handle would free them.
+  // Only the log: SQLite holds no locks on it. Closing a second handle of the database file would
+  // release SQLite's locks.
   const file = await open(`${filename}-wal`, 'r');
   try {
     await file.read(header, 0, GENERATION.bytes, GENERATION.start);
@@ -171,7 +176,7 @@ async function readCheckpoint(filename: string, connection: SqliteConnection): P
   };
 }
 
-/** `noop` came with SQLite 3.51: an older one would make a checkpoint. */
+/** SQLite knows `noop` since 3.51; older versions would make a checkpoint. */
 function canCountCheckpoints(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > 3 || (major === 3 && minor >= 51);

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { OptionsOf, OptionTable, ReadOptions } from '../../core/config/option.ts';
 import type { SqliteDriver, SqliteModule } from './connection.ts';
 
-/** Where the database is and how it is opened. */
+/** The options of the SQLite plugin. */
 export const SQLITE_OPTIONS = {
   filename: {
     schema: Type.String({ minLength: 1 }),
@@ -46,5 +46,5 @@ export const SQLITE_OPTIONS = {
 /** The options of `sqlite()`; only `filename` is required. */
 export type SqliteOptions = OptionsOf<typeof SQLITE_OPTIONS>;
 
-/** The same, with the defaults filled in. */
+/** The options with their defaults filled in. */
 export type SqliteSettings = ReadOptions<typeof SQLITE_OPTIONS>;

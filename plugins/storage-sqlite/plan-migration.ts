@@ -7,7 +7,7 @@ import { resolveOnlyName } from './database-path.ts';
 import { readSchemaVersion } from './sqlite-database.ts';
 import type { SqliteSettings } from './options.ts';
 
-/** What opening the file would do to its schema; nothing is made or changed. */
+/** Lists the steps that opening the file would run on its schema, and runs none of them. */
 export async function planSqliteMigration({
   filename,
   driver,

@@ -2,15 +2,15 @@ import { MemoryError } from '../../core/errors.ts';
 import type { BoundConnection } from './connection.ts';
 
 /**
- * A few connections that can't write, each serving one caller at a time; the others wait in line.
+ * A few read-only connections, each for one caller at a time; further callers wait in line.
  *
- * After a snapshot, its connection at once begins the transaction of the next one. Until its first
- * statement, such a transaction reads nothing and blocks nobody. So a snapshot needs no round trips
- * but those of its own statements. Plain reads prefer the other connections.
+ * After a snapshot, its connection begins the next snapshot's transaction at once. Until its first
+ * statement such a transaction reads nothing and blocks nobody. So a snapshot needs no round trips
+ * beside its own statements. Plain reads prefer the other connections.
  */
 export class Readers {
   private readonly readers: readonly Reader[];
-  /** Those with a transaction at the end, the others at the beginning. */
+  /** Connections with a transaction are at the end, the others at the beginning. */
   private readonly idle: Reader[];
   private readonly waiting: ((reader: Reader) => void)[] = [];
   private isClosed = false;
@@ -25,7 +25,7 @@ export class Readers {
     this.idle = [...this.readers];
   }
 
-  /** One or more statements, each on the newest state. */
+  /** Runs statements, each of which sees the newest state. */
   async use<T>(run: (connection: BoundConnection) => Promise<T>): Promise<T> {
     const reader = this.takeIdle('first') ?? (await this.wait());
     try {
@@ -36,7 +36,7 @@ export class Readers {
     }
   }
 
-  /** The same, all of them on one state. */
+  /** Runs statements that all see the same state. */
   async snapshot<T>(run: (connection: BoundConnection) => Promise<T>): Promise<T> {
     const reader = this.takeIdle('last') ?? (await this.wait());
     try {
@@ -47,7 +47,7 @@ export class Readers {
     }
   }
 
-  /** Waits for those in line, then closes. */
+  /** Waits for the callers in line, then closes the connections. */
   async close(): Promise<void> {
     this.isClosed = true;
     if (this.idle.length < this.readers.length) {
@@ -70,7 +70,7 @@ export class Readers {
       if (this.isClosed || !reader.hasBegun) await end(reader);
       else {
         reader.hasBegun = false;
-        // One round trip for both.
+        // One round trip for both statements.
         await reader.connection.exec('rollback; begin');
         reader.hasBegun = true;
       }

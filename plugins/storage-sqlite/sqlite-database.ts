@@ -44,22 +44,24 @@ import { Readers } from './readers.ts';
 import { Writer } from './writer.ts';
 import { toKnexConnection } from '../storage-knex/knex-connection.ts';
 
-/** How long the start waits for another process that is opening or migrating the same file. */
+/** How long the start waits for another process that opens or migrates the same file. */
 const START_TIMEOUT_MS = 30_000;
 /**
- * Pages of the log after which a commit also brings them into the database: 64 MB. A page that
- * changed often meanwhile is brought over once: with 16 MB a fifth more bytes were written.
+ * The size of the log, in pages, at which a commit copies it into the database: 64 MB. A page that
+ * changed several times is copied once; with 16 MB a fifth more bytes were written.
  */
 const CHECKPOINT_PAGES = 16_000;
-/** What the log's file is cut back to after a checkpoint: writing over it is quicker than growing. */
+/**
+ * The size that a checkpoint truncates the log to: overwriting a file is faster than growing it.
+ */
 const LOG_BYTES = 96 * 1024 * 1024;
-/** Connections of the admin's lists. */
+/** Connections for the admin's lists. */
 const LIST_CONNECTIONS = 2;
 
-/** SQLite as the stores of storage-knex see it: one writer, some readers, and Knex for lists. */
+/** SQLite for the stores of storage-knex: one writer, several readers, and Knex for lists. */
 export class SqliteDatabase implements SqlDatabase {
   readonly name = 'sqlite';
-  // Measured: more of them keep threads waiting for each other, fewer leave a core idle.
+  // Measured: with more of them threads wait for each other, with fewer a core is idle.
   readonly groupedReads = 2;
   private readonly options: SqliteSettings;
   readonly skew = new IdSkewKeeper();
@@ -94,7 +96,7 @@ export class SqliteDatabase implements SqlDatabase {
     try {
       await opened.readers.close();
       await opened.lists.close();
-      // Last, so that SQLite brings the log into the database and removes it.
+      // Closed last, so that SQLite copies the log into the database and removes it.
       await opened.writer.close();
       await opened.place.remove();
     } catch (error) {
@@ -125,7 +127,7 @@ export class SqliteDatabase implements SqlDatabase {
         return await readers.use((connection) => files.checkAtRest(connection));
       } catch (error) {
         files.assertKept();
-        // The checkpoint of a write that is under way, or was since.
+        // A current write, or one since, makes its own checkpoint.
         if (!writer.isIdle) return;
         if (attempt > 0) throw this.toError(error);
       }
@@ -211,7 +213,7 @@ export class SqliteDatabase implements SqlDatabase {
   private live(): Opened {
     if (this.isClosed) throw new MemoryError('SHUTTING_DOWN');
     if (this.opened === null) throw new MemoryError('STORAGE_UNAVAILABLE', 'Not opened yet.');
-    // Reads, too: a read that cannot be logged does not happen.
+    // Reads too, because a read that can't be logged is refused.
     this.opened.files.assertKept();
     return this.opened;
   }
@@ -259,7 +261,7 @@ export class SqliteDatabase implements SqlDatabase {
         cacheKilobytes: 32_000,
       });
       const files = await OpenFiles.take(place.filename, first, { damage: this.damage, version });
-      // It was not there yet when its name was resolved, perhaps.
+      // The file may not have existed when its path was resolved.
       await assertOneName(place.filename);
       return {
         native,
@@ -295,10 +297,10 @@ interface Opened {
   synchronous: string;
   files: OpenFiles;
   readers: Readers;
-  /** Of the admin's lists. */
+  /** Connections for the admin's lists. */
   lists: Readers;
   writer: Writer;
-  /** On `lists`. */
+  /** Uses the connections of `lists`. */
   knex: Promise<Knex> | null;
 }
 
@@ -311,7 +313,7 @@ interface Place {
 async function findPlace(filename: string): Promise<Place> {
   try {
     if (filename === ':memory:') {
-      // Several connections to `:memory:` would be several databases.
+      // Each connection to `:memory:` would be a database of its own.
       const directory = await mkdtemp(join(tmpdir(), 'memory-service-'));
       return {
         filename: join(directory, 'memory.db'),
@@ -337,7 +339,7 @@ async function openWriterConnection(
   filename: string,
   synchronous: string,
 ): Promise<SqliteConnection> {
-  // Busy at once: the writer waits with timers, and keeps no thread meanwhile.
+  // No busy timeout: the writer waits with timers, which blocks no thread.
   const connection = await native.open(filename, { busyTimeoutMs: 0 });
   try {
     await connection.all('pragma journal_mode = wal', []);
@@ -363,7 +365,7 @@ async function openReaderConnection(
   filename: string,
   { busyTimeoutMs, cacheKilobytes }: ReaderOptions,
 ): Promise<SqliteConnection> {
-  // A reader waits for nobody in WAL mode, but for the recovery after a crash.
+  // In WAL mode a reader waits only for the recovery after a crash.
   const connection = await native.open(filename, { busyTimeoutMs });
   await connection.exec(
     `pragma query_only = on; pragma cache_size = -${cacheKilobytes}; pragma temp_store = memory`,
@@ -371,7 +373,7 @@ async function openReaderConnection(
   return connection;
 }
 
-/** What SQLite itself finds wrong with a table and its indexes. */
+/** The faults that SQLite's own check finds in a table and its indexes. */
 async function checkTable(connection: Connection, table: string): Promise<string[]> {
   try {
     const rows = await connection.all(
@@ -385,7 +387,7 @@ async function checkTable(connection: Connection, table: string): Promise<string
   }
 }
 
-/** The version of the schema that is there; 0 where there is none. */
+/** The version of the existing schema; 0 if there is none. */
 export async function readSchemaVersion(connection: Pick<Connection, 'all'>): Promise<number> {
   const tables = await connection.all("select 1 from sqlite_master where name = 'svc_meta'", []);
   if (tables.length === 0) return 0;
@@ -419,7 +421,7 @@ function createSqliteKnex(
   });
 }
 
-/** Keeps a copy beside the database, whole or not at all, before its schema changes. */
+/** Saves a complete copy beside the database before its schema changes. */
 async function backUp(
   connection: SqliteConnection,
   filename: string,

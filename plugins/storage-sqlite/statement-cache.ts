@@ -1,7 +1,9 @@
-/** Statements that one connection keeps: more than the stores have texts. */
+/** The most prepared statements of one connection: more than the stores have texts. */
 const KEPT = 256;
 
-/** Prepared statements of one connection by their text; the one unused for longest goes first. */
+/**
+ * The prepared statements of one connection by their text; the least recently used one goes first.
+ */
 export class StatementCache<T> {
   private readonly statements = new Map<string, T>();
   private readonly dispose: (statement: T) => void;

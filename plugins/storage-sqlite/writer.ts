@@ -5,27 +5,29 @@ import { isSqliteBusy, translateSqliteError } from '../storage-knex/dialects/sql
 import type { Mutation, MutationOutcome } from '../storage-knex/write/mutation.ts';
 import type { BoundConnection } from './connection.ts';
 
-/** Steps of the wait for another process's lock, milliseconds; the last one is repeated. */
+/** The pauses while waiting for another process's lock, in milliseconds; the last one repeats. */
 const WAITS_MS = [1, 1, 2, 3, 5, 8, 12, 20];
 
-/** How long other transactions may hold up the mutations that they share a commit with. */
+/** How long other work may delay the mutations that it shares a commit with. */
 const TASKS_MS = 10;
-/** And how long they go on where no mutation waits: one commit writes a page once for all of them. */
+/**
+ * How long other work may go on if no mutation waits: one commit then writes each page only once.
+ */
 const ALONE_MS = 50;
 
 /** The parts of a writer. */
 export interface WriterOptions {
-  /** The first connection, open already. */
+  /** The first connection, already open. */
   connection: BoundConnection;
-  /** Opens another connection, after an error that broke the last one. */
+  /** Opens a new connection after an error broke the last one. */
   open: () => Promise<BoundConnection>;
-  /** Carries out mutations inside an open transaction. */
+  /** Runs mutations inside an open transaction. */
   apply: (connection: Connection, mutations: readonly Mutation[]) => Promise<MutationOutcome[]>;
-  /** Checks, after a commit, that the next start will find it. */
+  /** Checks after a commit that the next start will find the data. */
   confirm: (connection: BoundConnection) => Promise<void>;
-  /** Mutations that share one transaction at most. */
+  /** The most mutations in one transaction. */
   groupSize: number;
-  /** How long a write waits for the lock of another process. */
+  /** How long a write waits for another process's lock. */
   lockTimeoutMs: number;
 }
 
@@ -45,10 +47,11 @@ interface PendingTask extends Pending {
 }
 
 /**
- * The one connection that writes. Calls that wait at the same time share a transaction, and so one
- * fsync: first a group of mutations, then other work, for a few milliseconds (longer if no mutation
- * waits). When one of them fails, the transaction is rolled back and each runs in its own, so that no
- * call fails because of another. Work may therefore run more than once. Answers come after the commit.
+ * The only connection that writes. Calls that wait at the same time share a transaction, and so one
+ * fsync: first a group of mutations, then other work for a few milliseconds (longer if no mutation
+ * waits). If one of them fails, the transaction is rolled back and each runs in its own, so that no
+ * call fails because of another. Work may therefore run more than once. Callers get their results
+ * after the commit.
  */
 export class Writer {
   private readonly options: WriterOptions;
@@ -75,12 +78,12 @@ export class Writer {
     }) as Promise<T>;
   }
 
-  /** Whether no transaction is under way. */
+  /** Whether no transaction is in progress. */
   get isIdle(): boolean {
     return this.running === null;
   }
 
-  /** Finishes what is in line, then closes the connection. */
+  /** Finishes the waiting work, then closes the connection. */
   async close(): Promise<void> {
     this.isClosed = true;
     while (this.running !== null) await this.running;
@@ -137,7 +140,10 @@ export class Writer {
     else for (const { reject } of [...group, ...tasks]) reject(failure);
   }
 
-  /** The error that forbids acknowledging a commit. The commit stands, so nothing is run again. */
+  /**
+   * Returns the error that forbids acknowledging a commit. The commit itself stands, so nothing
+   * runs again.
+   */
   private async confirm(connection: BoundConnection): Promise<MemoryError | null> {
     try {
       await this.options.confirm(connection);
@@ -147,12 +153,12 @@ export class Writer {
     }
   }
 
-  /** Whether another task joins the transaction, after those that took so long. */
+  /** Whether another task may join the transaction, given the time that it took so far. */
   private goesOn(tookMs: number): boolean {
     return tookMs < (this.mutations.length > 0 ? TASKS_MS : ALONE_MS);
   }
 
-  /** After a failure: rejects the call at fault if there is only one, else runs each on its own. */
+  /** Handles a failure: rejects a single call, or runs each of several on its own. */
   private async runApart(
     group: readonly PendingMutation[],
     tasks: readonly PendingTask[],
@@ -166,7 +172,7 @@ export class Writer {
       await this.commitOrReplay(group);
       for (const task of tasks) {
         await this.runAlone(task);
-        // Mutations come first here, too.
+        // Mutations come first here too.
         await this.commitOrReplay(this.mutations.splice(0, this.options.groupSize));
       }
     }
@@ -191,7 +197,7 @@ export class Writer {
     }
   }
 
-  /** `null` once all are settled; else the error, and none of them is written. */
+  /** Returns `null` if all calls got their result; else the error, and nothing was written. */
   private async commitAlone(group: readonly PendingMutation[]): Promise<MemoryError | null> {
     const waiting = [...group];
     const connection = await this.begin([waiting]);
@@ -238,8 +244,8 @@ export class Writer {
   }
 
   /**
-   * Takes the write lock. While another process has it, calls are rejected as they time out; `null`
-   * when no call is left.
+   * Takes the write lock. While another process has it, calls are rejected as they time out;
+   * returns `null` when no call is left.
    */
   private async begin(lines: readonly Pending[][]): Promise<BoundConnection | null> {
     for (let attempt = 0; ; attempt += 1) {
@@ -274,7 +280,8 @@ export class Writer {
     try {
       await connection.run('rollback', []);
     } catch (error) {
-      // After some errors SQLite has already rolled back. Otherwise the connection can't be trusted.
+      // Some errors make SQLite roll back by itself. After any other one, the connection can't be
+      // trusted.
       if (!/no transaction is active/.test(String((error as Error).message))) await this.forget();
     }
   }
