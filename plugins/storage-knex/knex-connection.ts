@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { Dialect, KnexConnection, Row } from './dialects/dialect.ts';
 
-/** A connection whose statements go through Knex. It only reads. */
+/** A read-only connection whose statements go through Knex. */
 export function toKnexConnection(knex: Knex, dialect: Dialect): KnexConnection {
   return {
     knex,
@@ -13,8 +13,8 @@ export function toKnexConnection(knex: Knex, dialect: Dialect): KnexConnection {
 }
 
 /**
- * Knex as the builder of statements alone: `execute` runs them, on connections of its own, and
- * returns what the client's driver would. There is nothing to close.
+ * Knex as a builder of statements only. `execute` runs them on connections of its own and returns
+ * what the client's driver would return. There is nothing to close.
  */
 export async function createKnex(
   config: Knex.Config,
@@ -22,7 +22,7 @@ export async function createKnex(
 ): Promise<Knex> {
   const { default: knex } = await import('knex');
   const builder = knex({ ...config, pool: { max: 0 }, log: SILENT_LOG });
-  // The places where Knex's own drivers differ: see knex/lib/dialects.
+  // The points where Knex's own drivers differ: see knex/lib/dialects.
   const driver: KnexDriver = {
     acquireConnection: () => Promise.resolve({}),
     releaseConnection: () => Promise.resolve(),
@@ -46,7 +46,7 @@ interface KnexQuery {
   bindings: readonly unknown[];
 }
 
-/** By default Knex prints to standard output, which may belong to a client of MCP. */
+/** By default Knex prints to standard output, which may carry MCP messages. */
 const SILENT_LOG: NonNullable<Knex.Config['log']> = {
   warn: ignore,
   error: ignore,

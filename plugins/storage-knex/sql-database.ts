@@ -5,43 +5,45 @@ import type { Connection, KnexConnection } from './dialects/dialect.ts';
 import type { IdSkewKeeper } from './write/id-skew.ts';
 
 /**
- * A database that the stores work on: what `storage-sqlite` and `storage-mysql` implement, each
- * with its own connections. Everything that it throws is a `MemoryError`.
+ * A database for the stores. `storage-sqlite` and `storage-mysql` implement it, each with its own
+ * connections. Everything that it throws is a `MemoryError`.
  */
 export interface SqlDatabase {
   readonly name: string;
-  /** One for all that writes: it knows what this process has raised. */
+  /** Shared by all writers, since it knows what this process has raised. */
   readonly skew: IdSkewKeeper;
   readonly damage: Damage;
-  /** Reads of contents under way at once, before those that come are grouped. */
+  /** Reads of contents that run at once before further ones are grouped. */
   readonly groupedReads: number;
 
   init(options: StorageOptions): Promise<void>;
   close(): Promise<void>;
   describe(): Promise<StorageDescription>;
-  /** Rejects with `STORAGE_DAMAGED` when its files are no longer those that were opened. */
+  /**
+   * Rejects with `STORAGE_DAMAGED` if the database's files were replaced since they were opened.
+   */
   checkFiles?(): Promise<void>;
-  /** Problems of the database below its tables, a sentence each. */
+  /** Problems of the database below its tables, one sentence each. */
   inspect?(): Promise<readonly string[]>;
-  /** `Storage.ping`; default: a read. */
+  /** Implements `Storage.ping`; by default it makes a read. */
   ping?(): Promise<void>;
 
-  /** One or more statements on a connection that can't write, each on the newest state. */
+  /** Runs statements on a read-only connection, each on the newest state. */
   read<T>(run: (connection: Connection) => Promise<T>): Promise<T>;
-  /** The same, all of them on one state. */
+  /** Runs statements that all see the same state. */
   snapshot<T>(run: (connection: Connection) => Promise<T>): Promise<T>;
   /**
-   * One write transaction. It is rolled back when `run` throws; `run` may be called again when the
-   * transaction is replayed, so it changes nothing but the database.
+   * Runs one write transaction. It is rolled back if `run` throws. `run` may be called again when
+   * the transaction is replayed, so it changes nothing but the database.
    */
   write<T>(run: (connection: Connection) => Promise<T>): Promise<T>;
   /**
-   * The same for each of them in turn, several in one transaction or each in its own: what is urgent
-   * may come between two. Rejects with the first failure; those that did not fail may stand.
+   * Runs a write for each item in turn, several in one transaction or each in its own, so that
+   * urgent work can come between two. Rejects with the first failure; the others may be committed.
    */
   writeAll(runs: readonly ((connection: Connection) => Promise<void>)[]): Promise<void>;
-  /** `Storage.mutate`. */
+  /** Implements `Storage.mutate`. */
   mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R>;
-  /** For the admin's lists: a connection of its own, so that a slow list holds up no tool call. */
+  /** For the admin's lists: a separate connection, so that a slow list delays no tool call. */
   list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T>;
 }

@@ -26,7 +26,7 @@ import { deleteRows, toKeySet } from '../schema/row-sets.ts';
 
 /** Makes the store of the search index. */
 export function createIndexStore(database: SqlDatabase): IndexStore {
-  // Where the last look at the queue ended, so that no scope waits behind busier ones for ever.
+  // Where the last look at the queue ended, so that no scope waits behind busier ones forever.
   let lastScopeId = -1;
   return {
     snapshot: (read) => database.snapshot((connection) => read(createView(connection, database))),
@@ -99,7 +99,7 @@ async function readMarks(
   }));
 }
 
-// A scope's number is a hash, so its text is compared, too.
+// Compares the scope's text too, because its number is a hash.
 const SCOPE_KEY = [
   { name: 'scope_id', kind: 'integer' },
   { name: 'scope', kind: 'key' },
@@ -210,11 +210,11 @@ interface MutableScope extends IndexedScope {
 
 type Keys = ReturnType<Dialect['keySet']>;
 
-// All joins start from the few keys.
+// All joins start from these few keys.
 const fromScopes = (sql: string) =>
   `from ${sql} k cross join svc_scope s on s.scope_id = k.scope_id and s.scope = k.scope`;
 
-/** No generation is negative. */
+/** Generations are never negative. */
 const UNKNOWN = -1;
 
 const STATE = 0;
@@ -222,8 +222,8 @@ const STALE = 1;
 const BLOB = 2;
 
 /**
- * One statement for all that a search starts with, to save round trips. The column `kind` tells what
- * the other columns hold.
+ * One statement for everything that a search starts with, to save round trips. The column `kind`
+ * says what the other columns hold.
  */
 function openStatement(scopes: Keys, keys: Keys): string {
   const from = fromScopes(scopes.sql);
@@ -288,14 +288,19 @@ function toIndexText(row: Row): IndexText {
   };
 }
 
-/** The format of an index that is being dropped. The next update goes on where that was cut short. */
+/**
+ * The format of an index that is being dropped. If the drop is interrupted, the next update
+ * continues it.
+ */
 const DROPPING = -1;
-/** Rows that are dropped in one transaction, so that others can write in between. */
+/** Rows that one transaction drops, so that others can write in between. */
 const DROPPED_ROWS = 2_000;
 
-/** Marks all files of a scope as stale, and its index as being dropped. Returns how many files. */
+/**
+ * Marks all files of a scope as stale and its index as being dropped. Returns the number of files.
+ */
 async function beginDrop(connection: Connection, scopeId: number): Promise<number> {
-  // The lock of a write comes before the lock on the index: no file becomes stale in between.
+  // Takes the lock of a write before the lock of the index, so no file becomes stale in between.
   await connection.all(
     `select version from svc_scope where scope_id = ?${connection.dialect.forUpdate}`,
     [scopeId],
@@ -306,7 +311,8 @@ async function beginDrop(connection: Connection, scopeId: number): Promise<numbe
       ' where scope_id = ?',
     [DROPPING, scopeId],
   );
-  // The lists of existing files stay until they are replaced: they tell which vectors are needed.
+  // Lists of existing files stay until they are replaced, because they say which vectors are
+  // needed.
   await connection.run(
     'delete from svc_passage_list where scope_id = ? and file_no not in' +
       ' (select file_no from svc_file where scope_id = ? and deleted_at is null)',
@@ -321,7 +327,7 @@ async function beginDrop(connection: Connection, scopeId: number): Promise<numbe
   );
 }
 
-/** Removes some rows of an index, under its lock. Returns whether none are left. */
+/** Removes some rows of an index under its lock. Returns whether none are left. */
 async function dropSome(connection: Connection, scopeId: number): Promise<boolean> {
   const [row] = await connection.all(
     'select term from svc_posting where scope_id = ? order by term, bucket limit 1 offset ?',
@@ -375,7 +381,7 @@ async function updateScope(
   if (changes !== null) await writeChanges(connection, scopeId, { due, changes });
 }
 
-/** Blobs of one statement: binding and unpacking more of them would block the event loop. */
+/** Blobs in one statement. Binding and unpacking more would block the event loop. */
 const BLOBS_AT_ONCE = 2_048;
 
 function* cut<T>(rows: readonly T[]): Generator<readonly T[], void> {
@@ -384,10 +390,13 @@ function* cut<T>(rows: readonly T[]): Generator<readonly T[], void> {
   }
 }
 
-/** The largest number that `randomInt` takes. */
+/** The largest range that `randomInt` accepts. */
 const MAX_FIRST_GENERATION = 2 ** 48 - 1;
 
-/** Locks the index of a scope: all changes of it wait for its row. Returns its stored format. */
+/**
+ * Locks the index of a scope: every change of the index waits for its row. Returns its stored
+ * format.
+ */
 export async function lockIndex(connection: Connection, scopeId: number): Promise<number | null> {
   await connection.dialect.insertRows(connection, {
     table: tableOf('svc_index_state'),
@@ -403,7 +412,7 @@ export async function lockIndex(connection: Connection, scopeId: number): Promis
   return toIntegerOrNull(state?.['tokeniser_version'] ?? null);
 }
 
-/** The files that are still stale with the same version. */
+/** Selects the files that are still stale with the same version. */
 async function readDue(
   connection: Connection,
   scopeId: number,
@@ -494,7 +503,8 @@ async function writeChanges(
   await deleteRows(connection, 'svc_index_doc', gone);
   await writeLists(connection, scopeId, entries);
   await deleteRows(connection, 'svc_passage_list', gone);
-  // With the version: a write that came meanwhile has marked its file again, and that mark stays.
+  // Compares the version, because a write may have marked the file again meanwhile, and that mark
+  // must stay.
   await deleteRows(connection, 'svc_index_queue', {
     columns: ['file_no', 'version'],
     rows: due.map(({ fileNo, version }) => [fileNo, version]),
@@ -508,8 +518,8 @@ async function writeChanges(
 }
 
 /**
- * Writes lists of passages, where there is an embedder. Without one the list of an earlier version
- * may stay: nobody reads it, since its version is not the indexed one.
+ * Writes lists of passages if there is an embedder. Without one, the list of an earlier version may
+ * stay: nobody reads it, since its version is not the indexed one.
  */
 async function writeLists(
   connection: Connection,
@@ -522,7 +532,7 @@ async function writeLists(
     'select generation from svc_index_state where scope_id = ?',
     [scopeId],
   );
-  // The generation at the end of this update.
+  // The generation after this update.
   const generation = toInteger(state?.['generation']) + 1;
   await connection.dialect.insertRows(connection, {
     table: tableOf('svc_passage_list'),

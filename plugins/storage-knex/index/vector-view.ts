@@ -6,7 +6,7 @@ import { toHex } from '../schema/ids.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
-/** Bytes of a text's hash in a list. */
+/** The size of a text's hash in a list, in bytes. */
 const HASH_BYTES = 16;
 /** Vectors of one query: with 384 numbers each about 800 KB. */
 const PAGE_VECTORS = 512;
@@ -21,7 +21,7 @@ export function splitHashes(hashes: Uint8Array): string[] {
   return texts;
 }
 
-/** `IndexView.vectors`. One short query when nothing changed since `known`. */
+/** Implements `IndexView.vectors`. If nothing changed since `known`, it takes one short query. */
 export async function readScopeVectors(
   connection: Connection,
   scope: ScopeKey,
@@ -38,7 +38,8 @@ export async function readScopeVectors(
       ' on t.scope_id = s.scope_id and t.model_id = ? where s.scope_id = ? and s.scope = ?',
     [model.id, scopeId, scope],
   );
-  // Generations start at random after a scope was erased. A known one that is later is of the old scope.
+  // After a scope was erased, generations start again at random. A known generation that is later
+  // belongs to the old scope.
   const vectorGeneration = state === undefined ? -1 : toInteger(state['generation']);
   const isOfLists = known !== null && known.indexGeneration <= indexGeneration;
   const isOfVectors = known !== null && known.vectorGeneration <= vectorGeneration;
@@ -63,7 +64,8 @@ async function readLists(
   const rows = await connection.all(
     'select p.file_no, p.hashes from svc_scope s' +
       ' cross join svc_passage_list p on p.scope_id = s.scope_id and p.generation > ?' +
-      // Skips lists of an earlier version: an instance without an embedder indexed the file since.
+      // Skips lists of an earlier version: since then, an instance without an embedder has indexed
+      // the file.
       ' cross join svc_index_doc d on d.scope_id = p.scope_id and d.file_no = p.file_no' +
       ' and d.version = p.version where s.scope_id = ? and s.scope = ?',
     [since, toScopeId(scope), scope],
@@ -80,7 +82,7 @@ async function readVectors(
   { model, since }: { model: ModelKey; since: number },
 ): Promise<ScopeVectors['vectors']> {
   const vectors: { textHash: string; vector: Float32Array }[] = [];
-  // Pages along the index: generation, then hash.
+  // Pages along the index by generation, then hash.
   let after: { generation: number; hash: Uint8Array | null } = { generation: since, hash: null };
   for (;;) {
     const rows = await connection.all(
@@ -112,7 +114,7 @@ async function readVectors(
 
 const LAST_HASH = Buffer.alloc(HASH_BYTES, 0xff);
 
-/** Copies the bytes, since a driver's may start at any offset of a buffer. */
+/** Copies the bytes, since a driver's bytes may start at any offset of a buffer. */
 function toVector(bytes: Uint8Array): Float32Array {
   return new Float32Array(Uint8Array.from(bytes).buffer);
 }

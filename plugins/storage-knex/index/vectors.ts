@@ -18,7 +18,7 @@ import { type RowWriter, toInteger, toIntegerOrNull, toText } from '../schema/ro
 import { toScopeId } from '../schema/scope-id.ts';
 import { splitHashes } from './vector-view.ts';
 
-/** Makes the store of vectors and of the queue of texts to be embedded. */
+/** Makes the store of vectors and of the queue of texts to embed. */
 export function createVectorStore(database: SqlDatabase): VectorStore {
   return {
     useModel: (model) => database.write((connection) => useModel(connection, model)),
@@ -75,12 +75,12 @@ export function createVectorStore(database: SqlDatabase): VectorStore {
 const DROP_ALL = [
   'delete from svc_embed_queue',
   'delete from svc_vector',
-  // Cached vectors stay right: the same text has the same vector.
+  // Cached vectors stay valid, because the same text has the same vector.
   'update svc_vector_state set generation = generation + 1',
   'update svc_passage_list set epoch = 0',
 ] as const;
 
-/** A number of 53 bits for a model, made like those of scopes. */
+/** A model's number of 53 bits, computed like those of scopes. */
 function toModelId({ provider, model, dimensions }: EmbeddingModel): number {
   const text = JSON.stringify([provider, model, dimensions]);
   const digest = createHash('sha256').update(text, 'utf8').digest();
@@ -97,7 +97,7 @@ const MODEL_ROW: RowWriter<ModelRow> = {
 
 async function useModel(connection: Connection, model: EmbeddingModel): Promise<ModelKey> {
   const id = toModelId(model);
-  // First the model's own row, then the lock on all rows: two instances that start take turns.
+  // Locks first the model's own row, then all rows, so that two starting instances take turns.
   await insertRecords(connection, [{ ...model, id, epoch: 0 }], {
     into: MODEL_ROW,
     conflict: 'skip',
@@ -149,7 +149,7 @@ function toFileRef(row: Row): FileRef {
   return { scopeId: toInteger(row['scope_id']), fileNo: toInteger(row['file_no']) };
 }
 
-/** Marks files as stale, deleted ones too: the indexer will remove them from the index. */
+/** Marks files as stale, including deleted ones, which the indexer will remove from the index. */
 async function markFiles(connection: Connection, files: readonly FileRef[]): Promise<number> {
   const keys = connection.dialect.keySet(
     [
@@ -228,7 +228,7 @@ async function enqueue(connection: Connection, key: ModelKey, limit: number): Pr
   ];
 }
 
-/** The rows of those texts that have a vector. */
+/** Selects the texts that have a vector. */
 async function readKnown(
   connection: Connection,
   key: ModelKey,
@@ -245,7 +245,7 @@ async function readKnown(
   );
 }
 
-/** The keys of scopes by their numbers, without those of scopes that are gone. */
+/** Reads the keys of scopes by their numbers, without scopes that no longer exist. */
 async function readScopes(
   connection: Connection,
   scopeIds: readonly number[],
@@ -366,7 +366,7 @@ async function complete(
   });
 }
 
-/** By text: a file of the scope whose list contains it. */
+/** By text: one file of the scope whose list contains it. */
 async function readHolders(connection: Connection, scopeId: number): Promise<Map<string, number>> {
   const rows = await connection.all(
     'select file_no, hashes from svc_passage_list where scope_id = ?',
@@ -381,7 +381,7 @@ async function readHolders(connection: Connection, scopeId: number): Promise<Map
   return holders;
 }
 
-/** The largest number that `randomInt` takes. */
+/** The largest range that `randomInt` accepts. */
 const MAX_FIRST_GENERATION = 2 ** 48 - 1;
 
 async function nextGeneration(
@@ -427,7 +427,7 @@ async function postpone(
     TEXT_KEY,
     tasks.map(({ scope, textHash }) => [toScopeId(scope), textHash]),
   );
-  // Skips tasks that another instance has finished meanwhile.
+  // Skips tasks that another instance has finished.
   const rows = await connection.all(
     'select q.scope_id, q.text_hash, q.file_no, q.attempts' +
       ` from ${keys.sql} k cross join svc_embed_queue q` +
@@ -446,7 +446,8 @@ async function postpone(
 }
 
 async function sweep(connection: Connection, scopeId: number): Promise<number> {
-  // With the lock no list changes: a text that returns is either seen here or queued afterwards.
+  // While the lock is held no list changes, so a text that comes back is either seen here or queued
+  // later.
   await lockIndex(connection, scopeId);
   const holders = await readHolders(connection, scopeId);
   const rows = await connection.all(

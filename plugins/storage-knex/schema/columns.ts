@@ -1,14 +1,14 @@
 /**
- * The type of a column. `key` is byte-exact text that can stand in an index, `id` 16
- * bytes (a UUID or a trace id), `hash` 32 bytes, `content` long text and `bytes` long binary data.
+ * The type of a column. `key`: byte-exact text that can be indexed; `id`: 16 bytes (a UUID or a
+ * trace id); `hash`: 32 bytes; `content`: long text; `bytes`: long binary data.
  */
 export type ColumnKind = 'integer' | 'real' | 'key' | 'text' | 'id' | 'hash' | 'content' | 'bytes';
 
-/** A column, in words that each dialect has a type for. */
+/** A column, in terms that every dialect can translate to a type. */
 export interface ColumnDefinition {
   name: string;
   kind: ColumnKind;
-  /** Bytes that a `key` has at most. */
+  /** The most bytes of a `key`. */
   length?: number;
   nullable?: boolean;
 }
@@ -19,36 +19,36 @@ export interface TableDefinition {
   columns: readonly ColumnDefinition[];
   primaryKey: readonly string[];
   /**
-   * Rows stand in the primary key's own tree (SQLite: WITHOUT ROWID). For tables of short rows:
-   * a tree of long keys is deep.
+   * Whether the rows are stored in the primary key's tree (SQLite: WITHOUT ROWID). For tables with
+   * short rows, because a tree of long keys is deep.
    */
   clustered: boolean;
 }
 
-/** An index, by the columns that it is walked along. */
+/** An index, by the columns that it is ordered by. */
 export interface IndexDefinition {
   name: string;
   table: string;
   columns: readonly string[];
   unique?: boolean;
   /**
-   * Rows that the index is needed for, where the database can leave the others out. A query that
-   * uses the index states the same condition, with the same literals.
+   * The rows that the index covers, if the database supports partial indexes. A query that uses the
+   * index repeats the condition with the same literals.
    */
   where?: string;
 }
 
-/** One statement of a migration. It can be repeated: what exists already is left as it is. */
+/** One statement of a migration. It can be repeated: whatever exists already stays as it is. */
 export type MigrationStep = { createTable: TableDefinition } | { createIndex: IndexDefinition };
 
-/** A step forward of the schema. A released one never changes. */
+/** A forward step of the schema. A released one never changes. */
 export interface Migration {
   version: number;
   name: string;
   steps: readonly MigrationStep[];
 }
 
-/** The tables that the migrations make, by name. */
+/** The tables that the migrations create, by name. */
 export function foldTables(migrations: readonly Migration[]): Map<string, TableDefinition> {
   const tables = new Map<string, TableDefinition>();
   for (const { steps } of migrations) {

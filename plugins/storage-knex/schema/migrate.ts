@@ -4,15 +4,15 @@ import type { KnexConnection } from '../dialects/dialect.ts';
 import { MIGRATIONS } from './migrations/list.ts';
 import type { Migration, MigrationStep, TableDefinition } from './columns.ts';
 
-/** The schema that this version of the service works on. */
+/** The schema version of this release. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** The key of `svc_meta` that holds the schema's version. */
+/** The key in `svc_meta` of the schema's version. */
 export const SCHEMA_VERSION_KEY = 'schema_version';
 
 /**
- * Refuses a database of a later version of the service: it may keep things that this one would
- * break. Throws `STORAGE_UNAVAILABLE`.
+ * Refuses a database of a later version of the service, which may contain data that this version
+ * would break. Throws `STORAGE_UNAVAILABLE`.
  */
 export function assertKnownSchema(version: number): void {
   if (version <= SCHEMA_VERSION) return;
@@ -23,7 +23,7 @@ export function assertKnownSchema(version: number): void {
   );
 }
 
-/** Where a migration begins, and what is done before each of its statements. */
+/** The version to start from, and a hook before each statement. */
 export interface MigrateOptions {
   from: number;
   migrations?: readonly Migration[];
@@ -31,9 +31,9 @@ export interface MigrateOptions {
 }
 
 /**
- * Brings a schema to the newest version, a statement at a time. Each can be repeated, so a run that
- * was interrupted anywhere is simply run again. The caller holds whatever keeps others from
- * migrating at the same time; `beforeStep` can look whether it still does.
+ * Migrates a schema to the newest version, one statement at a time. Every statement can be
+ * repeated, so an interrupted migration is simply run again. The caller holds a lock against other
+ * migrations; `beforeStep` can check that it still does.
  */
 export async function migrate(
   connection: KnexConnection,
@@ -50,7 +50,7 @@ export async function migrate(
   }
 }
 
-/** The statements that {@link migrate} runs from a version on. Throws for one that is newer. */
+/** The statements that {@link migrate} runs from a version on. Throws for a newer version. */
 export function planMigration(
   from: number,
   migrations: readonly Migration[] = MIGRATIONS,
@@ -78,7 +78,7 @@ async function runStep(connection: KnexConnection, step: MigrationStep): Promise
   await knex.raw(dialect.createIndex(knex, step.createIndex));
 }
 
-/** One statement, so that a table is there with all its columns or not at all. */
+/** One statement, so that a table exists with all its columns or not at all. */
 export function createTable({ knex, dialect }: KnexConnection, table: TableDefinition): string {
   const [statement] = knex.schema
     .createTable(table.name, (builder) => {

@@ -48,7 +48,9 @@ export const SCOPES = mapTable<ScopeState>(
   { fixed: ['scope'] },
 );
 
-/** A scope that has no row yet. File numbers start at 1: 0 is the scope itself in svc_file_stat. */
+/**
+ * A scope without a row. File numbers start at 1, because 0 is the scope itself in svc_file_stat.
+ */
 export function newScopeState(scope: ScopeKey): ScopeState {
   return {
     scope,
@@ -83,7 +85,7 @@ const file: Columns<FileRecord> = {
   chainBytes: number('chain_bytes'),
 };
 
-// A path keeps its number: the index by number is left alone.
+// A path keeps its number, so the index by number never changes.
 export const FILES = mapTable<FileRecord>('svc_file', file, { fixed: ['file_no'] });
 
 /** Files with the column `content` of `svc_content`. */
@@ -92,7 +94,7 @@ export const FILE_STATES = mapTable<FileState>('svc_file', {
   content: joined(text('content')),
 });
 
-/** Files with the columns `reads` and `last_read_at` of `svc_file_stat`, NULL where never read. */
+/** Files with the columns `reads` and `last_read_at` of `svc_file_stat`; NULL if never read. */
 export const FILE_LISTINGS = mapTable<FileListing>('svc_file', {
   ...file,
   reads: joined({ ...number('reads'), fromCell: (cell) => toIntegerOrNull(cell) ?? 0 }),
@@ -111,7 +113,7 @@ export const CONTENTS = mapTable<FileVersion & Pick<FileState, 'content'>>('svc_
   content: text('content'),
 });
 export const INDEX_QUEUE = mapTable<FileVersion>('svc_index_queue', fileVersion);
-/** Reads of a file; those of the whole scope have the file number 0. */
+/** The reads of a file. The whole scope has the file number 0. */
 export interface FileStat {
   scope: ScopeKey;
   fileNo: number;
@@ -156,12 +158,15 @@ const step: Columns<RevisionStep> = {
   keyframe: text('keyframe'),
 };
 
-/** Revisions without their step back, with the column `path` of their file. */
+/** Revisions without their deltas, with the column `path` of their file. */
 export const REVISIONS = mapTable<RevisionRecord>('svc_revision', revision);
 export const REVISION_STEPS = mapTable<RevisionStep>('svc_revision', step);
 export const NEW_REVISIONS = mapTable<NewRevision>('svc_revision', { ...revision, ...step });
 
-/** The scope says whose it is, but for shared memory: the index by user is spared all other rows. */
+/**
+ * Only shared memory needs this column, so the index by user has few rows; elsewhere the scope
+ * names the user.
+ */
 const accessUser: Column<string | null> = {
   ...text<string | null>('user_id'),
   toCell: (userId, access: AccessRecord) => (access.scope === 's' ? userId : null),
@@ -212,14 +217,14 @@ type PackedSpan = [
   parentSpanId: string | null,
   kind: string,
   name: string,
-  /** `null` for a span that went well, empty for a failure without a code. */
+  /** `null` for a successful span, empty for a failure without a code. */
   errorCode: string | null,
   startedAt: number,
   durationMs: number,
   attributes: SpanAttributes,
 ];
 
-/** Without the names of the members: they are half of what a call's spans weigh. */
+/** Without member names, which would be half of the size of a call's spans. */
 function packSpans(spans: readonly SpanRecord[]): string {
   return JSON.stringify(
     spans.map((span): PackedSpan => [

@@ -3,7 +3,7 @@ import type { RowWriter } from './rows.ts';
 import type { TableMap } from './table-map.ts';
 import { tableOf } from './tables.ts';
 
-/** Writes records as rows; nothing at all when there are none. */
+/** Writes records as rows; runs no statement if there are none. */
 export async function insertRecords<T>(
   connection: Connection,
   records: readonly T[],
@@ -18,7 +18,7 @@ export async function insertRecords<T>(
   });
 }
 
-/** Writes records as rows, in place of those that have the same primary key. */
+/** Writes records as rows and replaces rows with the same primary key. */
 export async function replaceRecords<T>(
   connection: Connection,
   into: TableMap<T>,
@@ -27,13 +27,13 @@ export async function replaceRecords<T>(
   await insertRecords(connection, records, { into, conflict: { update: into.replaced } });
 }
 
-/** Values of some columns of a table, in the columns' order. */
+/** The values of some columns of a table, in the columns' order. */
 export interface RowKeys {
   columns: readonly string[];
   rows: CellValue[][];
 }
 
-/** Keys to look rows of a table up by. */
+/** Keys to look up rows of a table. */
 export function toKeySet(
   { dialect }: Connection,
   table: string,
@@ -49,8 +49,8 @@ export function toKeySet(
 }
 
 /**
- * The rows of a table, `t`, that have one of the keys. `rest` is what ends the query: joins,
- * conditions, and whether the rows are locked.
+ * Selects the rows of a table, `t`, that have one of the keys. `rest` ends the query: joins,
+ * conditions, and a lock.
  */
 export async function findRows(
   connection: Connection,
@@ -72,7 +72,10 @@ export async function findRows(
   );
 }
 
-/** Removes the rows of a table that have one of the keys and all values of `same`; how many. */
+/**
+ * Deletes the rows of a table that have one of the keys and all values of `same`. Returns their
+ * number.
+ */
 export async function deleteRows(
   connection: Connection,
   table: string,

@@ -1,13 +1,13 @@
 import type { CellValue } from '../dialects/dialect.ts';
 
-/** How a record becomes a row: columns in order, and a function for their values. */
+/** How to turn a record into a row: columns in order, and a function for their values. */
 export interface RowWriter<T> {
   table: string;
   columns: readonly string[];
   toCells(record: T): CellValue[];
 }
 
-/** A byte-exact text column: text, or the bytes of it where the database keeps them as bytes. */
+/** Reads a byte-exact text column, which some databases return as bytes. */
 export function toText(value: unknown): string {
   return typeof value === 'string' ? value : Buffer.from(value as Uint8Array).toString('utf8');
 }
@@ -16,7 +16,7 @@ export function toTextOrNull(value: unknown): string | null {
   return value === null ? null : toText(value);
 }
 
-/** An integer column: some drivers give large ones as text or as a BigInt. */
+/** Reads an integer column; some drivers return large ones as text or as a BigInt. */
 export function toInteger(value: unknown): number {
   return typeof value === 'number' ? value : Number(value);
 }

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 
-/** Scopes whose number is remembered: a busy instance meets the same few again and again. */
+/** Scopes whose number is cached: a busy instance sees the same few repeatedly. */
 const REMEMBERED = 10_000;
 const remembered = new Map<string, number>();
 
 /**
- * The number of a scope in the tables: the first 53 bits of SHA-256 over its UTF-8, so that every
- * driver hands it to JavaScript exactly. Never 0, which stands for all scopes together.
+ * The number of a scope in the tables: the first 53 bits of SHA-256 over its UTF-8, which every
+ * driver passes to JavaScript exactly. Never 0, which stands for all scopes together.
  *
- * Two scopes can have the same number (one chance in 18,000 among a million users), so the text is
- * compared wherever a row of `svc_scope` is read.
+ * Two scopes can have the same number (a chance of 1 in 18,000 among a million users), so every
+ * read of a row of `svc_scope` also compares the text.
  */
 export function toScopeId(scope: ScopeKey): number {
   const known = remembered.get(scope);

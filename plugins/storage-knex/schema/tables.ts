@@ -4,7 +4,7 @@ import { MIGRATIONS } from './migrations/list.ts';
 
 const tables = foldTables(MIGRATIONS);
 
-/** A table as the newest schema has it. */
+/** A table of the newest schema. */
 export function tableOf(name: string): TableDefinition {
   const table = tables.get(name);
   if (table === undefined) throw new Error(`No migration makes the table ${name}.`);

@@ -5,12 +5,12 @@ import { MemoryError } from '../../../core/errors.ts';
 import { hashText } from '../../../core/files/content.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
-/** The log names at most so many damaged files one by one. */
+/** The most damaged files that the log names one by one. */
 const MOST_LOGGED = 100;
 
 const CONTENT_DAMAGED = 'The stored content of a file is not the one that was written.';
 
-/** A file as it is stored, with the SHA-256 of its content; a deleted one has no content. */
+/** A stored file with the SHA-256 of its content; a deleted file has no content. */
 interface StoredContent extends FileKey {
   fileNo: number;
   hash: string;
@@ -19,9 +19,9 @@ interface StoredContent extends FileKey {
 }
 
 /**
- * The damage that this process has found. Bytes that changed on the disk do not heal, and others may
- * have changed with them, so the service is not ready until an operator has checked the database and
- * restarted it. Sound files are still read and written.
+ * Remembers the damage that this process has found. Damaged bytes do not repair themselves, and
+ * others may be damaged too, so the service is not ready until an operator has checked the database
+ * and restarted it. Intact files can still be read and written.
  */
 export class Damage {
   #log: Logger | null = null;
@@ -32,7 +32,7 @@ export class Damage {
     this.#log = log;
   }
 
-  /** Throws `STORAGE_DAMAGED` when any was met. */
+  /** Throws `STORAGE_DAMAGED` if any damage was found. */
   assertNone(): void {
     if (this.#found !== null) throw new MemoryError('STORAGE_DAMAGED', this.#found);
   }
@@ -43,7 +43,7 @@ export class Damage {
     return error;
   }
 
-  /** Throws `STORAGE_DAMAGED` unless the content is the one that was written. */
+  /** Throws `STORAGE_DAMAGED` if the content differs from what was written. */
   checkContent(file: StoredContent): void {
     const { scope, fileNo, content, deletedAt, hash } = file;
     const isThere = content !== null || deletedAt !== null;
@@ -51,7 +51,7 @@ export class Damage {
     const error = new MemoryError('STORAGE_DAMAGED', CONTENT_DAMAGED, {
       details: { reason: 'content' },
     });
-    // No path: it names a user.
+    // Without the path, which names a user.
     const scopeId = toScopeId(scope);
     this.#add(error, `${scopeId} ${fileNo}`, { scopeId, fileNo });
     throw error;

@@ -4,31 +4,31 @@ import { toLeastIdBytes } from '../schema/ids.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { tableOf } from '../schema/tables.ts';
 
-/** Smaller distances between the time in an id and that of its row are not written. */
+/** Smaller differences between the time in an id and the time of its row are not stored. */
 const SMALLEST_MS = 1_000;
 const KEYS = { lead: 'id_lead_ms', lag: 'id_lag_ms' } as const;
 
-/** The greatest distance between ids and times of the rows: ids ahead, and ids behind. */
+/** The greatest differences found between ids and times: ids ahead, and ids behind. */
 export interface IdSkew {
   lead: number;
   lag: number;
 }
 
 /**
- * Tracks how far the time of a row was ever from the time in its id. Lists are ordered by id and
- * filtered by time, so a range of times needs a range of ids. The core makes both of one clock, but
- * the contract lets them differ: a run, an event and a row from elsewhere can be years apart.
+ * Tracks how far a row's time has ever been from the time in its id. Lists are ordered by id and
+ * filtered by time, so a range of times has to become a range of ids. The core takes both from one
+ * clock, but the storage contract lets them differ: an imported row can be years apart.
  *
- * `svc_meta` holds the greatest distance, rounded up to a power of two seconds and written in the
- * transaction of the row that raised it. While the clocks are sane, nothing is ever written.
+ * `svc_meta` holds the greatest difference, rounded up to a power of two seconds and written in the
+ * transaction of the row that raised it. With a correct clock, nothing is ever written.
  */
 export class IdSkewKeeper {
-  /** The committed distances. */
+  /** The committed differences. */
   private known: IdSkew = { lead: SMALLEST_MS, lag: SMALLEST_MS };
-  /** A transaction that raised a distance reads its own value, which may be rolled back. */
+  /** A transaction that raised a difference reads its own value, which may be rolled back. */
   private hasRaised = false;
 
-  /** Called in the transaction that writes `rows`. */
+  /** Call this in the transaction that writes `rows`. */
   async cover(connection: Connection, rows: Iterable<{ id: string; at: number }>): Promise<void> {
     let lead = 0;
     let lag = 0;
@@ -41,7 +41,7 @@ export class IdSkewKeeper {
     let kept = this.remember(await readIdSkew(connection));
     if (lead <= kept.lead && lag <= kept.lag) return;
     if (!connection.dialect.locksAbsentRows) {
-      // Two that raise it at once: the second sees what the first one wrote.
+      // If two transactions raise it at once, the second one sees the first one's value.
       await connection.dialect.insertRows(connection, {
         table: tableOf('svc_meta'),
         columns: ['key', 'value'],
@@ -69,7 +69,7 @@ export class IdSkewKeeper {
   }
 }
 
-/** `suffix` ends the query, to lock the rows. */
+/** `suffix` ends the query, for example to lock the rows. */
 export async function readIdSkew(connection: Connection, suffix = ''): Promise<IdSkew> {
   const rows = await connection.all(
     `select \`key\`, value from svc_meta where \`key\` in (?, ?)${suffix}`,
@@ -84,12 +84,12 @@ export async function readIdSkew(connection: Connection, suffix = ''): Promise<I
   return skew;
 }
 
-/** No row at or after `time` has a lesser id. */
+/** A lower bound: no row at or after `time` has a smaller id. */
 export function leastIdSince(time: number, skew: IdSkew): Buffer {
   return toLeastIdBytes(time - skew.lag);
 }
 
-/** Every row before `time` has a lesser id. */
+/** An upper bound: every row before `time` has a smaller id. */
 export function leastIdBeyond(time: number, skew: IdSkew): Buffer {
   return toLeastIdBytes(time + skew.lead);
 }

@@ -2,7 +2,7 @@ import type { LeaseStore } from '../../../core/contracts/storage.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import { toInteger } from '../schema/rows.ts';
 
-/** Leases by the database's clock, each call one conditional statement and no more. */
+/** Makes leases by the database's clock. Each call is one conditional statement. */
 export function createLeaseStore(database: Pick<SqlDatabase, 'write'>): LeaseStore {
   return {
     claim: (name, holder, ttlMs) =>
@@ -25,7 +25,7 @@ export function createLeaseStore(database: Pick<SqlDatabase, 'write'>): LeaseSto
       }),
     release: (name, fence) =>
       database.write(async (connection) => {
-        // The row stays, so that the next fence is greater.
+        // Keeps the row, so that the next fence is greater.
         await connection.run('update svc_lease set expires_at = 0 where name = ? and fence = ?', [
           name,
           fence,

@@ -21,10 +21,10 @@ import {
   type FileStat,
 } from '../schema/records.ts';
 
-/** Root events of one trace that are read at most. */
+/** The most root events of one trace that are read. */
 const EVENTS_OF_TRACE = 200;
 const EVENTS_A_STATEMENT = 128;
-/** Access rows that are written before something else has its turn. */
+/** Access rows written before other work gets its turn. */
 const ACCESS_A_PART = 512;
 
 /** Makes the store of access rows and events. */
@@ -74,7 +74,7 @@ export function createLogStore(database: SqlDatabase): LogStore {
   };
 }
 
-/** Where rows that age are, and the column that tells how old they are. */
+/** The tables whose rows expire, with the column that tells their age. */
 const AGED = {
   events: { table: 'svc_event', time: 'started_at', key: 'id' },
   access: { table: 'svc_access_log', time: 'at', key: 'id' },
@@ -85,7 +85,7 @@ const GET_EVENTS =
   `select s.scope, ${EVENTS.select('e').join(', ')}` +
   ' from svc_event e cross join svc_scope s on s.scope_id = e.scope_id';
 
-/** In parts, each of them a batch; the events are counted together, and stay so. */
+/** Splits the access rows into batches. The events stay together in the last one. */
 function cutBatch(batch: LogBatch): LogBatch[] {
   const { access, isRepeated = false } = batch;
   const parts: LogBatch[] = [];
@@ -104,13 +104,13 @@ async function appendBatch(
   await ensureScopes(connection, batch);
   let { access, events } = batch;
   if (batch.isRepeated === true) {
-    // Its commit may have gone unanswered: what stands already is not counted twice.
+    // If an earlier commit got no answer, its rows may exist already and must not be counted twice.
     access = await withoutKnown(connection, 'svc_access_log', access);
     events = await withoutKnown(connection, 'svc_event', events);
   }
   await insertRecords(connection, access, { into: ACCESS_ROWS });
   for (let from = 0; from < events.length; from += EVENTS_A_STATEMENT) {
-    // In parts: packing them holds up the event loop.
+    // Split, because packing them blocks the event loop.
     await insertRecords(connection, events.slice(from, from + EVENTS_A_STATEMENT), {
       into: EVENTS,
     });
@@ -123,12 +123,12 @@ async function appendBatch(
   await skew.cover(connection, access);
   await skew.cover(
     connection,
-    // An event is recorded at the end of its call.
+    // An event is recorded when its call ends.
     events.map(({ id, startedAt, durationMs }) => ({ id, at: startedAt + durationMs })),
   );
 }
 
-/** Rows are told apart by their scope's row, so a scope that was only read has one too. */
+/** Access rows refer to their scope's row, so a scope that was only read needs one too. */
 async function ensureScopes(connection: Connection, batch: LogBatch): Promise<void> {
   const scopes = new Map<number, ScopeKey>();
   for (const { scope } of [...batch.access, ...batch.events]) scopes.set(toScopeId(scope), scope);
@@ -166,7 +166,7 @@ async function withoutKnown<T extends AccessRecord | EventRecord>(
   return records.filter(({ id }) => !known.has(id));
 }
 
-/** One row for each file that was read, and one for its scope, in key order. */
+/** One row for each file that was read and one for its scope, in the order of the keys. */
 function countReads(access: readonly AccessRecord[]): FileStat[] {
   const stats = new Map<string, FileStat>();
   for (const { action, outcome, scope, fileNo, at } of access) {

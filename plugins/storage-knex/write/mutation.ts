@@ -27,11 +27,11 @@ export interface Mutation {
   decide: (current: Current) => Decision<unknown>;
 }
 
-/** The outcome of a mutation, valid once its transaction is committed. */
+/** The result of a mutation, valid once its transaction is committed. */
 export type MutationOutcome =
   { status: 'applied'; result: unknown } | { status: 'rejected'; error: MemoryError };
 
-/** Throws a `MemoryError` for a request with invalid names, or with rows outside its scopes. */
+/** Checks a request. Throws a `MemoryError` if it has invalid names, or rows outside its scopes. */
 export function checkMutateRequest(request: MutateRequest): void {
   for (const scope of request.scopes) assertScope(scope);
   for (const key of request.files) {
@@ -44,12 +44,12 @@ export function checkMutateRequest(request: MutateRequest): void {
 }
 
 /**
- * Runs mutations one after the other inside an open transaction, with a handful of statements for
- * all of them: the rows that they name are read together, each `decide` sees the decisions before it,
- * and the final rows are written together.
+ * Runs mutations one after the other inside an open transaction, with a few statements for all of
+ * them: it reads all named rows together, lets each `decide` see the decisions before it, and
+ * writes the final rows together.
  *
  * A `decide` that throws, or a guard that fails, rejects only its own mutation, which has changed
- * nothing. Errors that this function throws came from the database: roll the transaction back.
+ * nothing. Errors that this function throws come from the database; roll the transaction back then.
  */
 export async function applyMutations(
   connection: Connection,
@@ -75,7 +75,7 @@ function decideOne(
     const decision = decide(currentOf(writeSet, damage, request));
     checkChanges(request, decision);
     const spent = checkBudgets(writeSet, request, decision.writes);
-    // Nothing below throws: from here on the decision stands.
+    // Nothing below throws, so the decision stands from here on.
     for (const [slot, used] of spent) slot.now = used;
     applyChanges(writeSet, request, decision);
     return { status: 'applied', result: decision.result };
@@ -124,7 +124,7 @@ function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): 
     file(key) {
       const slot = writeSet.files.get(fileSlotKey(key));
       if (slot === undefined || !isNamed(request.files, key)) throw unnamed('A file');
-      // A delta against a damaged content would make the damage part of the history.
+      // A delta against damaged content would put the damage into the history.
       if (slot.now !== null && slot.now === slot.before) damage.checkContent(slot.now);
       return slot.now;
     },
@@ -135,7 +135,9 @@ function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): 
   };
 }
 
-/** Throws `INTERNAL` for a decision that changes rows outside its request, or counts no writes. */
+/**
+ * Throws `INTERNAL` if a decision changes rows outside its request or does not count its writes.
+ */
 function checkChanges(request: MutateRequest, { changes, writes }: Decision<unknown>): void {
   if (!Number.isSafeInteger(writes) || writes < 0) {
     throw new MemoryError('INTERNAL', 'A decision counts its writes.');
@@ -180,7 +182,7 @@ function applyChanges(
     const slot = writeSet.idempotency.get(idempotencySlotKey(changes.idempotency));
     (slot as Slot<IdempotencyRecord>).now = changes.idempotency;
   }
-  // Every scope with rows needs its own row: scope numbers alone are hashes.
+  // Every scope with rows needs its own row, because scope numbers alone are hashes.
   const touched = [...(changes.access ?? []), ...(changes.revisions ?? [])];
   for (const { scope } of touched) {
     const slot = writeSet.scopes.get(scope) as Slot<ScopeState>;

@@ -9,14 +9,14 @@ import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { AUDIT_ROWS } from '../schema/records.ts';
 
-/** Rows that one transaction removes at most. */
+/** The most rows that one transaction removes. */
 const ROWS_AT_ONCE = 500;
-/** Scopes that are looked up at once. */
+/** The number of scopes looked up at once. */
 const SCOPES_AT_ONCE = 500;
 /** Greater than any version. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** A file whose rows below a version are to go. */
+/** A file, and the version below which its rows are removed. */
 interface Cut {
   fileNo: number;
   below: number;
@@ -24,7 +24,7 @@ interface Cut {
   bytes: number;
 }
 
-/** Removes the oldest revision rows of files, a scope at a time, in transactions of 500 rows. */
+/** Removes the oldest revisions of files, scope by scope, in transactions of 500 rows. */
 export async function pruneRevisions(
   database: SqlDatabase,
   filter: PruneFilter,
@@ -42,7 +42,7 @@ export async function pruneRevisions(
       if (options.dryRun) add(total, { pruned: cut.rows, bytes: cut.bytes });
     }
     if (options.dryRun) continue;
-    // Cuts stay right while others write: newer rows only move a file's boundary up.
+    // Cuts stay valid while others write: new rows can only move a cut up.
     let rest = cuts;
     while (rest.length > 0) {
       if (options.signal?.aborted === true) return total;
@@ -84,8 +84,9 @@ async function* scopesOf(database: SqlDatabase, filter: PruneFilter): AsyncGener
 }
 
 /**
- * The boundary of each file: below its newest `keepLast` rows, and below the first row that is not
- * old enough. So what goes is a file's oldest rows without a gap, and each of them meets both.
+ * Finds the cut of each file: below its newest `keepLast` rows, and below the first row that is not
+ * old enough. So a prune removes a file's oldest rows without a gap, and each of them meets both
+ * conditions.
  */
 async function findCuts(
   connection: Connection,
@@ -121,7 +122,7 @@ async function findCuts(
   }));
 }
 
-/** The cuts of one transaction, the last of them perhaps in part, and the rest. */
+/** Splits the cuts into those of one transaction (the last may be partial) and the rest. */
 function takeBatch(cuts: readonly Cut[]): [readonly Cut[], Cut[]] {
   let rows = 0;
   for (const [index, cut] of cuts.entries()) {

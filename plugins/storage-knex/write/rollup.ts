@@ -14,7 +14,7 @@ import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { bytes, mapTable, text, uuid, number } from '../schema/table-map.ts';
 
-/** The number that stands for all scopes together: no scope has it. */
+/** The number for all scopes together. No scope has it. */
 const ALL_SCOPES = 0;
 
 const GRAIN_MS: Readonly<Record<RollupGrain, number>> = {
@@ -54,7 +54,7 @@ const ROLLUPS = mapTable<RollupRecord>('svc_rollup', {
 });
 
 const KEYS: readonly string[] = ['scope_id', 'grain', 'bucket', 'tool', 'instance_id'];
-/** In quotes: `reads` is a word of MariaDB's own. */
+/** Quoted, because `reads` is a reserved word in MariaDB. */
 const SUMS = ['calls', 'failed', 'refused', 'reads', 'writes', 'finds']
   .map((name) => `sum(r.${name}) as \`${name}\``)
   .join(', ');
@@ -75,7 +75,7 @@ function toCounts(row: Row): Omit<RollupCount, 'bucket'> {
   };
 }
 
-/** Adds what events come to, in the transaction that writes them. */
+/** Adds events to the roll-ups, in the transaction that writes them. */
 export async function keepRollups(
   connection: Connection,
   rollUp: RollUp,
@@ -114,7 +114,7 @@ async function mergeKept(
   });
 }
 
-/** Roll-ups of one grain, by bucket; those of every instance. */
+/** Reads the roll-ups of one grain, by bucket, of all instances. */
 export async function readRollups(
   connection: Connection,
   filter: RollupFilter,
@@ -127,7 +127,7 @@ export async function readRollups(
   return rows.map((row) => ROLLUPS.toRecord(row, filter.scope ?? undefined));
 }
 
-/** Their calls, summed up in the database: a day of minutes comes across as what a chart shows. */
+/** Counts their calls. The database adds them up, so that only the points of the chart are read. */
 export async function countRollups(
   connection: Connection,
   filter: RollupFilter & { length: number },
@@ -153,7 +153,7 @@ function inFilter({ grain, scope, tool, since, until }: RollupFilter): {
     : { where, parameters };
 }
 
-/** How many scopes of users have calls in these ranges, each counted once. */
+/** Counts the scopes of users with calls in these ranges, each once. */
 export async function countRollupScopes(
   connection: Connection,
   ranges: readonly CountedRange[],
@@ -179,7 +179,7 @@ export async function countRollupScopes(
       (tool === null ? '' : ' and r.tool = ?')
     );
   });
-  // Shared memory is nobody's, and neither are the rows of all scopes together.
+  // Leaves out shared memory, which belongs to nobody, and the rows of all scopes together.
   parameters.push(ALL_SCOPES, toScopeId('s'));
   const [row] = await connection.all(
     `select count(distinct a.scope_id) as scopes from (${parts.join(' union all ')}) a` +
@@ -189,7 +189,7 @@ export async function countRollupScopes(
   return toInteger(row?.['scopes'] ?? 0);
 }
 
-/** Removes the oldest roll-ups of a grain from before a time. */
+/** Removes the oldest roll-ups of a grain that end before a time. */
 export async function expireRollupRows(
   connection: Connection,
   grain: RollupGrain,

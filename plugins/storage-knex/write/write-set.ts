@@ -30,18 +30,18 @@ import {
   newScopeState,
 } from '../schema/records.ts';
 
-/** A row as it was read, and as the mutations so far left it. */
+/** A row as it was read, and its state after the mutations so far. */
 export interface Slot<T> {
   before: T | null;
   now: T | null;
 }
 
-/** The rows that a group of mutations names, and what it adds. */
+/** The rows that a group of mutations names, and the rows that it adds. */
 export interface WriteSet {
   scopes: Map<ScopeKey, Slot<ScopeState>>;
   files: Map<string, Slot<FileState>>;
   idempotency: Map<string, Slot<IdempotencyRecord>>;
-  /** Fences of the leases that last. */
+  /** The fences of the valid leases. */
   leases: Map<string, number>;
   budgets: Map<string, Slot<number>>;
   revisions: NewRevision[];
@@ -50,8 +50,8 @@ export interface WriteSet {
 }
 
 /**
- * Thrown where rows must be locked that do not exist, on a database that can't lock absent rows.
- * {@link createAbsentRows} creates them in a transaction of its own, then the first one starts again.
+ * Thrown if rows to lock do not exist, on a database that can't lock absent rows. {@link
+ * createAbsentRows} creates them in a separate transaction, then the first one starts again.
  */
 export class AbsentRows extends Error {
   readonly scopes: readonly ScopeKey[];
@@ -64,7 +64,7 @@ export class AbsentRows extends Error {
   }
 }
 
-/** Creates rows that others may be creating at the same time. */
+/** Creates rows that others may create at the same time. */
 export async function createAbsentRows(
   connection: Connection,
   { scopes, budgets }: AbsentRows,
@@ -74,19 +74,19 @@ export async function createAbsentRows(
   await insertRecords(connection, unused, { into: BUDGETS, conflict: 'skip' });
 }
 
-/** The key of a file in {@link WriteSet}. */
+/** The key of a file in a {@link WriteSet}. */
 export function fileSlotKey({ scope, path }: FileKey): string {
   return `${scope}\n${path}`;
 }
 
-/** The key of an idempotency row in {@link WriteSet}. */
+/** The key of an idempotency row in a {@link WriteSet}. */
 export function idempotencySlotKey(key: { scope: ScopeKey; keyHash: string }): string {
   return `${key.scope}\n${key.keyHash}`;
 }
 
 /**
- * Reads what a group of mutations names, with a handful of statements for all of them. The scopes'
- * rows are locked first.
+ * Reads all rows that a group of mutations names, with a few statements. It locks the scopes' rows
+ * first.
  */
 export async function readWriteSet(
   connection: Connection,
@@ -112,7 +112,7 @@ export async function readWriteSet(
     }
   }
   return {
-    // First: their rows are the lock that all the others stand behind.
+    // Scopes first, because their rows are the lock for all others.
     scopes: await readScopes(connection, scopes),
     files: await readFiles(connection, files, scopes),
     idempotency: await readIdempotency(connection, idempotency, scopes),
@@ -124,7 +124,7 @@ export async function readWriteSet(
   };
 }
 
-/** Writes the rows that changed, all of one table together. */
+/** Writes the changed rows, one table at a time. */
 export async function saveWriteSet(
   connection: Connection,
   skew: IdSkewKeeper,
@@ -154,7 +154,7 @@ export async function saveWriteSet(
   await replaceRecords(connection, INDEX_QUEUE, files);
   await insertRecords(connection, writeSet.revisions, { into: NEW_REVISIONS });
   await insertRecords(connection, writeSet.access, { into: ACCESS_ROWS });
-  // A key that is over its time is used again.
+  // An expired key can be used again.
   await replaceRecords(connection, IDEMPOTENCY_ROWS, changed(writeSet.idempotency.values()));
   await insertRecords(connection, writeSet.audit, { into: AUDIT_ROWS });
   const budgets = [...writeSet.budgets]
