@@ -11,7 +11,7 @@ import type { Hit, HybridQuestion, Search, SearchAnswer, SearchRequest } from '.
 import { toTime } from '../time.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 
-/** Results of one find, unless it asks for another number. */
+/** The default number of results of one find. */
 const DEFAULT_LIMIT = 10;
 
 /** The dependencies of a find. */
@@ -19,7 +19,7 @@ export interface FindDependencies {
   search: Search;
   ids: IdSource;
   accessQueue: AccessQueue;
-  /** `null` where none is configured. */
+  /** `null` if no embedder is configured. */
   hybrid: HybridDependencies | null;
 }
 
@@ -52,18 +52,18 @@ export function createFind(deps: FindDependencies): FindService {
 /** The hits of a find, and how they were found. */
 export interface FoundHits extends SearchAnswer {
   isHybrid: boolean;
-  /** Why it used words alone although more was asked for; `null` otherwise. */
+  /** Why the search used words alone although meaning was asked for; otherwise `null`. */
   degraded: string | null;
 }
 
-/** Searches by words, and by meaning where an embedder is configured and `mode` does not say no. */
+/** Searches by words, and by meaning too if an embedder is configured and `mode` allows it. */
 export async function findHits(
   deps: Pick<FindDependencies, 'search' | 'hybrid'>,
   request: SearchRequest,
   mode: NonNullable<FindArguments['mode']>,
   call: ToolCall,
 ): Promise<FoundHits> {
-  // Before the snapshot, so that no connection waits for the embedder.
+  // Embeds before opening the snapshot, so that no connection waits for the embedder.
   const { hybrid, degraded } = await askByMeaning(deps.hybrid, request.text, mode, call);
   const answer = await runSearch(
     deps.search,
@@ -76,7 +76,7 @@ export async function findHits(
 
 const NO_VECTORS = 'No passage that was searched has a vector yet.';
 
-/** The question's vector, or why there is none; both `null` where none was asked for. */
+/** The question's vector, or why there is none; both `null` if none was asked for. */
 async function askByMeaning(
   deps: HybridDependencies | null,
   query: string,
@@ -100,12 +100,12 @@ async function askByMeaning(
   };
 }
 
-/** The scopes that a call may search: its user's and the shared one. */
+/** The scopes that a call may search: its user's and shared memory. */
 export function scopesOf(call: ToolCall): ScopeKey[] {
   return [toScope(parseUserId(call.userId)), 's'];
 }
 
-/** Searches inside a span of the call. */
+/** Runs the search inside a span of the call. */
 export async function runSearch(
   search: Search,
   request: SearchRequest,
@@ -123,7 +123,7 @@ export async function runSearch(
   }
 }
 
-/** Leaves one access row for each file among the hits, with its best rank. */
+/** Writes one access row for each file among the hits, with its best rank. */
 export async function logHits(
   deps: Pick<FindDependencies, 'ids' | 'accessQueue'>,
   hits: readonly Hit[],

@@ -12,18 +12,20 @@ import type { ScopeLengths } from './index/collection.ts';
 import { type FilePayloads, LENGTHS_TERM } from './index/postings.ts';
 import { type Passage, splitPassages } from './text/passages.ts';
 
-/** Bytes of stale files that were tokenised for a search. */
+/** The limit for stale files that were tokenised for a search, in bytes. */
 const FILE_BYTES = 16 * 1024 * 1024;
-/** Bytes of decoded lengths of passages: a search needs those of a whole scope. */
+/** The limit for decoded lengths of passages, in bytes. A search needs those of a whole scope. */
 const LENGTHS_BYTES = 16 * 1024 * 1024;
-/** Bytes of rows of terms, as they are stored. */
+/** The limit for stored rows of terms, in bytes. */
 const ROWS_BYTES = 16 * 1024 * 1024;
-/** Bytes of texts of files that were found, with their passages. */
+/** The limit for texts of found files with their passages, in bytes. */
 const TEXT_BYTES = 32 * 1024 * 1024;
-/** Bytes of vectors of passages. */
+/** The limit for vectors of passages, in bytes. */
 const VECTOR_BYTES = 96 * 1024 * 1024;
 
-/** What searches keep for later ones. Every entry is checked against the snapshot before use. */
+/**
+ * Data that searches keep for later ones. Every entry is checked against the snapshot before use.
+ */
 export interface SearchCaches {
   /** Stale files, by hash and path. */
   files: LRUCache<string, TokenisedFile>;
@@ -33,7 +35,7 @@ export interface SearchCaches {
   vectors: LRUCache<string, PassageVectors>;
 }
 
-/** Makes empty caches, each with its limit. */
+/** Makes empty caches with their limits. */
 export function createSearchCaches(): SearchCaches {
   return {
     files: new LRUCache({ maxSize: FILE_BYTES }),
@@ -45,13 +47,13 @@ export function createSearchCaches(): SearchCaches {
 
 /** A stale file that was tokenised for a search. */
 export interface TokenisedFile {
-  /** Of all its terms, or of those that one search asks for. */
+  /** Whether it has all terms, or only those that one search needed. */
   payloads: FilePayloads;
   /** The hashes of its passages' texts; `null` where no vectors are wanted. */
   texts: readonly string[] | null;
 }
 
-/** What earlier searches read of a scope's index. */
+/** The parts of a scope's index that earlier searches have read. */
 export interface KnownIndex extends KnownBlobs {
   lengths: ScopeLengths;
   /** By term, without `LENGTHS_TERM`. */
@@ -68,7 +70,7 @@ class IndexCache {
     maxSize: ROWS_BYTES,
   });
 
-  /** What is known of some terms, all of one generation; `null` for nothing. */
+  /** The cached rows of some terms, all of one generation; `null` if nothing is cached. */
   recall(scope: ScopeKey, terms: readonly string[]): KnownIndex | null {
     const kept = this.#lengths.get(scope);
     if (kept === undefined) return null;
@@ -80,7 +82,7 @@ class IndexCache {
     return { ...kept, rows, keys: [LENGTHS_TERM, ...rows.keys()] };
   }
 
-  /** Keeps the lengths of one generation, and all of its rows of some terms. */
+  /** Caches the lengths of one generation and all of its rows of some terms. */
   keep(
     scope: ScopeKey,
     generation: number,
@@ -101,13 +103,13 @@ class IndexCache {
   }
 }
 
-/** Bytes of memory that a row takes in addition to its bytes, and that the entry of a term takes. */
+/** The memory that a row needs beside its bytes, and that a term's entry needs. */
 const ROW_WEIGHT = 250;
 
-/** The text of a file that a search found. */
+/** The text of a found file. */
 export type FoundFile = IndexText & { content: string };
 
-/** A file's text with its passages, which are split when they are first used. */
+/** A file's text and its passages, which are computed at their first use. */
 export class ReadText {
   readonly file: FoundFile;
   #passages: readonly Passage[] | null = null;
@@ -120,23 +122,23 @@ export class ReadText {
     return (this.#passages ??= splitPassages(this.file.content));
   }
 
-  /** About how many bytes of memory it takes, with its passages. */
+  /** The approximate size in memory, with its passages. */
   get size(): number {
     return 4 * this.file.content.length;
   }
 }
 
-/** Texts of files, valid until someone writes to their scope. */
+/** Texts of files, valid until the next write to their scope. */
 class TextCache {
   /** By scope and file number. */
   readonly #kept = new LRUCache<string, { text: ReadText; state: IndexState }>({
     maxSize: TEXT_BYTES,
   });
 
-  /** The text of a file, if its scope still has this state; else `null`. */
+  /** The text of a file if its scope still has this state; else `null`. */
   recall({ scope, fileNo }: IndexFileKey, state: IndexState): ReadText | null {
     const kept = this.#kept.get(`${scope} ${fileNo}`);
-    // A scope that was erased and made again repeats its versions, but not its generations.
+    // After a scope was erased and created again, its versions repeat but its generations do not.
     const isSame =
       kept?.state.version === state.version && kept.state.generation === state.generation;
     return isSame ? kept.text : null;
@@ -148,5 +150,5 @@ class TextCache {
   }
 }
 
-/** Bytes of memory that an entry takes in addition to its text. */
+/** The memory that an entry needs beside its text. */
 const ENTRY_WEIGHT = 500;

@@ -29,14 +29,17 @@ import {
 } from './search-caches.ts';
 import { TOKENISER_VERSION } from './text/tokenise.ts';
 
-/** Files that are read at a time: up to 8 MB. A search that reads more of them waits for its turn. */
+/** Files read at a time: up to 8 MB. A search that has to read more of them waits for its turn. */
 export const CHUNK_FILES = 32;
-/** Terms with one prefix that a fuzzy search reads: more than the memory of one user has. */
+/**
+ * The most terms with one prefix that a fuzzy search reads: more than the memory of one user has.
+ */
 const DICTIONARY_LIMIT = 20_000;
 
 /**
- * Why a search cannot go on. `damaged`: the index of these scopes (places in the list) is wrong; it
- * can go on after `distrust`. `too_many_files`: it would have to read more than `maxFilesRead`.
+ * Why a search can't go on. `damaged`: the index of these scopes (by their place in the list) is
+ * wrong, and the search can go on after `distrust`. `too_many_files`: it would have to read more
+ * than `maxFilesRead`.
  */
 export type Obstacle =
   { obstacle: 'damaged'; scopes: readonly number[] } | { obstacle: 'too_many_files' };
@@ -44,22 +47,24 @@ export type Obstacle =
 /** The path of a file. */
 export type FilePath = IndexFileKey & { path: string };
 
-/** One of the scopes that are searched. */
+/** One of the searched scopes. */
 interface SearchedScope {
   readonly scope: ScopeKey;
-  /** `null` while nothing of the scope is indexed. */
+  /** `null` while nothing in the scope is indexed. */
   state: IndexState | null;
   stale: readonly StaleFile[];
-  /** The files that were read, each with what this search asks of it; `null` for one that is gone. */
+  /**
+   * The files that were read, each with the terms that this search needs; `null` for a deleted one.
+   */
   replaced: Map<number, TokenisedFile | null>;
   /**
-   * Why all files are read instead of the index; `null` when the index is used. `miscounted`: the
-   * index has another number of files than the scope, and it is open which of the two is wrong.
+   * Why all files are read instead of the index; `null` if the index is used. `miscounted`: the
+   * index and the scope differ in their number of files, and it is open which one is wrong.
    */
   distrust: 'foreign' | 'damaged' | 'miscounted' | null;
 }
 
-/** What one search reads of its snapshot of the database. */
+/** Everything that one search reads from its snapshot of the database. */
 export class SearchSnapshot {
   readonly #view: IndexView;
   readonly #scopes: readonly SearchedScope[];
@@ -92,7 +97,7 @@ export class SearchSnapshot {
     return this.#scopes.filter(({ distrust }) => distrust === 'damaged').map(({ scope }) => scope);
   }
 
-  /** From now on reads all files of these scopes. `false` when it did so already. */
+  /** Reads all files of these scopes from now on. Returns `false` if it already did. */
   distrust(scopes: readonly number[]): boolean {
     let isNew = false;
     for (const index of scopes) {
@@ -116,7 +121,7 @@ export class SearchSnapshot {
       const { format } = scope.state;
       searched.state = format === null ? null : scope.state;
       searched.stale = scope.stale;
-      // Without a state it is unknown what made the blobs.
+      // Without a state, the version of the tokeniser that made the blobs is unknown.
       if (format === null && scope.blobs.length > 0) searched.distrust ??= 'damaged';
       if (format !== null && format !== TOKENISER_VERSION) searched.distrust ??= 'foreign';
       let read = this.#toIndex(searched, scope, terms, known[index] ?? null);
@@ -129,13 +134,13 @@ export class SearchSnapshot {
       indexes.push({ ...read, replaced });
     }
     const collection = openCollection(indexes);
-    // A file whose lengths are lost is not in the collection: only the number of files tells.
+    // A file without lengths is missing from the collection; only the number of files shows it.
     const miscounted = this.#scopes.filter(
       (_, index) => collection.counts[index] !== opened[index]?.state.files,
     );
     const isNew = miscounted.filter(({ distrust }) => distrust === null);
     for (const searched of this.#scopes) {
-      // All files were read, and they are as many as the scope says: the index was wrong.
+      // All files were read and their number equals the scope's, so the index was wrong.
       const isCounted = searched.distrust === 'miscounted' && !miscounted.includes(searched);
       if (isCounted) searched.distrust = 'damaged';
     }
@@ -143,7 +148,7 @@ export class SearchSnapshot {
     return isNew.length === 0 ? collection : await this.open(terms);
   }
 
-  /** Terms with these prefixes, of the index and of stale files. */
+  /** The terms with these prefixes, from the index and from stale files. */
   async dictionary(prefixes: readonly string[]): Promise<Set<string> | Obstacle> {
     const terms = new Set<string>();
     for (const searched of this.#scopes) {
@@ -161,12 +166,12 @@ export class SearchSnapshot {
     return terms;
   }
 
-  /** Whether a file was read for this search, so that its hits are of its present text. */
+  /** Whether a file was read for this search, so that its hits are from its current text. */
   wasRead({ scope, file }: CollectionFile): boolean {
     return this.#scopes[scope]?.replaced.has(file) === true;
   }
 
-  /** Paths of files, in any order, without those that do not exist. */
+  /** The paths of files, in any order, without files that don't exist. */
   async paths(files: readonly CollectionFile[]): Promise<readonly FilePath[]> {
     const [known, unknown] = this.#recall(files);
     const found: FilePath[] = known.map(({ file }) => file);
@@ -180,20 +185,20 @@ export class SearchSnapshot {
     return found;
   }
 
-  /** Texts of files, in any order, without those that do not exist. */
+  /** The texts of files, in any order, without files that don't exist. */
   async texts(files: readonly CollectionFile[]): Promise<readonly ReadText[]> {
     const [known, unknown] = this.#recall(files);
     return [...known, ...(await this.#readTexts(unknown))];
   }
 
-  /** By scope: its vectors of the model; `null` for none. Called after `open`. */
+  /** By scope: its vectors of the model; `null` if there are none. Call it after `open`. */
   async vectors(): Promise<(PassageVectors | null)[]> {
     const found: (PassageVectors | null)[] = [];
     for (const searched of this.#scopes) found.push(await this.#readVectors(searched));
     return found;
   }
 
-  /** The rows of a file's passages in the vectors of its scope; `null` when they are not known. */
+  /** The rows of a file's passages among its scope's vectors; `null` if they are unknown. */
   rowsOf({ scope, file }: CollectionFile, vectors: PassageVectors | null): Int32Array | null {
     if (vectors === null) return null;
     const replaced = this.#scopes[scope]?.replaced.get(file);
@@ -222,7 +227,7 @@ export class SearchSnapshot {
     return after;
   }
 
-  /** The texts that are in the cache, and the keys of the others. */
+  /** The cached texts, and the keys of the others. */
   #recall(files: readonly CollectionFile[]): [known: ReadText[], unknown: IndexFileKey[]] {
     const known: ReadText[] = [];
     const unknown: IndexFileKey[] = [];
@@ -248,7 +253,7 @@ export class SearchSnapshot {
     return texts;
   }
 
-  /** Joins the rows that were read with those that are known; `null` when they are damaged. */
+  /** Joins new rows with cached ones; `null` if they are damaged. */
   #toIndex(
     { scope, state, distrust }: SearchedScope,
     opened: IndexedScope,
@@ -264,12 +269,12 @@ export class SearchSnapshot {
     const read = new Map<string, IndexBlob[]>();
     for (const term of terms) if (known?.rows.has(term) !== true) read.set(term, []);
     for (const blob of opened.blobs) read.get(blob.key)?.push(blob);
-    // Without an index there is no generation either.
+    // Without an index there is no generation.
     if (state !== null) this.#caches.index.keep(scope, generation, { lengths, rows: read });
     return { rows: [...read.values(), ...(known?.rows.values() ?? [])].flat(), lengths };
   }
 
-  /** What the terms have in each stale file: not all terms, since the files may be large. */
+  /** Finds the query's terms in each stale file; not all terms, since the files may be large. */
   async #readStale(
     searched: SearchedScope,
     terms: readonly string[],
@@ -285,7 +290,7 @@ export class SearchSnapshot {
   }
 
   /**
-   * Visits each file that the index cannot be asked about; `null` for one that is gone. `false` when
+   * Visits each file that the index can't answer for; `null` for a deleted one. Returns `false` if
    * there are too many to read.
    */
   async #visitStale(
@@ -317,7 +322,7 @@ export class SearchSnapshot {
     return true;
   }
 
-  /** Whether a file was tokenised for a search by words, and this one is hybrid. */
+  /** Whether a file was tokenised for a search by words, while this search is hybrid. */
   #lacksTexts({ texts }: TokenisedFile): boolean {
     return this.#model !== null && texts === null;
   }
@@ -340,7 +345,7 @@ export class SearchSnapshot {
 
 const NOTHING = { rows: [], lengths: ScopeLengths.from([]) as ScopeLengths };
 
-/** Bytes of memory that a passage's hash of 32 digits takes. */
+/** The memory of a passage's hash of 32 digits, in bytes. */
 const HASH_WEIGHT = 60;
 
 /** Copies the payloads of some terms: a view would keep the buffer of all of them. */
@@ -353,7 +358,7 @@ function pick(payloads: FilePayloads, terms: readonly string[]): FilePayloads {
   return picked;
 }
 
-/** The text and the path are all that a file's postings depend on. */
+/** A file's postings depend only on its text and path. */
 function toCacheKey({ hash, path }: { hash: string; path: string }): string {
   return `${hash} ${path}`;
 }

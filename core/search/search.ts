@@ -24,66 +24,66 @@ import type { Passage } from './text/passages.ts';
 /** One search, for a caller who may see all of `scopes`. */
 export interface SearchRequest {
   text: string;
-  /** Searched as one collection: the user's scope and the shared one. */
+  /** Searched as one collection: the user's scope and shared memory. */
   scopes: readonly ScopeKey[];
-  /** Only files below a prefix, or these files, can be hits. All files count for the statistics. */
+  /** Limits the hits to a prefix or to these files. The statistics always count all files. */
   within: PathPrefix | readonly FileKey[] | null;
   group: 'file' | 'passage';
   limit: number;
-  /** Whether similar words are tried when nothing matches. */
+  /** Whether to try similar words if nothing matches. */
   isFuzzy: boolean;
-  /** Searches by meaning, too. */
+  /** Also searches by meaning. */
   hybrid?: HybridQuestion;
 }
 
-/** What a hybrid search takes in addition to the words. */
+/** The additional input of a hybrid search. */
 export interface HybridQuestion {
   /** The question's vector, of length 1. */
   vector: Float32Array;
-  /** The model that made it. Only vectors of the same model are compared with it. */
+  /** The model that made the vector. It is compared only with vectors of the same model. */
   key: ModelKey;
   weights: FusionWeights;
   trace: Trace;
 }
 
-/** A passage that was found. */
+/** A found passage. */
 export interface Hit {
   file: FoundFile;
   passages: readonly Passage[];
-  /** The place of the passage in `passages`. */
+  /** The passage's place in `passages`. */
   passage: number;
   score: number;
-  /** What the score is made of: `Signals`, and for a hybrid search the places in both rankings. */
+  /** The parts of the score: `Signals`, and for a hybrid search the places in both rankings. */
   explain(): Partial<Signals> & Partial<HybridSignals>;
 }
 
-/** How a result of a hybrid search was ranked by words and by meaning; absent where it was not. */
+/** A result's places by words and by meaning; absent where it was not ranked. */
 export interface HybridSignals {
   textRank: number;
   textScore: number;
   vectorRank: number;
   /** The cosine of the passage and the question, above 0 and up to 1. */
   similarity: number;
-  /** How much the passage stands out from all that were compared, 0 to 1. */
+  /** How much the passage stands out from all compared ones, 0 to 1. */
   prominence: number;
 }
 
-/** The best hits, the best one first. */
+/** The best hits, best first. */
 export interface SearchAnswer {
   hits: Hit[];
   /** Counts for the trace. `behind`: files that were read because their index is stale. */
   stats: { files: number; terms: number; behind: number; fuzzy: number; vectors?: number };
 }
 
-/** The search: a pure read. */
+/** The search. It only reads. */
 export interface Search {
   search(request: SearchRequest): Promise<SearchAnswer>;
 }
 
 /**
- * Makes the search over an index. Answers are exact whatever the state of the index: files whose
- * index is stale, damaged or another tokeniser's are read and tokenised for the call, and the
- * indexer is woken so that the next call need not.
+ * Makes the search over an index. Its results are exact whatever the state of the index: files with
+ * a stale, damaged or outdated index are read and tokenised for the call, and the indexer is woken
+ * so that the next call need not do it.
  */
 export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Search {
   const takeTurn = createTurns();
@@ -103,7 +103,7 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
       model: request.hybrid?.key ?? null,
       maxFilesRead,
     });
-    // A scope can turn out to be damaged once: then its files are read instead of its index.
+    // A scope can turn out to be damaged once; then its files are read instead of its index.
     for (;;) {
       const answer = await answerFrom(snapshot, { query, includes, request });
       if (!('obstacle' in answer)) {
@@ -124,15 +124,15 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
         deps.index.snapshot((view) => search(view, request, maxFilesRead));
       const answer = await ask(CHUNK_FILES);
       if (!('obstacle' in answer)) return answer;
-      // Waiting for the turn holds no connection, so that other searches have one.
+      // A search that waits for its turn holds no connection, which other searches can use.
       return await takeTurn(async () => (await ask(Infinity)) as SearchAnswer);
     },
   };
 }
 
 /**
- * Runs one task after the other. What the first tokenised the next finds in the cache, and all of
- * them together hold one connection.
+ * Runs tasks one after the other. Later ones find in the cache what earlier ones tokenised, and all
+ * together use one connection.
  */
 function createTurns(): <T>(run: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
@@ -179,7 +179,7 @@ async function answerFrom(
     return 'obstacle' in hits ? hits : { hits, stats };
   }
   const vectorHits = await rankByMeaning(snapshot, collection, hybrid, question);
-  // Without a single vector it is a search by words, and `find` says so.
+  // Without any vector this is a search by words, and `find` says so.
   const fused =
     vectorHits.compared === 0
       ? ranking
@@ -202,7 +202,7 @@ async function openAndRank(
     limit: hybrid === undefined ? limit : Math.max(limit, FUSED_DEPTH),
     ...(includes === null ? {} : { includes }),
   });
-  // Postings are decoded while they are ranked.
+  // Ranking decodes the postings.
   const { damaged } = collection;
   if (damaged.size > 0) return { obstacle: 'damaged', scopes: [...damaged] };
   return { collection, ranking, terms: terms.length };
@@ -229,10 +229,10 @@ async function toFilter(
   return ({ scope, file }) => wanted.has(`${scope} ${file}`);
 }
 
-/** Results of each ranking that are fused: lower places add next to nothing. */
+/** How many results of each ranking are fused. Lower places add next to nothing. */
 const FUSED_DEPTH = 50;
 
-/** Ranks by the vectors of the passages, inside a span of its own. */
+/** Ranks by the vectors of passages, inside its own span. */
 async function rankByMeaning(
   snapshot: SearchSnapshot,
   collection: Collection,
@@ -261,7 +261,7 @@ type Ranked = Pick<Ranking, 'candidates'> & {
   explain(candidate: Candidate): ReturnType<Hit['explain']>;
 };
 
-/** Both rankings as one. Each is put in order first, so that ties have one place. */
+/** Fuses both rankings. Each is sorted first, so that ties have definite places. */
 async function fuseRankings(
   snapshot: SearchSnapshot,
   text: Ranking,
@@ -296,14 +296,14 @@ async function fuseRankings(
   };
 }
 
-/** Candidates that share their score with another one. Their paths decide the order. */
+/** Finds candidates that share their score with another one; their paths decide the order. */
 function listTied<C extends Candidate>(candidates: readonly C[]): C[] {
   const counts = new Map<number, number>();
   for (const { score } of candidates) counts.set(score, (counts.get(score) ?? 0) + 1);
   return candidates.filter(({ score }) => (counts.get(score) ?? 0) > 1);
 }
 
-/** The best `limit` by their fused scores, and all that tie with the last of them. */
+/** The best `limit` by fused scores, and all that tie with the last of them. */
 function takeFirst(fused: Iterable<Fused>, limit: number): Candidate[] {
   const candidates = Array.from(fused, ({ candidate, score }) => ({ ...candidate, score }));
   candidates.sort((left, right) => right.score - left.score);
@@ -311,10 +311,10 @@ function takeFirst(fused: Iterable<Fused>, limit: number): Candidate[] {
   return candidates.filter(({ score }) => score >= least);
 }
 
-/** Beyond so many ties, paths are read first, and texts only of those that remain. */
+/** With more ties than this, paths are read first, and texts only for those that remain. */
 const TIES_READ_WHOLE = 32;
 
-/** The best candidates with their files, ties by path. */
+/** The best candidates with their files; paths break ties. */
 async function toHits(
   snapshot: SearchSnapshot,
   { scopes, limit }: SearchRequest,
@@ -336,7 +336,7 @@ async function toHits(
     const isCurrent =
       text !== undefined &&
       (snapshot.wasRead(candidate) || text.file.indexedVersion === text.file.version);
-    // An empty file has no passage, but is found by its path as if it had one.
+    // An empty file has no passage, but can be found by its path.
     if (!isCurrent || candidate.passage >= Math.max(1, text.passages.length)) {
       return { obstacle: 'damaged', scopes: [candidate.scope] };
     }
@@ -347,7 +347,7 @@ async function toHits(
   return hits;
 }
 
-/** One candidate for each file: the first. */
+/** Keeps the first candidate of each file. */
 function firstOfFiles(candidates: readonly Candidate[]): Candidate[] {
   const seen = new Set<string>();
   return candidates.filter(({ scope, file }) => {
@@ -356,7 +356,10 @@ function firstOfFiles(candidates: readonly Candidate[]): Candidate[] {
   });
 }
 
-/** The best `limit` candidates in the order of the answer: ties by path, `shared/` before `user/`. */
+/**
+ * The best `limit` candidates in the order of the answer: paths break ties, `shared/` before
+ * `user/`.
+ */
 function orderByPath<C extends Candidate>(
   candidates: readonly C[],
   files: readonly FilePath[],

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { Passage } from '../text/passages.ts';
 
-/** Bytes of a text's hash. */
+/** The size of a text's hash, in bytes. */
 const HASH_BYTES = 16;
 
 /**
- * What is embedded of a passage: the headings above it, and its text. Not its path, so that a file
- * that moves keeps its vectors.
+ * The text to embed for a passage: its headings and its own text. Without the path, so that a moved
+ * file keeps its vectors.
  */
 export function toEmbeddedText(content: string, { start, end, context }: Passage): string {
   const text = content.slice(start, end);
   return context.length === 0 ? text : `${context.join('\n')}\n\n${text}`;
 }
 
-/** A text's name among the vectors: the first 16 bytes of its SHA-256, 32 hex digits. */
+/** The key of a text's vector: the first 16 bytes of its SHA-256 as 32 hex digits. */
 export function hashText(text: string): string {
   return createHash('sha256')
     .update(text, 'utf8')
@@ -22,8 +22,8 @@ export function hashText(text: string): string {
 }
 
 /**
- * The hashes of a file's passages, in order, 16 bytes each; with a pause after each when `pause`
- * gives one.
+ * The hashes of a file's passages in order, 16 bytes each, with a pause after each for which
+ * `pause` returns one.
  */
 export async function packHashes(
   content: string,

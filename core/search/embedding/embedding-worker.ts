@@ -19,19 +19,22 @@ import type { Indexer } from '../index/indexer.ts';
 
 /** Embeds passages in the background, after they were indexed. */
 export interface EmbeddingWorker {
-  /** The model that is in use; `null` until it is registered. */
+  /** The model in use; `null` until it is registered. */
   key(): ModelKey | null;
-  /** Tells it that the index of some scopes changed. Cheap. */
+  /** Reports that the index of some scopes changed. Cheap. */
   wake(scopes?: readonly ScopeKey[]): void;
   /**
    * Registers the model, then looks in the background for files whose passages were never listed.
-   * When the database cannot be written, it tries again later instead of failing.
+   * If the database can't be written, it tries again later instead of failing.
    */
   begin(): Promise<void>;
   progress(): Promise<EmbeddingProgress>;
   /** Removes all vectors from the database and makes new ones in the background. */
   reembed(): Promise<void>;
-  /** Works until nothing waits. `report` gets the number of texts done. Throws when the embedder fails. */
+  /**
+   * Works until nothing waits. `report` gets the number of texts done. Throws if the embedder
+   * fails.
+   */
   drain(report?: (done: number) => void): Promise<void>;
   /** Stops after the current step. */
   stop(): Promise<void>;
@@ -39,30 +42,30 @@ export interface EmbeddingWorker {
 
 /** Texts of one claim: one or two requests for most embedders. */
 const BATCH_TEXTS = 64;
-/** Lists that are queued in one transaction. */
+/** Lists whose texts are queued in one transaction. */
 const BATCH_LISTS = 64;
-/** Indexed files of one step of the first walk. */
+/** Indexed files in one step of the first walk. */
 const BATCH_FILES = 1_000;
-/** How long an embedder may take for a batch. */
+/** The embedder's time limit for a batch. */
 const LIMIT_MS = 90_000;
-/** The lease of claimed texts. Texts wait this long when the answer to their claim was lost. */
+/** The lease on claimed texts. If the answer to a claim was lost, its texts wait this long. */
 const LEASE_MS = 15_000;
 /** How often leases are renewed while the embedder works. */
 const RENEW_MS = LEASE_MS / 3;
-/** Writes that come close together are embedded together. */
+/** Writes within this time are embedded together. */
 const DELAY_MS = 50;
-/** How often the queue is checked while texts wait that are not due yet. */
+/** How often the queue is checked while it has texts that are not due yet. */
 const POLL_MS = 2_000;
 const RETRY_MS = 1_000;
-/** The pause after a text was refused. It doubles each time, up to an hour. */
+/** The pause after the embedder refused a text. It doubles each time, up to an hour. */
 const FIRST_REFUSAL_MS = 1_000;
 const LONGEST_REFUSAL_MS = 3_600_000;
-/** After so many refusals the model is at fault (it may not exist), not the texts. */
+/** After this many refusals the model is to blame (it may not exist), not the texts. */
 const REFUSALS_IN_A_ROW = 3;
-/** The pause after another failure, in addition to that of the circuit. */
+/** The pause after any other failure, on top of the circuit breaker's. */
 const OUTAGE_MS = 1_000;
 
-/** Makes the worker; it sleeps until it begins. */
+/** Makes the worker. It sleeps until it begins. */
 export function createEmbeddingWorker(deps: {
   embedding: Embedding;
   vectors: VectorStore;
@@ -78,16 +81,18 @@ export function createEmbeddingWorker(deps: {
   let working: Promise<void> | null = null;
   let isWoken = false;
   let isBegun = false;
-  /** Where the first walk along all indexed files is; `undefined` when it has ended. */
+  /** The position of the first walk along all indexed files; `undefined` at its end. */
   let walk: ListCursor | undefined = null;
-  /** Scopes that may have vectors of deleted texts. */
+  /** Scopes that may still have vectors of deleted texts. */
   const changed = new Set<ScopeKey>();
   let textsEmbedded = 0;
   let failures = 0;
   let lastFailure: string | null = null;
   let lastFailureReason: string | null = null;
   let lastError: unknown = null;
-  /** Claimed tasks that are neither done nor given back. After a failure the next round has them. */
+  /**
+   * Claimed tasks that are neither done nor released. After a failure the next round takes them.
+   */
   const held = new Set<EmbedTask>();
   let claimedAt = Number.NEGATIVE_INFINITY;
 
@@ -105,7 +110,7 @@ export function createEmbeddingWorker(deps: {
     timer.unref();
   }
 
-  /** The background and `drain` take turns, since each would give back the other's tasks. */
+  /** The background work and `drain` take turns; otherwise each would release the other's tasks. */
   async function alone<T>(work: () => Promise<T>): Promise<T> {
     while (working !== null) await working;
     const own = work();
@@ -140,7 +145,7 @@ export function createEmbeddingWorker(deps: {
     return key;
   }
 
-  /** One step of each part. Returns how much it did. */
+  /** Does one step of each part. Returns how much it did. */
   async function step(): Promise<number> {
     const own = await register();
     const walked = await walkOn();
@@ -182,7 +187,7 @@ export function createEmbeddingWorker(deps: {
       );
     }
     const left = tasks.filter((task) => texts.has(task));
-    // Texts that were refused before go alone, so that they hold up no others.
+    // Texts that were refused before go alone, so that they don't delay others.
     const batches = [
       left.filter(({ attempts }) => attempts === 0),
       ...left.filter(({ attempts }) => attempts > 0).map((task) => [task]),
@@ -194,7 +199,7 @@ export function createEmbeddingWorker(deps: {
       if (outcome !== 'failed' && refusals < REFUSALS_IN_A_ROW) continue;
       const rest = batches.slice(at + 1).flat();
       await giveBack(own, rest, { delayMs: OUTAGE_MS, isRefused: false });
-      // 0 ends the round, and the tasks are tried again later.
+      // Returning 0 ends the round; the tasks are tried again later.
       return 0;
     }
     return tasks.length;
@@ -234,7 +239,7 @@ export function createEmbeddingWorker(deps: {
       return await work();
     } finally {
       clearInterval(timer);
-      // A renewal after the vectors were written would bring the tasks back.
+      // A renewal after the vectors were written would queue the tasks again.
       await renewing;
     }
   }
@@ -323,7 +328,7 @@ export function createEmbeddingWorker(deps: {
         await indexer.drain();
         report?.(textsEmbedded);
         if (failures > before) throw toMemoryError(lastError);
-        // Once more after the index is up to date: it may have listed passages.
+        // Runs again after the index is up to date, because indexing may have listed passages.
         idle = done === 0 ? idle + 1 : 0;
       }
     },
@@ -335,7 +340,7 @@ export function createEmbeddingWorker(deps: {
   };
 }
 
-/** Reads the texts of tasks. A task whose file no longer has the text is left out. */
+/** Reads the texts of tasks. Drops a task whose file no longer has the text. */
 async function readTexts(
   index: IndexStore,
   tasks: readonly EmbedTask[],

@@ -16,38 +16,38 @@ import { normalise } from './passage-vectors.ts';
 /** A question's vector, or why there is none. */
 export type QuestionVector = { vector: Float32Array } | { degraded: string };
 
-/** The embedder with what the service expects of it: checked, in time, and left alone when down. */
+/** The embedder with checks, time limits and a circuit breaker. */
 export interface Embedding {
   readonly provider: string;
   readonly model: string;
   readonly dimensions: number;
   readonly circuit: CircuitBreaker;
   /**
-   * Vectors of length 1, one for each text. Throws `EMBEDDING_FAILED`; `details.reason` is
-   * `circuit_open` when the embedder was not asked, `timeout` after `limitMs`. It ends then, and when
-   * `signal` says so, whether or not the embedder hears it.
+   * Returns vectors of length 1, one for each text. Throws `EMBEDDING_FAILED`; `details.reason` is
+   * `circuit_open` if the embedder was not called, `timeout` after `limitMs`. It ends at the limit
+   * or when `signal` fires, even if the embedder ignores both.
    */
   embed(
     texts: readonly string[],
     options: { limitMs: number; signal?: AbortSignal | undefined },
   ): Promise<{ vectors: Float32Array[]; tokens: number }>;
-  /** Never rejects and never takes longer than the limit: a find goes on without it. */
+  /** Never rejects and never exceeds the limit: a find goes on without the vector. */
   embedQuestion(text: string, call: ToolCall): Promise<QuestionVector>;
 }
 
-/** Characters of a question that are embedded: more than any model takes in with care. */
+/** The most characters of a question to embed: more than models handle well. */
 const QUESTION_LENGTH = 4_000;
-/** Vectors of questions that are kept: an agent asks the same again, with another limit or path. */
+/** Cached vectors of questions: agents repeat a question with another limit or path. */
 const QUESTIONS_KEPT = 256;
-/** What is wrong with a text, not with the embedder: it answers, and refuses. */
+/** Refusals that concern the text: the embedder itself works. */
 const REFUSALS = new Set(['rejected', 'malformed', 'empty', 'too_large']);
 
-/** Whether an embedder failed over what it was given, so that another text may go through. */
+/** Whether an embedder failed because of its input, so that another text may succeed. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof MemoryError && REFUSALS.has(String(error.details?.['reason']));
 }
 
-/** Puts an embedder to work. `questionMs` is how long a find waits for it. */
+/** Wraps an embedder. `questionMs` is how long a find waits for it. */
 export function createEmbedding(
   embedder: Embedder,
   { questionMs }: { questionMs: number },
@@ -81,7 +81,7 @@ export function createEmbedding(
         : isGivenUp
           ? failure({ reason: 'aborted' }, thrown)
           : toProviderError(thrown, ['EMBEDDING_FAILED'], name);
-      // Who gives up early has learned that the embedder is slow; who was shut down, nothing.
+      // A timeout says that the embedder is slow; an abort says nothing about it.
       if (isGivenUp) circuit.release();
       else if (isRefusal(error)) circuit.succeed();
       else circuit.fail(error);
@@ -122,7 +122,7 @@ export function createEmbedding(
   };
 }
 
-/** An embedder of someone's own may hear no signal: it ends whenever it ends. */
+/** A third-party embedder may ignore the signal and end at any time. */
 async function untilAborted<T>(signal: AbortSignal, start: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   let stop = (): void => undefined;
@@ -142,7 +142,7 @@ function reasonOf(error: unknown): string {
   return typeof reason === 'string' ? reason : 'failed';
 }
 
-/** An embedder of someone's own may give anything. */
+/** A third-party embedder may return anything. */
 function check(given: unknown, count: number, dimensions: number): Float32Array[] {
   if (!Array.isArray(given) || given.length !== count) throw malformed();
   return given.map((vector: unknown) => {

@@ -37,7 +37,7 @@ class VectorTable {
   }
 
   get bytes(): number {
-    // 120: about what an entry of the map takes.
+    // About the size of an entry of the map: 120 bytes.
     return this.#values.byteLength + this.#rows.size * 120;
   }
 
@@ -51,7 +51,7 @@ class VectorTable {
     return this.#rows.get(textHash) ?? -1;
   }
 
-  /** The row of a text. Adds an empty row for an unknown text. */
+  /** The row of a text; adds an empty row for an unknown text. */
   take(textHash: string): number {
     const known = this.#rows.get(textHash);
     if (known !== undefined) return known;
@@ -62,7 +62,7 @@ class VectorTable {
   }
 
   set(textHash: string, vector: Float32Array): void {
-    // Damaged, or made by another model of the same name.
+    // The vector is damaged, or from another model of the same name.
     if (vector.length !== this.dimensions || !isAllFinite(vector)) return;
     const row = this.take(textHash);
     this.#values.set(vector, row * this.dimensions);
@@ -78,8 +78,8 @@ class VectorTable {
     const values = this.#values;
     const { dimensions } = this;
     const from = row * dimensions;
-    // Four independent sums, so that additions need not wait for each other. As numbers of an array
-    // they take three times as long.
+    // Four independent sums, so that additions need not wait for each other. Kept in an array, they
+    // take three times as long.
     let a = 0;
     let b = 0;
     let c = 0;
@@ -107,7 +107,7 @@ class VectorTable {
 
 /** The vectors of one scope in one snapshot of the database. Immutable. */
 export class PassageVectors {
-  /** The state of the index and of the vectors that it shows. */
+  /** The state of the index and of the vectors in that snapshot. */
   readonly known: KnownVectors;
   readonly #table: VectorTable;
   /** By file number: the row of each passage. */
@@ -124,8 +124,8 @@ export class PassageVectors {
   }
 
   /**
-   * Combines `before` with what was read since. Pauses now and then: a large scope has tens of
-   * thousands of vectors.
+   * Combines `before` with newly read vectors. Pauses now and then, because a large scope has tens
+   * of thousands of vectors.
    */
   static async from(
     read: ScopeVectors,
@@ -170,26 +170,26 @@ export class PassageVectors {
     return new PassageVectors(known, table, lists);
   }
 
-  /** About how many bytes of memory it takes, shared parts included. */
+  /** The approximate size in memory, in bytes, shared parts included. */
   get bytes(): number {
     let bytes = this.#table.bytes;
     for (const rows of this.#lists.values()) bytes += rows.byteLength + 100;
     return bytes;
   }
 
-  /** The rows of a file's passages; `null` when they are not listed. */
+  /** The rows of a file's passages; `null` if they are not listed. */
   rowsOf(fileNo: number): Int32Array | null {
     return this.#lists.get(fileNo) ?? null;
   }
 
-  /** The rows of a stale file's passages, by the hashes of its present text. */
+  /** The rows of a stale file's passages, by the hashes of its current text. */
   rowsOfTexts(textHashes: readonly string[]): Int32Array {
     return Int32Array.from(textHashes, (hash) => this.#table.find(hash));
   }
 
   /**
-   * Writes the cosine of each row into `into`, from `at` on. Places of texts without a vector are
-   * left unchanged. Returns how many were compared.
+   * Writes the cosine of each row to `into`, starting at `at`. Texts without a vector leave their
+   * place unchanged. Returns how many were compared.
    */
   compareAll(rows: Int32Array, query: Float32Array, into: Float64Array, at: number): number {
     const table = this.#table;

@@ -13,55 +13,52 @@ import {
 } from './postings.ts';
 import { PostingsList } from './postings-list.ts';
 
-/** The rows of one scope's index that a search read. */
+/** The rows of one scope's index that a search has read. */
 export interface ScopeIndex {
-  /**
-   * The rows of the terms that the query asks for, in any order. A row's key is a term, its part is
-   * a bucket.
-   */
+  /** The rows of the query's terms, in any order. A row's key is a term, its part is a bucket. */
   rows: Iterable<IndexBlob>;
-  /** From the rows of `LENGTHS_TERM`. */
+  /** Decoded from the rows of `LENGTHS_TERM`. */
   lengths: ScopeLengths;
   /**
-   * Stale files, which were read and tokenised for this search: they replace what the rows say. Of
-   * each at least `LENGTHS_TERM` and the terms of the query; `null` for a file that is gone.
+   * Stale files, read and tokenised for this search; they replace the rows' data. Each has at least
+   * `LENGTHS_TERM` and the terms of the query; `null` for a deleted file.
    */
   replaced: ReadonlyMap<number, FilePayloads | null>;
 }
 
 /** A file of the collection. */
 export interface CollectionFile {
-  /** The scope's place in the list of scopes that were opened. */
+  /** The scope's place in the list of opened scopes. */
   scope: number;
   /** The file's number in its scope. */
   file: number;
 }
 
 /**
- * The texts of several scopes as one collection. It numbers files and slots (passages, all files'
- * one after the other) on its own, and no result depends on their order.
+ * The texts of several scopes as one collection. It has its own numbers for files and slots (the
+ * passages of all files in sequence), and no result depends on their order.
  */
 export interface Collection {
   lengths: LengthsTable;
-  /** How many files each scope has. */
+  /** The number of files of each scope. */
   counts: readonly number[];
   /**
-   * Scopes whose rows turned out to be damaged. It grows while postings are read; a result that was
-   * made from a damaged scope is wrong.
+   * Scopes with damaged rows. It grows while postings are read; a result from a damaged scope is
+   * wrong.
    */
   damaged: ReadonlySet<number>;
-  /** The file with a number of the collection. */
+  /** The file with this number in the collection. */
   fileAt(number: number): CollectionFile;
   /**
-   * In how many passages and context runs a term is. Cheaper than `read`: one look at each file that
-   * has the term.
+   * The number of passages and context runs with a term. Cheaper than `read`: it looks once at each
+   * file that has the term.
    */
   count(term: string): number;
-  /** The postings of a term. Those that are made in an arena last as long as its round. */
+  /** The postings of a term. Those allocated in an arena are valid for its current search. */
   read(term: string, arena?: Arena): PostingsList;
 }
 
-/** Makes one collection of the scopes that are searched together. */
+/** Makes one collection of scopes that are searched together. */
 export function openCollection(scopes: readonly ScopeIndex[]): Collection {
   const damaged = new Set<number>();
   const readers = scopes.map((scope) => new ScopeReader(scope));
@@ -101,7 +98,7 @@ export function openCollection(scopes: readonly ScopeIndex[]): Collection {
 function joinLengths(readers: readonly ScopeReader[]): LengthsTable {
   const filled = readers.filter((reader) => reader.fileCount > 0);
   const [only] = filled;
-  // The usual case: one user without shared memory, whose index is up to date.
+  // The most common case: one user without shared memory, and an up-to-date index.
   if (only?.isPlain === true && filled.length === 1) return only.lengths.table;
   const table = new LengthsTable(
     filled.reduce((sum, reader) => sum + reader.fileCount, 0),
@@ -111,7 +108,7 @@ function joinLengths(readers: readonly ScopeReader[]): LengthsTable {
   return table;
 }
 
-/** A stale file as it is now. It takes the same way as stored files, so that both rank alike. */
+/** The current state of a stale file. It is encoded like a stored file, so that both rank alike. */
 interface FreshFile {
   file: number;
   payloads: FilePayloads;
@@ -129,7 +126,9 @@ class ScopeReader {
   readonly #replaced: ReadonlyMap<number, FilePayloads | null>;
   readonly #rows = new Map<string, IndexBlob[]>();
   readonly #fresh: FreshFile[] = [];
-  /** The collection's number of each file of the scope; `null` when the lengths know them all. */
+  /**
+   * The collection's number of each file of the scope; `null` if the lengths contain all of them.
+   */
   #numbers: Map<number, number> | null = null;
 
   constructor({ rows, lengths, replaced }: ScopeIndex) {
@@ -178,7 +177,7 @@ class ScopeReader {
   countBytes(term: string): number {
     let bytes = 0;
     if (isStopTerm(term)) {
-      // The row of a stop word holds all other stop words, too.
+      // The row of a stop word also holds all other stop words.
       this.#visit(term, (_, __, start, end) => {
         bytes += end - start;
         return true;
@@ -190,7 +189,7 @@ class ScopeReader {
     return bytes;
   }
 
-  /** See `Collection.count`; `null` when a row is damaged. */
+  /** Implements `Collection.count`; `null` if a row is damaged. */
   countPlaces(term: string): number | null {
     let sum = 0;
     const isIntact = this.#visit(term, (_, blob, start, end) => {
@@ -201,7 +200,7 @@ class ScopeReader {
     return isIntact ? sum : null;
   }
 
-  /** `false` when a row is damaged. */
+  /** Returns `false` if a row is damaged. */
   addPostings(term: string, list: PostingsList, { firstSlots }: LengthsTable): boolean {
     return this.#visit(term, (own, blob, start, end) => {
       const file = this.#numbers === null ? this.lengths.numberOf(own) : this.#numbers.get(own);
@@ -211,7 +210,7 @@ class ScopeReader {
     });
   }
 
-  /** Visits the payload of a term in each file, until `take` says that one is damaged. */
+  /** Visits a term's payload in each file, until `take` reports a damaged one. */
   #visit(
     term: string,
     take: (own: number, blob: Uint8Array, start: number, end: number) => boolean,
@@ -240,20 +239,23 @@ class ScopeReader {
 
 const EMPTY = new Uint8Array();
 
-/** The lengths of the passages of many files, one file after the other. */
+/** The lengths of the passages of many files, file after file. */
 export class LengthsTable {
-  /** How many passages and files there are, and how long the passages are together. */
+  /** The number of passages and files, and the total length of the passages. */
   slotCount = 0;
   fileCount = 0;
   totalLength = 0;
   /** By slot. */
   readonly lengths: Int32Array;
-  /** By file: its first slot (and one more at the end), its own text's length, its context's. */
+  /**
+   * By file: its first slot (with one more entry at the end), the length of its own text and of its
+   * context.
+   */
   readonly firstSlots: Int32Array;
   readonly fileLengths: Int32Array;
   readonly contextLengths: Int32Array;
 
-  /** For at most so many files and passages. */
+  /** Reserves space for this many files and passages. */
   constructor(files: number, slots: number) {
     this.lengths = new Int32Array(slots);
     this.firstSlots = new Int32Array(files + 1);
@@ -261,7 +263,7 @@ export class LengthsTable {
     this.contextLengths = new Int32Array(files);
   }
 
-  /** Adds a payload and returns the file's number here; `null` when the payload is damaged. */
+  /** Adds a payload and returns the file's number here; `null` if the payload is damaged. */
   add(blob: Uint8Array, start: number, end: number): number | null {
     const reader = new VarintReader(blob, start, end);
     const file = this.fileCount++;
@@ -278,7 +280,7 @@ export class LengthsTable {
     return reader.isDamaged ? null : file;
   }
 
-  /** Adds a file of another table; its number here. */
+  /** Adds a file of another table; returns its number here. */
   addFile(table: LengthsTable, file: number): number {
     const first = table.firstSlots[file] ?? 0;
     const after = table.firstSlots[file + 1] ?? 0;
@@ -306,14 +308,14 @@ export class LengthsTable {
 }
 
 /**
- * The lengths of the passages of one scope, decoded from the rows of `LENGTHS_TERM`. Searches keep
- * it while the scope's index stays the same, since decoding is a good part of a search's time.
+ * The lengths of all passages of one scope, decoded from the rows of `LENGTHS_TERM`. Searches cache
+ * it while the scope's index stays the same, because decoding takes a good part of a search's time.
  */
 export class ScopeLengths {
   readonly table: LengthsTable;
-  /** By number in the table: the file's own. */
+  /** By number in the table: the file's own number. */
   readonly files: readonly number[];
-  /** By the file's own number: that in the table, counted from 1; 0 for none. */
+  /** By the file's own number: its number in the table, counted from 1; 0 for none. */
   readonly #numbers: Int32Array;
 
   private constructor(table: LengthsTable, files: readonly number[], numbers: Int32Array) {
@@ -322,7 +324,7 @@ export class ScopeLengths {
     this.#numbers = numbers;
   }
 
-  /** `null` when a row is damaged, or a file is in two rows. */
+  /** Returns `null` if a row is damaged or a file is in two rows. */
   static from(rows: Iterable<Pick<IndexBlob, 'part' | 'bytes'>>): ScopeLengths | null {
     const found: (Frame & { bytes: Uint8Array })[] = [];
     let size = 0;
@@ -352,7 +354,7 @@ export class ScopeLengths {
     return (this.#numbers[file] ?? 0) - 1;
   }
 
-  /** About how many bytes of memory it takes. */
+  /** The approximate size in memory, in bytes. */
   get bytes(): number {
     return 4 * this.table.lengths.length + 24 * this.files.length + 4 * this.#numbers.length + 200;
   }

@@ -5,26 +5,32 @@ import { splitPassages, type Passage } from '../text/passages.ts';
 import { readLanguageHints, toTokens } from '../text/tokenise.ts';
 import { readWords, type Word } from '../text/words.ts';
 
-/** All that the index keeps of one file. */
+/** Everything that the index stores for one file. */
 export interface IndexedFile {
-  /** At least one, also for an empty file: its path can be found. */
+  /** At least one, also for an empty file, which can be found by its path. */
   passages: readonly IndexedPassage[];
-  /** The length of its path and headings: how many context runs its terms have, without stop words. */
+  /**
+   * The number of context runs of its terms without stop words: the length of its path and
+   * headings.
+   */
   contextLength: number;
-  /** By term, in the order in which the text first has them. */
+  /** By term, in the order of their first occurrence. */
   terms: ReadonlyMap<string, FilePostings>;
 }
 
 export interface IndexedPassage extends Passage {
-  /** How many terms its own text has; its headings and path don't count, nor do stop words. */
+  /** The number of terms in its own text, without headings, path and stop words. */
   length: number;
 }
 
-/** Where one term stands in one file. */
+/** The occurrences of one term in one file. */
 export interface FilePostings {
-  /** Runs of passages that have the term in their path, headings or table head; ascending, apart. */
+  /**
+   * Runs of passages with the term in their path, headings or first table row; ascending, not
+   * overlapping.
+   */
   contexts: readonly ContextRun[];
-  /** Passages that have the term in their own text, ascending. */
+  /** Passages with the term in their own text, ascending. */
   entries: readonly PassageEntry[];
 }
 
@@ -40,16 +46,18 @@ export interface PassageEntry {
   positions: readonly number[];
 }
 
-/** The highest frequency of a term in one passage that counts. */
+/** Higher frequencies of a term in one passage count as this one. */
 export const MAX_FREQUENCY = 64;
-/** The last position that fits into a byte. All later words have this position, and make no pairs. */
+/**
+ * The last position that fits into a byte. All later words have this position and form no pairs.
+ */
 export const MAX_POSITION = 255;
 
 /**
- * Reads a file for the index, passage by passage: its passages, and each term with the passages
- * that have it. A large file takes tens of milliseconds; run it with {@link inSlices}.
+ * Reads a file for the index, passage by passage: its passages, and for each term the passages that
+ * have it. A large file takes tens of milliseconds; run it with {@link inSlices}.
  *
- * `path` is the file's path in its scope (`notes/tea.md`). Its words, without `.md`, count with
+ * `path` is the file's path in its scope (`notes/tea.md`). Its words, without `.md`, count for
  * every passage, as do the passage's headings. The same text and path always give the same result.
  */
 export function* indexFile(text: string, path: string): Generator<undefined, IndexedFile> {
@@ -73,7 +81,7 @@ export function* indexFile(text: string, path: string): Generator<undefined, Ind
   return builder.finish();
 }
 
-/** Runs a generator to its end, with a pause after each step where `pause` gives one. */
+/** Runs a generator to its end, with a pause after each step for which `pause` returns one. */
 export async function inSlices<T>(steps: Generator<undefined, T>, pause: Pause): Promise<T> {
   for (;;) {
     const { done, value } = steps.next();
@@ -92,10 +100,12 @@ const EMPTY_PASSAGE: Passage = {
   context: [],
 };
 
-/** The terms of a path with a passage's context; passages below one heading follow each other. */
+/**
+ * The terms of a path and a passage's context. The passages below one heading follow each other.
+ */
 class ContextReader {
   readonly #path: string;
-  /** By language and title: a file of tiny sections has the same titles again and again. */
+  /** By language and title, because a file of many small sections repeats the same titles. */
   readonly #known = { english: new Map<string, string[]>(), other: new Map<string, string[]>() };
   #last: { context: readonly string[]; english: boolean; terms: ReadonlySet<string> } | null = null;
 

@@ -13,13 +13,13 @@ import { TOKENISER_VERSION } from '../text/tokenise.ts';
 import { indexFile, inSlices } from './index-file.ts';
 import { bucketOf, encodeFile, type FrameChange, replaceFiles } from './postings.ts';
 
-/** Terms of one transaction. A file with more terms has a transaction of its own. */
+/** The most terms in one transaction. A file with more terms gets a transaction of its own. */
 const UPDATE_TERMS = 16_384;
 
 /**
- * Brings files of one scope up to date in the index. Reads and tokenises them outside the
- * transaction; files that change meanwhile stay stale. `unusable`: the index of the scope is damaged
- * or another tokeniser's, and must be dropped.
+ * Updates the index for files of one scope. It reads and tokenises them outside the transaction;
+ * files that change meanwhile stay stale. `unusable`: the scope's index is damaged or of another
+ * tokeniser version and must be dropped.
  */
 export async function updateIndex(
   store: IndexStore,
@@ -58,16 +58,16 @@ export async function updateIndex(
   return outcome;
 }
 
-/** A file as it will be in the index. */
+/** The new state of a file in the index. */
 interface PreparedFile {
   version: number;
-  /** `null` for a file that is gone. */
+  /** `null` for a deleted file. */
   indexed: {
     payloads: ReadonlyMap<string, Uint8Array>;
     /** For the file's entry: its terms, each with a hash of its payload. */
     terms: Uint8Array;
     hashes: ReadonlyMap<string, bigint>;
-    /** The hashes of its passages; `null` where no vectors are wanted. */
+    /** The hashes of its passages; `null` without an embedder. */
     passages: Uint8Array | null;
   } | null;
 }
@@ -83,13 +83,13 @@ async function prepare(
   await pause();
   const terms = packTerms(payloads);
   await pause();
-  // An empty file has one passage, without text.
+  // An empty file has one empty passage.
   const listed = indexed.passages.filter(({ start, end }) => end > start);
   const passages = listsPassages ? await packHashes(content, listed, pause) : null;
   return { payloads, terms, passages, hashes: unpackTerms(terms) ?? new Map() };
 }
 
-/** Reads and replaces only the rows whose payload of a file changed. */
+/** Reads and replaces only the rows in which a file's payload changed. */
 async function planChanges(
   { format, due, entries, read }: CurrentIndex,
   prepared: ReadonlyMap<number, PreparedFile>,
@@ -137,14 +137,14 @@ async function planChanges(
 type Changed = IndexChanges['blobs'][number];
 type ChangedEntry = IndexEntry & { passages?: Uint8Array };
 
-/** A row of postings, with the payloads of files that change in it. */
+/** A row of postings with the changed payloads of its files. */
 interface ChangedRow extends Pick<IndexBlob, 'key' | 'part'> {
   before: Uint8Array | null;
   /** By ascending file. */
   frames: FrameChange[];
 }
 
-/** Adds the payloads of one file that differ from those in the index. */
+/** Adds the payloads of one file that differ from the index. */
 async function addFrames(
   rows: Map<string, ChangedRow>,
   file: number,

@@ -6,69 +6,71 @@ import { MemoryError, toMemoryError } from '../../errors.ts';
 import { TOKENISER_VERSION } from '../text/tokenise.ts';
 import { updateIndex } from './index-update.ts';
 
-/** Files of one update: enough for files of one user to share rows, few enough to hold up nobody. */
+/** Files in one update: enough for files of one user to share rows, few enough to delay nobody. */
 const UPDATE_FILES = 32;
-/** Files of a round while writes are going on, and while they are not. */
+/** Files in one round while writes come in, and while none do. */
 const BUSY_FILES = 64;
 const QUIET_FILES = 256;
-/** Updates under way at once: while one is written, the next one's files are read. */
+/** Updates in progress at once: while one is written, the files of the next are read. */
 const LANES = 2;
-/** Writes that come close together are indexed together. */
+/** Writes within this time are indexed together. */
 const DELAY_MS = 25;
 const RETRY_MS = 1_000;
-/** Writes are going on when the last one came within this time. */
+/** Writes count as coming in if the last one was within this time. */
 const WRITING_MS = 100;
 /**
- * While they are, the indexer works a 25th of the time: each of its transactions holds them up, and
- * what waits is indexed by a find of its scope, or together with more of its user's files, which
- * share their rows.
+ * While writes come in, the indexer works for a 25th of the time, because its transactions delay
+ * them. The waiting files are indexed by a find in their scope, or together with more files of the
+ * same user, which share their rows.
  */
 const REST_SHARE = 24;
-/** But no file waits for longer than this: writes that go on for ever are indexed as they come. */
+/** No file waits longer than this, even if writes never stop. */
 const PATIENCE_MS = 10_000;
 const SCOPES_READ = 500;
 
-/** Brings the search index up to date behind the writes. */
+/** Keeps the search index up to date behind the writes. */
 export interface Indexer {
-  /** Tells it that something was written, or found to be stale. Cheap. */
+  /** Reports that something was written or found to be stale. Cheap. */
   wake(): void;
-  /** Rebuilds what another tokeniser indexed, in the background. */
+  /** Rebuilds indexes of another tokeniser version in the background. */
   refresh(): void;
-  /** Rebuilds a scope's index that was found to be damaged, in the background. */
+  /** Rebuilds the damaged index of a scope in the background. */
   rebuild(scope: ScopeKey): void;
   /** Works until nothing is stale. `progress` gets the number of files done. */
   drain(progress?: (done: number) => void): Promise<void>;
   /**
-   * Rebuilds the whole index, scope by scope, so that few files at a time are stale meanwhile.
-   * `progress` gets the number of files done, and of all files.
+   * Rebuilds the whole index, scope by scope, so that only few files are stale at a time.
+   * `progress` gets the number of files done and of all files.
    */
   reindex(progress?: (done: number, total: number) => void): Promise<void>;
   /** Stops after the current step. */
   stop(): Promise<void>;
 }
 
-/** Makes the indexer; it sleeps until it is woken. */
+/** Makes the indexer. It sleeps until it is woken. */
 export function createIndexer(deps: {
   store: IndexStore;
   log: Logger;
-  /** Whether the passages of files are listed, for their vectors. */
+  /** Whether to list the passages of files for their vectors. */
   listsPassages?: boolean;
-  /** Told the scopes whose index was updated. */
+  /** Gets the scopes whose index was updated. */
   onUpdate?: (scopes: readonly ScopeKey[]) => void;
 }): Indexer {
   const { store, log, listsPassages = false, onUpdate } = deps;
   let timer: NodeJS.Timeout | null = null;
   let isStopped = false;
-  /** The last scope in which `refresh` looked for another tokeniser's index; `undefined` at the end. */
+  /**
+   * The last scope where `refresh` looked for another tokeniser version; `undefined` at the end.
+   */
   let refreshedUpTo: ScopeKey | null | undefined;
   /** Scopes whose index must be rebuilt. */
   const unusable = new Set<ScopeKey>();
-  /** Rounds and whatever else writes: all that a stop waits for. */
+  /** Work in progress that a stop has to wait for: rounds and everything else that writes. */
   const underWay = new Set<Promise<void>>();
   let working: Promise<void> | null = null;
   let isWoken = false;
   let wokenAt = Number.NEGATIVE_INFINITY;
-  /** Since when some file may be stale; `null` when a round left none. */
+  /** Since when a file may be stale; `null` if the last round left none. */
   let staleSince: number | null = null;
   let restUntil = Number.NEGATIVE_INFINITY;
 
@@ -76,7 +78,7 @@ export function createIndexer(deps: {
     if (timer !== null || isStopped) return;
     timer = setTimeout(() => {
       timer = null;
-      // The round may have looked before the new files came.
+      // The round may have looked before these files came.
       if (working !== null) isWoken = true;
       else if (isResting()) schedule(WRITING_MS);
       else working = track(round()).finally(() => (working = null));
@@ -96,7 +98,7 @@ export function createIndexer(deps: {
       if (done > 0 || isWoken) schedule(0);
     } catch (error) {
       const { code } = toMemoryError(error);
-      // The storage has logged it once, and it stays so.
+      // The storage has logged this error once, and it is permanent.
       if (code !== 'STORAGE_DAMAGED') {
         log.warn({ code, error: describeError(error) }, 'the search index could not be updated');
       }
@@ -104,7 +106,7 @@ export function createIndexer(deps: {
     }
   }
 
-  /** Whether the next round waits, so that a burst of writes is not held up by the index. */
+  /** Whether the next round should wait, so that the index doesn't delay a burst of writes. */
   function isResting(): boolean {
     const now = performance.now();
     return isWriting() && now < restUntil && now - (staleSince ?? now) < PATIENCE_MS;
@@ -126,7 +128,9 @@ export function createIndexer(deps: {
     return marked + stale.length;
   }
 
-  /** One lane: takes the updates that the other lanes leave. After a failure no lane takes more. */
+  /**
+   * One lane. It takes the updates that the other lanes leave; after a failure no lane takes more.
+   */
   async function runLane(updates: Iterable<[ScopeKey, StaleMark[]]>): Promise<void> {
     for (const [scope, stale] of updates) {
       if (isStopped) break;
@@ -135,7 +139,10 @@ export function createIndexer(deps: {
     }
   }
 
-  /** Drops the next index of another tokeniser. One at a time: a find reads all its files. */
+  /**
+   * Drops the next index of another tokeniser version. One at a time, because a find then reads all
+   * its files.
+   */
   async function dropForeign(): Promise<number> {
     while (refreshedUpTo !== undefined) {
       const page = await store.listScopes(refreshedUpTo, SCOPES_READ);
@@ -171,11 +178,11 @@ export function createIndexer(deps: {
       if (isStopped) break;
       let left = await store.drop(scope);
       done += left;
-      // A limit, since others may write without end.
+      // Limited, since others may write without end.
       for (left += QUIET_FILES; left > 0 && !isStopped; left -= QUIET_FILES) {
         if ((await step()) === 0) break;
       }
-      // Files that were written meanwhile are not in the total.
+      // The total does not include files written meanwhile.
       progress?.(Math.min(done, total), total);
     }
     schedule(0);
@@ -233,7 +240,7 @@ async function* listScopes(store: IndexStore): AsyncGenerator<ListedScope, void>
   }
 }
 
-/** Cuts stale files into updates, each of one scope. */
+/** Splits stale files into updates, each of one scope. */
 function* cutByScope(stale: readonly StaleMark[]): Generator<[ScopeKey, StaleMark[]], void> {
   const groups = new Map<ScopeKey, StaleMark[]>();
   for (const mark of stale) {

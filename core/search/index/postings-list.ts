@@ -2,25 +2,31 @@ import { Arena } from '../rank/arena.ts';
 import { VarintReader } from '../../varints.ts';
 import { MAX_FREQUENCY } from './index-file.ts';
 
-/** Decoded postings of a term, of one or more files: a row in each array instead of objects. */
+/**
+ * Decoded postings of a term in one or more files: arrays with one element per posting instead of
+ * objects.
+ */
 export class PostingsList {
-  /** Passages that have it in their own text: how many; each entry's slot, file and frequency. */
+  /**
+   * The passages with the term in their own text: how many, and the slot, file and frequency of
+   * each.
+   */
   count = 0;
   readonly slots: Int32Array;
   readonly files: Int32Array;
   readonly frequencies: Uint16Array;
-  /** Where each entry's positions are: their number, a byte each, in the blob of that number. */
+  /** Where each entry's positions are: their count, a byte each, in the blob of that number. */
   readonly positionCounts: Uint8Array;
   readonly positionsAt: Int32Array;
   readonly blobOf: Int32Array;
   readonly blobs: Uint8Array[] = [];
-  /** Runs of passages that have it in their path or headings: first slots, files and lengths. */
+  /** Runs of passages with the term in their path or headings: first slots, files and lengths. */
   runCount = 0;
   readonly runSlots: Int32Array;
   readonly runFiles: Int32Array;
   readonly runLengths: Int32Array;
 
-  /** `bytes`: those of all payloads to be added together; no entry takes less than two. */
+  /** `bytes`: the total size of all payloads that will be added; every entry takes at least two. */
   constructor(bytes: number, arena: Arena = new Arena()) {
     const capacity = Math.ceil(bytes / 2);
     this.slots = arena.int32(capacity);
@@ -35,8 +41,8 @@ export class PostingsList {
   }
 
   /**
-   * Adds the payload of a file whose passages have the slots from `first` up to, not including,
-   * `after`. `false` when the payload is damaged or names other passages.
+   * Adds the payload of a file whose passages have the slots from `first` up to, but not including,
+   * `after`. Returns `false` if the payload is damaged or names other passages.
    */
   add(
     blob: Uint8Array,
@@ -82,12 +88,12 @@ export class PostingsList {
     return this.blobOfEntry(entry).subarray(at, at + (this.positionCounts[entry] ?? 0));
   }
 
-  /** What holds an entry's positions. */
+  /** The blob with an entry's positions. */
   blobOfEntry(entry: number): Uint8Array {
     return this.blobs[this.blobOf[entry] ?? 0] ?? NO_BYTES;
   }
 
-  /** Adds another list's entry; its number here. */
+  /** Adds another list's entry; returns its number here. */
   addCopy(list: PostingsList, entry: number): number {
     const blob = list.blobs[list.blobOf[entry] ?? 0] ?? NO_BYTES;
     this.slots[this.count] = list.slots[entry] ?? 0;
@@ -99,7 +105,7 @@ export class PostingsList {
     return this.count++;
   }
 
-  /** Adds what another list's run has beside the slots of `known`, and puts it there. */
+  /** Adds the part of another list's run that is not in `known`, and adds that part to `known`. */
   addRun(list: PostingsList, run: number, known: Set<number>): void {
     const first = list.runSlots[run] ?? 0;
     const after = first + (list.runLengths[run] ?? 0);
@@ -126,8 +132,8 @@ export class PostingsList {
 const NO_BYTES = new Uint8Array();
 
 /**
- * Several terms' lists as one: of a passage that has more than one of the terms, the frequencies
- * are added up, the positions are those of the first; a passage in several runs stays in one.
+ * Merges the lists of several terms into one. A passage with more than one of the terms has the sum
+ * of their frequencies and the positions of the first; a passage in several runs stays in one.
  */
 export function joinLists(lists: readonly PostingsList[], arena?: Arena): PostingsList {
   let capacity = 0;

@@ -10,19 +10,19 @@ import type { FilePostings, IndexedFile } from './index-file.ts';
  * decoding the others.
  */
 
-/** How many files one bucket holds. */
+/** The number of files in one bucket. */
 export const FILES_PER_BUCKET = 64;
 
-/** The term that holds the lengths of a bucket's passages. It cannot occur in a text. */
+/** The term for the lengths of a bucket's passages. It can't occur in a text. */
 export const LENGTHS_TERM = '';
 
 /**
- * The term that holds the postings of all stop words of a file. Few questions ask for them, and a
- * row for each would be a third of all rows that an update of the index touches.
+ * The term for the postings of all stop words of a file. Few questions need them, and a row for
+ * each would be a third of all rows that an index update touches.
  */
 const STOPS_TERM = '=';
 
-/** The term of the rows that hold the postings of `term`. */
+/** The term of the rows with the postings of `term`. */
 export function rowTermOf(term: string): string {
   return isStopTerm(term) ? STOPS_TERM : term;
 }
@@ -39,7 +39,7 @@ export interface Frame {
   end: number;
 }
 
-/** The frames of a blob, by ascending file; `null` when the blob is damaged. */
+/** The frames of a blob, by ascending file; `null` if the blob is damaged. */
 export function readFrames(blob: Uint8Array, bucket: number): Frame[] | null {
   const frames: Frame[] = [];
   const reader = new VarintReader(blob);
@@ -60,16 +60,16 @@ export function readFrames(blob: Uint8Array, bucket: number): Frame[] | null {
 /** A new payload of one file. */
 export interface FrameChange {
   file: number;
-  /** `null` removes the file. */
+  /** `null` removes the file's payload. */
   payload: Uint8Array | null;
-  /** Whether the blob must have the file already. Not checked when absent. */
+  /** Whether the blob must already have the file. Not checked if absent. */
   isKnown?: boolean;
 }
 
 /**
- * A copy of the blob with the payloads of some files set or removed: `null` when no file is left,
- * `damaged` when the blob cannot be read or contradicts `isKnown`. The changes are by ascending
- * file, one for each.
+ * Copies a blob with the payloads of some files set or removed. Returns `null` if no file is left,
+ * `damaged` if the blob can't be read or contradicts `isKnown`. The changes are sorted by file, one
+ * for each.
  */
 export function replaceFiles(
   blob: Uint8Array | null,
@@ -84,7 +84,7 @@ export function replaceFiles(
   let place = 0;
   for (const change of changes) {
     while ((frames[place]?.file ?? Infinity) < change.file) place += 1;
-    // Everything up to the end of the frame before stays.
+    // Everything up to the end of the previous frame stays.
     const begin = frames[place - 1]?.end ?? 0;
     const frame = frames[place];
     const isThere = frame?.file === change.file;
@@ -103,8 +103,7 @@ const EMPTY = new Uint8Array();
 export type FilePayloads = ReadonlyMap<string, Uint8Array>;
 
 /**
- * Encodes a file's payloads, all in one buffer: the lengths of its passages first, its stop words
- * last.
+ * Encodes a file's payloads in one buffer: the lengths of its passages first, its stop words last.
  */
 export function encodeFile(file: IndexedFile): Map<string, Uint8Array> {
   const writer = new ByteWriter(16 * file.terms.size + file.passages.length);
@@ -133,17 +132,17 @@ export function encodeFile(file: IndexedFile): Map<string, Uint8Array> {
   );
 }
 
-/** About how many bytes of memory the payloads of a file take. */
+/** The approximate memory of a file's payloads, in bytes. */
 export function weighPayloads(payloads: FilePayloads): number {
   let bytes = 0;
   for (const [term, payload] of payloads) bytes += payload.length + 2 * term.length;
   return bytes + PAYLOAD_OVERHEAD * payloads.size;
 }
 
-/** Bytes of a map entry with a view of a buffer in V8 (measured: 170 to 190). */
+/** The memory of a map entry with a view of a buffer in V8, in bytes (measured: 170 to 190). */
 const PAYLOAD_OVERHEAD = 180;
 
-/** One term's postings in one file, as {@link encodeFile} has them. */
+/** One term's postings in one file, encoded by {@link encodeFile}. */
 export function encodePostings(postings: FilePostings): Uint8Array {
   const writer = new ByteWriter(postings.entries.length * 3 + postings.contexts.length * 2 + 3);
   writePostings(writer, postings);
@@ -159,7 +158,7 @@ function writeStop(writer: ByteWriter, term: string, postings: FilePostings): vo
 }
 
 /**
- * Finds a stop word's postings in a payload of `STOPS_TERM`: `null` when the file does not have the
+ * Finds a stop word's postings in a payload of `STOPS_TERM`; `null` if the file does not have the
  * word.
  */
 export function findStop(
@@ -210,7 +209,9 @@ function writePostings(writer: ByteWriter, { contexts, entries }: FilePostings):
   }
 }
 
-/** How many entries and runs a payload of {@link encodePostings} has; `null` when it is damaged. */
+/**
+ * The number of entries and runs in a payload of {@link encodePostings}; `null` if it is damaged.
+ */
 export function countPlaces(blob: Uint8Array, start: number, end: number): number | null {
   const reader = new VarintReader(blob, start, end);
   const head = reader.read();
@@ -224,7 +225,7 @@ function writeFrame(writer: ByteWriter, file: number, payload: Uint8Array): void
   writer.bytes(payload);
 }
 
-/** Of a number of 31 bits. */
+/** The limit for numbers of 31 bits. */
 const MAX_VARINT_BYTES = 5;
 
 /** A buffer of bytes and varints that grows. */
