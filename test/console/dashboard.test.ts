@@ -1,9 +1,36 @@
+import { join } from 'node:path';
 import type { Route } from 'playwright-core';
 import { describe, it, onTestFinished } from 'vitest';
 import { openai } from '../../plugins/model-openai/index.ts';
+import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
+import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { startProviderServer } from '../support/provider-server/server.ts';
-import { call } from '../support/service.ts';
+import { call, temporaryDirectory } from '../support/service.ts';
 import { expectCount, expectNoProblems, expectUrl, openConsole } from './support/console.ts';
+
+describe('the overview', () => {
+  it('warns while the database takes no writes', async () => {
+    const filename = join(await temporaryDirectory(), 'memory.db');
+    const opened = await openConsole({
+      config: { storage: sqlite({ filename, lockTimeoutMs: 300 }) },
+    });
+    const { page, service, visit } = opened;
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'x' });
+    const native = await loadSqliteModule('sqlite3');
+    const other = await native.open(filename, { busyTimeoutMs: 5_000 });
+    onTestFinished(() => other.close());
+    await other.exec('begin immediate');
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'y' }).catch(
+      () => undefined,
+    );
+    await visit('/');
+    await page
+      .getByRole('list', { name: 'Warnings' })
+      .getByText('The database takes no writes (STORAGE_UNAVAILABLE). Reads still work.')
+      .waitFor();
+    expectNoProblems(opened);
+  });
+});
 
 describe('the dashboard', () => {
   it('counts the calls, and has a table beside each chart', async () => {
