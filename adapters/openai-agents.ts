@@ -1,8 +1,8 @@
 import type { FunctionTool } from '@openai/agents';
 import type { ToolRunner } from '../core/contracts/tool.ts';
+import { toStrictSchema } from '../core/schemas/strict-schema.ts';
 import type { OpenAiOptions } from './openai.ts';
 import { bindTools, importPeer, toUnreadableCall } from './runner.ts';
-import { dropNulls, toStrictSchema } from './strict-schema.ts';
 
 export type { OpenAiOptions } from './openai.ts';
 
@@ -35,9 +35,8 @@ export async function toOpenAiAgentTools(
       parameters: (strict ?? tool.inputSchema) as never,
       strict: (strict !== null) as never,
       async execute(args: unknown, _context: unknown, details?: CallDetails) {
-        const called = strict === null ? args : dropNulls(tool.inputSchema, args);
         const call = { callId: details?.toolCall?.callId, signal: details?.signal };
-        return (await tool.run(called, call)).text;
+        return (await tool.run(args, call)).text;
       },
       errorFunction(_context: unknown, error: unknown) {
         if (error instanceof ModelBehaviorError) return toUnreadableCall(error).text;

@@ -1,4 +1,5 @@
 import type { ToolRunner } from '../core/contracts/tool.ts';
+import { toStrictSchema } from '../core/schemas/strict-schema.ts';
 import {
   type AdapterOptions,
   type BoundCall,
@@ -7,7 +8,6 @@ import {
   runWithText,
   toUnknownTool,
 } from './runner.ts';
-import { dropNulls, toStrictSchema } from './strict-schema.ts';
 
 export type { AdapterOptions } from './runner.ts';
 
@@ -273,17 +273,12 @@ function parseOrNull(text: string): unknown {
   }
 }
 
-/** A tool as OpenAI's APIs call functions: arguments come as text, in strict mode with nulls. */
+/** A tool as OpenAI's APIs call functions: arguments come as text. */
 function toFunction(tool: BoundTool, { strict: isAsked = false }: OpenAiOptions) {
   const strict = isAsked ? toStrictSchema(tool.inputSchema) : null;
-  const { run } = tool;
-  const called: BoundTool =
-    strict === null
-      ? tool
-      : { ...tool, run: (args, call) => run(dropNulls(tool.inputSchema, args), call) };
   return {
     parameters: strict ?? tool.inputSchema,
     strict: strict !== null,
-    run: (text: string, call: BoundCall) => runWithText(called, text, call),
+    run: (text: string, call: BoundCall) => runWithText(tool, text, call),
   };
 }

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import type { RouteDefinition, RouteRequest } from '../../contracts/route.ts';
 import type { ToolRequest, ToolResponse } from '../../contracts/tool.ts';
 import { defineRoute } from '../../schemas/define-route.ts';
-import { strict, strictObject } from '../../schemas/shapes.ts';
+import { nullable, strict, strictObject } from '../../schemas/shapes.ts';
 import { ListedTool, ToolAnswer, ToolContext } from '../../schemas/tools.ts';
 import type { Core } from '../../service.ts';
 import { refuseOtherUser } from '../signed-in.ts';
@@ -24,7 +24,9 @@ const ToolList = strictObject({
 });
 
 const toolArguments = Type.Optional(
-  Type.Record(Type.String(), Type.Unknown(), { description: 'As the tool’s inputSchema says.' }),
+  nullable(Type.Record(Type.String(), Type.Unknown()), {
+    description: 'As the tool’s inputSchema says.',
+  }),
 );
 
 /** The body of a tool call. */
@@ -85,7 +87,7 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
 /** Runs the tool that a request names, with the headers of a tool call, and answers with its result. */
 export async function runTool(
   request: RouteRequest,
-  { context, arguments: args = {} }: ExecuteBody,
+  { context, arguments: args }: ExecuteBody,
   run: (name: string, call: ToolRequest) => Promise<ToolResponse>,
 ): Promise<ToolAnswer> {
   const idempotencyKey = request.header('idempotency-key');
@@ -94,7 +96,7 @@ export async function runTool(
     request.params['name'] ?? '',
     {
       context,
-      arguments: args,
+      arguments: args ?? {},
       ...(idempotencyKey === null ? {} : { idempotencyKey }),
       ...(traceparent === null ? {} : { traceparent }),
     },

@@ -106,6 +106,25 @@ describe('tools over streamable HTTP', () => {
     expect(offered).toEqual(JSON.parse(JSON.stringify(tools)));
   });
 
+  it('takes null for an argument that may be left out', async () => {
+    const { connect: as } = await serveMcp();
+    const client = await as('alice');
+    const written = await client.callTool({
+      name: 'memory_write',
+      arguments: { path: 'user/a.md', content: 'tea\n', reason: null, ifVersion: null },
+    });
+    expect(written.structuredContent).toMatchObject({ version: 1 });
+    const patched = await client.callTool({
+      name: 'memory_patch',
+      arguments: {
+        path: 'user/a.md',
+        edits: [{ oldText: 'tea', newText: 'mate', replaceAll: null }],
+        append: null,
+      },
+    });
+    expect(patched.structuredContent).toMatchObject({ version: 2 });
+  });
+
   it('answers as text and as structured content, with the ids of the call', async () => {
     const { connect: as } = await serveMcp();
     const client = await as('alice');

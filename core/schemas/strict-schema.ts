@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../core/contracts/tool.ts';
+import type { JsonSchema } from '../contracts/tool.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -29,23 +29,6 @@ export function toStrictSchema(schema: JsonSchema): JsonSchema | null {
     if (error === NOT_STRICT) return null;
     throw error;
   }
-}
-
-/** Takes back what {@link toStrictSchema} made of optional members: those that are `null` go. */
-export function dropNulls(schema: JsonSchema, value: unknown): unknown {
-  const { properties, required, items } = schema as Schema;
-  if (Array.isArray(value)) {
-    return isObject(items) ? value.map((item) => dropNulls(items, item)) : value;
-  }
-  if (!isObject(value) || !isObject(properties)) return value;
-  const entries = Object.entries(value).flatMap(([name, member]) => {
-    // A member that the schema lacks stays, so that the service can say so.
-    const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (!isObject(known)) return [[name, member]];
-    if (member === null && !toNames(required).includes(name)) return [];
-    return [[name, dropNulls(known, member)]];
-  });
-  return Object.fromEntries(entries);
 }
 
 const NOT_STRICT = Symbol('not strict');
