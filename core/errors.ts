@@ -340,6 +340,18 @@ export function outcomeUnknown(cause?: unknown): MemoryError {
   );
 }
 
+/**
+ * `INVALID_REQUEST` for one field: `path` is its JSON pointer, and the message goes on after it.
+ *
+ * @example
+ * throw invalidField('/strict', 'needs format=openai');
+ */
+export function invalidField(path: string, message: string): MemoryError {
+  return new MemoryError('INVALID_REQUEST', `${path} ${message}.`, {
+    details: { issues: [{ path, message }] },
+  });
+}
+
 /** The JSON that an error becomes on the wire; `traceId` names the request where no call did. */
 export function toErrorBody(error: MemoryError, traceId?: string): { error: ErrorBody } {
   const trace = error.traceId ?? traceId;

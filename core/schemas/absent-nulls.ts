@@ -1,6 +1,5 @@
 import type { JsonSchema } from '../contracts/tool.ts';
-
-type Schema = Record<string, unknown>;
+import { isSchema, type Schema, toNames } from './strict-schema.ts';
 
 /**
  * Returns the value without the optional members that are `null`, at any depth. Python frameworks and
@@ -10,19 +9,19 @@ type Schema = Record<string, unknown>;
 export function removeAbsentNulls(schema: JsonSchema, value: unknown): unknown {
   const { properties, required, items, anyOf, oneOf } = schema as Schema;
   const branches = [anyOf, oneOf].flatMap((list) =>
-    Array.isArray(list) ? list.filter(isObject) : [],
+    Array.isArray(list) ? list.filter(isSchema) : [],
   );
   if (branches.length > 0) {
     return branches.reduce((rest: unknown, branch) => removeAbsentNulls(branch, rest), value);
   }
   if (Array.isArray(value)) {
-    return isObject(items) ? value.map((item) => removeAbsentNulls(items, item)) : value;
+    return isSchema(items) ? value.map((item) => removeAbsentNulls(items, item)) : value;
   }
-  if (!isObject(value) || !isObject(properties)) return value;
+  if (!isSchema(value) || !isSchema(properties)) return value;
   const entries = Object.entries(value).flatMap(([name, member]) => {
     const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (!isObject(known)) return [[name, member]];
-    const isRequired = Array.isArray(required) && required.includes(name);
+    if (!isSchema(known)) return [[name, member]];
+    const isRequired = toNames(required).includes(name);
     if (member === null && !isRequired && !allowsNull(known)) return [];
     return [[name, removeAbsentNulls(known, member)]];
   });
@@ -35,10 +34,6 @@ function allowsNull({ type, enum: values, const: value, anyOf, oneOf }: Schema):
   if (value !== undefined) return value === null;
   const branches: unknown = anyOf ?? oneOf;
   return (
-    Array.isArray(branches) && branches.some((branch) => isObject(branch) && allowsNull(branch))
+    Array.isArray(branches) && branches.some((branch) => isSchema(branch) && allowsNull(branch))
   );
-}
-
-function isObject(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

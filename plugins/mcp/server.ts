@@ -3,6 +3,7 @@ import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolDescription, ToolRunner } from '../../core/contracts/tool.ts';
 import { findAction, MemoryError } from '../../core/errors.ts';
+import { toPortableSchema } from '../../core/schemas/portable-schema.ts';
 import { type Call, listResources, listResourceTemplates, readResource } from './resources.ts';
 import type { McpSdk } from './sdk.ts';
 import { type RunnerError, toCallResult, toErrorResult, toRunnerError } from './tool-result.ts';
@@ -132,7 +133,7 @@ function toMcpTool(tool: ToolDescription): ListToolsResult['tools'][number] {
     name,
     title,
     description,
-    inputSchema: { ...inputSchema, type: 'object' },
+    inputSchema: { ...toPortableSchema(inputSchema), type: 'object' },
     ...(isObject ? { outputSchema: { ...outputSchema, type: 'object' as const } } : {}),
     annotations: {
       title,

@@ -3,8 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Plugin } from '../../../core/contracts/plugin.ts';
 import { MemoryError } from '../../../core/errors.ts';
+import { compileSchema } from '../../../core/schemas/validate.ts';
 import { ADMIN_SECRET, asAdmin, asAgent } from '../../core/http/serve.ts';
 import { manualClock } from '../../support/clock.ts';
+import { openCore } from '../../support/service.ts';
 import { connect, serveMcp, textOf } from './clients.ts';
 
 const asAlice = { ...asAgent, 'x-user-id': 'alice', accept: 'application/json, text/event-stream' };
@@ -123,6 +125,39 @@ describe('tools over streamable HTTP', () => {
       },
     });
     expect(patched.structuredContent).toMatchObject({ version: 2 });
+  });
+
+  it('has schemas that a strict mode can fill in whole: null for whatever it would leave out', async () => {
+    const everyTool = { delete: true, move: true };
+    const { connect: as } = await serveMcp({ tools: everyTool });
+    const { definitions } = (await openCore({ tools: everyTool })).tools;
+    const client = await as('alice');
+    const content = '# Profile\n\n- Prefers tea.\n';
+    await client.callTool(file('user/profile.md', content));
+    await client.callTool(file('user/plan.md', content));
+    await client.callTool(file('user/old-plan.md', content));
+    const { tools } = await client.listTools();
+    const examples = new Map(definitions.map((tool) => [tool.name, tool.example]));
+    for (const { name, inputSchema } of tools) {
+      // What `convert_schemas_to_strict` and its like do: all is required, nothing becomes nullable.
+      const properties = inputSchema.properties as Record<
+        string,
+        { enum?: unknown[]; type: unknown }
+      >;
+      const strict = {
+        ...inputSchema,
+        required: Object.keys(properties),
+        additionalProperties: false,
+      };
+      const leftOut = Object.entries(properties).map(([key, { enum: values }]) => [
+        key,
+        values === undefined ? null : values[0],
+      ]);
+      const args = { ...Object.fromEntries(leftOut), ...(examples.get(name)?.arguments as object) };
+      expect(() => compileSchema(strict)(args), name).not.toThrow();
+      const answer = await client.callTool({ name, arguments: args });
+      expect(answer.isError, textOf(answer)).toBeUndefined();
+    }
   });
 
   it('answers as text and as structured content, with the ids of the call', async () => {
