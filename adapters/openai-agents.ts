@@ -1,6 +1,5 @@
 import type { FunctionTool } from '@openai/agents';
 import type { ToolRunner } from '../core/contracts/tool.ts';
-import { toStrictSchema } from '../core/schemas/strict-schema.ts';
 import type { OpenAiOptions } from './openai.ts';
 import { bindTools, importPeer, toUnreadableCall } from './runner.ts';
 
@@ -28,12 +27,11 @@ export async function toOpenAiAgentTools(
   const { tool: toTool, ModelBehaviorError } = peer;
   const bound = await bindTools(runner, options);
   return bound.map((tool) => {
-    const strict = options.strict === true ? toStrictSchema(tool.inputSchema) : null;
     return toTool({
       name: tool.name,
       description: tool.description,
-      parameters: (strict ?? tool.inputSchema) as never,
-      strict: (strict !== null) as never,
+      parameters: tool.parameters as never,
+      strict: tool.isStrict as never,
       async execute(args: unknown, _context: unknown, details?: CallDetails) {
         const call = { callId: details?.toolCall?.callId, signal: details?.signal };
         return (await tool.run(args, call)).text;
