@@ -89,7 +89,7 @@ module.exports = {
         path: '^(core|plugins|adapters|console|examples|test)/',
         pathNot: [
           '^core/contracts/',
-          '^core/schemas/(define-route|dreams|shapes)\\.ts$',
+          '^core/schemas/(define-route|dreams|portable-schema|shapes)\\.ts$',
           '^core/(errors|page|time)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
@@ -120,7 +120,7 @@ module.exports = {
       from: { path: '^adapters/' },
       to: {
         path: '^(core|plugins|console|examples|test)/',
-        pathNot: ['^core/contracts/', '^core/errors\\.ts$'],
+        pathNot: ['^core/contracts/', '^core/(errors|schemas/strict-schema)\\.ts$'],
       },
     },
     {

@@ -1,16 +1,16 @@
 import type { AIMessage, BaseMessage, ToolMessage } from '@langchain/core/messages';
 import type { StructuredToolInterface } from '@langchain/core/tools';
 import type { ToolRunner } from '../core/contracts/tool.ts';
-import { type AdapterOptions, bindTools, importPeer, toUnreadableCall } from './runner.ts';
+import { bindTools, importPeer, type StrictAdapterOptions, toUnreadableCall } from './runner.ts';
 
-export type { AdapterOptions, ToolFailure } from './runner.ts';
+export type { AdapterOptions, StrictAdapterOptions, ToolFailure } from './runner.ts';
 
 /**
  * Makes LangChain tools for `createAgent`, `bindTools` and whatever else takes `tool()`s. In an
  * agent each call gives a `ToolMessage`: its text is the result as JSON, its `artifact` the same as
  * data with `traceId` and `toolCallId`. What fails is a message with `status: 'error'` that says
- * code, reason and what to do, and the agent goes on. Arguments that do not fit the schema are
- * refused by LangChain itself, in its own words. Needs `@langchain/core`.
+ * code, reason and what to do, and the agent goes on. With `strict`, give the model
+ * `supportsStrictToolCalling` as well. Needs `@langchain/core`.
  *
  * @example
  * import { createAgent } from 'langchain';
@@ -21,7 +21,7 @@ export type { AdapterOptions, ToolFailure } from './runner.ts';
  */
 export async function toLangChainTools(
   runner: ToolRunner,
-  options: AdapterOptions,
+  options: StrictAdapterOptions,
 ): Promise<StructuredToolInterface[]> {
   const load = () =>
     Promise.all([import('@langchain/core/tools'), import('@langchain/core/messages')]);
@@ -42,13 +42,23 @@ export async function toLangChainTools(
         artifact: outcome.ok ? outcome.response : { error: outcome.error },
       });
     }
-    return toTool(call as never, {
+    const made = toTool(call as never, {
       name: tool.name,
       description: tool.description,
-      schema: tool.inputSchema,
-      verboseParsingErrors: true,
+      schema: tool.parameters,
     }) as unknown as StructuredToolInterface;
+    return withoutOwnCheck(made);
   });
+}
+
+/**
+ * Keeps LangChain from checking arguments itself: it answers a fault with a stack trace, and no trace
+ * of ours shows the call. The runner checks them. The model still gets the whole schema.
+ */
+function withoutOwnCheck(tool: StructuredToolInterface): StructuredToolInterface {
+  const unchecked = Object.create(tool, { schema: { value: {} } }) as StructuredToolInterface;
+  const { call } = tool;
+  return Object.assign(tool, { call: call.bind(unchecked) });
 }
 
 /** Middleware of `createAgent`, as far as it is of use here. */

@@ -2,7 +2,6 @@ import type { FunctionTool } from '@openai/agents';
 import type { ToolRunner } from '../core/contracts/tool.ts';
 import type { OpenAiOptions } from './openai.ts';
 import { bindTools, importPeer, toUnreadableCall } from './runner.ts';
-import { dropNulls, toStrictSchema } from './strict-schema.ts';
 
 export type { OpenAiOptions } from './openai.ts';
 
@@ -28,16 +27,14 @@ export async function toOpenAiAgentTools(
   const { tool: toTool, ModelBehaviorError } = peer;
   const bound = await bindTools(runner, options);
   return bound.map((tool) => {
-    const strict = options.strict === true ? toStrictSchema(tool.inputSchema) : null;
     return toTool({
       name: tool.name,
       description: tool.description,
-      parameters: (strict ?? tool.inputSchema) as never,
-      strict: (strict !== null) as never,
+      parameters: tool.parameters as never,
+      strict: tool.isStrict as never,
       async execute(args: unknown, _context: unknown, details?: CallDetails) {
-        const called = strict === null ? args : dropNulls(tool.inputSchema, args);
         const call = { callId: details?.toolCall?.callId, signal: details?.signal };
-        return (await tool.run(called, call)).text;
+        return (await tool.run(args, call)).text;
       },
       errorFunction(_context: unknown, error: unknown) {
         if (error instanceof ModelBehaviorError) return toUnreadableCall(error).text;

@@ -1,24 +1,16 @@
 import type { ToolRunner } from '../core/contracts/tool.ts';
 import {
-  type AdapterOptions,
   type BoundCall,
-  type BoundTool,
   bindTools,
   runWithText,
+  type StrictAdapterOptions,
   toUnknownTool,
 } from './runner.ts';
-import { dropNulls, toStrictSchema } from './strict-schema.ts';
 
 export type { AdapterOptions } from './runner.ts';
 
-/** Which tools, for whom, and how exactly OpenAI holds the model to their schemas. */
-export interface OpenAiOptions extends AdapterOptions {
-  /**
-   * Asks for strict mode: OpenAI lets the model write nothing but what fits the schema. A tool whose
-   * schema strict mode has no words for stays as it is. Default: off.
-   */
-  strict?: boolean;
-}
+/** Which tools, for whom, and whether OpenAI holds the model to their schemas. */
+export type OpenAiOptions = StrictAdapterOptions;
 
 // In words of our own, since the classes of two majors of `openai` do not fit each other’s types.
 
@@ -117,21 +109,18 @@ export async function toOpenAiRunnableTools(
   options: OpenAiOptions,
 ): Promise<OpenAiRunnableTool[]> {
   const bound = await bindTools(runner, options);
-  return bound.map((tool) => {
-    const { parameters, strict, run } = toFunction(tool, options);
-    return {
-      type: 'function',
-      function: {
-        name: tool.name,
-        description: tool.description,
-        parameters: parameters as { type: 'object' },
-        strict,
-        async function(text, { controller }) {
-          return (await run(text, { signal: controller.signal })).text;
-        },
+  return bound.map((tool) => ({
+    type: 'function',
+    function: {
+      name: tool.name,
+      description: tool.description,
+      parameters: tool.parameters as { type: 'object' },
+      strict: tool.isStrict,
+      async function(text, { controller }) {
+        return (await runWithText(tool, text, { signal: controller.signal })).text;
       },
-    };
-  });
+    },
+  }));
 }
 
 /**
@@ -156,16 +145,16 @@ export async function toOpenAiChatTools(
   runner: ToolRunner,
   options: OpenAiOptions,
 ): Promise<OpenAiChatTools> {
-  const { functions, answer } = await toFunctions(runner, options);
+  const { bound, answer } = await bindAnswers(runner, options);
   return {
-    tools: functions.map(({ tool: { name, description }, parameters, strict }) =>
-      withOwnParser(strict, {
+    tools: bound.map(({ name, description, parameters, isStrict }) =>
+      withOwnParser(isStrict, {
         type: 'function',
         function: {
           name,
           description,
           parameters: parameters as Record<string, unknown>,
-          strict,
+          strict: isStrict,
         },
       }),
     ),
@@ -210,15 +199,15 @@ export async function toOpenAiResponsesTools(
   runner: ToolRunner,
   options: OpenAiOptions,
 ): Promise<OpenAiResponsesTools> {
-  const { functions, answer } = await toFunctions(runner, options);
+  const { bound, answer } = await bindAnswers(runner, options);
   return {
-    tools: functions.map(({ tool: { name, description }, parameters, strict }) =>
-      withOwnParser(strict, {
+    tools: bound.map(({ name, description, parameters, isStrict }) =>
+      withOwnParser(isStrict, {
         type: 'function',
         name,
         description,
         parameters: parameters as Record<string, unknown>,
-        strict,
+        strict: isStrict,
       }),
     ),
     runCalls(output, { signal } = {}) {
@@ -242,14 +231,14 @@ interface FunctionCall {
 }
 
 /** The tools of a user, and what gives the text that a call of one of them is answered with. */
-async function toFunctions(runner: ToolRunner, options: OpenAiOptions) {
+async function bindAnswers(runner: ToolRunner, options: OpenAiOptions) {
   const bound = await bindTools(runner, options);
-  const functions = bound.map((tool) => ({ tool, ...toFunction(tool, options) }));
   async function answer(name: string, text: string, call: BoundCall): Promise<string> {
-    const called = functions.find(({ tool }) => tool.name === name);
-    return ((await called?.run(text, call)) ?? toUnknownTool(name, bound)).text;
+    const called = bound.find((tool) => tool.name === name);
+    if (called === undefined) return toUnknownTool(name, bound).text;
+    return (await runWithText(called, text, call)).text;
   }
-  return { functions, answer };
+  return { bound, answer };
 }
 
 /**
@@ -271,19 +260,4 @@ function parseOrNull(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-/** A tool as OpenAI's APIs call functions: arguments come as text, in strict mode with nulls. */
-function toFunction(tool: BoundTool, { strict: isAsked = false }: OpenAiOptions) {
-  const strict = isAsked ? toStrictSchema(tool.inputSchema) : null;
-  const { run } = tool;
-  const called: BoundTool =
-    strict === null
-      ? tool
-      : { ...tool, run: (args, call) => run(dropNulls(tool.inputSchema, args), call) };
-  return {
-    parameters: strict ?? tool.inputSchema,
-    strict: strict !== null,
-    run: (text: string, call: BoundCall) => runWithText(called, text, call),
-  };
 }

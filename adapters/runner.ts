@@ -1,10 +1,12 @@
 import type {
+  JsonSchema,
   ToolDescription,
   ToolRequest,
   ToolResponse,
   ToolRunner,
 } from '../core/contracts/tool.ts';
 import { type ErrorCode, MemoryError, toErrorText } from '../core/errors.ts';
+import { toStrictSchema } from '../core/schemas/strict-schema.ts';
 
 /** Which tools a model gets, and for whom they run. The same for every adapter. */
 export interface AdapterOptions {
@@ -21,8 +23,21 @@ export interface AdapterOptions {
   readOnly?: boolean;
 }
 
+/** Options of an adapter whose model can be held to the schemas of its tools. */
+export interface StrictAdapterOptions extends AdapterOptions {
+  /**
+   * Gives each tool in the form of OpenAI's strict mode: every argument is required, and one that was
+   * optional may be `null`. A tool whose schema strict mode cannot express keeps its own. Default: off.
+   */
+  strict?: boolean;
+}
+
 /** A tool that is bound to its user: what adapters put into the form of a framework. */
 export interface BoundTool extends ToolDescription {
+  /** What the model reads: the tool's schema, or its strict form. */
+  parameters: JsonSchema;
+  /** Whether `parameters` is the strict form. */
+  isStrict: boolean;
   /** Runs it. A failure is an outcome, never a rejection; what `signal` stopped rejects. */
   run(args: unknown, call?: BoundCall): Promise<ToolOutcome>;
 }
@@ -55,7 +70,10 @@ export interface ToolFailure {
  * text, with `TOOL_NOT_FOUND` for a name in `tools` that the runner lacks, and with what asking for
  * the list rejects with.
  */
-export async function bindTools(runner: ToolRunner, options: AdapterOptions): Promise<BoundTool[]> {
+export async function bindTools(
+  runner: ToolRunner,
+  options: StrictAdapterOptions,
+): Promise<BoundTool[]> {
   const { userId, actor, tools: names, readOnly = false } = options;
   // A forgotten one would otherwise come to light in front of the model.
   if (typeof userId !== 'string' || userId === '') throw new MemoryError('INVALID_USER_ID');
@@ -73,6 +91,7 @@ export async function bindTools(runner: ToolRunner, options: AdapterOptions): Pr
     .filter((tool) => tool.readOnly || !readOnly)
     .map((tool) => ({
       ...tool,
+      ...toParameters(tool.inputSchema, options),
       async run(args, { callId, signal } = {}) {
         const request: ToolRequest = {
           context: { ...context, ...(callId === undefined ? {} : { toolCallId: callId }) },
@@ -89,6 +108,14 @@ export async function bindTools(runner: ToolRunner, options: AdapterOptions): Pr
         }
       },
     }));
+}
+
+function toParameters(
+  inputSchema: JsonSchema,
+  { strict = false }: StrictAdapterOptions,
+): Pick<BoundTool, 'parameters' | 'isStrict'> {
+  const strictSchema = strict ? toStrictSchema(inputSchema) : null;
+  return { parameters: strictSchema ?? inputSchema, isStrict: strictSchema !== null };
 }
 
 /**

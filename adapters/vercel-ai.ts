@@ -1,9 +1,9 @@
 import type { ToolSet } from 'ai';
 import type { ToolResponse, ToolRunner } from '../core/contracts/tool.ts';
 import { toErrorText } from '../core/errors.ts';
-import { type AdapterOptions, bindTools, importPeer, type ToolFailure } from './runner.ts';
+import { bindTools, importPeer, type StrictAdapterOptions, type ToolFailure } from './runner.ts';
 
-export type { AdapterOptions, ToolFailure } from './runner.ts';
+export type { AdapterOptions, StrictAdapterOptions, ToolFailure } from './runner.ts';
 
 /** What a call gives the app: the tool's result, or why there is none. */
 export type VercelAiOutput = ToolResponse | { error: ToolFailure };
@@ -23,7 +23,7 @@ export type VercelAiOutput = ToolResponse | { error: ToolFailure };
  */
 export async function toVercelAiTools(
   runner: ToolRunner,
-  options: AdapterOptions,
+  options: StrictAdapterOptions,
 ): Promise<ToolSet> {
   const load = () => import('ai');
   const { tool: toTool, jsonSchema } = await importPeer('toVercelAiTools', 'ai', load);
@@ -33,7 +33,8 @@ export async function toVercelAiTools(
     toTool({
       description: tool.description,
       // Without a check of its own: the service's words about a fault are made for models.
-      inputSchema: jsonSchema(tool.inputSchema),
+      inputSchema: jsonSchema(tool.parameters),
+      ...(tool.isStrict ? { strict: true } : {}),
       async execute(args: unknown, call: { toolCallId: string; abortSignal?: AbortSignal }) {
         const { toolCallId: callId, abortSignal: signal } = call;
         const outcome = await tool.run(args, { callId, signal });

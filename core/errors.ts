@@ -9,7 +9,7 @@ export const ERROR_CODES = {
     status: 400,
     retryable: false,
     message: 'The request is not valid.',
-    action: 'Mend the fields that details.issues names, then send it again.',
+    action: 'Fix the fields listed in details.issues, then send it again.',
   },
   INVALID_PATH: {
     status: 400,
@@ -54,7 +54,8 @@ export const ERROR_CODES = {
     status: 403,
     retryable: false,
     message: 'Shared memory is read-only for tools.',
-    action: 'Write below user/, or set SERVICE_SHARED_WRITES=true.',
+    action:
+      'Write below user/. An operator can allow writes to shared/ with SERVICE_SHARED_WRITES=true.',
   },
   NOT_FOUND: {
     status: 404,
@@ -78,7 +79,8 @@ export const ERROR_CODES = {
     status: 404,
     retryable: false,
     message: 'There is no such tool, or it is switched off.',
-    action: 'List the tools with GET /v1/tools; memory_delete and memory_move are off by default.',
+    action:
+      'Use one of the tools that you were given. An operator can turn memory_delete and memory_move on with SERVICE_TOOLS_DELETE=true and SERVICE_TOOLS_MOVE=true.',
   },
   DOC_NOT_FOUND: {
     status: 404,
@@ -132,7 +134,8 @@ export const ERROR_CODES = {
     status: 413,
     retryable: false,
     message: 'The content or body is too large.',
-    action: 'Split it, or raise SERVICE_MAX_FILE_BYTES or SERVICE_MAX_BODY_BYTES.',
+    action:
+      'Split it into smaller parts. An operator can raise SERVICE_MAX_FILE_BYTES and SERVICE_MAX_BODY_BYTES.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
@@ -162,7 +165,8 @@ export const ERROR_CODES = {
     status: 422,
     retryable: false,
     message: 'A limit is reached.',
-    action: 'Remove or merge what is not needed, or raise the limit that details names.',
+    action:
+      'Remove or merge what is not needed. An operator can raise the limit that details names.',
   },
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
@@ -180,7 +184,7 @@ export const ERROR_CODES = {
     status: 500,
     retryable: false,
     message: 'The service failed unexpectedly.',
-    action: 'Look for the trace id in the service log.',
+    action: 'Go on without it. An operator finds the trace id in the log of the service.',
   },
   STORAGE_DAMAGED: {
     status: 500,
@@ -205,7 +209,8 @@ export const ERROR_CODES = {
     status: 503,
     retryable: false,
     message: 'This tool needs a model, and none is configured.',
-    action: 'Set SERVICE_MODEL_PROVIDER and its settings, or use the raw file tools.',
+    action:
+      'Use memory_write and memory_patch. An operator can configure a model with SERVICE_MODEL_PROVIDER, SERVICE_MODEL_BASE_URL and SERVICE_MODEL_NAME.',
   },
   ADMIN_DISABLED: {
     status: 503,
@@ -338,6 +343,18 @@ export function outcomeUnknown(cause?: unknown): MemoryError {
       details: { reason: 'outcome_unknown' },
     },
   );
+}
+
+/**
+ * `INVALID_REQUEST` for one field: `path` is its JSON pointer, and the message goes on after it.
+ *
+ * @example
+ * throw invalidField('/strict', 'needs format=openai');
+ */
+export function invalidField(path: string, message: string): MemoryError {
+  return new MemoryError('INVALID_REQUEST', `${path} ${message}.`, {
+    details: { issues: [{ path, message }] },
+  });
 }
 
 /** The JSON that an error becomes on the wire; `traceId` names the request where no call did. */

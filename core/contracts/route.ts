@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors.ts';
+import type { ErrorCode, MemoryError } from '../errors.ts';
 import type { JsonSchema } from './tool.ts';
 
 /**
@@ -36,6 +36,11 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
    */
   deadlineMs?: number | null;
   errorCodes: readonly ErrorCode[];
+  /**
+   * The JSON of an error at this path, also of one before the handler runs, such as a missing key.
+   * Only for a path without names. Default: the service's own error body.
+   */
+  errorBody?: { schema: JsonSchema; write(error: MemoryError, traceId: string): unknown };
   handle(request: RouteRequest<Query, Body>): Promise<Result> | Result;
 }
 

@@ -127,8 +127,15 @@ function createArea(
   options: MountOptions,
 ): Area {
   const router = new Router({ sensitive: true, strict: true });
+  // What writes its own errors is known before the key is checked.
+  const ownErrors = new Map(
+    routes
+      .filter(({ errorBody }) => errorBody !== undefined)
+      .map((route) => [options.basePath + route.path, route]),
+  );
   router.use(((ctx: Context, next: Next) =>
     answerFailures(ctx, kind, options, (exchange) => {
+      exchange.route = ownErrors.get(ctx.path) ?? null;
       options.checkHost(exchange);
       const proceed = (): Promise<unknown> => {
         // Docs and health answer before the start and during the shutdown, too.
@@ -393,7 +400,8 @@ function answerError(ctx: Context, error: MemoryError, exchange: Exchange): void
     ctx.set('Connection', 'close');
   }
   ctx.res.setHeader('Content-Type', JSON_TYPE);
-  ctx.body = JSON.stringify(toErrorBody(error, exchange.traceId));
+  const { route, traceId } = exchange;
+  ctx.body = JSON.stringify(route?.errorBody?.write(error, traceId) ?? toErrorBody(error, traceId));
 }
 
 function logFailure(error: MemoryError, exchange: Exchange, log: Logger): void {

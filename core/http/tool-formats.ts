@@ -1,3 +1,6 @@
+import type { JsonSchema } from '../contracts/tool.ts';
+import { toPortableSchema } from '../schemas/portable-schema.ts';
+import { toStrictSchema } from '../schemas/strict-schema.ts';
 import type { ListedTool } from '../schemas/tools.ts';
 
 /** The formats of `GET /v1/tools`, beside its own. */
@@ -6,15 +9,31 @@ export const TOOL_FORMATS = ['openai', 'openai-responses', 'anthropic', 'mcp'] a
 /** One of {@link TOOL_FORMATS}. */
 export type ToolFormat = (typeof TOOL_FORMATS)[number];
 
-/** A tool as OpenAI's Chat Completions and Responses APIs, Anthropic's Messages API or MCP take it. */
-export function toToolFormat(tool: ListedTool, format: ToolFormat): Record<string, unknown> {
+/** Whether strict mode is there for a format: OpenAI's two have it. */
+export function hasStrictMode(format: ToolFormat | undefined): boolean {
+  return format === 'openai' || format === 'openai-responses';
+}
+
+/**
+ * A tool as OpenAI's Chat Completions and Responses APIs, Anthropic's Messages API or MCP take it; with
+ * `strict`, as OpenAI's strict mode takes it. A plugin's tool that strict mode cannot express is given
+ * with `strict: false`.
+ */
+export function toToolFormat(
+  tool: ListedTool,
+  format: ToolFormat,
+  { strict: isAsked = false }: { strict?: boolean | undefined } = {},
+): Record<string, unknown> {
   const { name, title, description, inputSchema, outputSchema } = tool;
+  const strictSchema: JsonSchema | null = isAsked ? toStrictSchema(inputSchema) : null;
+  const strict = strictSchema !== null;
+  const parameters = strictSchema ?? inputSchema;
   switch (format) {
     case 'openai':
-      return { type: 'function', function: { name, description, parameters: inputSchema } };
+      return { type: 'function', function: { name, description, parameters, strict } };
     case 'openai-responses':
-      // Its strict mode wants every property required, which would change what the tool takes.
-      return { type: 'function', name, description, parameters: inputSchema, strict: false };
+      // Without a value the API tries strict mode by itself.
+      return { type: 'function', name, description, parameters, strict };
     case 'anthropic':
       return { name, description, input_schema: inputSchema };
     case 'mcp':
@@ -22,7 +41,7 @@ export function toToolFormat(tool: ListedTool, format: ToolFormat): Record<strin
         name,
         title,
         description,
-        inputSchema,
+        inputSchema: toPortableSchema(inputSchema),
         outputSchema,
         annotations: {
           title,

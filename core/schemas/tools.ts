@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { strictObject, text } from './shapes.ts';
+import { nullable, strictObject, text } from './shapes.ts';
 
 const jsonSchema = Type.Unsafe<object>(
   Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema.' }),
@@ -20,14 +20,16 @@ export const ListedTool = strictObject({
 });
 export type ListedTool = Static<typeof ListedTool>;
 
+/** Text that may be left out, or `null`. */
+const optionalText = (description: string) =>
+  Type.Optional(nullable(Type.String(), { description }));
+
 /** Who a tool runs for: bound by the caller, never by a model. */
 export const ToolContext = strictObject({
   userId: text('From a trusted identity of the server: the service authenticates no end users.'),
-  actor: Type.Optional(text('Who reads or writes, 1 to 64 characters; default agent.')),
-  toolCallId: Type.Optional(text('The framework’s own id of this call, kept beside.')),
-  timeZone: Type.Optional(
-    text('The user’s time zone, as in Europe/Berlin; default SERVICE_TIME_ZONE.'),
-  ),
+  actor: optionalText('Who reads or writes, 1 to 64 characters; default agent.'),
+  toolCallId: optionalText('The framework’s own id of this call, kept beside.'),
+  timeZone: optionalText('The user’s time zone, as in Europe/Berlin; default SERVICE_TIME_ZONE.'),
 });
 export type ToolContext = Static<typeof ToolContext>;
 

@@ -2,6 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import formatsModule from 'ajv-formats';
 import type { JsonSchema } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
+import { removeAbsentNulls } from './absent-nulls.ts';
 
 /** One fault of a value: where, as a JSON pointer (`/edits/0/oldText`), and why. */
 export interface SchemaIssue {
@@ -25,13 +26,19 @@ const thorough = addFormats(new Ajv2020({ ...options, allErrors: true }));
  * Compiles a schema (JSON Schema 2020-12) into a check that returns the value typed, or throws
  * `INVALID_REQUEST` with `details.issues`: at most 20, and the first one alone for a value of more
  * than 1,000 members and items. Missing members are named, unknown ones when the schema forbids
- * them. Nothing is coerced. Throws an `Error` for a schema with an unknown keyword, type or format.
+ * them. Nothing is coerced; with `nullIsAbsent`, an optional member that is `null` counts as left out.
+ * Throws an `Error` for a schema with an unknown keyword, type or format.
  */
-export function compileSchema<T>(schema: JsonSchema): (value: unknown) => T {
+export function compileSchema<T>(
+  schema: JsonSchema,
+  { nullIsAbsent = false }: { nullIsAbsent?: boolean } = {},
+): (value: unknown) => T {
   const validate = quick.compile(schema);
   let validateAll: ValidateFunction | null = null;
-  return (value) => {
-    if (validate(value)) return value as T;
+  return (given) => {
+    if (validate(given)) return given as T;
+    const value = nullIsAbsent ? removeAbsentNulls(schema, given) : given;
+    if (nullIsAbsent && validate(value)) return value as T;
     let errors = validate.errors ?? [];
     if (hasAtMost(THOROUGH_LIMIT, value)) {
       validateAll ??= thorough.compile(schema);

@@ -20,12 +20,14 @@ const inputSchema = Type.Object(
     ),
     group: Type.Optional(
       Type.Enum(['file', 'passage'], {
+        type: 'string',
         description:
           'file: each file once, with its best passage (default). passage: each passage.',
       }),
     ),
     mode: Type.Optional(
       Type.Enum(['auto', 'text', 'hybrid'], {
+        type: 'string',
         description: 'auto: hybrid when an embedder is configured, else text (default).',
       }),
     ),

@@ -14,7 +14,10 @@ const inputSchema = Type.Object(
       Type.Integer({ minimum: 1, maximum: 500, description: 'Files in one answer. Default: 50.' }),
     ),
     cursor: Type.Optional(
-      Type.String({ maxLength: 4096, description: 'nextCursor of the answer before.' }),
+      Type.String({
+        maxLength: 4096,
+        description: 'nextCursor of the answer before. Empty: the first page.',
+      }),
     ),
   },
   strict,
@@ -58,5 +61,9 @@ export const memoryList: ToolDefinition<Static<typeof inputSchema>, Static<typeo
       nextCursor: null,
     },
   },
-  run: (services, args, call) => services.files.list(args, call),
+  run(services, args, call) {
+    // A strict mode can leave nothing out: there an empty text means the same.
+    const given = Object.entries(args).filter(([, value]) => value !== '');
+    return services.files.list(Object.fromEntries(given), call);
+  },
 };

@@ -29,7 +29,8 @@ const inputSchema = Type.Object(
         {
           minItems: 1,
           maxItems: 100,
-          description: 'Applied in order, each to what the one before left.',
+          description:
+            'Replacements { oldText, newText, replaceAll? }, applied in order, each to what the one before left.',
         },
       ),
     ),
@@ -46,7 +47,11 @@ const inputSchema = Type.Object(
             }),
           ),
         },
-        strict,
+        {
+          ...strict,
+          description:
+            'Lines to add: { text, afterHeading? }. Give edits, append, or both; edits apply first.',
+        },
       ),
     ),
     reason: Type.Optional(reasonSchema),

@@ -149,7 +149,7 @@ export function createTools(deps: ToolsDependencies): Tools {
     // JavaScript callers may pass anything. A bad call is traced before it is refused.
     const context: Partial<ToolRequest['context']> = request?.context ?? {};
     const user = attemptParse(() => parseUserId(context.userId));
-    const actor = attemptParse(() => reservedActor ?? parseActor(context.actor));
+    const actor = attemptParse(() => reservedActor ?? parseActor(context.actor ?? undefined));
     const trace = new RootTrace({
       ids: deps.ids,
       kind: 'tool',
@@ -190,7 +190,7 @@ export function createTools(deps: ToolsDependencies): Tools {
         toolCallId,
         trace,
         signal,
-        ...(context.timeZone === undefined ? {} : { timeZone: parseTimeZone(context.timeZone) }),
+        ...toTimeZone(context.timeZone ?? undefined),
         ...idempotency,
         onReplay({ toolCallId: firstCallId, traceId }) {
           admitted.first = { toolCallId: firstCallId, traceId };
@@ -259,7 +259,7 @@ export function createTools(deps: ToolsDependencies): Tools {
       if (tools.has(definition.name)) {
         throw new MemoryError('INVALID_REQUEST', `There is a tool ${definition.name} already.`);
       }
-      const check = compileSchema<unknown>(definition.inputSchema);
+      const check = compileSchema<unknown>(definition.inputSchema, { nullIsAbsent: true });
       tools.set(definition.name, { definition, check });
       definitions.push(definition);
     },
@@ -317,8 +317,9 @@ function toOwnError(thrown: unknown): MemoryError {
 }
 
 /** Throws `INVALID_REQUEST` for what is no time zone. */
-function parseTimeZone(value: unknown): string {
-  if (typeof value === 'string' && isTimeZone(value)) return value;
+function toTimeZone(value: unknown): Pick<ToolCall, 'timeZone'> {
+  if (value === undefined) return {};
+  if (typeof value === 'string' && isTimeZone(value)) return { timeZone: value };
   const message = 'must be a time zone as in Europe/Berlin';
   throw new MemoryError('INVALID_REQUEST', `context.timeZone ${message}.`, {
     details: { issues: [{ path: '/context/timeZone', message }] },

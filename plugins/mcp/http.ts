@@ -3,8 +3,8 @@ import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.
 import type { RouteDefinition, RouteRequest } from '../../core/contracts/route.ts';
 import type { ToolRunner } from '../../core/contracts/tool.ts';
 import { MemoryError } from '../../core/errors.ts';
-import { parseUserId } from '../../core/files/paths.ts';
 import { PostTransport } from './post-transport.ts';
+import { REFUSAL_SCHEMA, toRefusal } from './protocol-error.ts';
 import { importSdk, type McpSdk } from './sdk.ts';
 import { createMcpServer, type McpCaller, type McpOptions } from './server.ts';
 
@@ -64,11 +64,12 @@ export function mcpRoute(runner: ToolRunner, options: McpOptions = {}): RouteDef
     tag: 'Tools',
     summary: 'The tools over the Model Context Protocol',
     description:
-      'Streamable HTTP, with the user in x-user-id. Memory files are resources, too. A request is answered with a JSON-RPC message, what asks for no answer with 202.',
+      'Streamable HTTP, with the user in x-user-id, which initialize, ping and tools/list do without. Memory files are resources, too. A request is answered with a JSON-RPC message, also where it is refused; what asks for no answer with 202.',
     bodySchema,
     signedIn: {},
     resultSchema: { ...bodySchema, description: 'The answer, or a list of answers to a list.' },
     errorCodes: ['INVALID_USER_ID'],
+    errorBody: { schema: REFUSAL_SCHEMA, write: toRefusal },
     async handle(request) {
       const sdk = await importSdk();
       const messages = parseMessages(sdk, request.body);
@@ -83,20 +84,14 @@ export function mcpRoute(runner: ToolRunner, options: McpOptions = {}): RouteDef
   };
 }
 
-/** Who is signed in to the app around the service, or who `x-user-id` says. */
+/** Who is signed in to the app around the service, or who `x-user-id` says; nobody, for now, otherwise. */
 function toCaller(request: RouteRequest, messages: readonly JSONRPCMessage[]): McpCaller {
-  const named = request.userId ?? request.header('x-user-id');
-  if (named === null) {
-    throw new MemoryError(
-      'INVALID_USER_ID',
-      'The header x-user-id is missing: it says whose memory this is.',
-    );
-  }
   const traceparent = request.header('traceparent');
   // A key is for one request: the second of a list would be another one under the same key.
   const idempotencyKey = messages.length === 1 ? request.header('idempotency-key') : null;
   return {
-    userId: parseUserId(named),
+    // The runner checks it, in the calls that need one.
+    userId: request.userId ?? request.header('x-user-id'),
     ...(traceparent === null ? {} : { traceparent }),
     ...(idempotencyKey === null ? {} : { idempotencyKey }),
   };

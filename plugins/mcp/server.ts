@@ -2,10 +2,12 @@ import { createRequire } from 'node:module';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolDescription, ToolRunner } from '../../core/contracts/tool.ts';
-import { findAction, MemoryError } from '../../core/errors.ts';
+import { MemoryError } from '../../core/errors.ts';
+import { toPortableSchema } from '../../core/schemas/portable-schema.ts';
+import { toProtocolError } from './protocol-error.ts';
 import { type Call, listResources, listResourceTemplates, readResource } from './resources.ts';
 import type { McpSdk } from './sdk.ts';
-import { type RunnerError, toCallResult, toErrorResult, toRunnerError } from './tool-result.ts';
+import { toCallResult, toErrorResult, toRunnerError } from './tool-result.ts';
 
 /** What a client is given. */
 export interface McpOptions {
@@ -19,11 +21,9 @@ export interface McpOptions {
 
 /** For whom a server works: bound here, so that neither a model nor a client has a place to say it. */
 export interface McpCaller extends Pick<Call, 'idempotencyKey' | 'traceparent'> {
-  userId: string;
+  /** `null` where nobody is named: then the client can ask what there is, and use nothing of it. */
+  userId: string | null;
 }
-
-/** `RESOURCE_NOT_FOUND` of the specification; the SDK has no name for it. */
-const RESOURCE_NOT_FOUND = -32_002;
 
 /**
  * Makes an MCP server for one user, over any transport. It has the tools of the runner, and the
@@ -51,6 +51,12 @@ export function createMcpServer(
   function toCall(extra: Extra): Call {
     const { userId, idempotencyKey } = caller;
     const { actor } = options;
+    if (userId === null) {
+      throw new MemoryError(
+        'INVALID_USER_ID',
+        'The header x-user-id is missing: it says whose memory this is.',
+      );
+    }
     const traceparent = extra._meta?.['traceparent'] ?? caller.traceparent;
     return {
       context: {
@@ -83,11 +89,11 @@ export function createMcpServer(
 
   if (hasResources) {
     server.setRequestHandler(sdk.ListResourcesRequestSchema, ({ params }, extra) =>
-      asProtocolError(sdk, () => listResources(runner, toCall(extra), params?.cursor)),
+      asProtocolError(sdk, async () => listResources(runner, toCall(extra), params?.cursor)),
     );
     server.setRequestHandler(sdk.ListResourceTemplatesRequestSchema, () => listResourceTemplates());
     server.setRequestHandler(sdk.ReadResourceRequestSchema, ({ params: { uri } }, extra) =>
-      asProtocolError(sdk, () => readResource(runner, toCall(extra), uri)),
+      asProtocolError(sdk, async () => readResource(runner, toCall(extra), uri)),
     );
   }
   return server;
@@ -132,7 +138,7 @@ function toMcpTool(tool: ToolDescription): ListToolsResult['tools'][number] {
     name,
     title,
     description,
-    inputSchema: { ...inputSchema, type: 'object' },
+    inputSchema: { ...toPortableSchema(inputSchema), type: 'object' },
     ...(isObject ? { outputSchema: { ...outputSchema, type: 'object' as const } } : {}),
     annotations: {
       title,
@@ -165,16 +171,9 @@ async function asProtocolError<T>(sdk: McpSdk, work: () => Promise<T>): Promise<
   try {
     return await work();
   } catch (thrown) {
-    const error = toRunnerError(thrown);
-    const { code, retryable } = error;
-    const data = { code, retryable, action: findAction(code) };
-    throw new sdk.McpError(toProtocolCode(sdk, error), error.message, data);
+    const { code, message, data } = toProtocolError(toRunnerError(thrown));
+    throw new sdk.McpError(code, message, data);
   }
-}
-
-function toProtocolCode(sdk: McpSdk, { code, status }: RunnerError): number {
-  if (code === 'FILE_NOT_FOUND') return RESOURCE_NOT_FOUND;
-  return status >= 400 && status < 500 ? sdk.ErrorCode.InvalidParams : sdk.ErrorCode.InternalError;
 }
 
 let validator: InstanceType<McpSdk['AjvJsonSchemaValidator']> | null = null;

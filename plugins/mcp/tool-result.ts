@@ -15,14 +15,17 @@ export type RunnerError = Pick<
   | 'toolCallId'
 >;
 
-/** What a call gave, for programs and as text; `_meta` names the trace that tells how it went. */
+/**
+ * What a call gave, for programs and as text. `_meta` holds no more than the ids, since some frameworks
+ * put it in front of the model.
+ */
 export function toCallResult(response: ToolResponse): CallToolResult {
-  const { result, traceId, toolCallId, durationMs } = response;
+  const { result, traceId, toolCallId } = response;
   const isObject = typeof result === 'object' && result !== null && !Array.isArray(result);
   return {
     content: [{ type: 'text', text: JSON.stringify(result) }],
     ...(isObject ? { structuredContent: result as Record<string, unknown> } : {}),
-    _meta: { traceId, toolCallId, durationMs },
+    _meta: { traceId, toolCallId },
   };
 }
 
@@ -31,13 +34,12 @@ export function toCallResult(response: ToolResponse): CallToolResult {
  * which would end the loop of many agents.
  */
 export function toErrorResult(error: RunnerError): CallToolResult {
-  const { code, retryable, traceId, toolCallId } = error;
+  const { code, traceId, toolCallId } = error;
   return {
     isError: true,
     content: [{ type: 'text', text: toErrorText(error) }],
     _meta: {
       code,
-      retryable,
       ...(traceId === undefined ? {} : { traceId }),
       ...(toolCallId === undefined ? {} : { toolCallId }),
     },

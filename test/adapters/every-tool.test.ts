@@ -76,6 +76,8 @@ async function answersTo(
   for (const { headers } of model.requests) {
     expect(headers['user-agent']).toMatch(loop.userAgent ?? /./);
   }
+  const given = JSON.stringify(model.requests[0]?.body.tools);
+  expect(given.includes('"strict":true')).toBe(loop.isStrict ?? false);
   const answers = (model.requests.at(-1)?.answers ?? []).toSorted(byCallId);
   expect(answers.map(({ callId }) => callId)).toEqual(calls.map((_, n) => `call_0_${n}`));
   return answers.map(({ text }) => loop.toText?.(text) ?? text);
@@ -147,14 +149,21 @@ describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) =
       { name: 'memory_read', arguments: { path: 'user/../../etc/passwd' } },
       { name: 'memory_read', arguments: { path: 'user/nothing.md' } },
     ];
-    const [missing, type, path, absent] = await answersTo(
-      loop,
-      service.tools,
-      await newUser(),
-      calls,
-    );
-    expect(missing).toMatch(/path/);
-    expect(type).toMatch(/content|string/);
+    const userId = await newUser();
+    const answers = await answersTo(loop, service.tools, userId, calls);
+    const [missing, type, path, absent] = answers;
+    // Code and reason, what to do, and the fields as data: no stack, and nothing of this machine.
+    const refused = (field: string) =>
+      new RegExp(`^Error INVALID_REQUEST: /${field}\\.\\n[^\\n]+\\nDetails: [^\\n]+$`);
+    expect(missing).toMatch(refused('path is required'));
+    expect(type).toMatch(refused('content must be a string'));
+    // The refused calls are in the trace as any other.
+    await expect
+      .poll(() => service.admin(`observability/events?userId=${userId}&limit=500`))
+      .toSatisfy(
+        (events: { errorCode: string | null }[]) =>
+          events.filter(({ errorCode }) => errorCode === 'INVALID_REQUEST').length === 2,
+      );
     expect(path).toMatch(/^Error INVALID_PATH: /);
     expect(absent).toMatch(/^Error FILE_NOT_FOUND: user\/nothing\.md does not exist\.\nList the/);
   });

@@ -48,8 +48,9 @@ const OURS = /TOOL_NOT_FOUND/;
 const AI_NOT_JSON = /^(?:AI_\w+: )?Invalid input for tool \w+: (?:AI_\w+: )?JSON parsing failed: /;
 const NOT_JSON = /^Error INVALID_REQUEST: The arguments are not valid JSON\.\n/;
 
-const langchain: AgentLoop = {
-  name: 'LangChain createAgent',
+const langchain = (name: string, isStrict: boolean): AgentLoop => ({
+  name,
+  isStrict,
   unknownTool: /is not a valid tool, try one of/,
   notJson: NOT_JSON,
   async run({ runner, options, url }) {
@@ -61,20 +62,23 @@ const langchain: AgentLoop = {
       model: MODEL,
       maxRetries: 0,
       configuration: { baseURL: `${url}/v1` },
+      ...(isStrict ? { supportsStrictToolCalling: true } : {}),
     });
-    const tools = await toLangChainTools(runner, options);
+    const tools = await toLangChainTools(runner, { ...options, strict: isStrict });
     const agent = createAgent({ model, tools, middleware: [answerUnreadableCalls()] });
     const { messages } = await agent.invoke({ messages: [{ role: 'user', content: PROMPT }] });
     return messages.at(-1)?.text ?? '';
   },
-};
+});
 
 const vercel = (
   name: string,
   api: 'chat' | 'responses',
   call: 'generateText' | 'streamText' | 'ToolLoopAgent',
+  isStrict = false,
 ): AgentLoop => ({
   name,
+  isStrict,
   userAgent: AI,
   ...(isNext ? { toText: withoutErrorForm } : {}),
   unknownTool: /unavailable tool 'memory_nothing'/,
@@ -86,7 +90,7 @@ const vercel = (
     const provider = createOpenAI({ ...KEY, baseURL: `${url}/v1` });
     const agent = {
       model: provider[api](MODEL),
-      tools: await toVercelAiTools(runner, options),
+      tools: await toVercelAiTools(runner, { ...options, strict: isStrict }),
       stopWhen: ai.stepCountIs(10),
       maxRetries: 0,
     };
@@ -295,6 +299,7 @@ export const LOOPS_OF_BOTH_MAJORS: readonly AgentLoop[] = [
   vercel('Vercel AI generateText, responses', 'responses', 'generateText'),
   vercel('Vercel AI streamText', 'responses', 'streamText'),
   vercel('Vercel AI ToolLoopAgent', 'responses', 'ToolLoopAgent'),
+  vercel('Vercel AI generateText, strict', 'responses', 'generateText', true),
   openAi('OpenAI runTools', false, false),
   openAi('OpenAI runTools, strict and streamed', true, true),
   openAiChat('OpenAI chat completions', false, false),
@@ -304,7 +309,8 @@ export const LOOPS_OF_BOTH_MAJORS: readonly AgentLoop[] = [
 ];
 
 const LOOPS_OF_THIS_MAJOR: readonly AgentLoop[] = [
-  langchain,
+  langchain('LangChain createAgent', false),
+  langchain('LangChain createAgent, strict', true),
   openAiAgents('OpenAI Agents', false),
   openAiAgents('OpenAI Agents, strict', true),
   anthropic('Anthropic toolRunner', false),

@@ -84,7 +84,7 @@ describe('a bound tool', () => {
     expect(outcome.ok).toBe(false);
     expect(outcome.text.split('\n')).toEqual([
       'Error INVALID_REQUEST: /content is required.',
-      'Mend the fields that details.issues names, then send it again.',
+      'Fix the fields listed in details.issues, then send it again.',
       'Details: {"issues":[{"path":"/content","message":"is required"}]}',
     ]);
   });

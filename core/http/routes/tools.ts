@@ -1,16 +1,24 @@
 import Type, { type Static } from 'typebox';
 import type { RouteDefinition, RouteRequest } from '../../contracts/route.ts';
 import type { ToolRequest, ToolResponse } from '../../contracts/tool.ts';
+import { invalidField } from '../../errors.ts';
 import { defineRoute } from '../../schemas/define-route.ts';
-import { strict, strictObject } from '../../schemas/shapes.ts';
+import { nullable, strict, strictObject } from '../../schemas/shapes.ts';
 import { ListedTool, ToolAnswer, ToolContext } from '../../schemas/tools.ts';
 import type { Core } from '../../service.ts';
 import { refuseOtherUser } from '../signed-in.ts';
-import { TOOL_FORMATS, toToolFormat } from '../tool-formats.ts';
+import { hasStrictMode, TOOL_FORMATS, toToolFormat } from '../tool-formats.ts';
 
 const ListQuery = strictObject({
   format: Type.Optional(
-    Type.Enum([...TOOL_FORMATS], { description: 'The same in the form that this API takes.' }),
+    Type.Enum([...TOOL_FORMATS], {
+      description: 'The tools that can be used, in the form that this API takes.',
+    }),
+  ),
+  strict: Type.Optional(
+    Type.Boolean({
+      description: 'With format openai or openai-responses: the form of OpenAI’s strict mode.',
+    }),
   ),
 });
 
@@ -24,7 +32,9 @@ const ToolList = strictObject({
 });
 
 const toolArguments = Type.Optional(
-  Type.Record(Type.String(), Type.Unknown(), { description: 'As the tool’s inputSchema says.' }),
+  nullable(Type.Record(Type.String(), Type.Unknown()), {
+    description: 'As the tool’s inputSchema says.',
+  }),
 );
 
 /** The body of a tool call. */
@@ -50,10 +60,14 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
       querySchema: ListQuery,
       signedIn: {},
       resultSchema: ToolList,
-      async handle({ query: { format } }) {
+      async handle({ query: { format, strict: isStrict } }) {
+        if (isStrict !== undefined && !hasStrictMode(format)) {
+          throw invalidField('/strict', 'needs format=openai or format=openai-responses');
+        }
         const tools = await core.tools.listTools();
         if (format === undefined) return { tools };
-        return { tools: tools.map((tool) => toToolFormat(tool, format)) };
+        const usable = tools.filter(({ available }) => available);
+        return { tools: usable.map((tool) => toToolFormat(tool, format, { strict: isStrict })) };
       },
     }),
     defineRoute({
@@ -85,7 +99,7 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
 /** Runs the tool that a request names, with the headers of a tool call, and answers with its result. */
 export async function runTool(
   request: RouteRequest,
-  { context, arguments: args = {} }: ExecuteBody,
+  { context, arguments: args }: ExecuteBody,
   run: (name: string, call: ToolRequest) => Promise<ToolResponse>,
 ): Promise<ToolAnswer> {
   const idempotencyKey = request.header('idempotency-key');
@@ -94,7 +108,7 @@ export async function runTool(
     request.params['name'] ?? '',
     {
       context,
-      arguments: args,
+      arguments: args ?? {},
       ...(idempotencyKey === null ? {} : { idempotencyKey }),
       ...(traceparent === null ? {} : { traceparent }),
     },

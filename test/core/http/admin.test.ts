@@ -359,6 +359,7 @@ describe('the tools API', () => {
         name: tools[0].name,
         description: tools[0].description,
         parameters: tools[0].inputSchema,
+        strict: false,
       },
     });
     expect((await list('?format=openai-responses'))[0]).toMatchObject({
@@ -368,7 +369,6 @@ describe('the tools API', () => {
     });
     expect((await list('?format=anthropic'))[0].input_schema).toEqual(tools[0].inputSchema);
     expect((await list('?format=mcp'))[0]).toMatchObject({
-      inputSchema: tools[0].inputSchema,
       outputSchema: tools[0].outputSchema,
       annotations: { readOnlyHint: tools[0].readOnly },
     });

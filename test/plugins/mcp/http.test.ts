@@ -3,8 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Plugin } from '../../../core/contracts/plugin.ts';
 import { MemoryError } from '../../../core/errors.ts';
+import { compileSchema } from '../../../core/schemas/validate.ts';
 import { ADMIN_SECRET, asAdmin, asAgent } from '../../core/http/serve.ts';
 import { manualClock } from '../../support/clock.ts';
+import { openCore } from '../../support/service.ts';
 import { connect, serveMcp, textOf } from './clients.ts';
 
 const asAlice = { ...asAgent, 'x-user-id': 'alice', accept: 'application/json, text/event-stream' };
@@ -106,6 +108,58 @@ describe('tools over streamable HTTP', () => {
     expect(offered).toEqual(JSON.parse(JSON.stringify(tools)));
   });
 
+  it('takes null for an argument that may be left out', async () => {
+    const { connect: as } = await serveMcp();
+    const client = await as('alice');
+    const written = await client.callTool({
+      name: 'memory_write',
+      arguments: { path: 'user/a.md', content: 'tea\n', reason: null, ifVersion: null },
+    });
+    expect(written.structuredContent).toMatchObject({ version: 1 });
+    const patched = await client.callTool({
+      name: 'memory_patch',
+      arguments: {
+        path: 'user/a.md',
+        edits: [{ oldText: 'tea', newText: 'mate', replaceAll: null }],
+        append: null,
+      },
+    });
+    expect(patched.structuredContent).toMatchObject({ version: 2 });
+  });
+
+  it('has schemas that a strict mode can fill in whole: null for whatever it would leave out', async () => {
+    const everyTool = { delete: true, move: true };
+    const { connect: as } = await serveMcp({ tools: everyTool });
+    const { definitions } = (await openCore({ tools: everyTool })).tools;
+    const client = await as('alice');
+    const content = '# Profile\n\n- Prefers tea.\n';
+    await client.callTool(file('user/profile.md', content));
+    await client.callTool(file('user/plan.md', content));
+    await client.callTool(file('user/old-plan.md', content));
+    const { tools } = await client.listTools();
+    const examples = new Map(definitions.map((tool) => [tool.name, tool.example]));
+    for (const { name, inputSchema } of tools) {
+      // What `convert_schemas_to_strict` and its like do: all is required, nothing becomes nullable.
+      const properties = inputSchema.properties as Record<
+        string,
+        { enum?: unknown[]; type: unknown }
+      >;
+      const strict = {
+        ...inputSchema,
+        required: Object.keys(properties),
+        additionalProperties: false,
+      };
+      const leftOut = Object.entries(properties).map(([key, { enum: values }]) => [
+        key,
+        values === undefined ? null : values[0],
+      ]);
+      const args = { ...Object.fromEntries(leftOut), ...(examples.get(name)?.arguments as object) };
+      expect(() => compileSchema(strict)(args), name).not.toThrow();
+      const answer = await client.callTool({ name, arguments: args });
+      expect(answer.isError, textOf(answer)).toBeUndefined();
+    }
+  });
+
   it('answers as text and as structured content, with the ids of the call', async () => {
     const { connect: as } = await serveMcp();
     const client = await as('alice');
@@ -117,7 +171,6 @@ describe('tools over streamable HTTP', () => {
     expect(written._meta).toEqual({
       traceId: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
       toolCallId: expect.any(String) as string,
-      durationMs: expect.any(Number) as number,
     });
     for (const [name, args] of [
       ['memory_list', {}],
@@ -162,6 +215,11 @@ describe('tools over streamable HTTP', () => {
       last = textOf(await client.callTool({ name: 'memory_list', arguments: {} }));
     }
     expect(last).toMatch(/^Error RATE_LIMITED: [^]*Try again in \d+ seconds\./);
+    // Not the caller's parameters: it may come again with the same.
+    await expect(client.listResources()).rejects.toMatchObject({
+      code: -32_010,
+      data: { code: 'RATE_LIMITED', retryable: true },
+    });
   });
 
   it('holds the limits of the service', async () => {
@@ -173,7 +231,7 @@ describe('tools over streamable HTTP', () => {
     expect(large._meta?.['code']).toBe('PAYLOAD_TOO_LARGE');
     const body = { ...list, params: { padding: 'x'.repeat(5_000) } };
     const refused = await request('POST', '/v1/mcp', { headers: asAlice, body });
-    expect([refused.status, refused.json.error.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    expect([refused.status, refused.json.error.data.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
     const deep = JSON.parse('{"a":'.repeat(40) + '1' + '}'.repeat(40)) as object;
     const tooDeep = await request('POST', '/v1/mcp', { headers: asAlice, body: { ...list, deep } });
     expect(tooDeep.status).toBe(400);
@@ -264,25 +322,67 @@ it('is in the OpenAPI description, with the key that it needs', async () => {
 });
 
 describe('who calls', () => {
-  it('refuses a request without a key, without a user or with a bad one', async () => {
-    const { request, url } = await serveMcp();
-    const attempts = [
-      [{ 'x-user-id': 'alice' }, 401, 'UNAUTHORIZED'],
-      [{ authorization: 'Bearer wrong', 'x-user-id': 'alice' }, 401, 'UNAUTHORIZED'],
-      [asAgent, 400, 'INVALID_USER_ID'],
-      [{ ...asAgent, 'x-user-id': '' }, 400, 'INVALID_USER_ID'],
-      [{ ...asAgent, 'x-user-id': '../bob' }, 400, 'INVALID_USER_ID'],
-      [{ ...asAgent, 'x-user-id': ['alice', 'bob'] }, 400, 'INVALID_USER_ID'],
-      [{ ...asAgent, 'x-user-id': 'álice' }, 400, 'INVALID_USER_ID'],
-    ] as const;
-    for (const [headers, status, code] of attempts) {
-      const input = { headers: { ...headers } as never, body: list };
-      const answer = await request('POST', '/v1/mcp', input);
-      expect([answer.status, answer.json.error.code]).toEqual([status, code]);
+  it('shows what there is to whoever has the key, and uses it for a named user alone', async () => {
+    const { request } = await serveMcp();
+    const send = async (headers: object, method: string, params: object = {}) => {
+      const body = { ...list, method, params };
+      const answer = await request('POST', '/v1/mcp', { headers: headers as never, body });
+      expect(answer.status).toBe(200);
+      return answer.json;
+    };
+    const capabilities = { capabilities: {}, clientInfo: { name: 't', version: '1' } };
+    const initialize = { protocolVersion: '2025-11-25', ...capabilities };
+    for (const user of [undefined, '', '../bob', ['alice', 'bob'], 'álice']) {
+      const headers = { ...asAgent, ...(user === undefined ? {} : { 'x-user-id': user }) };
+      const begun = await send(headers, 'initialize', initialize);
+      expect(begun.result.serverInfo.name).toBe('memory-service');
+      expect((await send(headers, 'ping')).result).toEqual({});
+      const { tools } = (await send(headers, 'tools/list')).result;
+      expect(tools).toContainEqual(expect.objectContaining({ name: 'memory_read' }));
+      // As a result, so that the agent goes on, and its model can say what is wrong.
+      const called = (await send(headers, 'tools/call', file('user/a.md', 'x'))).result;
+      expect([called.isError, called._meta.code]).toEqual([true, 'INVALID_USER_ID']);
+      for (const [method, params] of [
+        ['resources/list', {}],
+        ['resources/read', { uri: 'memory://user/a.md' }],
+      ] as const) {
+        const { id, error } = await send(headers, method, params);
+        expect([id, error.code, error.data.code]).toEqual([1, -32_602, 'INVALID_USER_ID']);
+      }
     }
-    const inQuery = await request('POST', '/v1/mcp?userId=alice', { headers: asAgent, body: list });
-    expect(inQuery.status).toBe(400);
-    await expect(connect(url, '')).rejects.toThrow(/INVALID_USER_ID/);
+  });
+
+  it('answers each refusal with an error of JSON-RPC that has the message and the code', async () => {
+    const { request, url } = await serveMcp({ allowedHosts: ['127.0.0.1'] });
+    const attempts: [Record<string, string>, unknown, number, number, string][] = [
+      [{ 'x-user-id': 'alice' }, list, 401, -32_010, 'UNAUTHORIZED'],
+      [{ ...asAlice, authorization: 'Bearer wrong' }, list, 401, -32_010, 'UNAUTHORIZED'],
+      [{ ...asAlice, host: 'evil.example' }, list, 403, -32_010, 'HOST_NOT_ALLOWED'],
+      [{ ...asAlice, 'content-type': 'text/plain' }, list, 415, -32_010, 'UNSUPPORTED_MEDIA_TYPE'],
+      [asAlice, { padding: 'x'.repeat(2 ** 20) }, 413, -32_010, 'PAYLOAD_TOO_LARGE'],
+      [asAlice, '{"jsonrpc":', 400, -32_600, 'INVALID_REQUEST'],
+      [asAlice, { ...list, jsonrpc: '1.0' }, 400, -32_600, 'INVALID_REQUEST'],
+    ];
+    for (const [headers, body, status, code, ourCode] of attempts) {
+      const answer = await request('POST', '/v1/mcp', { headers, body });
+      expect([answer.status, answer.json], ourCode).toEqual([
+        status,
+        {
+          jsonrpc: '2.0',
+          id: null,
+          error: {
+            code,
+            message: expect.stringMatching(/\.$/) as string,
+            data: expect.objectContaining({ code: ourCode, retryable: false }) as object,
+          },
+        },
+      ]);
+      expect(answer.json.error.data.traceId).toBe(answer.headers['x-request-id']);
+    }
+    const stream = await request('GET', '/v1/mcp', { headers: asAlice });
+    expect([stream.status, stream.json.error.data.code]).toEqual([405, 'METHOD_NOT_ALLOWED']);
+    // Other routes keep the body of the service.
+    expect((await request('GET', '/v1/tools')).json.error.code).toBe('UNAUTHORIZED');
     await expect(connect(url, 'alice', { authorization: 'Bearer x' })).rejects.toThrow(
       /401|UNAUTH/,
     );
@@ -321,7 +421,7 @@ describe('who calls', () => {
       { ...asAlice, origin: 'null' },
     ]) {
       const answer = await request('POST', '/v1/mcp', { headers, body: list });
-      expect([answer.status, answer.json.error.code]).toEqual([403, 'HOST_NOT_ALLOWED']);
+      expect([answer.status, answer.json.error.data.code]).toEqual([403, 'HOST_NOT_ALLOWED']);
     }
     const own = { ...asAlice, origin: 'http://127.0.0.1:5173' };
     expect((await request('POST', '/v1/mcp', { headers: own, body: list })).status).toBe(200);
@@ -353,7 +453,7 @@ describe('the transport', () => {
     }
     const bad = { ...asAlice, 'mcp-protocol-version': '1999-01-01' };
     const refused = await request('POST', '/v1/mcp', { headers: bad, body: list });
-    expect([refused.status, refused.json.error.code]).toEqual([400, 'INVALID_REQUEST']);
+    expect([refused.status, refused.json.error.data.code]).toEqual([400, 'INVALID_REQUEST']);
     expect(refused.json.error.message).toContain('2025-11-25');
     const good = { ...asAlice, 'mcp-protocol-version': '2025-06-18' };
     expect((await request('POST', '/v1/mcp', { headers: good, body: list })).status).toBe(200);
@@ -373,7 +473,7 @@ describe('the transport', () => {
     expect((await send({ ...ping, method: 'no/such' })).json.error.code).toBe(-32_601);
   });
 
-  it('refuses what is no message, with the service’s own error', async () => {
+  it('refuses what is no message, with the code of the service', async () => {
     const { request } = await serveMcp();
     const initialize = {
       ...list,
@@ -396,7 +496,7 @@ describe('the transport', () => {
       Array.from({ length: 101 }, (_, id) => ({ ...list, id })),
     ]) {
       const answer = await request('POST', '/v1/mcp', { headers: asAlice, body });
-      expect([answer.status, answer.json?.error.code]).toEqual([400, 'INVALID_REQUEST']);
+      expect([answer.status, answer.json?.error.data.code]).toEqual([400, 'INVALID_REQUEST']);
     }
     const text = { ...asAlice, 'content-type': 'text/plain' };
     const plain = await request('POST', '/v1/mcp', { headers: text, body: list });

@@ -1,6 +1,7 @@
-import type { JsonSchema } from '../core/contracts/tool.ts';
+import type { JsonSchema } from '../contracts/tool.ts';
 
-type Schema = Record<string, unknown>;
+/** A schema as data. */
+export type Schema = Record<string, unknown>;
 
 /**
  * What OpenAI's strict mode keeps of a schema; lengths of text are the service's to check.
@@ -11,9 +12,12 @@ const KEPT = new Set([
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
   ...['minItems', 'maxItems'],
 ]);
-/** These are dropped: what they forbid is refused when the tool is called. */
-const DROPPED = new Set([
+/** Lengths that strict mode refuses: they are checked when the tool is called. */
+export const LENGTHS: ReadonlySet<string> = new Set([
   ...['minLength', 'maxLength', 'uniqueItems', 'minProperties', 'maxProperties'],
+]);
+const DROPPED = new Set([
+  ...LENGTHS,
   ...['default', 'examples', '$id', '$schema', '$comment', 'readOnly', 'writeOnly', 'deprecated'],
 ]);
 
@@ -31,23 +35,6 @@ export function toStrictSchema(schema: JsonSchema): JsonSchema | null {
   }
 }
 
-/** Takes back what {@link toStrictSchema} made of optional members: those that are `null` go. */
-export function dropNulls(schema: JsonSchema, value: unknown): unknown {
-  const { properties, required, items } = schema as Schema;
-  if (Array.isArray(value)) {
-    return isObject(items) ? value.map((item) => dropNulls(items, item)) : value;
-  }
-  if (!isObject(value) || !isObject(properties)) return value;
-  const entries = Object.entries(value).flatMap(([name, member]) => {
-    // A member that the schema lacks stays, so that the service can say so.
-    const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (!isObject(known)) return [[name, member]];
-    if (member === null && !toNames(required).includes(name)) return [];
-    return [[name, dropNulls(known, member)]];
-  });
-  return Object.fromEntries(entries);
-}
-
 const NOT_STRICT = Symbol('not strict');
 
 function convert(schema: Schema): Schema {
@@ -63,7 +50,10 @@ function convert(schema: Schema): Schema {
     return { ...strict, ...convertObject(schema) };
   }
   if (strict['type'] === undefined && strict['anyOf'] === undefined) {
-    strict['type'] = typeOf(schema);
+    const type = typeOf(schema);
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- never leaves this file
+    if (type === null) throw NOT_STRICT;
+    strict['type'] = type;
   }
   return strict;
 }
@@ -73,7 +63,7 @@ const OF_OBJECTS = new Set(['properties', 'required', 'additionalProperties']);
 function convertObject({ properties, required, additionalProperties }: Schema): Schema {
   // eslint-disable-next-line @typescript-eslint/only-throw-error -- never leaves this file
   if (additionalProperties !== false) throw NOT_STRICT;
-  const members = isObject(properties) ? properties : {};
+  const members = isSchema(properties) ? properties : {};
   const entries = Object.entries(members).map(([name, member]) => {
     const strict = convertMember(member);
     if (toNames(required).includes(name)) return [name, strict];
@@ -91,26 +81,26 @@ function convertObject({ properties, required, additionalProperties }: Schema): 
 
 function convertMember(member: unknown): Schema {
   // eslint-disable-next-line @typescript-eslint/only-throw-error -- never leaves this file
-  if (!isObject(member)) throw NOT_STRICT;
+  if (!isSchema(member)) throw NOT_STRICT;
   return convert(member);
 }
 
-/** Strict mode wants a type with every value, where JSON Schema is content with the values. */
-function typeOf({ enum: values, const: value }: Schema): string {
+/** The type of a schema's values, where JSON Schema is content with the values; `null` if they differ. */
+export function typeOf({ enum: values, const: value }: Schema): string | null {
   const all = Array.isArray(values) ? (values as unknown[]) : [value];
   const types = new Set(all.map((one) => typeof one));
   const [type] = types;
-  // eslint-disable-next-line @typescript-eslint/only-throw-error -- never leaves this file
-  if (types.size !== 1 || type === undefined || !NAMED.has(type)) throw NOT_STRICT;
-  return type;
+  return types.size === 1 && type !== undefined && NAMED.has(type) ? type : null;
 }
 
 const NAMED = new Set(['string', 'number', 'boolean']);
 
-function toNames(required: unknown): readonly unknown[] {
+/** The names in `required`. */
+export function toNames(required: unknown): readonly unknown[] {
   return Array.isArray(required) ? required : [];
 }
 
-function isObject(value: unknown): value is Schema {
+/** Whether a value is a schema with keywords. */
+export function isSchema(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
