@@ -218,6 +218,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
             ...{ files, idempotency, revisions, search, model, now },
             verifier: verifier === null ? model : createModel(guardModel(verifier)),
             maxFileBytes: settings.limits.maxFileBytes,
+            replyTokens: settings.replyTokens,
             timeZone: settings.timeZone,
             fenceKey: () =>
               (fenceKey ??= readInstallationKey(storage.config, 'service_fence_key').catch(

@@ -33,6 +33,8 @@ const modules = {
   option: await dist('core/config/option.js'),
   routes: await dist('core/http/routes.js'),
   events: await dist('core/schemas/events.js'),
+  remember: await dist('core/subagents/remember/prompt.js'),
+  verify: await dist('core/edits/verify.js'),
   mcp: await dist('plugins/mcp/http.js'),
   dreaming: await dist('plugins/dreaming/routes/list.js'),
   sqlite: await dist('plugins/storage-sqlite/index.js'),

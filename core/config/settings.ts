@@ -206,6 +206,12 @@ export const SETTINGS = {
     allowed: 'a time zone as in Europe/Berlin',
     check: isTimeZone,
   },
+  replyTokens: {
+    schema: integer(256, 1_000_000),
+    default: 16_000,
+    env: 'SERVICE_REPLY_TOKENS',
+    description: 'Tokens of one reply of the model, those of its reasoning included.',
+  },
   sharedWrites: {
     schema: Type.Boolean(),
     default: false,

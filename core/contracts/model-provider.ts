@@ -16,7 +16,10 @@ export interface GenerateRequest {
   prompt: string;
   /** Asks for JSON of this schema; the caller validates the reply all the same. */
   schema?: JsonSchema;
+  /** Tokens of the reply, those of the model's reasoning included. */
   maxTokens?: number;
+  /** Whether a reply that `maxTokens` cut off is returned as far as it goes; default: it fails. */
+  acceptsCutOff?: boolean;
   signal?: AbortSignal;
 }
 
@@ -25,4 +28,6 @@ export interface GenerateResult {
   text: string;
   inputTokens: number;
   outputTokens: number;
+  /** The reply was cut off; only where the request accepts that. */
+  isCutOff?: true;
 }

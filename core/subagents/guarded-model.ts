@@ -53,10 +53,15 @@ async function whileLasting<T>(work: Promise<T>, signal: AbortSignal): Promise<T
 
 /** Takes what a provider gives as the contract has it, or not at all. */
 function checkReply(given: unknown): GenerateResult {
-  const { text, inputTokens, outputTokens } = (given ?? {}) as Partial<GenerateResult>;
+  const { text, inputTokens, outputTokens, isCutOff } = (given ?? {}) as Partial<GenerateResult>;
   if (typeof text !== 'string') throw failure('malformed');
   if (text.length > REPLY_LENGTH) throw failure('too_large');
-  return { text, inputTokens: toCount(inputTokens), outputTokens: toCount(outputTokens) };
+  return {
+    text,
+    inputTokens: toCount(inputTokens),
+    outputTokens: toCount(outputTokens),
+    ...(isCutOff === true ? { isCutOff } : {}),
+  };
 }
 
 function toCount(value: unknown): number {

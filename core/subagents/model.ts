@@ -15,7 +15,10 @@ export interface Model {
    * `details.reason` is `circuit_open` when the model was not asked.
    */
   ask(
-    request: Pick<GenerateRequest, 'system' | 'prompt' | 'schema' | 'maxTokens'>,
+    request: Pick<GenerateRequest, 'system' | 'prompt' | 'schema' | 'maxTokens'> & {
+      /** Whether a reply that was cut off is of use; default: none is, and `ask` throws. */
+      isUsable?: (text: string) => boolean;
+    },
     options: { call: ToolCall; timeoutMs: number },
   ): Promise<string>;
 }
@@ -46,7 +49,7 @@ export function createModel(provider: ModelProvider, circuit = new CircuitBreake
   }
 
   return {
-    async ask(request, options) {
+    async ask({ isUsable, ...request }, options) {
       const { call } = options;
       const span = call.trace.start('llm', 'chat');
       const names = { provider: provider.name, model: provider.model };
@@ -59,7 +62,12 @@ export function createModel(provider: ModelProvider, circuit = new CircuitBreake
         throw error;
       }
       try {
-        const { text, inputTokens, outputTokens } = await generate(request, options);
+        const acceptsCutOff = isUsable !== undefined;
+        const reply = await generate({ ...request, acceptsCutOff }, options);
+        const { text, inputTokens, outputTokens, isCutOff = false } = reply;
+        if (isCutOff && isUsable?.(text) !== true) {
+          throw createProviderError('MODEL_FAILED', { reason: 'cut_off' });
+        }
         circuit.succeed();
         span.end({ ...names, inputTokens, outputTokens });
         return text;

@@ -2,6 +2,7 @@ import { renderConfiguration } from './configuration.mjs';
 import { renderErrors } from './errors.mjs';
 import { renderEvents } from './events.mjs';
 import { renderHttpApi } from './http-api.mjs';
+import { renderPrompts } from './prompts.mjs';
 import { renderTools } from './tools.mjs';
 
 /**
@@ -14,6 +15,8 @@ import { renderTools } from './tools.mjs';
  * @property {typeof import('../../core/config/option.ts')} option
  * @property {typeof import('../../core/http/routes.ts')} routes
  * @property {typeof import('../../core/schemas/events.ts')} events
+ * @property {typeof import('../../core/subagents/remember/prompt.ts')} remember
+ * @property {typeof import('../../core/edits/verify.ts')} verify
  * @property {typeof import('../../plugins/mcp/http.ts')} mcp
  * @property {typeof import('../../plugins/dreaming/routes/list.ts')} dreaming
  * @property {typeof import('../../plugins/storage-sqlite/index.ts')} sqlite
@@ -34,6 +37,8 @@ export function renderReference({
   option,
   routes,
   events,
+  remember,
+  verify,
   mcp,
   dreaming,
   sqlite,
@@ -66,6 +71,25 @@ export function renderReference({
     ['docs/reference/errors.md', renderErrors(errors.ERROR_CODES)],
     ['docs/reference/events.md', renderEvents(events)],
     ['docs/reference/http-api.md', renderHttpApi(definitions, errors.ERROR_CODES)],
+    [
+      'docs/reference/prompts.md',
+      renderPrompts([
+        {
+          title: 'memory_remember',
+          purpose: 'Proposes where a fact belongs, and what it changes.',
+          source: 'core/subagents/remember/prompt.ts',
+          version: remember.REMEMBER_PROMPT_VERSION,
+          text: remember.SYSTEM_PROMPT,
+        },
+        {
+          title: 'The verifier',
+          purpose: 'Judges what `memory_remember` or a dream proposes.',
+          source: 'core/edits/verify.ts',
+          version: verify.VERIFIER_PROMPT_VERSION,
+          text: verify.VERIFIER_PROMPT,
+        },
+      ]),
+    ],
     ['docs/reference/tools.md', renderTools(tools)],
   ]);
 }

@@ -10,7 +10,7 @@ import type { JsonSchema } from '../../core/contracts/tool.ts';
 import { createProviderError } from '../../core/provider-failure.ts';
 import { readTokens, toObject } from '../provider-http/answer.ts';
 import { ProviderFault } from '../provider-http/fault.ts';
-import { ANSWER_TOOL, toToolSchema, unwrapToolInput } from '../provider-http/json-reply.ts';
+import { ANSWER_TOOL, nameOf, toToolSchema, unwrapToolInput } from '../provider-http/json-reply.ts';
 import { openProvider, providerOptions } from '../provider-http/options.ts';
 
 const ANTHROPIC_URL = 'https://api.anthropic.com';
@@ -115,25 +115,28 @@ function toBody(
     ...(schema === undefined
       ? {}
       : {
-          tools: [{ ...ANSWER_TOOL, input_schema: toToolSchema(schema) }],
-          tool_choice: { type: 'tool', name: ANSWER_TOOL.name, disable_parallel_tool_use: true },
+          tools: [{ name: nameOf(schema), ...ANSWER_TOOL, input_schema: toToolSchema(schema) }],
+          tool_choice: { type: 'tool', name: nameOf(schema), disable_parallel_tool_use: true },
         }),
   };
 }
 
 /** Takes an answer apart, trusting nothing of it. */
-function readAnswer(answer: unknown, { schema }: GenerateRequest): GenerateResult {
+function readAnswer(
+  answer: unknown,
+  { schema, acceptsCutOff = false }: GenerateRequest,
+): GenerateResult {
   const { content, stop_reason: ending, usage } = toObject(answer);
   if (ending === 'refusal') throw new ProviderFault('refused');
-  if (ending === 'max_tokens' || ending === 'model_context_window_exceeded') {
-    throw new ProviderFault('cut_off');
-  }
+  const isCutOff = ending === 'max_tokens' || ending === 'model_context_window_exceeded';
+  if (isCutOff && !acceptsCutOff) throw new ProviderFault('cut_off');
   if (!Array.isArray(content)) throw new ProviderFault('malformed');
   const blocks = content.map(toObject);
   const text = schema === undefined ? readText(blocks) : readToolInput(blocks, schema);
-  if (text.trim() === '') throw new ProviderFault('empty');
+  if (text.trim() === '') throw new ProviderFault(isCutOff ? 'cut_off' : 'empty');
   return {
     text,
+    ...(isCutOff ? { isCutOff } : {}),
     inputTokens: readTokens(usage, 'input_tokens'),
     outputTokens: readTokens(usage, 'output_tokens'),
   };
@@ -146,7 +149,7 @@ function readText(blocks: readonly Record<string, unknown>[]): string {
 }
 
 function readToolInput(blocks: readonly Record<string, unknown>[], schema: JsonSchema): string {
-  const call = blocks.find(({ type, name }) => type === 'tool_use' && name === ANSWER_TOOL.name);
+  const call = blocks.find(({ type, name }) => type === 'tool_use' && name === nameOf(schema));
   // Without the call there may be words: what they say is for the caller's check of the schema.
   if (call === undefined) return readText(blocks);
   return unwrapToolInput(toObject(call['input']), schema);

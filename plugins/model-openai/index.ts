@@ -91,7 +91,9 @@ export function openai(options: OpenAIModelOptions): ModelProvider {
         known = format;
         const result = readAnswer(answer, request, format);
         // Taken, and not kept to: the next one says it in words as well.
-        if (request.schema !== undefined && !isJson(result.text)) known.inWords = true;
+        if (request.schema !== undefined && result.isCutOff !== true && !isJson(result.text)) {
+          known.inWords = true;
+        }
         return result;
       } catch (error) {
         const other = refusals < 3 ? otherFormat(error, format, request) : null;
@@ -143,8 +145,13 @@ const FORMS: Record<'schema' | 'tool', (schema: JsonSchema) => Form> = {
     },
   }),
   tool: (schema) => ({
-    tools: [{ type: 'function', function: { ...ANSWER_TOOL, parameters: toToolSchema(schema) } }],
-    tool_choice: { type: 'function', function: { name: ANSWER_TOOL.name } },
+    tools: [
+      {
+        type: 'function',
+        function: { name: nameOf(schema), ...ANSWER_TOOL, parameters: toToolSchema(schema) },
+      },
+    ],
+    tool_choice: { type: 'function', function: { name: nameOf(schema) } },
   }),
 };
 
@@ -175,7 +182,7 @@ function isAboutLimit(error: unknown): boolean {
 /** Takes an answer apart, trusting nothing of it. */
 function readAnswer(
   answer: unknown,
-  { schema }: GenerateRequest,
+  { schema, acceptsCutOff = false }: GenerateRequest,
   { json }: RequestFormat,
 ): GenerateResult {
   const { choices, usage } = toObject(answer);
@@ -186,30 +193,36 @@ function readAnswer(
   if (ending === 'content_filter' || (typeof refusal === 'string' && refusal !== '')) {
     throw new ProviderFault('refused');
   }
-  if (ending === 'length') throw new ProviderFault('cut_off');
+  const isCutOff = ending === 'length';
+  if (isCutOff && !acceptsCutOff) throw new ProviderFault('cut_off');
   const isTool = schema !== undefined && json === 'tool' && Array.isArray(calls);
   const said = isTool ? readToolInput(calls, schema) : null;
+  // Thoughts may take all the tokens.
+  if (isCutOff && said === null && isNothing(content)) throw new ProviderFault('cut_off');
   const text = said ?? readContent(content, schema);
   if (text.trim() === '') throw new ProviderFault('empty');
   return {
     text,
+    ...(isCutOff ? { isCutOff } : {}),
     inputTokens: readTokens(usage, 'prompt_tokens'),
     outputTokens: readTokens(usage, 'completion_tokens'),
   };
 }
 
 function readContent(content: unknown, schema: JsonSchema | undefined): string {
-  if (content === null || content === undefined || content === '') {
-    throw new ProviderFault('empty');
-  }
+  if (isNothing(content)) throw new ProviderFault('empty');
   if (typeof content !== 'string') throw new ProviderFault('malformed');
   return schema === undefined ? content : unwrapJson(content);
+}
+
+function isNothing(content: unknown): boolean {
+  return content === null || content === undefined || content === '';
 }
 
 /** The arguments of the call; `null` where there is none, as the words that came may be the JSON. */
 function readToolInput(calls: readonly unknown[], schema: JsonSchema): string | null {
   const functions = calls.map((call) => toObject(toObject(call)['function']));
-  const call = functions.find(({ name }) => name === ANSWER_TOOL.name);
+  const call = functions.find(({ name }) => name === nameOf(schema));
   if (call === undefined) return null;
   const { arguments: input } = call;
   // A text by the API; some servers give the object itself.

@@ -18,7 +18,9 @@ export function unwrapJson(reply: string): string {
   if (!text.startsWith('```')) return text;
   const begin = text.indexOf('\n');
   const end = text.lastIndexOf('```');
-  return begin === -1 || end <= begin ? text : text.slice(begin + 1, end).trim();
+  if (begin === -1) return text;
+  // The closing fence of a reply that was cut off is missing.
+  return text.slice(begin + 1, end > begin ? end : undefined).trim();
 }
 
 /** Whether a text is JSON. */
@@ -31,16 +33,13 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** The tool whose arguments are the reply, where a model is asked to call one. */
-export const ANSWER_TOOL = {
-  name: 'answer',
-  description: 'Takes your answer: call it once.',
-} as const;
+/** What the tool is for whose arguments are the reply, where a model is asked to call one. */
+export const ANSWER_TOOL = { description: 'Takes your answer: call it once.' } as const;
 
-/** The name of a schema in a request: its title, where it has one. */
+/** The name of a schema, and of the tool that takes it: its title, where providers accept that. */
 export function nameOf(schema: JsonSchema): string {
   const { title } = schema as { title?: unknown };
-  return typeof title === 'string' && /^[\w-]{1,64}$/.test(title) ? title : ANSWER_TOOL.name;
+  return typeof title === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(title) ? title : 'answer';
 }
 
 /** A tool's arguments, whose schema is always of an object. */

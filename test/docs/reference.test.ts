@@ -4,10 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import * as option from '../../core/config/option.ts';
 import * as settings from '../../core/config/settings.ts';
+import * as verify from '../../core/edits/verify.ts';
 import * as core from '../../core/service.ts';
 import * as errors from '../../core/errors.ts';
 import * as routes from '../../core/http/routes.ts';
 import * as events from '../../core/schemas/events.ts';
+import * as remember from '../../core/subagents/remember/prompt.ts';
 import { renderReference } from '../../docs/generator/reference.mjs';
 import * as dreaming from '../../plugins/dreaming/routes/list.ts';
 import * as mcp from '../../plugins/mcp/http.ts';
@@ -23,6 +25,8 @@ const made = renderReference({
   option,
   routes,
   events,
+  remember,
+  verify,
   mcp,
   dreaming,
   sqlite,

@@ -2,6 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { MemoryServiceConfig } from '../../core/config/service.ts';
 import type { ModelProvider } from '../../core/contracts/model-provider.ts';
 import { openai as embedder } from '../../plugins/embedder-openai/index.ts';
+import { anthropic } from '../../plugins/model-anthropic/index.ts';
 import { openai } from '../../plugins/model-openai/index.ts';
 import { asAgent, type LiveServer, serveCore } from '../core/http/serve.ts';
 import { embedMeaning } from './provider-server/embed.ts';
@@ -42,7 +43,7 @@ export interface ModelService extends LiveServer {
 
 export async function serveWithModel(
   config: Partial<MemoryServiceConfig> = {},
-  options: { hasEmbedder?: boolean } = {},
+  options: { hasEmbedder?: boolean; speaks?: 'openai' | 'anthropic' } = {},
 ): Promise<ModelService> {
   const asked: Asked[] = [];
   const judged: Asked[] = [];
@@ -51,9 +52,11 @@ export async function serveWithModel(
   const provider = await startProviderServer({
     embed: embedMeaning,
     reply(body) {
-      const [system, user] = body.messages as { content: string }[];
-      const entry = { system: system?.content ?? '', prompt: user?.content ?? '', round: 0 };
-      const isVerdict = body.response_format?.json_schema?.name === 'memory_edit_verdicts';
+      const messages = body.messages as { role: string; content: string }[];
+      const toText = (role: string) => messages.find((one) => one.role === role)?.content ?? '';
+      const entry = { system: body.system ?? toText('system'), prompt: toText('user'), round: 0 };
+      const name = body.response_format?.json_schema?.name ?? body.tool_choice?.name;
+      const isVerdict = name === 'memory_edit_verdicts';
       const list = isVerdict ? judged : asked;
       list.push(entry);
       entry.round = list.length;
@@ -65,10 +68,13 @@ export async function serveWithModel(
     await provider.close();
     expect(provider.violations).toEqual([]);
   });
-  const { hasEmbedder = false } = options;
-  const { baseUrl } = provider;
+  const { hasEmbedder = false, speaks = 'openai' } = options;
+  const { baseUrl, origin } = provider;
+  const common = { apiKey: 'test', name: 'scripted', maxRetries: 0 };
   const openModel = (timeoutMs: number) =>
-    openai({ baseUrl, apiKey: 'test', name: 'scripted', maxRetries: 0, timeoutMs });
+    speaks === 'openai'
+      ? openai({ ...common, baseUrl, timeoutMs })
+      : anthropic({ ...common, baseUrl: origin, timeoutMs });
   const model: ModelProvider = {
     ...openModel(1),
     generate: (request) => openModel(service.modelTimeoutMs).generate(request),

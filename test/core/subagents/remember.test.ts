@@ -251,6 +251,56 @@ describe('memory_remember', () => {
     expect(await revisionsOf(service)).toHaveLength(2);
   });
 
+  it('gives the other call’s answer in every part, and mixes no refusal of its own into it', async () => {
+    const service = await withProfile();
+    const options = { idempotencyKey: 'k-6' };
+    const remember = () => service.execute('memory_remember', { text: COFFEE }, options);
+    const refusing = (line: string) =>
+      proposes(toCoffee, edit('add', { add: { path: PATH, lines: [line] } }));
+    service.judges(({ prompt }) => ({
+      verdicts: [
+        { operation: 1, lost: [], added: [], verdict: 'replaces' },
+        { operation: 2, lost: [], added: [], verdict: prompt.includes('Acme') ? 'adds' : 'wrong' },
+      ],
+    }));
+    const others: ReturnType<typeof remember>[] = [];
+    service.provider.next((exchange) => {
+      const other = remember();
+      others.push(other);
+      void other.then(() => {
+        service.says(() => refusing('- Hates olives.'));
+        exchange.sendJson(200, exchange.proper());
+      });
+    });
+    service.says(() => refusing('- Works at Acme.'));
+    const late = await remember();
+    const first = (await others[0])?.json.result;
+    expect(first.refused).toEqual([
+      { why: 'the verifier says: adds', lines: ['- Works at Acme.'] },
+    ]);
+    expect(late.json.result).toEqual({
+      ...first,
+      refused: [{ why: 'the verifier says: adds', lines: [] }],
+    });
+    expect(late.headers['idempotency-replayed']).toBe('true');
+  });
+
+  it('answers as the other of two calls with one key, when its own models fail after that', async () => {
+    const service = await withProfile();
+    const options = { idempotencyKey: 'k-7' };
+    const remember = () => service.execute('memory_remember', { text: COFFEE }, options);
+    const others: ReturnType<typeof remember>[] = [];
+    service.says(() => proposes(toCoffee));
+    service.provider.next((exchange) => {
+      const other = remember();
+      others.push(other);
+      void other.then(() => exchange.sendJson(500, {}));
+    });
+    const late = await remember();
+    expect(late.status, late.text).toBe(200);
+    expect(late.json.result).toEqual((await others[0])?.json.result);
+  });
+
   it('remembers that there was nothing to write, too', async () => {
     const service = await withProfile();
     service.says(() => proposes());
@@ -290,6 +340,127 @@ describe('memory_remember', () => {
       { why: 'its lines changed meanwhile', lines: ['- Prefers coffee.'] },
     ]);
     expect(await service.read(PATH)).toContain('water');
+  });
+
+  describe('of a user with more files than are listed', () => {
+    async function withMany(): Promise<ModelService> {
+      const service = await withProfile();
+      for (let first = 0; first < 520; first += 40) {
+        await Promise.all(
+          Array.from({ length: 40 }, (_, n) =>
+            service.write(`user/notes/${1_000 + first + n}.md`, `- Note ${first + n}.\n`),
+          ),
+        );
+      }
+      await service.write('user/z/late.md', '# Zebra\n\n- Striped.\n');
+      return service;
+    }
+
+    it('changes a file that was neither listed nor found, and links to it', async () => {
+      const service = await withMany();
+      await service.write('user/index.md', '# Index\n\n- [Profile](profile.md)\n');
+      service.says(() =>
+        proposes(
+          edit('add', { add: { path: 'user/z/late.md', lines: ['- Prefers coffee.'] } }),
+          edit('index', {
+            add: { path: 'user/index.md', lines: ['- [Late](z/late.md)'] },
+          }),
+          edit('index', {
+            add: { path: 'user/index.md', lines: ['- [Gone](z/gone.md)'] },
+          }),
+        ),
+      );
+      const { status, json, text } = await service.execute('memory_remember', { text: COFFEE });
+      expect(status, text).toBe(200);
+      expect(json.result.refused).toMatchObject([{ lines: ['- [Gone](z/gone.md)'] }]);
+      expect(await service.read('user/z/late.md')).toBe(
+        '# Zebra\n\n- Striped.\n- Prefers coffee.\n',
+      );
+      expect(await service.read('user/index.md')).toContain('(z/late.md)');
+    });
+
+    it('finds the lines of such a file again when it changed meanwhile', async () => {
+      const service = await withMany();
+      const striped = edit('update', {
+        remove: ['user/z/late.md: - Striped.'],
+        add: { path: 'user/z/late.md', lines: ['- Prefers coffee, and is striped.'] },
+      });
+      const fresh = edit('add', { add: { path: 'user/z/new.md', lines: ['- Coffee.'] } });
+      service.says(() => proposes(striped, fresh));
+      // The verifier is asked while another writes.
+      service.provider.next(
+        (exchange) => exchange.sendJson(200, exchange.proper()),
+        (exchange) => {
+          void Promise.all([
+            service.write('user/z/late.md', '# Zebra\n\n- Loud.\n- Striped.\n'),
+            service.write('user/z/new.md', '- Mine.\n'),
+          ]).then(() => exchange.sendJson(200, exchange.proper()));
+        },
+      );
+      const { json, text } = await service.execute('memory_remember', { text: COFFEE });
+      expect(json.result.refused, text).toEqual([]);
+      expect(await service.read('user/z/late.md')).toBe(
+        '# Zebra\n\n- Loud.\n- Prefers coffee, and is striped.\n',
+      );
+      expect(await service.read('user/z/new.md')).toBe('- Mine.\n- Coffee.\n');
+    });
+  });
+
+  it('stores the whole operations of a reply that was cut off, and none of one that has none', async () => {
+    const service = await withProfile();
+    const cut = (content: string) =>
+      service.provider.next(({ sendJson }) =>
+        sendJson(200, { choices: [{ message: { content }, finish_reason: 'length' }] }),
+      );
+    cut('{"operations":[{"kind":"upd');
+    const nothing = await service.execute('memory_remember', { text: COFFEE });
+    expect(nothing.json.error).toMatchObject({
+      code: 'MODEL_FAILED',
+      details: { reason: 'cut_off' },
+    });
+    cut(`{"operations":[${JSON.stringify(toCoffee)},{"kind":"add","reas`);
+    const { json } = await service.execute('memory_remember', { text: COFFEE });
+    expect(json.result.writes, JSON.stringify(json)).toHaveLength(1);
+    expect(await service.read(PATH)).toBe(PROFILE.replace('tea', 'coffee'));
+  });
+
+  it('works with a model that answers by calling a tool, as Anthropic’s do, also where it was cut off', async () => {
+    const service = await serveWithModel({}, { speaks: 'anthropic' });
+    await service.write(PATH, PROFILE);
+    service.says(() => proposes(toCoffee));
+    service.provider.next((exchange) =>
+      exchange.sendJson(200, { ...(exchange.proper() as object), stop_reason: 'max_tokens' }),
+    );
+    const { status, text } = await service.execute('memory_remember', { text: COFFEE });
+    expect(status, text).toBe(200);
+    expect(await service.read(PATH)).toBe(PROFILE.replace('tea', 'coffee'));
+    const tools = service.provider.received.map(({ body }) => body.tool_choice.name);
+    expect(tools).toEqual(['memory_edits', 'memory_edit_verdicts']);
+  });
+
+  it('leaves a reasoning model room to think, as much as the operator says', async () => {
+    const service = await serveWithModel({ replyTokens: 40_000 });
+    await service.write(PATH, PROFILE);
+    service.says(() => proposes(toCoffee));
+    await service.execute('memory_remember', { text: COFFEE });
+    const limits = service.provider.received.map(({ body }) => body.max_tokens);
+    expect(limits).toEqual([40_000, 40_000]);
+  });
+
+  it('keeps what was good when nobody answers for what failed', async () => {
+    const service = await withProfile();
+    const wrong = edit('update', {
+      remove: [`${PATH}:4: - Lives in Rome.`],
+      add: { path: PATH, lines: ['- Lives in Oslo.'] },
+    });
+    service.says(() => proposes(wrong, toCoffee));
+    service.provider.next(
+      (exchange) => exchange.sendJson(200, exchange.proper()),
+      (exchange) => exchange.sendJson(500, {}),
+    );
+    const { json } = await service.execute('memory_remember', { text: COFFEE });
+    expect(json.result.refused).toMatchObject([{ lines: ['- Lives in Oslo.'] }]);
+    expect(await service.read(PATH)).toBe(PROFILE.replace('tea', 'coffee'));
   });
 
   it('gives back what failed for its form once, with the reason, and keeps what was good', async () => {

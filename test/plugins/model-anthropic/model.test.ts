@@ -47,6 +47,40 @@ describe('a model of Anthropic’s', () => {
     expect(server.received[0]?.body.tool_choice.name).toBe(server.received[0]?.body.tools[0].name);
   });
 
+  it('names the tool by the title of the schema, where the API accepts that as a name', async () => {
+    for (const [title, name] of [
+      ['memory_edits', 'memory_edits'],
+      ['Memory edits', 'answer'],
+      ['é', 'answer'],
+    ]) {
+      const schema = { title, type: 'object', properties: { drink: { type: 'string' } } };
+      expect((await model().generate({ ...QUESTION, schema })).text).toBe('{"drink":"tea"}');
+      const { tools, tool_choice: choice } = server.received.at(-1)?.body ?? {};
+      expect([tools[0].name, choice.name]).toEqual([name, name]);
+    }
+  });
+
+  it('gives what it has of a reply that was cut off to a request that accepts that', async () => {
+    const schema = { type: 'object', properties: { drink: { type: 'string' } } };
+    const cut = (content: object[]) =>
+      server.next(({ proper, sendJson }) =>
+        sendJson(200, { ...(proper() as object), content, stop_reason: 'max_tokens' }),
+      );
+    const toolUse = { type: 'tool_use', id: 'toolu_1', name: 'answer', input: { drink: 'te' } };
+    cut([toolUse]);
+    expect(await model().generate({ ...QUESTION, schema, acceptsCutOff: true })).toMatchObject({
+      text: '{"drink":"te"}',
+      isCutOff: true,
+    });
+    cut([toolUse]);
+    const refused = await rejection(model().generate({ ...QUESTION, schema }));
+    expect(refused.details).toMatchObject({ reason: 'cut_off' });
+    // Thoughts took all the tokens.
+    cut([]);
+    const empty = await rejection(model().generate({ ...QUESTION, schema, acceptsCutOff: true }));
+    expect(empty.details).toMatchObject({ reason: 'cut_off' });
+  });
+
   it('takes a value that is no object out of the object that it was put into', async () => {
     server.next(({ proper, sendJson }) => {
       const answer = proper() as { content: object[] };

@@ -111,6 +111,40 @@ describe('a model of an OpenAI-compatible server', () => {
     });
   });
 
+  it('gives what it has of a reply that was cut off to a request that accepts that', async () => {
+    const cut = (message: object) => (exchange: Exchange) =>
+      exchange.sendJson(200, { choices: [{ message, finish_reason: 'length' }] });
+    const request = { ...QUESTION, schema: { ...SCHEMA, title: 'drinks' } };
+    const own = model();
+    const begun = { content: '{"drink":"te' };
+    server.next(cut(begun), cut(begun), cut({ content: '```json\n{"drink":"te' }), cut({}));
+    expect(await own.generate({ ...request, acceptsCutOff: true })).toMatchObject({
+      text: '{"drink":"te',
+      isCutOff: true,
+    });
+    expect((await rejection(own.generate(request))).details).toMatchObject({ reason: 'cut_off' });
+    const { text } = await own.generate({ ...request, acceptsCutOff: true });
+    expect(text).toBe('{"drink":"te');
+    // Thoughts took all the tokens.
+    const empty = await rejection(own.generate({ ...request, acceptsCutOff: true }));
+    expect(empty.details).toMatchObject({ reason: 'cut_off' });
+    // It kept to the schema: the prompt need not repeat it.
+    expect(server.received.at(-1)?.body.messages[0].content).toBe(QUESTION.system);
+  });
+
+  it('calls a tool of the schema’s name, and gives what it has of arguments that were cut off', async () => {
+    const schema = { ...SCHEMA, title: 'drinks' };
+    const call = { function: { name: 'drinks', arguments: '{"drink":"te' } };
+    server.next(refuse('no response_format'), ({ body, sendJson }) => {
+      expect(body.tool_choice.function.name).toBe('drinks');
+      sendJson(200, { choices: [{ message: { tool_calls: [call] }, finish_reason: 'length' }] });
+    });
+    expect(await model().generate({ ...QUESTION, schema, acceptsCutOff: true })).toMatchObject({
+      text: '{"drink":"te',
+      isCutOff: true,
+    });
+  });
+
   it.each([
     ['as words', { content: '```json\n{"drink":"tea"}\n```' }],
     [

@@ -1,0 +1,225 @@
+import type { FileKey } from '../../contracts/records.ts';
+import type { ListedFile, ToolCall } from '../../contracts/tool.ts';
+import { INDEX_PATH } from '../../edits/guards.ts';
+import type { EditOperation } from '../../edits/operations.ts';
+import type { EditedFile, EditedMemory } from '../../edits/workspace.ts';
+import { MemoryError } from '../../errors.ts';
+import { isExcludedFromDreams } from '../../files/dream-exclusion.ts';
+import type { Files } from '../../files/files.ts';
+import { findLinks } from '../../files/links.ts';
+import { parseUserId, toScope, toVirtualPath } from '../../files/paths.ts';
+import type { Revisions } from '../../history/revisions.ts';
+import { type FindDependencies, findHits, logHits } from '../../search/find.ts';
+import type { Hit } from '../../search/search.ts';
+
+/** What looking into memory works with. */
+export interface LookDependencies {
+  files: Files;
+  revisions: Pick<Revisions, 'lineTimes'>;
+  search: FindDependencies;
+}
+
+/** Memory as far as it was looked at. */
+export interface SeenMemory extends EditedMemory {
+  /** Whether there are more files than were listed, so that a path which is not in `paths` may exist. */
+  isPartial: boolean;
+}
+
+/** Files that are listed, and what the model is shown of them. */
+const LISTED = 500;
+const SHOWN_FILES = 20;
+const SHOWN_CHARS = 24_000;
+/** A file up to this length is shown whole, of a longer one the passages that were found. */
+const WHOLE_CHARS = 8_000;
+const FOUND_PASSAGES = 30;
+/** Paths of one reply that are looked up. */
+const NAMED_PATHS = 100;
+
+/** What the model is shown: the catalog, files that were found, and the rest while there is room. */
+export async function look(
+  deps: LookDependencies,
+  fact: string,
+  call: ToolCall,
+): Promise<SeenMemory> {
+  const { files, search } = deps;
+  const { files: first, nextCursor } = await files.list({ path: 'user/', limit: LISTED }, call);
+  const isPartial = nextCursor !== null;
+  const catalog = isPartial ? (await files.list({ path: INDEX_PATH, limit: 1 }, call)).files : [];
+  const listed = [...first, ...catalog].filter(({ path }) => isOpen(path));
+  const request = {
+    text: fact,
+    // Shared memory is nobody's to correct here, and what is in it is known to others.
+    scopes: [toScope(parseUserId(call.userId))],
+    within: null,
+    group: 'passage',
+    limit: FOUND_PASSAGES,
+    isFuzzy: true,
+  } as const;
+  const found = (await findHits(search, request, 'auto', call)).hits.filter(({ file }) =>
+    isOpen(toVirtualPath(file)),
+  );
+  const shown = new Map<string, EditedFile>();
+  let room = SHOWN_CHARS;
+  const show = (file: EditedFile) => {
+    const lines = file.content.split('\n').filter((_line, at) => file.shown?.has(at + 1) ?? true);
+    const characters = lines.join('\n').length;
+    if (characters > room || shown.size >= SHOWN_FILES) return false;
+    room -= characters;
+    shown.set(file.path, file);
+    return true;
+  };
+  if (listed.some(({ path }) => path === INDEX_PATH)) show(await readFile(files, INDEX_PATH, call));
+  const logged: Hit[] = [];
+  for (const hits of byFile(found)) {
+    const [{ file }] = hits;
+    const path = toVirtualPath(file);
+    if (shown.has(path)) continue;
+    const { version, content } = file;
+    const parts = content.length <= WHOLE_CHARS ? {} : { shown: toNumbers(hits) };
+    if (show({ path, version, content, ...parts })) logged.push(...hits);
+  }
+  await logHits(search, logged, 'find', call);
+  // Words that nothing has in common may be about the same thing: a small memory is shown whole.
+  const others = listed.filter(({ path, size }) => !shown.has(path) && size <= WHOLE_CHARS);
+  for (const { path, size } of others.sort(newestFirst)) {
+    if (size > room || shown.size >= SHOWN_FILES) break;
+    show(await readFile(files, path, call));
+  }
+  const paths = new Set([...listed.map(({ path }) => path), ...shown.keys()]);
+  return { files: [...shown.values()], paths, fact, isPartial };
+}
+
+/**
+ * Adds the files that operations name and that were not shown, the dates of the lines of all they
+ * name, and the targets of their links as far as these exist.
+ */
+export async function lookUp(
+  deps: LookDependencies,
+  memory: SeenMemory,
+  operations: readonly EditOperation[],
+  call: ToolCall,
+): Promise<SeenMemory> {
+  const { changed, linked } = listNamed(operations);
+  const paths = new Set(memory.paths);
+  const known = new Map(memory.files.map((file) => [file.path, file]));
+  const scope = toScope(parseUserId(call.userId));
+  if (memory.isPartial) {
+    for (const path of new Set([...changed, ...linked])) {
+      if (!paths.has(path) && (await exists(deps.files, path, call))) paths.add(path);
+    }
+  }
+  for (const path of changed) {
+    if (!paths.has(path)) continue;
+    const file = known.get(path) ?? (await readIfThere(deps.files, path, call));
+    if (file === null) paths.delete(path);
+    if (file === null || file.times !== undefined) continue;
+    const { version, times } = await deps.revisions.lineTimes({
+      scope,
+      path: path.slice('user/'.length),
+    });
+    known.set(path, version === file.version ? { ...file, times } : file);
+  }
+  return { ...memory, paths, files: [...known.values()] };
+}
+
+/** The same files as they are now, and those that operations wanted to create. */
+export async function lookAgain(
+  deps: LookDependencies,
+  memory: SeenMemory,
+  operations: readonly EditOperation[],
+  call: ToolCall,
+): Promise<SeenMemory> {
+  const { changed, linked } = listNamed(operations);
+  const paths = new Set(memory.paths);
+  const files: EditedFile[] = [];
+  const read = new Set(memory.files.map(({ path }) => path));
+  for (const path of new Set([...read, ...changed])) {
+    const isThere = read.has(path) || (await exists(deps.files, path, call));
+    const file = isThere ? await readIfThere(deps.files, path, call) : null;
+    if (file === null) paths.delete(path);
+    else {
+      paths.add(path);
+      files.push(file);
+    }
+  }
+  for (const path of linked) {
+    if (!changed.includes(path) && !(await exists(deps.files, path, call))) paths.delete(path);
+  }
+  return { ...memory, files, paths };
+}
+
+/** The user's paths that operations name: of files that they change or quote, and of links. */
+function listNamed(operations: readonly EditOperation[]): { changed: string[]; linked: string[] } {
+  const own = (paths: readonly string[]) =>
+    [...new Set(paths)]
+      .filter((path) => path.startsWith('user/') && isOpen(path))
+      .slice(0, NAMED_PATHS);
+  return {
+    changed: own(
+      operations.flatMap(({ remove, add, sources }) =>
+        [...remove, ...sources, ...(add === null ? [] : [add])].map(({ path }) => path),
+      ),
+    ),
+    linked: own(
+      operations
+        .filter(({ kind }) => kind === 'index')
+        .flatMap(({ remove, add }) => [...remove.map(({ text }) => text), ...(add?.lines ?? [])])
+        .flatMap((text) => findLinks(text ?? '', INDEX_PATH)),
+    ),
+  };
+}
+
+/** Whether there is a file of that path. A path that no file can have is none. */
+async function exists(files: Files, path: string, call: ToolCall): Promise<boolean> {
+  try {
+    const { files: found } = await files.list({ path, limit: 1 }, call);
+    return found[0]?.path === path;
+  } catch (error) {
+    if (error instanceof MemoryError && error.code === 'INVALID_PATH') return false;
+    throw error;
+  }
+}
+
+async function readFile(files: Files, path: string, call: ToolCall): Promise<EditedFile> {
+  const { version, content } = await files.read({ path }, call);
+  return { path, version, content };
+}
+
+async function readIfThere(files: Files, path: string, call: ToolCall): Promise<EditedFile | null> {
+  try {
+    return await readFile(files, path, call);
+  } catch (error) {
+    if (error instanceof MemoryError && error.code === 'FILE_NOT_FOUND') return null;
+    throw error;
+  }
+}
+
+/** Logs are others' records: they are neither shown nor written. */
+function isOpen(path: string): boolean {
+  return !isExcludedFromDreams(path.slice('user/'.length));
+}
+
+function byFile(hits: readonly Hit[]): [Hit, ...Hit[]][] {
+  const groups = new Map<string, [Hit, ...Hit[]]>();
+  for (const hit of hits) {
+    const { scope, path }: FileKey = hit.file;
+    const group = groups.get(`${scope}/${path}`);
+    if (group === undefined) groups.set(`${scope}/${path}`, [hit]);
+    else group.push(hit);
+  }
+  return [...groups.values()];
+}
+
+/** The numbers of the lines of the passages that were found. */
+function toNumbers(hits: readonly Hit[]): Set<number> {
+  const numbers = new Set<number>();
+  for (const { passages, passage } of hits) {
+    const { startLine = 1, endLine = 0 } = passages[passage] ?? {};
+    for (let line = startLine; line <= endLine; line += 1) numbers.add(line);
+  }
+  return numbers;
+}
+
+function newestFirst(a: ListedFile, b: ListedFile): number {
+  return a.updatedAt > b.updatedAt ? -1 : 1;
+}
