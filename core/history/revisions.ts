@@ -14,7 +14,7 @@ import type {
   RevisionListQuery,
 } from '../contracts/admin.ts';
 import { toAuditRecord } from '../audit.ts';
-import type { FileKey, RevisionRecord, RevisionStep } from '../contracts/records.ts';
+import type { FileKey, RevisionRecord, RevisionStep, ScopeKey } from '../contracts/records.ts';
 import type { RunRevision } from '../contracts/plugin.ts';
 import type { PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
@@ -31,6 +31,7 @@ import { createPause } from '../pause.ts';
 import { revertWrites } from './revert-writes.ts';
 import { versionConflict } from '../files/draft.ts';
 import { listReadBefore } from './read-before.ts';
+import { type EarlierMemory, type EarlierText, fileAt, memoryAt } from './time-travel.ts';
 import {
   parsePhysicalPath,
   parseUserId,
@@ -46,6 +47,10 @@ export interface Revisions {
   get(id: string): Promise<AdminRevisionDetail>;
   /** The content of a file at a version or a time. Throws if it didn't exist or is pruned. */
   contentAt(key: FileKey, point: FilePointQuery): Promise<EarlierContent>;
+  /** A file's content at a time in milliseconds; see `time-travel.ts` for what it throws. */
+  fileAt(key: FileKey, point: { at: number }): Promise<EarlierText>;
+  /** The files that a scope had at a time, a page at a time, without contents. */
+  memoryAt(scope: ScopeKey, options: Parameters<typeof memoryAt>[2]): Promise<EarlierMemory>;
   /**
    * Who wrote each line of a content, when, why, and what that writer had read. Only the newest
    * {@link READ_BEFORE_REVISIONS} revisions include the reads; `get` includes them for any revision.
@@ -118,6 +123,9 @@ export function createRevisions(deps: {
     return { before, after };
   }
 
+  const readFileAt = (key: FileKey, at: number) =>
+    fileAt({ revisions: storage.revisions, textAt }, key, { at });
+
   return {
     async list(query) {
       const { path, userId } = query;
@@ -155,17 +163,12 @@ export function createRevisions(deps: {
 
     async contentAt(key, { version, at }) {
       const path = toPhysicalPath(key);
-      let made: RevisionRecord | null = null;
       if (at !== undefined) {
-        made = await storage.revisions.at(key, parseTime(at, 'at'));
-        if (made === null || !made.existsAfter) {
-          const message = `${path} did not exist then, or that is pruned.`;
-          throw new MemoryError('FILE_NOT_FOUND', message, { details: { path, at } });
-        }
-      } else if (version !== undefined) {
-        made = await storage.revisions.ofVersion(key, version);
+        const { content, revision } = await readFileAt(key, parseTime(at, 'at'));
+        return toEarlierContent({ content, version: revision.version, made: revision });
       }
-      const wanted = made?.version ?? version ?? 0;
+      const wanted = version ?? 0;
+      const made = await storage.revisions.ofVersion(key, wanted);
       const content = await textAt(key, wanted);
       if (content === null) {
         const message = `${path} has no content at version ${wanted}.`;
@@ -173,16 +176,12 @@ export function createRevisions(deps: {
           details: { path, version: wanted },
         });
       }
-      return {
-        content,
-        version: wanted,
-        size: Buffer.byteLength(content),
-        lines: countLines(content),
-        updatedAt: made === null ? null : toTime(made.at),
-        latestActor: made?.actor ?? null,
-        latestRevisionId: made?.id ?? null,
-      };
+      return toEarlierContent({ content, version: wanted, made });
     },
+
+    fileAt: (key, { at }) => readFileAt(key, at),
+
+    memoryAt: (scope, options) => memoryAt(storage.revisions, scope, options),
 
     async blame(key, at) {
       const { ranges, oldestAt } = await blameLines(storage.revisions, key, at);
@@ -381,6 +380,26 @@ function toOutcome(written: AdminWritten | undefined): {
   if (written === undefined || written.revisionId === '')
     return { version: null, revisionId: null };
   return { version: written.version, revisionId: written.revisionId };
+}
+
+function toEarlierContent({
+  content,
+  version,
+  made,
+}: {
+  content: string;
+  version: number;
+  made: RevisionRecord | null;
+}): EarlierContent {
+  return {
+    content,
+    version,
+    size: Buffer.byteLength(content),
+    lines: countLines(content),
+    updatedAt: toTimeOrNull(made?.at ?? null),
+    latestActor: made?.actor ?? null,
+    latestRevisionId: made?.id ?? null,
+  };
 }
 
 /** A revision as admin lists show it. */
