@@ -19,7 +19,7 @@ import type { RunRevision } from '../contracts/plugin.ts';
 import type { PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { countLines, hashText } from '../files/content.ts';
-import { blameLines } from './blame.ts';
+import { type BlamedRange, blameLines } from './blame.ts';
 import { applyDelta } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
@@ -45,6 +45,8 @@ import { parseTime, parseTimeOrNull, toTime, toTimeOrNull } from '../time.ts';
 export interface Revisions {
   list(query: RevisionListQuery): Promise<ListAnswer<AdminRevision>>;
   get(id: string): Promise<AdminRevisionDetail>;
+  /** The content before and after a revision; `null` where the file did not exist. */
+  contents(id: string): Promise<RevisionContents>;
   /** The content of a file at a version or a time. Throws if it didn't exist or is pruned. */
   contentAt(key: FileKey, point: FilePointQuery): Promise<EarlierContent>;
   /** A file's content at a time in milliseconds; see `time-travel.ts` for what it throws. */
@@ -55,7 +57,10 @@ export interface Revisions {
    * Who wrote each line of a content, when, why, and what that writer had read. Only the newest
    * {@link READ_BEFORE_REVISIONS} revisions include the reads; `get` includes them for any revision.
    */
-  blame(key: FileKey, at: { version: number; content: string }): Promise<BlamedLines[]>;
+  blame(
+    key: FileKey,
+    at: { version: number; content: string },
+  ): Promise<{ blame: BlamedLines[]; blameEnd: number | null }>;
   /** Writes the content from before a revision as a new revision; reverts a move on both paths. */
   revert(
     id: string,
@@ -73,6 +78,9 @@ export interface Revisions {
   /** The revisions of a run, oldest first, with their contents. */
   ofRun(runId: string): Promise<RunRevision[]>;
 }
+
+/** The content of a file before and after a revision; `null` where the file did not exist. */
+type RevisionContents = NonNullable<RunRevision['contents']>;
 
 /** Creates the history of a storage; reverts go through the one write path. */
 export function createRevisions(deps: {
@@ -113,7 +121,7 @@ export function createRevisions(deps: {
   }
 
   /** Content before and after a revision. */
-  async function textsOf(revision: RevisionRecord) {
+  async function textsOf(revision: RevisionRecord): Promise<RevisionContents> {
     const before = revision.existedBefore ? await textAt(revision, revision.version - 1) : null;
     const after = revision.existsAfter ? await textAt(revision, revision.version) : null;
     // Pruned since it was found. Treating its contents as absent would let a revert delete the file.
@@ -121,6 +129,25 @@ export function createRevisions(deps: {
       throw revisionNotFound(revision.id);
     }
     return { before, after };
+  }
+
+  /** What the writers of the newest revisions had read, by revision. */
+  async function listReads(
+    revisions: readonly (RevisionRecord | null)[],
+  ): Promise<ReadonlyMap<string, ReadBefore[]>> {
+    const newest = [...new Map(revisions.map((revision) => [revision?.id, revision])).values()]
+      .filter((revision) => revision !== null)
+      .sort((one, other) => other.at - one.at)
+      .slice(0, READ_BEFORE_REVISIONS);
+    const readBefore = new Map<string, ReadBefore[]>();
+    let length = 0;
+    for (const revision of newest) {
+      const reads = await listReadBefore(storage.log, revision);
+      length += JSON.stringify(reads).length;
+      if (length > READ_BEFORE_LENGTH) break;
+      readBefore.set(revision.id, reads);
+    }
+    return readBefore;
   }
 
   const readFileAt = (key: FileKey, at: number) =>
@@ -179,6 +206,8 @@ export function createRevisions(deps: {
       return toEarlierContent({ content, version: wanted, made });
     },
 
+    contents: async (id) => textsOf(await find(id)),
+
     fileAt: (key, { at }) => readFileAt(key, at),
 
     memoryAt: (scope, options) => memoryAt(storage.revisions, scope, options),
@@ -186,27 +215,8 @@ export function createRevisions(deps: {
     async blame(key, at) {
       const { ranges, oldestAt } = await blameLines(storage.revisions, key, at);
       await deps.accessQueue.flush();
-      const newest = [...new Map(ranges.map(({ revision }) => [revision?.id, revision])).values()]
-        .filter((revision) => revision !== null)
-        .sort((one, other) => other.at - one.at)
-        .slice(0, READ_BEFORE_REVISIONS);
-      const readBefore = new Map<string, ReadBefore[]>();
-      for (const revision of newest) {
-        readBefore.set(revision.id, await listReadBefore(storage.log, revision));
-      }
-      return ranges.map(({ startLine, endLine, revision }) => ({
-        startLine,
-        endLine,
-        revisionId: revision?.id ?? null,
-        version: revision?.version ?? null,
-        actor: revision?.actor ?? null,
-        reason: revision?.reason ?? null,
-        tool: revision?.tool ?? null,
-        toolCallId: revision?.toolCallId ?? null,
-        at: toTimeOrNull(revision?.at ?? null),
-        before: revision === null ? toTimeOrNull(oldestAt) : null,
-        afterReading: readBefore.get(revision?.id ?? '') ?? null,
-      }));
+      const readBefore = await listReads(ranges.map(({ revision }) => revision));
+      return toBlameAnswer(ranges, { oldestAt, readBefore });
     },
 
     revertWrites: (selection, caller) =>
@@ -325,6 +335,43 @@ export function createRevisions(deps: {
 
 /** How many of a blame's revisions include what their writer had read. */
 const READ_BEFORE_REVISIONS = 50;
+/** The longest JSON of these reads, and of the lines of a blame, in UTF-16 units. */
+const READ_BEFORE_LENGTH = 1024 * 1024;
+const BLAME_LENGTH = 4 * 1024 * 1024;
+
+/** The lines as the admin API shows them, from the first on, as many as may be sent. */
+function toBlameAnswer(
+  ranges: readonly BlamedRange[],
+  {
+    oldestAt,
+    readBefore,
+  }: { oldestAt: number | null; readBefore: ReadonlyMap<string, ReadBefore[]> },
+): { blame: BlamedLines[]; blameEnd: number | null } {
+  const blame: BlamedLines[] = [];
+  const seen = new Set<string>();
+  let length = 0;
+  for (const { startLine, endLine, revision } of ranges) {
+    const id = revision?.id ?? null;
+    const lines: BlamedLines = {
+      startLine,
+      endLine,
+      revisionId: id,
+      version: revision?.version ?? null,
+      actor: revision?.actor ?? null,
+      reason: revision?.reason ?? null,
+      tool: revision?.tool ?? null,
+      toolCallId: revision?.toolCallId ?? null,
+      at: toTimeOrNull(revision?.at ?? null),
+      before: revision === null ? toTimeOrNull(oldestAt) : null,
+      ...(id !== null && seen.has(id) ? {} : { afterReading: readBefore.get(id ?? '') ?? null }),
+    };
+    length += JSON.stringify(lines).length;
+    if (length > BLAME_LENGTH) return { blame, blameEnd: startLine - 1 };
+    if (id !== null) seen.add(id);
+    blame.push(lines);
+  }
+  return { blame, blameEnd: null };
+}
 
 /** The content before a revision of a file that existed; `null` if it can't be derived. */
 function stepBack(content: string | null, { keyframe, delta }: RevisionStep): string | null {
