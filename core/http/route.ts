@@ -385,7 +385,7 @@ async function answerFailures(
     answerError(ctx, error, exchange);
   }
   const { req } = ctx;
-  if (!req.complete && hasBody(req)) cutUnreadBody(ctx, options);
+  if (!req.complete && hasBody(req)) await drainBody(ctx, options);
 }
 
 function answerError(ctx: Context, error: MemoryError, exchange: Exchange): void {
@@ -430,18 +430,30 @@ function hasBody({ headers }: IncomingMessage): boolean {
 const UNREAD_BODY_MS = 5_000;
 
 /**
- * Drops the rest of the body for a while before the connection closes: closing at once would reset
- * it before the client has read the answer. A client that goes on sending is cut off.
+ * Drops the rest of the body for a while: closing at once would reset the connection before the client
+ * has read the answer. Where the connection closes with the answer, as `urllib` asks, it resolves once
+ * the body has ended. A client that goes on sending is cut off.
  */
-function cutUnreadBody({ req }: Context, { maxBodyBytes }: MountOptions): void {
+async function drainBody({ req, res }: Context, { maxBodyBytes }: MountOptions): Promise<void> {
   let left = 16 * maxBodyBytes;
-  const cut = (): void => void req.socket.destroy();
-  const timer = setTimeout(cut, UNREAD_BODY_MS).unref();
-  req.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) cut();
+  const drained = new Promise<void>((resolve) => {
+    const cut = (): void => {
+      if (res.shouldKeepAlive) req.socket.destroy();
+      // The answer goes out first, and ends the connection.
+      resolve();
+    };
+    const timer = setTimeout(cut, UNREAD_BODY_MS).unref();
+    const finish = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    req.on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) cut();
+    });
+    req.once('end', finish).once('close', finish).resume();
   });
-  req.once('close', () => clearTimeout(timer)).resume();
+  if (!res.shouldKeepAlive) await drained;
 }
 
 function setHeaders({ res }: Context, headers: HeaderList): void {

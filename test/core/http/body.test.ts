@@ -119,6 +119,22 @@ describe('a body', () => {
     expect(streamed).toContain('413 Payload Too Large');
   });
 
+  it('is read on when it is too large, so that a client that writes all of it first gets the answer', async () => {
+    const large = await serve([
+      route({ method: 'POST', path: '/any', bodySchema: {}, handle: () => ({}) }),
+    ]);
+    try {
+      const size = 8 * 2 ** 20;
+      // As urllib does: the connection closes with the answer, and a failed write fails the request.
+      const head = `POST /any HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n\r\n`;
+      const bytes = Buffer.concat([Buffer.from(head), Buffer.alloc(size, 'x')]);
+      expect(await rawExchange(large.port, bytes)).toContain('413 Payload Too Large');
+    } finally {
+      large.close();
+      await large.server.close({ graceMs: 0 });
+    }
+  });
+
   it('is cut off when it never ends, though it was refused', async () => {
     const head =
       'POST /any HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n';
