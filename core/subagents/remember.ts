@@ -27,7 +27,7 @@ import {
   VERIFIER_PROMPT,
 } from '../edits/verify.ts';
 import type { EditedFile, EditedMemory } from '../edits/workspace.ts';
-import { checkContent } from '../files/content.ts';
+import { checkContent, countLines } from '../files/content.ts';
 import { isExcludedFromDreams } from '../files/dream-exclusion.ts';
 import type { Files } from '../files/files.ts';
 import type { Idempotency } from '../files/idempotency.ts';
@@ -37,7 +37,7 @@ import { unifiedDiff } from '../history/delta/unified-diff.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { createPause } from '../pause.ts';
 import { createProviderError } from '../provider-failure.ts';
-import { type FindDependencies, findHits, logHits } from '../search/find.ts';
+import { type FindDependencies, findHits, logShown, type ShownLines } from '../search/find.ts';
 import type { Hit } from '../search/search.ts';
 import type { Model } from './model.ts';
 import { createFactGuard } from './remember/fact-guard.ts';
@@ -421,16 +421,22 @@ async function look(
     return true;
   };
   if (listed.some(({ path }) => path === INDEX_PATH)) show(await readFile(files, INDEX_PATH, call));
-  const logged: Hit[] = [];
+  const logged: ShownLines[] = [];
   for (const hits of byFile(found)) {
     const [{ file }] = hits;
     const path = toVirtualPath(file);
     if (shown.has(path)) continue;
     const { version, content } = file;
-    const parts = content.length <= WHOLE_CHARS ? {} : { shown: toNumbers(hits) };
-    if (show({ path, version, content, ...parts })) logged.push(...hits);
+    const numbers = content.length <= WHOLE_CHARS ? null : toNumbers(hits);
+    const parts = numbers === null ? {} : { shown: numbers };
+    if (!show({ path, version, content, ...parts })) continue;
+    const lines =
+      numbers === null
+        ? [{ startLine: 1, endLine: countLines(content) }]
+        : [...numbers].map((line) => ({ startLine: line, endLine: line }));
+    logged.push({ file, lines });
   }
-  await logHits(search, logged, 'find', call);
+  await logShown(search, { shown: logged, action: 'find' }, call);
   // Words that nothing has in common may be about the same thing: a small memory is shown whole.
   const others = listed.filter(({ path, size }) => !shown.has(path) && size <= WHOLE_CHARS);
   for (const { path, size } of others.sort(newestFirst)) {
