@@ -26,7 +26,7 @@ type History = Pick<RevisionStore, 'get' | 'list' | 'steps'>;
 /** The most revisions that one blame examines. */
 const MAX_REVISIONS = 10_000;
 /** Steps read in one query: each may hold a whole content. */
-const STEPS = 64;
+export const STEPS = 64;
 
 /**
  * Finds the revision that wrote each line of a file's content at a version.
@@ -96,7 +96,7 @@ async function* walkBack(
 }
 
 /** The revisions of a file up to a version, newest first. */
-async function readRevisions(
+export async function readRevisions(
   history: History,
   path: FileKey,
   { upTo, limit }: { upTo: number; limit: number },
@@ -112,7 +112,7 @@ async function readRevisions(
 }
 
 /** Maps the index of each revert to the index of the revision whose content it restored. */
-function findRestored(revisions: readonly RevisionRecord[]): Map<number, number> {
+export function findRestored(revisions: readonly RevisionRecord[]): Map<number, number> {
   const restored = new Map<number, number>();
   const madeBy = new Map<string, number>();
   for (let index = revisions.length - 1; index >= 0; index--) {
@@ -185,7 +185,7 @@ function createBlamedLines(content: string) {
 }
 
 /** The current older text, built only when a step stores a whole content instead of a delta. */
-function createOlderText(content: string) {
+export function createOlderText(content: string) {
   let text = content;
   let deltas: Delta[] = [];
   return {
