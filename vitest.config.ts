@@ -3,14 +3,14 @@ import { defineConfig } from 'vitest/config';
 /** Rules of the service that are run a second time, on the MariaDB of the tests. */
 const ON_BOTH_DATABASES = [
   'test/core/files/files.test.ts',
-  'test/core/history/{blame,revert-writes,time-travel}.test.ts',
+  'test/core/history/{blame,line-history,revert-writes,time-travel}.test.ts',
   'test/core/maintenance/retention.test.ts',
   'test/core/search/{find,search-oracle}.test.ts',
   'test/core/search/embedding/embedding.test.ts',
   'test/core/search/index/indexer.test.ts',
   'test/core/subagents/{context,context-answer,remember}.test.ts',
   'test/core/telemetry/{access-log,traces}.test.ts',
-  'test/core/http/reembed.test.ts',
+  'test/core/http/{influence,reembed}.test.ts',
   'test/core/tools/{foreign-memory,memory_find,memory_move,memory_patch,run-tool}.test.ts',
   'test/support/service.test.ts',
 ];

@@ -375,7 +375,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     revisions,
     accessLog: createAccessLog(storage, queue),
     traces: createTraces(storage, queue, revisions),
-    observability: createObservability({ storage, queue, sla: settings.sla, now }),
+    observability: createObservability({ storage, revisions, queue, sla: settings.sla, now }),
     eventStreams,
     metrics,
     queue,

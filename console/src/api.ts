@@ -9,7 +9,7 @@ import type {
   AdminRevision,
   AdminRevisionDetail,
   AdminStatus,
-  AdminToolCall,
+  AdminToolCallDetail,
   AdminTrace,
   AdminUser,
   ListAnswer,
@@ -161,7 +161,7 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
     trace: (traceId: string, signal?: AbortSignal) =>
       get<AdminTrace>(`/v1/admin/observability/traces/${encodeURIComponent(traceId)}`, {}, signal),
     toolCall: (toolCallId: string, signal?: AbortSignal) =>
-      get<AdminToolCall>(
+      get<AdminToolCallDetail>(
         `/v1/admin/observability/tool-calls/${encodeURIComponent(toolCallId)}`,
         {},
         signal,

@@ -4,6 +4,7 @@ import type { Logger } from './logger.ts';
 import type { ModelProvider } from './model-provider.ts';
 import type {
   FileState,
+  LineRange,
   RevisionRecord,
   ScopeKey,
   SpanAttributes,
@@ -110,6 +111,9 @@ export interface ReadFile {
   path: string;
   fileNo: number;
   revisionId: string;
+  /** The version and the lines that were shown; unknown where they are absent. */
+  version?: number;
+  lines?: readonly LineRange[];
 }
 
 /** Work of a plugin outside of tool calls. */

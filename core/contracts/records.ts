@@ -13,6 +13,7 @@ import type { AdminRevision } from '../schemas/revisions.ts';
 import type { AdminUser } from '../schemas/users.ts';
 
 export type { AccessAction, AccessOutcome } from '../schemas/access.ts';
+export type { LineRange } from '../schemas/shapes.ts';
 export type { SpanAttributes, SpanKind } from '../schemas/events.ts';
 export type { RevisionAction } from '../schemas/revisions.ts';
 
@@ -123,7 +124,9 @@ export interface RevisionStep {
 export type NewRevision = RevisionRecord & Omit<RevisionStep, 'version' | 'existedBefore'>;
 
 /** One access of one file (or one listing of a prefix). */
-export interface AccessRecord extends FileKey, Stored<AdminAccess> {
+export interface AccessRecord extends FileKey, Omit<Stored<AdminAccess>, 'lines'> {
+  /** The lines shown, as `1-40,55`; empty for none, `null` where they are unknown. */
+  lines: string | null;
   /** Who it was done for: the scope's own user, or the one who used shared memory. */
   userId: string | null;
   /** `null` where no file was found, and for a listing. */

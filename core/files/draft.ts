@@ -17,6 +17,7 @@ import { encodeDelta } from '../history/delta/codec.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
 import { createScopeIds, type InstanceIds } from '../ids.ts';
 import { fileNotFound, toPhysicalPath, toUserId } from './paths.ts';
+import { NO_LINES } from '../telemetry/shown-lines.ts';
 
 /** The most revisions between two keyframes, which limits how far a read walks back. */
 const KEYFRAME_ROWS = 64;
@@ -112,7 +113,8 @@ export class Draft {
     const exists = before !== null && before.content !== null;
     const scope = this.#scope(key.scope);
     if (exists && before.content === change.content) {
-      this.#logWrite(scope, { key, fileNo: before.fileNo, revisionId: before.latestRevisionId });
+      const { fileNo, version, latestRevisionId: revisionId } = before;
+      this.#logWrite(scope, { key, fileNo, version, revisionId });
       return {
         version: before.version,
         revisionId: before.latestRevisionId,
@@ -175,7 +177,7 @@ export class Draft {
       delta: step.delta,
       keyframe: step.keyframe,
     });
-    this.#logWrite(scope, { key, fileNo, revisionId: id });
+    this.#logWrite(scope, { key, fileNo, version, revisionId: id });
 
     scope.state.files += (change.content === null ? 0 : 1) - (exists ? 1 : 0);
     scope.state.bytes += change.facts.size - (before?.size ?? 0);
@@ -244,7 +246,12 @@ export class Draft {
 
   #logWrite(
     scope: ScopeDraft,
-    { key, fileNo, revisionId }: { key: FileKey; fileNo: number; revisionId: string },
+    {
+      key,
+      fileNo,
+      version,
+      revisionId,
+    }: { key: FileKey; fileNo: number; version: number; revisionId: string },
   ): void {
     const id = scope.ids.next();
     this.#access.push({
@@ -261,6 +268,8 @@ export class Draft {
       traceId: this.#caller.traceId,
       runId: this.#caller.runId,
       revisionId,
+      version,
+      lines: NO_LINES,
       rank: null,
       outcome: 'ok',
     });

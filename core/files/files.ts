@@ -20,6 +20,7 @@ import {
 } from './paths.ts';
 import { toTime } from '../time.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
+import { formatLines } from '../telemetry/shown-lines.ts';
 
 /** A file's whole new content, based on a version that its writer has read. */
 interface VersionedContent {
@@ -133,15 +134,16 @@ export function createFiles(deps: FilesDependencies): Files {
         const file = await storage.files.read(key);
         span.end({ bytes: file?.size ?? 0 });
         if (file === null) throw fileNotFound(toVirtualPath(key));
-        const { fileNo, latestRevisionId: revisionId } = file;
-        const row = { ...key, action: 'read', fileNo, revisionId } as const;
+        const { fileNo, latestRevisionId: revisionId, version } = file;
+        const lines = formatLines([{ startLine, endLine: Math.min(endLine, file.lines) }]);
+        const row = { ...key, action: 'read', fileNo, revisionId, version, lines } as const;
         const waiting = logAccess(deps, { call, rows: [row] });
         if (waiting !== undefined) await waiting;
         const isWhole = args.startLine === undefined && args.endLine === undefined;
         return {
           path: toVirtualPath(key),
           content: isWhole ? file.content : sliceLines(file.content, startLine, endLine),
-          version: file.version,
+          version,
           updatedAt: toTime(file.updatedAt),
           totalLines: file.lines,
         };

@@ -11,6 +11,7 @@ import { deletion, type DraftCaller, type FileChange } from './draft.ts';
 import { isUuid } from '../ids.ts';
 import { parseUserId, parseVirtualPath, toScope, toVirtualPath } from './paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
+import { formatLines } from '../telemetry/shown-lines.ts';
 
 /** Plugins' access to memory files. */
 export interface HostFiles {
@@ -72,7 +73,7 @@ export function createHostFiles(
 
     async hostReads(read, { actor, runId, trace }) {
       const row = { actor: parseHostActor(actor), runId: parseRunId(runId) };
-      const rows = read.map(({ userId, path, fileNo, revisionId }): AccessRecord => {
+      const rows = read.map(({ userId, path, fileNo, revisionId, ...shown }): AccessRecord => {
         const id = deps.ids.next();
         return {
           ...row,
@@ -87,6 +88,8 @@ export function createHostFiles(
           toolCallId: null,
           traceId: trace?.traceId ?? null,
           revisionId,
+          version: shown.version ?? null,
+          lines: shown.lines === undefined ? null : formatLines(shown.lines),
           rank: null,
           outcome: 'ok',
         };

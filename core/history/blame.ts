@@ -26,7 +26,7 @@ type History = Pick<RevisionStore, 'get' | 'list' | 'ofVersion' | 'steps'>;
 /** The most revisions that one blame examines. */
 const MAX_REVISIONS = 10_000;
 /** Steps read in one query: each may hold a whole content. */
-const STEPS = 64;
+export const STEPS = 64;
 
 /**
  * Finds the revision that wrote each line of a file's content at a version.
@@ -111,7 +111,7 @@ async function* walkBack(history: History, file: FileKey, version: number): Asyn
 }
 
 /** The revisions of a file up to a version, newest first; none if that version's own is pruned. */
-async function readRevisions(
+export async function readRevisions(
   history: History,
   path: FileKey,
   { upTo, later, limit }: { upTo: number; later: RevisionRecord | null; limit: number },
@@ -137,7 +137,7 @@ async function findOldest(history: History, path: FileKey): Promise<RevisionReco
 const PRUNED = -1;
 
 /** Maps the index of each revert to the index of the revision whose content it restored. */
-function findRestored(revisions: readonly RevisionRecord[]): Map<number, number> {
+export function findRestored(revisions: readonly RevisionRecord[]): Map<number, number> {
   const restored = new Map<number, number>();
   const madeBy = new Map<string, number>();
   const isWhole = revisions.at(-1)?.version === 1;
@@ -208,7 +208,7 @@ function createBlamedLines(content: string) {
 }
 
 /** The current older text, built only when a step stores a whole content instead of a delta. */
-function createOlderText(content: string) {
+export function createOlderText(content: string) {
   let text = content;
   let deltas: Delta[] = [];
   return {

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import {
   filterText,
+  LineRange,
   nullable,
   pageQuery,
   sinceQuery,
@@ -8,6 +9,7 @@ import {
   text,
   timeSchema,
   userIdSchema,
+  versionSchema,
 } from './shapes.ts';
 
 /** How a file was touched. Only `read` and `context` count as reads of it. */
@@ -32,6 +34,12 @@ export const AdminAccess = strictObject({
   traceId: nullable(Type.String()),
   runId: nullable(text('The dream run that it was done in.')),
   revisionId: nullable(text('The revision written, or the one whose content was read.')),
+  version: nullable(versionSchema, {
+    description: 'The version written, or the one shown; null in rows of before it was recorded.',
+  }),
+  lines: nullable(Type.Array(LineRange), {
+    description: 'The lines shown, of that version; empty: none. null: unknown, as in older rows.',
+  }),
   rank: nullable(Type.Integer({ minimum: 1, description: 'Place in a search result.' })),
   outcome: AccessOutcome,
 });

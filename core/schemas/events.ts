@@ -1,15 +1,18 @@
 import Type, { type Static } from 'typebox';
-import { AdminAccess } from './access.ts';
+import { AccessAction, AdminAccess } from './access.ts';
 import { AdminRevision } from './revisions.ts';
 import {
   filterText,
+  LineRange,
   nullable,
   pageQuery,
+  physicalPathSchema,
   sinceQuery,
   strictObject,
   text,
   timeSchema,
   userIdSchema,
+  versionSchema,
 } from './shapes.ts';
 
 /** The kinds of events and spans, with what each stands for. `tool` and `dream.run` are roots. */
@@ -75,6 +78,34 @@ export const AdminToolCall = strictObject({
   revisions: Type.Array(AdminRevision, { description: 'Revisions written.' }),
 });
 export type AdminToolCall = Static<typeof AdminToolCall>;
+
+/** What an access of a tool call showed. */
+export const ShownContent = strictObject({
+  accessId: Type.String(),
+  path: physicalPathSchema,
+  action: AccessAction,
+  revisionId: nullable(Type.String()),
+  version: nullable(versionSchema),
+  lines: nullable(
+    Type.Array(
+      strictObject({
+        ...LineRange.properties,
+        content: nullable(text('The lines as they were; null: pruned, redacted or too much.')),
+      }),
+    ),
+    { description: 'null where the lines are unknown, as in older rows.' },
+  ),
+});
+export type ShownContent = Static<typeof ShownContent>;
+
+/** A tool call with the content that it was shown. */
+export const AdminToolCallDetail = strictObject({
+  ...AdminToolCall.properties,
+  shown: Type.Array(ShownContent, {
+    description: 'What it was shown, file by file; the contents of at most 2 MB.',
+  }),
+});
+export type AdminToolCallDetail = Static<typeof AdminToolCallDetail>;
 
 /** A trace: one tool call, or several of one caller's trace. */
 export const AdminTrace = strictObject({

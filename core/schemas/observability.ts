@@ -13,6 +13,7 @@ import {
   text,
   timeSchema,
   userIdSchema,
+  versionSchema,
 } from './shapes.ts';
 
 const rangeFields = { since: timeSchema, until: timeSchema };
@@ -166,27 +167,63 @@ export type Topology = Static<typeof Topology>;
 /** A part of the topology. */
 export type TopologyNode = Topology['nodes'][number];
 
-/** Which content was read. */
+/** Which content, or which line of it, was shown. */
 export const InfluenceQuery = strictObject({
-  revisionId: Type.String({
-    minLength: 1,
-    maxLength: 64,
-    description: 'The revision that made the content.',
-  }),
+  revisionId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'The revision that made the content. Required without path.',
+    }),
+  ),
+  path: filterText('The file, as a physical path, in place of revisionId.'),
+  version: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'With path: its version; default the current one.' }),
+  ),
+  line: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'One line of that version: also where it stood in other versions, unchanged.',
+    }),
+  ),
   ...rangeQuery,
   ...pageQuery,
 });
 export type InfluenceQuery = Static<typeof InfluenceQuery>;
 
-/** Who was shown the content of a revision, which is `null` when it is pruned. */
+/** Who was shown the content of a revision, which is `null` when it is pruned, or one of its lines. */
 export const Influence = strictObject({
   revision: nullable(AdminRevision),
-  items: Type.Array(AdminAccess, {
-    description: 'Reads, contexts and finds that were given this content.',
-  }),
+  line: nullable(
+    strictObject({
+      path: physicalPathSchema,
+      version: versionSchema,
+      line: Type.Integer({ minimum: 1 }),
+      text: text('The line, without its end.'),
+      complete: Type.Boolean({
+        description:
+          'false: history is pruned, or longer than is followed, so more calls may have been shown the line.',
+      }),
+    }),
+    { description: 'The line that was asked for; null without one.' },
+  ),
+  items: Type.Array(
+    strictObject({
+      ...AdminAccess.properties,
+      line: nullable(Type.Integer({ minimum: 1 }), {
+        description: 'Where the line stood in the version shown; null if no line was asked for.',
+      }),
+    }),
+    {
+      description:
+        'Reads, contexts and finds that were given this content. Of a line, also those with lines: null, which may have shown it.',
+    },
+  ),
   nextCursor: nextCursorSchema,
 });
 export type Influence = Static<typeof Influence>;
+/** One call that was shown it. */
+export type InfluencedAccess = Influence['items'][number];
 
 /** Whose memory to check. */
 export const HygieneQuery = strictObject({

@@ -35,6 +35,14 @@ export const physicalPathSchema = text('Physical path: users/<userId>/<path> or 
 /** Version of a file. */
 export const versionSchema = Type.Integer({ minimum: 1 });
 
+/** Neighbouring lines of a file. */
+export const LineRange = strictObject({
+  startLine: Type.Integer({ minimum: 1, description: 'From 1.' }),
+  endLine: Type.Integer({ minimum: 1, description: 'Included.' }),
+});
+/** Neighbouring lines of a file, counted from 1; both ends are included. */
+export type LineRange = Static<typeof LineRange>;
+
 /** A time that a request names. */
 export const requestTime = (description: string) =>
   Type.String({ format: 'date-time', description });

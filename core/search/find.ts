@@ -1,15 +1,18 @@
-import type { AccessAction, AccessRecord, ScopeKey } from '../contracts/records.ts';
+import type { AccessAction, LineRange, ScopeKey } from '../contracts/records.ts';
 import type { FindArguments, FindService, FoundPassage, ToolCall } from '../contracts/tool.ts';
 import type { Settings } from '../config/settings.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
+import type { Passage } from './text/passages.ts';
 import { makeSnippet } from './text/snippet.ts';
 import { logAccess } from '../telemetry/access-rows.ts';
 import type { Embedding } from './embedding/embedding.ts';
 import type { IdSource } from '../ids.ts';
 import { parseUserId, parseVirtualPrefix, toScope, toVirtualPath } from '../files/paths.ts';
+import type { FoundFile } from './search-caches.ts';
 import type { Hit, HybridQuestion, Search, SearchAnswer, SearchRequest } from './search.ts';
 import { toTime } from '../time.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
+import { formatLines } from '../telemetry/shown-lines.ts';
 
 /** The default number of results of one find. */
 const DEFAULT_LIMIT = 10;
@@ -39,11 +42,13 @@ export function createFind(deps: FindDependencies): FindService {
       const within = path === undefined || path === '' ? null : parsePrefix(path, call);
       const request = { text: query, scopes: scopesOf(call), within, group, limit, isFuzzy: true };
       const { hits, isHybrid, degraded } = await findHits(deps, request, mode, call);
-      await logHits(deps, hits, 'find', call);
+      const found = hits.map((hit) => toFound(hit, args.explain === true));
+      const shown = hits.map(({ file }, index) => ({ file, lines: found[index]?.lines ?? [] }));
+      await logShown(deps, { shown, action: 'find' }, call);
       return {
         mode: isHybrid ? 'hybrid' : 'text',
         ...(degraded === null ? {} : { degraded }),
-        results: hits.map((hit) => toFound(hit, args.explain === true)),
+        results: found.map(({ result }) => result),
       };
     },
   };
@@ -123,44 +128,62 @@ export async function runSearch(
   }
 }
 
-/** Writes one access row for each file among the hits, with its best rank. */
-export async function logHits(
+/** Lines of a file that a call shows. */
+export interface ShownLines extends Pick<Hit, 'file'> {
+  lines: readonly LineRange[];
+}
+
+/** Writes one access row for each file that a call shows, ranked by its first place in `shown`. */
+export async function logShown(
   deps: Pick<FindDependencies, 'ids' | 'accessQueue'>,
-  hits: readonly Hit[],
-  action: Extract<AccessAction, 'find' | 'context'>,
+  {
+    shown,
+    action,
+  }: { shown: readonly ShownLines[]; action: Extract<AccessAction, 'find' | 'context'> },
   call: ToolCall,
 ): Promise<void> {
-  const seen = new Set<string>();
-  const rows: Pick<AccessRecord, 'scope' | 'path' | 'action' | 'fileNo' | 'revisionId' | 'rank'>[] =
-    [];
-  for (const { file } of hits) {
+  const files = new Map<string, { file: FoundFile; lines: LineRange[] }>();
+  for (const { file, lines } of shown) {
     const key = toVirtualPath(file);
-    if (seen.has(key)) continue;
-    seen.add(key);
-    const { scope, path, fileNo, latestRevisionId } = file;
-    rows.push({ scope, path, action, fileNo, revisionId: latestRevisionId, rank: rows.length + 1 });
+    const known = files.get(key);
+    if (known === undefined) files.set(key, { file, lines: [...lines] });
+    else known.lines.push(...lines);
   }
+  const rows = [...files.values()].map(({ file, lines }, index) => {
+    const { scope, path, fileNo, latestRevisionId: revisionId, version } = file;
+    const row = { scope, path, action, fileNo, revisionId, version };
+    return { ...row, lines: formatLines(lines), rank: index + 1 };
+  });
   if (rows.length > 0) await logAccess(deps, { call, rows });
+}
+
+/** The lines of the headings that a passage is shown with. */
+export function headingsOf({ headingLines }: Pick<Passage, 'headingLines'>): LineRange[] {
+  return headingLines.map((line) => ({ startLine: line, endLine: line }));
 }
 
 function parsePrefix(path: string, call: ToolCall) {
   return parseVirtualPrefix(path, parseUserId(call.userId))[0] ?? null;
 }
 
+/** A result of a find, and the lines of the file that it shows. */
 function toFound(
   { file, passages, passage, score, explain }: Hit,
   isExplained: boolean,
-): FoundPassage {
+): { result: FoundPassage; lines: LineRange[] } {
   const best = passages[passage];
-  return {
+  const { text: snippet, startLine, endLine } = makeSnippet(file.content, passages, passage);
+  const result = {
     path: toVirtualPath(file),
     score,
     startLine: best?.startLine ?? 1,
     endLine: best?.endLine ?? 1,
     heading: best?.heading ?? null,
-    snippet: makeSnippet(file.content, passages, passage).text,
+    snippet,
     version: file.version,
     updatedAt: toTime(file.updatedAt),
     ...(isExplained ? { signals: { ...explain() } } : {}),
   };
+  const lines = best === undefined ? [] : [{ startLine, endLine }, ...headingsOf(best)];
+  return { result, lines };
 }

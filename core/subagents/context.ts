@@ -1,7 +1,15 @@
 import type { FileKey } from '../contracts/records.ts';
 import type { ContextService, ToolCall } from '../contracts/tool.ts';
 import { answerFromLines, type Retrieved } from './context-answer.ts';
-import { type FindDependencies, findHits, logHits, runSearch, scopesOf } from '../search/find.ts';
+import {
+  type FindDependencies,
+  findHits,
+  headingsOf,
+  logShown,
+  runSearch,
+  scopesOf,
+  type ShownLines,
+} from '../search/find.ts';
 import { findLinks } from '../files/links.ts';
 import type { Model } from './model.ts';
 import { parseUserId, parseVirtualPath, toVirtualPath } from '../files/paths.ts';
@@ -52,12 +60,17 @@ export function createContext(deps: FindDependencies, model: Model | null): Cont
             );
       if (answer !== null && 'text' in answer) {
         // What a model is shown has been read, whether or not it is cited.
-        await logHits(deps, hitsIn(hits, shown?.ranges ?? []), 'context', call);
+        await logShown(
+          deps,
+          { shown: toShown(hits, shown?.ranges ?? []), action: 'context' },
+          call,
+        );
         const { text: context, sources } = answer;
         return { context, sources, mode: 'model', ...(degraded === null ? {} : { degraded }) };
       }
       const { text, ranges } = assemble(hits, maxChars);
-      await logHits(deps, hitsIn(hits, [...ranges, ...(shown?.ranges ?? [])]), 'context', call);
+      const read = toShown(hits, [...ranges, ...(shown?.ranges ?? [])]);
+      await logShown(deps, { shown: read, action: 'context' }, call);
       const why = [answer?.degraded, degraded].filter((reason) => typeof reason === 'string');
       return {
         context: text,
@@ -74,8 +87,16 @@ export function createContext(deps: FindDependencies, model: Model | null): Cont
   };
 }
 
-function hitsIn(hits: readonly Hit[], ranges: readonly Range[]): Hit[] {
-  return hits.filter(({ file }) => ranges.some((range) => isSameFile(range.file, file)));
+/** The ranges with the lines of their headings, the files in the order of their hits. */
+function toShown(hits: readonly Hit[], ranges: readonly Range[]): ShownLines[] {
+  return hits.flatMap(({ file }) =>
+    ranges
+      .filter((range) => isSameFile(range.file, file))
+      .map(({ startLine, endLine, heading, headingLines }) => ({
+        file,
+        lines: [{ startLine, endLine }, ...(heading === null ? [] : headingsOf({ headingLines }))],
+      })),
+  );
 }
 
 function toRetrieved({ file, startLine, endLine, start, end, heading }: Range): Retrieved {
@@ -163,6 +184,7 @@ interface Range {
   start: number;
   end: number;
   heading: string | null;
+  headingLines: readonly number[];
 }
 
 /**
@@ -256,8 +278,8 @@ function toRanges({
       last.endLine = place.endLine;
       continue;
     }
-    const { startLine, endLine, start, end, heading } = place;
-    ranges.push({ file, startLine, endLine, start, end, heading });
+    const { startLine, endLine, start, end, heading, headingLines } = place;
+    ranges.push({ file, startLine, endLine, start, end, heading, headingLines });
   }
   return ranges;
 }

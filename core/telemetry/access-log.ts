@@ -16,6 +16,7 @@ import {
 } from '../files/paths.ts';
 import { parseTimeOrNull, toTime } from '../time.ts';
 import type { AccessQueue } from './access-queue.ts';
+import { parseLines } from './shown-lines.ts';
 
 /** Lists accesses for the admin. */
 export interface AccessLog {
@@ -63,7 +64,19 @@ export function createAccessLog(storage: Storage, queue: AccessQueue): AccessLog
 
 /** An access row as the admin API shows it. */
 export function toAdminAccess(row: AccessRecord): AdminAccess {
-  const { id, actor, tool, action, toolCallId, traceId, runId, revisionId, rank, outcome } = row;
+  const {
+    id,
+    actor,
+    tool,
+    action,
+    toolCallId,
+    traceId,
+    runId,
+    revisionId,
+    version,
+    rank,
+    outcome,
+  } = row;
   return {
     id,
     at: toTime(row.at),
@@ -76,6 +89,8 @@ export function toAdminAccess(row: AccessRecord): AdminAccess {
     traceId,
     runId,
     revisionId,
+    version,
+    lines: parseLines(row.lines),
     rank,
     outcome,
   };

@@ -3,6 +3,7 @@ import type { ToolCall, Trace } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
 import type { AccessQueue } from './access-queue.ts';
+import { NO_LINES } from './shown-lines.ts';
 
 /** The fields of one access row that its call doesn't determine. */
 type AccessFacts = Pick<AccessRecord, 'scope' | 'path' | 'action'> & Partial<AccessRecord>;
@@ -66,6 +67,8 @@ function toAccessRow(
     traceId: caller.traceId,
     runId: caller.runId,
     revisionId: null,
+    version: null,
+    lines: NO_LINES,
     rank: null,
     outcome: 'ok',
     ...facts,

@@ -20,16 +20,12 @@ import type {
 } from '../contracts/admin.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { toAdminAccess } from './access-log.ts';
-import { isUuid } from '../ids.ts';
-import { answerList } from '../page.ts';
-import { parseUserId } from '../files/paths.ts';
-import { toAdminRevision } from '../history/revisions.ts';
-import { parseTimeOrNull } from '../time.ts';
+import type { Revisions } from '../history/revisions.ts';
 import type { AccessQueue } from './access-queue.ts';
 import { readTopFiles, readTopology } from './rollups/accesses.ts';
 import { listEvents, listFailures } from './events/event-lists.ts';
 import { createHygieneCheck } from './hygiene/check.ts';
+import { readInfluence } from './influence.ts';
 import { observationsOf } from './events/observation-store.ts';
 import { chooseBucket, parseRange } from './rollups/range.ts';
 import { readActivity, readLatency } from './rollups/series.ts';
@@ -53,6 +49,7 @@ export interface Observability {
 
 interface ObservabilityDependencies {
   storage: Storage;
+  revisions: Pick<Revisions, 'contentAt'>;
   queue: AccessQueue;
   sla: Settings['sla'];
   now: () => number;
@@ -98,25 +95,8 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
     },
 
     async influence(query) {
-      const { revisionId, userId, tool, since, until } = query;
-      const filter = {
-        revisionId,
-        userId: userId === undefined ? null : parseUserId(userId),
-        tool: tool ?? null,
-        since: parseTimeOrNull(since, 'since'),
-        until: parseTimeOrNull(until, 'until'),
-        actions: SHOWING,
-      };
-      const list = await answerList(query, {
-        list: 'influence',
-        async read(page) {
-          await queue.flush();
-          return await storage.log.listAccess(filter, page);
-        },
-        toItem: toAdminAccess,
-      });
-      const revision = isUuid(revisionId) ? await storage.revisions.get(revisionId) : null;
-      return { revision: revision === null ? null : toAdminRevision(revision), ...list };
+      await queue.flush();
+      return readInfluence(deps, query);
     },
 
     async hygiene(query) {
@@ -125,6 +105,3 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
     },
   };
 }
-
-/** The accesses that show content, whole or in part. */
-const SHOWING = ['read', 'context', 'find'] as const;

@@ -1,4 +1,9 @@
-import type { AdminEvent, AdminToolCall, AdminTrace } from '../contracts/admin.ts';
+import type {
+  AdminEvent,
+  AdminToolCall,
+  AdminToolCallDetail,
+  AdminTrace,
+} from '../contracts/admin.ts';
 import type { EventRecord } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
@@ -6,11 +11,13 @@ import { toAdminAccess } from './access-log.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { toTime } from '../time.ts';
 import type { AccessQueue } from './access-queue.ts';
+import { readShown } from './shown-content.ts';
 
 /** Reads single traces for the admin. */
 export interface Traces {
   trace(traceId: string): Promise<AdminTrace>;
-  toolCall(toolCallId: string): Promise<AdminToolCall>;
+  /** With the content that the call was shown. */
+  toolCall(toolCallId: string): Promise<AdminToolCallDetail>;
 }
 
 /** The most rows of one tool call that its trace shows. */
@@ -54,7 +61,8 @@ export function createTraces(storage: Storage, queue: AccessQueue, revisions: Re
       const isId = /^[0-9a-f-]{36}$/.test(toolCallId);
       const event = isId ? await storage.log.eventOfToolCall(toolCallId) : null;
       if (event === null) throw notFound({ toolCallId });
-      return withRows(event);
+      const call = await withRows(event);
+      return { ...call, shown: await readShown({ storage, revisions }, call.accesses) };
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
 import type { Host, RunTrace } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
+import { countLines } from '../../core/files/content.ts';
 import { createProviderError } from '../../core/provider-failure.ts';
 import { ACTOR } from './apply.ts';
 import { askModel } from './ask-model.ts';
@@ -76,11 +77,13 @@ export async function propose(
   }
   const { userId, runId } = run;
   await host.logReads(
-    snapshot.shown.map(({ path, fileNo, revisionId }) => ({
+    snapshot.shown.map(({ path, fileNo, revisionId, version, content }) => ({
       userId,
       path: path.slice('user/'.length),
       fileNo,
       revisionId,
+      version,
+      lines: [{ startLine: 1, endLine: countLines(content) }],
     })),
     { actor: ACTOR, runId, trace },
   );

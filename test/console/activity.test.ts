@@ -19,6 +19,9 @@ describe('the activity', () => {
     await expectUrl(page, 'call=');
     await page.reload();
     await panel.getByText('search.bm25').waitFor();
+    await panel.getByText('version 1, line 1').waitFor();
+    await panel.getByText('Content', { exact: true }).click();
+    await panel.getByText('She likes tea.').waitFor();
     await panel.getByRole('link', { name: 'users/alice/tea.md' }).click();
     await page.getByText('She likes tea.').waitFor();
     expectNoProblems(opened);

@@ -57,6 +57,7 @@ describe('revisions', () => {
     const readers = page.getByRole('region', { name: 'Who read this content' });
     const reader = readers.getByRole('link', { name: /memory_read/ });
     await reader.waitFor();
+    await reader.getByText('line 1').waitFor();
     await expectCount(readers.getByRole('link'), 1);
     await reader.click();
     await page.getByRole('dialog', { name: 'Tool call' }).getByText(read.toolCallId).waitFor();

@@ -139,10 +139,16 @@ export function observabilityRoutes(
       path: '/v1/admin/observability/influence',
       summary: 'List who read a content',
       description:
-        'Tool calls that were shown the content of a revision, newest first; also for a pruned revision (revision is null then).',
+        'Tool calls that were shown the content of a revision, newest first; also for a pruned revision (revision is null then). With line, those that were shown this line, in whatever version: it is followed through edits above and below it, moves of the file and reverts. revisionId, or path with version, says which content is meant.',
       querySchema: InfluenceQuery,
       resultSchema: Influence,
-      errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],
+      errorCodes: [
+        'INVALID_USER_ID',
+        'INVALID_PATH',
+        'INVALID_CURSOR',
+        'FILE_NOT_FOUND',
+        'REVISION_NOT_FOUND',
+      ],
       handle: ({ query }) => core.observability.influence(query),
     }),
   ];

@@ -1,6 +1,6 @@
 import type { RouteDefinition } from '../../contracts/route.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
-import { AdminToolCall, AdminTrace } from '../../schemas/events.ts';
+import { AdminToolCallDetail, AdminTrace } from '../../schemas/events.ts';
 import type { Core } from '../../service.ts';
 
 /** Single traces and tool calls. */
@@ -19,8 +19,9 @@ export function tracesRoutes(core: Pick<Core, 'traces'>): RouteDefinition[] {
       method: 'GET',
       path: '/v1/admin/observability/tool-calls/:toolCallId',
       summary: 'Read a tool call',
-      description: 'The root event, its spans, and the files it read and wrote.',
-      resultSchema: AdminToolCall,
+      description:
+        'The root event, its spans, the files it read and wrote, and exactly the lines that it was shown.',
+      resultSchema: AdminToolCallDetail,
       errorCodes: ['TRACE_NOT_FOUND'],
       handle: ({ params }) => core.traces.toolCall(params['toolCallId'] ?? ''),
     }),

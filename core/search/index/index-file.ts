@@ -97,6 +97,7 @@ const EMPTY_PASSAGE: Passage = {
   start: 0,
   end: 0,
   heading: null,
+  headingLines: [],
   context: [],
 };
 

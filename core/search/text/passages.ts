@@ -10,6 +10,8 @@ export interface Passage {
   end: number;
   /** The headings above it, outermost first, joined by ` > `; `null` if there are none. */
   heading: string | null;
+  /** The lines of these headings. */
+  headingLines: readonly number[];
   /**
    * Text that counts as part of its words: each heading above it, and in the later parts of a table
    * its first row.
@@ -76,8 +78,9 @@ class Splitter {
   readonly #text: string;
   readonly #passages: Passage[] = [];
   /** The headings by level, 1 to 6. */
-  #headings: (string | undefined)[] = [];
+  #headings: ({ title: string; line: number } | undefined)[] = [];
   #titles: readonly string[] = [];
+  #headingLines: readonly number[] = [];
   /** A heading with nothing below it so far. */
   #bareHeading: { line: Line; level: number } | null = null;
   #block: Block | null = null;
@@ -168,8 +171,10 @@ class Splitter {
   #setHeading(line: Line, level: number, title: string): void {
     this.#flushBareHeading(level);
     this.#headings = this.#headings.slice(0, level);
-    this.#headings[level] = title;
-    this.#titles = this.#headings.filter((other) => other !== undefined).filter(Boolean);
+    this.#headings[level] = { title, line: line.number };
+    const above = this.#headings.flatMap((other) => other ?? []).filter((other) => other.title);
+    this.#titles = above.map((other) => other.title);
+    this.#headingLines = above.map((other) => other.line);
     this.#bareHeading = { line, level };
   }
 
@@ -218,7 +223,8 @@ class Splitter {
   #push(startLine: number, endLine: number, start: number, end: number, extra: string): void {
     const heading = this.#titles.length === 0 ? null : this.#titles.join(' > ');
     const context = extra === '' ? this.#titles : [...this.#titles, extra];
-    this.#passages.push({ startLine, endLine, start, end, heading, context });
+    const headingLines = this.#headingLines;
+    this.#passages.push({ startLine, endLine, start, end, heading, headingLines, context });
   }
 }
 

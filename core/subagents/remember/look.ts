@@ -4,12 +4,13 @@ import { INDEX_PATH } from '../../edits/guards.ts';
 import type { EditOperation } from '../../edits/operations.ts';
 import type { EditedFile, EditedMemory } from '../../edits/workspace.ts';
 import { MemoryError } from '../../errors.ts';
+import { countLines } from '../../files/content.ts';
 import { isExcludedFromDreams } from '../../files/dream-exclusion.ts';
 import type { Files } from '../../files/files.ts';
 import { findLinks } from '../../files/links.ts';
 import { parseUserId, toScope, toVirtualPath } from '../../files/paths.ts';
 import type { Revisions } from '../../history/revisions.ts';
-import { type FindDependencies, findHits, logHits } from '../../search/find.ts';
+import { type FindDependencies, findHits, logShown, type ShownLines } from '../../search/find.ts';
 import type { Hit } from '../../search/search.ts';
 
 /** What looking into memory works with. */
@@ -69,16 +70,22 @@ export async function look(
     return true;
   };
   if (listed.some(({ path }) => path === INDEX_PATH)) show(await readFile(files, INDEX_PATH, call));
-  const logged: Hit[] = [];
+  const logged: ShownLines[] = [];
   for (const hits of byFile(found)) {
     const [{ file }] = hits;
     const path = toVirtualPath(file);
     if (shown.has(path)) continue;
     const { version, content } = file;
-    const parts = content.length <= WHOLE_CHARS ? {} : { shown: toNumbers(hits) };
-    if (show({ path, version, content, ...parts })) logged.push(...hits);
+    const numbers = content.length <= WHOLE_CHARS ? null : toNumbers(hits);
+    const parts = numbers === null ? {} : { shown: numbers };
+    if (!show({ path, version, content, ...parts })) continue;
+    const lines =
+      numbers === null
+        ? [{ startLine: 1, endLine: countLines(content) }]
+        : [...numbers].map((line) => ({ startLine: line, endLine: line }));
+    logged.push({ file, lines });
   }
-  await logHits(search, logged, 'find', call);
+  await logShown(search, { shown: logged, action: 'find' }, call);
   // Words that nothing has in common may be about the same thing: a small memory is shown whole.
   const others = listed.filter(({ path, size }) => !shown.has(path) && size <= WHOLE_CHARS);
   for (const { path, size } of others.sort(newestFirst)) {

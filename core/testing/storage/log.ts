@@ -171,6 +171,41 @@ export function logCases(): StorageCase[] {
       },
     ),
 
+    on(
+      'keeps which lines of which version an access showed, and that it is unknown',
+      async (storage) => {
+        const { version } = await write(storage, alice, 'one\ntwo\n');
+        const rows = [
+          accessRow('u:alice', { path: alice.path, fileNo: 1, version, lines: '1-40,55' }),
+          accessRow('u:alice', { path: alice.path, fileNo: 1, version, lines: '' }),
+          accessRow('u:alice', { path: alice.path, fileNo: 1, version: null, lines: null }),
+          // As long as the lines of a context out of many places.
+          accessRow('u:alice', {
+            path: alice.path,
+            fileNo: 1,
+            version: 2_147_483_648,
+            lines: Array.from({ length: 2_000 }, (_, index) => `${index * 3 + 1}`).join(','),
+          }),
+        ];
+        await storage.log.append({ access: rows, events: [] });
+        const listed = await everyPage(
+          (page) => storage.log.listAccess({ path: alice, actions: ['read'] }, page),
+          2,
+        );
+        assert.deepEqual(
+          listed.map((row) => [row.version, row.lines]),
+          rows.map((row) => [row.version, row.lines]),
+        );
+        const [written] = (
+          await storage.log.listAccess(
+            { path: alice, action: 'write' },
+            { limit: 1, order: 'asc', after: null },
+          )
+        ).items;
+        assert.deepEqual([written?.version, written?.lines], [1, '']);
+      },
+    ),
+
     on('lists what was done for a user, in shared memory too', async (storage) => {
       const rows = [
         accessRow('u:alice', { path: 'own' }),

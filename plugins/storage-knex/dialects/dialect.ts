@@ -67,6 +67,7 @@ export interface Dialect {
   /** The complete statement that creates an index. */
   createIndex(knex: Knex, index: IndexDefinition): string;
   hasIndex(knex: Knex, index: IndexDefinition): Promise<boolean>;
+  hasColumn(knex: Knex, table: string, column: string): Promise<boolean>;
 
   /** Writes rows. A set has each file, scope or id at most once. */
   insertRows(connection: Connection, set: RowSet): Promise<void>;

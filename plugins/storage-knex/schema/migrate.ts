@@ -58,13 +58,16 @@ export function planMigration(
   assertKnownSchema(from);
   const steps = migrations.slice(from).flatMap((migration) => {
     const name = `${String(migration.version).padStart(4, '0')} ${migration.name}`;
-    return migration.steps.map((step) =>
-      'createTable' in step
-        ? `${name}: create table ${step.createTable.name}`
-        : `${name}: create index ${step.createIndex.name}`,
-    );
+    return migration.steps.map((step) => `${name}: ${describeStep(step)}`);
   });
   return { from, to: migrations.length, steps };
+}
+
+/** A step in the words of its statement. */
+export function describeStep(step: MigrationStep): string {
+  if ('createTable' in step) return `create table ${step.createTable.name}`;
+  if ('createIndex' in step) return `create index ${step.createIndex.name}`;
+  return `add column ${step.addColumn.table}.${step.addColumn.column.name}`;
 }
 
 async function runStep(connection: KnexConnection, step: MigrationStep): Promise<void> {
@@ -72,6 +75,14 @@ async function runStep(connection: KnexConnection, step: MigrationStep): Promise
   if ('createTable' in step) {
     if (await knex.schema.hasTable(step.createTable.name)) return;
     await knex.raw(createTable(connection, step.createTable));
+    return;
+  }
+  if ('addColumn' in step) {
+    const { table, column } = step.addColumn;
+    if (await dialect.hasColumn(knex, table, column.name)) return;
+    await knex.schema.alterTable(table, (builder) => {
+      builder.specificType(column.name, dialect.columnType(column.kind, column.length)).nullable();
+    });
     return;
   }
   if (await dialect.hasIndex(knex, step.createIndex)) return;

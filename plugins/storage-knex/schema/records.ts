@@ -187,6 +187,8 @@ export const ACCESS_ROWS = mapTable<AccessRecord>('svc_access_log', {
   traceId: hex('trace_id'),
   runId: uuid('run_id'),
   revisionId: uuid('revision_id'),
+  version: number('version'),
+  lines: text('lines_shown'),
   rank: number('rank'),
   outcome: text('outcome'),
 });

@@ -130,6 +130,7 @@ describe('a retention round', () => {
       scope: 'u:alice' as const,
       path: 'a.md',
       fileNo: null,
+      lines: '',
       action: 'list' as const,
     }));
     await core.storage.log.append({ access, events: [] });

@@ -153,6 +153,7 @@ describe('the access log', () => {
       scope: 'u:alice',
       path: 'a.md',
       fileNo: 1,
+      lines: '1',
       action,
       rank,
     });

@@ -30,6 +30,8 @@ const row = (path = 'a.md'): AccessRecord => ({
   traceId: null,
   runId: null,
   revisionId: null,
+  version: null,
+  lines: null,
   rank: null,
   outcome: 'ok',
 });

@@ -582,6 +582,19 @@ export const brokenStorages: readonly BrokenStorage[] = [
     }),
   },
   {
+    bug: 'keeps no lines as unknown lines',
+    breaks: 'keeps which lines of which version an access showed, and that it is unknown',
+    wrap: (good) => ({
+      log: {
+        ...good.log,
+        async listAccess(filter, page) {
+          const { items, next } = await good.log.listAccess(filter, page);
+          return { items: items.map((row) => ({ ...row, lines: row.lines || null })), next };
+        },
+      },
+    }),
+  },
+  {
     bug: 'takes the user of a row for the owner of its scope',
     breaks: 'lists what was done for a user, in shared memory too',
     wrap: (good) => ({

@@ -7,8 +7,13 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { toKnexConnection } from '../../../plugins/storage-knex/knex-connection.ts';
 import { createSqliteDialect } from '../../../plugins/storage-knex/dialects/sqlite.ts';
-import { SCHEMA_VERSION, migrate } from '../../../plugins/storage-knex/schema/migrate.ts';
+import {
+  SCHEMA_VERSION,
+  describeStep,
+  migrate,
+} from '../../../plugins/storage-knex/schema/migrate.ts';
 import { MIGRATIONS } from '../../../plugins/storage-knex/schema/migrations/list.ts';
+import { toScopeId } from '../../../plugins/storage-knex/schema/scope-id.ts';
 import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
@@ -16,7 +21,7 @@ import type { SqliteOptions } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { write } from '../../../core/testing/rows.ts';
+import { accessRow, write } from '../../../core/testing/rows.ts';
 
 /** How often the migrations are interrupted before each of their steps. */
 const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 1 : 5;
@@ -137,7 +142,7 @@ describe('the schema', () => {
     migration.steps.map((step, place) => ({
       migration,
       place,
-      name: 'createTable' in step ? step.createTable.name : step.createIndex.name,
+      name: describeStep(step),
     })),
   );
 
@@ -170,6 +175,41 @@ describe('the schema', () => {
       expect(schemaOf(filename)).toEqual(schemaOf(whole));
     },
   );
+
+  it('keeps access rows of before their lines were recorded: these are unknown', async () => {
+    const filename = join(await temporaryDirectory(), 'memory.db');
+    const knex = knexOf({
+      client: 'better-sqlite3',
+      connection: { filename },
+      useNullAsDefault: true,
+    });
+    const connection = toKnexConnection(knex, createSqliteDialect('3.51.3'));
+    await migrate(connection, {
+      from: 0,
+      migrations: MIGRATIONS.filter(({ name }) => name !== 'access lines').slice(0, 5),
+    });
+    await knex('svc_scope').insert({
+      scope_id: toScopeId('u:alice'),
+      scope: 'u:alice',
+      ...{ version: 0, next_file_no: 1, last_ms: 0, id_counter: 0 },
+      ...{ files: 0, bytes: 0, revisions: 0 },
+    });
+    await knex('svc_access_log').insert({
+      scope_id: toScopeId('u:alice'),
+      id: Buffer.alloc(16, 1),
+      ...{ at: 1, path: 'notes.md', actor: 'agent', action: 'read', outcome: 'ok' },
+    });
+    await knex.destroy();
+    const storage = await open({ filename });
+    const more = accessRow('u:alice', { version: 3, lines: '2-4' });
+    await storage.log.append({ access: [more], events: [] });
+    const page = { limit: 5, order: 'asc', after: null } as const;
+    const { items } = await storage.log.listAccess({ scope: 'u:alice' }, page);
+    expect(items.map(({ version, lines }) => ({ version, lines }))).toEqual([
+      { version: null, lines: null },
+      { version: 3, lines: '2-4' },
+    ]);
+  });
 
   it('is changed only after a backup that can be opened', async () => {
     const filename = join(await temporaryDirectory(), 'memory.db');

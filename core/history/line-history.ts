@@ -1,0 +1,201 @@
+import type { FileKey, RevisionRecord, RevisionStep } from '../contracts/records.ts';
+import type { FileStore, RevisionStore } from '../contracts/storage.ts';
+import { toPhysicalPath } from '../files/paths.ts';
+import { createPause } from '../pause.ts';
+import { createOlderText, findRestored, readRevisions, STEPS } from './blame.ts';
+import type { Hunk } from './delta.ts';
+
+/** A line at one version of a file. Lines count from 1. */
+interface LinePlace {
+  file: FileKey;
+  version: number;
+  line: number;
+}
+
+/** Where a line stood over time. */
+export interface LineHistory {
+  /** Each file that the line was in: its line number by version, and by the version's revision. */
+  files: readonly {
+    file: FileKey;
+    byVersion: ReadonlyMap<number, number>;
+    byRevision: ReadonlyMap<string, number>;
+  }[];
+  /** `false` if the line may be older or newer than the revisions examined, or was in more files. */
+  isComplete: boolean;
+}
+
+interface Stores {
+  files: Pick<FileStore, 'get'>;
+  revisions: Pick<RevisionStore, 'get' | 'list' | 'ofVersion' | 'steps'>;
+}
+
+/** The most revisions that one line is followed through, and the most files. */
+const MAX_REVISIONS = 5_000;
+const MAX_FILES = 20;
+
+/**
+ * Finds every version in which a line stands unchanged, before and after the one given, and its
+ * number there. Follows moves of the file, and reverts that bring the line back. A line that was
+ * edited is another line, as in blame.
+ */
+export async function followLine(stores: Stores, start: LinePlace): Promise<LineHistory> {
+  const pause = createPause();
+  const histories = new Map<string, FileHistory>();
+  const open: LinePlace[] = [start];
+  let left = MAX_REVISIONS;
+  let isComplete = true;
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    const { file, version, line } = place;
+    const path = toPhysicalPath(file);
+    let history = histories.get(path);
+    if (history === undefined) {
+      if (histories.size >= MAX_FILES || left <= 0) {
+        isComplete = false;
+        continue;
+      }
+      history = await readHistory(stores, file, left);
+      left -= history.revisions.size;
+      histories.set(path, history);
+    }
+    if (history.places.has(version)) continue;
+    history.places.set(version, line);
+    isComplete &&= history.isWhole || history.steps.has(version);
+    open.push(...neighbours(history, place));
+    for (const elsewhere of await moved(stores, history, place)) {
+      if (elsewhere === null) isComplete = false;
+      else open.push(elsewhere);
+    }
+    await pause();
+  }
+  return { files: [...histories.values()].map(toFile), isComplete };
+}
+
+/** What is kept of a file's past. */
+interface FileHistory {
+  file: FileKey;
+  revisions: ReadonlyMap<number, RevisionRecord>;
+  /** By version: how its text became the one before; `null` if the file did not exist before. */
+  steps: ReadonlyMap<number, readonly Hunk[] | null>;
+  /** Versions with the same text, one of which a revert made. */
+  restored: readonly (readonly [number, number])[];
+  /** Whether `steps` reaches back to the first version. */
+  isWhole: boolean;
+  /** The line's number by version, as far as it is known. */
+  places: Map<number, number>;
+}
+
+async function readHistory(
+  { files, revisions: store }: Stores,
+  file: FileKey,
+  limit: number,
+): Promise<FileHistory> {
+  const head = await files.get(file);
+  const newest = head?.version ?? 0;
+  const later = await store.ofVersion(file, newest + 1);
+  const listed = await readRevisions(store, file, { upTo: newest, later, limit });
+  const steps = new Map<number, readonly Hunk[] | null>();
+  const older = createOlderText(head?.content ?? '');
+  const pause = createPause();
+  let rows = new Map<number, RevisionStep>();
+  for (const [index, { version }] of listed.entries()) {
+    // Older ones than a gap are not reached.
+    if (version !== newest - index) break;
+    if (!rows.has(version)) {
+      const read = await store.steps(file, { after: version - STEPS, upTo: version });
+      rows = new Map(read.map((row) => [row.version, row]));
+    }
+    const step = rows.get(version);
+    if (step === undefined || !leadsBack(step)) break;
+    const hunks = older.stepBack(step);
+    steps.set(version, step.existedBefore ? hunks : null);
+    await pause();
+  }
+  return {
+    file,
+    revisions: new Map(listed.map((revision) => [revision.version, revision])),
+    steps,
+    restored: [...findRestored(listed)].flatMap(([by, made]) => {
+      const [revert, earlier] = [listed[by], listed[made]];
+      return revert === undefined || earlier === undefined
+        ? []
+        : [[revert.version, earlier.version] as const];
+    }),
+    isWhole: steps.has(1),
+    places: new Map(),
+  };
+}
+
+/** Whether a step gives the text before it. */
+function leadsBack({ existedBefore, delta, keyframe }: RevisionStep): boolean {
+  return !existedBefore || delta !== null || keyframe !== null;
+}
+
+/** The same line at the versions before and after, and at those with the same text. */
+function neighbours(
+  { steps, restored }: FileHistory,
+  { file, version, line }: LinePlace,
+): LinePlace[] {
+  const found: LinePlace[] = [];
+  const back = steps.get(version);
+  const before = back === undefined || back === null ? null : toOlderLine(back, line);
+  if (before !== null) found.push({ file, version: version - 1, line: before });
+  const next = steps.get(version + 1);
+  const after = next === undefined || next === null ? null : toNewerLine(next, line);
+  if (after !== null) found.push({ file, version: version + 1, line: after });
+  for (const [one, other] of restored) {
+    if (one === version) found.push({ file, version: other, line });
+    if (other === version) found.push({ file, version: one, line });
+  }
+  return found;
+}
+
+/** The same line in the file that this one was moved from, or to; `null` if that is pruned. */
+async function moved(
+  { revisions: store }: Stores,
+  { revisions }: FileHistory,
+  { version, line }: LinePlace,
+): Promise<(LinePlace | null)[]> {
+  const found: (LinePlace | null)[] = [];
+  const arrival = revisions.get(version);
+  const departure = revisions.get(version + 1);
+  if (arrival?.action === 'move' && !arrival.existedBefore && arrival.peerId !== null) {
+    const left = await store.get(arrival.peerId);
+    found.push(left && { file: left, version: left.version - 1, line });
+  }
+  if (departure?.action === 'move' && !departure.existsAfter && departure.peerId !== null) {
+    const arrived = await store.get(departure.peerId);
+    found.push(arrived && { file: arrived, version: arrived.version, line });
+  }
+  return found;
+}
+
+/** The number that a line of the newer text has in the older one; `null` if it is new. */
+function toOlderLine(hunks: readonly Hunk[], line: number): number | null {
+  let shift = 0;
+  for (const { start, removed, addedLines } of hunks) {
+    if (line <= start) break;
+    if (line <= start + removed) return null;
+    shift += addedLines - removed;
+  }
+  return line + shift;
+}
+
+/** The number that a line of the older text has in the newer one; `null` if it is gone. */
+function toNewerLine(hunks: readonly Hunk[], line: number): number | null {
+  let shift = 0;
+  for (const { start, removed, addedLines } of hunks) {
+    if (line <= start + shift) break;
+    if (line <= start + shift + addedLines) return null;
+    shift += addedLines - removed;
+  }
+  return line - shift;
+}
+
+function toFile({ file: { scope, path }, places, revisions }: FileHistory) {
+  const byRevision = new Map<string, number>();
+  for (const [version, line] of places) {
+    const revision = revisions.get(version);
+    if (revision !== undefined) byRevision.set(revision.id, line);
+  }
+  return { file: { scope, path }, byVersion: places, byRevision };
+}
