@@ -55,7 +55,7 @@ import { type Question, SYSTEM_PROMPT, toOccasion, toPrompt } from './remember/p
 /** What remembering works with. */
 export interface RememberDependencies extends LookDependencies {
   idempotency: Idempotency;
-  revisions: Pick<Revisions, 'get' | 'lineTimes'>;
+  revisions: Pick<Revisions, 'contents' | 'lineTimes'>;
   model: Model;
   /** Judges what the model proposes; the same model unless another one is configured. */
   verifier: Model;

@@ -61,7 +61,7 @@ export function toKept(
 
 /** The answer, the first or a repeated one, with the diff of each revision that is still kept. */
 export async function withDiffs(
-  revisions: Pick<Revisions, 'get'>,
+  revisions: Pick<Revisions, 'contents'>,
   { summary, writes, refused: reasons, unchanged }: Kept,
   refusals: readonly Refusal[] | null,
 ): Promise<Remembered> {
@@ -70,9 +70,9 @@ export async function withDiffs(
   for (const write of writes) {
     let diff = '';
     try {
-      const { contentBefore, contentAfter } = await revisions.get(write.revisionId);
+      const { before, after } = await revisions.contents(write.revisionId);
       await pause();
-      diff = unifiedDiff(contentBefore, contentAfter, { path: write.path });
+      diff = unifiedDiff(before, after, { path: write.path });
     } catch (error) {
       // Pruned since the first answer; or the database went away, after what was to be done is done.
       if (!(error instanceof MemoryError)) throw error;
