@@ -34,6 +34,7 @@ import { createRemember } from './subagents/remember.ts';
 import { createRetention } from './maintenance/retention.ts';
 import { createRevisions, type Revisions } from './history/revisions.ts';
 import { createSearch } from './search/search.ts';
+import { createLineTimes } from './search/time/line-times.ts';
 import { checkStorageContract } from './storage-contract.ts';
 import { createTraces, type Traces } from './telemetry/traces.ts';
 import { createAccessQueue, type AccessQueue } from './telemetry/access-queue.ts';
@@ -206,27 +207,32 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     config.model === undefined || config.model === null ? null : guardModel(config.model);
   const model = provider === null ? null : createModel(provider);
   const { verifier = null } = config;
-  let fenceKey: Promise<Buffer> | null = null;
+  let readKey: Promise<Buffer> | null = null;
+  const fenceKey = () =>
+    (readKey ??= readInstallationKey(storage.config, 'service_fence_key').catch(
+      (error: unknown) => {
+        readKey = null;
+        throw error;
+      },
+    ));
   const services: MemoryServices = {
     files,
     find: createFind(search),
-    context: createContext(search, model),
+    context: createContext({
+      ...{ search, files, model, now, fenceKey },
+      lineTimes: createLineTimes(revisions),
+      replyTokens: settings.replyTokens,
+      timeZone: settings.timeZone,
+    }),
     remember:
       model === null
         ? null
         : createRemember({
-            ...{ files, idempotency, revisions, search, model, now },
+            ...{ files, idempotency, revisions, search, model, now, fenceKey },
             verifier: verifier === null ? model : createModel(guardModel(verifier)),
             maxFileBytes: settings.limits.maxFileBytes,
             replyTokens: settings.replyTokens,
             timeZone: settings.timeZone,
-            fenceKey: () =>
-              (fenceKey ??= readInstallationKey(storage.config, 'service_fence_key').catch(
-                (error: unknown) => {
-                  fenceKey = null;
-                  throw error;
-                },
-              )),
           }),
   };
   const retention = createRetention({

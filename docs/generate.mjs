@@ -34,6 +34,7 @@ const modules = {
   routes: await dist('core/http/routes.js'),
   events: await dist('core/schemas/events.js'),
   remember: await dist('core/subagents/remember/prompt.js'),
+  context: await dist('core/subagents/context/prompt.js'),
   verify: await dist('core/edits/verify.js'),
   mcp: await dist('plugins/mcp/http.js'),
   dreaming: await dist('plugins/dreaming/routes/list.js'),

@@ -34,8 +34,8 @@ export function demoModel(users: readonly DemoUser[]): DemoModel {
         ? passAll(prompt)
         : prompt.includes('<fact-')
           ? remember(prompt, facts)
-          : prompt.includes('<passage-')
-            ? quotePassages(prompt)
+          : prompt.includes('<question-')
+            ? answerContext(prompt)
             : tidy(toFiles(prompt), tidyings);
       const text = JSON.stringify(reply);
       return {
@@ -77,16 +77,16 @@ function passAll(prompt: string): object {
   };
 }
 
-/** The first line of each of the first three passages of a prompt, as an answer from them. */
-export function quotePassages(prompt: string): object {
-  const passages = prompt.split(/^<passage-[0-9a-f]+ number="\d+"[^\n]*\n/m).slice(1, 4);
-  const sentences = passages.flatMap((passage, index) => {
-    const [, line, text] = /^(\d+)\| (.*\S)$/m.exec(passage) ?? [];
-    if (text === undefined) return [];
-    const at = Number(line);
-    return [{ text, sources: [{ passage: index + 1, startLine: at, endLine: at }] }];
+/** No further search; of what was found, the first line of each of three files that is no heading. */
+export function answerContext(prompt: string): object {
+  if (prompt.endsWith('Plan the searches.')) return { searches: [] };
+  const files = prompt.split(/^<file-[0-9a-f]+ path=/m).slice(1, 4);
+  const lines = files.flatMap((file) => {
+    const path = /^"([^"]*)"/.exec(file)?.[1];
+    const line = /^(\d+)\| \d{4}-\d{2}-\d{2} \| (?!#)/m.exec(file)?.[1];
+    return path === undefined || line === undefined ? [] : [{ path, line: Number(line) }];
   });
-  return { sentences };
+  return { lines };
 }
 
 type Lines = ReadonlyMap<string, readonly string[]>;

@@ -277,9 +277,16 @@ export interface ContextService {
     call: ToolCall,
   ): Promise<{
     context: string;
-    sources: { path: string; startLine: number; endLine: number; version: number }[];
+    /** `updatedAt` is the time of the newest of the lines. */
+    sources: {
+      path: string;
+      startLine: number;
+      endLine: number;
+      version: number;
+      updatedAt: string;
+    }[];
     mode: 'model' | 'find';
-    /** Why a model that is configured did not write it. */
+    /** Why a model that is configured did not select the lines. */
     degraded?: string;
   }>;
 }

@@ -3,7 +3,7 @@ import { isEnglish } from '../search/text/language.ts';
 import { isStopWord } from '../search/text/english.ts';
 import { readLanguageHints } from '../search/text/tokenise.ts';
 import { readWords } from '../search/text/words.ts';
-import { isOpener } from '../subagents/sentence-starters.ts';
+import { isOpener } from './sentence-starters.ts';
 import { findDates, type NamedDate } from './dates.ts';
 import { fold, isTopic } from './words.ts';
 

@@ -1,5 +1,5 @@
 import { isStopWord } from '../search/text/english.ts';
-import { isOpener } from '../subagents/sentence-starters.ts';
+import { isOpener } from './sentence-starters.ts';
 import { fold, isTopic, relationOf } from './words.ts';
 import { type Row, toBare, type Workspace } from './workspace.ts';
 

@@ -337,6 +337,12 @@ export function toLocalDay(at: number, timeZone: string): string {
   return `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`;
 }
 
+/** The English name of a day's weekday. */
+export function toWeekday(day: string): string {
+  const format = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' });
+  return format.format(Date.parse(`${day}T00:00:00Z`));
+}
+
 interface Compiled {
   patterns: { pattern: RegExp; read: (match: RegExpMatchArray, now: number) => string[] }[];
 }

@@ -2,7 +2,6 @@ import type { AccessAction, LineRange, ScopeKey } from '../contracts/records.ts'
 import type { FindArguments, FindService, FoundPassage, ToolCall } from '../contracts/tool.ts';
 import type { Settings } from '../config/settings.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
-import type { Passage } from './text/passages.ts';
 import { makeSnippet } from './text/snippet.ts';
 import { logAccess } from '../telemetry/access-rows.ts';
 import type { Embedding } from './embedding/embedding.ts';
@@ -12,7 +11,7 @@ import type { FoundFile } from './search-caches.ts';
 import type { Hit, HybridQuestion, Search, SearchAnswer, SearchRequest } from './search.ts';
 import { toTime } from '../time.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
-import { formatLines } from '../telemetry/shown-lines.ts';
+import { formatLines, toLineRanges } from '../telemetry/shown-lines.ts';
 
 /** The default number of results of one find. */
 const DEFAULT_LIMIT = 10;
@@ -157,11 +156,6 @@ export async function logShown(
   if (rows.length > 0) await logAccess(deps, { call, rows });
 }
 
-/** The lines of the headings that a passage is shown with. */
-export function headingsOf({ headingLines }: Pick<Passage, 'headingLines'>): LineRange[] {
-  return headingLines.map((line) => ({ startLine: line, endLine: line }));
-}
-
 function parsePrefix(path: string, call: ToolCall) {
   return parseVirtualPrefix(path, parseUserId(call.userId))[0] ?? null;
 }
@@ -184,6 +178,7 @@ function toFound(
     updatedAt: toTime(file.updatedAt),
     ...(isExplained ? { signals: { ...explain() } } : {}),
   };
-  const lines = best === undefined ? [] : [{ startLine, endLine }, ...headingsOf(best)];
+  const lines =
+    best === undefined ? [] : [{ startLine, endLine }, ...toLineRanges(best.headingLines)];
   return { result, lines };
 }

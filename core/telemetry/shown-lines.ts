@@ -3,6 +3,11 @@ import type { LineRange } from '../contracts/records.ts';
 /** What an access row records when it showed no line. */
 export const NO_LINES = '';
 
+/** Makes ranges of single lines. */
+export function toLineRanges(numbers: Iterable<number>): LineRange[] {
+  return Array.from(numbers, (line) => ({ startLine: line, endLine: line }));
+}
+
 /** Formats lines for an access row, in order and each once: `1-40,55`. */
 export function formatLines(ranges: readonly LineRange[]): string {
   const merged: LineRange[] = [];

@@ -16,6 +16,7 @@ import { renderTools } from './tools.mjs';
  * @property {typeof import('../../core/http/routes.ts')} routes
  * @property {typeof import('../../core/schemas/events.ts')} events
  * @property {typeof import('../../core/subagents/remember/prompt.ts')} remember
+ * @property {typeof import('../../core/subagents/context/prompt.ts')} context
  * @property {typeof import('../../core/edits/verify.ts')} verify
  * @property {typeof import('../../plugins/mcp/http.ts')} mcp
  * @property {typeof import('../../plugins/dreaming/routes/list.ts')} dreaming
@@ -38,6 +39,7 @@ export function renderReference({
   routes,
   events,
   remember,
+  context,
   verify,
   mcp,
   dreaming,
@@ -87,6 +89,20 @@ export function renderReference({
           source: 'core/edits/verify.ts',
           version: verify.VERIFIER_PROMPT_VERSION,
           text: verify.VERIFIER_PROMPT,
+        },
+        {
+          title: 'memory_context: searches',
+          purpose: 'Plans what else to search for.',
+          source: 'core/subagents/context/prompt.ts',
+          version: context.SEARCHES_PROMPT_VERSION,
+          text: context.SEARCHES_PROMPT,
+        },
+        {
+          title: 'memory_context: lines',
+          purpose: 'Selects the lines that help.',
+          source: 'core/subagents/context/prompt.ts',
+          version: context.LINES_PROMPT_VERSION,
+          text: context.LINES_PROMPT,
         },
       ]),
     ],

@@ -64,7 +64,7 @@ export async function outputOf(command, { cwd, env = {} }) {
 }
 
 /**
- * Makes the output repeatable: replaces ids, times and durations, and trims the ends of lines, as
+ * Makes the output repeatable: replaces ids, marks, times and durations, and trims the ends of lines, as
  * the formatter does.
  *
  * @param {string} text
@@ -77,11 +77,13 @@ function steady(text) {
     .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, ID)
     .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, `${DAY}T09:30:00.000Z`)
     .replaceAll(/\b\d{4}-\d\d-\d\d\b/g, DAY)
+    .replaceAll(/(memory-|## )[0-9a-f]{16}\b/g, `$1${MARK}`)
     .replaceAll(/\b[\d.]+ ms\b/g, '0.5 ms');
 }
 
 const ID = '019bc0a6-5e40-7000-8000-52c4a7d1f3b6';
 const DAY = '2026-01-15';
+const MARK = '5f2c9a01d3b4e678';
 
 /**
  * @param {string} cwd

@@ -1,5 +1,5 @@
 // The scripted model's answers for memory_remember and memory_context: it files a fact as a line of
-// user/profile.md, and answers a question with the first line that it is shown.
+// user/profile.md, and selects the first line that it is shown for a question.
 
 /** @import { Turn } from './server.mjs' */
 
@@ -54,12 +54,9 @@ function judgeEdits(prompt) {
 
 /** @param {string} prompt */
 function answerQuestion(prompt) {
-  const shown = /<passage-\w+ number="(\d+)"[^]*?\n(\d+)\| - (.*)/.exec(prompt);
-  if (shown === null) return { sentences: [] };
-  const [, passage, line, fact = ''] = shown;
-  const text = `The user ${fact.charAt(0).toLowerCase()}${fact.slice(1)}`;
-  const source = { passage: Number(passage), startLine: Number(line), endLine: Number(line) };
-  return { sentences: [{ text, sources: [source] }] };
+  if (prompt.endsWith('Plan the searches.')) return { searches: [] };
+  const [, path, line] = /<file-\w+ path="([^"]+)"[^]*?\n(\d+)\| \S+ \| - /.exec(prompt) ?? [];
+  return { lines: path === undefined ? [] : [{ path, line: Number(line) }] };
 }
 
 /** @param {string | { text?: string }[]} content */

@@ -53,7 +53,7 @@ for (const query of QUESTIONS) {
 // #endregion
 
 // #region context
-const { context } = await callTool('memory_context', { query: 'green tea', maxChars: 300 });
+const { context } = await callTool('memory_context', { query: 'green tea', maxChars: 400 });
 // #endregion
 console.log(`\n${context}`);
 

@@ -112,12 +112,14 @@ describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) =
     expect(memoryModel.provider.violations).toEqual([]);
   });
 
-  it('gets sentences that name their sources from that model', async () => {
+  it('gets the lines that this model selects, with their sources', async () => {
     const args = { query: 'Does the user drink tea?' };
     const call = { name: 'memory_context', arguments: withNulls('memory_context', args, loop) };
     const [text = ''] = await answersTo(loop, service.tools, await newUser(), [call]);
     expect(JSON.parse(text)).toMatchObject({
-      context: '- The user prefers tea. (user/profile.md, line 3, version 1)\n',
+      context: expect.stringMatching(
+        /^<memory-\w+>\n## \w+ user\/profile\.md, line 3, version 1, [\d-]+, under "Profile"\n\n- Prefers tea\.\n<\/memory-\w+>\n$/,
+      ),
       sources: [{ path: 'user/profile.md', startLine: 3, endLine: 3, version: 1 }],
       mode: 'model',
     });

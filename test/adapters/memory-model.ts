@@ -13,8 +13,8 @@ export interface MemoryModel {
 export const PROFILE = '# Profile\n\n- Prefers tea.\n';
 
 /**
- * A model on loopback that corrects the profile's third line to coffee, and answers a question with
- * that line, in the words of the provider's API.
+ * A model on loopback that corrects the profile's third line to coffee, and selects that line for
+ * a question, in the words of the provider's API.
  */
 export async function startMemoryModel(): Promise<MemoryModel> {
   const provider = await startProviderServer({
@@ -27,13 +27,10 @@ export async function startMemoryModel(): Promise<MemoryModel> {
 
 function answerTo({ content: prompt } = { content: '' }): object {
   if (prompt.includes('\n<operation-')) return passAll({ prompt });
-  const passages = [
-    ...prompt.matchAll(/^<passage-[0-9a-f]+ number="(\d+)"[^]*?^(\d+)\| (.*tea.*)$/gm),
-  ];
-  const [, passage, line] = passages[0] ?? [];
-  if (line !== undefined) {
-    const source = { passage: Number(passage), startLine: Number(line), endLine: Number(line) };
-    return { sentences: [{ text: 'The user prefers tea.', sources: [source] }] };
+  if (prompt.endsWith('Plan the searches.')) return { searches: ['tea'] };
+  if (prompt.endsWith('Select the lines.')) {
+    const line = /^(\d+)\| \S+ \| .*tea/m.exec(prompt)?.[1];
+    return { lines: [{ path: 'user/profile.md', line: Number(line) }] };
   }
   const path = 'user/profile.md';
   const remove = [{ path, line: 3, text: '- Prefers tea.' }];

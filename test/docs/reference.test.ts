@@ -9,6 +9,7 @@ import * as core from '../../core/service.ts';
 import * as errors from '../../core/errors.ts';
 import * as routes from '../../core/http/routes.ts';
 import * as events from '../../core/schemas/events.ts';
+import * as context from '../../core/subagents/context/prompt.ts';
 import * as remember from '../../core/subagents/remember/prompt.ts';
 import { renderReference } from '../../docs/generator/reference.mjs';
 import * as dreaming from '../../plugins/dreaming/routes/list.ts';
@@ -26,6 +27,7 @@ const made = renderReference({
   routes,
   events,
   remember,
+  context,
   verify,
   mcp,
   dreaming,

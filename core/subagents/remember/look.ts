@@ -12,6 +12,7 @@ import { parseUserId, toScope, toVirtualPath } from '../../files/paths.ts';
 import type { Revisions } from '../../history/revisions.ts';
 import { type FindDependencies, findHits, logShown, type ShownLines } from '../../search/find.ts';
 import type { Hit } from '../../search/search.ts';
+import { toLineRanges } from '../../telemetry/shown-lines.ts';
 
 /** What looking into memory works with. */
 export interface LookDependencies {
@@ -80,9 +81,7 @@ export async function look(
     const parts = numbers === null ? {} : { shown: numbers };
     if (!show({ path, version, content, ...parts })) continue;
     const lines =
-      numbers === null
-        ? [{ startLine: 1, endLine: countLines(content) }]
-        : [...numbers].map((line) => ({ startLine: line, endLine: line }));
+      numbers === null ? [{ startLine: 1, endLine: countLines(content) }] : toLineRanges(numbers);
     logged.push({ file, lines });
   }
   await logShown(search, { shown: logged, action: 'find' }, call);

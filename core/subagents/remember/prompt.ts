@@ -1,5 +1,5 @@
 import type { EditedFile, EditedMemory } from '../../edits/workspace.ts';
-import type { ResolvedTimes } from '../../edits/times.ts';
+import { type ResolvedTimes, toWeekday } from '../../edits/times.ts';
 
 /** Whoever changes a word of the prompt gives it another version. */
 export const REMEMBER_PROMPT_VERSION = 'remember-2';
@@ -77,14 +77,11 @@ export function toPrompt(memory: EditedMemory, question: Question, problem: stri
 
 /** When and by whom the fact was said, and what its words of time mean. */
 export function toOccasion({ day, timeZone, times, speaker }: Question): string {
-  const weekday = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' }).format(
-    Date.parse(`${day}T00:00:00Z`),
-  );
   const meant = times.phrases.map(
     ({ phrase, dates }) => `${JSON.stringify(phrase)} is ${toRange(dates)}`,
   );
   return [
-    `The fact was said on ${weekday}, ${day} (${timeZone}).`,
+    `The fact was said on ${toWeekday(day)}, ${day} (${timeZone}).`,
     speaker === null
       ? 'The user said it.'
       : `It was said by ${JSON.stringify(speaker)}: "I" in it is ${JSON.stringify(speaker)}, not the user.`,

@@ -1,4 +1,4 @@
-import { quotePassages } from '../../../core/cli/demo-model.ts';
+import { answerContext } from '../../../core/cli/demo-model.ts';
 import type { GenerateRequest, ModelProvider } from '../../../core/contracts/model-provider.ts';
 
 /** A model that answers at once, by rule, and counts what it is asked: four characters a token. */
@@ -6,7 +6,7 @@ export interface ScriptedModel extends ModelProvider {
   readonly usage: { calls: number; inputTokens: number; outputTokens: number };
 }
 
-/** Corrects the drink of a profile for `memory_remember`; quotes lines for `memory_context`. */
+/** Corrects the drink of a profile for `memory_remember`; selects lines for `memory_context`. */
 export function scriptedModel(): ScriptedModel {
   const usage = { calls: 0, inputTokens: 0, outputTokens: 0 };
   return {
@@ -19,7 +19,7 @@ export function scriptedModel(): ScriptedModel {
           ? { verdicts: [{ operation: 1, lost: [], added: [], verdict: 'replaces' }] }
           : prompt.includes('<fact-')
             ? correct(prompt)
-            : quotePassages(prompt),
+            : answerContext(prompt),
       );
       const inputTokens = toTokens(system.length + prompt.length + JSON.stringify(schema).length);
       const outputTokens = toTokens(text.length);

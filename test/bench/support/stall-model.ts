@@ -172,43 +172,36 @@ const REMEMBER: readonly [string, Reply][] = [
   ['a fence that never ends', () => `\`\`\`json\n${'`` '.repeat(300_000)}`],
 ];
 
+/** The plan, the same for all replies that select: searches that find as much as they can. */
+const PLAN = JSON.stringify({
+  searches: ['tea', 'the user likes', 'word number', 'note'].map((text) => `${text} `.repeat(80)),
+});
+
+/** A reply to the selection, after a plan. */
+function selects(reply: Reply): Reply {
+  return (prompt) => (prompt.endsWith('Plan the searches.') ? PLAN : reply(prompt));
+}
+
 const CONTEXT: readonly [string, Reply][] = [
   [
-    '40 sentences that cite everything',
-    (prompt) => {
-      const ranges = [...prompt.matchAll(/<passage-\w+ number="(\d+)"/g)].map(([, passage]) => {
-        const from = prompt.indexOf(`number="${passage}"`);
-        const [, first = '1'] = /\n(\d+)\| /.exec(prompt.slice(from, from + 3_000)) ?? [];
-        return { passage: Number(passage), startLine: Number(first), endLine: Number(first) };
-      });
-      const sentences = Array.from({ length: 40 }, (_, n) => ({
-        text: `The user likes tea and word${n} word${n + 1} `.repeat(25).slice(0, 1_000),
-        sources: ranges.slice(0, 8),
-      }));
-      return JSON.stringify({ sentences });
-    },
+    'every line that it was shown',
+    selects((prompt) => {
+      const { path, lines } = readPrompt(prompt);
+      return JSON.stringify({ lines: lines.map(([line]) => ({ path, line })) });
+    }),
   ],
   [
-    '50,000 sentences',
-    () =>
-      JSON.stringify({
-        sentences: Array.from({ length: 50_000 }, () => ({ text: 'a', sources: [] })),
-      }),
+    '50,000 lines that are not there',
+    selects(() =>
+      JSON.stringify({ lines: Array.from({ length: 50_000 }, (_, line) => ({ path: 'a', line })) }),
+    ),
   ],
   [
-    'one sentence of 1 MB',
-    () => JSON.stringify({ sentences: [{ text: ' \n'.repeat(500_000), sources: [] }] }),
+    'one path of 1 MB',
+    selects(() => JSON.stringify({ lines: [{ path: 'a'.repeat(1_000_000), line: 1 }] })),
   ],
-  [
-    '40 sentences of 25 KB of spaces',
-    () =>
-      JSON.stringify({
-        sentences: Array.from({ length: 40 }, () => ({
-          text: `a${' \t'.repeat(12_000)}b`,
-          sources: [{ passage: 1, startLine: 1, endLine: 1 }],
-        })),
-      }),
-  ],
-  ['a text of 1 MB before its JSON', () => `${'{ '.repeat(500_000)}{"sentences":[]}`],
+  ['50,000 searches', () => JSON.stringify({ searches: Array(50_000).fill('tea') })],
+  ['one search of 1 MB', () => JSON.stringify({ searches: ['a '.repeat(500_000)] })],
+  ['a text of 1 MB before its JSON', () => `${'{ '.repeat(500_000)}{"lines":[]}`],
   ['a list of 500,000 levels', () => '['.repeat(500_000)],
 ];

@@ -1,32 +1,31 @@
 import { describe, expect, it } from 'vitest';
-import { quotePassages } from '../../../core/cli/demo-model.ts';
+import { answerContext } from '../../../core/cli/demo-model.ts';
 
-const passage = (number: number, ...lines: string[]) =>
-  [`<passage-0a1b number="${number}" path="user/a.md">`, ...lines, '</passage-0a1b>'].join('\n');
+const file = (path: string, ...lines: string[]) =>
+  [`<file-0a1b path="${path}">`, ...lines, '</file-0a1b>'].join('\n');
 
-describe('the demo’s answer from passages', () => {
-  it('is the first line of each of the first three, with the place where it stands', () => {
-    const prompt = [
-      'Which drink?',
-      passage(1, '4| - Tea in the morning', '5| - Coffee never'),
-      passage(2, '1| ', '2| # Drinks'),
-      passage(3, '9| - Water'),
-      passage(4, '1| - Left out'),
-    ].join('\n');
-    const quoted = (text: string, number: number, line: number) => ({
-      text,
-      sources: [{ passage: number, startLine: line, endLine: line }],
-    });
-    expect(quotePassages(prompt)).toEqual({
-      sentences: [
-        quoted('- Tea in the morning', 1, 4),
-        quoted('# Drinks', 2, 2),
-        quoted('- Water', 3, 9),
+const select = (...files: string[]) =>
+  answerContext([...files, '<question-0a1b>', 'Select the lines.'].join('\n'));
+
+describe('the demo’s selection of lines', () => {
+  it('is the first line of each of the first three files that is no heading', () => {
+    const lines = select(
+      file('user/a.md', '4| 2026-01-31 | - Tea in the morning', '5| 2026-01-31 | - Coffee never'),
+      file('user/b.md', '1| 2026-01-31 | # Drinks', '…', '7| 2026-01-31 | - Milk'),
+      file('user/c.md', '9| 2026-01-31 | - Water'),
+      file('user/d.md', '1| 2026-01-31 | - Left out'),
+    );
+    expect(lines).toEqual({
+      lines: [
+        { path: 'user/a.md', line: 4 },
+        { path: 'user/b.md', line: 7 },
+        { path: 'user/c.md', line: 9 },
       ],
     });
   });
 
-  it('is empty where nothing was found', () => {
-    expect(quotePassages('Which drink?')).toEqual({ sentences: [] });
+  it('is empty where nothing was found, and plans no further search', () => {
+    expect(select()).toEqual({ lines: [] });
+    expect(answerContext('<question-0a1b>\nPlan the searches.')).toEqual({ searches: [] });
   });
 });

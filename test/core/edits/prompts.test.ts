@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { VERIFIER_PROMPT, VERIFIER_PROMPT_VERSION } from '../../../core/edits/verify.ts';
+import {
+  LINES_PROMPT,
+  LINES_PROMPT_VERSION,
+  SEARCHES_PROMPT,
+  SEARCHES_PROMPT_VERSION,
+} from '../../../core/subagents/context/prompt.ts';
 import { REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT } from '../../../core/subagents/remember/prompt.ts';
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 12);
@@ -10,6 +16,8 @@ describe('a prompt', () => {
   it.each([
     [REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT, 'remember-2 585b8045072a'],
     [VERIFIER_PROMPT_VERSION, VERIFIER_PROMPT, 'verify-1 4e4ddf773784'],
+    [SEARCHES_PROMPT_VERSION, SEARCHES_PROMPT, 'context-searches-1 3452da21e1fa'],
+    [LINES_PROMPT_VERSION, LINES_PROMPT, 'context-lines-1 ff9190ecf069'],
   ])('%s has another version when a word of it changes', (version, text, expected) => {
     expect(`${version} ${hash(text)}`).toBe(expected);
   });

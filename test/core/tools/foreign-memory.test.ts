@@ -43,8 +43,8 @@ it(
           record(system, prompt);
           const others = [1, 2, 3].map((n) => `users/mallory${n}/profile.md`);
           const wanted = { read: ['user/profile.md', ...others], operations: [] };
-          const all = { passage: 1, startLine: 1, endLine: 3 };
-          const told = { sentences: [{ text: 'The word is.', sources: [all] }] };
+          const lines = ['user/profile.md', ...others].map((path) => ({ path, line: 1 }));
+          const told = prompt.endsWith('Plan the searches.') ? { searches: ['word'] } : { lines };
           const text = JSON.stringify(prompt.includes('<fact-') ? wanted : told);
           return { text, inputTokens: 1, outputTokens: 1 };
         },

@@ -1,0 +1,151 @@
+import type { FoundFile } from '../../search/search-caches.ts';
+import type { Hit } from '../../search/search.ts';
+import { toVirtualPath } from '../../files/paths.ts';
+import { toTime } from '../../time.ts';
+
+/** Lines of one file that stand in the context. */
+export interface Range {
+  file: FoundFile;
+  startLine: number;
+  endLine: number;
+  /** Characters of the file's content. */
+  start: number;
+  end: number;
+  heading: string | null;
+  headingLines: readonly number[];
+  /** When the newest of the lines was written, in milliseconds. */
+  at: number;
+}
+
+/** Characters of a passage that are worth a source of their own, when it has to be cut. */
+const LEAST_CUT = 40;
+/** As long as each mark. */
+const ANY_MARK = '0'.repeat(16);
+
+/**
+ * Lines as they stand in memory, each range below its source, between marks that no text among them
+ * has: only a line that begins with the mark names a source.
+ */
+export function printRanges(ranges: readonly Range[], mark: string): string {
+  if (ranges.length === 0) return '';
+  const parts = ranges.map((range) => {
+    const { file, start, end } = range;
+    return `${toHeader(range, mark)}\n\n${file.content.slice(start, end)}\n`;
+  });
+  return `<memory-${mark}>\n${parts.join('\n')}</memory-${mark}>\n`;
+}
+
+function toHeader({ file, startLine, endLine, heading, at }: Range, mark: string): string {
+  const lines = startLine === endLine ? `line ${startLine}` : `lines ${startLine}–${endLine}`;
+  const date = toTime(at).slice(0, 10);
+  const under = heading === null ? '' : `, under ${JSON.stringify(toPlain(heading))}`;
+  return `## ${mark} ${toVirtualPath(file)}, ${lines}, version ${file.version}, ${date}${under}`;
+}
+
+/** A heading inside the header of a source: nothing in it may end, hide or turn the line. */
+function toPlain(heading: string): string {
+  return heading.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
+}
+
+/** How long the text of these ranges is. */
+export function measureRanges(ranges: readonly Range[]): number {
+  return printRanges(ranges, ANY_MARK).length;
+}
+
+/**
+ * Takes passages, best first, while the text that they make fits; passages of one file stand
+ * together in the order of the file, and those that touch become one. A best passage that is too
+ * long by itself is cut, and is all.
+ */
+export function assemble(hits: readonly Hit[], maxChars: number): Range[] {
+  const files: { file: FoundFile; chosen: Map<number, Hit> }[] = [];
+  let best: Range[] = [];
+  for (const hit of hits) {
+    let entry = files.find(({ file }) => isSameFile(file, hit.file));
+    const isNew = entry === undefined;
+    if (entry === undefined) files.push((entry = { file: hit.file, chosen: new Map() }));
+    if (entry.chosen.has(hit.passage)) continue;
+    entry.chosen.set(hit.passage, hit);
+    const ranges = files.flatMap(toRanges);
+    if (measureRanges(ranges) <= maxChars) {
+      best = ranges;
+      continue;
+    }
+    if (best.length === 0) {
+      const cut = cutToFit(ranges, maxChars);
+      if (cut !== null) return [cut];
+    }
+    // A shorter passage further down may still fit.
+    entry.chosen.delete(hit.passage);
+    if (isNew) files.pop();
+  }
+  return best;
+}
+
+/** As much of a passage as fits, to the end of a line or else of a word; `null` if next to none. */
+export function cutToFit([range]: readonly Range[], maxChars: number): Range | null {
+  if (range === undefined) return null;
+  const { file, start, end } = range;
+  // Without its heading when that takes up the room.
+  for (const heading of new Set([range.heading, null])) {
+    const room = maxChars - measureRanges([{ ...range, heading, end: start }]);
+    const text = cutText(file.content.slice(start, end), room);
+    if (text.length < LEAST_CUT) continue;
+    const endLine = range.startLine + text.split('\n').length - 1;
+    return { ...range, heading, end: start + text.length, endLine };
+  }
+  return null;
+}
+
+function cutText(text: string, room: number): string {
+  if (text.length <= room) return text;
+  if (room <= 0) return '';
+  const head = text.slice(0, room);
+  const lineEnd = head.lastIndexOf('\n');
+  if (lineEnd >= room / 2) return head.slice(0, lineEnd).trimEnd();
+  if (isSpace(text.charAt(room))) return head.trimEnd();
+  let wordEnd = head.length;
+  while (wordEnd > 0 && !isSpace(head.charAt(wordEnd - 1))) wordEnd -= 1;
+  const words = head.slice(0, wordEnd).trimEnd();
+  // A script without spaces, or one endless word: between characters, whole ones.
+  if (words.length >= room / 2) return words;
+  const last = head.charCodeAt(head.length - 1);
+  return last >= 0xd800 && last <= 0xdbff ? head.slice(0, -1) : head;
+}
+
+function isSpace(character: string): boolean {
+  return /\s/.test(character);
+}
+
+/** Whether two hits are of one file. */
+export function isSameFile(a: FoundFile, b: FoundFile): boolean {
+  return a.scope === b.scope && a.fileNo === b.fileNo;
+}
+
+function toRanges({
+  file,
+  chosen,
+}: {
+  file: FoundFile;
+  chosen: ReadonlyMap<number, Hit>;
+}): Range[] {
+  const ranges: Range[] = [];
+  for (const passage of [...chosen.keys()].sort((a, b) => a - b)) {
+    const place = chosen.get(passage)?.passages[passage];
+    if (place === undefined) continue;
+    const last = ranges.at(-1);
+    const isNext =
+      last !== undefined &&
+      last.heading === place.heading &&
+      file.content.slice(last.end, place.start).trim() === '';
+    if (isNext) {
+      last.end = place.end;
+      last.endLine = place.endLine;
+      continue;
+    }
+    const { startLine, endLine, start, end, heading, headingLines } = place;
+    const at = file.updatedAt;
+    ranges.push({ file, startLine, endLine, start, end, heading, headingLines, at });
+  }
+  return ranges;
+}
