@@ -8,8 +8,12 @@ import type { Embedding } from './embedding/embedding.ts';
 import type { IdSource } from '../ids.ts';
 import { parseUserId, parseVirtualPrefix, toScope, toVirtualPath } from '../files/paths.ts';
 import type { Hit, HybridQuestion, Search, SearchAnswer, SearchRequest } from './search.ts';
-import { toTime } from '../time.ts';
+import type { Revisions } from '../history/revisions.ts';
+import { parseTimeOrNull, toTime } from '../time.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
+import { orderByTime, type TimedHit, toTimeRequest, widenRequest } from './time/find-in-time.ts';
+import type { LineTimes } from './time/line-times.ts';
+import { openMemoryAt, parseAsOf } from './time/memory-at.ts';
 
 /** Results of one find, unless it asks for another number. */
 const DEFAULT_LIMIT = 10;
@@ -21,6 +25,11 @@ export interface FindDependencies {
   accessQueue: AccessQueue;
   /** `null` where none is configured. */
   hybrid: HybridDependencies | null;
+  revisions: Pick<Revisions, 'fileAt' | 'memoryAt'>;
+  lineTimes: LineTimes;
+  /** Of a caller that names none. */
+  timeZone: string;
+  now: () => number;
 }
 
 /** The dependencies of a search by meaning. */
@@ -38,7 +47,25 @@ export function createFind(deps: FindDependencies): FindService {
       const { query, path, limit = DEFAULT_LIMIT, group = 'file', mode = 'auto' } = args;
       const within = path === undefined || path === '' ? null : parsePrefix(path, call);
       const request = { text: query, scopes: scopesOf(call), within, group, limit, isFuzzy: true };
-      const { hits, isHybrid, degraded } = await findHits(deps, request, mode, call);
+      const now = deps.now();
+      const time = toTimeRequest(
+        {
+          ...{ query, sort: args.sort },
+          since: parseTimeOrNull(args.since, 'since'),
+          until: parseTimeOrNull(args.until, 'until'),
+        },
+        { now, timeZone: call.timeZone ?? deps.timeZone },
+      );
+      const wanted = time === null ? request : widenRequest(request, time);
+      const found =
+        args.asOf === undefined
+          ? await findHits(deps, wanted, mode, call)
+          : await findHitsAt(deps, wanted, parseAsOf(args.asOf, now), call);
+      const { isHybrid, degraded } = found;
+      const hits: readonly (Hit & Partial<TimedHit>)[] =
+        time === null
+          ? found.hits
+          : await orderByTime(found.hits, request, { time, lineTimes: deps.lineTimes });
       await logHits(deps, hits, 'find', call);
       return {
         mode: isHybrid ? 'hybrid' : 'text',
@@ -47,6 +74,22 @@ export function createFind(deps: FindDependencies): FindService {
       };
     },
   };
+}
+
+/** The hits of a search by words in memory as it stood at a moment. */
+export async function findHitsAt(
+  deps: Pick<FindDependencies, 'revisions'>,
+  request: SearchRequest,
+  at: number,
+  call: ToolCall,
+): Promise<FoundHits> {
+  const { scopes } = request;
+  const within = request.within !== null && 'prefix' in request.within ? request.within : null;
+  const { search, pruned } = await openMemoryAt(deps.revisions, { scopes, within, at });
+  const answer = await runSearch(search, request, call);
+  const degraded =
+    pruned === 0 ? null : `${pruned} files are left out: their history of that time is gone.`;
+  return { ...answer, isHybrid: false, degraded };
 }
 
 /** The hits of a find, and how they were found. */
@@ -148,7 +191,7 @@ function parsePrefix(path: string, call: ToolCall) {
 }
 
 function toFound(
-  { file, passages, passage, score, explain }: Hit,
+  { file, passages, passage, score, explain, at }: Hit & Partial<TimedHit>,
   isExplained: boolean,
 ): FoundPassage {
   const best = passages[passage];
@@ -161,6 +204,7 @@ function toFound(
     snippet: makeSnippet(file.content, passages, passage).text,
     version: file.version,
     updatedAt: toTime(file.updatedAt),
+    ...(at === undefined ? {} : { writtenAt: toTime(at) }),
     ...(isExplained ? { signals: { ...explain() } } : {}),
   };
 }

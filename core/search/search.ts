@@ -54,7 +54,7 @@ export interface Hit {
   passage: number;
   score: number;
   /** What the score is made of: `Signals`, and for a hybrid search the places in both rankings. */
-  explain(): Partial<Signals> & Partial<HybridSignals>;
+  explain(): Partial<Signals> & Partial<HybridSignals> & { time?: number };
 }
 
 /** How a result of a hybrid search was ranked by words and by meaning; absent where it was not. */
