@@ -35,6 +35,7 @@ import { createRetention } from './maintenance/retention.ts';
 import { createRevisions, type Revisions } from './history/revisions.ts';
 import { createSearch } from './search/search.ts';
 import { createLineTimes } from './search/time/line-times.ts';
+import { createReadAt } from './search/time/read-at.ts';
 import { checkStorageContract } from './storage-contract.ts';
 import { createTraces, type Traces } from './telemetry/traces.ts';
 import { createAccessQueue, type AccessQueue } from './telemetry/access-queue.ts';
@@ -109,6 +110,14 @@ const BUILT_IN: readonly ToolDefinition[] = [
   memoryDelete,
   memoryMove,
 ] as ToolDefinition[];
+
+/** A user may have asked to forget: without `tools.history`, no tool knows `asOf`. */
+function withoutHistory(definition: ToolDefinition): ToolDefinition {
+  const { properties, ...schema } = definition.inputSchema as { properties?: object };
+  if (properties === undefined || !('asOf' in properties)) return definition;
+  const { asOf: _asOf, ...others } = properties as Record<string, unknown>;
+  return { ...definition, inputSchema: { ...schema, properties: others } };
+}
 
 const SILENT: Logger = {
   debug: () => undefined,
@@ -194,10 +203,13 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   });
   const idempotency = createIdempotency({ storage, now, confirmedNow });
   const revisions = createRevisions({ storage, files, ids, accessQueue: queue });
+  const lineTimes = createLineTimes(revisions);
+  const { timeZone } = settings;
   const search = {
     search: createSearch({ index: storage.index, indexer }),
     ids,
     accessQueue: queue,
+    ...{ revisions, lineTimes, timeZone, now },
     hybrid:
       embedding === null || embeddings === null
         ? null
@@ -217,22 +229,20 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     ));
   const services: MemoryServices = {
     files,
+    history: createReadAt({ revisions, ids, accessQueue: queue, now }),
     find: createFind(search),
     context: createContext({
-      ...{ search, files, model, now, fenceKey },
-      lineTimes: createLineTimes(revisions),
+      ...{ search, files, model, now, fenceKey, lineTimes, timeZone },
       replyTokens: settings.replyTokens,
-      timeZone: settings.timeZone,
     }),
     remember:
       model === null
         ? null
         : createRemember({
-            ...{ files, idempotency, revisions, search, model, now, fenceKey },
+            ...{ files, idempotency, revisions, search, model, now, fenceKey, timeZone },
             verifier: verifier === null ? model : createModel(guardModel(verifier)),
             maxFileBytes: settings.limits.maxFileBytes,
             replyTokens: settings.replyTokens,
-            timeZone: settings.timeZone,
           }),
   };
   const retention = createRetention({
@@ -352,7 +362,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   for (const definition of BUILT_IN) {
     if (definition.name === 'memory_delete' && !settings.tools.delete) continue;
     if (definition.name === 'memory_move' && !settings.tools.move) continue;
-    tools.add(definition);
+    tools.add(settings.tools.history ? definition : withoutHistory(definition));
   }
 
   async function shutDown(): Promise<void> {

@@ -236,6 +236,12 @@ export const SETTINGS = {
     env: 'SERVICE_TOOLS_MOVE',
     description: 'Offer memory_move.',
   },
+  'tools.history': {
+    schema: Type.Boolean(),
+    default: false,
+    env: 'SERVICE_TOOLS_HISTORY',
+    description: 'Offer asOf: memory as it stood at an earlier moment.',
+  },
   'search.textWeight': {
     schema: Type.Number({ minimum: 0, maximum: 100 }),
     default: 1,

@@ -157,6 +157,8 @@ interface TypesOf<Run extends (args: never, call: ToolCall) => Promise<unknown>>
 /** What a tool works with. Every path is virtual and parsed by the service. */
 export interface MemoryServices {
   files: FileService;
+  /** Files as they stood at the moment `asOf`. */
+  history: Pick<FileService, 'read'>;
   find: FindService;
   context: ContextService;
   /** `null` when no model is configured. */
@@ -204,7 +206,7 @@ export interface FileService {
     call: ToolCall,
   ): Promise<{ files: ListedFile[]; nextCursor: string | null }>;
   read(
-    args: { path: string; startLine?: number; endLine?: number },
+    args: { path: string; startLine?: number; endLine?: number; asOf?: string },
     call: ToolCall,
   ): Promise<{
     path: string;
@@ -244,6 +246,12 @@ export interface FindArguments {
   limit?: number;
   group?: 'file' | 'passage';
   mode?: 'auto' | 'text' | 'hybrid';
+  /** Only passages with a line that was written in this time, RFC 3339; `until` is exclusive. */
+  since?: string;
+  until?: string;
+  sort?: 'relevance' | 'newest';
+  /** Memory as it stood at that moment, RFC 3339; found by words alone. */
+  asOf?: string;
   explain?: boolean;
 }
 
@@ -258,6 +266,8 @@ export interface FoundPassage {
   snippet: string;
   version: number;
   updatedAt: string;
+  /** When the newest line of the passage was written, where the find asks of time. */
+  writtenAt?: string;
   /** What the score is made of, by name. */
   signals?: Record<string, number>;
 }
@@ -273,7 +283,7 @@ export interface FindService {
 /** What memory holds on a question, as one text for a prompt. */
 export interface ContextService {
   context(
-    args: { query: string; maxChars?: number },
+    args: { query: string; maxChars?: number; asOf?: string },
     call: ToolCall,
   ): Promise<{
     context: string;

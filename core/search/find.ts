@@ -9,9 +9,13 @@ import type { IdSource } from '../ids.ts';
 import { parseUserId, parseVirtualPrefix, toScope, toVirtualPath } from '../files/paths.ts';
 import type { FoundFile } from './search-caches.ts';
 import type { Hit, HybridQuestion, Search, SearchAnswer, SearchRequest } from './search.ts';
-import { toTime } from '../time.ts';
+import type { Revisions } from '../history/revisions.ts';
+import { parseTimeOrNull, toTime } from '../time.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import { formatLines, toLineRanges } from '../telemetry/shown-lines.ts';
+import { orderByTime, type TimedHit, toTimeRequest, widenRequest } from './time/find-in-time.ts';
+import type { LineTimes } from './time/line-times.ts';
+import { openMemoryAt, parseAsOf } from './time/memory-at.ts';
 
 /** The default number of results of one find. */
 const DEFAULT_LIMIT = 10;
@@ -23,6 +27,11 @@ export interface FindDependencies {
   accessQueue: AccessQueue;
   /** `null` if no embedder is configured. */
   hybrid: HybridDependencies | null;
+  revisions: Pick<Revisions, 'fileAt' | 'memoryAt'>;
+  lineTimes: LineTimes;
+  /** Of a caller that names none. */
+  timeZone: string;
+  now: () => number;
 }
 
 /** The dependencies of a search by meaning. */
@@ -40,17 +49,51 @@ export function createFind(deps: FindDependencies): FindService {
       const { query, path, limit = DEFAULT_LIMIT, group = 'file', mode = 'auto' } = args;
       const within = path === undefined || path === '' ? null : parsePrefix(path, call);
       const request = { text: query, scopes: scopesOf(call), within, group, limit, isFuzzy: true };
-      const { hits, isHybrid, degraded } = await findHits(deps, request, mode, call);
-      const found = hits.map((hit) => toFound(hit, args.explain === true));
-      const shown = hits.map(({ file }, index) => ({ file, lines: found[index]?.lines ?? [] }));
+      const now = deps.now();
+      const time = toTimeRequest(
+        {
+          ...{ query, sort: args.sort },
+          since: parseTimeOrNull(args.since, 'since'),
+          until: parseTimeOrNull(args.until, 'until'),
+        },
+        { now, timeZone: call.timeZone ?? deps.timeZone },
+      );
+      const wanted = time === null ? request : widenRequest(request, time);
+      const found =
+        args.asOf === undefined
+          ? await findHits(deps, wanted, mode, call)
+          : await findHitsAt(deps, wanted, parseAsOf(args.asOf, now), call);
+      const { isHybrid, degraded } = found;
+      const hits: readonly (Hit & Partial<TimedHit>)[] =
+        time === null
+          ? found.hits
+          : await orderByTime(found.hits, request, { time, lineTimes: deps.lineTimes });
+      const results = hits.map((hit) => toFound(hit, args.explain === true));
+      const shown = hits.map(({ file }, index) => ({ file, lines: results[index]?.lines ?? [] }));
       await logShown(deps, { shown, action: 'find' }, call);
       return {
         mode: isHybrid ? 'hybrid' : 'text',
         ...(degraded === null ? {} : { degraded }),
-        results: found.map(({ result }) => result),
+        results: results.map(({ result }) => result),
       };
     },
   };
+}
+
+/** The hits of a search by words in memory as it stood at a moment. */
+export async function findHitsAt(
+  deps: Pick<FindDependencies, 'revisions'>,
+  request: SearchRequest,
+  at: number,
+  call: ToolCall,
+): Promise<FoundHits> {
+  const { scopes } = request;
+  const within = request.within !== null && 'prefix' in request.within ? request.within : null;
+  const { search, pruned } = await openMemoryAt(deps.revisions, { scopes, within, at });
+  const answer = await runSearch(search, request, call);
+  const degraded =
+    pruned === 0 ? null : `${pruned} files are left out: their history of that time is gone.`;
+  return { ...answer, isHybrid: false, degraded };
 }
 
 /** The hits of a find, and how they were found. */
@@ -162,7 +205,7 @@ function parsePrefix(path: string, call: ToolCall) {
 
 /** A result of a find, and the lines of the file that it shows. */
 function toFound(
-  { file, passages, passage, score, explain }: Hit,
+  { file, passages, passage, score, explain, at }: Hit & Partial<TimedHit>,
   isExplained: boolean,
 ): { result: FoundPassage; lines: LineRange[] } {
   const best = passages[passage];
@@ -176,6 +219,7 @@ function toFound(
     snippet,
     version: file.version,
     updatedAt: toTime(file.updatedAt),
+    ...(at === undefined ? {} : { writtenAt: toTime(at) }),
     ...(isExplained ? { signals: { ...explain() } } : {}),
   };
   const lines =

@@ -54,7 +54,7 @@ export interface Hit {
   passage: number;
   score: number;
   /** The parts of the score: `Signals`, and for a hybrid search the places in both rankings. */
-  explain(): Partial<Signals> & Partial<HybridSignals>;
+  explain(): Partial<Signals> & Partial<HybridSignals> & { time?: number };
 }
 
 /** A result's places by words and by meaning; absent where it was not ranked. */

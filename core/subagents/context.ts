@@ -5,6 +5,7 @@ import { type FindDependencies, logShown, type ShownLines } from '../search/find
 import type { Hit } from '../search/search.ts';
 import { newestOf } from '../search/time/line-times.ts';
 import { toLineRanges } from '../telemetry/shown-lines.ts';
+import { parseAsOf } from '../search/time/memory-at.ts';
 import { toTime } from '../time.ts';
 import { gather, search } from './context/gather.ts';
 import { assemble, isSameFile, printRanges, type Range } from './context/print.ts';
@@ -27,10 +28,11 @@ const DEFAULT_CHARS = 8_000;
  */
 export function createContext(deps: ContextDependencies): ContextService {
   return {
-    async context({ query, maxChars = DEFAULT_CHARS }, call) {
-      const { hits, degraded } = await gather(deps.search, query, call);
+    async context({ query, maxChars = DEFAULT_CHARS, asOf }, call) {
+      const at = asOf === undefined ? null : parseAsOf(asOf, deps.now());
+      const { hits, degraded } = await gather(deps.search, query, { call, at });
       const selection =
-        deps.model === null
+        deps.model === null || at !== null
           ? null
           : await selectLines(
               deps,

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { ToolDefinition } from '../contracts/tool.ts';
-import { strict, timeSchema, versionSchema } from './schemas.ts';
+import { asOfSchema, strict, timeSchema, versionSchema } from './schemas.ts';
 
 const inputSchema = Type.Object(
   {
@@ -16,6 +16,7 @@ const inputSchema = Type.Object(
         description: 'Length of the context in characters, at most. Default: 8000.',
       }),
     ),
+    asOf: Type.Optional(asOfSchema),
   },
   strict,
 );
@@ -59,7 +60,7 @@ export const memoryContext: ToolDefinition<
   requiresModel: false,
   // A model has 40 s for its two answers.
   deadlineMs: 60_000,
-  errorCodes: [],
+  errorCodes: ['WORK_LIMIT_EXCEEDED'],
   example: {
     arguments: { query: 'Plan a birthday dinner.', maxChars: 2000 },
     result: {

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { ToolDefinition } from '../contracts/tool.ts';
-import { strict, timeSchema, versionSchema } from './schemas.ts';
+import { asOfSchema, strict, timeArgument, timeSchema, versionSchema } from './schemas.ts';
 
 const inputSchema = Type.Object(
   {
@@ -31,6 +31,18 @@ const inputSchema = Type.Object(
         description: 'auto: hybrid when an embedder is configured, else text (default).',
       }),
     ),
+    since: Type.Optional(
+      timeArgument('Only passages with a line that was written at or after this time, RFC 3339.'),
+    ),
+    until: Type.Optional(
+      timeArgument('Only passages with a line that was written before this time, RFC 3339.'),
+    ),
+    sort: Type.Optional(
+      Type.Enum(['relevance', 'newest'], {
+        description: 'newest: of what matches best, the lines written last come first.',
+      }),
+    ),
+    asOf: Type.Optional(asOfSchema),
     explain: Type.Optional(Type.Boolean({ description: 'Add what each score is made of.' })),
   },
   strict,
@@ -53,6 +65,12 @@ const outputSchema = Type.Object({
       snippet: Type.String({ description: 'The passage, with neighbours where there is room.' }),
       version: versionSchema,
       updatedAt: timeSchema,
+      writtenAt: Type.Optional(
+        Type.String({
+          format: 'date-time',
+          description: 'When the newest line of the passage was written, where time was asked for.',
+        }),
+      ),
       signals: Type.Optional(
         Type.Record(Type.String(), Type.Number(), { description: 'With explain alone.' }),
       ),
@@ -64,12 +82,12 @@ export const memoryFind: ToolDefinition<Static<typeof inputSchema>, Static<typeo
   name: 'memory_find',
   title: 'Search memory',
   description:
-    'Searches the memory of this user and the shared one, and answers with the best files and the lines in them. Use memory_read for more of a file.',
+    'Searches the memory of this user and the shared one, and answers with the best files and the lines in them. An expression of time in the question (“last spring”, “the latest”) raises lines of that time. Use memory_read for more of a file.',
   inputSchema,
   outputSchema,
   readOnly: true,
   requiresModel: false,
-  errorCodes: ['INVALID_PATH'],
+  errorCodes: ['INVALID_PATH', 'WORK_LIMIT_EXCEEDED'],
   example: {
     arguments: { query: 'what does she like to drink' },
     result: {

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { ToolDefinition } from '../contracts/tool.ts';
-import { pathSchema, strict, timeSchema, versionSchema } from './schemas.ts';
+import { asOfSchema, pathSchema, strict, timeSchema, versionSchema } from './schemas.ts';
 
 const lineSchema = (description: string) =>
   Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description });
@@ -10,6 +10,7 @@ const inputSchema = Type.Object(
     path: pathSchema,
     startLine: Type.Optional(lineSchema('First line, from 1. Default: 1.')),
     endLine: Type.Optional(lineSchema('Last line, inclusive. Default: the last one.')),
+    asOf: Type.Optional(asOfSchema),
   },
   strict,
 );
@@ -30,7 +31,7 @@ export const memoryRead: ToolDefinition<Static<typeof inputSchema>, Static<typeo
   outputSchema,
   readOnly: true,
   requiresModel: false,
-  errorCodes: ['INVALID_PATH', 'FILE_NOT_FOUND'],
+  errorCodes: ['INVALID_PATH', 'FILE_NOT_FOUND', 'REVISION_NOT_FOUND'],
   example: {
     arguments: { path: 'user/profile.md' },
     result: {
@@ -41,5 +42,6 @@ export const memoryRead: ToolDefinition<Static<typeof inputSchema>, Static<typeo
       totalLines: 3,
     },
   },
-  run: (services, args, call) => services.files.read(args, call),
+  run: (services, args, call) =>
+    (args.asOf === undefined ? services.files : services.history).read(args, call),
 };

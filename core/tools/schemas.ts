@@ -30,5 +30,14 @@ export const revisionIdSchema = Type.String({ description: 'Id of the revision.'
 
 export const timeSchema = Type.String({ format: 'date-time', description: 'RFC 3339, UTC.' });
 
+/** A time that a caller gives. */
+export const timeArgument = (description: string) =>
+  Type.String({ format: 'date-time', description });
+
+/** Only offered where the operator lets agents see history. */
+export const asOfSchema = timeArgument(
+  'Memory as it stood at this moment, RFC 3339; found by words alone. Redacted and erased text is not in it.',
+);
+
 /** Strict objects: a member that is not known is refused and named. */
 export const strict = { additionalProperties: false } as const;

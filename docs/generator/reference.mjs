@@ -50,7 +50,7 @@ export function renderReference({
   // Never opened: it is there to be asked for its definitions.
   const service = core.createCore({
     storage: sqlite.sqlite({ filename: ':memory:' }),
-    tools: { delete: true, move: true },
+    tools: { delete: true, move: true, history: true },
   });
   const tools = service.tools.definitions;
   // Those of MCP and of dreaming are plugins', and the command brings these plugins.

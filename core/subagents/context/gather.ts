@@ -5,6 +5,7 @@ import { parseUserId, parseVirtualPath, toVirtualPath } from '../../files/paths.
 import {
   type FindDependencies,
   findHits,
+  findHitsAt,
   type FoundHits,
   runSearch,
   scopesOf,
@@ -31,13 +32,18 @@ const LINKED_PASSAGES = 3;
 
 /**
  * Passages that answer, best first, then those of the files that they and the catalogs link to. By
- * words and meaning like any find; what is linked has to have the question's words.
+ * words and meaning like any find; what is linked has to have the question's words. With `at`, what words
+ * find in memory as it stood then.
  */
 export async function gather(
   deps: FindDependencies,
   query: string,
-  call: ToolCall,
+  { call, at }: { call: ToolCall; at: number | null },
 ): Promise<{ hits: Hit[]; degraded: string | null }> {
+  if (at !== null) {
+    const past = await findHitsAt(deps, passagesOf(query, call), at, call);
+    return { hits: dropNoise(past), degraded: past.degraded };
+  }
   const user = parseUserId(call.userId);
   const toRequest = (within: readonly FileKey[] | null, limit: number, isFuzzy: boolean) => ({
     ...passagesOf(query, call),

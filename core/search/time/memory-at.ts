@@ -1,0 +1,127 @@
+import type { ScopeKey } from '../../contracts/records.ts';
+import type { IndexStore, IndexText } from '../../contracts/storage.ts';
+import { MemoryError } from '../../errors.ts';
+import { hashText } from '../../files/content.ts';
+import type { PathPrefix } from '../../files/paths.ts';
+import type { Revisions } from '../../history/revisions.ts';
+import { createPause } from '../../pause.ts';
+import { parseTime } from '../../time.ts';
+import type { Indexer } from '../index/indexer.ts';
+import { createSearch, type Search } from '../search.ts';
+
+/** Memory as it stood at a moment, and how many files are left out as their history is gone. */
+export interface MemoryAt {
+  search: Search;
+  pruned: number;
+}
+
+/** What one call reads of the past, at most. */
+const LIMITS = { files: 500, bytes: 8 * 1024 * 1024 } as const;
+
+/** Milliseconds of a moment in the past. Throws `INVALID_REQUEST` for one that has not come yet. */
+export function parseAsOf(asOf: string, now: number): number {
+  const at = parseTime(asOf, 'asOf');
+  if (at <= now) return at;
+  const message = 'must not be in the future';
+  throw new MemoryError('INVALID_REQUEST', `asOf ${message}.`, {
+    details: { issues: [{ path: '/asOf', message }] },
+  });
+}
+
+/**
+ * Opens memory as it stood at a moment: a search by words alone over the files of that time, ranked as
+ * ever. What was redacted or erased is not in it. Throws `WORK_LIMIT_EXCEEDED` when there is too much.
+ */
+export async function openMemoryAt(
+  revisions: Pick<Revisions, 'fileAt' | 'memoryAt'>,
+  { scopes, within, at }: { scopes: readonly ScopeKey[]; within: PathPrefix | null; at: number },
+): Promise<MemoryAt> {
+  const pause = createPause();
+  const files: (IndexText & { content: string })[] = [];
+  let [examined, bytes, pruned] = [0, 0, 0];
+  for (const scope of scopes) {
+    if (within !== null && within.scope !== scope) continue;
+    let after: string | null = null;
+    do {
+      const page = await revisions.memoryAt(scope, { at, prefix: within?.prefix ?? '', after });
+      for (const { file, revision, state } of page.files) {
+        if ((examined += 1) > LIMITS.files) throw tooMuch('files', LIMITS.files);
+        if (state === 'pruned') pruned += 1;
+        if (state !== 'present' || revision === null) continue;
+        const key = { scope, path: file.path };
+        const content = await readAt(revisions, key, at);
+        await pause();
+        if (content === null) {
+          pruned += 1;
+          continue;
+        }
+        bytes += Buffer.byteLength(content);
+        if (bytes > LIMITS.bytes) throw tooMuch('bytes', LIMITS.bytes);
+        files.push({
+          ...{ ...key, content, fileNo: file.fileNo, indexedVersion: null },
+          ...{ version: revision.version, updatedAt: revision.at },
+          ...{ latestRevisionId: revision.id, hash: hashText(content) },
+        });
+      }
+      after = page.next;
+    } while (after !== null);
+  }
+  const indexer = { wake: () => undefined, rebuild: () => undefined } as unknown as Indexer;
+  return { search: createSearch({ index: toIndex(files), indexer }), pruned };
+}
+
+/** `null` for what is pruned or redacted. */
+async function readAt(
+  revisions: Pick<Revisions, 'fileAt'>,
+  key: { scope: ScopeKey; path: string },
+  at: number,
+): Promise<string | null> {
+  try {
+    return (await revisions.fileAt(key, { at })).content;
+  } catch (error) {
+    const isGone =
+      error instanceof MemoryError && ['REVISION_NOT_FOUND', 'FILE_NOT_FOUND'].includes(error.code);
+    if (isGone) return null;
+    throw error;
+  }
+}
+
+/** An index in which no file is indexed, so that a search reads these. */
+function toIndex(files: readonly (IndexText & { content: string })[]): IndexStore {
+  const inScope = (scope: ScopeKey) => files.filter((file) => file.scope === scope);
+  const refuse = () => Promise.reject(new MemoryError('INTERNAL', 'The past is not written.'));
+  return {
+    snapshot: (read) =>
+      read({
+        open: (scopes) =>
+          Promise.resolve(
+            scopes.map((scope) => {
+              const own = inScope(scope);
+              const state = { generation: 0, format: null, files: own.length, version: 0 };
+              const stale = own.map(({ fileNo, path, hash }) => ({
+                ...{ fileNo, path, hash, isDeleted: false },
+              }));
+              return { state, stale, blobs: [] };
+            }),
+          ),
+        listFiles: (scope, prefix) =>
+          Promise.resolve(inScope(scope).filter(({ path }) => path.startsWith(prefix))),
+        readFiles: (keys) =>
+          Promise.resolve(
+            files.filter((file) =>
+              keys.some(({ scope, fileNo }) => scope === file.scope && fileNo === file.fileNo),
+            ),
+          ),
+        listKeys: () => Promise.resolve([]),
+      }),
+    listStale: () => Promise.resolve([]),
+    update: refuse,
+    drop: refuse,
+    listScopes: () => Promise.resolve([]),
+  };
+}
+
+function tooMuch(limit: keyof typeof LIMITS, max: number): MemoryError {
+  const message = `The memory of that time has more than ${max} ${limit}; name a path to search less.`;
+  return new MemoryError('WORK_LIMIT_EXCEEDED', message, { details: { limit, max } });
+}
