@@ -25,7 +25,7 @@ export async function toOpenAiAgentTools(
 ): Promise<FunctionTool[]> {
   const load = () => import('@openai/agents');
   const peer = await importPeer('toOpenAiAgentTools', '@openai/agents', load);
-  const { tool: toTool, ModelBehaviorError } = peer;
+  const { tool: toTool, getCurrentTrace, ModelBehaviorError } = peer;
   const bound = await bindTools(runner, options);
   return bound.map((tool) => {
     const strict = options.strict === true ? toStrictSchema(tool.inputSchema) : null;
@@ -34,9 +34,12 @@ export async function toOpenAiAgentTools(
       description: tool.description,
       parameters: (strict ?? tool.inputSchema) as never,
       strict: (strict !== null) as never,
-      async execute(args: unknown, _context: unknown, details?: CallDetails) {
+      async execute(args: unknown, context: object | undefined, details?: CallDetails) {
         const called = strict === null ? args : dropNulls(tool.inputSchema, args);
-        const call = { callId: details?.toolCall?.callId, signal: details?.signal };
+        const traceId = getCurrentTrace()?.traceId;
+        // Without tracing, a run is known by its context.
+        const run = traceId?.startsWith('trace_') ? traceId : context;
+        const call = { callId: details?.toolCall?.callId, signal: details?.signal, run };
         return (await tool.run(called, call)).text;
       },
       errorFunction(_context: unknown, error: unknown) {

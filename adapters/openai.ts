@@ -5,11 +5,12 @@ import {
   type BoundTool,
   bindTools,
   runWithText,
+  type CallsOptions,
   toUnknownTool,
 } from './runner.ts';
 import { dropNulls, toStrictSchema } from './strict-schema.ts';
 
-export type { AdapterOptions } from './runner.ts';
+export type { AdapterOptions, CallsOptions } from './runner.ts';
 
 /** Which tools, for whom, and how exactly OpenAI holds the model to their schemas. */
 export interface OpenAiOptions extends AdapterOptions {
@@ -63,7 +64,7 @@ export interface OpenAiChatTools {
    */
   runCalls(
     calls: readonly { type: string; id: string }[] | null | undefined,
-    options?: { signal?: AbortSignal },
+    options?: CallsOptions,
   ): Promise<OpenAiToolMessage[]>;
 }
 
@@ -94,7 +95,7 @@ export interface OpenAiResponsesTools {
    */
   runCalls(
     output: readonly { type: string }[],
-    options?: { signal?: AbortSignal },
+    options?: CallsOptions,
   ): Promise<OpenAiCallOutput[]>;
 }
 
@@ -126,8 +127,8 @@ export async function toOpenAiRunnableTools(
         description: tool.description,
         parameters: parameters as { type: 'object' },
         strict,
-        async function(text, { controller }) {
-          return (await run(text, { signal: controller.signal })).text;
+        async function(text, running) {
+          return (await run(text, { signal: running.controller.signal, run: running })).text;
         },
       },
     };
@@ -169,13 +170,13 @@ export async function toOpenAiChatTools(
         },
       }),
     ),
-    runCalls(given, { signal } = {}) {
+    runCalls(given, { signal, run } = {}) {
       const calls = (given ?? []).filter((call): call is ChatCall => call.type === 'function');
       return Promise.all(
         calls.map(async ({ id, function: { name, arguments: text } }) => ({
           role: 'tool',
           tool_call_id: id,
-          content: await answer(name, text, { callId: id, signal }),
+          content: await answer(name, text, { callId: id, signal, run }),
         })),
       );
     },
@@ -221,13 +222,13 @@ export async function toOpenAiResponsesTools(
         strict,
       }),
     ),
-    runCalls(output, { signal } = {}) {
+    runCalls(output, { signal, run } = {}) {
       const calls = output.filter((item): item is FunctionCall => item.type === 'function_call');
       return Promise.all(
         calls.map(async ({ name, call_id, arguments: text }) => ({
           type: 'function_call_output',
           call_id,
-          output: await answer(name, text, { callId: call_id, signal }),
+          output: await answer(name, text, { callId: call_id, signal, run }),
         })),
       );
     },
