@@ -5,9 +5,15 @@ import type {
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages/messages';
 import type { ToolRunner } from '../core/contracts/tool.ts';
-import { type AdapterOptions, bindTools, importPeer, toUnknownTool } from './runner.ts';
+import {
+  type AdapterOptions,
+  bindTools,
+  type CallsOptions,
+  importPeer,
+  toUnknownTool,
+} from './runner.ts';
 
-export type { AdapterOptions } from './runner.ts';
+export type { AdapterOptions, CallsOptions } from './runner.ts';
 
 /** Tools of the Messages API, and what runs the calls in an answer. */
 export interface AnthropicTools {
@@ -20,7 +26,7 @@ export interface AnthropicTools {
    */
   runCalls(
     content: readonly ContentBlock[],
-    options?: { signal?: AbortSignal },
+    options?: CallsOptions,
   ): Promise<ToolResultBlockParam[]>;
 }
 
@@ -83,12 +89,12 @@ export async function toAnthropicTools(
       description,
       input_schema: inputSchema as Tool.InputSchema,
     })),
-    runCalls(content, { signal } = {}) {
+    runCalls(content, { signal, run } = {}) {
       const uses = content.filter((block) => block.type === 'tool_use');
       return Promise.all(
         uses.map(async ({ id, name, input }) => {
           const tool = bound.find((one) => one.name === name);
-          const call = { callId: id, signal };
+          const call = { callId: id, signal, run };
           const outcome = (await tool?.run(input, call)) ?? toUnknownTool(name, bound);
           const failed = outcome.ok ? {} : { is_error: true };
           return { type: 'tool_result', tool_use_id: id, content: outcome.text, ...failed };

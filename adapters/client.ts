@@ -129,7 +129,8 @@ export class MemoryClient implements TypedToolRunner {
     request: ToolRequest<ToolArguments<Name>>,
   ): Promise<ToolResponse<ToolResult<Name>>> {
     const { context, arguments: args, signal } = request;
-    const traceparent = request.traceparent ?? this.#options.traceparent?.() ?? null;
+    const traceparent =
+      request.traceparent ?? this.#options.traceparent?.() ?? toTraceparent(request.runTraceId);
     const { body, status, headers } = await this.#send(
       {
         method: 'POST',
@@ -216,6 +217,11 @@ interface Answer {
   status: number;
   headers: Headers;
   body: Record<string, unknown>;
+}
+
+/** Names a run as the parent. A run has no span of its own, so half of its trace id stands for one. */
+function toTraceparent(runTraceId: string | undefined): string | null {
+  return runTraceId === undefined ? null : `00-${runTraceId}-${runTraceId.slice(16)}-01`;
 }
 
 /** A refusal before the work began, or an answer that never came: the key makes that one exact. */

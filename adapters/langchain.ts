@@ -1,7 +1,13 @@
 import type { AIMessage, BaseMessage, ToolMessage } from '@langchain/core/messages';
 import type { StructuredToolInterface } from '@langchain/core/tools';
 import type { ToolRunner } from '../core/contracts/tool.ts';
-import { bindTools, importPeer, type StrictAdapterOptions, toUnreadableCall } from './runner.ts';
+import {
+  type BoundCall,
+  bindTools,
+  importPeer,
+  type StrictAdapterOptions,
+  toUnreadableCall,
+} from './runner.ts';
 
 export type { AdapterOptions, StrictAdapterOptions, ToolFailure } from './runner.ts';
 
@@ -31,7 +37,7 @@ export async function toLangChainTools(
   return bound.map((tool) => {
     async function call(args: unknown, config: CallConfig): Promise<string | ToolMessage> {
       const callId = config.toolCall?.id;
-      const outcome = await tool.run(args, { callId, signal: config.signal });
+      const outcome = await tool.run(args, { callId, signal: config.signal, run: runOf(config) });
       // Called by hand, without a model's call to answer.
       if (callId === undefined) return outcome.text;
       return new ToolMessage({
@@ -116,4 +122,14 @@ export function answerUnreadableCalls(): LangChainMiddleware {
 interface CallConfig {
   signal?: AbortSignal | undefined;
   toolCall?: { id?: string } | undefined;
+  configurable?: Record<string, unknown> | undefined;
+  metadata?: Record<string, unknown> | undefined;
+  /** One for each run of a graph. */
+  control?: object | undefined;
+}
+
+/** What the run of a graph is known by: the id that its caller gave it, else its own object. */
+function runOf({ configurable, metadata, control }: CallConfig): BoundCall['run'] {
+  const id = configurable?.['run_id'] ?? metadata?.['run_id'];
+  return typeof id === 'string' ? id : control;
 }

@@ -24,7 +24,7 @@ export async function toOpenAiAgentTools(
 ): Promise<FunctionTool[]> {
   const load = () => import('@openai/agents');
   const peer = await importPeer('toOpenAiAgentTools', '@openai/agents', load);
-  const { tool: toTool, ModelBehaviorError } = peer;
+  const { tool: toTool, getCurrentTrace, ModelBehaviorError } = peer;
   const bound = await bindTools(runner, options);
   return bound.map((tool) => {
     return toTool({
@@ -32,8 +32,11 @@ export async function toOpenAiAgentTools(
       description: tool.description,
       parameters: tool.parameters as never,
       strict: tool.isStrict as never,
-      async execute(args: unknown, _context: unknown, details?: CallDetails) {
-        const call = { callId: details?.toolCall?.callId, signal: details?.signal };
+      async execute(args: unknown, context: object | undefined, details?: CallDetails) {
+        const traceId = getCurrentTrace()?.traceId;
+        // Without tracing, a run is known by its context.
+        const run = traceId?.startsWith('trace_') ? traceId : context;
+        const call = { callId: details?.toolCall?.callId, signal: details?.signal, run };
         return (await tool.run(args, call)).text;
       },
       errorFunction(_context: unknown, error: unknown) {

@@ -3,11 +3,12 @@ import {
   type BoundCall,
   bindTools,
   runWithText,
+  type CallsOptions,
   type StrictAdapterOptions,
   toUnknownTool,
 } from './runner.ts';
 
-export type { AdapterOptions } from './runner.ts';
+export type { AdapterOptions, CallsOptions } from './runner.ts';
 
 /** Which tools, for whom, and whether OpenAI holds the model to their schemas. */
 export type OpenAiOptions = StrictAdapterOptions;
@@ -55,7 +56,7 @@ export interface OpenAiChatTools {
    */
   runCalls(
     calls: readonly { type: string; id: string }[] | null | undefined,
-    options?: { signal?: AbortSignal },
+    options?: CallsOptions,
   ): Promise<OpenAiToolMessage[]>;
 }
 
@@ -86,7 +87,7 @@ export interface OpenAiResponsesTools {
    */
   runCalls(
     output: readonly { type: string }[],
-    options?: { signal?: AbortSignal },
+    options?: CallsOptions,
   ): Promise<OpenAiCallOutput[]>;
 }
 
@@ -116,8 +117,9 @@ export async function toOpenAiRunnableTools(
       description: tool.description,
       parameters: tool.parameters as { type: 'object' },
       strict: tool.isStrict,
-      async function(text, { controller }) {
-        return (await runWithText(tool, text, { signal: controller.signal })).text;
+      async function(text, running) {
+        const call = { signal: running.controller.signal, run: running };
+        return (await runWithText(tool, text, call)).text;
       },
     },
   }));
@@ -158,13 +160,13 @@ export async function toOpenAiChatTools(
         },
       }),
     ),
-    runCalls(given, { signal } = {}) {
+    runCalls(given, { signal, run } = {}) {
       const calls = (given ?? []).filter((call): call is ChatCall => call.type === 'function');
       return Promise.all(
         calls.map(async ({ id, function: { name, arguments: text } }) => ({
           role: 'tool',
           tool_call_id: id,
-          content: await answer(name, text, { callId: id, signal }),
+          content: await answer(name, text, { callId: id, signal, run }),
         })),
       );
     },
@@ -210,13 +212,13 @@ export async function toOpenAiResponsesTools(
         strict: isStrict,
       }),
     ),
-    runCalls(output, { signal } = {}) {
+    runCalls(output, { signal, run } = {}) {
       const calls = output.filter((item): item is FunctionCall => item.type === 'function_call');
       return Promise.all(
         calls.map(async ({ name, call_id, arguments: text }) => ({
           type: 'function_call_output',
           call_id,
-          output: await answer(name, text, { callId: call_id, signal }),
+          output: await answer(name, text, { callId: call_id, signal, run }),
         })),
       );
     },

@@ -47,6 +47,21 @@ export interface BoundCall {
   /** The framework's own id of the call. */
   callId?: string | undefined;
   signal?: AbortSignal | null | undefined;
+  /**
+   * What its run is known by: an id that is a UUID or a trace id, or an object that all calls of the
+   * run share, and only these.
+   */
+  run?: object | string | null | undefined;
+}
+
+/** What a loop of your own says of calls that it runs together. */
+export interface CallsOptions {
+  signal?: AbortSignal;
+  /**
+   * What your run is known by, so that what it reads and writes is seen together: an id that is a
+   * UUID, or an object that all its calls share, as the array of its messages.
+   */
+  run?: object | string;
 }
 
 /** What a call came to. `text` is what the model reads. */
@@ -78,6 +93,7 @@ export async function bindTools(
   // A forgotten one would otherwise come to light in front of the model.
   if (typeof userId !== 'string' || userId === '') throw new MemoryError('INVALID_USER_ID');
   const context = { userId, ...(actor === undefined ? {} : { actor }) };
+  const toTraceId = createRunTraces();
   const described = await runner.listTools();
   const missing = (names ?? []).filter((name) => !described.some((tool) => tool.name === name));
   if (missing.length > 0) {
@@ -92,10 +108,12 @@ export async function bindTools(
     .map((tool) => ({
       ...tool,
       ...toParameters(tool.inputSchema, options),
-      async run(args, { callId, signal } = {}) {
+      async run(args, { callId, signal, run } = {}) {
+        const runTraceId = toTraceId(run);
         const request: ToolRequest = {
           context: { ...context, ...(callId === undefined ? {} : { toolCallId: callId }) },
           arguments: args,
+          ...(runTraceId === undefined ? {} : { runTraceId }),
           ...(signal === undefined || signal === null ? {} : { signal }),
         };
         try {
@@ -116,6 +134,32 @@ function toParameters(
 ): Pick<BoundTool, 'parameters' | 'isStrict'> {
   const strictSchema = strict ? toStrictSchema(inputSchema) : null;
   return { parameters: strictSchema ?? inputSchema, isStrict: strictSchema !== null };
+}
+
+/**
+ * Makes what finds the trace of a framework's run, so that the service knows which calls belong
+ * together: its id if that is one, else a trace for each object. An id in another form has none.
+ */
+function createRunTraces(): (run: BoundCall['run']) => string | undefined {
+  const traces = new WeakMap<object, string>();
+  return (run) => {
+    if (run === undefined || run === null) return undefined;
+    if (typeof run === 'string') {
+      const id = run
+        .toLowerCase()
+        .replace(/^trace_/, '')
+        .replaceAll('-', '');
+      return /^(?!0{16})[0-9a-f]{16}(?!0{16})[0-9a-f]{16}$/.test(id) ? id : undefined;
+    }
+    let traceId = traces.get(run);
+    if (traceId === undefined) {
+      // Begins with the time, as ids do that stand in an index.
+      const time = Date.now().toString(16).padStart(12, '0');
+      traceId = time + crypto.randomUUID().replaceAll('-', '').slice(12);
+      traces.set(run, traceId);
+    }
+    return traceId;
+  };
 }
 
 /**

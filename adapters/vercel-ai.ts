@@ -35,9 +35,10 @@ export async function toVercelAiTools(
       // Without a check of its own: the service's words about a fault are made for models.
       inputSchema: jsonSchema(tool.parameters),
       ...(tool.isStrict ? { strict: true } : {}),
-      async execute(args: unknown, call: { toolCallId: string; abortSignal?: AbortSignal }) {
-        const { toolCallId: callId, abortSignal: signal } = call;
-        const outcome = await tool.run(args, { callId, signal });
+      async execute(args: unknown, call: CallOptions) {
+        const { toolCallId: callId, abortSignal: signal, messages } = call;
+        // A run has no id. Its messages begin with the same object at each step.
+        const outcome = await tool.run(args, { callId, signal, run: messages?.[0] });
         return outcome.ok ? outcome.response : { error: outcome.error };
       },
       toModelOutput({ output }: { output: unknown }) {
@@ -49,4 +50,11 @@ export async function toVercelAiTools(
     } as never),
   ]);
   return Object.fromEntries(entries) as ToolSet;
+}
+
+/** What the SDK hands to a tool beside its arguments, as far as it matters here. */
+interface CallOptions {
+  toolCallId: string;
+  abortSignal?: AbortSignal;
+  messages?: readonly object[];
 }

@@ -96,6 +96,11 @@ export interface ToolRequest<Arguments = unknown> {
   idempotencyKey?: string;
   /** W3C Trace Context of the caller. */
   traceparent?: string;
+  /**
+   * The trace of the caller's run, 32 hex digits. Its calls share this trace where neither
+   * `traceparent` nor an active span of the app names one.
+   */
+  runTraceId?: string;
   signal?: AbortSignal;
 }
 

@@ -22,3 +22,9 @@ export function parseTraceparent(header: string | null | undefined): TraceContex
   const isSampled = (Number.parseInt(flags, 16) & SAMPLED) !== 0;
   return { traceId, spanId, isSampled, isRemote: true };
 }
+
+/** Takes a trace id; `null` for one that is absent or not valid, which starts a new trace. */
+export function parseTraceId(value: unknown): string | null {
+  if (typeof value !== 'string' || !/^[0-9a-f]{32}$/.test(value)) return null;
+  return ALL_ZERO.test(value) ? null : value;
+}

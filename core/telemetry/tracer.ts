@@ -32,6 +32,8 @@ interface RootOptions {
   toolCallId: string;
   callerToolCallId: string | null;
   parent: TraceContext | null;
+  /** The trace of a call without a parent; a new one where it is absent. */
+  traceId?: string | null;
   /** Milliseconds since 1970. */
   startedAt: number;
 }
@@ -50,7 +52,7 @@ export class RootTrace implements Trace {
 
   constructor(options: RootOptions) {
     this.#options = options;
-    this.traceId = options.parent?.traceId ?? newTraceId(options.startedAt);
+    this.traceId = options.parent?.traceId ?? options.traceId ?? newTraceId(options.startedAt);
   }
 
   /** The trace context for work within this call. */

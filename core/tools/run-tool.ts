@@ -19,7 +19,7 @@ import { createRateLimit } from '../rate-limit.ts';
 import type { ListedTool } from '../schemas/tools.ts';
 import { compileSchema } from '../schemas/validate.ts';
 import type { Exporters } from '../telemetry/exporters.ts';
-import { parseTraceparent } from '../telemetry/trace-context.ts';
+import { parseTraceId, parseTraceparent } from '../telemetry/trace-context.ts';
 import { RootTrace } from '../telemetry/tracer.ts';
 import { parseActor } from '../files/actor.ts';
 import { isTimeZone } from '../time-zone.ts';
@@ -161,6 +161,7 @@ export function createTools(deps: ToolsDependencies): Tools {
       toolCallId,
       callerToolCallId: parseCallerCallId(context.toolCallId),
       parent: deps.exporters.parentOf(parseTraceparent(request?.traceparent)),
+      traceId: parseTraceId(request?.runTraceId),
       startedAt,
     });
     return { name, request, tool, user, actor, toolCallId, trace, arrivedAt, setupFailure };

@@ -144,6 +144,40 @@ describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) =
     expect(items.map(({ path }) => path)).toEqual([`users/${userId}/new.md`]);
   });
 
+  it.each(['in process', 'over HTTP'])(
+    'is seen as one run %s, where its framework tells: what it wrote, it wrote after what it read',
+    async (how) => {
+      const runner = how === 'in process' ? service.tools : service.client();
+      const userId = await newUser();
+      const profile = { path: `users/${userId}/profile.md` };
+      const afterReading = async (name: string) => {
+        const [revision] = await service.admin(`revisions?path=users/${userId}/${name}`);
+        return (await service.read(`revisions/${String(revision?.['id'])}`))['afterReading'];
+      };
+      const read = withNulls('memory_read', { path: 'user/profile.md' }, loop);
+      const write = (path: string) =>
+        withNulls('memory_write', { path: `user/${path}`, content: 'New.\n' }, loop);
+      const run = async (...turns: Call[]) => {
+        const model = await startModelServer(turns.map((call) => ({ calls: [call] })));
+        await loop.run({
+          runner,
+          options: { userId, actor: 'loop', tools: NAMES },
+          url: model.url,
+        });
+        expect(model.refusals).toEqual([]);
+      };
+      await run(
+        { name: 'memory_read', arguments: read },
+        { name: 'memory_write', arguments: write('a.md') },
+      );
+      const isKnown = loop.knowsRun === true;
+      expect(await afterReading('a.md')).toMatchObject([{ ...profile, probably: !isKnown }]);
+      // Another run of the same agent, soon after.
+      await run({ name: 'memory_write', arguments: write('b.md') });
+      expect(await afterReading('b.md')).toMatchObject([{ ...profile, probably: true }]);
+    },
+  );
+
   it('tells the model what is wrong with arguments, and goes on', async () => {
     const calls = [
       { name: 'memory_read', arguments: {} },

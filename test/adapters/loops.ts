@@ -32,6 +32,8 @@ export interface AgentLoop {
   notJson?: RegExp | 'ends the run';
   /** A tool that lacks its model is not among those that are given. */
   leavesOutUnavailable?: boolean;
+  /** The adapter gets to know which calls belong to one run. */
+  knowsRun?: boolean;
   run(input: AgentInput): Promise<string>;
 }
 
@@ -51,6 +53,7 @@ const NOT_JSON = /^Error INVALID_REQUEST: The arguments are not valid JSON\.\n/;
 const langchain = (name: string, isStrict: boolean): AgentLoop => ({
   name,
   isStrict,
+  knowsRun: true,
   unknownTool: /is not a valid tool, try one of/,
   notJson: NOT_JSON,
   async run({ runner, options, url }) {
@@ -80,6 +83,7 @@ const vercel = (
   name,
   isStrict,
   userAgent: AI,
+  knowsRun: true,
   ...(isNext ? { toText: withoutErrorForm } : {}),
   unknownTool: /unavailable tool 'memory_nothing'/,
   notJson: AI_NOT_JSON,
@@ -121,6 +125,7 @@ const openAi = (name: string, isStrict: boolean, isStreamed: boolean): AgentLoop
   name,
   isStrict,
   userAgent: OPENAI,
+  knowsRun: true,
   unknownTool: /Invalid tool_call: "memory_nothing"/,
   // What is strict, the package parses by itself.
   notJson: isStrict ? 'ends the run' : NOT_JSON,
@@ -143,6 +148,7 @@ const openAiChat = (name: string, isStrict: boolean, isStreamed: boolean): Agent
   name,
   isStrict,
   userAgent: OPENAI,
+  knowsRun: true,
   unknownTool: OURS,
   notJson: NOT_JSON,
   async run({ runner, options, url }) {
@@ -158,7 +164,7 @@ const openAiChat = (name: string, isStrict: boolean, isStreamed: boolean): Agent
         : (await completions.create(request)).choices[0]?.message;
       if (message === undefined) return '';
       messages.push(isStreamed ? withoutParsed(message) : message);
-      const answers = await memory.runCalls(message.tool_calls);
+      const answers = await memory.runCalls(message.tool_calls, { run: messages });
       if (answers.length === 0) return message.content ?? '';
       messages.push(...answers);
     }
@@ -179,6 +185,7 @@ const openAiResponses = (name: string, isStrict: boolean, isStreamed: boolean): 
   name,
   isStrict,
   userAgent: OPENAI,
+  knowsRun: true,
   unknownTool: OURS,
   notJson: NOT_JSON,
   async run({ runner, options, url }) {
@@ -194,7 +201,7 @@ const openAiResponses = (name: string, isStrict: boolean, isStreamed: boolean): 
         : client.responses.create({ ...request, stream: false });
     let response = await ask({ ...first, input: PROMPT });
     for (;;) {
-      const input = await memory.runCalls(response.output);
+      const input = await memory.runCalls(response.output, { run: first });
       if (input.length === 0) return response.output_text;
       response = await ask({ ...first, input, previous_response_id: response.id });
     }
@@ -205,6 +212,7 @@ const openAiAgents = (name: string, isStrict: boolean): AgentLoop => ({
   name,
   isStrict,
   unknownTool: /memory_nothing/,
+  knowsRun: true,
   notJson: /while parsing tool arguments\. Please try again with valid JSON\./,
   async run({ runner, options, url }) {
     const { Agent, OpenAIResponsesModel, Runner } = await import('@openai/agents');
@@ -240,6 +248,7 @@ const anthropic = (name: string, isStreamed: boolean): AgentLoop => ({
 
 const anthropicMessages: AgentLoop = {
   name: 'Anthropic messages',
+  knowsRun: true,
   unknownTool: OURS,
   async run({ runner, options, url }) {
     const { default: Anthropic } = await import('@anthropic-ai/sdk');
@@ -251,7 +260,7 @@ const anthropicMessages: AgentLoop = {
       const request = { model: MODEL, max_tokens: 1024, tools: memory.tools, messages };
       const { content } = await client.messages.create(request);
       messages.push({ role: 'assistant', content });
-      const results = await memory.runCalls(content);
+      const results = await memory.runCalls(content, { run: messages });
       if (results.length === 0) {
         return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
       }

@@ -41,6 +41,35 @@ describe('bindTools', () => {
     expect(names(some)).toEqual(['memory_read']);
   });
 
+  it.each(['in process', 'over HTTP'])('gives the calls of one run one trace %s', async (how) => {
+    const runner = how === 'in process' ? service.tools : service.client();
+    const [list] = await bindTools(runner, { userId: 'alice', tools: ['memory_list'] });
+    const traceOf = async (run: object | string | null) => {
+      const outcome = await list?.run({}, { run });
+      return outcome?.ok === true ? outcome.response.traceId : null;
+    };
+    const id = '0190b6a0-1234-7abc-8000-0123456789ab';
+    const hex = id.replaceAll('-', '');
+    expect(await traceOf(id)).toBe(hex);
+    expect(await traceOf(`trace_${hex}`)).toBe(hex);
+    const [one, other] = [{}, () => undefined];
+    const traces = [await traceOf(one), await traceOf(other), await traceOf(null)];
+    expect(await traceOf(one)).toBe(traces[0]);
+    expect(await traceOf(other)).toBe(traces[1]);
+    // What is no id of a trace names none.
+    traces.push(await traceOf('thread-1'), await traceOf('0'.repeat(32)), await traceOf(''));
+    expect(new Set(traces).size).toBe(traces.length);
+    for (const trace of traces) expect(trace).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it('leaves the trace to a traceparent of the app’s own', async () => {
+    const traceId = 'ab'.repeat(16);
+    const client = service.client({ traceparent: () => `00-${traceId}-${'cd'.repeat(8)}-01` });
+    const [list] = await bindTools(client, { userId: 'alice', tools: ['memory_list'] });
+    const outcome = await list?.run({}, { run: {} });
+    expect(outcome).toMatchObject({ ok: true, response: { traceId } });
+  });
+
   it('refuses a tool that is not there, and says which there are', async () => {
     const bind = bindTools(service.client(), { userId: 'alice', tools: ['memory_reed'] });
     await expect(bind).rejects.toMatchObject({

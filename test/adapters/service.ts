@@ -17,6 +17,8 @@ export interface ServedService {
   readonly tools: TypedToolRunner;
   readonly url: string;
   client(options?: Partial<MemoryClientOptions>): MemoryClient;
+  /** An answer of the admin API. */
+  read(path: string): Promise<Record<string, unknown>>;
   /** The items of one of the admin API’s lists. */
   admin(path: string): Promise<Record<string, unknown>[]>;
   close(): Promise<void>;
@@ -39,15 +41,17 @@ export async function openService(
     server.listen(0, '127.0.0.1', resolve);
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  async function read(path: string): Promise<Record<string, unknown>> {
+    const headers = { 'x-admin-secret': ADMIN_SECRET };
+    const response = await fetch(`${url}/v1/admin/${path}`, { headers });
+    return (await response.json()) as Record<string, unknown>;
+  }
   return {
     tools: service.tools,
     url,
     client: (options) => new MemoryClient({ baseUrl: url, apiKey: API_KEY, ...options }),
-    async admin(path) {
-      const headers = { 'x-admin-secret': ADMIN_SECRET };
-      const response = await fetch(`${url}/v1/admin/${path}`, { headers });
-      return ((await response.json()) as { items: Record<string, unknown>[] }).items;
-    },
+    read,
+    admin: async (path) => (await read(path))['items'] as Record<string, unknown>[],
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -134,6 +134,28 @@ describe('a trace', () => {
     }
   });
 
+  it('is that of the caller’s run, unless a traceparent names another', async () => {
+    const core = await openCore();
+    const runTraceId = 'ab'.repeat(16);
+    const list = async (more: { runTraceId?: unknown; traceparent?: string }) =>
+      await core.tools.execute('memory_list', {
+        context: { userId: 'alice' },
+        arguments: {},
+        ...(more as object),
+      });
+    const calls = [await list({ runTraceId }), await list({ runTraceId })];
+    expect(calls.map(({ traceId }) => traceId)).toEqual([runTraceId, runTraceId]);
+    const { calls: found } = await core.traces.trace(runTraceId);
+    expect(found.map(({ root }) => root.parentSpanId)).toEqual([null, null]);
+    const traceparent = `00-${'cd'.repeat(16)}-${'ef'.repeat(8)}-01`;
+    expect((await list({ runTraceId, traceparent })).traceId).toBe('cd'.repeat(16));
+    for (const bad of ['x', '0'.repeat(32), runTraceId.toUpperCase(), 5, {}]) {
+      const { traceId } = await list({ runTraceId: bad });
+      expect(traceId).toMatch(/^[0-9a-f]{32}$/);
+      expect([runTraceId, bad]).not.toContain(traceId);
+    }
+  });
+
   it('of an id that no call has is a 404, whatever the id looks like', async () => {
     const core = await openCore();
     for (const id of ['', 'x', '0'.repeat(32), 'a'.repeat(36), '-'.repeat(36), "' or 1=1 --"]) {

@@ -75,7 +75,16 @@ describe('a dream run', () => {
     expect(paths(call.accesses)).toEqual([...written, 'users/alice/tea.md']);
     expect(call.revisions[0].traceId).toBe(run.traceId);
     const byRun = await service.admin('GET', `observability/tool-calls/${run.id}`);
-    expect(byRun.json).toEqual(call);
+    const { shown, ...same } = byRun.json;
+    expect(same).toEqual(call);
+    // What its model was shown is known by line, as for a tool call.
+    expect(shown).toMatchObject([
+      {
+        path: 'users/alice/tea.md',
+        version: 1,
+        lines: [{ startLine: 1, endLine: 3, content: TEA }],
+      },
+    ]);
   });
 
   it('names the tools that do what it does: a read, an edit of lines, a whole new file', async () => {
