@@ -68,6 +68,7 @@ export function mcpRoute(runner: ToolRunner, options: McpOptions = {}): RouteDef
     bodySchema,
     signedIn: {},
     resultSchema: { ...bodySchema, description: 'The answer, or a list of answers to a list.' },
+    otherStatuses: { 202: 'None of the messages asks for an answer.' },
     errorCodes: ['INVALID_USER_ID'],
     errorBody: { schema: REFUSAL_SCHEMA, write: toRefusal },
     async handle(request) {
