@@ -9,7 +9,7 @@ import * as jobs from '../schemas/jobs.ts';
 import * as observability from '../schemas/observability.ts';
 import * as revisions from '../schemas/revisions.ts';
 import * as status from '../schemas/status.ts';
-import { isSchema, type Schema } from '../schemas/strict-schema.ts';
+import { isSchema, type Schema, typeOf } from '../schemas/strict-schema.ts';
 import * as tools from '../schemas/tools.ts';
 import * as users from '../schemas/users.ts';
 
@@ -22,7 +22,7 @@ const MODULES = [
 export interface Components {
   readonly schemas: Record<string, Schema>;
   /**
-   * Moves each object and each known enum of a schema to `schemas`, and returns the schema with
+   * Moves each object and each enum of a schema to `schemas`, and returns the schema with
    * references to them. A schema of `core/schemas` has the name of its export, one with a title has
    * that, and any other the name of the place where it is first used, which begins with `name`.
    */
@@ -32,6 +32,7 @@ export interface Components {
 /** Starts an empty set of components. */
 export function createComponents(): Components {
   const schemas: Record<string, Schema> = {};
+  const enums = new Map<string, Schema>();
   const exported = namesOfExports();
 
   function hoist(schema: JsonSchema, name: string): Schema {
@@ -39,8 +40,8 @@ export function createComponents(): Components {
     const { properties, enum: values, type, title } = given;
     const known = exported.get(JSON.stringify(given)) ?? (title as string | undefined);
     const hoisted = hoistMembers(given, known ?? name);
-    const isNamed =
-      (isSchema(properties) && type === 'object') || (values !== undefined && known !== undefined);
+    if (Array.isArray(values)) return toEnum(hoisted, known ?? name);
+    const isNamed = isSchema(properties) && type === 'object';
     return isNamed ? toReference(hoisted, known ?? name) : hoisted;
   }
 
@@ -66,6 +67,16 @@ export function createComponents(): Components {
         : additionalProperties;
     }
     return hoisted;
+  }
+
+  /** The same values have one name, wherever they stand. The description stays where it is. */
+  function toEnum({ description, ...schema }: Schema, name: string): Schema {
+    const type = typeOf(schema);
+    const typed = type === null ? schema : { type, ...schema };
+    const key = JSON.stringify(typed);
+    const reference = enums.get(key) ?? toReference(typed, name);
+    enums.set(key, reference);
+    return description === undefined ? reference : { ...reference, description };
   }
 
   /** Two different schemas in one place, as the answers of `anyOf`, are told apart by a number. */

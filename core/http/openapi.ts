@@ -149,7 +149,10 @@ function toOperation(
     summary,
     ...(description === undefined ? {} : { description }),
     security: SECURITY[route.auth],
-    parameters: [...toPathParameters(path), ...toQueryParameters(route.querySchema, components)],
+    parameters: [
+      ...toPathParameters(path),
+      ...toQueryParameters(route.querySchema, { title, components }),
+    ],
     ...(bodySchema === undefined ? {} : { requestBody: toBody(bodySchema, { title, components }) }),
     responses: {
       [status]: { description: summary, content: { [media]: { schema } } },
@@ -164,11 +167,13 @@ function toToolOperation(
   tool: ToolDefinition,
   components: Components,
 ): Json {
-  const body = route.bodySchema as { properties: Json };
+  const body = route.bodySchema as { properties: Json; required: string[] };
   const result = route.resultSchema as { properties: Json };
   const { name, title, description, inputSchema, outputSchema, example } = tool;
   // `memory_write` has `WriteArguments`, `WriteBody`, `WriteResult` and `WriteAnswer`.
   const noun = toPascalCase(name.replace(/^memory_/, ''));
+  const { required = [] } = inputSchema as { required?: unknown[] };
+  const needsArguments = required.length > 0;
   const toolArguments = components.hoist(withNulls(inputSchema), `${noun}Arguments`);
   const toolResult = components.hoist(outputSchema, `${noun}Result`);
   const ofTool: RouteDefinition = {
@@ -176,7 +181,11 @@ function toToolOperation(
     path: route.path.replace(':name', name),
     summary: title,
     description,
-    bodySchema: { ...body, properties: { ...body.properties, arguments: toolArguments } },
+    bodySchema: {
+      ...body,
+      required: needsArguments ? [...body.required, 'arguments'] : body.required,
+      properties: { ...body.properties, arguments: toolArguments },
+    },
     resultSchema: { ...result, properties: { ...result.properties, result: toolResult } },
     errorCodes: [...route.errorCodes, ...tool.errorCodes],
   };
@@ -267,7 +276,10 @@ const PARAMETERS: Record<string, Json> = {
   physicalPath: PATH_PATTERNS['physical-path'],
 };
 
-function toQueryParameters(schema: JsonSchema | undefined, components: Components): Json[] {
+function toQueryParameters(
+  schema: JsonSchema | undefined,
+  { title, components }: { title: string; components: Components },
+): Json[] {
   const { properties = {}, required = [] } = (schema ?? {}) as {
     properties?: Record<string, Json>;
     required?: readonly string[];
@@ -279,7 +291,7 @@ function toQueryParameters(schema: JsonSchema | undefined, components: Component
       in: 'query',
       required: required.includes(name),
       ...(description === undefined ? {} : { description }),
-      schema: PARAMETERS[name] ?? components.hoist(rest, toPascalCase(name)),
+      schema: PARAMETERS[name] ?? components.hoist(rest, title + toPascalCase(name)),
     };
   });
 }

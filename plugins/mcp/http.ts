@@ -14,6 +14,9 @@ const SESSION_ID = /^[\x21-\x7e]{1,128}$/;
 
 const bodySchema = {
   type: ['object', 'array'],
+  items: { type: 'object' },
+  minItems: 1,
+  maxItems: MAX_MESSAGES,
   description: 'A message of JSON-RPC 2.0, or a list of them.',
 };
 

@@ -69,6 +69,7 @@ describe('the OpenAPI description', () => {
     }
     const anonymous = (schema: unknown, isNamed: boolean): unknown[] => {
       if (typeof schema !== 'object' || schema === null) return [];
+      if (!isNamed && 'enum' in schema && Array.isArray(schema.enum)) return [schema];
       if (!isNamed && 'properties' in schema && 'type' in schema && schema.type === 'object') {
         return [schema];
       }
