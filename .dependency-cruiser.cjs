@@ -120,7 +120,7 @@ module.exports = {
       from: { path: '^adapters/' },
       to: {
         path: '^(core|plugins|console|examples|test)/',
-        pathNot: ['^core/contracts/', '^core/(errors|schemas/strict-schema)\\.ts$'],
+        pathNot: ['^core/contracts/', '^core/(errors|files/paths|schemas/strict-schema)\\.ts$'],
       },
     },
     {

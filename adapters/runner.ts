@@ -6,6 +6,7 @@ import type {
   ToolRunner,
 } from '../core/contracts/tool.ts';
 import { type ErrorCode, MemoryError, toErrorText } from '../core/errors.ts';
+import { parseUserId } from '../core/files/paths.ts';
 import { toStrictSchema } from '../core/schemas/strict-schema.ts';
 
 /** Which tools a model gets, and for whom they run. The same for every adapter. */
@@ -81,8 +82,7 @@ export interface ToolFailure {
 }
 
 /**
- * Binds the tools of a runner to a user. Rejects with `INVALID_USER_ID` for a user that is not
- * text, with `TOOL_NOT_FOUND` for a name in `tools` that the runner lacks, and with what asking for
+ * Binds the tools of a runner to a user. Rejects with `INVALID_USER_ID` for a bad user id, with `TOOL_NOT_FOUND` for a name in `tools` that the runner lacks, and with what asking for
  * the list rejects with.
  */
 export async function bindTools(
@@ -90,8 +90,8 @@ export async function bindTools(
   options: StrictAdapterOptions,
 ): Promise<BoundTool[]> {
   const { userId, actor, tools: names, readOnly = false } = options;
-  // A forgotten one would otherwise come to light in front of the model.
-  if (typeof userId !== 'string' || userId === '') throw new MemoryError('INVALID_USER_ID');
+  // A wrong one would otherwise come to light in front of the model.
+  parseUserId(userId);
   const context = { userId, ...(actor === undefined ? {} : { actor }) };
   const toTraceId = createRunTraces();
   const described = await runner.listTools();

@@ -19,6 +19,7 @@ export type { ErrorBody, ErrorCode, MemoryErrorOptions } from './errors.ts';
 export { assertFileKey, assertScope, toPhysicalPath } from './files/paths.ts';
 export { answerList } from './page.ts';
 export { adminRoute, defineRoute } from './schemas/define-route.ts';
+export { defineTool } from './schemas/define-tool.ts';
 export {
   count,
   filterText,

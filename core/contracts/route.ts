@@ -30,6 +30,8 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
   /** Of the 2xx answer; default `application/json`. */
   contentType?: string;
   status?: number;
+  /** Further statuses that are no error and have no body, as 304, with what each means. */
+  otherStatuses?: Readonly<Record<number, string>>;
   /**
    * Milliseconds in which the answer must begin, or it is `STORAGE_UNAVAILABLE`. Default 15,000;
    * `null` for work with its own deadline, or without one.

@@ -21,6 +21,24 @@ const EDGE_SPACE = /^\p{White_Space}|\p{White_Space}$/u;
 /** What no segment ends with, so that a prefix which does is cut short there. */
 const OPEN_END = /[./]$|\p{White_Space}$/u;
 
+// Not at either end of a segment: a space; and no dot at the end, which rules out . and .. too.
+const ANYWHERE = String.raw`[^/\\:*?"<>|%\x00-\x1f\x7f-\x9f]`;
+const FIRST = ANYWHERE.replace('[^', '[^ ');
+const LAST = ANYWHERE.replace('[^', '[^ .');
+const SEGMENT = `(?:${LAST}|${FIRST}${ANYWHERE}{0,126}${LAST})`;
+
+/**
+ * The rules of this file as far as a pattern can tell, for descriptions of the API. The parsers decide:
+ * they also look at bytes and at Unicode.
+ */
+export const PATH_PATTERNS = {
+  'user-id': { type: 'string', pattern: USER_ID.source },
+  'physical-path': {
+    type: 'string',
+    pattern: `^(?:shared|users/${USER_ID.source.slice(1, -1)})(?:/${SEGMENT}){1,16}$`,
+  },
+} as const;
+
 /**
  * Accepts a user id unchanged, or throws `INVALID_USER_ID`: 1 to 128 of `A-Z a-z 0-9 . _ @ | : + = ~ -`,
  * the first a letter or digit. Case counts.

@@ -1,6 +1,13 @@
 import type { RouteDefinition } from '../contracts/route.ts';
 import type { JsonSchema, ToolDefinition } from '../contracts/tool.ts';
 import { ERROR_CODES, type ErrorCode } from '../errors.ts';
+import { PATH_PATTERNS } from '../files/paths.ts';
+import {
+  type Components,
+  createComponents,
+  toPascalCase,
+  withNulls,
+} from './openapi-components.ts';
 
 /** Where the description comes from. Routes and tools may grow until the service has started. */
 export interface OpenApiSource {
@@ -52,14 +59,15 @@ function describe(
   tools: readonly ToolDefinition[],
 ): object {
   const paths: Record<string, Json> = {};
+  const components = createComponents();
   for (const route of routes) {
     // The console's path with a slash at its end is the same page.
     if (route.path.length > 1 && route.path.endsWith('/')) continue;
     const path = toTemplate(route.path);
-    (paths[path] ??= {})[route.method.toLowerCase()] = toOperation(route);
+    (paths[path] ??= {})[route.method.toLowerCase()] = toOperation(route, components);
     if (route.path !== EXECUTE_PATH) continue;
     for (const tool of tools) {
-      paths[path.replace('{name}', tool.name)] = { post: toToolOperation(route, tool) };
+      paths[path.replace('{name}', tool.name)] = { post: toToolOperation(route, tool, components) };
     }
   }
   return {
@@ -75,7 +83,7 @@ function describe(
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: {
-      schemas: { Error: ERROR_SCHEMA },
+      schemas: components.schemas,
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'SERVICE_API_KEY' },
         apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key' },
@@ -100,15 +108,17 @@ const SECURITY: Record<RouteDefinition['auth'], readonly Json[]> = {
 
 const ERROR_SCHEMA: JsonSchema = {
   type: 'object',
+  title: 'Error',
   required: ['error'],
   additionalProperties: false,
   properties: {
     error: {
       type: 'object',
+      title: 'ErrorDetail',
       required: ['code', 'message', 'retryable'],
       additionalProperties: false,
       properties: {
-        code: { type: 'string', enum: Object.keys(ERROR_CODES) },
+        code: { type: 'string', title: 'ErrorCode', enum: Object.keys(ERROR_CODES) },
         message: { type: 'string' },
         details: { type: 'object' },
         retryable: { type: 'boolean' },
@@ -119,30 +129,53 @@ const ERROR_SCHEMA: JsonSchema = {
   },
 };
 
-function toOperation(route: RouteDefinition, isWrite = route.method !== 'GET'): Json {
-  const { method, path, tag, summary, description, resultSchema, contentType } = route;
+function toOperation(
+  route: RouteDefinition,
+  components: Components,
+  {
+    isWrite = route.method !== 'GET',
+    id = toOperationId(route.method, route.path),
+    title = toPascalCase(id),
+  } = {},
+): Json {
+  const { path, tag, summary, description, bodySchema, resultSchema, contentType } = route;
   const status = String(route.status ?? 200);
   const media = contentType ?? 'application/json';
-  const content = { [media]: { schema: resultSchema ?? { type: 'string' } } };
+  const schema =
+    resultSchema === null ? { type: 'string' } : components.hoist(resultSchema, `${title}Answer`);
   return {
-    operationId: toOperationId(method, path),
+    operationId: id,
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
     security: SECURITY[route.auth],
-    parameters: [...toPathParameters(path), ...toQueryParameters(route.querySchema)],
-    ...(route.bodySchema === undefined ? {} : { requestBody: toBody(route.bodySchema) }),
+    parameters: [
+      ...toPathParameters(path),
+      ...toQueryParameters(route.querySchema, { title, components }),
+    ],
+    ...(bodySchema === undefined ? {} : { requestBody: toBody(bodySchema, { title, components }) }),
     responses: {
-      [status]: { description: summary, content },
-      ...toErrors(codesOf(route, isWrite)),
+      [status]: { description: summary, content: { [media]: { schema } } },
+      ...toOtherStatuses(route),
+      ...toErrors(route, isWrite, components),
     },
   };
 }
 
-function toToolOperation(route: RouteDefinition, tool: ToolDefinition): Json {
-  const body = route.bodySchema as { properties: Json };
+function toToolOperation(
+  route: RouteDefinition,
+  tool: ToolDefinition,
+  components: Components,
+): Json {
+  const body = route.bodySchema as { properties: Json; required: string[] };
   const result = route.resultSchema as { properties: Json };
-  const { name, title, description } = tool;
+  const { name, title, description, inputSchema, outputSchema, example } = tool;
+  // `memory_write` has `WriteArguments`, `WriteBody`, `WriteResult` and `WriteAnswer`.
+  const noun = toPascalCase(name.replace(/^memory_/, ''));
+  const { required = [] } = inputSchema as { required?: unknown[] };
+  const needsArguments = required.length > 0;
+  const toolArguments = components.hoist(withNulls(inputSchema), `${noun}Arguments`);
+  const toolResult = components.hoist(outputSchema, `${noun}Result`);
   const ofTool: RouteDefinition = {
     ...route,
     path: route.path.replace(':name', name),
@@ -150,23 +183,43 @@ function toToolOperation(route: RouteDefinition, tool: ToolDefinition): Json {
     description,
     bodySchema: {
       ...body,
-      properties: { ...body.properties, arguments: tool.inputSchema },
+      required: needsArguments ? [...body.required, 'arguments'] : body.required,
+      properties: { ...body.properties, arguments: toolArguments },
     },
-    resultSchema: { ...result, properties: { ...result.properties, result: tool.outputSchema } },
+    resultSchema: { ...result, properties: { ...result.properties, result: toolResult } },
     errorCodes: [...route.errorCodes, ...tool.errorCodes],
   };
-  const operation = toOperation(ofTool, !tool.readOnly);
-  const { example } = tool;
+  const shape = { isWrite: !tool.readOnly, id: name, title: noun };
+  const operation = toOperation(ofTool, components, shape);
   const requestBody = operation['requestBody'] as { content: Record<string, Json> };
   const json = requestBody.content['application/json'];
   if (json !== undefined) {
     json['example'] = { context: { userId: 'alice' }, arguments: example.arguments };
   }
-  return { ...operation, operationId: name };
+  return operation;
 }
 
-function toBody(schema: JsonSchema): Json {
-  return { required: true, content: { 'application/json': { schema } } };
+function toBody(
+  schema: JsonSchema,
+  { title, components }: { title: string; components: Components },
+): Json {
+  const named = components.hoist(schema, `${title}Body`);
+  return {
+    required: !isOptional(schema),
+    content: { 'application/json': { schema: named } },
+  };
+}
+
+/** A missing body is read as an empty object. */
+function isOptional(schema: JsonSchema): boolean {
+  const { required = [], type, if: condition } = schema as { required?: unknown[] } & Json;
+  return type === 'object' && condition === undefined && required.length === 0;
+}
+
+function toOtherStatuses({ otherStatuses = {} }: RouteDefinition): Json {
+  return Object.fromEntries(
+    Object.entries(otherStatuses).map(([status, description]) => [status, { description }]),
+  );
 }
 
 function codesOf(route: RouteDefinition, isWrite: boolean): readonly ErrorCode[] {
@@ -179,19 +232,22 @@ function codesOf(route: RouteDefinition, isWrite: boolean): readonly ErrorCode[]
   ];
 }
 
-function toErrors(codes: readonly ErrorCode[]): Json {
+function toErrors(route: RouteDefinition, isWrite: boolean, components: Components): Json {
   const byStatus = new Map<number, Set<ErrorCode>>();
-  for (const code of codes) {
+  for (const code of codesOf(route, isWrite)) {
     const { status } = ERROR_CODES[code];
     byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
     // With If-Match the same conflict is a failed precondition.
     if (code === 'VERSION_CONFLICT') byStatus.set(412, new Set([code]));
   }
+  // Headers that are too large, before there is a route.
+  byStatus.set(431, new Set(['INVALID_REQUEST']));
+  const schema = components.hoist(route.errorBody?.schema ?? ERROR_SCHEMA, 'Error');
   const responses: Json = {};
   for (const [status, of] of [...byStatus].sort(([a], [b]) => a - b)) {
     responses[String(status)] = {
       description: [...of].sort().join(', '),
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      content: { 'application/json': { schema } },
     };
   }
   return responses;
@@ -207,12 +263,23 @@ function toPathParameters(path: string): Json[] {
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string' },
+    schema: PARAMETERS[path.startsWith('/v1/admin/files/') ? 'physicalPath' : String(name)] ?? {
+      type: 'string',
+    },
     ...(kind === '*' ? { description: 'The rest of the path, slashes included.' } : {}),
   }));
 }
 
-function toQueryParameters(schema: JsonSchema | undefined): Json[] {
+/** Parameters with a rule of their own, wherever they stand. */
+const PARAMETERS: Record<string, Json> = {
+  userId: PATH_PATTERNS['user-id'],
+  physicalPath: PATH_PATTERNS['physical-path'],
+};
+
+function toQueryParameters(
+  schema: JsonSchema | undefined,
+  { title, components }: { title: string; components: Components },
+): Json[] {
   const { properties = {}, required = [] } = (schema ?? {}) as {
     properties?: Record<string, Json>;
     required?: readonly string[];
@@ -224,7 +291,7 @@ function toQueryParameters(schema: JsonSchema | undefined): Json[] {
       in: 'query',
       required: required.includes(name),
       ...(description === undefined ? {} : { description }),
-      schema: rest,
+      schema: PARAMETERS[name] ?? components.hoist(rest, title + toPascalCase(name)),
     };
   });
 }

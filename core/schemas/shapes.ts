@@ -27,10 +27,16 @@ export const timeSchema = Type.String({
 });
 
 /** Whose memory. */
-export const userIdSchema = text('A user id, byte for byte.');
+export const userIdSchema = Type.String({
+  format: 'user-id',
+  description: 'A user id, byte for byte.',
+});
 
 /** Where a file is, as operators see it. */
-export const physicalPathSchema = text('Physical path: users/<userId>/<path> or shared/<path>.');
+export const physicalPathSchema = Type.String({
+  format: 'physical-path',
+  description: 'Physical path: users/<userId>/<path> or shared/<path>.',
+});
 
 /** Version of a file. */
 export const versionSchema = Type.Integer({ minimum: 1 });

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { nullable, strictObject, text } from './shapes.ts';
+import { strictObject, text } from './shapes.ts';
 
 const jsonSchema = Type.Unsafe<object>(
   Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema.' }),
@@ -21,13 +21,19 @@ export const ListedTool = strictObject({
 export type ListedTool = Static<typeof ListedTool>;
 
 /** Text that may be left out, or `null`. */
-const optionalText = (description: string) =>
-  Type.Optional(nullable(Type.String(), { description }));
+const optionalText = (
+  description: string,
+  limits: { minLength?: number; maxLength?: number } = {},
+) =>
+  Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], ...limits, description }));
 
 /** Who a tool runs for: bound by the caller, never by a model. */
 export const ToolContext = strictObject({
-  userId: text('From a trusted identity of the server: the service authenticates no end users.'),
-  actor: optionalText('Who reads or writes, 1 to 64 characters; default agent.'),
+  userId: Type.String({
+    format: 'user-id',
+    description: 'From a trusted identity of the server: the service authenticates no end users.',
+  }),
+  actor: optionalText('Who reads or writes; default agent.', { minLength: 1, maxLength: 64 }),
   toolCallId: optionalText('The framework’s own id of this call, kept beside.'),
   timeZone: optionalText('The user’s time zone, as in Europe/Berlin; default SERVICE_TIME_ZONE.'),
 });

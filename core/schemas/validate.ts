@@ -18,9 +18,14 @@ const NAME_LIMIT = 100;
 
 // Two services with the same plugin compile the same $id twice: schemas are not cached by it.
 const options = { strict: true, allowUnionTypes: true, addUsedSchema: false } as const;
-const quick = addFormats(new Ajv2020(options));
+const quick = addRules(new Ajv2020(options));
 // It makes an object for each fault, without a limit.
-const thorough = addFormats(new Ajv2020({ ...options, allErrors: true }));
+const thorough = addRules(new Ajv2020({ ...options, allErrors: true }));
+
+/** The parsers of ids and paths decide, with codes of their own: these formats only describe. */
+function addRules(ajv: Ajv2020): Ajv2020 {
+  return addFormats(ajv).addFormat('user-id', true).addFormat('physical-path', true);
+}
 
 /**
  * Compiles a schema (JSON Schema 2020-12) into a check that returns the value typed, or throws

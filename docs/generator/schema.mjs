@@ -4,7 +4,7 @@ import { code, table } from './markdown.mjs';
  * The parts of JSON Schema that the definitions use.
  *
  * @typedef {object} Schema
- * @property {string} [type]
+ * @property {string | readonly string[]} [type]
  * @property {string} [format]
  * @property {string} [description]
  * @property {Record<string, Schema>} [properties]
@@ -89,7 +89,8 @@ function describeType(schema) {
     return `array${items}`;
   }
   if (schema.format === 'date-time') return 'time';
-  return schema.type ?? 'any';
+  const { type = 'any' } = schema;
+  return Array.isArray(type) ? type.join(' or ') : type;
 }
 
 /** @param {Schema} schema */

@@ -2,9 +2,9 @@
 // lists the days that have pages.
 
 // #region imports
-import { MemoryError } from 'memory-service/plugin';
+import { defineTool, MemoryError } from 'memory-service/plugin';
 
-/** @import { Host, Plugin, RouteDefinition, ToolDefinition } from 'memory-service/plugin' */
+/** @import { Host, Plugin, RouteDefinition } from 'memory-service/plugin' */
 // #endregion
 
 // #region plugin
@@ -38,10 +38,9 @@ export function dailyNotes(options = {}) {
 /**
  * @param {string} folder
  * @param {Host} host
- * @returns {ToolDefinition<any, any>}
  */
 function noteTool(folder, host) {
-  return {
+  return defineTool({
     name: 'memory_note',
     title: 'Note a line for today',
     description: `Adds a line to the page of the day, user/${folder}/<date>.md.`,
@@ -75,7 +74,7 @@ function noteTool(folder, host) {
         .catch(upon('VERSION_CONFLICT', append));
       return { path, version };
     },
-  };
+  });
 }
 
 /**

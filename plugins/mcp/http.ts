@@ -14,6 +14,9 @@ const SESSION_ID = /^[\x21-\x7e]{1,128}$/;
 
 const bodySchema = {
   type: ['object', 'array'],
+  items: { type: 'object' },
+  minItems: 1,
+  maxItems: MAX_MESSAGES,
   description: 'A message of JSON-RPC 2.0, or a list of them.',
 };
 
@@ -68,6 +71,7 @@ export function mcpRoute(runner: ToolRunner, options: McpOptions = {}): RouteDef
     bodySchema,
     signedIn: {},
     resultSchema: { ...bodySchema, description: 'The answer, or a list of answers to a list.' },
+    otherStatuses: { 202: 'None of the messages asks for an answer.' },
     errorCodes: ['INVALID_USER_ID'],
     errorBody: { schema: REFUSAL_SCHEMA, write: toRefusal },
     async handle(request) {

@@ -13,7 +13,7 @@ const CODES = {
 } as const;
 
 /** The `error` of a JSON-RPC answer. */
-export interface ProtocolError {
+interface ProtocolError {
   code: number;
   message: string;
   data: Record<string, unknown>;

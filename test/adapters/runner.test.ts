@@ -78,7 +78,7 @@ describe('bindTools', () => {
     });
   });
 
-  it.each([undefined, null, '', 5])(
+  it.each([undefined, null, '', 5, '../bob', 'a b', 'x'.repeat(129)])(
     'refuses %o as a user, before any model is asked',
     async (id) => {
       const bind = bindTools(service.tools, { userId: id as string });

@@ -28,7 +28,8 @@ export function consoleRoutes(files: ConsoleFiles): RouteDefinition[] {
     contentType: 'text/html; charset=utf-8',
     // Filters and open items of a view: only the page reads them.
     querySchema: { type: 'object' },
-    errorCodes: [],
+    otherStatuses: { 304: 'The page of If-None-Match is still the same.' },
+    errorCodes: ['NOT_FOUND'],
     handle,
   } as const;
   return [

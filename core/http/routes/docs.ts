@@ -37,6 +37,7 @@ export function docsRoutes(docs: Docs, openApi: () => object): RouteDefinition[]
       description: 'Its markdown, by the url of the list.',
       resultSchema: null,
       contentType: 'text/markdown; charset=utf-8',
+      otherStatuses: { 304: 'The page of If-None-Match is still the same.' },
       errorCodes: ['DOC_NOT_FOUND'],
       handle(request) {
         const page = docs.find(request.params['path'] ?? '');

@@ -42,6 +42,7 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
         'The file with its content, now or earlier; with blame=true, who wrote each line. The ETag is its version; If-None-Match answers 304. It leaves no access row.',
       querySchema: FileQuery,
       resultSchema: AdminFileAnswer,
+      otherStatuses: { 304: 'The file is still at the version of If-None-Match.' },
       errorCodes: ['INVALID_PATH', 'INVALID_USER_ID', 'FILE_NOT_FOUND', 'REVISION_NOT_FOUND'],
       async handle(request) {
         const answer = await core.fileLists.file(request.params['path'], request.query);
