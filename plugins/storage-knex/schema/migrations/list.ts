@@ -4,6 +4,14 @@ import { search } from './0002-search.ts';
 import { observability } from './0003-observability.ts';
 import { vectors } from './0004-vectors.ts';
 import { dreams } from './0005-dreams.ts';
+import { scopeHold } from './0007-scope-hold.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
-export const MIGRATIONS: readonly Migration[] = [memory, search, observability, vectors, dreams];
+export const MIGRATIONS: readonly Migration[] = [
+  memory,
+  search,
+  observability,
+  vectors,
+  dreams,
+  scopeHold,
+];
