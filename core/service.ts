@@ -32,6 +32,7 @@ import { createReembed, type Reembed } from './maintenance/reembed.ts';
 import { createReindex, type Reindex } from './maintenance/reindex.ts';
 import { createRemember } from './subagents/remember.ts';
 import { createRetention } from './maintenance/retention.ts';
+import { createRestores, type Restores } from './history/restore.ts';
 import { createRevisions, type Revisions } from './history/revisions.ts';
 import { createSearch } from './search/search.ts';
 import { createLineTimes } from './search/time/line-times.ts';
@@ -67,6 +68,7 @@ export interface Core {
   readonly files: Files;
   readonly fileLists: FileLists;
   readonly revisions: Revisions;
+  readonly restores: Restores;
   readonly accessLog: AccessLog;
   readonly traces: Traces;
   readonly observability: Observability;
@@ -202,7 +204,8 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     health: writeHealth,
   });
   const idempotency = createIdempotency({ storage, now, confirmedNow });
-  const revisions = createRevisions({ storage, files, ids, accessQueue: queue });
+  const revisions = createRevisions({ storage, files, ids, accessQueue: queue, now });
+  const restores = createRestores({ storage, files, revisions, log, now });
   const lineTimes = createLineTimes(revisions);
   const { timeZone } = settings;
   const search = {
@@ -372,6 +375,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     // New calls are refused by now. Those under way leave their rows in the queue.
     await tools.drain(CLOSE_LIMIT_MS);
     await retention.stop();
+    await restores.stop();
     await indexer.stop();
     await embeddings?.stop();
     for (const host of [...hooks].reverse()) await host.close();
@@ -389,6 +393,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     files,
     fileLists: createFileLists(storage, revisions),
     revisions,
+    restores,
     accessLog: createAccessLog(storage, queue),
     traces: createTraces(storage, queue, revisions),
     observability: createObservability({ storage, revisions, queue, sla: settings.sla, now }),
@@ -414,6 +419,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       if (isStarted) return;
       isStarted = true;
       retention.start();
+      restores.start();
       for (const host of hooks) await host.start();
     },
     close() {

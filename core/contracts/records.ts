@@ -57,6 +57,18 @@ export interface ScopeState {
   lastQualifyingAt: number | null;
 }
 
+/** Why the writes of a scope wait: work of an operator that takes several transactions. */
+export interface HoldRecord {
+  scope: ScopeKey;
+  /** A UUID: writes that are part of the work name it. */
+  id: string;
+  kind: 'restore';
+  /** When the work last went on, milliseconds. */
+  progressAt: number;
+  /** What the work needs to go on after a crash. */
+  details: Record<string, unknown>;
+}
+
 /**
  * A memory file without its content. A deleted file stays as a row, so that its versions go on
  * counting; its `size` and `lines` are 0. `writes` equals `version`.

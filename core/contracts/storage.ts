@@ -11,6 +11,7 @@ import type {
   FileRecord,
   FileState,
   FolderListing,
+  HoldRecord,
   IdempotencyRecord,
   NewRevision,
   RevisionRecord,
@@ -84,6 +85,8 @@ export interface Storage {
   readonly index: IndexStore;
   /** Optional: without it memory is searched by its words alone. */
   readonly vectors?: VectorStore;
+  /** Optional: without it a restore that takes several transactions is refused. */
+  readonly holds?: HoldStore;
   /** Optional: without it `verify` checks only what the other stores show. */
   readonly inspection?: InspectionStore;
   /**
@@ -139,6 +142,8 @@ export interface Current {
   scope(scope: ScopeKey): ScopeState;
   file(key: FileKey): FileState | null;
   readonly idempotency: IdempotencyRecord | null;
+  /** Why the writes of a scope wait; `null` when they don't. Absent without {@link Storage.holds}. */
+  hold?(scope: ScopeKey): HoldRecord | null;
 }
 
 /** The outcome of `decide`. */
@@ -158,6 +163,8 @@ export interface Changes {
   access?: readonly AccessRecord[];
   idempotency?: IdempotencyRecord;
   audit?: readonly AuditRecord[];
+  /** Holds to set, and to remove (`null`). */
+  holds?: readonly { scope: ScopeKey; hold: HoldRecord | null }[];
 }
 
 /** What the admin’s list of files can be ordered by. */
@@ -431,6 +438,12 @@ export interface AuditStore {
     filter: { action?: string | null; since?: number | null; until?: number | null },
     page: PageRequest,
   ): Promise<PageResult<AuditRecord>>;
+}
+
+/** Scopes whose writes wait. Holds are set and removed by `mutate`. */
+export interface HoldStore {
+  /** By scope, at most `limit`. */
+  list(limit: number): Promise<readonly HoldRecord[]>;
 }
 
 /** Settings of `svc_config`: JSON values by key. */

@@ -3,6 +3,7 @@ import type { AuditCaller as AdminCaller } from '../contracts/plugin.ts';
 import type { FileKey } from '../contracts/records.ts';
 import { noTrace } from '../telemetry/tracer.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
+import type { HeldWrite } from './hold.ts';
 import { checkContent, checkReason } from './content.ts';
 import { deletion, type Draft, type DraftCaller, type FileChange, type Written } from './draft.ts';
 import { parsePhysicalPath, toPhysicalPath } from './paths.ts';
@@ -40,10 +41,26 @@ export interface AdminFiles {
   /** Restores earlier contents in one transaction, as revisions with the action `revert`. */
   restore(
     restorations: readonly Restoration[],
-    options: { reason: string; target: string; qualifies: boolean },
-    caller: AdminCaller,
+    options: RestoreOptions,
+    caller: AdminAuthor,
   ): Promise<AdminWritten[]>;
 }
+
+/** How earlier contents are restored. */
+export interface RestoreOptions {
+  reason: string;
+  /** What the audit row names; `action` is `revisions.revert` by default. */
+  target: string;
+  action?: string;
+  details?: Record<string, unknown>;
+  /** Whether it makes the user eligible for dreaming. */
+  qualifies: boolean;
+  /** Set for a part of work for which all other writes of the user wait. */
+  held?: HeldWrite | undefined;
+}
+
+/** Who the audit names; `null` for work that goes on after a restart. */
+export type AdminAuthor = { [Field in keyof AdminCaller]: AdminCaller[Field] | null };
 
 /** Creates the admin's writes, by physical path, through the one write path. */
 export function createAdminFiles(
@@ -71,7 +88,8 @@ export function createAdminFiles(
       });
     },
 
-    async restore(restorations, { reason, target, qualifies }, caller) {
+    async restore(restorations, options, caller) {
+      const { reason, target, qualifies, held, action = 'revisions.revert', details } = options;
       const prepared = restorations.map(({ key, content, ifVersion }) => ({
         key,
         ifVersion,
@@ -86,8 +104,10 @@ export function createAdminFiles(
               },
       }));
       const keys = prepared.map(({ key }) => key);
-      const action = 'revisions.revert';
-      const write = adminWrite<AdminWritten[]>(keys, { ...caller, action, target });
+      const write = {
+        ...adminWrite<AdminWritten[]>(keys, { ...caller, action, target, details }),
+        held,
+      };
       write.caller.triggersDream = qualifies;
       return commit(write, (draft) => {
         // Deletes first, so that reverting a move inside a full scope stays within its quota.
@@ -107,7 +127,13 @@ export function createAdminFiles(
 
   function adminWrite<R extends object>(
     keys: readonly FileKey[],
-    { address, traceId, action, target }: AdminCaller & { action: string; target: string },
+    {
+      address,
+      traceId,
+      action,
+      target,
+      details: more,
+    }: AdminAuthor & { action: string; target: string; details?: object | undefined },
   ) {
     const caller: DraftCaller = {
       userId: null,
@@ -120,10 +146,10 @@ export function createAdminFiles(
       toPath: toPhysicalPath,
     };
     const audit = (result: R) => {
-      const details = { written: toAuditDetails(result) };
+      const details = { ...more, written: toAuditDetails(result) };
       return toAuditRecord(ids, { action, target, details, address, traceId });
     };
-    return { keys, caller, trace: noTrace(traceId), audit };
+    return { keys, caller, trace: noTrace(traceId ?? undefined), audit };
   }
 }
 

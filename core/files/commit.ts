@@ -10,6 +10,7 @@ import type { Guard, Storage } from '../contracts/storage.ts';
 import type { Span, ToolCall, Trace } from '../contracts/tool.ts';
 import { Draft, type DraftCaller } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
+import { checkHolds, type HeldWrite } from './hold.ts';
 import type { InstanceIds } from '../ids.ts';
 import type { WriteHealth } from './write-health.ts';
 
@@ -23,6 +24,8 @@ interface PlannedWrite<R> {
   /** Set when the call makes only this write and may retry it. */
   isOnly?: boolean;
   audit?: (result: R) => AuditRecord;
+  /** Set for a write of work for which all others of the scope wait. */
+  held?: HeldWrite | undefined;
 }
 
 /**
@@ -65,6 +68,7 @@ export function createCommit(deps: CommitDependencies): Commit {
     const idempotency = toOpenKey(call, nth);
     const scopes = inLockOrder([
       ...write.keys.map(({ scope }) => scope),
+      ...(write.held === undefined ? [] : [write.held.hold.scope]),
       ...(idempotency === null ? [] : [idempotency.scope]),
     ]);
     const now = deps.now();
@@ -90,6 +94,9 @@ export function createCommit(deps: CommitDependencies): Commit {
           if (replayed !== null) {
             return { result: JSON.parse(replayed.result) as R, writes: 0, changes: {} };
           }
+          const written = write.keys.map(({ scope }) => scope);
+          if (write.held !== undefined) written.push(write.held.hold.scope);
+          const holds = checkHolds(current, written, { held: write.held ?? null, now });
           const building = trace.start('revision.write', 'revision');
           const draft = new Draft(current, {
             now,
@@ -112,6 +119,7 @@ export function createCommit(deps: CommitDependencies): Commit {
               : {
                   idempotency: { ...idempotency, result: JSON.stringify(planned), createdAt: now },
                 }),
+            ...(holds.length === 0 ? {} : { holds }),
             ...(write.audit === undefined ? {} : { audit: write.audit(planned) }),
           });
           rows.end({ rows: changes.access?.length ?? 0 });

@@ -203,7 +203,11 @@ export class Draft {
   }
 
   /** The rows to write. */
-  changes(extra: { idempotency?: IdempotencyRecord; audit?: AuditRecord }): Changes {
+  changes(extra: {
+    idempotency?: IdempotencyRecord;
+    audit?: AuditRecord;
+    holds?: NonNullable<Changes['holds']>;
+  }): Changes {
     const scopes = [...this.#scopes.values()].map(({ state, ids }) => ({
       ...state,
       version: state.version + 1,
@@ -217,6 +221,7 @@ export class Draft {
       access: this.#access,
       ...(extra.idempotency === undefined ? {} : { idempotency: extra.idempotency }),
       ...(extra.audit === undefined ? {} : { audit: [extra.audit] }),
+      ...(extra.holds === undefined ? {} : { holds: extra.holds }),
     };
   }
 

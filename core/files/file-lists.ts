@@ -4,6 +4,7 @@ import type {
   AdminFileContent,
   AdminFolder,
   AdminUser,
+  EarlierFile,
   FileListQuery,
   FileQuery,
   ListAnswer,
@@ -24,12 +25,12 @@ import {
   toVirtualPath,
 } from './paths.ts';
 import type { Revisions } from '../history/revisions.ts';
-import { toTime, toTimeOrNull } from '../time.ts';
+import { parseTime, toTime, toTimeOrNull } from '../time.ts';
 
 /** Reads users and files for the admin, without access rows. */
 export interface FileLists {
   users(query: UserListQuery): Promise<ListAnswer<AdminUser>>;
-  files(query: FileListQuery): Promise<ListAnswer<AdminFile | AdminFolder>>;
+  files(query: FileListQuery): Promise<ListAnswer<AdminFile | AdminFolder | EarlierFile>>;
   /** A file without its content; `null` if it doesn't exist. */
   present(physicalPath: unknown): Promise<AdminFile | null>;
   /** A file with its content: the current one, or that of a version or a time. */
@@ -54,6 +55,7 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
     },
 
     async files(query) {
+      if (query.at !== undefined) return await filesAt(query, query.at);
       const { prefix, userId, q, depth, sort = 'path' } = query;
       const list = {
         list: 'files',
@@ -93,10 +95,7 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
       const { version, at } = point;
       const key = parsePhysicalPath(physicalPath);
       if (version !== undefined && at !== undefined) {
-        const message = 'must not come with version';
-        throw new MemoryError('INVALID_REQUEST', `at ${message}.`, {
-          details: { issues: [{ path: '/at', message }] },
-        });
+        throw invalidAt('must not come with version');
       }
       const listing = await storage.files.getListing(key);
       if (listing === null) throw fileNotFound(toPhysicalPath(key));
@@ -108,12 +107,60 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
     },
   };
 
+  /** The files that a user had at a time, by path. */
+  async function filesAt(query: FileListQuery, at: string): Promise<ListAnswer<EarlierFile>> {
+    const { prefix, userId, q, depth, sort, order } = query;
+    if (userId === undefined || [q, depth, sort, order].some((one) => one !== undefined)) {
+      const message = 'needs userId, and takes no q, depth, sort or order';
+      throw invalidAt(message);
+    }
+    const time = parseTime(at, 'at');
+    const scope = toScope(parseUserId(userId));
+    const home = `users/${userId}/`;
+    if (prefix !== undefined && !prefix.startsWith(home))
+      throw invalidAt(`takes a prefix in ${home}`);
+    const inside = prefix === undefined ? '' : parsePhysicalPrefix(prefix).slice(home.length);
+    return await answerList(query, {
+      list: 'files',
+      sort: 'path',
+      defaultOrder: 'asc',
+      async read({ limit, after }) {
+        const page = await revisions.memoryAt(scope, {
+          ...{ at: time, prefix: inside, limit },
+          after: after === null ? null : String(after[0]),
+        });
+        return {
+          items: page.files.filter(({ state }) => state !== 'absent'),
+          next: page.next === null ? null : [page.next],
+        };
+      },
+      toItem: ({ file, revision }) => ({
+        path: toPhysicalPath(file),
+        virtualPath: toVirtualPath(file),
+        userId,
+        at: toTime(time),
+        isKnown: revision !== null,
+        version: revision?.version ?? null,
+        size: revision?.size ?? null,
+        latestActor: revision?.actor ?? null,
+        latestRevisionId: revision?.id ?? null,
+        updatedAt: toTimeOrNull(revision?.at ?? null),
+      }),
+    });
+  }
+
   async function readPresent(key: FileKey, listing: FileListing): Promise<AdminFileContent> {
     const file = await storage.files.get(key);
     if (file === null || file.content === null) throw fileNotFound(toPhysicalPath(key));
     // Content and facts must come from one read; the second one adds only counts.
     return { ...toAdminFile({ ...listing, ...file }), content: file.content };
   }
+}
+
+function invalidAt(message: string): MemoryError {
+  return new MemoryError('INVALID_REQUEST', `at ${message}.`, {
+    details: { issues: [{ path: '/at', message }] },
+  });
 }
 
 /** A file as the admin API shows it. */

@@ -2,6 +2,8 @@ import type {
   AdminRevision,
   AdminRevisionDetail,
   BlamedLines,
+  ChangedFile,
+  DiffQuery,
   EarlierContent,
   FilePointQuery,
   ListAnswer,
@@ -28,6 +30,7 @@ import type { AdminCaller, AdminFiles, AdminWritten, Restoration } from '../file
 import { type IdSource, isUuid } from '../ids.ts';
 import { answerList } from '../page.ts';
 import { createPause } from '../pause.ts';
+import { listChanges } from './memory-diff.ts';
 import { revertWrites } from './revert-writes.ts';
 import { versionConflict } from '../files/draft.ts';
 import { listReadBefore } from './read-before.ts';
@@ -49,10 +52,14 @@ export interface Revisions {
   contents(id: string): Promise<RevisionContents>;
   /** The content of a file at a version or a time. Throws if it didn't exist or is pruned. */
   contentAt(key: FileKey, point: FilePointQuery): Promise<EarlierContent>;
+  /** The content of a file at a version; `null` where it did not exist or is pruned. */
+  textAt(key: FileKey, version: number): Promise<string | null>;
   /** A file's content at a time in milliseconds; see `time-travel.ts` for what it throws. */
   fileAt(key: FileKey, point: { at: number }): Promise<EarlierText>;
   /** The files that a scope had at a time, a page at a time, without contents. */
   memoryAt(scope: ScopeKey, options: Parameters<typeof memoryAt>[2]): Promise<EarlierMemory>;
+  /** The files of a user that differ between two times, with their diffs. */
+  diff(query: DiffQuery): Promise<ListAnswer<ChangedFile>>;
   /**
    * Who wrote each line of a content, when, why, and what that writer had read. Only the newest
    * {@link READ_BEFORE_REVISIONS} revisions include the reads; `get` includes them for any revision.
@@ -88,6 +95,7 @@ export function createRevisions(deps: {
   files: AdminFiles;
   ids: IdSource;
   accessQueue: Pick<AccessQueue, 'flush'>;
+  now: () => number;
 }): Revisions {
   const { storage } = deps;
 
@@ -207,6 +215,10 @@ export function createRevisions(deps: {
     },
 
     contents: async (id) => textsOf(await find(id)),
+
+    textAt,
+
+    diff: (query) => listChanges({ revisions: storage.revisions, now: deps.now, textAt }, query),
 
     fileAt: (key, { at }) => readFileAt(key, at),
 

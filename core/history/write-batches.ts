@@ -106,6 +106,6 @@ export async function writeBatch<Unit, Outcome>(
 }
 
 /** Whether no further write can succeed for now. A memory that is held concerns one user. */
-export function endsAll(error: MemoryError): boolean {
-  return error.retryable && error.code !== 'MEMORY_HELD';
+function endsAll({ code, retryable, details }: MemoryError): boolean {
+  return (retryable && code !== 'MEMORY_HELD') || details?.['reason'] === 'hold_lost';
 }

@@ -43,6 +43,23 @@ export const AdminFolder = strictObject({
 });
 export type AdminFolder = Static<typeof AdminFolder>;
 
+/** A memory file as it was at a time, without its content. */
+export const EarlierFile = strictObject({
+  path: physicalPathSchema,
+  virtualPath: text('The path as tools see it.'),
+  userId: nullable(userIdSchema),
+  at: timeSchema,
+  isKnown: Type.Boolean({
+    description: 'false where it existed by then, and the history of that time is pruned.',
+  }),
+  version: nullable(versionSchema),
+  size: nullable(count('Bytes of UTF-8.')),
+  latestActor: nullable(Type.String()),
+  latestRevisionId: nullable(Type.String()),
+  updatedAt: nullable(timeSchema),
+});
+export type EarlierFile = Static<typeof EarlierFile>;
+
 const ofVersion = {
   description: 'Of the version that is shown; null when its revision is pruned.',
 };
@@ -94,6 +111,11 @@ export const FileListQuery = strictObject({
     Type.Enum(['path', 'updatedAt', 'size', 'reads', 'writes'], {
       description: 'Default path, ascending; the others descending.',
     }),
+  ),
+  at: Type.Optional(
+    requestTime(
+      'The files as of this time, by path; needs userId, and takes prefix alone with it.',
+    ),
   ),
   ...pageQuery,
 });

@@ -155,6 +155,72 @@ export const RevertWritesAnswer = strictObject({
 });
 export type RevertWritesAnswer = Static<typeof RevertWritesAnswer>;
 
+/** Which memory is to be as it was. */
+export const RestoreRequest = strictObject({
+  at: requestTime('The memory is to be as it was at this time.'),
+  path: Type.Optional(
+    text('Only this file, or this folder: a physical path of the user; a folder ends in /.'),
+  ),
+  dryRun: Type.Optional(
+    Type.Boolean({ description: 'Show what would happen, with diffs, and write nothing.' }),
+  ),
+});
+export type RestoreRequest = Static<typeof RestoreRequest>;
+
+/** What a restore did to a file. */
+export const RestoredFile = strictObject({
+  path: physicalPathSchema,
+  outcome: Type.Enum(['restored', 'deleted', 'gone', 'refused'], {
+    description:
+      'deleted: it did not exist then. gone: its content of that time is pruned or redacted, so it is left. refused: it could not be written.',
+  }),
+  version: nullable(versionSchema, { description: 'The one that was written.' }),
+  revisionId: nullable(Type.String()),
+  why: nullable(text('Why it was left.')),
+  diff: text('Unified, in a dry run.'),
+  diffOmitted: Type.Boolean({
+    description: 'Left out: the diffs of an answer are 2 MB at most together.',
+  }),
+});
+export type RestoredFile = Static<typeof RestoredFile>;
+
+/** What a restore did, or would do. */
+export const RestoreAnswer = strictObject({
+  dryRun: Type.Boolean(),
+  at: timeSchema,
+  restored: count('Files that got the content of that time.'),
+  deleted: count('Files that did not exist then.'),
+  unchanged: count('Files that are as they were then.'),
+  left: count('Files that could not be restored: gone or refused.'),
+  files: Type.Array(RestoredFile, {
+    description: 'All but the unchanged ones: those that were left, then by path; at most 1,000.',
+  }),
+  filesOmitted: count('Files that are counted and not listed.'),
+});
+export type RestoreAnswer = Static<typeof RestoreAnswer>;
+
+/** Which times are compared. */
+export const DiffQuery = strictObject({
+  userId: text('Whose memory.'),
+  from: requestTime('The earlier time.'),
+  to: Type.Optional(requestTime('The later time; default now.')),
+  limit: pageQuery.limit,
+  cursor: pageQuery.cursor,
+});
+export type DiffQuery = Static<typeof DiffQuery>;
+
+/** A file that differs between two times. */
+export const ChangedFile = strictObject({
+  path: physicalPathSchema,
+  change: Type.Enum(['created', 'updated', 'deleted', 'unknown'], {
+    description: 'unknown: its history of one of the times is pruned or redacted.',
+  }),
+  fromVersion: nullable(versionSchema, { description: 'null where it did not exist.' }),
+  toVersion: nullable(versionSchema, { description: 'null where it did not exist.' }),
+  diff: text('Unified; empty where it is unknown.'),
+});
+export type ChangedFile = Static<typeof ChangedFile>;
+
 /** Which revisions to remove: `olderThan`, `keepLast` or both are required. */
 export const PruneRequest = strictObject({
   olderThan: Type.Optional(requestTime('Revisions from before this time.')),

@@ -89,8 +89,7 @@ function describeType(schema) {
     return `array${items}`;
   }
   if (schema.format === 'date-time') return 'time';
-  const { type = 'any' } = schema;
-  return Array.isArray(type) ? type.join(' or ') : type;
+  return [schema.type ?? 'any'].flat().join(' or ');
 }
 
 /** @param {Schema} schema */

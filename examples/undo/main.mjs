@@ -53,7 +53,7 @@ const poison = /** @type {Blame} */ (blame.find(({ actor }) => actor === 'mail-a
 
 // #region readers
 console.log('\n2. Who was shown it?');
-/** @type {{ items: { actor: string, tool: string, traceId: string }[] }} */
+/** @type {{ items: { at: string, actor: string, tool: string, traceId: string }[] }} */
 const { items: readers } = await ask(
   `/v1/admin/observability/influence?revisionId=${poison.revisionId}`,
 );
@@ -90,6 +90,25 @@ console.log('\n5. What the memory says now');
 const { file: restored } = await ask('/v1/admin/files/users/anna/suppliers.md');
 print(restored.content.trimEnd().split('\n'));
 
+// #region time
+console.log('\n6. The same by time');
+/** @type {{ items: { at: string, version: number }[] }} */
+const { items: written } = await ask('/v1/admin/revisions?path=users/anna/suppliers.md&order=asc');
+const before = written[0]?.at ?? '';
+/** @type {{ items: { path: string, change: string, diff: string }[] }} */
+const { items: changes } = await ask(
+  `/v1/admin/diff?userId=anna&from=${before}&to=${readers[0]?.at ?? ''}`,
+);
+for (const { path, change, diff } of changes) {
+  console.log(`  ${path}: ${change}`);
+  print(diff.split('\n').filter(isChanged));
+}
+/** @type {{ restored: number, deleted: number, unchanged: number }} */
+const preview = await ask('/v1/admin/users/anna/restore', { at: before, dryRun: true });
+const { restored: back, deleted, unchanged } = preview;
+console.log(`  ${back} to be restored, ${deleted} to be deleted, ${unchanged} as they were`);
+// #endregion
+
 server.close();
 server.closeAllConnections();
 await service.close();
@@ -101,9 +120,14 @@ async function report(selection) {
   for (const { path, outcome, version, diff } of files) {
     console.log(`  ${path}: ${outcome}${version === null ? '' : `, now version ${version}`}`);
     if (version === null) {
-      print(diff.split('\n').filter((line) => /^[-+](?!--|\+\+)/.test(line)));
+      print(diff.split('\n').filter(isChanged));
     }
   }
+}
+
+/** Whether a line of a diff was added or removed. @param {string} line */
+function isChanged(line) {
+  return /^[-+](?!--|\+\+)/.test(line);
 }
 
 /** @param {readonly string[]} texts */
@@ -111,7 +135,9 @@ function print(texts) {
   for (const text of texts) console.log(`    ${text}`.trimEnd());
 }
 
-/** Ids are another one each time. @param {string} text */
+/** Ids and times are others each time. @param {string} text */
 function shorten(text) {
-  return text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<id>');
+  return text
+    .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '<id>')
+    .replace(/\d{4}-\d\d-\d\dT[\d:]+\.\d{3}Z/g, '<time>');
 }

@@ -1,5 +1,7 @@
 // A forged mail changes where money is sent, and another agent acts on it.
 
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** @param {import('memory-service').MemoryService} service */
 export async function playStory(service) {
   /** @param {string} actor @param {string} tool @param {object} args @param {string} [traceparent] */
@@ -14,6 +16,8 @@ export async function playStory(service) {
     content: '# Suppliers\n\n- Acme: account 12-34\n- Borealis: account 56-78\n',
     reason: 'onboarding',
   });
+  // The mail comes later than the onboarding, at a time of its own.
+  await sleep(10);
   await call('mail-agent', 'memory_patch', {
     path: 'user/suppliers.md',
     edits: [{ oldText: 'Acme: account 12-34', newText: 'Acme: account 99-99' }],
@@ -22,6 +26,7 @@ export async function playStory(service) {
   // One run of the billing agent: its framework gives all calls of a run the same trace.
   const run = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
   await call('billing-agent', 'memory_read', { path: 'user/suppliers.md' }, run);
+  await sleep(10);
   await call(
     'billing-agent',
     'memory_write',

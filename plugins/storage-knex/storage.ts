@@ -4,6 +4,7 @@ import { createConfigStore } from './read/config.ts';
 import type { SqlDatabase } from './sql-database.ts';
 import { createDreamStore } from './dreams/dreams.ts';
 import { createFileStore } from './read/files.ts';
+import { createHoldStore } from './read/holds.ts';
 import { createIndexStore } from './index/index-store.ts';
 import { createInspectionStore } from './read/inspection.ts';
 import { createLeaseStore } from './write/leases.ts';
@@ -37,6 +38,7 @@ export function createStorage(database: SqlDatabase): Storage {
     leases: createLeaseStore(database),
     index: createIndexStore(database),
     vectors: createVectorStore(database),
+    holds: createHoldStore(database),
     inspection: createInspectionStore(database),
     dreams: createDreamStore(database),
   };

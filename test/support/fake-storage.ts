@@ -9,6 +9,7 @@ import type {
   FileListing,
   FileRecord,
   FileState,
+  HoldRecord,
   IdempotencyRecord,
   NewRevision,
   RevisionRecord,
@@ -47,6 +48,7 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
   const leases = new Map<string, { holder: string; fence: number; until: number }>();
   const budgets = new Map<string, number>();
   const config = new Map<string, unknown>();
+  const holds = new Map<ScopeKey, HoldRecord>();
   let revisions: NewRevision[] = [];
   let access: AccessRecord[] = [];
   let events: EventRecord[] = [];
@@ -100,6 +102,10 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
     for (const revision of changes.revisions ?? []) revisions.push(revision);
     for (const row of changes.access ?? []) access.push(row);
     for (const row of changes.audit ?? []) audit.push(row);
+    for (const { scope, hold } of changes.holds ?? []) {
+      if (hold === null) holds.delete(scope);
+      else holds.set(scope, hold);
+    }
     const first = changes.idempotency;
     if (first !== undefined) idempotency.set(`${first.scope} ${first.keyHash}`, first);
   }
@@ -137,6 +143,7 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
         const current: Current = {
           scope: scopeOf,
           file: (key) => files.get(toPhysicalPath(key)) ?? null,
+          hold: (scope) => holds.get(scope) ?? null,
           idempotency:
             wanted === undefined
               ? null
@@ -154,6 +161,7 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
         return result;
       }),
 
+    holds: { list: async (limit) => [...holds.values()].slice(0, limit) },
     files: {
       async read(key) {
         assertFileKey(key);

@@ -7,6 +7,7 @@ import {
   AdminFileAnswer,
   AdminFolder,
   AdminPutAnswer,
+  EarlierFile,
   FileListQuery,
   FileQuery,
 } from '../../schemas/files.ts';
@@ -28,9 +29,10 @@ export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefin
       method: 'GET',
       path: '/v1/admin/files',
       summary: 'List memory files',
-      description: 'Memory files of all users and the shared ones, or a folder level with depth=1.',
+      description:
+        'Memory files of all users and the shared ones, a folder level with depth=1, or the files that a user had at a time with at.',
       querySchema: FileListQuery,
-      resultSchema: listOf(Type.Union([AdminFile, AdminFolder])),
+      resultSchema: listOf(Type.Union([AdminFile, AdminFolder, EarlierFile])),
       errorCodes: ['INVALID_PATH', 'INVALID_USER_ID', 'INVALID_CURSOR'],
       handle: ({ query }) => core.fileLists.files(query),
     }),

@@ -4,6 +4,8 @@ import { adminRoute } from '../../schemas/define-route.ts';
 import {
   AdminRevision,
   AdminRevisionDetail,
+  ChangedFile,
+  DiffQuery,
   PruneAnswer,
   PruneRequest,
   RevertAnswer,
@@ -68,6 +70,17 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
       resultSchema: RevertWritesAnswer,
       errorCodes: ['INVALID_USER_ID', 'QUOTA_EXCEEDED', 'WORK_LIMIT_EXCEEDED'],
       handle: (request) => core.revisions.revertWrites(request.body, toCaller(request)),
+    }),
+    adminRoute('Revisions', {
+      method: 'GET',
+      path: '/v1/admin/diff',
+      summary: 'Compare a user’s memory at two times',
+      description:
+        'The files that differ, by path, with their diffs. A page may be short: only nextCursor null is the end.',
+      querySchema: DiffQuery,
+      resultSchema: listOf(ChangedFile),
+      errorCodes: ['INVALID_USER_ID', 'INVALID_CURSOR'],
+      handle: ({ query }) => core.revisions.diff(query),
     }),
     adminRoute('Revisions', {
       method: 'POST',

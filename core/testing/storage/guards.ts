@@ -1,15 +1,64 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 import { MemoryError } from '../../errors.ts';
-import { write } from '../rows.ts';
-import { alice, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
+import { makeId, write } from '../rows.ts';
+import type { HoldRecord } from '../../contracts/records.ts';
+import { alice, everyPage, on, onOptional, refusal, type StorageCase } from '../storage-case.ts';
 
 /** A lease of 1 ms must end within this time. */
 const LEASE_LIMIT_MS = 5_000;
 
-/** Leases and budgets, alone and as guards of a write. */
+/** Leases and budgets, alone and as guards of a write; holds of scopes. */
 export function guardCases(): StorageCase[] {
   return [
+    onOptional(
+      'holds',
+      'keeps the hold of a scope from the transaction that sets it to the one that removes it',
+      async (holds, { storage, open }) => {
+        const hold: HoldRecord = {
+          scope: 'u:alice',
+          id: makeId(),
+          kind: 'restore',
+          progressAt: 1_700_000_000_000,
+          details: { at: 1, path: 'é "quoted"' },
+        };
+        const held = (scope: HoldRecord['scope'], store = storage) =>
+          store.mutate({ scopes: [scope], files: [] }, (current) => ({
+            result: current.hold?.(scope) ?? null,
+            writes: 0,
+            changes: {},
+          }));
+        const change = (next: HoldRecord | null, store = storage) =>
+          store.mutate({ scopes: [hold.scope], files: [] }, () => ({
+            result: null,
+            writes: 0,
+            changes: { holds: [{ scope: hold.scope, hold: next }] },
+          }));
+        await write(storage, alice, 'text');
+        assert.equal(await held('u:alice'), null);
+        await change(hold);
+        assert.deepEqual(await held('u:alice'), hold);
+        assert.equal(await held('u:bob'), null);
+        const later = { ...hold, progressAt: hold.progressAt + 1 };
+        await change(later);
+        assert.deepEqual(await holds.list(10), [later]);
+        assert.deepEqual(await holds.list(0), []);
+        await refusal(
+          storage.mutate({ scopes: ['u:bob'], files: [] }, () => ({
+            ...{ result: null, writes: 0 },
+            changes: { holds: [{ scope: hold.scope, hold: null }] },
+          })),
+        );
+        await write(storage, alice, 'another text');
+        await storage.close();
+        const again = await open(storage);
+        assert.deepEqual(await held('u:alice', again), later);
+        await change(null, again);
+        assert.equal(await held('u:alice', again), null);
+        assert.deepEqual(await again.holds?.list(10), []);
+      },
+    ),
+
     on('gives a lease to one holder at a time, with a fence that only grows', async (storage) => {
       const { leases } = storage;
       const claims = await Promise.all(

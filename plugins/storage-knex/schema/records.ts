@@ -5,6 +5,7 @@ import type {
   FileListing,
   FileRecord,
   FileState,
+  HoldRecord,
   IdempotencyRecord,
   NewRevision,
   RevisionRecord,
@@ -65,6 +66,14 @@ export function newScopeState(scope: ScopeKey): ScopeState {
     lastQualifyingAt: null,
   };
 }
+
+export const HOLDS = mapTable<HoldRecord>('svc_scope_hold', {
+  scope: scopeText,
+  id: uuid('hold_id'),
+  kind: text('hold_kind'),
+  progressAt: number('progress_at'),
+  details: json('hold_details'),
+});
 
 const file: Columns<FileRecord> = {
   scope,

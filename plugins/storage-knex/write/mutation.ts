@@ -1,6 +1,7 @@
 import type {
   FileKey,
   FileState,
+  HoldRecord,
   IdempotencyRecord,
   ScopeState,
 } from '../../../core/contracts/records.ts';
@@ -128,6 +129,10 @@ function currentOf(writeSet: WriteSet, damage: Damage, request: MutateRequest): 
       if (slot.now !== null && slot.now === slot.before) damage.checkContent(slot.now);
       return slot.now;
     },
+    hold(scope) {
+      if (!request.scopes.includes(scope)) throw unnamed('A scope');
+      return writeSet.holds.get(scope)?.now ?? null;
+    },
     idempotency:
       request.idempotency === undefined
         ? null
@@ -142,7 +147,7 @@ function checkChanges(request: MutateRequest, { changes, writes }: Decision<unkn
   if (!Number.isSafeInteger(writes) || writes < 0) {
     throw new MemoryError('INTERNAL', 'A decision counts its writes.');
   }
-  for (const { scope } of changes.scopes ?? []) {
+  for (const { scope } of [...(changes.scopes ?? []), ...(changes.holds ?? [])]) {
     if (!request.scopes.includes(scope)) throw unnamed('A scope');
   }
   for (const file of changes.files ?? []) {
@@ -174,6 +179,9 @@ function applyChanges(
   }
   for (const state of changes.files ?? []) {
     (writeSet.files.get(fileSlotKey(state)) as Slot<FileState>).now = state;
+  }
+  for (const { scope, hold } of changes.holds ?? []) {
+    (writeSet.holds.get(scope) as Slot<HoldRecord>).now = hold;
   }
   writeSet.revisions.push(...(changes.revisions ?? []));
   writeSet.access.push(...(changes.access ?? []));

@@ -3,6 +3,7 @@ import type {
   AuditRecord,
   FileKey,
   FileState,
+  HoldRecord,
   IdempotencyRecord,
   NewRevision,
   ScopeKey,
@@ -23,6 +24,7 @@ import {
   FILES,
   FILE_STATES,
   FILE_STATS,
+  HOLDS,
   IDEMPOTENCY_ROWS,
   INDEX_QUEUE,
   NEW_REVISIONS,
@@ -39,6 +41,7 @@ export interface Slot<T> {
 /** The rows that a group of mutations names, and the rows that it adds. */
 export interface WriteSet {
   scopes: Map<ScopeKey, Slot<ScopeState>>;
+  holds: Map<ScopeKey, Slot<HoldRecord>>;
   files: Map<string, Slot<FileState>>;
   idempotency: Map<string, Slot<IdempotencyRecord>>;
   /** The fences of the valid leases. */
@@ -113,7 +116,7 @@ export async function readWriteSet(
   }
   return {
     // Scopes first, because their rows are the lock for all others.
-    scopes: await readScopes(connection, scopes),
+    ...(await readScopes(connection, scopes)),
     files: await readFiles(connection, files, scopes),
     idempotency: await readIdempotency(connection, idempotency, scopes),
     leases: await readLeases(connection, leases),
@@ -134,6 +137,13 @@ export async function saveWriteSet(
   const isNew = (file: FileState) => writeSet.files.get(fileSlotKey(file))?.before === null;
 
   await replaceRecords(connection, SCOPES, changed(writeSet.scopes.values()));
+  await replaceRecords(connection, HOLDS, changed(writeSet.holds.values()));
+  await deleteRows(connection, 'svc_scope_hold', {
+    columns: ['scope_id'],
+    rows: [...writeSet.holds]
+      .filter(([, { before, now }]) => before !== null && now === null)
+      .map(([scope]) => [toScopeId(scope)]),
+  });
   await replaceRecords(connection, FILES, files);
   await replaceRecords(
     connection,
@@ -167,24 +177,30 @@ export async function saveWriteSet(
 async function readScopes(
   connection: Connection,
   scopes: ReadonlyMap<number, ScopeKey>,
-): Promise<WriteSet['scopes']> {
+): Promise<Pick<WriteSet, 'scopes' | 'holds'>> {
   const slots: WriteSet['scopes'] = toSlots(scopes.values());
+  const holds: WriteSet['holds'] = toSlots(scopes.values());
   const rows = await findRows(connection, 'svc_scope', {
     columns: ['scope_id'],
     rows: [...scopes.keys()].map((scopeId) => [scopeId]),
-    select: ['t.scope_id', ...SCOPES.select('t')],
-    rest: connection.dialect.forUpdate,
+    select: ['t.scope_id', ...SCOPES.select('t'), ...HOLD_COLUMNS],
+    rest: ` left join svc_scope_hold h on h.scope_id = t.scope_id${connection.dialect.forUpdate}`,
   });
   for (const row of rows) {
     const state = SCOPES.toRecord(row);
     if (scopes.get(toInteger(row['scope_id'])) !== state.scope) throw sameNumber();
     slots.set(state.scope, { before: state, now: state });
+    if (row['hold_id'] === null) continue;
+    const hold = HOLDS.toRecord(row);
+    holds.set(state.scope, { before: hold, now: hold });
   }
   if (!connection.dialect.locksAbsentRows && rows.length < scopes.size) {
     throw new AbsentRows({ scopes: absentKeys(slots) });
   }
-  return slots;
+  return { scopes: slots, holds };
 }
+
+const HOLD_COLUMNS = HOLDS.select('h').filter((column) => column !== 'h.scope');
 
 async function readFiles(
   connection: Connection,

@@ -73,3 +73,54 @@ it('reads a file as it was at a time, and tells a file that was absent from a pr
   });
   expect((await statesAt(1_500)).states[0]).toEqual(['a.md', 'pruned']);
 });
+
+it('lists the files that a user had at a time, for the admin', async () => {
+  const { core, start } = await openHistory();
+  const list = (ms: number, more: object = {}) =>
+    core.fileLists.files({ userId: 'alice', at: new Date(start + ms).toISOString(), ...more });
+  expect((await list(1_500)).items).toMatchObject([
+    { path: 'users/alice/a.md', virtualPath: 'user/a.md', version: 1, size: 4, isKnown: true },
+    { path: 'users/alice/gone.md', version: 1, latestActor: 'agent' },
+  ]);
+  const first = await list(9_000, { limit: 1 });
+  expect(first.items).toMatchObject([{ path: 'users/alice/a.md', version: 2 }]);
+  const second = await list(9_000, { limit: 1, cursor: first.nextCursor });
+  expect(second.items).toMatchObject([{ path: 'users/alice/a.md.old' }]);
+  expect((await list(9_000, { prefix: 'users/alice/a.md.' })).items).toHaveLength(1);
+  await core.revisions.prune({ keepLast: 1, userId: 'alice' }, operator);
+  expect((await list(500)).items).toMatchObject([
+    { path: 'users/alice/a.md', isKnown: false, version: null },
+  ]);
+  for (const wrong of [{ q: 'a' }, { userId: undefined }, { prefix: 'users/bob/' }]) {
+    expect((await rejection(list(1_500, wrong))).code).toBe('INVALID_REQUEST');
+  }
+});
+
+it('compares a memory at two times, page by page', async () => {
+  const { core, start } = await openHistory();
+  const diff = async (from: number, to: number, more: object = {}) => {
+    const time = (ms: number) => new Date(start + ms).toISOString();
+    const query = { userId: 'alice', from: time(from), to: time(to), ...more };
+    return await core.revisions.diff(query);
+  };
+  const { items, nextCursor } = await diff(1_500, 9_000);
+  expect(nextCursor).toBe(null);
+  expect(items).toMatchObject([
+    { path: 'users/alice/a.md', change: 'updated', fromVersion: 1, toVersion: 2 },
+    { path: 'users/alice/a.md.old', change: 'created', fromVersion: null, toVersion: 1 },
+    { path: 'users/alice/gone.md', change: 'deleted', fromVersion: 1, toVersion: null },
+  ]);
+  expect(items[0]?.diff).toContain('-one\n+two\n');
+  expect((await diff(500, 600)).items).toEqual([]);
+  const first = await diff(1_500, 9_000, { limit: 2 });
+  expect(first.items).toEqual(items.slice(0, 2));
+  const last = await diff(1_500, 9_000, { limit: 2, cursor: first.nextCursor });
+  expect(last).toEqual({ items: items.slice(2), nextCursor: null });
+  expect((await rejection(diff(2, 1))).code).toBe('INVALID_REQUEST');
+  await core.revisions.prune({ keepLast: 1, userId: 'alice' }, operator);
+  expect((await diff(1_500, 9_000)).items).toMatchObject([
+    { path: 'users/alice/a.md', change: 'unknown', diff: '' },
+    { path: 'users/alice/a.md.old', change: 'created' },
+    { path: 'users/alice/gone.md', change: 'unknown' },
+  ]);
+});

@@ -83,6 +83,7 @@ export function emptyStorage(): WholeStorage {
       renew: () => Promise.resolve(true),
       release: done,
     },
+    holds: { list },
     index: {
       snapshot: (read) =>
         read({

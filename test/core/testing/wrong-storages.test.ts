@@ -359,6 +359,8 @@ const RULE_OF: Readonly<Record<string, string>> = {
   'leases.claim': 'gives a lease to one holder at a time, with a fence that only grows',
   'leases.renew': 'gives a lease to one holder at a time, with a fence that only grows',
   'leases.release': 'gives a lease to one holder at a time, with a fence that only grows',
+  'holds.list':
+    'keeps the hold of a scope from the transaction that sets it to the one that removes it',
   'index.snapshot':
     'opens scopes in the order asked for, with their stale files and the blobs of keys',
   'index.listStale': 'tells which files are stale, until their version is indexed',

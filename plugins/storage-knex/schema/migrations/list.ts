@@ -5,6 +5,7 @@ import { observability } from './0003-observability.ts';
 import { vectors } from './0004-vectors.ts';
 import { dreams } from './0005-dreams.ts';
 import { accessLines } from './0006-access-lines.ts';
+import { scopeHold } from './0007-scope-hold.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -14,4 +15,5 @@ export const MIGRATIONS: readonly Migration[] = [
   vectors,
   dreams,
   accessLines,
+  scopeHold,
 ];

@@ -1,0 +1,50 @@
+import type { HoldRecord, ScopeKey } from '../contracts/records.ts';
+import type { Changes, Current } from '../contracts/storage.ts';
+import { MemoryError } from '../errors.ts';
+import { toUserId } from './paths.ts';
+
+/** When a caller may try again whose write waits for an operator's work. */
+const RETRY_SECONDS = 5;
+
+/** A write that is part of work for which all other writes of the scope wait. */
+export interface HeldWrite {
+  hold: HoldRecord;
+  /** The first write takes the hold, the last one releases it. */
+  step: 'take' | 'work' | 'release';
+}
+
+/**
+ * Checks the holds of a write's scopes under the lock, and returns what the write changes of them.
+ * Throws `MEMORY_HELD` if other work holds a scope, and `RUN_STATE` if the hold of this work ended.
+ */
+export function checkHolds(
+  current: Current,
+  scopes: Iterable<ScopeKey>,
+  { held, now }: { held: HeldWrite | null; now: number },
+): NonNullable<Changes['holds']> {
+  for (const scope of new Set(scopes)) {
+    const hold = current.hold?.(scope) ?? null;
+    if (held?.hold.scope !== scope) {
+      if (hold !== null) throw memoryHeld(hold);
+    } else if (held.step === 'take') {
+      if (hold !== null && hold.id !== held.hold.id) throw memoryHeld(hold);
+    } else if (hold?.id !== held.hold.id) {
+      throw new MemoryError('RUN_STATE', 'This work was finished by another process.', {
+        details: { reason: 'hold_lost' },
+      });
+    }
+  }
+  if (held === null) return [];
+  const { hold, step } = held;
+  return [{ scope: hold.scope, hold: step === 'release' ? null : { ...hold, progressAt: now } }];
+}
+
+/** The error of a write that has to wait. */
+export function memoryHeld({ scope, kind, details }: HoldRecord): MemoryError {
+  const userId = toUserId(scope);
+  const message = `An operator's ${kind} of the memory of ${userId ?? 'all users'} is under way.`;
+  return new MemoryError('MEMORY_HELD', message, {
+    details: { userId, kind, ...details },
+    retryAfterSeconds: RETRY_SECONDS,
+  });
+}

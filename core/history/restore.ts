@@ -1,0 +1,396 @@
+import { randomUUID } from 'node:crypto';
+import type { RestoreAnswer, RestoredFile, RestoreRequest } from '../contracts/admin.ts';
+import type { Logger } from '../contracts/logger.ts';
+import type { FileKey, HoldRecord, ScopeKey } from '../contracts/records.ts';
+import type { Storage } from '../contracts/storage.ts';
+import { MemoryError } from '../errors.ts';
+import type { AdminAuthor, AdminFiles } from '../files/admin-files.ts';
+import { type HeldWrite, memoryHeld } from '../files/hold.ts';
+import {
+  parsePhysicalPath,
+  parsePhysicalPrefix,
+  parseUserId,
+  toPhysicalPath,
+  toScope,
+} from '../files/paths.ts';
+import { createPause } from '../pause.ts';
+import { parseTime, toTime } from '../time.ts';
+import { createDiffBudget, type DiffBudget } from './diff-budget.ts';
+import type { Revisions } from './revisions.ts';
+import {
+  BATCH_BYTES,
+  BATCH_FILES,
+  type BatchWork,
+  type Plan,
+  toBatches,
+  writeBatch,
+} from './write-batches.ts';
+
+/** The most files that an answer lists. */
+const MAX_LISTED = 1_000;
+/** Files that are looked at in one query. */
+const PAGE = 500;
+/** Work that has not gone on for this long is taken over. */
+const STALLED_MS = 30_000;
+/** Holds that are looked at in one round. */
+const MAX_HOLDS = 100;
+
+/** Restores of users' memory to an earlier time. */
+export interface Restores {
+  /**
+   * Makes a user's memory, or one file or folder of it, what it was at a time, by new revisions.
+   *
+   * Up to 100 files and 2 MB are one transaction. A larger restore takes several, and other writes
+   * to the memory get `MEMORY_HELD` (503, retryable) until its end. If the process dies meanwhile,
+   * the service goes on with it after its next start, or when the same restore is asked for again.
+   */
+  restore(userId: string, request: RestoreRequest, caller: AdminAuthor): Promise<RestoreAnswer>;
+  /** Goes on with restores that were cut off, now and every 30 seconds. */
+  start(): void;
+  /** Waits for the restore under way to end its batch; later starts go on with it. */
+  stop(): Promise<void>;
+}
+
+/** What is to be restored. */
+interface Goal {
+  scope: ScopeKey;
+  at: number;
+  /** A path of the scope; `''` for all, a folder ends in `/`. */
+  path: string;
+}
+
+/** A file that is not as it was. */
+interface Target {
+  key: FileKey;
+  /** `null` if it did not exist; `undefined` if its history is pruned. */
+  version: number | null | undefined;
+  size: number;
+}
+
+/** What a look at the memory found. */
+interface Survey {
+  targets: Target[];
+  unchanged: number;
+  examined: number;
+  /** When the oldest of the examined files was first written. */
+  firstAt: number;
+}
+
+/** Creates the restores of a storage; they write through the one write path. */
+export function createRestores(deps: {
+  storage: Pick<Storage, 'files' | 'holds'>;
+  files: Pick<AdminFiles, 'restore'>;
+  revisions: Pick<Revisions, 'memoryAt' | 'textAt'>;
+  log: Logger;
+  now: () => number;
+}): Restores {
+  const { storage, files, revisions, log, now } = deps;
+  /** Holds that this process works on. */
+  const active = new Map<string, Promise<unknown>>();
+  let isStopped = false;
+  let timer: NodeJS.Timeout | null = null;
+
+  async function survey({ scope, at, path }: Goal): Promise<Survey> {
+    const found: Survey = { targets: [], unchanged: 0, examined: 0, firstAt: Infinity };
+    const isOneFile = path !== '' && !path.endsWith('/');
+    const pause = createPause();
+    let after: string | null = null;
+    do {
+      const limit = isOneFile ? 1 : PAGE;
+      const page = await revisions.memoryAt(scope, { at, prefix: path, after, limit });
+      for (const { file, revision, state } of page.files) {
+        if (isOneFile && file.path !== path) continue;
+        found.examined += 1;
+        found.firstAt = Math.min(found.firstAt, file.createdAt);
+        const isSame =
+          state === 'present'
+            ? file.deletedAt === null && file.hash === revision?.hash
+            : state === 'absent' && file.deletedAt !== null;
+        if (isSame) {
+          found.unchanged += 1;
+          continue;
+        }
+        const version =
+          state === 'present' ? revision?.version : state === 'absent' ? null : undefined;
+        found.targets.push({ key: { scope, path: file.path }, version, size: revision?.size ?? 0 });
+      }
+      after = isOneFile ? null : page.next;
+      await pause();
+    } while (after !== null);
+    // Files that go make room for those that come back.
+    found.targets.sort((a, b) => Number(a.version !== null) - Number(b.version !== null));
+    return found;
+  }
+
+  /** What becomes of a file. */
+  async function planTarget(
+    { key, version }: Target,
+    diffs: DiffBudget | null,
+  ): Promise<Plan<RestoredFile>> {
+    const path = toPhysicalPath(key);
+    const file = { path, version: null, revisionId: null, why: null, diff: '', diffOmitted: false };
+    const leave = (outcome: RestoredFile['outcome'], why: string): Plan<RestoredFile> => ({
+      outcome: { ...file, outcome, why },
+      restoration: null,
+    });
+    if (version === undefined) return leave('gone', 'Its history of that time is pruned.');
+    let content: string | null;
+    let head;
+    try {
+      head = await storage.files.get(key);
+      content = version === null ? null : await revisions.textAt(key, version);
+    } catch (error) {
+      if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
+        return leave('refused', error.message);
+      }
+      throw error;
+    }
+    if (version !== null && content === null) {
+      return leave('gone', 'Its content of that time is pruned or redacted.');
+    }
+    const present = head?.content ?? null;
+    return {
+      outcome: {
+        ...file,
+        outcome: content === null ? 'deleted' : 'restored',
+        ...diffs?.diff(present, content, path),
+      },
+      restoration: { key, content, ifVersion: present === null ? 0 : (head?.version ?? 0) },
+    };
+  }
+
+  async function preview({ targets, unchanged }: Survey, goal: Goal): Promise<RestoreAnswer> {
+    const receipt = createReceipt(goal, { dryRun: true, unchanged });
+    const diffs = createDiffBudget();
+    for (const target of targets) {
+      const isListed = receipt.hasRoom();
+      const { outcome } = isListed
+        ? await planTarget(target, diffs)
+        : { outcome: toUnlisted(target) };
+      receipt.add(outcome);
+    }
+    return receipt.answer();
+  }
+
+  async function writeAll(
+    { targets, unchanged }: Survey,
+    goal: Goal,
+    { caller, hold }: { caller: AdminAuthor; hold: HoldRecord | null },
+  ): Promise<RestoreAnswer> {
+    const receipt = createReceipt(goal, { dryRun: false, unchanged });
+    const held: HeldWrite | undefined = hold === null ? undefined : { hold, step: 'work' };
+    const work: BatchWork<Target, RestoredFile> = {
+      plan: async (target) => [await planTarget(target, null)],
+      write: (restorations) => files.restore(restorations, toOptions(goal, held), caller),
+      written: (file, { version, revisionId }) => ({
+        ...file,
+        version: revisionId === '' ? null : version,
+        revisionId: revisionId === '' ? null : revisionId,
+      }),
+      refused: (file, why) => ({ ...file, outcome: 'refused', why }),
+    };
+    for await (const batch of toBatches(targets, (target) => work.plan(target))) {
+      if (isStopped && hold !== null) throw new MemoryError('SHUTTING_DOWN');
+      for (const outcome of await writeBatch(work, batch)) receipt.add(outcome);
+    }
+    return receipt.answer();
+  }
+
+  /** Does, or goes on with, a restore for which the other writes wait. */
+  async function workHeld(
+    hold: HoldRecord,
+    goal: Goal,
+    caller: AdminAuthor,
+  ): Promise<RestoreAnswer> {
+    const running = (async () => {
+      await files.restore([], toOptions(goal, { hold, step: 'take' }), caller);
+      // Again: others may have written until the hold was taken.
+      const answer = await writeAll(await survey(goal), goal, { caller, hold });
+      await files.restore([], toOptions(goal, { hold, step: 'release' }), caller);
+      return answer;
+    })();
+    active.set(hold.id, running);
+    try {
+      return await running;
+    } finally {
+      active.delete(hold.id);
+    }
+  }
+
+  async function resume(isDue: (hold: HoldRecord) => boolean): Promise<void> {
+    for (const hold of (await storage.holds?.list(MAX_HOLDS)) ?? []) {
+      if (isStopped || hold.kind !== 'restore' || active.has(hold.id) || !isDue(hold)) continue;
+      const goal = toGoal(hold);
+      log.info({ at: toTime(goal.at) }, 'going on with a restore');
+      try {
+        await workHeld(hold, goal, { address: null, traceId: null });
+      } catch (error) {
+        log.warn({ err: error }, 'a restore could not go on: it is tried again');
+      }
+    }
+  }
+
+  let round: Promise<void> = Promise.resolve();
+  function resumeInBackground(isDue: (hold: HoldRecord) => boolean): void {
+    round = round
+      .then(() => resume(isDue))
+      .catch((error: unknown) => log.warn({ err: error }, 'the holds could not be read'));
+  }
+
+  return {
+    async restore(userId, request, caller) {
+      const goal = parseGoal(userId, request, now());
+      const held = await findHold(storage, goal.scope);
+      const found = await survey(goal);
+      checkGoal(goal, found);
+      if (request.dryRun === true) return await preview(found, goal);
+      if (held !== null) {
+        const isSame = held.kind === 'restore' && isSameGoal(toGoal(held), goal);
+        if (!isSame || active.has(held.id)) throw memoryHeld(held);
+        return await workHeld(held, goal, caller);
+      }
+      const bytes = found.targets.reduce((sum, { size }) => sum + size, 0);
+      if (found.targets.length <= BATCH_FILES && bytes <= BATCH_BYTES) {
+        return await writeAll(found, goal, { caller, hold: null });
+      }
+      if (storage.holds === undefined) {
+        const message = 'This storage can restore 100 files and 2 MB at once: restore by path.';
+        throw new MemoryError('WORK_LIMIT_EXCEEDED', message, {
+          details: { limit: 'files', max: BATCH_FILES },
+        });
+      }
+      const details = { at: goal.at, path: goal.path };
+      const { scope } = goal;
+      const hold = {
+        scope,
+        id: randomUUID(),
+        kind: 'restore',
+        progressAt: now(),
+        details,
+      } as const;
+      return await workHeld(hold, goal, caller);
+    },
+
+    start() {
+      isStopped = false;
+      resumeInBackground(() => true);
+      timer ??= setInterval(
+        () => resumeInBackground(({ progressAt }) => Math.abs(now() - progressAt) > STALLED_MS),
+        STALLED_MS,
+      );
+      timer.unref();
+    },
+
+    async stop() {
+      isStopped = true;
+      if (timer !== null) clearInterval(timer);
+      timer = null;
+      await round;
+      await Promise.allSettled(active.values());
+    },
+  };
+}
+
+function parseGoal(
+  userId: string,
+  { at, path }: Pick<RestoreRequest, 'at' | 'path'>,
+  now: number,
+): Goal {
+  const scope = toScope(parseUserId(userId));
+  const time = parseTime(at, 'at');
+  if (time > now) throw refuse('/at', `at ${at} is in the future`);
+  if (path === undefined) return { scope, at: time, path: '' };
+  const home = `users/${userId}/`;
+  if (!path.startsWith(home)) {
+    throw new MemoryError('INVALID_PATH', `path must start with ${home}.`, { details: { path } });
+  }
+  const inside = path.endsWith('/')
+    ? parsePhysicalPrefix(path).slice(home.length)
+    : parsePhysicalPath(path).path;
+  return { scope, at: time, path: inside };
+}
+
+/** Refuses what would delete everything because of a mistake. */
+function checkGoal({ scope, at, path }: Goal, { examined, firstAt }: Survey): void {
+  const whole = `${scope.slice(2)}${path === '' ? '' : ` in ${toPhysicalPath({ scope, path })}`}`;
+  if (examined === 0) {
+    const details = { userId: scope.slice(2), path };
+    throw new MemoryError('FILE_NOT_FOUND', `There never was any memory of ${whole}.`, { details });
+  }
+  if (at < firstAt) {
+    throw refuse('/at', `at ${toTime(at)} is before the first write, at ${toTime(firstAt)}`);
+  }
+}
+
+async function findHold(
+  storage: Pick<Storage, 'holds'>,
+  scope: ScopeKey,
+): Promise<HoldRecord | null> {
+  const holds = (await storage.holds?.list(MAX_HOLDS)) ?? [];
+  return holds.find((hold) => hold.scope === scope) ?? null;
+}
+
+function toGoal({ scope, details }: HoldRecord): Goal {
+  return { scope, at: Number(details['at']), path: String(details['path']) };
+}
+
+function isSameGoal(one: Goal, other: Goal): boolean {
+  return one.scope === other.scope && one.at === other.at && one.path === other.path;
+}
+
+function toOptions({ scope, at, path }: Goal, held?: HeldWrite) {
+  const step = held === undefined ? {} : { step: held.step };
+  return {
+    action: 'users.restore',
+    target: scope.slice(2),
+    reason: `Restores the memory as of ${toTime(at)}.`,
+    details: {
+      at: toTime(at),
+      path: path === '' ? null : toPhysicalPath({ scope, path }),
+      ...step,
+    },
+    qualifies: true,
+    held,
+  };
+}
+
+/** A file of a preview that is counted and not looked at further. */
+function toUnlisted({ key, version }: Target): RestoredFile {
+  const outcome = version === undefined ? 'gone' : version === null ? 'deleted' : 'restored';
+  const rest = { version: null, revisionId: null, why: null, diff: '', diffOmitted: false };
+  return { path: toPhysicalPath(key), outcome, ...rest };
+}
+
+/** Counts what became of the files, and lists as many as an answer may have. */
+function createReceipt(goal: Goal, start: { dryRun: boolean; unchanged: number }) {
+  const counts = { restored: 0, deleted: 0, left: 0 };
+  const left: RestoredFile[] = [];
+  const done: RestoredFile[] = [];
+  const byPath = (one: RestoredFile, other: RestoredFile) => (one.path < other.path ? -1 : 1);
+  return {
+    hasRoom: () => done.length + left.length < MAX_LISTED,
+    add(file: RestoredFile): void {
+      const isLeft = file.outcome === 'gone' || file.outcome === 'refused';
+      counts[isLeft ? 'left' : (file.outcome as 'restored' | 'deleted')] += 1;
+      const list = isLeft ? left : done;
+      if (list.length < MAX_LISTED) list.push(file);
+    },
+    answer(): RestoreAnswer {
+      const files = [...left.sort(byPath), ...done.sort(byPath)].slice(0, MAX_LISTED);
+      const listed = counts.restored + counts.deleted + counts.left;
+      return {
+        ...start,
+        at: toTime(goal.at),
+        ...counts,
+        files,
+        filesOmitted: listed - files.length,
+      };
+    },
+  };
+}
+
+function refuse(path: string, message: string): MemoryError {
+  return new MemoryError('INVALID_REQUEST', `The ${message}.`, {
+    details: { issues: [{ path, message }] },
+  });
+}
