@@ -1,3 +1,4 @@
+import { type Archive, createArchive } from './archive/archive.ts';
 import { createClock } from './clock.ts';
 import { type MemoryServiceConfig, toSettings } from './config/service.ts';
 import type { Settings } from './config/settings.ts';
@@ -65,6 +66,7 @@ export interface Core {
   readonly files: Files;
   readonly fileLists: FileLists;
   readonly revisions: Revisions;
+  readonly archive: Archive;
   readonly accessLog: AccessLog;
   readonly traces: Traces;
   readonly observability: Observability;
@@ -372,6 +374,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     files,
     fileLists: createFileLists(storage, revisions),
     revisions,
+    archive: createArchive({ storage, files, limits: settings.limits, ids, now }),
     accessLog: createAccessLog(storage, queue),
     traces: createTraces(storage, queue, revisions),
     observability: createObservability({ storage, queue, sla: settings.sla, now }),

@@ -132,6 +132,7 @@ function toOperation(route: RouteDefinition, isWrite = route.method !== 'GET'): 
     security: SECURITY[route.auth],
     parameters: [...toPathParameters(path), ...toQueryParameters(route.querySchema)],
     ...(route.bodySchema === undefined ? {} : { requestBody: toBody(route.bodySchema) }),
+    ...(route.streamedBody === undefined ? {} : { requestBody: toBytes(route.streamedBody) }),
     responses: {
       [status]: { description: summary, content },
       ...toErrors(codesOf(route, isWrite)),
@@ -167,6 +168,11 @@ function toToolOperation(route: RouteDefinition, tool: ToolDefinition): Json {
 
 function toBody(schema: JsonSchema): Json {
   return { required: true, content: { 'application/json': { schema } } };
+}
+
+function toBytes(mediaType: string): Json {
+  const schema = { type: 'string', format: 'binary' };
+  return { required: true, content: { [mediaType]: { schema } } };
 }
 
 function codesOf(route: RouteDefinition, isWrite: boolean): readonly ErrorCode[] {

@@ -263,6 +263,7 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
       });
       exchange.body = check(body === undefined ? {} : body);
     }
+    if (route.streamedBody !== undefined) assertMediaType(exchange, route.streamedBody);
     const value = await handleInTime(route, exchange, options.deadlineMs);
 
     ctx.status = exchange.status ?? route.status ?? 200;
@@ -273,6 +274,12 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     else if (value === undefined || value === null) ctx.body = null;
     else ctx.body = isJson ? toJson(value) : value;
   };
+}
+
+function assertMediaType(exchange: Exchange, expected: string): void {
+  const [type = ''] = (exchange.header('content-type') ?? '').split(';');
+  if (type.trim().toLowerCase() === expected) return;
+  throw new MemoryError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${expected}.`);
 }
 
 function handleInTime(
@@ -479,6 +486,10 @@ class Exchange implements RouteRequest, RequestHead {
       if (raw.length === name.length && raw.toLowerCase() === name) count += 1;
     }
     return count;
+  }
+
+  get stream(): Readable {
+    return this.#ctx.req;
   }
 
   get target(): string {
