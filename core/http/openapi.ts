@@ -170,9 +170,9 @@ function toBody(schema: JsonSchema): Json {
   return { required: true, content: { 'application/json': { schema } } };
 }
 
+/** In OpenAPI 3.1 an empty schema stands for bytes. */
 function toBytes(mediaType: string): Json {
-  const schema = { type: 'string', format: 'binary' };
-  return { required: true, content: { [mediaType]: { schema } } };
+  return { required: true, content: { [mediaType]: { schema: {} } } };
 }
 
 function codesOf(route: RouteDefinition, isWrite: boolean): readonly ErrorCode[] {

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
@@ -114,6 +116,23 @@ describe('export and import', () => {
     expect(files).toEqual({ 'users/alice/a.md': 'unchanged' });
     expect((await exportAll(there)).equals(exported)).toBe(true);
     expect((await verifyMemory(there.storage)).findings).toEqual([]);
+  });
+
+  it('reads no further ahead than its reader takes', async () => {
+    const core = await openCore();
+    for (let file = 0; file < 120; file += 1) {
+      const content = randomBytes(24_000).toString('hex');
+      await call(core, 'alice', 'memory_write', { path: `user/${file}.md`, content });
+    }
+    const reads = vi.spyOn(core.storage.files, 'get');
+    const stream = await core.archive.export({ userId: null, history: true }, null);
+    await once(stream, 'readable');
+    // Enough turns to read all files, if nothing held it back.
+    for (let turn = 0; turn < 200; turn += 1) await core.storage.ping();
+    expect(reads.mock.calls.length).toBeLessThan(20);
+    stream.destroy();
+    await once(stream, 'close');
+    reads.mockRestore();
   });
 
   it('keeps ids, actors and times, and goes on counting versions after them', async () => {
