@@ -1,9 +1,9 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { writeAudit } from '../audit.ts';
-import type { FileKey, FileState, ScopeKey } from '../contracts/records.ts';
+import type { FileKey, FileState, RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { InspectionStore } from '../contracts/inspection.ts';
-import type { PageRequest, Storage } from '../contracts/storage.ts';
+import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
@@ -37,6 +37,7 @@ export const ARCHIVE_PATHS = {
 /** Rows of a page of files, and of revisions. */
 const FILES_READ = 500;
 const REVISIONS_READ = 100;
+const FEW_REVISIONS = 4;
 /** A part of a history ends at so many lines, or at the line that exceeds so many characters. */
 const PART_LINES = 250;
 const PART_CHARACTERS = 1_048_576;
@@ -185,10 +186,7 @@ async function* readHistory(storage: Storage, file: FileState): AsyncGenerator<H
   const key: FileKey = { scope: file.scope, path: file.path };
   let expected = file.version;
   for (let after: PageRequest['after'] = null; ;) {
-    const page = await storage.revisions.list(
-      { scope: key.scope, path: key },
-      { limit: REVISIONS_READ, order: 'desc', after },
-    );
+    const page = await listNewest(storage, file, after);
     // Written after the file was read.
     const revisions = page.items.filter((revision) => revision.version <= file.version);
     const [newest, oldest] = [revisions[0], revisions.at(-1)];
@@ -216,6 +214,26 @@ async function* readHistory(storage: Storage, file: FileState): AsyncGenerator<H
     if (page.next === null) return;
     after = page.next;
   }
+}
+
+/** A page of a file's revisions, newest first. Most files have few, which are read faster by version. */
+async function listNewest(
+  storage: Storage,
+  { scope, path, version, revisions }: FileState,
+  after: PageRequest['after'],
+): Promise<PageResult<RevisionRecord>> {
+  const key: FileKey = { scope, path };
+  if (revisions > FEW_REVISIONS) {
+    const page = { limit: REVISIONS_READ, order: 'desc', after } as const;
+    return await storage.revisions.list({ scope, path: key }, page);
+  }
+  const items: RevisionRecord[] = [];
+  for (let at = version; at > version - revisions; at -= 1) {
+    const revision = await storage.revisions.ofVersion(key, at);
+    if (revision === null) break;
+    items.push(revision);
+  }
+  return { items, next: null };
 }
 
 function packJson(path: string, value: object): Buffer {
