@@ -50,7 +50,7 @@ module.exports = {
     {
       name: 'the-domain-has-no-http-and-no-sql',
       severity: 'error',
-      from: { path: '^core/(files|history|search|edits|subagents|telemetry|maintenance)/' },
+      from: { path: '^core/(archive|files|history|search|edits|subagents|telemetry|maintenance)/' },
       to: {
         path: [
           '^core/(http/|tools/|cli/|(index|service|host)\\.ts$)',

@@ -30,6 +30,13 @@ export const ERROR_CODES = {
     message: 'The content is not well-formed text.',
     action: 'Send well-formed Unicode text without NUL characters.',
   },
+  INVALID_ARCHIVE: {
+    status: 400,
+    retryable: false,
+    message: 'The archive is not one that this service wrote.',
+    action:
+      'Export again, and import the file as it is; for plain files use memory-service import <folder> --user.',
+  },
   INVALID_CURSOR: {
     status: 400,
     retryable: false,
@@ -117,6 +124,12 @@ export const ERROR_CODES = {
     retryable: false,
     message: 'The file is at another version.',
     action: 'Read the file again, merge, and write with the version that you read.',
+  },
+  IMPORT_CONFLICT: {
+    status: 409,
+    retryable: false,
+    message: 'Files of the archive exist already with another content.',
+    action: 'Import with onExisting=skip or onExisting=new_versions; dryRun=true shows each file.',
   },
   DREAM_RUNNING: {
     status: 409,

@@ -1,3 +1,4 @@
+import { type Archive, createArchive } from './archive/archive.ts';
 import { createClock } from './clock.ts';
 import { type MemoryServiceConfig, toSettings } from './config/service.ts';
 import type { Settings } from './config/settings.ts';
@@ -69,6 +70,7 @@ export interface Core {
   readonly fileLists: FileLists;
   readonly revisions: Revisions;
   readonly restores: Restores;
+  readonly archive: Archive;
   readonly accessLog: AccessLog;
   readonly traces: Traces;
   readonly observability: Observability;
@@ -394,6 +396,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     fileLists: createFileLists(storage, revisions),
     revisions,
     restores,
+    archive: createArchive({ storage, files, limits: settings.limits, ids, now }),
     accessLog: createAccessLog(storage, queue),
     traces: createTraces(storage, queue, revisions),
     observability: createObservability({ storage, revisions, queue, sla: settings.sla, now }),

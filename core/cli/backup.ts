@@ -53,8 +53,15 @@ async function run(context: CommandContext): Promise<void> {
   process.stdout.write(`The database was copied to ${target}: ${made.bytes} bytes.\n`);
 }
 
-/** Moves the finished copy to its place by a rename or link, so the target never exists in part. */
-async function moveToItsPlace(made: string, target: string, isForced: boolean): Promise<void> {
+/**
+ * Moves a finished file to its place by a rename or link, so the target never exists in part. Throws
+ * a `StartError` for a target that exists, unless `isForced`.
+ */
+export async function moveToItsPlace(
+  made: string,
+  target: string,
+  isForced: boolean,
+): Promise<void> {
   try {
     await place(made, target, isForced);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { randomBytes } from 'node:crypto';
 import type { MemoryServiceConfig } from '../config/service.ts';
 import type { Plugin } from '../contracts/plugin.ts';
@@ -258,6 +259,7 @@ class Story {
       params,
       body,
       query: {},
+      stream: Readable.from([]),
       header: () => null,
       userId: null,
       signal: new AbortController().signal,

@@ -15,6 +15,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   reindex: async () => (await import('./reindex.ts')).reindex,
   migrate: async () => (await import('./migrate.ts')).migrate,
   backup: async () => (await import('./backup.ts')).backup,
+  export: async () => (await import('./export.ts')).exportCommand,
+  import: async () => (await import('./import.ts')).importCommand,
   verify: async () => (await import('./verify.ts')).verify,
   prune: async () => (await import('./prune.ts')).prune,
   mcp: async () => (await import('./mcp.ts')).mcp,

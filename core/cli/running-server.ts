@@ -1,6 +1,9 @@
+import { Readable } from 'node:stream';
+import type { ReadableStream as WebStream } from 'node:stream/web';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, LoadedConfig } from '../config/index.ts';
 import type { JobState } from '../contracts/admin.ts';
+import type { ErrorBody } from '../errors.ts';
 import { StartError } from './failure.ts';
 import { findKeptSecret, placeOfSecrets } from './secrets.ts';
 
@@ -14,6 +17,11 @@ type Progress = (done: number, total: number | null) => void;
 export interface RunningServer {
   /** Throws a `StartError` if the answer is not 2xx. */
   ask<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T>;
+  /**
+   * Sends a request whose body or answer is a stream. Throws a `StartError` with the server's message
+   * if the answer is not 2xx.
+   */
+  stream(method: 'GET' | 'POST', path: string, body?: Readable): Promise<Readable>;
   /** Starts a job and waits for its end. Throws a `StartError` if it fails. */
   runJob<T>(path: string, options: { body?: object; progress?: Progress }): Promise<T>;
 }
@@ -45,6 +53,23 @@ export async function talkToServer(
 
   return {
     ask,
+    async stream(method, path, body) {
+      const answer = await fetch(`${address}/v1/admin/${path}`, {
+        method,
+        headers: {
+          'x-admin-secret': secret,
+          ...(body === undefined ? {} : { 'content-type': 'application/gzip' }),
+        },
+        ...(body === undefined
+          ? {}
+          : { body: Readable.toWeb(body) as ReadableStream, duplex: 'half' }),
+      } as RequestInit);
+      if (answer.ok && answer.body !== null) {
+        return Readable.fromWeb(answer.body as WebStream);
+      }
+      const said = (await answer.json().catch(() => null)) as { error: ErrorBody } | null;
+      throw new StartError(said?.error.message ?? explain(answer.status));
+    },
     async runJob<T>(path: string, { body, progress }: { body?: object; progress?: Progress }) {
       let job: JobState<T> | null = await ask<JobState<T>>('POST', path, body);
       while (job?.state === 'running') {

@@ -20,6 +20,11 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
   /** Default: no body is read. */
   bodySchema?: JsonSchema;
   /**
+   * The media type of a body that the handler reads itself, from `request.stream`; any other type is
+   * refused. It has no time limit, and the handler limits its size.
+   */
+  streamedBody?: string;
+  /**
    * On a route of the tools API: the route works for the user signed in to the surrounding app
    * (`request.userId`), and its body fits this schema, or `bodySchema`. A route without `signedIn`
    * always needs the API key.
@@ -52,6 +57,8 @@ export interface RouteRequest<Query = unknown, Body = unknown> {
   params: Readonly<Record<string, string>>;
   query: Query;
   body: Body;
+  /** The bytes of a body that the route reads itself; see `streamedBody`. */
+  readonly stream: AsyncIterable<Uint8Array>;
   /** Lower-case name. */
   header(name: string): string | null;
   /** The user signed in to the surrounding app; `null` when the request itself names the user. */

@@ -15,6 +15,7 @@ import { type ContentFacts, NO_CONTENT } from './content.ts';
 import { diffTexts } from '../history/delta.ts';
 import { encodeDelta } from '../history/delta/codec.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
+import { toIdMs } from '../id-time.ts';
 import { createScopeIds, type InstanceIds } from '../ids.ts';
 import { fileNotFound, toPhysicalPath, toUserId } from './paths.ts';
 import { NO_LINES } from '../telemetry/shown-lines.ts';
@@ -187,6 +188,56 @@ export class Draft {
       scope.state.lastQualifyingAt = at;
     }
     return { version, revisionId: id, created: !exists, unchanged: false };
+  }
+
+  /**
+   * Puts back a file with its newest revisions as another database held them: ids, actors and times
+   * are kept. There must be no file of this path, not even a deleted one.
+   */
+  restore(
+    state: Omit<FileState, 'fileNo'>,
+    revisions: readonly Omit<NewRevision, 'fileNo'>[],
+  ): void {
+    const scope = this.#scope(state.scope);
+    const exists = state.content !== null;
+    if (exists) this.#checkQuota(scope.state);
+    // Ids of later writes must come after the restored ones.
+    const newestMs = toIdMs(state.latestRevisionId);
+    if (newestMs >= scope.ids.lastMs) {
+      const clock = { ...scope.state, lastMs: newestMs + 1, idCounter: 0 };
+      scope.ids = createScopeIds(clock, this.#now, this.#ids);
+    }
+    const fileNo = scope.state.nextFileNo++;
+    scope.state.files += exists ? 1 : 0;
+    scope.state.bytes += state.size;
+    scope.state.lastWriteAt = Math.max(scope.state.lastWriteAt ?? 0, state.updatedAt);
+    this.#addRestored(scope, { ...state, fileNo, revisions: 0 }, revisions);
+  }
+
+  /** Puts back revisions that are older than the oldest one of a file that exists or is deleted. */
+  restoreOlder(file: FileState, revisions: readonly Omit<NewRevision, 'fileNo'>[]): void {
+    this.#addRestored(this.#scope(file.scope), file, revisions);
+  }
+
+  #addRestored(
+    scope: ScopeDraft,
+    file: FileState,
+    revisions: readonly Omit<NewRevision, 'fileNo'>[],
+  ): void {
+    const { scope: scopeKey, path, fileNo } = file;
+    for (const revision of revisions) {
+      this.#revisions.push({ ...revision, fileNo });
+      const { id: revisionId, version } = revision;
+      this.#logWrite(scope, { key: { scope: scopeKey, path }, fileNo, version, revisionId });
+    }
+    scope.state.revisions += revisions.length;
+    const after = { ...file, revisions: file.revisions + revisions.length };
+    this.#files.set(toPhysicalPath(file), after);
+  }
+
+  /** The file as it is under the lock, a deleted one too; `null` when there never was one. */
+  file(key: FileKey): FileState | null {
+    return this.#file(key);
   }
 
   /** Makes two revisions of this draft each other's peer, as those of a move are. */

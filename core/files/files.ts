@@ -8,6 +8,7 @@ import { type CommitDependencies, createCommit } from './commit.ts';
 import { checkContent, checkReason, sliceLines } from './content.ts';
 import { deletion, type DraftCaller } from './draft.ts';
 import { createHostFiles, type HostFiles } from './host-files.ts';
+import { createImportedFiles, type ImportedFiles } from './imported-files.ts';
 import { answerList } from '../page.ts';
 import { applyPatch } from './patch.ts';
 import {
@@ -32,7 +33,7 @@ interface VersionedContent {
 }
 
 /** Memory files: everything that reads one for an agent, and everything that changes one. */
-export interface Files extends FileService, AdminFiles, HostFiles {
+export interface Files extends FileService, AdminFiles, HostFiles, ImportedFiles {
   /**
    * Writes all files of one tool call in one transaction, or none if a file is not at its `version`.
    * `toResult` makes the answer, which is stored under the call's idempotency key even when `files`
@@ -95,6 +96,7 @@ export function createFiles(deps: FilesDependencies): Files {
   return {
     ...createAdminFiles(commit, deps),
     ...createHostFiles(commit, { ...deps, checkWritable }),
+    ...createImportedFiles(commit, deps),
 
     async list(args, call) {
       const userId = parseUserId(call.userId);

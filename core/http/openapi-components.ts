@@ -96,9 +96,10 @@ export function createComponents(): Components {
 
 /** `memory_write` → `MemoryWrite`. */
 export function toPascalCase(name: string): string {
-  return name.replaceAll(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, letter: string) =>
-    letter.toUpperCase(),
-  );
+  return name
+    .split(/[^A-Za-z0-9]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
 }
 
 /**

@@ -154,6 +154,7 @@ function toOperation(
       ...toQueryParameters(route.querySchema, { title, components }),
     ],
     ...(bodySchema === undefined ? {} : { requestBody: toBody(bodySchema, { title, components }) }),
+    ...(route.streamedBody === undefined ? {} : { requestBody: toBytes(route.streamedBody) }),
     responses: {
       [status]: { description: summary, content: { [media]: { schema } } },
       ...toOtherStatuses(route),
@@ -220,6 +221,11 @@ function toOtherStatuses({ otherStatuses = {} }: RouteDefinition): Json {
   return Object.fromEntries(
     Object.entries(otherStatuses).map(([status, description]) => [status, { description }]),
   );
+}
+
+/** In OpenAPI 3.1 an empty schema stands for bytes. */
+function toBytes(mediaType: string): Json {
+  return { required: true, content: { [mediaType]: { schema: {} } } };
 }
 
 function codesOf(route: RouteDefinition, isWrite: boolean): readonly ErrorCode[] {

@@ -270,6 +270,7 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
       });
       exchange.body = check(body === undefined ? {} : body);
     }
+    if (route.streamedBody !== undefined) assertMediaType(exchange, route.streamedBody);
     const value = await handleInTime(route, exchange, options.deadlineMs);
 
     ctx.status = exchange.status ?? route.status ?? 200;
@@ -280,6 +281,12 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
     else if (value === undefined || value === null) ctx.body = null;
     else ctx.body = isJson ? toJson(value) : value;
   };
+}
+
+function assertMediaType(exchange: Exchange, expected: string): void {
+  const [type = ''] = (exchange.header('content-type') ?? '').split(';');
+  if (type.trim().toLowerCase() === expected) return;
+  throw new MemoryError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${expected}.`);
 }
 
 function handleInTime(
@@ -499,6 +506,10 @@ class Exchange implements RouteRequest, RequestHead {
       if (raw.length === name.length && raw.toLowerCase() === name) count += 1;
     }
     return count;
+  }
+
+  get stream(): Readable {
+    return this.#ctx.req;
   }
 
   get target(): string {

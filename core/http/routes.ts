@@ -10,8 +10,10 @@ import { auditRoutes } from './routes/audit.ts';
 import { backupRoutes } from './routes/backup.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { docsRoutes } from './routes/docs.ts';
+import { exportRoutes } from './routes/export.ts';
 import { filesRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
+import { importRoutes } from './routes/import.ts';
 import { metricsRoutes } from './routes/metrics.ts';
 import { observabilityRoutes } from './routes/observability.ts';
 import { playgroundRoutes } from './routes/playground.ts';
@@ -51,6 +53,8 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...usersRoutes(core),
     ...filesRoutes(core),
     ...revisionsRoutes(core),
+    ...exportRoutes(core),
+    ...importRoutes(core),
     ...accessLogsRoutes(core),
     ...auditRoutes(core),
     ...observabilityRoutes(core),

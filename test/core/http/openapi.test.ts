@@ -124,7 +124,7 @@ describe('the OpenAPI description', () => {
           ...operation.parameters.map(({ schema }) => schema),
           ...(operation.requestBody === undefined
             ? []
-            : [operation.requestBody.content['application/json'].schema]),
+            : Object.values(operation.requestBody.content).map(({ schema }) => schema)),
           ...Object.entries(operation.responses)
             .filter(([status]) => status.startsWith('2'))
             .flatMap(([, { content = {} }]) => Object.values(content).map(({ schema }) => schema)),

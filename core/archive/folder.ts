@@ -1,0 +1,174 @@
+import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { MemoryError } from '../errors.ts';
+import { parsePhysicalPath, parseUserId, toPhysicalPath } from '../files/paths.ts';
+import type { FileKey } from '../contracts/records.ts';
+import type { ArchiveManifest, ArchiveTotals } from '../schemas/archive.ts';
+import { ARCHIVE_PATHS } from './export.ts';
+import { type ArchivedFile, compareKeys, type OlderRevisions } from './read.ts';
+import { packEntry, TAR_END } from './tar.ts';
+
+/** Lists what an export wrote, so that the next one can remove what is gone from memory. */
+const MARKER = '.memory-service.json';
+
+/** A file that was not carried over, and why. */
+export interface LeftOut {
+  path: string;
+  why: string;
+}
+
+/** Options of both directions. */
+interface FolderOptions {
+  /** Whose files lie in the folder itself; `null` for `users/<userId>/` and `shared/` in it. */
+  userId: string | null;
+  onLeftOut(file: LeftOut): void;
+  /** Called after each file with how many there were. */
+  onFile(done: number): void;
+}
+
+/** Whether an export may write here: a new or empty folder, or one that an export wrote before. */
+export async function isExportFolder(folder: string): Promise<boolean> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException): string[] => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  return names.length === 0 || names.includes(MARKER);
+}
+
+/**
+ * Writes the files of an archive into a folder, and removes those that an earlier export wrote and
+ * that are gone. Files that are as they should be are not touched. A path that is a file and a folder
+ * at once, which memory allows, is left out.
+ */
+export async function writeFolder(
+  folder: string,
+  archive: AsyncIterable<ArchivedFile | OlderRevisions>,
+  { userId, onLeftOut, onFile }: FolderOptions,
+): Promise<number> {
+  await mkdir(folder, { recursive: true });
+  const earlier = await readMarker(folder);
+  const written = new Set<string>();
+  for await (const file of archive) {
+    if (file.type !== 'file' || file.content === null) continue;
+    const path = userId === null ? toPhysicalPath(file.key) : file.key.path;
+    try {
+      await writeIfChanged(join(folder, path), file.content);
+      written.add(path);
+      onFile(written.size);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'EEXIST' && code !== 'ENOTDIR' && code !== 'EISDIR') throw error;
+      onLeftOut({ path, why: 'it is a file and a folder at once' });
+    }
+  }
+  for (const path of earlier) {
+    if (!written.has(path)) await removeFile(folder, path);
+  }
+  await writeFile(join(folder, MARKER), `${JSON.stringify({ files: [...written] })}\n`);
+  return written.size;
+}
+
+/**
+ * Packs a folder as the chunks of an archive without history. Leaves out hidden files, links, text
+ * that is not UTF-8, and names that memory does not take.
+ */
+export async function* packFolder(
+  folder: string,
+  { userId, onLeftOut, onFile }: FolderOptions,
+): AsyncGenerator<Buffer, void> {
+  if (userId !== null) parseUserId(userId);
+  const found: { key: FileKey; path: string }[] = [];
+  for await (const path of listFiles(folder, '')) {
+    try {
+      const physical = userId === null ? path : `users/${userId}/${path}`;
+      found.push({ key: parsePhysicalPath(physical), path });
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error;
+      onLeftOut({ path, why: error.message });
+    }
+  }
+  found.sort((one, other) => compareKeys(one.key, other.key));
+  const totals: ArchiveTotals = { files: 0, deleted: 0, revisions: 0, bytes: 0 };
+  const manifest: ArchiveManifest = {
+    format: 'memory-service',
+    version: 1,
+    userId,
+    history: false,
+  };
+  yield packEntry(toEntry(ARCHIVE_PATHS.manifest, JSON.stringify(manifest)), AT_ANY_TIME);
+  for (const { key, path } of found) {
+    const content = await readFile(join(folder, path));
+    if (!isText(content)) {
+      onLeftOut({ path, why: 'it is not UTF-8 text' });
+      continue;
+    }
+    totals.files += 1;
+    totals.bytes += content.length;
+    onFile(totals.files);
+    yield packEntry({ path: toPhysicalPath(key), content }, AT_ANY_TIME);
+  }
+  yield packEntry(toEntry(ARCHIVE_PATHS.totals, JSON.stringify(totals)), AT_ANY_TIME);
+  yield TAR_END;
+}
+
+const AT_ANY_TIME = { modifiedAt: 0 };
+
+function toEntry(path: string, text: string): { path: string; content: Buffer } {
+  return { path, content: Buffer.from(text) };
+}
+
+function isText(content: Buffer): boolean {
+  try {
+    return !new TextDecoder('utf-8', { fatal: true }).decode(content).includes('\0');
+  } catch {
+    return false;
+  }
+}
+
+async function* listFiles(folder: string, below: string): AsyncGenerator<string, void> {
+  for (const entry of await readdir(join(folder, below), { withFileTypes: true })) {
+    if (entry.name.startsWith('.')) continue;
+    const path = below === '' ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory()) yield* listFiles(folder, path);
+    else if (entry.isFile()) yield path;
+  }
+}
+
+async function writeIfChanged(file: string, content: string): Promise<void> {
+  const present = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (present === content) return;
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, content);
+}
+
+async function readMarker(folder: string): Promise<readonly string[]> {
+  try {
+    const marker = JSON.parse(await readFile(join(folder, MARKER), 'utf8')) as { files?: unknown };
+    const files = Array.isArray(marker.files) ? (marker.files as unknown[]) : [];
+    return files.filter((path) => typeof path === 'string' && isInside(path));
+  } catch {
+    return [];
+  }
+}
+
+/** A marker that someone changed must not remove files elsewhere. */
+function isInside(path: unknown): path is string {
+  return (
+    typeof path === 'string' && !path.startsWith('/') && !/(?:^|[/\\])\.\.(?:[/\\]|$)/.test(path)
+  );
+}
+
+/** Removes a file, and the folders that it leaves empty. */
+async function removeFile(folder: string, path: string): Promise<void> {
+  await rm(join(folder, path), { force: true });
+  for (let parent = dirname(path); parent !== '.'; parent = dirname(parent)) {
+    try {
+      await rmdir(join(folder, parent));
+    } catch {
+      return;
+    }
+  }
+}

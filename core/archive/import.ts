@@ -1,0 +1,364 @@
+import { type AuditEntry, writeAudit } from '../audit.ts';
+import type { Settings } from '../config/settings.ts';
+import type { FileKey, FileRecord, ScopeKey } from '../contracts/records.ts';
+import type { InspectionStore } from '../contracts/inspection.ts';
+import type { Storage } from '../contracts/storage.ts';
+import { MemoryError } from '../errors.ts';
+import type { AdminCaller } from '../files/admin-files.ts';
+import { hashText } from '../files/content.ts';
+import {
+  type FileToImport,
+  type ImportedFiles,
+  isSameRevision,
+  planImport,
+} from '../files/imported-files.ts';
+import { toPhysicalPath } from '../files/paths.ts';
+import type { IdSource } from '../ids.ts';
+import type {
+  ArchiveManifest,
+  ImportedFile,
+  ImportOutcome,
+  ImportSummary,
+  OnExisting,
+} from '../schemas/archive.ts';
+import { listScopeFiles, requireInspection } from './export.ts';
+import {
+  type ArchivedFile,
+  type ArchivedRevision,
+  compareKeys,
+  type OlderRevisions,
+  type OpenArchive,
+  readArchive,
+} from './read.ts';
+
+/** What {@link importMemory} needs. */
+export interface ImportDependencies {
+  storage: Storage;
+  files: ImportedFiles;
+  limits: Settings['limits'];
+  ids: IdSource;
+  now(): number;
+}
+
+/** How an archive is imported. */
+export interface ImportOptions {
+  onExisting: OnExisting;
+  dryRun: boolean;
+  caller: AdminCaller | null;
+}
+
+/** Files written at once: SQLite commits them together. */
+const FILES_AT_ONCE = 16;
+/** Conflicts that an error names. */
+const NAMED_CONFLICTS = 20;
+
+/**
+ * Imports an archive in two passes. The first, before this function resolves, reads all of it and
+ * compares it with the memory; it throws for an archive that is not valid, for files that exist
+ * with `onExisting: 'refuse'`, and for too many files, and nothing is written then. The second pass
+ * writes while the result is iterated; each file is written whole or not at all.
+ *
+ * Where all that a user has is in the archive, ids, actors, times and history are kept. So an
+ * import that was interrupted can simply be repeated. Other users get new versions by the actor
+ * `import`. The audit row is in the transaction of the first write.
+ */
+export async function importMemory(
+  deps: ImportDependencies,
+  open: OpenArchive,
+  options: ImportOptions,
+): Promise<AsyncGenerator<ImportedFile, ImportSummary>> {
+  const inspection = requireInspection(deps.storage);
+  const plan = await planArchive({ ...deps, inspection }, open, options);
+  return options.dryRun
+    ? compare({ ...deps, inspection }, open, { ...options, plan })
+    : write(deps, open, { ...options, plan });
+}
+
+/** The outcome of the first pass. */
+interface Plan {
+  manifest: ArchiveManifest;
+  /** Users that have something that is not in the archive. */
+  merged: ReadonlySet<ScopeKey>;
+  files: number;
+}
+
+type Reading = ImportDependencies & { inspection: InspectionStore };
+
+function read(deps: ImportDependencies, open: OpenArchive) {
+  return readArchive(open, { maxFileBytes: deps.limits.maxFileBytes, now: deps.now() });
+}
+
+async function planArchive(
+  deps: Reading,
+  open: OpenArchive,
+  { onExisting }: ImportOptions,
+): Promise<Plan> {
+  const merged = new Set<ScopeKey>();
+  const conflicts: string[] = [];
+  let found = 0;
+  let files = 0;
+  let user = null as UserPlan | null;
+  const finish = async (): Promise<void> => {
+    if (user === null) return;
+    await user.finish(deps.limits.maxFilesPerUser);
+    if (!user.isMerged) return;
+    merged.add(user.scope);
+    found += user.conflicts;
+    conflicts.push(...user.named.slice(0, NAMED_CONFLICTS - conflicts.length));
+  };
+  const archive = read(deps, open);
+  let next = await archive.next();
+  for (; next.done !== true; next = await archive.next()) {
+    const file = next.value;
+    if (file.type === 'older') {
+      if (await takesId(deps.storage, file)) user?.merge();
+      continue;
+    }
+    files += 1;
+    if (user?.scope !== file.key.scope) {
+      await finish();
+      user = new UserPlan(deps.inspection, file.key.scope);
+    }
+    await user.add(file);
+    if (!user.isMerged && (await takesId(deps.storage, file))) user.merge();
+  }
+  await finish();
+  if (onExisting === 'refuse' && found > 0) {
+    throw new MemoryError(
+      'IMPORT_CONFLICT',
+      `${found} ${found === 1 ? 'file exists' : 'files exist'} already with another content. Nothing was imported.`,
+      { details: { count: found, paths: conflicts } },
+    );
+  }
+  return { manifest: next.value, merged, files };
+}
+
+/** Compares a user's files in an archive with those that the user has, both in path order. */
+class UserPlan {
+  readonly scope: ScopeKey;
+  isMerged = false;
+  conflicts = 0;
+  readonly named: string[] = [];
+  readonly #existing: ExistingFiles;
+  /** Files that exist afterwards. */
+  #files = 0;
+
+  constructor(inspection: InspectionStore, scope: ScopeKey) {
+    this.scope = scope;
+    this.#existing = new ExistingFiles(inspection, (file) => this.#keep(file));
+  }
+
+  async add({ key, content, state }: ArchivedFile): Promise<void> {
+    const existing = await this.#existing.find(key);
+    if (content !== null || existing?.deletedAt === null) this.#files += 1;
+    if (state === null) this.merge();
+    if (existing === null) return;
+    if (state === null || !isSameRevision(existing, state)) this.merge();
+    if (content === null || existing.deletedAt !== null) return;
+    if (existing.hash === (state?.hash ?? hashText(content))) return;
+    this.conflicts += 1;
+    if (this.named.length < NAMED_CONFLICTS) this.named.push(toPhysicalPath(key));
+  }
+
+  merge(): void {
+    this.isMerged = true;
+  }
+
+  /** Throws `QUOTA_EXCEEDED` when the user would have too many files. */
+  async finish(maxFiles: number): Promise<void> {
+    await this.#existing.rest();
+    if (this.scope === 's' || this.#files <= maxFiles) return;
+    throw new MemoryError(
+      'QUOTA_EXCEEDED',
+      `A user would have ${this.#files} files; at most ${maxFiles} are allowed. Nothing was imported.`,
+      { details: { limit: 'maxFilesPerUser', max: maxFiles, userId: this.scope.slice(2) } },
+    );
+  }
+
+  #keep(file: FileRecord): void {
+    if (file.deletedAt === null) this.#files += 1;
+    this.merge();
+  }
+}
+
+/** The files of one user at a time, read in the order of an archive. */
+class ExistingFiles {
+  readonly #inspection: InspectionStore;
+  readonly #onOther: (file: FileRecord) => void;
+  #scope: ScopeKey | null = null;
+  #files: AsyncGenerator<FileRecord, void> | null = null;
+  #next: FileRecord | null = null;
+
+  /** @param onOther called with each file that was not asked for. */
+  constructor(inspection: InspectionStore, onOther: (file: FileRecord) => void) {
+    this.#inspection = inspection;
+    this.#onOther = onOther;
+  }
+
+  async find(key: FileKey): Promise<FileRecord | null> {
+    if (this.#scope !== key.scope) {
+      this.#scope = key.scope;
+      this.#files = listScopeFiles(this.#inspection, key.scope);
+      await this.#advance();
+    }
+    while (this.#next !== null && compareKeys(this.#next, key) < 0) {
+      this.#onOther(this.#next);
+      await this.#advance();
+    }
+    const found = this.#next;
+    if (found === null || compareKeys(found, key) > 0) return null;
+    await this.#advance();
+    return found;
+  }
+
+  async rest(): Promise<void> {
+    for (; this.#next !== null; await this.#advance()) this.#onOther(this.#next);
+  }
+
+  async #advance(): Promise<void> {
+    const next = await this.#files?.next();
+    this.#next = next === undefined || next.done === true ? null : next.value;
+  }
+}
+
+/**
+ * Whether an id of a file's revisions belongs to another revision here: then its history can't be
+ * restored.
+ */
+async function takesId(
+  storage: Storage,
+  { key, revisions }: { key: FileKey; revisions: readonly ArchivedRevision[] },
+): Promise<boolean> {
+  const taken = await Promise.all(
+    revisions.map(async ({ id, version, peerId }) => {
+      const found = await storage.revisions.get(id);
+      const isOther =
+        found !== null &&
+        (found.scope !== key.scope || found.path !== key.path || found.version !== version);
+      if (isOther || peerId === null) return isOther;
+      // Reverting one half of a move reverts the other half.
+      const peer = await storage.revisions.get(peerId);
+      return peer !== null && peer.peerId !== id;
+    }),
+  );
+  return taken.includes(true);
+}
+
+type Work = ImportOptions & { plan: Plan };
+
+function toImport(
+  { key, content, state, revisions }: ArchivedFile,
+  { plan, onExisting }: Work,
+): FileToImport {
+  const restored = state === null || plan.merged.has(key.scope) ? null : { state, revisions };
+  return { key, content, restored, onExisting };
+}
+
+class Counter {
+  readonly summary: ImportSummary;
+
+  constructor(dryRun: boolean) {
+    this.summary = { dryRun, restored: 0, created: 0, updated: 0, unchanged: 0, skipped: 0 };
+  }
+
+  count(key: FileKey, outcome: ImportOutcome): ImportedFile {
+    this.summary[outcome] += 1;
+    return { path: toPhysicalPath(key), outcome };
+  }
+}
+
+/** The second pass of a dry run. */
+async function* compare(
+  deps: Reading,
+  open: OpenArchive,
+  work: Work,
+): AsyncGenerator<ImportedFile, ImportSummary> {
+  const counter = new Counter(true);
+  const files = new ExistingFiles(deps.inspection, () => undefined);
+  for await (const file of read(deps, open)) {
+    if (file.type === 'older') continue;
+    const existing = await files.find(file.key);
+    const hash = file.content === null ? '' : hashText(file.content);
+    const outcome = planImport(toImport(file, work), { existing, hash });
+    yield counter.count(file.key, outcome === 'older' ? 'restored' : outcome);
+  }
+  return counter.summary;
+}
+
+/** The second pass of an import. */
+async function* write(
+  deps: ImportDependencies,
+  open: OpenArchive,
+  work: Work,
+): AsyncGenerator<ImportedFile, ImportSummary> {
+  const { files } = deps;
+  const { plan, onExisting, caller } = work;
+  const counter = new Counter(false);
+  const traceId = caller?.traceId ?? null;
+  let audit: AuditEntry | null = {
+    action: 'memory.import',
+    target: plan.manifest.userId ?? 'all',
+    details: { onExisting, files: plan.files, history: plan.manifest.history },
+    address: caller?.address ?? null,
+    traceId,
+  };
+  const takeAudit = (): AuditEntry | null => {
+    const taken = audit;
+    audit = null;
+    return taken;
+  };
+
+  for await (const batch of inBatches(read(deps, open))) {
+    const [first] = batch;
+    if (first?.type === 'older') {
+      if (plan.merged.has(first.key.scope)) continue;
+      // Without its newer revisions, or with ids of others, there is nothing to join on to.
+      if (await takesId(deps.storage, first)) continue;
+      await files.importOlder(first.key, first.revisions, { traceId, audit: null });
+      continue;
+    }
+    const importOne = async (file: ArchivedFile): Promise<ImportOutcome> => {
+      const asked = toImport(file, work);
+      const isTaken = asked.restored !== null && (await takesId(deps.storage, file));
+      const given = isTaken ? { ...asked, restored: null } : asked;
+      return await files.importFile(given, { traceId, audit: takeAudit() });
+    };
+    const pending = batch.filter((each) => each.type === 'file');
+    // Alone, so that no write comes before the audit row.
+    const outcomes: PromiseSettledResult<ImportOutcome>[] = [];
+    if (audit !== null) {
+      outcomes.push(...(await Promise.allSettled(pending.slice(0, 1).map(importOne))));
+      throwFirst(outcomes);
+    }
+    outcomes.push(...(await Promise.allSettled(pending.slice(outcomes.length).map(importOne))));
+    throwFirst(outcomes);
+    for (const [index, { key }] of pending.entries()) {
+      const outcome = outcomes[index] as PromiseFulfilledResult<ImportOutcome>;
+      yield counter.count(key, outcome.value);
+    }
+  }
+  const missing = takeAudit();
+  if (missing !== null) await writeAudit(deps, missing);
+  return counter.summary;
+}
+
+/** Waits for all writes of a batch before the first error ends the import. */
+function throwFirst(outcomes: readonly PromiseSettledResult<unknown>[]): void {
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+}
+
+/** Groups files, and keeps older revisions apart, which must follow their file. */
+async function* inBatches(
+  archive: AsyncIterable<ArchivedFile | OlderRevisions>,
+): AsyncGenerator<readonly (ArchivedFile | OlderRevisions)[], void> {
+  let batch: ArchivedFile[] = [];
+  for await (const item of archive) {
+    if (item.type === 'file') batch.push(item);
+    if (batch.length > 0 && (item.type === 'older' || batch.length === FILES_AT_ONCE)) {
+      yield batch;
+      batch = [];
+    }
+    if (item.type === 'older') yield [item];
+  }
+  if (batch.length > 0) yield batch;
+}

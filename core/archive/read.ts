@@ -1,0 +1,459 @@
+import { pipeline, type Readable, Transform, type TransformCallback } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { FileKey, FileState, NewRevision } from '../contracts/records.ts';
+import { MemoryError } from '../errors.ts';
+import { parseHostActor } from '../files/actor.ts';
+import { checkContent, checkReason, hashText, NO_CONTENT } from '../files/content.ts';
+import { parsePhysicalPath, parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
+import { applyDelta } from '../history/delta.ts';
+import { encodeDelta } from '../history/delta/codec.ts';
+import { toIdMs } from '../id-time.ts';
+import { isUuid } from '../ids.ts';
+import { createPause } from '../pause.ts';
+import { ArchiveManifest, ArchiveTotals, HistoryHead, HistoryLine } from '../schemas/archive.ts';
+import { compileSchema } from '../schemas/validate.ts';
+import { parseTime } from '../time.ts';
+import { ARCHIVE_PATHS } from './export.ts';
+import { invalidArchive } from './invalid-archive.ts';
+import { decodeText, quote, readTar } from './tar.ts';
+
+/** What bounds the work on an archive, whatever it holds. */
+export const ARCHIVE_LIMITS = {
+  /** Bytes as they are sent. */
+  packedBytes: 8 * 1024 ** 3,
+  /** Bytes when unpacked. */
+  bytes: 64 * 1024 ** 3,
+  entries: 10_000_000,
+  /** Unpacked bytes for each packed one, above the first 64 MB. Text has 3 to 40. */
+  ratio: 250,
+  ratioFloor: 64 * 1024 ** 2,
+  /** Bytes of one part of a history, or eight times a file's limit if that is more. */
+  partBytes: 16 * 1024 ** 2,
+} as const;
+
+/** How far the clock of another service may be ahead. */
+const CLOCK_SKEW_MS = 60 * 60 * 1000;
+
+/** A revision without the number of its file, which belongs to one database. */
+export type ArchivedRevision = Omit<NewRevision, 'fileNo'>;
+
+/** The row of an archived file, as far as it does not belong to one database. */
+export type ArchivedState = Omit<FileState, 'fileNo'>;
+
+/** A file of an archive. */
+export interface ArchivedFile {
+  type: 'file';
+  key: FileKey;
+  /** `null` for a deleted file. */
+  content: string | null;
+  /** `null` in an archive without history. */
+  state: ArchivedState | null;
+  /** The newest revisions first; more may follow as {@link OlderRevisions}. */
+  revisions: readonly ArchivedRevision[];
+}
+
+/** Older revisions of the file before, newest first. */
+export interface OlderRevisions {
+  type: 'older';
+  key: FileKey;
+  revisions: readonly ArchivedRevision[];
+}
+
+/** Reads the compressed bytes from their start; called for each pass. */
+export type OpenArchive = () => Readable;
+
+const checkManifest = compileSchema<ArchiveManifest>(ArchiveManifest);
+const checkTotals = compileSchema<ArchiveTotals>(ArchiveTotals);
+const checkHead = compileSchema<HistoryHead>(HistoryHead);
+const checkLine = compileSchema<HistoryLine>(HistoryLine);
+
+/**
+ * Reads an archive of this service and checks all of it: the order and the paths of its entries,
+ * contents against hashes, each revision against the one before it, the totals at its end. Throws
+ * `INVALID_ARCHIVE` at the first thing that is wrong, and `PAYLOAD_TOO_LARGE` for a file or an
+ * archive above the limits. It holds one file and one part of a history in memory at a time.
+ */
+export async function* readArchive(
+  open: OpenArchive,
+  { maxFileBytes, now }: { maxFileBytes: number; now: number },
+): AsyncGenerator<ArchivedFile | OlderRevisions, ArchiveManifest> {
+  const entries = readTar(decompress(open()), {
+    entries: ARCHIVE_LIMITS.entries,
+    entryBytes(path) {
+      const isFile = path.startsWith('users/') || path.startsWith('shared/');
+      // A file above its limit is read in part at most, and gets an error of its own.
+      if (isFile) return Math.max(maxFileBytes, ARCHIVE_LIMITS.partBytes);
+      return Math.max(8 * maxFileBytes, ARCHIVE_LIMITS.partBytes);
+    },
+  });
+  const first = await entries.next();
+  if (first.done === true || first.value.path !== ARCHIVE_PATHS.manifest) {
+    throw invalidArchive(`The archive does not start with ${ARCHIVE_PATHS.manifest}.`);
+  }
+  const manifest = parseManifest(first.value.content);
+  const totals: ArchiveTotals = { files: 0, deleted: 0, revisions: 0, bytes: 0 };
+  const order = new PathOrder(manifest);
+  const pause = createPause();
+  const context = { maxFileBytes, latest: now + CLOCK_SKEW_MS, pause };
+  let content: { key: FileKey; text: string } | null = null;
+  let history: HistoryReader | null = null;
+
+  for await (const entry of entries) {
+    await pause();
+    if (history?.isOpen === true && !entry.path.startsWith(ARCHIVE_PATHS.history)) {
+      throw invalidArchive(`The history of ${quote(history.path)} is not complete.`);
+    }
+    if (entry.path === ARCHIVE_PATHS.totals) {
+      if (content !== null) throw lacksHistory(content.key);
+      const written = parseJson(entry.content, checkTotals, entry.path);
+      for (const name of Object.keys(totals) as (keyof ArchiveTotals)[]) {
+        if (totals[name] === written[name]) continue;
+        throw invalidArchive(
+          `${ARCHIVE_PATHS.totals} says ${written[name]} ${name}; the archive holds ${totals[name]}.`,
+        );
+      }
+      const more = await entries.next();
+      if (more.done !== true) {
+        throw invalidArchive(`${quote(more.value.path)} stands after ${ARCHIVE_PATHS.totals}.`);
+      }
+      return manifest;
+    }
+    if (!entry.path.startsWith(ARCHIVE_PATHS.history)) {
+      if (content !== null) throw lacksHistory(content.key);
+      const key = order.next(entry.path);
+      const text = decodeText(entry.content, quote(entry.path));
+      named(entry.path, () => checkContent(text, maxFileBytes));
+      totals.files += 1;
+      totals.bytes += entry.content.length;
+      if (manifest.history) content = { key, text };
+      else yield { type: 'file', key, content: text, state: null, revisions: [] };
+      continue;
+    }
+    if (!manifest.history) {
+      throw invalidArchive(`${quote(entry.path)} is a history; the manifest says there is none.`);
+    }
+    const [headLine = '', ...lines] = splitLines(entry);
+    const head = parseJson(headLine, checkHead, entry.path);
+    if (entry.path !== `${ARCHIVE_PATHS.history}${head.path}/${head.part}.jsonl`) {
+      throw invalidArchive(`${quote(entry.path)} names another file or part.`);
+    }
+    let file: Omit<ArchivedFile, 'revisions'> | null = null;
+    if (head.file !== undefined) {
+      if (history?.isOpen === true) {
+        throw invalidArchive(`The history of ${quote(history.path)} is not complete.`);
+      }
+      const given = content as { key: FileKey; text: string } | null;
+      if (given !== null && toPhysicalPath(given.key) !== head.path) throw lacksHistory(given.key);
+      const key = given?.key ?? order.next(head.path);
+      if (given === null) totals.deleted += 1;
+      history = new HistoryReader(key, given?.text ?? null, { ...context, ...head.file });
+      file = { type: 'file', key, content: given?.text ?? null, state: null };
+      content = null;
+    }
+    if (history === null) throw invalidArchive(`${quote(entry.path)} lacks the part before it.`);
+    const revisions = await history.read(head, lines);
+    totals.revisions += revisions.length;
+    if (file === null) yield { type: 'older', key: history.key, revisions };
+    else yield { ...file, state: history.toState(), revisions };
+  }
+  throw invalidArchive(`The archive is cut off: ${ARCHIVE_PATHS.totals} is missing.`);
+}
+
+/** Checks that files come in the order of an export, each once, and of the named user alone. */
+class PathOrder {
+  readonly #only: FileKey['scope'] | null;
+  #last: FileKey | null = null;
+
+  constructor({ userId }: ArchiveManifest) {
+    this.#only = userId === null ? null : toScope(parseUserId(userId));
+  }
+
+  next(path: string): FileKey {
+    let key: FileKey;
+    try {
+      key = parsePhysicalPath(path);
+    } catch (error) {
+      const reason = error instanceof MemoryError ? ` ${error.message}` : '';
+      throw invalidArchive(`${quote(path)} is not the path of a memory file.${reason}`, error);
+    }
+    if (this.#only !== null && key.scope !== this.#only) {
+      throw invalidArchive(`${quote(path)} belongs to another user than the manifest says.`);
+    }
+    const last = this.#last;
+    if (last !== null && compareKeys(last, key) >= 0) {
+      throw invalidArchive(`${quote(path)} comes twice, or is not in the order of an export.`);
+    }
+    this.#last = key;
+    return key;
+  }
+}
+
+/** The order of an export: shared memory first, then users, each by the bytes of their paths. */
+export function compareKeys(one: FileKey, other: FileKey): number {
+  if (one.scope !== other.scope) return compareBytes(one.scope, other.scope);
+  return compareBytes(one.path, other.path);
+}
+
+function compareBytes(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}
+
+interface HistoryContext extends NonNullable<HistoryHead['file']> {
+  latest: number;
+  pause: () => Promise<void> | undefined;
+}
+
+/** Follows the history of one file from its content back, part by part. */
+class HistoryReader {
+  readonly key: FileKey;
+  readonly path: string;
+  isOpen = true;
+  readonly #context: HistoryContext;
+  readonly #head: string | null;
+  #newest: ArchivedRevision | null = null;
+  #parts = 0;
+  #rows = 0;
+  /** The content after the next revision; `undefined` where a redaction hides it. */
+  #content: string | null | undefined;
+  #hasRedacted = false;
+  #before: ArchivedRevision | null = null;
+
+  constructor(key: FileKey, content: string | null, context: HistoryContext) {
+    this.key = key;
+    this.path = toPhysicalPath(key);
+    this.#context = context;
+    this.#head = content;
+    this.#content = content;
+    if (hashText(content ?? '') !== context.hash) {
+      throw invalidArchive(`${quote(this.path)} does not have the content that its history names.`);
+    }
+  }
+
+  /** The revisions of a part. */
+  async read(head: HistoryHead, lines: readonly string[]): Promise<ArchivedRevision[]> {
+    this.#parts += 1;
+    if (!this.isOpen || head.path !== this.path || head.part !== this.#parts) {
+      throw invalidArchive(`Part ${head.part} of ${quote(head.path)} is out of order.`);
+    }
+    const revisions: ArchivedRevision[] = [];
+    for (const line of lines) {
+      revisions.push(this.#next(parseJson(line, checkLine, this.path)));
+      await this.#context.pause();
+    }
+    if (head.last) this.isOpen = false;
+    if (this.#newest === null || (revisions.length === 0 && head.part > 1)) {
+      throw invalidArchive(`The history of ${quote(this.path)} has an empty part.`);
+    }
+    if (head.last && this.#before?.version === 1 && this.#before.existedBefore) {
+      throw this.#wrong(1, 'existed before its first version');
+    }
+    return revisions;
+  }
+
+  /** The row of the file with the revisions so far. */
+  toState(): ArchivedState {
+    const { version, createdAt, chainRows, chainBytes } = this.#context;
+    const newest = this.#newest as ArchivedRevision;
+    const facts = this.#head === null ? NO_CONTENT : checkContent(this.#head, Infinity);
+    return {
+      ...this.key,
+      version,
+      size: facts.size,
+      lines: facts.lines,
+      hash: facts.hash,
+      content: this.#head,
+      deletedAt: this.#head === null ? newest.at : null,
+      createdAt: this.#parseTime(createdAt),
+      updatedAt: newest.at,
+      revisions: this.#rows,
+      writes: version,
+      latestActor: newest.actor,
+      latestRevisionId: newest.id,
+      chainRows,
+      chainBytes,
+    };
+  }
+
+  #next(line: HistoryLine): ArchivedRevision {
+    const { version } = line;
+    const newer = this.#before;
+    const expected = newer === null ? this.#context.version : newer.version - 1;
+    if (version !== expected) throw this.#wrong(version, `comes in the place of ${expected}`);
+    const revision = this.#toRevision(line);
+    if (newer !== null && (revision.id >= newer.id || revision.at > newer.at)) {
+      throw this.#wrong(version, 'is not older than the next one');
+    }
+    if (newer !== null && revision.existsAfter !== newer.existedBefore) {
+      throw this.#wrong(version, 'does not lead to the next one');
+    }
+    this.#hasRedacted ||= line.redacted;
+    const after = this.#content;
+    if (after !== undefined) {
+      const isSame =
+        hashText(after ?? '') === line.hash && Buffer.byteLength(after ?? '') === line.size;
+      if (line.existsAfter !== (after !== null) || (!isSame && !line.redacted)) {
+        throw this.#wrong(version, 'does not have the content that it names');
+      }
+    }
+    this.#content = this.#stepBack(line, after);
+    this.#newest ??= revision;
+    this.#before = revision;
+    this.#rows += 1;
+    return revision;
+  }
+
+  #stepBack(line: HistoryLine, after: string | null | undefined): string | null | undefined {
+    const { version, delta, keyframe, existedBefore } = line;
+    if (!existedBefore) {
+      if (delta === null && keyframe === null) return null;
+      throw this.#wrong(version, 'has a content before the file existed');
+    }
+    if (keyframe !== null) checkText(keyframe, this.path);
+    if (delta === null || after === undefined || after === null) {
+      if (keyframe !== null) return keyframe;
+      if (this.#hasRedacted) return undefined;
+      throw this.#wrong(version, 'does not lead to the one before it');
+    }
+    let before: string;
+    try {
+      before = applyDelta(after, delta);
+    } catch (error) {
+      throw invalidArchive(`Version ${version} of ${quote(this.path)} has a broken delta.`, error);
+    }
+    checkText(before, this.path);
+    if (keyframe === null || keyframe === before) return before;
+    throw this.#wrong(version, 'has a delta and a keyframe that differ');
+  }
+
+  #toRevision(line: HistoryLine): ArchivedRevision {
+    const { version, id, actor, reason, tool, delta, at } = line;
+    try {
+      parseHostActor(actor);
+      checkReason(reason ?? undefined);
+    } catch (error) {
+      throw invalidArchive(`Version ${version} of ${quote(this.path)} is not valid.`, error);
+    }
+    const ids = [id, line.toolCallId, line.runId, line.peerId];
+    const hasIds = ids.every((each) => each === null || isUuid(each));
+    if (!hasIds || !/^(?:[0-9a-f]{32})?$/.test(line.traceId ?? '')) {
+      throw this.#wrong(version, 'has a malformed id');
+    }
+    if (toIdMs(id) > this.#context.latest) throw this.#wrong(version, 'is from the future');
+    if (tool !== null && !/^[\w.:-]{1,128}$/.test(tool)) {
+      throw this.#wrong(version, 'has a malformed tool');
+    }
+    return {
+      ...this.key,
+      ...line,
+      at: this.#parseTime(at),
+      delta: delta === null ? null : this.#encode(version, delta),
+    };
+  }
+
+  #encode(version: number, delta: NonNullable<HistoryLine['delta']>): Uint8Array {
+    try {
+      return encodeDelta(delta);
+    } catch (error) {
+      throw invalidArchive(`Version ${version} of ${quote(this.path)} has a broken delta.`, error);
+    }
+  }
+
+  #parseTime(text: string): number {
+    const ms = parseTime(text, 'at');
+    if (ms <= this.#context.latest) return ms;
+    throw invalidArchive(`${quote(this.path)} has a time in the future: ${text}.`);
+  }
+
+  #wrong(version: number, what: string): MemoryError {
+    return invalidArchive(`Version ${version} of ${quote(this.path)} ${what}.`);
+  }
+}
+
+function checkText(text: string, path: string): void {
+  if (text.isWellFormed() && !text.includes('\0')) return;
+  throw invalidArchive(`The history of ${quote(path)} holds malformed text.`);
+}
+
+function parseManifest(content: Buffer): ArchiveManifest {
+  const { format, version } = parseJson(content, (value) => value, ARCHIVE_PATHS.manifest) as {
+    format?: unknown;
+    version?: unknown;
+  };
+  if (format !== 'memory-service') {
+    throw invalidArchive('The manifest is not one of a memory-service archive.');
+  }
+  if (version !== 1) {
+    throw invalidArchive(
+      `The archive has the format version ${JSON.stringify(version)?.slice(0, 20)}; this service reads version 1.`,
+    );
+  }
+  return parseJson(content, checkManifest, ARCHIVE_PATHS.manifest);
+}
+
+function parseJson<T>(text: Buffer | string, check: (value: unknown) => T, path: string): T {
+  try {
+    const value: unknown = JSON.parse(
+      typeof text === 'string' ? text : decodeText(text, quote(path)),
+    );
+    return check(value);
+  } catch (error) {
+    if (error instanceof MemoryError && error.code === 'INVALID_ARCHIVE') throw error;
+    const reason = error instanceof MemoryError ? error.message : 'It is not JSON.';
+    throw invalidArchive(`${quote(path)} is not valid. ${reason}`, error);
+  }
+}
+
+function splitLines({ path, content }: { path: string; content: Buffer }): string[] {
+  const text = decodeText(content, quote(path));
+  if (!text.endsWith('\n')) throw invalidArchive(`${quote(path)} is cut off.`);
+  return text.slice(0, -1).split('\n');
+}
+
+/** Adds the path to an error about a content. */
+function named<T>(path: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof MemoryError)) throw error;
+    throw new MemoryError(error.code, `${quote(path)}: ${error.message}`, {
+      details: { ...error.details, path: path.slice(0, 700) },
+    });
+  }
+}
+
+function lacksHistory(key: FileKey): MemoryError {
+  return invalidArchive(`${quote(toPhysicalPath(key))} is not followed by its history.`);
+}
+
+/** Unpacks a stream and stops at the limits, so that a small archive cannot become a huge one. */
+function decompress(packed: Readable): AsyncIterable<Buffer> {
+  let packedBytes = 0;
+  let bytes = 0;
+  const counter = new Transform({
+    transform(chunk: Buffer, _encoding, done: TransformCallback) {
+      packedBytes += chunk.length;
+      done(null, chunk);
+    },
+  });
+  const unpacked = pipeline(packed, counter, createGunzip(), () => undefined);
+  return (async function* () {
+    try {
+      for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        const isBomb =
+          bytes > ARCHIVE_LIMITS.ratioFloor && bytes > ARCHIVE_LIMITS.ratio * packedBytes;
+        if (isBomb || bytes > ARCHIVE_LIMITS.bytes) {
+          throw invalidArchive('The archive unpacks to too much: it is not one of an export.');
+        }
+        yield chunk;
+      }
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'Z_BUF_ERROR') throw invalidArchive('The archive is cut off.', error);
+      if (code?.startsWith('Z_') === true) {
+        throw invalidArchive('The archive is not gzip, or is damaged.', error);
+      }
+      throw error;
+    }
+  })();
+}

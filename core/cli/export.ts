@@ -1,0 +1,119 @@
+import { createWriteStream, existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Transform, type TransformCallback } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isExportFolder, writeFolder } from '../archive/folder.ts';
+import { readArchive } from '../archive/read.ts';
+import { loadConfig } from '../config/index.ts';
+import { moveToItsPlace } from './backup.ts';
+import type { Command, CommandContext } from './command.ts';
+import { StartError } from './failure.ts';
+import { carryMemory, type MemoryCarrier } from './memory-carrier.ts';
+import { createProgress } from './running-server.ts';
+
+/** How often a watching export looks for changes. */
+const WATCH_MS = 2_000;
+
+/**
+ * `memory-service export <file.tar.gz | folder>`: writes memory into an archive with its history, or
+ * into a folder of plain files, with or without a running server.
+ */
+export const exportCommand: Command = {
+  summary: 'Write memory into an archive (.tar.gz), or into a folder of plain files.',
+  argument: 'file.tar.gz|folder',
+  flags: {
+    user: { value: 'userId', summary: 'Only the memory of this user.' },
+    watch: { value: null, summary: 'Keep writing changes into the folder.' },
+    force: { value: null, summary: 'Replace the archive when it exists.' },
+  },
+  run,
+};
+
+async function run(context: CommandContext): Promise<void> {
+  const loaded = await loadConfig(context);
+  const target = resolve(context.cwd, context.argument ?? '');
+  const userId = context.flags.get('user') ?? null;
+  const isWatching = context.flags.has('watch');
+  const isForced = context.flags.has('force');
+  const isArchive = /\.(?:tar\.gz|tgz)$/.test(target);
+  if (isArchive && isWatching)
+    throw new StartError('--watch writes into a folder, not an archive.');
+  if (isArchive && !isForced && existsSync(target)) {
+    throw new StartError(`${target} exists: choose another file, or replace it with --force.`);
+  }
+  if (!isArchive && !(await isExportFolder(target))) {
+    throw new StartError(`${target} has files that no export wrote: choose a new folder.`);
+  }
+  process.umask(0o077);
+  await carryMemory(loaded, async (carrier) => {
+    if (isArchive) return await writeArchive(carrier, { target, userId, isForced });
+    if (isWatching && !carrier.isShared) {
+      throw new StartError('--watch needs a running service: nothing else changes this database.');
+    }
+    await writeOut(carrier, { target, userId });
+    if (isWatching) await watch(carrier, { target, userId });
+  });
+}
+
+async function writeArchive(
+  carrier: MemoryCarrier,
+  { target, userId, isForced }: { target: string; userId: string | null; isForced: boolean },
+): Promise<void> {
+  const partial = join(dirname(target), `.${basename(target)}.partial-${process.pid}`);
+  const progress = createProgress('bytes');
+  let bytes = 0;
+  const counter = new Transform({
+    transform(chunk: Buffer, _encoding, done: TransformCallback) {
+      bytes += chunk.length;
+      progress(bytes, null);
+      done(null, chunk);
+    },
+  });
+  try {
+    const source = await carrier.export({ userId, history: true });
+    await pipeline(source, counter, createWriteStream(partial, { flags: 'wx', flush: true }));
+    await moveToItsPlace(partial, target, isForced);
+  } finally {
+    await rm(partial, { force: true });
+  }
+  process.stdout.write(`The memory was exported to ${target}: ${bytes} bytes.\n`);
+}
+
+async function writeOut(
+  carrier: MemoryCarrier,
+  { target, userId }: { target: string; userId: string | null },
+): Promise<void> {
+  const progress = createProgress('files');
+  const source = await carrier.export({ userId, history: false });
+  const archive = readArchive(() => source, { maxFileBytes: Infinity, now: Date.now() });
+  const files = await writeFolder(target, archive, {
+    userId,
+    onFile: (done) => progress(done, null),
+    onLeftOut({ path, why }) {
+      process.exitCode = 1;
+      process.stderr.write(`  left out ${path}: ${why}\n`);
+    },
+  });
+  process.stdout.write(`The memory was exported to ${target}: ${files} files.\n`);
+}
+
+/** Writes the folder again after each change, until the process is told to stop. */
+async function watch(
+  carrier: MemoryCarrier,
+  { target, userId }: { target: string; userId: string | null },
+): Promise<void> {
+  const stopped = new AbortController();
+  const stop = (): void => stopped.abort();
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  // Older than the folder: a change between the two is written again.
+  let newest: string | null = null;
+  while (!stopped.signal.aborted) {
+    const found = await carrier.newestRevision(userId);
+    if (found !== newest) await writeOut(carrier, { target, userId });
+    newest = found;
+    await sleep(WATCH_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
+  }
+  process.off('SIGINT', stop).off('SIGTERM', stop);
+}

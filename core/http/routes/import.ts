@@ -1,0 +1,71 @@
+import { Readable } from 'node:stream';
+import { spoolArchive } from '../../archive/spool.ts';
+import type { RouteDefinition } from '../../contracts/route.ts';
+import { describeError } from '../../describe-error.ts';
+import { toErrorBody, toMemoryError } from '../../errors.ts';
+import { type ImportedFile, ImportQuery, type ImportSummary } from '../../schemas/archive.ts';
+import { adminRoute } from '../../schemas/define-route.ts';
+import type { Core } from '../../service.ts';
+import { toCaller } from '../caller.ts';
+
+/** Memory from an archive: what `memory-service import` asks a running server for. */
+export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefinition[] {
+  /** The answer's lines. An error after its start becomes the last line. */
+  async function* toLines(
+    imported: AsyncGenerator<ImportedFile, ImportSummary>,
+    traceId: string,
+  ): AsyncGenerator<string, void> {
+    try {
+      let next = await imported.next();
+      for (; next.done !== true; next = await imported.next()) {
+        yield `${JSON.stringify(next.value)}\n`;
+      }
+      yield `${JSON.stringify({ summary: next.value })}\n`;
+    } catch (thrown) {
+      const error = toMemoryError(thrown);
+      core.log.warn({ code: error.code, error: describeError(thrown) }, 'an import stopped');
+      yield `${JSON.stringify(toErrorBody(error, traceId))}\n`;
+    } finally {
+      // A client that leaves stops the import.
+      await imported.return({} as ImportSummary);
+    }
+  }
+
+  return [
+    adminRoute('Export and import', {
+      method: 'POST',
+      path: '/v1/admin/import',
+      summary: 'Import memory',
+      description:
+        'The body is an archive of the export, sent as application/gzip. All of it is checked before anything is written. The answer has a JSON line for each file, { path, outcome }, and as the last line { summary }, or { error } for an import that stopped. An import that stopped can be repeated. Users without other files get ids, actors, times and history as they were; others get new versions by the actor import.',
+      querySchema: ImportQuery,
+      streamedBody: 'application/gzip',
+      resultSchema: null,
+      contentType: 'application/x-ndjson; charset=utf-8',
+      deadlineMs: null,
+      errorCodes: [
+        'INVALID_ARCHIVE',
+        'IMPORT_CONFLICT',
+        'INVALID_CONTENT',
+        'PAYLOAD_TOO_LARGE',
+        'UNSUPPORTED_MEDIA_TYPE',
+        'QUOTA_EXCEEDED',
+      ],
+      async handle(request) {
+        const { onExisting = 'refuse', dryRun = false } = request.query;
+        const spool = await spoolArchive(request.stream);
+        try {
+          const caller = toCaller(request);
+          const options = { onExisting, dryRun, caller };
+          const imported = await core.archive.import(spool.open, options);
+          const answer = Readable.from(toLines(imported, request.traceId));
+          // Also when the client left before the first line.
+          return answer.once('close', () => void spool.remove());
+        } catch (error) {
+          await spool.remove();
+          throw error;
+        }
+      },
+    }),
+  ];
+}

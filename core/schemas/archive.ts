@@ -1,0 +1,127 @@
+import Type, { type Static } from 'typebox';
+import { AdminRevision } from './revisions.ts';
+import {
+  count,
+  filterText,
+  nullable,
+  physicalPathSchema,
+  strictObject,
+  text,
+  timeSchema,
+  versionSchema,
+} from './shapes.ts';
+
+/** The first entry of an archive. */
+export const ArchiveManifest = strictObject({
+  format: Type.Literal('memory-service'),
+  version: Type.Literal(1),
+  userId: nullable(text('Whose memory; null for all users and shared memory.')),
+  history: Type.Boolean({ description: 'Whether each file has its revisions.' }),
+});
+export type ArchiveManifest = Static<typeof ArchiveManifest>;
+
+/** The last entry of an archive: what it holds. */
+export const ArchiveTotals = strictObject({
+  files: count('Files that exist.'),
+  deleted: count('Deleted files, of which only the history is there.'),
+  revisions: count(),
+  bytes: count('Of the files that exist.'),
+});
+export type ArchiveTotals = Static<typeof ArchiveTotals>;
+
+/** A SHA-256. */
+const hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
+
+/** The first line of each part of a file's history. The first part describes the file, too. */
+export const HistoryHead = strictObject({
+  path: physicalPathSchema,
+  part: Type.Integer({ minimum: 1 }),
+  last: Type.Boolean(),
+  file: Type.Optional(
+    strictObject({
+      version: versionSchema,
+      createdAt: timeSchema,
+      hash,
+      chainRows: count(),
+      chainBytes: count(),
+    }),
+  ),
+});
+export type HistoryHead = Static<typeof HistoryHead>;
+
+const { path: _path, userId: _userId, ...revisionFields } = AdminRevision.properties;
+
+/** A line of a file's history: a revision, and the step back to the content before it. */
+export const HistoryLine = strictObject({
+  ...revisionFields,
+  hash,
+  existedBefore: Type.Boolean(),
+  existsAfter: Type.Boolean(),
+  delta: nullable(
+    strictObject({
+      hunks: Type.Array(
+        strictObject({
+          start: count(),
+          removed: count(),
+          addedLines: count(),
+          prefix: count(),
+          suffix: count(),
+          text: Type.String(),
+        }),
+      ),
+    }),
+  ),
+  keyframe: nullable(Type.String()),
+});
+export type HistoryLine = Static<typeof HistoryLine>;
+
+/** What the export takes. */
+export const ExportQuery = strictObject({
+  userId: filterText('Only the memory of this user.'),
+  format: Type.Optional(
+    Type.Enum(['archive'], { description: 'archive: a .tar.gz, which the import takes.' }),
+  ),
+  history: Type.Optional(
+    Type.Boolean({ description: 'false leaves out revisions and deleted files.' }),
+  ),
+});
+export type ExportQuery = Static<typeof ExportQuery>;
+
+const OnExisting = Type.Enum(['refuse', 'skip', 'new_versions']);
+
+/** What happens to files that exist already with another content. */
+export type OnExisting = Static<typeof OnExisting>;
+
+/** What the import takes. */
+export const ImportQuery = strictObject({
+  onExisting: Type.Optional(
+    Type.Unsafe<OnExisting>({
+      ...OnExisting,
+      description:
+        'What to do where a file exists with another content: refuse the whole import (default), skip the file, or write a new version.',
+    }),
+  ),
+  dryRun: Type.Optional(
+    Type.Boolean({ description: 'Say for each file what would happen, and write nothing.' }),
+  ),
+});
+export type ImportQuery = Static<typeof ImportQuery>;
+
+/** What an import did, or would do, with a file. */
+export const ImportOutcome = Type.Enum(['restored', 'created', 'updated', 'unchanged', 'skipped']);
+export type ImportOutcome = Static<typeof ImportOutcome>;
+
+/** A line of the answer of an import. */
+export const ImportedFile = strictObject({ path: physicalPathSchema, outcome: ImportOutcome });
+export type ImportedFile = Static<typeof ImportedFile>;
+
+/** The last line of the answer of an import. */
+export const ImportSummary = strictObject({
+  dryRun: Type.Boolean(),
+  restored: count('Written with their ids, actors, times and history.'),
+  created: count('Written as new files, by the actor import.'),
+  updated: count('Written as new versions, by the actor import.'),
+  unchanged: count(),
+  skipped: count('Left alone: they exist already, or are deleted in the archive.'),
+});
+export type ImportSummary = Static<typeof ImportSummary>;

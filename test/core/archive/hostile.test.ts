@@ -1,0 +1,236 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { packEntry, type TarEntry } from '../../../core/archive/tar.ts';
+import type { ErrorCode } from '../../../core/errors.ts';
+import type { Core } from '../../../core/service.ts';
+import { rejection } from '../../support/rejection.ts';
+import { call, openCore } from '../../support/service.ts';
+import { exportAll, importAll, pack, unpack } from './archives.ts';
+
+/** Two files of two users, the second with several versions. */
+async function makeArchive(): Promise<Buffer> {
+  const core = await openCore();
+  await call(core, 'alice', 'memory_write', { path: 'user/a.md', content: 'of alice\n' });
+  for (const content of ['one\n', 'one\ntwo\n', 'one\ntwo\nthree\n']) {
+    await call(core, 'bob', 'memory_write', { path: 'user/b.md', content, reason: 'said so' });
+  }
+  return await exportAll(core);
+}
+
+async function expectRefused(
+  archive: Buffer,
+  message: RegExp,
+  code: ErrorCode = 'INVALID_ARCHIVE',
+): Promise<void> {
+  const core = await openCore();
+  const error = await rejection(importAll(core, archive));
+  expect(error).toMatchObject({ code });
+  expect((error as Error).message).toMatch(message);
+  await expectEmpty(core);
+}
+
+async function expectEmpty(core: Core): Promise<void> {
+  const { items } = await core.storage.files.listUsers(
+    {},
+    { limit: 10, order: 'asc', after: null },
+  );
+  expect(items).toEqual([]);
+  const page = { limit: 10, order: 'asc', after: null } as const;
+  expect((await core.storage.audit.list({}, page)).items).toEqual([]);
+}
+
+const text = (path: string, content: string): TarEntry => ({ path, content: Buffer.from(content) });
+
+/** A header of another kind, as `tar` writes links, devices and folders. */
+function special(path: string, type: string): Buffer {
+  const entry = packEntry({ path, content: Buffer.alloc(0) }, { modifiedAt: 0 });
+  entry.write(type, 156, 'latin1');
+  entry.write('        ', 148, 'latin1');
+  let sum = 0;
+  for (const byte of entry) sum += byte;
+  entry.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+  return entry;
+}
+
+/** The archive with one of its entries replaced by others. */
+async function changed(
+  path: string,
+  change: (content: string) => readonly (TarEntry | Buffer)[],
+): Promise<Buffer> {
+  const entries = await unpack(await makeArchive());
+  expect(entries.map((entry) => entry.path)).toContain(path);
+  return pack(
+    entries.flatMap((entry) => (entry.path === path ? change(entry.content.toString()) : [entry])),
+  );
+}
+
+const BOB = 'users/bob/b.md';
+const HISTORY = `history/${BOB}/1.jsonl`;
+
+/** The archive with one line of bob's history changed. */
+const changedLine = (index: number, change: (line: Record<string, unknown>) => object) =>
+  changed(HISTORY, (content) => {
+    const lines = content.trimEnd().split('\n');
+    lines[index] = JSON.stringify(
+      change(JSON.parse(lines[index] ?? '') as Record<string, unknown>),
+    );
+    return [text(HISTORY, `${lines.join('\n')}\n`)];
+  });
+
+describe('an archive that this service did not write', () => {
+  it.each([
+    '/etc/passwd',
+    '../secrets.json',
+    'users/../../a.md',
+    'users/bob/../alice/a.md',
+    'users/bob/./b.md',
+    'users/bob//b.md',
+    'users/bob/b\\..\\c.md',
+    'users/bob/%2e%2e/c.md',
+    'users/bob/\u0000b.md',
+    'C:/b.md',
+    'elsewhere/b.md',
+    `users/bob/${'x'.repeat(600)}.md`,
+  ])('is refused for the path %j', async (path) => {
+    const refused = /is not the path of a memory file|goes on after its end/;
+    await expectRefused(await changed(BOB, (content) => [text(path, content)]), refused);
+  });
+
+  it.each([
+    ['a hard link', '1'],
+    ['a symbolic link', '2'],
+    ['a device', '3'],
+    ['a folder', '5'],
+    ['a named pipe', '6'],
+    ['a long name of GNU tar', 'L'],
+    ['a global header', 'g'],
+  ])('is refused for %s', async (_what, type) => {
+    const archive = await changed(BOB, (content) => [special(BOB, type), text(BOB, content)]);
+    await expectRefused(archive, /is not a plain file/);
+  });
+
+  it('is refused where a file comes twice', async () => {
+    const archive = await changed('users/alice/a.md', (content) => [
+      text('users/alice/a.md', content),
+      text('users/alice/a.md', content),
+    ]);
+    await expectRefused(archive, /not followed by its history/);
+    const again = await changed('totals.json', (content) => [
+      text('users/alice/z.md', 'again'),
+      text('totals.json', content),
+    ]);
+    await expectRefused(again, /comes twice, or is not in the order/);
+  });
+
+  it('is refused wherever it is cut off', async () => {
+    const archive = await makeArchive();
+    for (const part of [0, 0.1, 0.5, 0.9, 0.999]) {
+      const cut = archive.subarray(0, Math.floor(archive.length * part));
+      await expectRefused(cut, /cut off|not gzip|does not start/);
+    }
+    const tar = gunzipSync(archive);
+    for (let blocks = 1; blocks < tar.length / 512; blocks += 1) {
+      await expectRefused(gzipSync(tar.subarray(0, blocks * 512)), /cut off/);
+    }
+  });
+
+  it('is refused for damaged bytes', async () => {
+    const archive = await makeArchive();
+    for (let at = 12; at < archive.length; at += 31) {
+      const damaged = Buffer.from(archive);
+      damaged[at] = (damaged[at] ?? 0) ^ 0x10;
+      await expectRefused(damaged, /./);
+    }
+    await expectRefused(Buffer.from('# not an archive\n'), /not gzip/);
+  });
+
+  it('is refused when it unpacks to far more than it has', async () => {
+    const zeros = Buffer.alloc(1024 * 1024);
+    const bomb = gzipSync(Buffer.concat(Array<Buffer>(200).fill(zeros)));
+    const entries = await unpack(await makeArchive());
+    // As further bytes of the archive, which an import has to read to its end.
+    const [manifest] = entries as [TarEntry];
+    await expectRefused(Buffer.concat([pack([manifest]), bomb]), /unpacks to too much|cut off/);
+    const large = { path: 'users/bob/b.md', content: Buffer.alloc(300 * 1024, 'x') };
+    await expectRefused(pack([manifest, large]), /at most 262144/, 'PAYLOAD_TOO_LARGE');
+    const huge = { path: 'users/bob/b.md', content: Buffer.alloc(20 * 1024 * 1024, 'x') };
+    await expectRefused(pack([manifest, huge]), /has 20971520 bytes/);
+  });
+
+  it('is refused for another format version, and for a manifest that says otherwise', async () => {
+    const manifest = (change: object) =>
+      changed('manifest.json', (content) => [
+        text('manifest.json', JSON.stringify({ ...(JSON.parse(content) as object), ...change })),
+      ]);
+    await expectRefused(await manifest({ version: 2 }), /format version 2.*reads version 1/);
+    await expectRefused(await manifest({ format: 'zip' }), /not one of a memory-service archive/);
+    await expectRefused(await manifest({ userId: 'bob' }), /another user than the manifest says/);
+    await expectRefused(await manifest({ history: false }), /the manifest says there is none/);
+    const totals = await changed('totals.json', (content) => [
+      text('totals.json', content.replace('"revisions": 4', '"revisions": 5')),
+    ]);
+    await expectRefused(totals, /says 5 revisions; the archive holds 4/);
+    await expectRefused(
+      await changed('manifest.json', () => []),
+      /does not start with manifest.json/,
+    );
+    await expectRefused(await changed('totals.json', () => []), /totals.json is missing/);
+  });
+
+  it('is refused when content and history disagree', async () => {
+    const content = await changed(BOB, () => [text(BOB, 'one\ntwo\nfour\n')]);
+    await expectRefused(content, /does not have the content that its history names/);
+    await expectRefused(await changed(HISTORY, () => []), /not followed by its history/);
+    const delta = await changedLine(1, (line) => ({ ...line, delta: { hunks: [] } }));
+    await expectRefused(delta, /Version 2 .* does not have the content that it names/);
+    const size = await changedLine(2, (line) => ({ ...line, size: 1 }));
+    await expectRefused(size, /Version 2 .* does not have the content/);
+    const version = await changedLine(2, (line) => ({ ...line, version: 7 }));
+    await expectRefused(version, /Version 7 .* comes in the place of 2/);
+    const born = await changedLine(3, (line) => ({ ...line, existedBefore: true, keyframe: '' }));
+    await expectRefused(born, /existed before its first version/);
+  });
+
+  it.each([
+    ['an id', { id: 'x' }, /malformed id/],
+    ['a trace', { traceId: "'; drop table svc_file" }, /malformed id/],
+    ['an actor', { actor: ' admin' }, /not valid/],
+    ['a reason', { reason: 'a\u0000b' }, /not valid/],
+    ['a tool', { tool: '../x' }, /malformed tool/],
+    ['a time', { at: '2026-02-31T00:00:00.000Z' }, /not valid/],
+    ['a time in the future', { at: '2999-01-01T00:00:00.000Z' }, /future/],
+    ['an id of the future', { id: 'ffffffff-ffff-7000-8000-000000000000' }, /future/],
+    ['an order', { id: '00000000-0000-7000-8000-000000000000' }, /is not older than/],
+    ['a member', { approved: true }, /not known/],
+  ])('is refused for %s of a revision that no service writes', async (_what, change, message) => {
+    await expectRefused(await changedLine(1, (line) => ({ ...line, ...change })), message);
+  });
+
+  it('is refused above the limit of files, with nothing written', async () => {
+    const archive = await makeArchive();
+    const core = await openCore({ limits: { maxFilesPerUser: 1 } });
+    await call(core, 'bob', 'memory_write', { path: 'user/other.md', content: 'here' });
+    const error = await rejection(importAll(core, archive));
+    expect(error).toMatchObject({ code: 'QUOTA_EXCEEDED', details: { userId: 'bob' } });
+    const alice = { scope: 'u:alice', path: 'a.md' } as const;
+    expect(await core.storage.files.get(alice)).toBe(null);
+  });
+
+  it('takes no history with the revision ids of another user', async () => {
+    const core = await openCore();
+    await importAll(core, await makeArchive());
+    const entries = await unpack(await exportAll(core, { userId: 'bob' }));
+    const mallory = pack(
+      entries.map(({ path, content }) =>
+        text(
+          path.replace('users/bob', 'users/mallory'),
+          content.toString().replaceAll('users/bob', 'users/mallory').replace('"bob"', '"mallory"'),
+        ),
+      ),
+    );
+    const { files } = await importAll(core, mallory);
+    expect(files).toEqual({ 'users/mallory/b.md': 'created' });
+    const file = await core.storage.files.get({ scope: 'u:mallory', path: 'b.md' });
+    expect(file).toMatchObject({ version: 1, latestActor: 'import', content: 'one\ntwo\nthree\n' });
+  });
+});

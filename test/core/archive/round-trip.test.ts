@@ -1,0 +1,188 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { MemoryError } from '../../../core/errors.ts';
+import { verifyMemory } from '../../../core/maintenance/verify.ts';
+import type { Core } from '../../../core/service.ts';
+import { call, openCore } from '../../support/service.ts';
+import { exportAll, importAll, unpack } from './archives.ts';
+
+const ADMIN = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
+const TOOLS = { delete: true, move: true };
+
+const user = fc.constantFrom('alice', 'bob', 'zoe@x', 'A');
+const path = fc.constantFrom(
+  'index.md',
+  'a',
+  'a/b.md',
+  'notes/ünïcode/日本.md',
+  'notes/\u{1f600}.md',
+  'notes/\uff5e.md',
+  `${'long-segment-'.repeat(9)}/${'x'.repeat(120)}/${'y'.repeat(120)}.md`,
+);
+const line = fc.constantFrom('one', 'two', '', '- ünï 日本', 'a\tb', '\ufeffbom', '\u{1f600}');
+const content = fc.oneof(
+  fc.array(line, { maxLength: 6 }).map((lines) => lines.join('\n')),
+  fc.array(line, { maxLength: 3 }).map((lines) => `${lines.join('\r\n')}\n${'z'.repeat(9_000)}`),
+);
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('write' as const), user, path, content }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('append' as const), user, path, content }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), user, path }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('move' as const), user, path, to: path }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('share' as const), path, content }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+async function apply(core: Core, one: Step): Promise<void> {
+  const put = (physical: string, text: string) =>
+    core.files.put(physical, { content: text, reason: 'shared fact' }, ADMIN);
+  try {
+    if (one.do === 'share') await put(`shared/${one.path}`, one.content);
+    else {
+      const target = `user/${one.path}`;
+      const args = {
+        write: () => ({ path: target, content: (one as { content: string }).content }),
+        append: () => ({
+          path: target,
+          append: { text: `${(one as { content: string }).content}!` },
+          reason: 'it was said',
+        }),
+        delete: () => ({ path: target }),
+        move: () => ({ from: target, to: `user/${(one as { to: string }).to}` }),
+      }[one.do]();
+      const tool = one.do === 'append' ? 'memory_patch' : `memory_${one.do}`;
+      await call(core, one.user, tool, args, { actor: 'researcher' });
+    }
+  } catch (error) {
+    // A step may name a file that does not exist, or move a file onto another.
+    if (!(error instanceof MemoryError)) throw error;
+  }
+}
+
+describe('export and import', () => {
+  it('gives the same bytes after an import elsewhere, whatever was written, deleted and moved', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
+        const here = await openCore({ tools: TOOLS });
+        for (const one of steps) await apply(here, one);
+        const exported = await exportAll(here);
+        const there = await openCore({ tools: TOOLS });
+        const { summary } = await importAll(there, exported);
+        expect(summary).toMatchObject({ created: 0, updated: 0, skipped: 0, unchanged: 0 });
+        expect((await exportAll(there)).equals(exported)).toBe(true);
+        await there.indexer.drain();
+        const { found, findings } = await verifyMemory(there.storage);
+        expect({ found, findings }).toEqual({ found: 0, findings: [] });
+        await here.close();
+        await there.close();
+      }),
+      { numRuns: process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 40 },
+    );
+  });
+
+  it('gives the same bytes each time, and each user alone', async () => {
+    const core = await openCore();
+    await call(core, 'alice', 'memory_write', { path: 'user/a.md', content: 'of alice' });
+    await call(core, 'bob', 'memory_write', { path: 'user/b.md', content: 'of bob' });
+    const once = await exportAll(core, { userId: 'alice' });
+    await call(core, 'bob', 'memory_write', { path: 'user/b.md', content: 'changed' });
+    expect((await exportAll(core, { userId: 'alice' })).equals(once)).toBe(true);
+    expect((await unpack(once)).map((entry) => entry.path)).toEqual([
+      'manifest.json',
+      'users/alice/a.md',
+      'history/users/alice/a.md/1.jsonl',
+      'totals.json',
+    ]);
+  });
+
+  it('restores a history of several parts, and completes one that was cut short', async () => {
+    const here = await openCore();
+    for (let version = 1; version <= 600; version += 1) {
+      await call(here, 'alice', 'memory_write', { path: 'user/a.md', content: `v${version}\n` });
+    }
+    const exported = await exportAll(here);
+    const parts = (await unpack(exported)).filter((entry) => entry.path.startsWith('history/'));
+    expect(parts.length).toBe(3);
+
+    const there = await openCore();
+    await importAll(there, exported);
+    expect((await exportAll(there)).equals(exported)).toBe(true);
+    // As an import leaves it that is killed between two parts.
+    await there.revisions.prune({ keepLast: 250 }, ADMIN);
+    expect((await exportAll(there)).equals(exported)).toBe(false);
+    const { files } = await importAll(there, exported);
+    expect(files).toEqual({ 'users/alice/a.md': 'unchanged' });
+    expect((await exportAll(there)).equals(exported)).toBe(true);
+    expect((await verifyMemory(there.storage)).findings).toEqual([]);
+  });
+
+  it('reads no further ahead than its reader takes', async () => {
+    const core = await openCore();
+    for (let file = 0; file < 120; file += 1) {
+      const content = randomBytes(24_000).toString('hex');
+      await call(core, 'alice', 'memory_write', { path: `user/${file}.md`, content });
+    }
+    const reads = vi.spyOn(core.storage.files, 'get');
+    const stream = await core.archive.export({ userId: null, history: true }, null);
+    await once(stream, 'readable');
+    // Enough turns to read all files, if nothing held it back.
+    for (let turn = 0; turn < 200; turn += 1) await core.storage.ping();
+    expect(reads.mock.calls.length).toBeLessThan(20);
+    stream.destroy();
+    await once(stream, 'close');
+    reads.mockRestore();
+  });
+
+  it('keeps ids, actors and times, and goes on counting versions after them', async () => {
+    const here = await openCore();
+    const { result } = await call<{ revisionId: string }>(
+      here,
+      'alice',
+      'memory_write',
+      { path: 'user/a.md', content: 'one', reason: 'first' },
+      { actor: 'researcher' },
+    );
+    const before = await here.revisions.get(result.revisionId);
+    const there = await openCore();
+    await importAll(there, await exportAll(here));
+    expect(await there.revisions.get(result.revisionId)).toEqual(before);
+    const next = await call<{ version: number; revisionId: string }>(
+      there,
+      'alice',
+      'memory_write',
+      {
+        path: 'user/a.md',
+        content: 'two',
+      },
+    );
+    expect(next.result.version).toBe(2);
+    expect(next.result.revisionId > result.revisionId).toBe(true);
+    const found = await call<{ results: { path: string }[] }>(there, 'alice', 'memory_find', {
+      query: 'two',
+    });
+    expect(found.result.results.map((each) => each.path)).toEqual(['user/a.md']);
+  });
+
+  it('says once what was imported, by whom and how, in the audit', async () => {
+    const here = await openCore();
+    for (const name of ['a', 'b', 'c']) {
+      await call(here, 'alice', 'memory_write', { path: `user/${name}.md`, content: name });
+    }
+    const there = await openCore();
+    await importAll(there, await exportAll(here), { caller: ADMIN });
+    const page = { limit: 50, order: 'asc', after: null } as const;
+    const { items } = await there.storage.audit.list({}, page);
+    expect(items).toMatchObject([
+      {
+        action: 'memory.import',
+        target: 'all',
+        details: { onExisting: 'refuse', files: 3, history: true },
+        address: '127.0.0.1',
+      },
+    ]);
+    const exported = await here.storage.audit.list({}, page);
+    expect(exported.items).toMatchObject([{ action: 'memory.export', target: 'all' }]);
+  });
+});

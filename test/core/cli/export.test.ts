@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { root } from '../../examples/run-example.ts';
+import { runCommand, startCommand } from '../../support/command.ts';
+import { temporaryDirectory } from '../../support/service.ts';
+import { filledDatabase } from './maintenance.ts';
+
+/** Exports by a command in `cwd`, and returns the bytes of the archive. */
+async function exportTo(cwd: string, name: string, flags: string[] = []): Promise<Buffer> {
+  const { code, stderr } = await runCommand({ cwd, args: ['export', name, ...flags] });
+  expect([code, stderr]).toEqual([0, '']);
+  return await readFile(path.join(cwd, name));
+}
+
+it('exports the same archive without a server and through the one that runs', async () => {
+  const { cwd } = await filledDatabase();
+  const alone = await exportTo(cwd, 'alone.tar.gz');
+  const server = await startCommand({ cwd });
+  expect((await exportTo(cwd, 'asked.tar.gz')).equals(alone)).toBe(true);
+  const again = await runCommand({ cwd, args: ['export', 'asked.tar.gz'] });
+  expect(again.stderr).toMatch('asked.tar.gz exists');
+  await server.stop();
+});
+
+it('imports it elsewhere, with a dry run before, and exports the same bytes there', async () => {
+  const here = await filledDatabase();
+  const archive = await exportTo(here.cwd, 'memory.tar.gz');
+  const cwd = await temporaryDirectory();
+  await writeFile(path.join(cwd, 'memory.tar.gz'), archive);
+  const server = await startCommand({ cwd });
+  const dry = await runCommand({ cwd, args: ['import', 'memory.tar.gz', '--dry-run'] });
+  expect([dry.code, dry.stderr]).toEqual([0, '']);
+  expect(dry.stdout).toMatch('restored  users/user0/notes/0.md\n');
+  expect(dry.stdout).toMatch('Would import 9 files: 9 restored with their history');
+  const asked = await runCommand({ cwd, args: ['import', 'memory.tar.gz'] });
+  expect(asked.stdout).toMatch('Imported 9 files: 9 restored with their history');
+  expect((await exportTo(cwd, 'copy.tar.gz')).equals(archive)).toBe(true);
+  await server.stop();
+  const alone = await runCommand({ cwd, args: ['import', 'memory.tar.gz'] });
+  expect(alone.stdout).toMatch('Imported 0 files: 0 restored');
+  const sound = await runCommand({ cwd, args: ['verify'] });
+  expect([sound.code, sound.stdout]).toEqual([0, expect.stringMatching(/^Nothing is wrong: 9/)]);
+});
+
+it('says why an archive is refused, and ends with 1', async () => {
+  const { cwd } = await filledDatabase();
+  const archive = await exportTo(cwd, 'memory.tar.gz');
+  await writeFile(path.join(cwd, 'cut.tar.gz'), archive.subarray(0, archive.length / 2));
+  const alone = await runCommand({ cwd, args: ['import', 'cut.tar.gz'] });
+  expect([alone.code, alone.stderr]).toEqual([1, expect.stringMatching(/archive is cut off/)]);
+  const server = await startCommand({ cwd });
+  const asked = await runCommand({ cwd, args: ['import', 'cut.tar.gz'] });
+  expect([asked.code, asked.stderr]).toEqual([1, expect.stringMatching(/archive is cut off/)]);
+  await server.stop();
+});
+
+it('writes plain files into a folder, removes what is gone, and imports them again', async () => {
+  const { cwd } = await filledDatabase();
+  const folder = path.join(cwd, 'out');
+  const first = await runCommand({ cwd, args: ['export', 'out', '--user=user0'] });
+  expect([first.code, first.stderr]).toEqual([0, '']);
+  const note = path.join(folder, 'notes/0.md');
+  expect(await readFile(note, 'utf8')).toBe('- Saw a heron at pond 0.\n');
+
+  await writeFile(note, '- Saw an owl.\n');
+  await writeFile(path.join(folder, 'new.md'), '# New\n');
+  await writeFile(path.join(folder, 'picture.png'), Buffer.from([0x89, 0x50, 0xff]));
+  await writeFile(path.join(folder, 'what?.md'), 'a name that memory does not take\n');
+  await symlink('/etc/hostname', path.join(folder, 'link.md'));
+  const refused = await runCommand({ cwd, args: ['import', 'out', '--user=user0'] });
+  expect(refused.stderr).toMatch('1 file exists already with another content');
+  const args = ['import', 'out', '--user=user0', '--on-existing=new-versions'];
+  const imported = await runCommand({ cwd, args });
+  expect(imported.stdout).toMatch(
+    '0 restored with their history, 1 created, 1 updated; 2 unchanged',
+  );
+  expect(imported.stderr).toMatch('left out picture.png: it is not UTF-8 text');
+  expect(imported.stderr).toMatch('left out what?.md: ');
+  // Something was left out.
+  expect(imported.code).toBe(1);
+
+  await rm(path.join(folder, 'link.md'));
+  const server = await startCommand({ cwd });
+  const gone = await fetch(`${server.url}/v1/admin/files/users/user0/notes/0.md`, {
+    method: 'DELETE',
+    headers: { 'x-admin-secret': server.adminSecret },
+  });
+  expect(gone.status).toBe(200);
+  await runCommand({ cwd, args: ['export', 'out', '--user=user0'] });
+  await expect(readFile(note, 'utf8')).rejects.toThrow('ENOENT');
+  expect(await readFile(path.join(folder, 'new.md'), 'utf8')).toBe('# New\n');
+  await server.stop();
+  await mkdir(path.join(cwd, 'mine'));
+  await writeFile(path.join(cwd, 'mine/letter.md'), 'mine');
+  const mine = await runCommand({ cwd, args: ['export', 'mine'] });
+  expect(mine.stderr).toMatch('has files that no export wrote');
+});
+
+it('keeps writing changes into the folder with --watch, until it is told to stop', async () => {
+  const { cwd } = await filledDatabase();
+  const alone = await runCommand({ cwd, args: ['export', 'out', '--watch'] });
+  expect(alone.stderr).toMatch('--watch needs a running service');
+  const server = await startCommand({ cwd });
+  const bin = path.join(root, 'dist/core/cli/bin.cjs');
+  const watching = spawn(process.execPath, [bin, 'export', 'out', '--watch'], {
+    cwd,
+    env: { PATH: process.env['PATH'] },
+    stdio: 'ignore',
+  });
+  const ended = once(watching, 'close');
+  const file = path.join(cwd, 'out/users/user0/notes/0.md');
+  const read = () => readFile(file, 'utf8').catch(() => null);
+  await expect.poll(read).toBe('- Saw a heron at pond 0.\n');
+  await fetch(`${server.url}/v1/admin/files/users/user0/notes/0.md`, {
+    method: 'PUT',
+    headers: { 'x-admin-secret': server.adminSecret, 'content-type': 'application/json' },
+    body: JSON.stringify({ content: '- Saw an owl.\n' }),
+  });
+  await expect.poll(read).toBe('- Saw an owl.\n');
+  watching.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  await server.stop();
+});
