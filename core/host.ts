@@ -308,6 +308,7 @@ function pluginDreams(deps: PluginHostDependencies): PluginDreams | null {
     listUsers: (filter, page) => dreams.listUsers(filter, page),
     run: (id) => dreams.run(id),
     listRuns: (filter, page) => dreams.listRuns(filter, page),
+    countWaiting: () => dreams.countWaiting(),
     update: (request, decide) =>
       dreams.update(request, (current) => {
         const { audit, ...decision } = decide(current);

@@ -1,18 +1,18 @@
 import type { AdminDreamRun } from '../../core/contracts/admin.ts';
 import type { AdminDreamConfig } from '../../plugins/dreaming/routes/answers.ts';
 
+export type { AdminDreamConfig, AdminDreamUser } from '../../plugins/dreaming/routes/answers.ts';
 export type {
-  AdminDreamConfig,
+  AdminDreamOperation,
+  AdminDreamRevert,
+  AdminDreamRun,
   AdminDreamRunDetail,
-  AdminDreamUser,
-} from '../../plugins/dreaming/routes/answers.ts';
-export type { AdminDreamRun } from '../../core/contracts/admin.ts';
+} from '../../core/contracts/admin.ts';
 
 /** The states of a run, in their order. */
 export const RUN_STATES = [
   'queued',
   'running',
-  'awaiting_review',
   'completed',
   'failed',
   'canceled',
@@ -64,12 +64,28 @@ export const NUMBER_SETTINGS: readonly NumberSetting[] = [
     consequence: 'How many users are dreamed at the same time.',
   },
   {
+    key: 'dream_waiting_days',
+    label: 'Waiting time',
+    unit: 'days',
+    min: 1,
+    max: 365,
+    consequence: 'Operations that nobody decided on become stale after this time.',
+  },
+  {
     key: 'dream_max_tokens_per_user_day',
     label: 'Token limit',
     unit: 'per user and day',
     min: 0,
     max: 100_000_000,
     consequence: 'A user over the limit waits until the next day (UTC). 0 means no limit.',
+  },
+  {
+    key: 'dream_max_reply_tokens',
+    label: 'Reply limit',
+    unit: 'tokens per reply',
+    min: 1_000,
+    max: 200_000,
+    consequence: 'Includes what a reasoning model thinks. A reply that is cut off counts in part.',
   },
   {
     key: 'dream_run_timeout_seconds',
@@ -94,13 +110,12 @@ export const SKIP_REASONS: Readonly<Record<string, string>> = {
   model_not_configured: 'no model',
 };
 
-/** `awaiting_review` as `awaiting review`. */
+/** `no_op` as `no op`. */
 export const toWords = (name: string): string => name.replaceAll('_', ' ');
 
 /** The colour of a state. */
 export function toneOfState(state: string): 'bad' | 'warn' | 'info' | 'neutral' {
   if (state === 'failed') return 'bad';
-  if (state === 'awaiting_review') return 'warn';
   return state === 'queued' || state === 'running' ? 'info' : 'neutral';
 }
 

@@ -168,12 +168,40 @@ export function dreamCases(): StorageCase[] {
       assert.deepEqual(await ids({ state: 'failed' }), []);
     }),
 
+    dreaming('finds and counts operations that wait, and keeps their runs', async (dreams) => {
+      const runs = ['u:alice', 'u:bob', 'u:alice', 'u:bob'].map((scope, index) => ({
+        ...runOf(scope as ScopeKey),
+        state: 'completed' as const,
+        endedAt: START,
+        waiting: index,
+        isWaiting: index > 0,
+      }));
+      for (const run of runs) {
+        await dreams.update({ scope: run.scope, runId: run.id }, () => ({ result: null, run }));
+      }
+      const waiting = async (scope?: ScopeKey) =>
+        (
+          await everyPage(
+            (page) => dreams.listRuns({ isWaiting: true, scope: scope ?? null }, page),
+            2,
+          )
+        ).map(({ id }) => runs.findIndex((run) => run.id === id));
+      assert.deepEqual(await waiting(), [1, 2, 3]);
+      assert.deepEqual(await waiting('u:alice'), [2]);
+      assert.equal(await dreams.countWaiting(), 6);
+      assert.equal(await dreams.countOlder(START + 1), 1);
+      assert.equal(await dreams.expire(START + 1, 9), 1);
+      assert.deepEqual(await waiting(), [1, 2, 3]);
+    }),
+
     dreaming(
       'removes runs that ended before a time, the oldest first, and none that has not',
       async (dreams) => {
         const ended = (at: number | null, scope: ScopeKey = 'u:alice') => ({
           ...runOf(scope),
-          state: at === null ? ('awaiting_review' as const) : ('completed' as const),
+          waiting: 0,
+          isWaiting: false,
+          state: at === null ? ('running' as const) : ('completed' as const),
           createdAt: START - 9,
           endedAt: at,
         });
@@ -221,7 +249,12 @@ export function dreamCases(): StorageCase[] {
       async (dreams, storage) => {
         const { leases } = storage;
         const keep = async (userId: string, endedAt: number, ttlMs: number) => {
-          const run = { ...runOf(`u:${userId}`), state: 'completed' as const, endedAt };
+          const run = {
+            ...runOf(`u:${userId}`),
+            state: 'completed' as const,
+            isWaiting: false,
+            endedAt,
+          };
           const { scope, id } = run;
           const name = `dream:${userId}`;
           const fence =
@@ -293,7 +326,7 @@ function userOf(scope: ScopeKey, runId: string): DreamUserRecord {
   return {
     scope,
     paused: true,
-    status: 'awaiting_review',
+    status: 'completed',
     runId,
     watermark: START,
     ownWriteAt: START + 1,
@@ -304,6 +337,8 @@ function userOf(scope: ScopeKey, runId: string): DreamUserRecord {
     retryAt: START + 6,
     error: 'Ohne Worte: 不 🙂',
     reviewCursor: 'projects/é.md',
+    waiting: 11,
+    rejected: '["é"]',
     tokensDay: 20_454,
     tokensUsed: 99_000_000,
     fence: 7,
@@ -323,6 +358,8 @@ function runOf(scope: ScopeKey): DreamRunRecord {
     filesTouched: 2,
     writes: 3,
     applied: 4,
+    waiting: 9,
+    isWaiting: true,
     dropped: 5,
     inputTokens: 6,
     outputTokens: 7,

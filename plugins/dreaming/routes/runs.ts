@@ -15,6 +15,9 @@ import { AdminDreamRevert, AdminDreamRunDetail } from './answers.ts';
 const ListQuery = strictObject({
   userId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
   state: Type.Optional(DreamState),
+  waiting: Type.Optional(
+    Type.Enum(['true'], { description: 'Runs with operations that wait for a person.' }),
+  ),
   ...pageQuery,
 });
 

@@ -37,24 +37,3 @@ export interface IndexDefinition {
    */
   where?: string;
 }
-
-/** One statement of a migration. It can be repeated: what exists already is left as it is. */
-export type MigrationStep = { createTable: TableDefinition } | { createIndex: IndexDefinition };
-
-/** A step forward of the schema. A released one never changes. */
-export interface Migration {
-  version: number;
-  name: string;
-  steps: readonly MigrationStep[];
-}
-
-/** The tables that the migrations make, by name. */
-export function foldTables(migrations: readonly Migration[]): Map<string, TableDefinition> {
-  const tables = new Map<string, TableDefinition>();
-  for (const { steps } of migrations) {
-    for (const step of steps) {
-      if ('createTable' in step) tables.set(step.createTable.name, step.createTable);
-    }
-  }
-  return tables;
-}

@@ -2,7 +2,8 @@ import type { MigrationPlan } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import type { KnexConnection } from '../dialects/dialect.ts';
 import { MIGRATIONS } from './migrations/list.ts';
-import type { Migration, MigrationStep, TableDefinition } from './columns.ts';
+import type { TableDefinition } from './columns.ts';
+import { type AddedColumn, describeStep, type Migration, type MigrationStep } from './migration.ts';
 
 /** The schema that this version of the service works on. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
@@ -58,11 +59,7 @@ export function planMigration(
   assertKnownSchema(from);
   const steps = migrations.slice(from).flatMap((migration) => {
     const name = `${String(migration.version).padStart(4, '0')} ${migration.name}`;
-    return migration.steps.map((step) =>
-      'createTable' in step
-        ? `${name}: create table ${step.createTable.name}`
-        : `${name}: create index ${step.createIndex.name}`,
-    );
+    return migration.steps.map((step) => `${name}: ${describeStep(step)}`);
   });
   return { from, to: migrations.length, steps };
 }
@@ -74,8 +71,27 @@ async function runStep(connection: KnexConnection, step: MigrationStep): Promise
     await knex.raw(createTable(connection, step.createTable));
     return;
   }
+  if ('changeRows' in step) {
+    await step.changeRows.run(connection);
+    return;
+  }
+  if ('addColumn' in step) {
+    await addColumn(connection, step.addColumn);
+    return;
+  }
   if (await dialect.hasIndex(knex, step.createIndex)) return;
   await knex.raw(dialect.createIndex(knex, step.createIndex));
+}
+
+async function addColumn(
+  { knex, dialect }: KnexConnection,
+  { table, column, value }: AddedColumn,
+): Promise<void> {
+  if (await knex.schema.hasColumn(table, column.name)) return;
+  await knex.schema.alterTable(table, (builder) => {
+    const added = builder.specificType(column.name, dialect.columnType(column.kind, column.length));
+    if (value !== undefined) added.notNullable().defaultTo(value);
+  });
 }
 
 /** One statement, so that a table is there with all its columns or not at all. */

@@ -8,6 +8,7 @@ import type { Storage } from '../../../core/contracts/storage.ts';
 import { toKnexConnection } from '../../../plugins/storage-knex/knex-connection.ts';
 import { createSqliteDialect } from '../../../plugins/storage-knex/dialects/sqlite.ts';
 import { SCHEMA_VERSION, migrate } from '../../../plugins/storage-knex/schema/migrate.ts';
+import { describeStep } from '../../../plugins/storage-knex/schema/migration.ts';
 import { MIGRATIONS } from '../../../plugins/storage-knex/schema/migrations/list.ts';
 import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';
 import { loadSqliteModule } from '../../../plugins/storage-sqlite/drivers/load.ts';
@@ -137,7 +138,7 @@ describe('the schema', () => {
     migration.steps.map((step, place) => ({
       migration,
       place,
-      name: 'createTable' in step ? step.createTable.name : step.createIndex.name,
+      name: describeStep(step),
     })),
   );
 

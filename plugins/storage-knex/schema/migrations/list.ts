@@ -1,9 +1,17 @@
-import type { Migration } from '../columns.ts';
+import type { Migration } from '../migration.ts';
 import { memory } from './0001-memory.ts';
 import { search } from './0002-search.ts';
 import { observability } from './0003-observability.ts';
 import { vectors } from './0004-vectors.ts';
 import { dreams } from './0005-dreams.ts';
+import { dreamOperations } from './0006-dream-operations.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
-export const MIGRATIONS: readonly Migration[] = [memory, search, observability, vectors, dreams];
+export const MIGRATIONS: readonly Migration[] = [
+  memory,
+  search,
+  observability,
+  vectors,
+  dreams,
+  dreamOperations,
+];
