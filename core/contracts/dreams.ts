@@ -1,4 +1,4 @@
-import type { AdminDreamRun, DreamState } from '../schemas/dreams.ts';
+import type { AdminDreamRun, DreamOutcome, DreamState } from '../schemas/dreams.ts';
 import type { AuditRecord, ScopeKey, Stored } from './records.ts';
 import type { PageRequest, PageResult } from './page.ts';
 
@@ -103,6 +103,12 @@ export interface DreamRunFilter {
   isOpen?: boolean;
   /** Runs with operations that wait for a person. */
   isWaiting?: boolean;
+  outcome?: DreamOutcome | null;
+  /** Runs that wrote, also when that was undone. */
+  hasWritten?: boolean;
+  /** When the run was asked for: from `since`, inclusive, to `until`, exclusive. */
+  since?: number | null;
+  until?: number | null;
 }
 
 /** The store of dreaming. Optional for a driver: without it dreaming is disabled. */

@@ -168,6 +168,27 @@ export function dreamCases(): StorageCase[] {
       assert.deepEqual(await ids({ state: 'failed' }), []);
     }),
 
+    dreaming('lists runs by outcome, by time, and those that wrote', async (dreams) => {
+      const runs = Array.from({ length: 12 }, (_, index) => ({
+        ...runOf(index % 3 === 0 ? 'u:bob' : 'u:alice'),
+        outcome: index % 2 === 0 ? ('applied' as const) : ('no_op' as const),
+        writes: index % 4,
+        createdAt: START + index,
+      }));
+      for (const run of runs) {
+        await dreams.update({ scope: run.scope, runId: run.id }, () => ({ result: null, run }));
+      }
+      const found = async (filter: Parameters<DreamStore['listRuns']>[0]) =>
+        (await everyPage((page) => dreams.listRuns(filter, page), 4)).map(({ id }) =>
+          runs.findIndex((run) => run.id === id),
+        );
+      assert.deepEqual(await found({ outcome: 'applied' }), [0, 2, 4, 6, 8, 10]);
+      assert.deepEqual(await found({ outcome: 'applied', scope: 'u:bob' }), [0, 6]);
+      assert.deepEqual(await found({ hasWritten: true }), [1, 2, 3, 5, 6, 7, 9, 10, 11]);
+      assert.deepEqual(await found({ since: START + 3, until: START + 5 }), [3, 4]);
+      assert.deepEqual(await found({ isWaiting: true, since: START + 11 }), [11]);
+    }),
+
     dreaming('finds and counts operations that wait, and keeps their runs', async (dreams) => {
       const runs = ['u:alice', 'u:bob', 'u:alice', 'u:bob'].map((scope, index) => ({
         ...runOf(scope as ScopeKey),

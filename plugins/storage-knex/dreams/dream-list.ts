@@ -62,7 +62,8 @@ export async function listDreamRuns(
   page: PageRequest,
 ): Promise<PageResult<DreamRunListing>> {
   const scope = filter.scope ?? null;
-  const { state = null, isOpen = false, isWaiting = false } = filter;
+  const { state = null, outcome = null, isOpen = false, isWaiting = false } = filter;
+  const { hasWritten = false, since = null, until = null } = filter;
   return await readPage(connection, {
     ...toIdPage(page),
     pick: { scope_id: 'h.scope_id', id: 'h.id' },
@@ -88,7 +89,12 @@ export async function listDreamRuns(
         .select(DREAM_RUN_LISTINGS.select('h'));
     },
     filters: [
-      ...matches({ 'h.user_id': scope?.slice(2), 'h.state': state }),
+      ...matches({ 'h.user_id': scope?.slice(2), 'h.state': state, 'h.outcome': outcome }),
+      (query) => {
+        if (hasWritten) query.where('h.writes', '>', 0);
+        if (since !== null) query.where('h.created_at', '>=', since);
+        if (until !== null) query.where('h.created_at', '<', until);
+      },
       ...(scope !== null && isOpen
         ? [(query: Knex.QueryBuilder) => void query.whereNull('h.ended_at')]
         : []),
