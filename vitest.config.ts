@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** Rules of the service that are run a second time, on the MariaDB of the tests. */
 const ON_BOTH_DATABASES = [
   'test/core/files/files.test.ts',
-  'test/core/history/{blame,revert-writes}.test.ts',
+  'test/core/history/{blame,revert-writes,time-travel}.test.ts',
   'test/core/maintenance/retention.test.ts',
   'test/core/search/{find,search-oracle}.test.ts',
   'test/core/search/embedding/embedding.test.ts',

@@ -225,6 +225,12 @@ export const ERROR_CODES = {
     message: 'The database does not answer.',
     action: 'Try again after Retry-After; repeat writes with the same Idempotency-Key.',
   },
+  MEMORY_HELD: {
+    status: 503,
+    retryable: true,
+    message: 'An operator is restoring this memory.',
+    action: 'Try again after Retry-After; reads go on meanwhile.',
+  },
   SHUTTING_DOWN: {
     status: 503,
     retryable: true,

@@ -205,8 +205,16 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   const provider =
     config.model === undefined || config.model === null ? null : guardModel(config.model);
   const model = provider === null ? null : createModel(provider);
-  const { verifier = null } = config;
+  const verifier =
+    config.verifier === undefined || config.verifier === null ? null : guardModel(config.verifier);
   let fenceKey: Promise<Buffer> | null = null;
+  const readFenceKey = () =>
+    (fenceKey ??= readInstallationKey(storage.config, 'service_fence_key').catch(
+      (error: unknown) => {
+        fenceKey = null;
+        throw error;
+      },
+    ));
   const services: MemoryServices = {
     files,
     find: createFind(search),
@@ -216,16 +224,10 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
         ? null
         : createRemember({
             ...{ files, idempotency, revisions, search, model, now },
-            verifier: verifier === null ? model : createModel(guardModel(verifier)),
+            verifier: verifier === null ? model : createModel(verifier),
             maxFileBytes: settings.limits.maxFileBytes,
             timeZone: settings.timeZone,
-            fenceKey: () =>
-              (fenceKey ??= readInstallationKey(storage.config, 'service_fence_key').catch(
-                (error: unknown) => {
-                  fenceKey = null;
-                  throw error;
-                },
-              )),
+            fenceKey: readFenceKey,
           }),
   };
   const retention = createRetention({
@@ -287,6 +289,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       history: {
         lineTimes: (scope, path) => revisions.lineTimes({ scope, path }),
         ofRun: (runId) => revisions.ofRun(runId),
+        revertRun: async (runId, caller) => (await revisions.revertWrites({ runId }, caller)).files,
         diff: (before, after, path) => unifiedDiff(before, after, { path }),
       },
       isDreamEnabled: settings.dream.enabled,
@@ -296,6 +299,9 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       ids,
       record: (event) => queue.event(event),
       model: provider,
+      verifier: verifier ?? provider,
+      settings: { maxFileBytes: settings.limits.maxFileBytes, timeZone: settings.timeZone },
+      fenceKey: readFenceKey,
       embedder: config.embedder ?? null,
       addTool(tool) {
         tools.add(tool);

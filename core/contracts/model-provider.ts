@@ -17,6 +17,8 @@ export interface GenerateRequest {
   /** Asks for JSON of this schema; the caller validates the reply all the same. */
   schema?: JsonSchema;
   maxTokens?: number;
+  /** Takes the beginning of a reply that was cut off at `maxTokens`, which is an error otherwise. */
+  acceptsCutOff?: boolean;
   signal?: AbortSignal;
 }
 

@@ -230,6 +230,14 @@ export interface RevisionChain {
   steps: readonly RevisionStep[];
 }
 
+/** A file now, and the newest revision of it at or before a time. */
+export interface FileAt {
+  /** The file as it is now. */
+  file: FileRecord;
+  /** `null` when none is kept: the file did not exist yet, or its history is pruned. */
+  revision: RevisionRecord | null;
+}
+
 /** Which rows a prune removes: those that meet both `olderThan` and `keepLast`. */
 export interface PruneFilter {
   scope?: ScopeKey | null;
@@ -263,6 +271,14 @@ export interface RevisionStore {
   ofVersion(key: FileKey, version: number): Promise<RevisionRecord | null>;
   /** The newest revision of a file at or before a time; `null` when none is kept. */
   at(key: FileKey, time: number): Promise<RevisionRecord | null>;
+  /**
+   * Every file that the scope ever had, deleted ones too, by path ascending, each with the revision
+   * that {@link at} finds. Goes on after the path `after`, with paths that start with `prefix`.
+   */
+  listAt(
+    scope: ScopeKey,
+    options: { time: number; prefix: string; after: string | null; limit: number },
+  ): Promise<readonly FileAt[]>;
   /**
    * Admin: removes the oldest rows of files, never a file's newest; in small transactions, each
    * with an audit row made by `audit`. `dryRun` counts alone.

@@ -104,7 +104,7 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
         version !== undefined || at !== undefined
           ? { ...toAdminFile(listing), ...(await revisions.contentAt(key, point)) }
           : await readPresent(key, listing);
-      return blame === true ? { file, blame: await revisions.blame(key, file) } : { file };
+      return blame === true ? { file, ...(await revisions.blame(key, file)) } : { file };
     },
   };
 

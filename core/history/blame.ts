@@ -6,7 +6,7 @@ import { decodeDelta } from './delta/codec.ts';
 import { lineOffsets } from './delta/lines.ts';
 
 /** Consecutive lines that one revision wrote. Lines count from 1; both ends are included. */
-interface BlamedRange {
+export interface BlamedRange {
   startLine: number;
   endLine: number;
   /** `null` if the revision is pruned or too many revisions ago. */
@@ -21,7 +21,7 @@ interface Blame {
 }
 
 /** The history that blame reads. */
-type History = Pick<RevisionStore, 'get' | 'list' | 'steps'>;
+type History = Pick<RevisionStore, 'get' | 'list' | 'ofVersion' | 'steps'>;
 
 /** The most revisions that one blame examines. */
 const MAX_REVISIONS = 10_000;
@@ -43,12 +43,18 @@ export async function blameLines(
   const lines = createBlamedLines(content);
   let oldestAt: number | null = null;
   for await (const { revision, step } of walkBack(history, file, version)) {
-    oldestAt = revision.at;
-    lines.stepBack(revision, step);
+    oldestAt = Math.min(oldestAt ?? revision.at, revision.at);
+    if (step !== null) lines.stepBack(revision, step);
     if (lines.isComplete()) break;
     await pause();
   }
   return { ranges: lines.toRanges(), oldestAt };
+}
+
+/** A revision on the way back. Without a step it wrote none of the lines, which are older than it. */
+interface Passed {
+  revision: RevisionRecord;
+  step: RevisionStep | null;
 }
 
 /**
@@ -56,16 +62,18 @@ export async function blameLines(
  * to the file at its old path, and a revert to the version that it restored. Ends where revisions
  * are pruned.
  */
-async function* walkBack(
-  history: History,
-  file: FileKey,
-  version: number,
-): AsyncGenerator<{ revision: RevisionRecord; step: RevisionStep }> {
+async function* walkBack(history: History, file: FileKey, version: number): AsyncGenerator<Passed> {
   let left = MAX_REVISIONS;
   let place: { file: FileKey; version: number } | null = { file, version };
   while (place !== null && left > 0) {
     const { file: at, version: upTo } = place;
-    const revisions = await readRevisions(history, at, { upTo, limit: left });
+    const later = await history.ofVersion(at, upTo + 1);
+    const revisions = await readRevisions(history, at, { upTo, later, limit: left });
+    if (revisions.length === 0) {
+      const oldest = later ?? (await findOldest(history, at));
+      if (oldest !== null) yield { revision: oldest, step: null };
+      return;
+    }
     const restoredBy = findRestored(revisions);
     let steps = new Map<number, RevisionStep>();
     let expected = upTo;
@@ -73,11 +81,18 @@ async function* walkBack(
     place = null;
     for (let index = 0; index < revisions.length; index++) {
       if (revisions[index]?.version !== expected) return;
-      index = restoredBy.get(index) ?? index;
+      const restored = restoredBy.get(index) ?? index;
+      if (restored === PRUNED) {
+        yield { revision: revisions.at(-1) as RevisionRecord, step: null };
+        return;
+      }
+      index = restored;
       const revision = revisions[index] as RevisionRecord;
       expected = revision.version - 1;
-      const left = await findLeft(history, revision);
-      if (left !== null) {
+      if (isArrival(revision)) {
+        yield { revision, step: null };
+        const left = await history.get(revision.peerId ?? '');
+        if (left === null) return;
         place = { file: left, version: left.version - 1 };
         break;
       }
@@ -95,43 +110,51 @@ async function* walkBack(
   }
 }
 
-/** The revisions of a file up to a version, newest first. */
+/** The revisions of a file up to a version, newest first; none if that version's own is pruned. */
 async function readRevisions(
   history: History,
   path: FileKey,
-  { upTo, limit }: { upTo: number; limit: number },
+  { upTo, later, limit }: { upTo: number; later: RevisionRecord | null; limit: number },
 ): Promise<RevisionRecord[]> {
   const revisions: RevisionRecord[] = [];
-  let after: readonly (string | number)[] | null = null;
+  let after: readonly (string | number)[] | null = later === null ? null : [later.id];
   do {
     const { items, next } = await history.list({ path }, { limit: 500, order: 'desc', after });
-    revisions.push(...items.filter(({ version }) => version <= upTo));
+    revisions.push(...items);
+    if (revisions[0]?.version !== upTo) return [];
     after = next;
   } while (after !== null && revisions.length < limit);
   return revisions.slice(0, limit);
 }
 
+/** The oldest revision of a file that is kept. */
+async function findOldest(history: History, path: FileKey): Promise<RevisionRecord | null> {
+  const { items } = await history.list({ path }, { limit: 1, order: 'asc', after: null });
+  return items[0] ?? null;
+}
+
+/** Stands for a revision that is pruned, or too many revisions ago. */
+const PRUNED = -1;
+
 /** Maps the index of each revert to the index of the revision whose content it restored. */
 function findRestored(revisions: readonly RevisionRecord[]): Map<number, number> {
   const restored = new Map<number, number>();
   const madeBy = new Map<string, number>();
+  const isWhole = revisions.at(-1)?.version === 1;
   for (let index = revisions.length - 1; index >= 0; index--) {
     const { action, existsAfter, hash } = revisions[index] as RevisionRecord;
     if (!existsAfter) continue;
-    const earlier = madeBy.get(hash);
+    // In a whole history, a plugin's revert may have written something new.
+    const earlier = madeBy.get(hash) ?? (isWhole ? undefined : PRUNED);
     if (action === 'revert' && earlier !== undefined) restored.set(index, earlier);
     else madeBy.set(hash, index);
   }
   return restored;
 }
 
-/** For the arrival of a moved file: the revision that removed it from its old path. */
-async function findLeft(
-  history: History,
-  { action, existedBefore, peerId }: RevisionRecord,
-): Promise<RevisionRecord | null> {
-  const isArrival = action === 'move' && !existedBefore && peerId !== null;
-  return isArrival ? await history.get(peerId) : null;
+/** Whether a revision brought a file here by a move: the lines were written at the old path. */
+function isArrival({ action, existedBefore, peerId }: RevisionRecord): boolean {
+  return action === 'move' && !existedBefore && peerId !== null;
 }
 
 /** The lines of a content, each with its writer once known. */

@@ -5,6 +5,8 @@ import { toPhysicalPath, toUserId } from '../files/paths.ts';
 
 /** How long before a revision unlinked reads count. */
 const SHORTLY_MS = 600_000;
+/** How long after a revision the access row of its write may be dated. */
+const WRITE_MS = 1_000;
 /** The most reads examined, newest first. */
 const MAX_READS = 200;
 
@@ -44,12 +46,13 @@ async function readsBefore(
 /** The user for whom a revision was written; for shared memory, its access row names the user. */
 async function findUser(
   log: Pick<LogStore, 'listAccess'>,
-  { id, scope }: RevisionRecord,
+  { id, scope, at }: RevisionRecord,
 ): Promise<string | null> {
   const owner = toUserId(scope);
   if (owner !== null) return owner;
   const { items } = await log.listAccess(
-    { revisionId: id, action: 'write' },
+    // The row has the revision's time, so that no more of a busy file's rows are examined.
+    { revisionId: id, action: 'write', since: at, until: at + WRITE_MS },
     { limit: 1, order: 'asc', after: null },
   );
   return items[0]?.userId ?? null;

@@ -2,18 +2,14 @@ import type { RevertedFile, RevertSelection, RevertWritesAnswer } from '../contr
 import type { FileKey, RevisionRecord } from '../contracts/records.ts';
 import type { RevisionFilter, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import type { AdminCaller, AdminFiles, Restoration } from '../files/admin-files.ts';
+import type { AdminCaller, AdminFiles } from '../files/admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { parseTime, parseTimeOrNull, toTime } from '../time.ts';
-import { unifiedDiff } from './delta/unified-diff.ts';
+import { createDiffBudget, type DiffBudget } from './diff-budget.ts';
+import { type BatchWork, type Plan, toBatches, writeBatch } from './write-batches.ts';
 
 /** The most revisions that one request reverts. */
 const MAX_REVISIONS = 10_000;
-/** The most files and bytes that one transaction restores. */
-const BATCH_FILES = 100;
-const BATCH_BYTES = 2 * 1024 * 1024;
-/** How often a batch is planned again because its files changed meanwhile. */
-const TRIES = 5;
 
 interface Parts {
   storage: Pick<Storage, 'files' | 'revisions'>;
@@ -22,21 +18,20 @@ interface Parts {
   textAt(key: FileKey, version: number): Promise<string | null>;
 }
 
-/** The planned change of one file. */
-interface Plan {
-  /** Its selected revisions, oldest first. */
-  selected: readonly RevisionRecord[];
-  file: RevertedFile;
-  /** `null` if nothing is to be written. */
-  restoration: Restoration | null;
-}
+/** The selected revisions of a file, oldest first. */
+type Selected = readonly RevisionRecord[];
+/** Files that moves link: they are reverted together or not at all. */
+type Unit = readonly Selected[];
 
 /**
- * Reverts the selected writes file by file. A file whose newest revisions are selected gets the
- * content from before them. A file that was written since stays as it is, with the reason in `why`.
+ * Reverts the selected writes file by file, and returns what became of each file, by path. A file
+ * whose newest revisions are selected gets the content from before them (`reverted`). A file that
+ * was written since stays as it is, with the reason in `why` (`changed_since`), and so does one that
+ * can't be written (`refused`) or whose earlier content is pruned (`gone`).
  *
  * Each batch of files is one transaction. An interrupted request can be repeated: files that are
- * already restored are `unchanged` then.
+ * already restored are `unchanged` then. Throws before the first write only, so that no receipt is
+ * lost. `{ runId }` selects a dream run's writes, not the reverts of that run.
  */
 export async function revertWrites(
   parts: Parts,
@@ -45,28 +40,56 @@ export async function revertWrites(
 ): Promise<RevertWritesAnswer> {
   const { filter, target } = parseSelection(selection);
   const dryRun = selection.dryRun === true;
+  const diffs = dryRun ? createDiffBudget() : null;
   const groups = groupByFile(await readSelected(parts.storage, filter));
-  const reason = `Reverts ${target}.`;
-  const files: RevertedFile[] = [];
-  let batch: Plan[] = [];
-  let bytes = 0;
-  const write = async () => {
-    files.push(...(dryRun ? batch.map(({ file }) => file) : await writeBatch(batch)));
-    batch = [];
-    bytes = 0;
+  const units = toUnits(groups);
+  let held = await findHeld(parts, groups);
+  const work: BatchWork<Unit, RevertedFile> = {
+    async plan(unit) {
+      const plans: Plan<RevertedFile>[] = [];
+      for (const selected of unit) plans.push(await planFile(parts, selected, { held, diffs }));
+      return plans;
+    },
+    async write(restorations, [first]) {
+      // Reverting a dream must not trigger another dream.
+      const qualifies = first?.[0]?.[0]?.actor !== 'dream-agent';
+      const reason = `Reverts ${target}.`;
+      try {
+        return await parts.files.restore(restorations, { reason, target, qualifies }, caller);
+      } catch (error) {
+        const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
+        if (isConflict) held = await findHeld(parts, groups);
+        throw error;
+      }
+    },
+    written: (file, { version, revisionId }) => ({ ...file, version, revisionId }),
+    refused: (file, why) => ({ ...file, outcome: 'refused', why }),
   };
-  const writeBatch = (plans: Plan[]) =>
-    restoreBatch(parts, plans, { groups, reason, target, caller });
-  const held = await findHeld(parts, groups);
-  for (const selected of groups) {
-    const plan = await planFile(parts, selected, { held });
-    const size = Buffer.byteLength(plan.restoration?.content ?? '');
-    if (batch.length === BATCH_FILES || bytes + size > BATCH_BYTES) await write();
-    batch.push(plan);
-    bytes += size;
+  const files: RevertedFile[] = [];
+  try {
+    for await (const batch of toBatches(units, (unit) => work.plan(unit))) {
+      files.push(
+        ...(dryRun
+          ? batch.flatMap(({ plans }) => plans.map(({ outcome }) => outcome))
+          : await writeBatch(work, batch)),
+      );
+    }
+  } catch (error) {
+    if (!(error instanceof MemoryError) || files.every(({ version }) => version === null))
+      throw error;
+    const done = new Set(files.map(({ path }) => path));
+    for (const selected of groups) {
+      const path = toPhysicalPath(selected[0] as RevisionRecord);
+      if (!done.has(path))
+        files.push({ ...leftFile(path), outcome: 'refused', why: error.message });
+    }
   }
-  await write();
+  files.sort((one, other) => (one.path < other.path ? -1 : 1));
   return { dryRun, files };
+}
+
+function leftFile(path: string): Omit<RevertedFile, 'outcome' | 'why'> {
+  return { path, version: null, revisionId: null, diff: '', diffOmitted: false };
 }
 
 function parseSelection(selection: RevertSelection): { filter: RevisionFilter; target: string } {
@@ -126,6 +149,28 @@ function groupByFile(revisions: readonly RevisionRecord[]): RevisionRecord[][] {
 }
 
 /**
+ * Puts the files that moves link together. Files that only go come first, since they make room for
+ * others in a full memory.
+ */
+function toUnits(groups: readonly Selected[]): Unit[] {
+  const unitOf = new Map<string, Selected[]>();
+  for (const group of groups) {
+    const unit = [group];
+    for (const { id } of group) unitOf.set(id, unit);
+  }
+  for (const { id, peerId } of groups.flat()) {
+    const unit = unitOf.get(id) as Selected[];
+    const other = unitOf.get(peerId ?? '');
+    if (other === undefined || other === unit) continue;
+    unit.push(...other);
+    for (const { id: each } of other.flat()) unitOf.set(each, unit);
+  }
+  const units = [...new Set(unitOf.values())];
+  const isRemoval = (unit: Unit) => unit.every(([oldest]) => oldest?.existedBefore === false);
+  return [...units.filter(isRemoval), ...units.filter((unit) => !isRemoval(unit))];
+}
+
+/**
  * Paths that must stay because a move links them to a file that stays: to revert one path alone
  * would lose the content that was moved.
  */
@@ -141,8 +186,8 @@ async function findHeld(
   for (const selected of groups) {
     const path = toPhysicalPath(selected[0] as RevisionRecord);
     if (!selected.some(({ peerId }) => peerId !== null)) continue;
-    const { file } = await planFile(parts, selected, { held });
-    if (file.outcome === 'changed_since' || file.outcome === 'gone') held.add(path);
+    const { outcome } = (await planFile(parts, selected, { held, diffs: null })).outcome;
+    if (outcome !== 'reverted' && outcome !== 'unchanged') held.add(path);
   }
   for (let size = -1; size !== held.size;) {
     size = held.size;
@@ -156,18 +201,14 @@ async function findHeld(
 
 async function planFile(
   { storage, textAt }: Parts,
-  selected: readonly RevisionRecord[],
-  { held }: { held: ReadonlySet<string> },
-): Promise<Plan> {
+  selected: Selected,
+  { held, diffs }: { held: ReadonlySet<string>; diffs: DiffBudget | null },
+): Promise<Plan<RevertedFile>> {
   const newest = selected.at(-1) as RevisionRecord;
   const key = { scope: newest.scope, path: newest.path };
   const path = toPhysicalPath(key);
-  const head = await storage.files.get(key);
-  const present = head?.content ?? null;
-  const version = head?.version ?? 0;
-  const leave = (outcome: RevertedFile['outcome'], why: string): Plan => ({
-    selected,
-    file: { path, outcome, version: null, revisionId: null, why, diff: '' },
+  const leave = (outcome: RevertedFile['outcome'], why: string): Plan<RevertedFile> => ({
+    outcome: { ...leftFile(path), outcome, why },
     restoration: null,
   });
 
@@ -176,7 +217,20 @@ async function planFile(
     (revision, index) => newest.version - revision.version === selected.length - 1 - index,
   );
   const oldest = undone[0] ?? newest;
-  const before = oldest.existedBefore ? await textAt(key, oldest.version - 1) : null;
+  let present: string | null;
+  let before: string | null;
+  let version: number;
+  try {
+    const head = await storage.files.get(key);
+    present = head?.content ?? null;
+    version = head?.version ?? 0;
+    before = oldest.existedBefore ? await textAt(key, oldest.version - 1) : null;
+  } catch (error) {
+    if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
+      return leave('refused', error.message);
+    }
+    throw error;
+  }
   if (oldest.existedBefore && before === null) {
     return leave('gone', 'Its content from before is pruned or redacted.');
   }
@@ -189,17 +243,14 @@ async function planFile(
   }
   const left = selected[selected.length - undone.length - 1];
   return {
-    selected,
-    file: {
-      path,
+    outcome: {
+      ...leftFile(path),
       outcome: 'reverted',
-      version: null,
-      revisionId: null,
       why:
         left === undefined
           ? null
           : `Version ${left.version} and older ones stay: others wrote after them.`,
-      diff: unifiedDiff(present, before, { path }),
+      ...diffs?.diff(present, before, path),
     },
     restoration: {
       key,
@@ -218,49 +269,6 @@ async function describeLaterWrite(
   const later = await storage.revisions.ofVersion(key, version + 1);
   if (later === null) return 'It was written since.';
   return `${later.actor} wrote version ${later.version} since, at ${toTime(later.at)}.`;
-}
-
-/** Writes a batch in one transaction. Plans it again when a file was written meanwhile. */
-async function restoreBatch(
-  parts: Parts,
-  plans: readonly Plan[],
-  {
-    groups,
-    reason,
-    target,
-    caller,
-  }: {
-    groups: readonly (readonly RevisionRecord[])[];
-    reason: string;
-    target: string;
-    caller: AdminCaller;
-  },
-): Promise<RevertedFile[]> {
-  let planned = plans;
-  for (let tries = 1; ; tries += 1) {
-    const due = planned.filter(({ restoration }) => restoration !== null);
-    if (due.length === 0) return planned.map(({ file }) => file);
-    try {
-      const written = await parts.files.restore(
-        due.map(({ restoration }) => restoration as Restoration),
-        // Reverting a dream must not trigger another dream.
-        { reason, target, qualifies: due[0]?.selected[0]?.actor !== 'dream-agent' },
-        caller,
-      );
-      return planned.map(({ file, restoration }) => {
-        const one = written[due.findIndex((each) => each.restoration === restoration)];
-        if (restoration === null || one === undefined) return file;
-        return { ...file, version: one.version, revisionId: one.revisionId, diff: '' };
-      });
-    } catch (error) {
-      const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
-      if (!isConflict || tries === TRIES) throw error;
-      const anew: Plan[] = [];
-      const held = await findHeld(parts, groups);
-      for (const { selected } of planned) anew.push(await planFile(parts, selected, { held }));
-      planned = anew;
-    }
-  }
 }
 
 function refuse(path: string, message: string): MemoryError {

@@ -14,12 +14,12 @@ import type {
   RevisionListQuery,
 } from '../contracts/admin.ts';
 import { toAuditRecord } from '../audit.ts';
-import type { FileKey, RevisionRecord, RevisionStep } from '../contracts/records.ts';
+import type { FileKey, RevisionRecord, RevisionStep, ScopeKey } from '../contracts/records.ts';
 import type { RunRevision } from '../contracts/plugin.ts';
 import type { PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { countLines, hashText } from '../files/content.ts';
-import { blameLines } from './blame.ts';
+import { type BlamedRange, blameLines } from './blame.ts';
 import { applyDelta } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
@@ -31,6 +31,7 @@ import { createPause } from '../pause.ts';
 import { revertWrites } from './revert-writes.ts';
 import { versionConflict } from '../files/draft.ts';
 import { listReadBefore } from './read-before.ts';
+import { type EarlierMemory, type EarlierText, fileAt, memoryAt } from './time-travel.ts';
 import {
   parsePhysicalPath,
   parseUserId,
@@ -44,13 +45,22 @@ import { parseTime, parseTimeOrNull, toTime, toTimeOrNull } from '../time.ts';
 export interface Revisions {
   list(query: RevisionListQuery): Promise<ListAnswer<AdminRevision>>;
   get(id: string): Promise<AdminRevisionDetail>;
+  /** The content before and after a revision; `null` where the file did not exist. */
+  contents(id: string): Promise<RevisionContents>;
   /** The content of a file at a version or a time. Throws if it didn't exist or is pruned. */
   contentAt(key: FileKey, point: FilePointQuery): Promise<EarlierContent>;
+  /** A file's content at a time in milliseconds; see `time-travel.ts` for what it throws. */
+  fileAt(key: FileKey, point: { at: number }): Promise<EarlierText>;
+  /** The files that a scope had at a time, a page at a time, without contents. */
+  memoryAt(scope: ScopeKey, options: Parameters<typeof memoryAt>[2]): Promise<EarlierMemory>;
   /**
    * Who wrote each line of a content, when, why, and what that writer had read. Only the newest
    * {@link READ_BEFORE_REVISIONS} revisions include the reads; `get` includes them for any revision.
    */
-  blame(key: FileKey, at: { version: number; content: string }): Promise<BlamedLines[]>;
+  blame(
+    key: FileKey,
+    at: { version: number; content: string },
+  ): Promise<{ blame: BlamedLines[]; blameEnd: number | null }>;
   /** Writes the content from before a revision as a new revision; reverts a move on both paths. */
   revert(
     id: string,
@@ -68,6 +78,9 @@ export interface Revisions {
   /** The revisions of a run, oldest first, with their contents. */
   ofRun(runId: string): Promise<RunRevision[]>;
 }
+
+/** The content of a file before and after a revision; `null` where the file did not exist. */
+type RevisionContents = NonNullable<RunRevision['contents']>;
 
 /** Creates the history of a storage; reverts go through the one write path. */
 export function createRevisions(deps: {
@@ -108,7 +121,7 @@ export function createRevisions(deps: {
   }
 
   /** Content before and after a revision. */
-  async function textsOf(revision: RevisionRecord) {
+  async function textsOf(revision: RevisionRecord): Promise<RevisionContents> {
     const before = revision.existedBefore ? await textAt(revision, revision.version - 1) : null;
     const after = revision.existsAfter ? await textAt(revision, revision.version) : null;
     // Pruned since it was found. Treating its contents as absent would let a revert delete the file.
@@ -117,6 +130,28 @@ export function createRevisions(deps: {
     }
     return { before, after };
   }
+
+  /** What the writers of the newest revisions had read, by revision. */
+  async function listReads(
+    revisions: readonly (RevisionRecord | null)[],
+  ): Promise<ReadonlyMap<string, ReadBefore[]>> {
+    const newest = [...new Map(revisions.map((revision) => [revision?.id, revision])).values()]
+      .filter((revision) => revision !== null)
+      .sort((one, other) => other.at - one.at)
+      .slice(0, READ_BEFORE_REVISIONS);
+    const readBefore = new Map<string, ReadBefore[]>();
+    let length = 0;
+    for (const revision of newest) {
+      const reads = await listReadBefore(storage.log, revision);
+      length += JSON.stringify(reads).length;
+      if (length > READ_BEFORE_LENGTH) break;
+      readBefore.set(revision.id, reads);
+    }
+    return readBefore;
+  }
+
+  const readFileAt = (key: FileKey, at: number) =>
+    fileAt({ revisions: storage.revisions, textAt }, key, { at });
 
   return {
     async list(query) {
@@ -155,17 +190,12 @@ export function createRevisions(deps: {
 
     async contentAt(key, { version, at }) {
       const path = toPhysicalPath(key);
-      let made: RevisionRecord | null = null;
       if (at !== undefined) {
-        made = await storage.revisions.at(key, parseTime(at, 'at'));
-        if (made === null || !made.existsAfter) {
-          const message = `${path} did not exist then, or that is pruned.`;
-          throw new MemoryError('FILE_NOT_FOUND', message, { details: { path, at } });
-        }
-      } else if (version !== undefined) {
-        made = await storage.revisions.ofVersion(key, version);
+        const { content, revision } = await readFileAt(key, parseTime(at, 'at'));
+        return toEarlierContent({ content, version: revision.version, made: revision });
       }
-      const wanted = made?.version ?? version ?? 0;
+      const wanted = version ?? 0;
+      const made = await storage.revisions.ofVersion(key, wanted);
       const content = await textAt(key, wanted);
       if (content === null) {
         const message = `${path} has no content at version ${wanted}.`;
@@ -173,41 +203,20 @@ export function createRevisions(deps: {
           details: { path, version: wanted },
         });
       }
-      return {
-        content,
-        version: wanted,
-        size: Buffer.byteLength(content),
-        lines: countLines(content),
-        updatedAt: made === null ? null : toTime(made.at),
-        latestActor: made?.actor ?? null,
-        latestRevisionId: made?.id ?? null,
-      };
+      return toEarlierContent({ content, version: wanted, made });
     },
+
+    contents: async (id) => textsOf(await find(id)),
+
+    fileAt: (key, { at }) => readFileAt(key, at),
+
+    memoryAt: (scope, options) => memoryAt(storage.revisions, scope, options),
 
     async blame(key, at) {
       const { ranges, oldestAt } = await blameLines(storage.revisions, key, at);
       await deps.accessQueue.flush();
-      const newest = [...new Map(ranges.map(({ revision }) => [revision?.id, revision])).values()]
-        .filter((revision) => revision !== null)
-        .sort((one, other) => other.at - one.at)
-        .slice(0, READ_BEFORE_REVISIONS);
-      const readBefore = new Map<string, ReadBefore[]>();
-      for (const revision of newest) {
-        readBefore.set(revision.id, await listReadBefore(storage.log, revision));
-      }
-      return ranges.map(({ startLine, endLine, revision }) => ({
-        startLine,
-        endLine,
-        revisionId: revision?.id ?? null,
-        version: revision?.version ?? null,
-        actor: revision?.actor ?? null,
-        reason: revision?.reason ?? null,
-        tool: revision?.tool ?? null,
-        toolCallId: revision?.toolCallId ?? null,
-        at: toTimeOrNull(revision?.at ?? null),
-        before: revision === null ? toTimeOrNull(oldestAt) : null,
-        afterReading: readBefore.get(revision?.id ?? '') ?? null,
-      }));
+      const readBefore = await listReads(ranges.map(({ revision }) => revision));
+      return toBlameAnswer(ranges, { oldestAt, readBefore });
     },
 
     revertWrites: (selection, caller) =>
@@ -326,6 +335,43 @@ export function createRevisions(deps: {
 
 /** How many of a blame's revisions include what their writer had read. */
 const READ_BEFORE_REVISIONS = 50;
+/** The longest JSON of these reads, and of the lines of a blame, in UTF-16 units. */
+const READ_BEFORE_LENGTH = 1024 * 1024;
+const BLAME_LENGTH = 4 * 1024 * 1024;
+
+/** The lines as the admin API shows them, from the first on, as many as may be sent. */
+function toBlameAnswer(
+  ranges: readonly BlamedRange[],
+  {
+    oldestAt,
+    readBefore,
+  }: { oldestAt: number | null; readBefore: ReadonlyMap<string, ReadBefore[]> },
+): { blame: BlamedLines[]; blameEnd: number | null } {
+  const blame: BlamedLines[] = [];
+  const seen = new Set<string>();
+  let length = 0;
+  for (const { startLine, endLine, revision } of ranges) {
+    const id = revision?.id ?? null;
+    const lines: BlamedLines = {
+      startLine,
+      endLine,
+      revisionId: id,
+      version: revision?.version ?? null,
+      actor: revision?.actor ?? null,
+      reason: revision?.reason ?? null,
+      tool: revision?.tool ?? null,
+      toolCallId: revision?.toolCallId ?? null,
+      at: toTimeOrNull(revision?.at ?? null),
+      before: revision === null ? toTimeOrNull(oldestAt) : null,
+      ...(id !== null && seen.has(id) ? {} : { afterReading: readBefore.get(id ?? '') ?? null }),
+    };
+    length += JSON.stringify(lines).length;
+    if (length > BLAME_LENGTH) return { blame, blameEnd: startLine - 1 };
+    if (id !== null) seen.add(id);
+    blame.push(lines);
+  }
+  return { blame, blameEnd: null };
+}
 
 /** The content before a revision of a file that existed; `null` if it can't be derived. */
 function stepBack(content: string | null, { keyframe, delta }: RevisionStep): string | null {
@@ -381,6 +427,26 @@ function toOutcome(written: AdminWritten | undefined): {
   if (written === undefined || written.revisionId === '')
     return { version: null, revisionId: null };
   return { version: written.version, revisionId: written.revisionId };
+}
+
+function toEarlierContent({
+  content,
+  version,
+  made,
+}: {
+  content: string;
+  version: number;
+  made: RevisionRecord | null;
+}): EarlierContent {
+  return {
+    content,
+    version,
+    size: Buffer.byteLength(content),
+    lines: countLines(content),
+    updatedAt: toTimeOrNull(made?.at ?? null),
+    latestActor: made?.actor ?? null,
+    latestRevisionId: made?.id ?? null,
+  };
 }
 
 /** A revision as admin lists show it. */

@@ -119,7 +119,13 @@ export type FileQuery = Static<typeof FileQuery>;
 export const AdminFileAnswer = strictObject({
   file: AdminFileContent,
   blame: Type.Optional(
-    Type.Array(BlamedLines, { description: 'With blame=true: all lines, from the first on.' }),
+    Type.Array(BlamedLines, { description: 'With blame=true: the lines, from the first on.' }),
+  ),
+  blameEnd: Type.Optional(
+    nullable(Type.Integer({ minimum: 1 }), {
+      description:
+        'With blame=true: the last line with blame, where all lines would make more than 4 MB; else null.',
+    }),
   ),
 });
 export type AdminFileAnswer = Static<typeof AdminFileAnswer>;

@@ -65,9 +65,12 @@ export const BlamedLines = strictObject({
   before: nullable(timeSchema, {
     description: 'Where no revision is known: the lines are older than this.',
   }),
-  afterReading: nullable(Type.Array(ReadBefore), {
-    description: 'null where it was not looked up: only the newest 50 revisions of the file are.',
-  }),
+  afterReading: Type.Optional(
+    nullable(Type.Array(ReadBefore), {
+      description:
+        'Once for each revision, with its first lines; absent from its other lines. null where it was not looked up: only the newest 50 revisions are, up to 1 MB of paths.',
+    }),
+  ),
 });
 export type BlamedLines = Static<typeof BlamedLines>;
 
@@ -131,13 +134,17 @@ export type RevertSelection = Static<typeof RevertSelection>;
 /** What became of a file whose writes were undone. */
 export const RevertedFile = strictObject({
   path: physicalPathSchema,
-  outcome: Type.Enum(['reverted', 'unchanged', 'changed_since', 'gone'], {
-    description: 'gone: the content from before is pruned or redacted.',
+  outcome: Type.Enum(['reverted', 'unchanged', 'changed_since', 'gone', 'refused'], {
+    description:
+      'gone: the content from before is pruned or redacted. refused: it could not be written.',
   }),
   version: nullable(versionSchema, { description: 'The one that was written.' }),
   revisionId: nullable(Type.String()),
   why: nullable(text('Why it was left, or which of its versions were.')),
   diff: text('Unified, in a dry run; empty where nothing would be written.'),
+  diffOmitted: Type.Boolean({
+    description: 'Left out: the diffs of an answer are 2 MB at most together.',
+  }),
 });
 export type RevertedFile = Static<typeof RevertedFile>;
 

@@ -48,7 +48,7 @@ import { resolveTimes, toLocalDay } from '../edits/times.ts';
 export interface RememberDependencies {
   files: Files;
   idempotency: Idempotency;
-  revisions: Pick<Revisions, 'get' | 'lineTimes'>;
+  revisions: Pick<Revisions, 'contents' | 'lineTimes'>;
   search: FindDependencies;
   model: Model;
   /** Judges what the model proposes; the same model unless another one is configured. */
@@ -572,9 +572,9 @@ async function withDiffs(
   for (const write of writes) {
     let diff = '';
     try {
-      const { contentBefore, contentAfter } = await revisions.get(write.revisionId);
+      const { before, after } = await revisions.contents(write.revisionId);
       await pause();
-      diff = unifiedDiff(contentBefore, contentAfter, { path: write.path });
+      diff = unifiedDiff(before, after, { path: write.path });
     } catch (error) {
       // Pruned since the first answer; or the database went away, after what was to be done is done.
       if (!(error instanceof MemoryError)) throw error;

@@ -1,7 +1,7 @@
 // The history of files.
 
 import { assertFileKey, assertScope, MemoryError, toPhysicalPath } from 'memory-service/plugin';
-import { hasAll, isWithin, paginate } from './page.mjs';
+import { compare, hasAll, isWithin, paginate } from './page.mjs';
 
 /** @import { FileKey, NewRevision, PruneCount, RevisionRecord, RevisionStore } from 'memory-service/plugin' */
 /** @import { Change, Journal } from './journal.mjs' */
@@ -57,6 +57,19 @@ export function revisionStore(journal) {
     async at(key, time) {
       const row = ofFile(key).findLast((each) => each.at <= time);
       return row === undefined ? null : toRecord(row);
+    },
+
+    async listAt(scope, { time, prefix, after, limit }) {
+      assertScope(scope);
+      return [...journal.table('files').values()]
+        .filter((file) => file.scope === scope && file.path.startsWith(prefix))
+        .filter((file) => after === null || compare(file.path, after) > 0)
+        .sort((left, right) => compare(left.path, right.path))
+        .slice(0, limit)
+        .map((file) => {
+          const row = ofFile(file).findLast((each) => each.at <= time);
+          return { file, revision: row === undefined ? null : toRecord(row) };
+        });
     },
 
     async prune(filter, { dryRun, audit, signal }) {

@@ -122,10 +122,14 @@ function toBody(
 }
 
 /** Takes an answer apart, trusting nothing of it. */
-function readAnswer(answer: unknown, { schema }: GenerateRequest): GenerateResult {
+function readAnswer(
+  answer: unknown,
+  { schema, acceptsCutOff = false }: GenerateRequest,
+): GenerateResult {
   const { content, stop_reason: ending, usage } = toObject(answer);
   if (ending === 'refusal') throw new ProviderFault('refused');
-  if (ending === 'max_tokens' || ending === 'model_context_window_exceeded') {
+  const isCutOff = ending === 'max_tokens' || ending === 'model_context_window_exceeded';
+  if (isCutOff && !acceptsCutOff) {
     throw new ProviderFault('cut_off');
   }
   if (!Array.isArray(content)) throw new ProviderFault('malformed');

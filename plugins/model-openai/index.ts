@@ -175,7 +175,7 @@ function isAboutLimit(error: unknown): boolean {
 /** Takes an answer apart, trusting nothing of it. */
 function readAnswer(
   answer: unknown,
-  { schema }: GenerateRequest,
+  { schema, acceptsCutOff = false }: GenerateRequest,
   { json }: RequestFormat,
 ): GenerateResult {
   const { choices, usage } = toObject(answer);
@@ -186,7 +186,7 @@ function readAnswer(
   if (ending === 'content_filter' || (typeof refusal === 'string' && refusal !== '')) {
     throw new ProviderFault('refused');
   }
-  if (ending === 'length') throw new ProviderFault('cut_off');
+  if (ending === 'length' && !acceptsCutOff) throw new ProviderFault('cut_off');
   const isTool = schema !== undefined && json === 'tool' && Array.isArray(calls);
   const said = isTool ? readToolInput(calls, schema) : null;
   const text = said ?? readContent(content, schema);

@@ -265,6 +265,16 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
         const rows = revisions.filter(ofKey(key)).filter((row) => row.at <= time);
         return rows.sort((a, b) => b.version - a.version)[0] ?? null;
       },
+      listAt: async (scope, { time, prefix, after, limit }) =>
+        [...files.values()]
+          .filter((file) => file.scope === scope && file.path.startsWith(prefix))
+          .filter((file) => after === null || compare(file.path, after) > 0)
+          .sort((a, b) => compare(a.path, b.path))
+          .slice(0, limit)
+          .map((file) => {
+            const rows = revisions.filter(ofKey(file)).filter((row) => row.at <= time);
+            return { file, revision: rows.sort((a, b) => b.version - a.version)[0] ?? null };
+          }),
       prune: (filter, { dryRun, audit: toAudit }) =>
         exclusively(async () => {
           const doomed = new Set<NewRevision>();

@@ -134,6 +134,62 @@ export function revisionCases(): StorageCase[] {
     }),
 
     on(
+      'lists what the files of a scope were at a time, by path, deleted ones too',
+      async (storage) => {
+        const start = 1_700_000_000_000;
+        const at = (ms: number) => ({ at: start + ms });
+        const key = (path: string) => ({ scope: 'u:alice', path }) as const;
+        await write(storage, key('a/1'), 'one', at(1_000));
+        await write(storage, key('a/2'), 'two', at(2_000));
+        await write(storage, key('a/2'), null, at(3_000));
+        await write(storage, key('b'), 'b', at(3_000));
+        await write(storage, key('a/1'), 'ONE', at(4_000));
+        await write(storage, { scope: 'u:bob', path: 'a/1' }, 'x', at(1_000));
+        const list = async (
+          ms: number,
+          options: { prefix?: string; after?: string; limit?: number } = {},
+        ) => {
+          const { prefix = '', after = null, limit = 10 } = options;
+          const time = start + ms;
+          const files = await storage.revisions.listAt('u:alice', { time, prefix, after, limit });
+          return files.map(({ file, revision }) => [
+            file.path,
+            file.version,
+            revision?.version ?? null,
+          ]);
+        };
+        assert.deepEqual(await list(999), [
+          ['a/1', 2, null],
+          ['a/2', 2, null],
+          ['b', 1, null],
+        ]);
+        assert.deepEqual(await list(2_999), [
+          ['a/1', 2, 1],
+          ['a/2', 2, 1],
+          ['b', 1, null],
+        ]);
+        assert.deepEqual(await list(1e6), [
+          ['a/1', 2, 2],
+          ['a/2', 2, 2],
+          ['b', 1, 1],
+        ]);
+        assert.deepEqual(await list(1e6, { prefix: 'a/', after: 'a/1' }), [['a/2', 2, 2]]);
+        assert.deepEqual(await list(1e6, { limit: 1 }), [['a/1', 2, 2]]);
+        const [first] = await storage.revisions.listAt('u:alice', {
+          ...{ time: start + 4_000, prefix: 'a/1', after: null, limit: 1 },
+        });
+        const present = await storage.files.get(key('a/1'));
+        assert.equal(first?.file.fileNo, present?.fileNo);
+        assert.equal(first?.file.hash, present?.hash);
+        assert.equal(first?.file.createdAt, present?.createdAt);
+        assert.equal(first?.file.deletedAt, null);
+        assert.deepEqual(first?.revision, await storage.revisions.ofVersion(key('a/1'), 2));
+        const none = { time: start, prefix: '', after: null, limit: 10 };
+        assert.deepEqual(await storage.revisions.listAt('u:nobody', none), []);
+      },
+    ),
+
+    on(
       'lists revisions by every filter, page by page, as a plain search finds them',
       async (storage) => {
         const runs = [makeId(), makeId()];

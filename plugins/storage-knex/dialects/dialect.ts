@@ -67,6 +67,7 @@ export interface Dialect {
   /** The whole statement that makes an index. */
   createIndex(knex: Knex, index: IndexDefinition): string;
   hasIndex(knex: Knex, index: IndexDefinition): Promise<boolean>;
+  hasColumn(knex: Knex, table: string, column: string): Promise<boolean>;
 
   /** Writes rows; one file, scope or id stands in a set at most once. */
   insertRows(connection: Connection, set: RowSet): Promise<void>;

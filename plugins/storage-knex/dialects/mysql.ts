@@ -73,6 +73,15 @@ export const MYSQL_DIALECT: Dialect = {
     return rows.length > 0;
   },
 
+  async hasColumn(knex, table, column) {
+    const rows = await knex('information_schema.columns')
+      .whereRaw('table_schema = database()')
+      .where({ table_name: table, column_name: column })
+      .limit(1)
+      .select('column_name');
+    return rows.length > 0;
+  },
+
   insertRows,
   keySet,
 

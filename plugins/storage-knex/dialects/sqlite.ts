@@ -47,6 +47,14 @@ export function createSqliteDialect(version: string): Dialect {
       return rows.length > 0;
     },
 
+    async hasColumn(knex, table, column) {
+      const rows = await knex
+        .select('name')
+        .fromRaw('pragma_table_info(?)', [table])
+        .where('name', column);
+      return rows.length > 0;
+    },
+
     async insertRows(connection, set) {
       const statement = insertStatement(set, each);
       for (const { cells, pack } of packRows(set)) {

@@ -80,16 +80,25 @@ async function listFiles(
   options: { prefix: string; after: string | null; limit: number },
 ): Promise<FileRecord[]> {
   const { prefix, after, limit } = options;
+  const paths = pathsFrom(prefix, after);
+  const rows = await connection.all(
+    `select ${FILES.select('f').join(', ')} ${OF_SCOPE} ${IN_SCOPE}` +
+      ` and ${paths.where} and f.deleted_at is null order by f.path limit ?`,
+    [toScopeId(scope), scope, ...paths.parameters, limit],
+  );
+  return rows.map((row) => FILES.toRecord(row, scope));
+}
+
+/** The condition for paths of `f` that start with `prefix` and come after `after`. */
+export function pathsFrom(
+  prefix: string,
+  after: string | null,
+): { where: string; parameters: SqlValue[] } {
   // One lower bound, the greater: with both the database would have to choose which one to seek.
   const isPastPrefix = after !== null && compareText(after, prefix) >= 0;
   const end = successorOf(prefix);
-  const parameters: SqlValue[] = [toScopeId(scope), scope, isPastPrefix ? after : prefix];
-  if (end !== null) parameters.push(end);
-  const rows = await connection.all(
-    `select ${FILES.select('f').join(', ')} ${OF_SCOPE} ${IN_SCOPE}` +
-      ` and f.path ${isPastPrefix ? '>' : '>='} ?${end === null ? '' : ' and f.path < ?'}` +
-      ' and f.deleted_at is null order by f.path limit ?',
-    [...parameters, limit],
-  );
-  return rows.map((row) => FILES.toRecord(row, scope));
+  return {
+    where: `f.path ${isPastPrefix ? '>' : '>='} ?${end === null ? '' : ' and f.path < ?'}`,
+    parameters: [isPastPrefix ? after : prefix, ...(end === null ? [] : [end])],
+  };
 }

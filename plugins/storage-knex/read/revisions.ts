@@ -1,15 +1,15 @@
-import type { FileKey, RevisionRecord } from '../../../core/contracts/records.ts';
-import type { RevisionChain, RevisionStore } from '../../../core/contracts/storage.ts';
-import { assertFileKey } from '../../../core/files/paths.ts';
+import type { FileKey, RevisionRecord, ScopeKey } from '../../../core/contracts/records.ts';
+import type { FileAt, RevisionChain, RevisionStore } from '../../../core/contracts/storage.ts';
+import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
-import type { Connection } from '../dialects/dialect.ts';
-import { readFile } from './files.ts';
+import type { Connection, Row } from '../dialects/dialect.ts';
+import { pathsFrom, readFile } from './files.ts';
 import { leastIdBeyond, readIdSkew } from '../write/id-skew.ts';
 import { parseIdBytes } from '../schema/ids.ts';
 import { pruneRevisions } from '../write/prune.ts';
 import { listRevisions } from './revision-list.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { REVISION_STEPS, REVISIONS } from '../schema/records.ts';
+import { FILES, REVISION_STEPS, REVISIONS } from '../schema/records.ts';
 
 /** Makes the reads of the history, and its prune. */
 export function createRevisionStore(database: SqlDatabase): RevisionStore {
@@ -46,6 +46,10 @@ export function createRevisionStore(database: SqlDatabase): RevisionStore {
     async at(key, time) {
       assertFileKey(key);
       return await database.snapshot((connection) => readRevisionAt(connection, key, time));
+    },
+    async listAt(scope, options) {
+      assertScope(scope);
+      return await database.snapshot((connection) => listFilesAt(connection, scope, options));
     },
     prune: (filter, options) => pruneRevisions(database, filter, options),
   };
@@ -107,4 +111,40 @@ async function readRevisionAt(
     beyond,
   ]);
   return row === undefined ? null : REVISIONS.toRecord(row);
+}
+
+const FILE_COLUMN = 'file_';
+
+/** Each file with the newest version at or before a time. */
+const LIST_FILES_AT =
+  `select s.scope, ${FILES.select('f')
+    .map((column) => `${column} as ${column.replace('f.', FILE_COLUMN)}`)
+    .join(', ')}` +
+  ', (select r.version from svc_revision r where r.scope_id = f.scope_id' +
+  ' and r.file_no = f.file_no and r.at <= ? and r.id < ? order by r.version desc limit 1) as at_version' +
+  ' from svc_scope s cross join svc_file f on f.scope_id = s.scope_id';
+
+async function listFilesAt(
+  connection: Connection,
+  scope: ScopeKey,
+  { time, prefix, after, limit }: Parameters<RevisionStore['listAt']>[1],
+): Promise<FileAt[]> {
+  const beyond = leastIdBeyond(time + 1, await readIdSkew(connection));
+  const paths = pathsFrom(prefix, after);
+  const rows = await connection.all(
+    `select f.*, f.file_path as path, ${REVISIONS.select('r').join(', ')}` +
+      ` from (${LIST_FILES_AT} where s.scope_id = ? and s.scope = ? and ${paths.where}` +
+      ' order by f.path limit ?) f left join svc_revision r on r.scope_id = ?' +
+      ' and r.file_no = f.file_file_no and r.version = f.at_version order by f.file_path',
+    [time, beyond, toScopeId(scope), scope, ...paths.parameters, limit, toScopeId(scope)],
+  );
+  return rows.map((row) => {
+    const file = Object.entries(row).flatMap(([name, cell]) =>
+      name.startsWith(FILE_COLUMN) ? [[name.slice(FILE_COLUMN.length), cell]] : [],
+    );
+    return {
+      file: FILES.toRecord(Object.fromEntries(file) as Row, scope),
+      revision: row['at_version'] === null ? null : REVISIONS.toRecord(row, scope),
+    };
+  });
 }

@@ -87,11 +87,15 @@ async function addColumn(
   { knex, dialect }: KnexConnection,
   { table, column, value }: AddedColumn,
 ): Promise<void> {
-  if (await knex.schema.hasColumn(table, column.name)) return;
-  await knex.schema.alterTable(table, (builder) => {
-    const added = builder.specificType(column.name, dialect.columnType(column.kind, column.length));
-    if (value !== undefined) added.notNullable().defaultTo(value);
-  });
+  if (await dialect.hasColumn(knex, table, column.name)) return;
+  const [statement] = knex.schema
+    .alterTable(table, (builder) => {
+      const type = dialect.columnType(column.kind, column.length);
+      const added = builder.specificType(column.name, type);
+      if (value !== undefined) added.notNullable().defaultTo(value);
+    })
+    .toSQL();
+  await knex.raw((statement as { sql: string }).sql);
 }
 
 /** One statement, so that a table is there with all its columns or not at all. */

@@ -111,6 +111,60 @@ describe('blame', () => {
     ]);
   });
 
+  describe('of lines whose first revision is pruned', () => {
+    /** Writes `user/a.md`, and gives the names of its writers and what blame says of it later. */
+    async function openPrunable() {
+      const clock = manualClock();
+      const core = await openCore({ now: clock.now, tools: everyTool });
+      const later = () => clock.advance(1_000);
+      const prune = (path: string) =>
+        core.revisions.prune({ keepLast: 1, path: `users/alice/${path}` }, operator);
+      await write(core, 'a.md', 'one\n', { actor: 'ann' });
+      later();
+      return { clock, core, later, prune };
+    }
+    const time = (ms: number) => new Date(ms).toISOString();
+
+    it('says “before” the move, not the mover, when the old path is pruned', async () => {
+      const { clock, core, later, prune } = await openPrunable();
+      const movedAt = clock.now();
+      await run(core, 'memory_move', { from: 'user/a.md', to: 'user/b.md' }, { actor: 'mover' });
+      later();
+      await write(core, 'b.md', 'one\ntwo\n', { actor: 'bob' });
+      await write(core, 'a.md', 'another\n', { actor: 'zed' });
+      await prune('a.md');
+      expect(await blame(core, 'b.md')).toMatchObject([
+        { startLine: 1, endLine: 1, actor: null, before: time(movedAt) },
+        { startLine: 2, endLine: 2, actor: 'bob', before: null },
+      ]);
+    });
+
+    it('says “before” the oldest kept revision when a revert restored a pruned one', async () => {
+      const { clock, core, later, prune } = await openPrunable();
+      const { revisionId } = await write(core, 'a.md', 'poison\n', { actor: 'mallory' });
+      later();
+      const revertedAt = clock.now();
+      await core.revisions.revert(revisionId, {}, operator);
+      later();
+      await prune('a.md');
+      expect(await blame(core, 'a.md')).toMatchObject([
+        { startLine: 1, endLine: 1, actor: null, before: time(revertedAt) },
+      ]);
+    });
+
+    it('says “before” the next revision when the version itself is pruned', async () => {
+      const { clock, core, later, prune } = await openPrunable();
+      await write(core, 'a.md', 'two\n', { actor: 'bob' });
+      later();
+      const nextAt = clock.now();
+      await write(core, 'a.md', 'three\n', { actor: 'cleo' });
+      await prune('a.md');
+      expect(await blame(core, 'a.md', { version: 2 })).toMatchObject([
+        { startLine: 1, endLine: 1, actor: null, before: time(nextAt) },
+      ]);
+    });
+  });
+
   it('is that of an earlier version where one is asked for', async () => {
     const core = await openCore();
     await write(core, 'a.md', 'one\ntwo\n', { actor: 'ann' });
@@ -139,6 +193,35 @@ describe('blame', () => {
     ];
     expect(await blame(core, 'a.md')).toMatchObject([{ afterReading }]);
     expect(await core.revisions.get(revisionId)).toMatchObject({ afterReading });
+  });
+
+  it('says once for each revision what its writer had read', async () => {
+    const core = await openCore();
+    await write(core, 'source.md', 'The poison.\n');
+    const traceparent = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`;
+    await write(core, 'a.md', 'one\ntwo\nthree\n', { actor: 'ann' });
+    await run(core, 'memory_read', { path: 'user/source.md' }, { traceparent });
+    await write(core, 'a.md', 'ONE\ntwo\nTHREE\n', { actor: 'bob', traceparent });
+    const ranges = await blame(core, 'a.md');
+    expect(ranges.map(({ actor }) => actor)).toEqual(['bob', 'ann', 'bob']);
+    expect(ranges[0]?.afterReading).toMatchObject([{ path: 'users/alice/source.md' }]);
+    expect(ranges[2]).not.toHaveProperty('afterReading');
+  });
+
+  it('is cut off where it would be longer than 4 MB, and says after which line', async () => {
+    const core = await openCore({ limits: { maxFileBytes: 200_000 } });
+    const lines = (letter: string) =>
+      Array.from({ length: 24_000 }, (_, index) => (index % 2 === 0 ? letter : '-'));
+    await write(core, 'a.md', `${lines('a').join('\n')}\n`, { actor: 'ann' });
+    await write(core, 'a.md', `${lines('b').join('\n')}\n`, { actor: 'bob' });
+    const { blame: ranges = [], blameEnd } = await core.fileLists.file('users/alice/a.md', {
+      blame: true,
+    });
+    expect(JSON.stringify(ranges).length).toBeLessThanOrEqual(4.1 * 1024 * 1024);
+    expect(ranges.length).toBeGreaterThan(5_000);
+    expect(blameEnd).toBe(ranges.at(-1)?.endLine);
+    const short = await core.fileLists.file('users/alice/a.md', { blame: true, version: 1 });
+    expect(short.blameEnd).toBe(null);
   });
 
   it('takes what the same actor read for the same user in ten minutes for “probably”', async () => {

@@ -129,6 +129,76 @@ describe('what one actor wrote since a time', () => {
     expect((await core.fileLists.users({})).items).toEqual([]);
   });
 
+  it('is undone for everybody else when the files of one user are full, and the receipt says so', async () => {
+    const core = await openCore({ tools: { delete: true }, limits: { maxFilesPerUser: 2 } });
+    await write(core, 'user/a.md', 'a\n', 'ann');
+    await write(core, 'user/b.md', 'b\n', 'ann');
+    for (const userId of ['bob', 'zoe']) await write(core, 'user/a.md', 'a\n', 'ann', userId);
+    await call(core, 'alice', 'memory_delete', { path: 'user/a.md' }, { actor: 'mallory' });
+    await write(core, 'user/c.md', 'c\n', 'ann');
+    for (const userId of ['bob', 'zoe']) await write(core, 'user/a.md', 'bad\n', 'mallory', userId);
+    const answer = await core.revisions.revertWrites({ actor: 'mallory', since: START }, operator);
+    expect(answer.files).toMatchObject([
+      {
+        path: 'users/alice/a.md',
+        outcome: 'refused',
+        version: null,
+        why: expect.stringContaining('at most 2 are allowed'),
+      },
+      { path: 'users/bob/a.md', outcome: 'reverted', version: 3 },
+      { path: 'users/zoe/a.md', outcome: 'reverted', version: 3 },
+    ]);
+  });
+
+  it('makes room before it brings files back', async () => {
+    const core = await openCore({ tools: { delete: true }, limits: { maxFilesPerUser: 1 } });
+    await write(core, 'user/a.md', 'a\n', 'ann');
+    await call(core, 'alice', 'memory_delete', { path: 'user/a.md' }, { actor: 'mallory' });
+    await write(core, 'user/z.md', 'z\n', 'mallory');
+    const answer = await core.revisions.revertWrites({ actor: 'mallory', since: START }, operator);
+    expect(outcomes(answer)).toEqual({
+      'users/alice/a.md': 'reverted',
+      'users/alice/z.md': 'reverted',
+    });
+  });
+
+  it('keeps both paths of a move in one transaction, also between two batches', async () => {
+    const core = await openCore({ tools: { move: true } });
+    const paths = Array.from({ length: 120 }, (_, index) => `user/b/${index}.md`);
+    for (const path of ['user/a.md', ...paths]) await write(core, path, 'good\n', 'ann');
+    for (const path of paths) await write(core, path, 'bad\n', 'mallory');
+    const move = { from: 'user/a.md', to: 'user/z.md' };
+    await call(core, 'alice', 'memory_move', move, { actor: 'mallory' });
+    await core.revisions.revertWrites({ actor: 'mallory', since: START }, operator);
+    const { items } = await core.accessLog.audit({ action: 'revisions.revert' });
+    const batches = items.map(({ details }) =>
+      (details as { written: { path: string }[] }).written.map(({ path }) => path),
+    );
+    expect(batches.map(({ length }) => length)).toEqual([22, 100]);
+    const moved = ['users/alice/a.md', 'users/alice/z.md'];
+    expect(batches.filter((batch) => moved.some((path) => batch.includes(path)))).toEqual([
+      expect.arrayContaining(moved),
+    ]);
+    expect(await contentOf(core, 'users/alice/a.md')).toBe('good\n');
+    expect(await contentOf(core, 'users/alice/z.md')).toBe(null);
+  });
+
+  it('shows diffs of at most 2 MB, and marks the files whose diff it leaves out', async () => {
+    const core = await openCore();
+    const content = `${'a line of some length\n'.repeat(2_500)}`;
+    for (let index = 0; index < 45; index += 1) {
+      await write(core, `user/${index}.md`, content, 'mallory');
+    }
+    const selection = { actor: 'mallory', since: START, dryRun: true };
+    const { files } = await core.revisions.revertWrites(selection, operator);
+    expect(files).toHaveLength(45);
+    const size = files.reduce((sum, { diff }) => sum + diff.length, 0);
+    expect(size).toBeLessThanOrEqual(2 * 1024 * 1024);
+    const omitted = files.filter(({ diffOmitted }) => diffOmitted);
+    expect(omitted.length).toBeGreaterThan(0);
+    for (const { diff, diffOmitted } of files) expect(diff === '').toBe(diffOmitted);
+  });
+
   it('takes nothing away from those who write meanwhile', async () => {
     const core = await openCore();
     for (let round = 0; round < 10; round += 1) {

@@ -616,7 +616,8 @@ async function compare(core: Core, { physical, versions, oldest }: ModelFile): P
     const index = versions.findLastIndex((version) => version.at <= at);
     const content = index + 1 < oldest ? null : versions[index]?.content;
     const attempt = contentAt(core, { at }, physical);
-    if (content === null) expect((await rejection(attempt)).code).toBe('FILE_NOT_FOUND');
+    const code = index + 1 < oldest ? 'REVISION_NOT_FOUND' : 'FILE_NOT_FOUND';
+    if (content === null) expect((await rejection(attempt)).code).toBe(code);
     else expect(await attempt).toBe(content);
   }
 }

@@ -456,6 +456,19 @@ export const brokenStorages: readonly BrokenStorage[] = [
     }),
   },
   {
+    bug: 'leaves deleted files out of what a scope was',
+    breaks: 'lists what the files of a scope were at a time, by path, deleted ones too',
+    wrap: (good) => ({
+      revisions: {
+        ...good.revisions,
+        listAt: async (scope, options) => {
+          const files = await good.revisions.listAt(scope, options);
+          return files.filter(({ file }) => file.deletedAt === null);
+        },
+      },
+    }),
+  },
+  {
     bug: 'compares actors without regard to case',
     breaks: 'lists revisions by every filter, page by page, as a plain search finds them',
     wrap: (good) => ({

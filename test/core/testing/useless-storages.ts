@@ -51,6 +51,7 @@ export function emptyStorage(): WholeStorage {
       steps: list,
       ofVersion: nothing,
       at: nothing,
+      listAt: list,
       prune: () => Promise.resolve({ pruned: 0, bytes: 0 }),
     },
     log: {

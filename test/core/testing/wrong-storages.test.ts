@@ -335,6 +335,7 @@ const RULE_OF: Readonly<Record<string, string>> = {
   'revisions.steps': 'gives the steps back of a range of versions',
   'revisions.ofVersion': 'finds the revision that made a version',
   'revisions.at': 'finds the newest revision at or before a time',
+  'revisions.listAt': 'lists what the files of a scope were at a time, by path, deleted ones too',
   'revisions.prune':
     'prunes the oldest rows alone, those that meet both conditions, and counts them',
   'log.append': 'counts the reads of files once, and only reads',

@@ -1,17 +1,17 @@
-/** Lets so many do something at once; the others wait for their turn. */
-export interface Slots {
+/** Lets a number of runs work at once; the others wait for their turn. */
+export interface Semaphore {
   /**
-   * A place, once one is free. When `signal` gives it up: `null`. `onMoved` is told of each place
-   * that becomes free meanwhile, for whomever.
+   * Waits for a free place. Returns `null` when `signal` aborts first. `onMoved` is called each time
+   * a place becomes free meanwhile.
    */
-  take(
+  acquire(
     limit: number,
     options: { signal: AbortSignal; onMoved: () => void },
-  ): Promise<{ free(): void } | null>;
+  ): Promise<{ release(): void } | null>;
 }
 
-/** Makes places whose number may be another one at each call. */
-export function createSlots(): Slots {
+/** Creates a semaphore whose limit may differ from call to call. */
+export function createSemaphore(): Semaphore {
   let taken = 0;
   const waiting: { limit: number; go(): void; onMoved: () => void }[] = [];
 
@@ -22,11 +22,11 @@ export function createSlots(): Slots {
     if (at !== -1) waiting.splice(at, 1)[0]?.go();
   }
 
-  function occupy(): { free(): void } {
+  function occupy(): { release(): void } {
     taken += 1;
     let isFree = false;
     return {
-      free() {
+      release() {
         if (!isFree) free();
         isFree = true;
       },
@@ -34,7 +34,7 @@ export function createSlots(): Slots {
   }
 
   return {
-    take(limit, { signal, onMoved }) {
+    acquire(limit, { signal, onMoved }) {
       if (signal.aborted) return Promise.resolve(null);
       if (taken < limit) return Promise.resolve(occupy());
       return new Promise((resolve) => {

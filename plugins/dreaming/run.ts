@@ -8,26 +8,29 @@ import type { AuditFacts, Host, PluginDreams, RunTrace } from '../../core/contra
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
 import type { CircuitBreaker } from '../../core/circuit-breaker.ts';
-import type { KeptLease } from './lease.ts';
-import type { Slots } from './slots.ts';
+import { dreamLeaseOf } from '../../core/files/dream-names.ts';
+import { keepLease, type KeptLease } from './lease.ts';
+import type { Semaphore } from './semaphore.ts';
 import { startRunTrace, type RunTraceName } from './trace.ts';
 
+/** Who reads and writes in a run. */
+export const ACTOR = 'dream-agent';
+
 /** What all that is done with runs works with. */
-export interface RunParts {
+export interface RunContext {
   host: Host;
   dreams: PluginDreams;
   breaker: CircuitBreaker;
   /** Tokens of memory that one run shows to the model. */
   maxSnapshotTokens: number;
-  /** So many runs of this process at once. */
-  slots: Slots;
+  semaphore: Semaphore;
   /** Aborted once the service shuts down. */
   stopping: AbortSignal;
   /** The runs of this process, by id. */
   active: Map<string, ActiveRun>;
 }
 
-/** A run of this process. */
+/** A run that this process works on, under the lease of its user. */
 export interface ActiveRun {
   id: string;
   userId: string;
@@ -56,12 +59,48 @@ export class Stopped extends Error {
   }
 }
 
-/** Begins to do something with a run: nobody else does while the lease is kept. */
-export function toActiveRun(
-  { host }: Pick<RunParts, 'host'>,
+/**
+ * Works on a run under the lease of its user: nobody else works on a run of that user meanwhile.
+ *
+ * @throws MemoryError `DREAM_RUNNING` while somebody does, also another instance; `SHUTTING_DOWN`
+ * once the service ends.
+ */
+export async function withRunLease<T>(
+  context: RunContext,
   { id, scope }: Pick<DreamRunRecord, 'id' | 'scope'>,
-  kept: KeptLease,
   name: RunTraceName,
+  work: (run: ActiveRun) => Promise<T>,
+): Promise<T> {
+  assertOpen(context);
+  const kept = await keepLease(context.host, dreamLeaseOf(scope.slice(2)));
+  if (kept === null) throw new MemoryError('DREAM_RUNNING');
+  const run = toActiveRun(context, { id, scope }, { kept, name });
+  context.active.set(id, run);
+  try {
+    const result = await work(run);
+    await finishRun(context, run, null);
+    return result;
+  } catch (error) {
+    const failure = toFailure(run.stopping.signal.aborted ? run.stopping.signal.reason : error);
+    await finishRun(context, run, failure);
+    throw failure;
+  } finally {
+    context.active.delete(id);
+    await kept.release();
+  }
+}
+
+/** Throws `SHUTTING_DOWN` once the service ends: no work begins then. */
+export function assertOpen({ stopping }: Pick<RunContext, 'stopping'>): void {
+  if (!stopping.aborted) return;
+  throw new MemoryError('SHUTTING_DOWN', undefined, { retryAfterSeconds: 5 });
+}
+
+/** A run as this process works on it, with its observation event. */
+export function toActiveRun(
+  { host }: Pick<RunContext, 'host'>,
+  { id, scope }: Pick<DreamRunRecord, 'id' | 'scope'>,
+  { kept, name }: { kept: KeptLease; name: RunTraceName },
 ): ActiveRun {
   const userId = scope.slice(2);
   const trace = startRunTrace(host, { id, userId }, name);
@@ -72,6 +111,26 @@ export function toActiveRun(
   return { id, userId, scope, kept, trace, stopping };
 }
 
+/** Records the observation event of a run, with the counts that its row has by now. */
+export async function finishRun(
+  { dreams }: Pick<RunContext, 'dreams'>,
+  { id, trace }: Pick<ActiveRun, 'id' | 'trace'>,
+  error: unknown,
+): Promise<void> {
+  const run = await dreams.run(id).catch(() => null);
+  if (run === null) {
+    trace.finish(error);
+    return;
+  }
+  const { state, outcome, mode, filesTouched, writes, applied, waiting, dropped } = run;
+  const { inputTokens, outputTokens } = run;
+  trace.finish(error, {
+    ...{ state, mode, files: filesTouched, writes, applied, waiting, dropped },
+    ...(outcome === null ? {} : { outcome }),
+    ...{ inputTokens, outputTokens },
+  });
+}
+
 /** Throws `Stopped` once there is a reason to stop. */
 export function checkStop({ stopping, kept }: ActiveRun): void {
   stopping.signal.throwIfAborted();
@@ -79,33 +138,37 @@ export function checkStop({ stopping, kept }: ActiveRun): void {
   kept.moved();
 }
 
-/** A change of a run's rows that holds only while its lease lasts. */
-export function underLease({ id, scope, kept }: ActiveRun): DreamUpdateRequest {
-  return { scope, runId: id, lease: { name: kept.name, fence: kept.fence } };
+/** The rows of a run, as a change gets them. */
+export interface Rows {
+  user: DreamUserRecord;
+  run: DreamRunRecord;
 }
 
 /**
- * A change of a run that this process does: under its lease, while it is in one of these states.
- * Throws `Stopped` when the lease is lost, or the run was canceled.
+ * Changes the rows of a run under its lease, while the run is in one of these states.
+ *
+ * @throws Stopped when the lease is lost, or the run was canceled.
  */
-export async function advanceRun<R>(
-  { dreams }: Pick<RunParts, 'dreams'>,
-  run: ActiveRun,
+export async function updateRun<R>(
+  { dreams }: Pick<RunContext, 'dreams'>,
+  { id, scope, kept }: ActiveRun,
   states: readonly DreamRunRecord['state'][],
-  decide: (current: { user: DreamUserRecord; run: DreamRunRecord }) => DreamDecision<R, AuditFacts>,
+  decide: (rows: Rows) => DreamDecision<R, AuditFacts>,
 ): Promise<R> {
+  const lease = { name: kept.name, fence: kept.fence };
+  const request: DreamUpdateRequest = { scope, runId: id, lease };
   const result = await dreams
-    .update(underLease(run), ({ user, run: current }) => {
-      if (current === null) throw new MemoryError('RUN_NOT_FOUND');
-      if (!states.includes(current.state)) {
+    .update(request, ({ user, run }) => {
+      if (run === null) throw new MemoryError('RUN_NOT_FOUND');
+      if (!states.includes(run.state)) {
         throw new MemoryError('RUN_STATE', undefined, { details: { reason: 'canceled' } });
       }
-      return decide({ user, run: current });
+      return decide({ user, run });
     })
     .catch((error: unknown) => {
       throw findStop(error) ?? error;
     });
-  run.kept.moved();
+  kept.moved();
   return result;
 }
 
@@ -120,7 +183,7 @@ export function findStop(error: unknown): Stopped | null {
   return null;
 }
 
-/** What a run that did not come to its end failed with, for whoever asked for it and for its row. */
+/** The error of a run that was stopped or failed, for whoever asked for it and for its row. */
 export function toFailure(error: unknown): MemoryError {
   const stop = findStop(error);
   if (stop === null) return toMemoryError(error);

@@ -1,0 +1,111 @@
+import { MemoryError } from '../errors.ts';
+import type { AdminWritten, Restoration } from '../files/admin-files.ts';
+
+/** The most files and bytes that one transaction restores. */
+export const BATCH_FILES = 100;
+export const BATCH_BYTES = 2 * 1024 * 1024;
+/** How often a batch is planned again because its files changed meanwhile. */
+const TRIES = 5;
+
+/** What is to become of one file, and at last what became of it. */
+export interface Plan<Outcome> {
+  outcome: Outcome;
+  /** `null` if nothing is to be written. */
+  restoration: Restoration | null;
+}
+
+/** How batches are planned and written. */
+export interface BatchWork<Unit, Outcome> {
+  /** Plans the files of a unit; called again when one of them was written meanwhile. */
+  plan(unit: Unit): Promise<Plan<Outcome>[]>;
+  /** Writes in one transaction, all or nothing. */
+  write(restorations: Restoration[], units: readonly Unit[]): Promise<readonly AdminWritten[]>;
+  written(outcome: Outcome, written: AdminWritten): Outcome;
+  /** The outcome of a file that was refused, with the reason. */
+  refused(outcome: Outcome, why: string): Outcome;
+}
+
+/** Splits units into batches of at most 100 files and 2 MB; a larger unit is a batch of its own. */
+export async function* toBatches<Unit, Outcome>(
+  units: Iterable<Unit> | AsyncIterable<Unit>,
+  plan: BatchWork<Unit, Outcome>['plan'],
+): AsyncGenerator<PlannedUnit<Unit, Outcome>[]> {
+  let batch: PlannedUnit<Unit, Outcome>[] = [];
+  let files = 0;
+  let bytes = 0;
+  for await (const unit of units) {
+    const plans = await plan(unit);
+    const size = plans.reduce(
+      (sum, { restoration }) => sum + Buffer.byteLength(restoration?.content ?? ''),
+      0,
+    );
+    const isFull = files + plans.length > BATCH_FILES || bytes + size > BATCH_BYTES;
+    if (batch.length > 0 && isFull) {
+      yield batch;
+      batch = [];
+      files = 0;
+      bytes = 0;
+    }
+    batch.push({ unit, plans });
+    files += plans.length;
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Files that are written together or not at all, with what is to become of each. */
+export interface PlannedUnit<Unit, Outcome> {
+  unit: Unit;
+  plans: Plan<Outcome>[];
+}
+
+/**
+ * Writes a batch in one transaction and returns what became of each file. If the transaction is
+ * refused, because of a full quota say, its units are written in smaller ones, so that a unit
+ * which can't be written holds back no other. Throws only what ends all of the work: the database
+ * does not answer or is full.
+ */
+export async function writeBatch<Unit, Outcome>(
+  work: BatchWork<Unit, Outcome>,
+  batch: readonly PlannedUnit<Unit, Outcome>[],
+): Promise<Outcome[]> {
+  let units = batch;
+  for (let tries = 1; ; tries += 1) {
+    const plans = units.flatMap((unit) => unit.plans);
+    const due = plans.flatMap(({ restoration }) => restoration ?? []);
+    if (due.length === 0) return plans.map(({ outcome }) => outcome);
+    try {
+      const written = [
+        ...(await work.write(
+          due,
+          units.map(({ unit }) => unit),
+        )),
+      ];
+      return plans.map(({ outcome, restoration }) => {
+        const one = restoration === null ? undefined : written.shift();
+        return one === undefined ? outcome : work.written(outcome, one);
+      });
+    } catch (error) {
+      if (!(error instanceof MemoryError) || endsAll(error)) throw error;
+      if (error.code === 'VERSION_CONFLICT' && tries < TRIES) {
+        const anew: PlannedUnit<Unit, Outcome>[] = [];
+        for (const { unit } of units) anew.push({ unit, plans: await work.plan(unit) });
+        units = anew;
+        continue;
+      }
+      if (units.length === 1) {
+        return plans.map(({ outcome, restoration }) =>
+          restoration === null ? outcome : work.refused(outcome, error.message),
+        );
+      }
+      const half = Math.ceil(units.length / 2);
+      const first = await writeBatch(work, units.slice(0, half));
+      return [...first, ...(await writeBatch(work, units.slice(half)))];
+    }
+  }
+}
+
+/** Whether no further write can succeed for now. A memory that is held concerns one user. */
+export function endsAll(error: MemoryError): boolean {
+  return error.retryable && error.code !== 'MEMORY_HELD';
+}
