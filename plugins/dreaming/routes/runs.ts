@@ -12,9 +12,11 @@ import {
   AdminDreamRun,
   AdminDreamRunDetail,
   DreamDecisionBody,
+  DreamOutcome,
   DreamState,
 } from '../../../core/schemas/dreams.ts';
-import { listOf, pageQuery, strictObject } from '../../../core/schemas/shapes.ts';
+import { listOf, pageQuery, sinceQuery, strictObject } from '../../../core/schemas/shapes.ts';
+import { parseTimeOrNull } from '../../../core/time.ts';
 import type { Runs } from '../runs.ts';
 import type { SettingsReader } from '../settings.ts';
 import { toRunDetail, toRunView, toVirtual } from '../views.ts';
@@ -25,6 +27,11 @@ const ListQuery = strictObject({
   waiting: Type.Optional(
     Type.Enum(['true'], { description: 'Runs with operations that wait for a person.' }),
   ),
+  outcome: Type.Optional(DreamOutcome),
+  wrote: Type.Optional(
+    Type.Enum(['true'], { description: 'Runs that wrote, also when that was reverted.' }),
+  ),
+  ...sinceQuery,
   ...pageQuery,
 });
 
@@ -55,14 +62,20 @@ export function runsRoutes(deps: {
     resultSchema: listOf(AdminDreamRun),
     errorCodes: ['INVALID_CURSOR', 'INVALID_USER_ID'],
     async handle({ query }) {
-      const { userId, state = null } = query;
-      const isWaiting = query.waiting !== undefined;
+      const { userId, state = null, outcome = null } = query;
+      const filter = {
+        ...{ state, outcome },
+        isWaiting: query.waiting !== undefined,
+        hasWritten: query.wrote !== undefined,
+        since: parseTimeOrNull(query.since, 'since'),
+        until: parseTimeOrNull(query.until, 'until'),
+      };
       const scope = userId === undefined ? null : toScope(parseUserId(userId));
       return await answerList(query, {
         list: 'dream-runs',
         async read(page) {
           await recover();
-          return await dreams.listRuns({ scope, state, isWaiting }, page);
+          return await dreams.listRuns({ ...filter, scope }, page);
         },
         toItem: toRunView,
       });
