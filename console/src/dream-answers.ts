@@ -215,6 +215,26 @@ export const VERDICTS: Readonly<Record<Verdict, Wording>> = {
   },
 };
 
+/**
+ * Why an operation waits, was dropped or is stale; `null` where its signals or its verdict say it
+ * already.
+ */
+export function tellWhy({ status, why, signals, verdict, preselected }: AdminDreamOperation) {
+  if (!['waiting', 'dropped', 'stale'].includes(status)) return null;
+  if (why === null)
+    return preselected ? 'in review, everything waits; nothing speaks against it' : null;
+  const told = [`look at: ${signals.join(', ')}`, `the verifier says: ${verdict ?? ''}`];
+  if (told.includes(why)) return null;
+  const labels: Readonly<Record<string, { label: string } | undefined>> = {
+    ...SIGNALS,
+    ...VERDICTS,
+  };
+  return why.replace(/: ([a-z_]+(?:, [a-z_]+)*)(?=\)?$)/, (_all, names: string) => {
+    const words = names.split(', ').map((name) => labels[name]?.label.toLowerCase() ?? name);
+    return `: ${words.join(', ')}`;
+  });
+}
+
 /** The states of an operation, in the order of the filter. */
 export const STATUSES: Readonly<Record<Status, Wording>> = {
   waiting: { label: 'waiting', title: 'Waits for your decision.', tone: 'warn' },
@@ -251,7 +271,8 @@ export function tellDecided(
 ): string {
   const groups = new Map<string, number[]>();
   for (const { number, status, why } of decided) {
-    const outcome = `${status}\n${why ?? ''}`;
+    const isDone = status === 'applied' || status === 'rejected';
+    const outcome = `${status}\n${isDone ? '' : (why ?? '')}`;
     groups.set(outcome, [...(groups.get(outcome) ?? []), number]);
   }
   const parts = [...groups].map(([outcome, numbers]) => {
@@ -276,14 +297,15 @@ export interface DreamReceipt {
 
 /** What a revert put back and what it left, file by file. */
 export function tellReverted({ reverted, left }: AdminDreamRevert): DreamReceipt {
-  const back = `${count(reverted.length, 'file')} put back`;
+  const written = reverted.filter(({ version }) => version > 0).length;
+  const back = `${count(written, 'file')} put back`;
   const kept = `${count(left.length, 'file')} left as ${left.length === 1 ? 'it is' : 'they are'}`;
   return {
     text:
       left.length === 0
-        ? `The run was reverted: ${back}.`
-        : reverted.length === 0
-          ? `Nothing was reverted: ${kept}.`
+        ? `The run was reverted: ${written === 0 ? 'nothing had to be put back' : back}.`
+        : written === 0
+          ? `Nothing was put back: ${kept}.`
           : `The run was reverted in part: ${back}, ${kept}.`,
     isWhole: left.length === 0,
     files: [

@@ -6,6 +6,7 @@ import {
   tellDecided,
   tellDreaming,
   tellReverted,
+  tellWhy,
 } from '../../console/src/dream-answers.ts';
 import { DreamState } from '../../core/schemas/dreams.ts';
 import { SKIP_REASONS as REASONS } from '../../plugins/dreaming/eligibility.ts';
@@ -29,6 +30,25 @@ it('the console’s number settings have the bounds that the service checks', ()
   expect(NUMBER_SETTINGS.map(({ key, min, max }) => ({ key, min, max }))).toEqual(numbers);
 });
 
+it('why an operation waits is told in plain words, once, and only while it holds', () => {
+  const tell = (changes: object) =>
+    tellWhy({
+      ...{ status: 'waiting', why: null, signals: [], verdict: null, preselected: false },
+      ...changes,
+    } as unknown as Parameters<typeof tellWhy>[0]);
+  expect(tell({ signals: ['task', 'negation'], why: 'look at: task, negation' })).toBeNull();
+  const dropped = { status: 'dropped', verdict: 'loses', why: 'the verifier says: loses' };
+  expect(tell(dropped)).toBeNull();
+  expect(tell({ ...dropped, why: 'a run would wait (look at: older_source)' })).toBe(
+    'a run would wait (look at: older source)',
+  );
+  expect(tell({ status: 'stale', why: 'its line is gone: see line 4' })).toBe(
+    'its line is gone: see line 4',
+  );
+  expect(tell({ preselected: true })).toBe('in review, everything waits; nothing speaks against it');
+  expect(tell({ status: 'applied', why: 'look at: task' })).toBeNull();
+});
+
 describe('what became of a decision', () => {
   it('is told operation by operation, with why one was not applied', () => {
     const applied = (number: number) => ({ number, status: 'applied' as const, why: null });
@@ -45,6 +65,7 @@ describe('what became of a decision', () => {
 
   it('of a revert is never only “reverted” when files were left', () => {
     const put = { path: 'users/a/x.md', version: 4, revisionId: 'r', why: null };
+    const same = { ...put, version: 0, revisionId: null };
     const kept = { path: 'users/a/y.md', outcome: 'changed_since', why: 'somebody wrote it since' };
     const tell = (reverted: unknown[], left: unknown[]) =>
       tellReverted({ reverted, left } as Parameters<typeof tellReverted>[0]);
@@ -52,6 +73,7 @@ describe('what became of a decision', () => {
       text: 'The run was reverted: 1 file put back.',
       isWhole: true,
     });
+    expect(tell([same], []).text).toBe('The run was reverted: nothing had to be put back.');
     expect(tell([put], [kept])).toEqual({
       text: 'The run was reverted in part: 1 file put back, 1 file left as it is.',
       isWhole: false,
@@ -60,7 +82,7 @@ describe('what became of a decision', () => {
         { path: 'users/a/y.md', outcome: 'left', why: 'somebody wrote it since' },
       ],
     });
-    expect(tell([], [kept]).text).toBe('Nothing was reverted: 1 file left as it is.');
+    expect(tell([], [kept]).text).toBe('Nothing was put back: 1 file left as it is.');
   });
 });
 
