@@ -45,7 +45,9 @@ it('why an operation waits is told in plain words, once, and only while it holds
   expect(tell({ status: 'stale', why: 'its line is gone: see line 4' })).toBe(
     'its line is gone: see line 4',
   );
-  expect(tell({ preselected: true })).toBe('in review, everything waits; nothing speaks against it');
+  expect(tell({ preselected: true })).toBe(
+    'in review, everything waits; nothing speaks against it',
+  );
   expect(tell({ status: 'applied', why: 'look at: task' })).toBeNull();
 });
 

@@ -17,7 +17,7 @@ const VIEWS: [path: string, shown: string][] = [
   ['/playground?tool=memory_patch&show=code', 'A POSIX shell'],
   ['/dreams', '1 shown'],
   ['/dreams?tab=runs', '1 shown'],
-  ['/dreams?tab=users', 'Run now'],
+  ['/dreams?tab=users', '1 shown'],
   ['/dreams?tab=settings', 'Waiting time, days'],
   ['/audit', 'files.write'],
 ];
