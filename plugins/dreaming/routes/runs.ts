@@ -15,6 +15,7 @@ import {
   DreamState,
 } from '../../../core/schemas/dreams.ts';
 import { listOf, pageQuery, strictObject } from '../../../core/schemas/shapes.ts';
+import { isLeft } from '../revert-run.ts';
 import type { Runs } from '../runs.ts';
 import type { SettingsReader } from '../settings.ts';
 import { toRunDetail, toRunView, toVirtual } from '../views.ts';
@@ -140,8 +141,6 @@ export function runsRoutes(deps: {
     errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
     async handle({ params, address, traceId }) {
       const { run, files } = await runs.revert(params['id'] ?? '', { address, traceId });
-      const isLeft = ({ outcome }: (typeof files)[number]) =>
-        outcome === 'changed_since' || outcome === 'gone';
       return {
         ...(await toRunDetail(host, run)),
         reverted: files
