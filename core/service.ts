@@ -289,7 +289,8 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       history: {
         lineTimes: (scope, path) => revisions.lineTimes({ scope, path }),
         ofRun: (runId) => revisions.ofRun(runId),
-        revertRun: async (runId, caller) => (await revisions.revertWrites({ runId }, caller)).files,
+        revertRun: async (runId, { caller, links = [] }) =>
+          (await revisions.revertWrites({ runId }, caller, links)).files,
         diff: (before, after, path) => unifiedDiff(before, after, { path }),
       },
       isDreamEnabled: settings.dream.enabled,

@@ -202,9 +202,13 @@ export interface PluginHistory {
   ofRun(runId: string): Promise<readonly RunRevision[]>;
   /**
    * Reverts all that a run wrote, file by file; a file that was written since stays as it is, and the
-   * answer says so. Audited, with the caller.
+   * answer says so. Of `links`, `to` took lines from `from`, and stays while `from` does. Audited, with
+   * the caller. Paths are physical.
    */
-  revertRun(runId: string, caller: AuditCaller): Promise<readonly RevertedFile[]>;
+  revertRun(
+    runId: string,
+    options: { caller: AuditCaller; links?: readonly { from: string; to: string }[] },
+  ): Promise<readonly RevertedFile[]>;
   /** A unified diff; `null` stands for a file that is not there. */
   diff(before: string | null, after: string | null, path: string): string;
 }

@@ -15,6 +15,8 @@ export interface RunOperation extends Omit<ExaminedOperation, 'fault' | 'isKnown
   guard: string | null;
   why: string | null;
   isPreselected: boolean;
+  /** It was converted from a proposal of an earlier version, and is located when it is applied. */
+  isUnlocated?: boolean;
 }
 
 /** A write that has begun: after a crash, its first revision tells whether it was committed. */

@@ -109,7 +109,7 @@ export async function propose(
   }
   const faulty = examined.filter(({ fault }) => fault !== null).length;
   checking.end({
-    operations: examined.length,
+    applied: examined.length - faulty,
     dropped: faulty,
     malformed: parsed.malformed.length,
   });

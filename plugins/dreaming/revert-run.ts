@@ -5,7 +5,9 @@ import { MemoryError } from '../../core/errors.ts';
 import { toPhysicalPath } from '../../core/files/paths.ts';
 import { DREAM_LOG, withoutEntry } from './dream-log.ts';
 import { assertState, toReverted } from './life-cycle.ts';
+import { detailsOf, pathsOf, type RunOperation } from './operations.ts';
 import { type ActiveRun, checkStop, type RunContext, updateRun } from './run.ts';
+import { toPhysical, toVirtual } from './views.ts';
 import { isRunsWrite } from './write.ts';
 
 /** A run after its revert, with what became of each file. Paths are physical. */
@@ -16,6 +18,13 @@ export interface RevertedRun {
 
 const REVERTIBLE = ['completed', 'failed', 'canceled'] as const;
 const LOG_TRIES = 3;
+/** A file of which no revision of the run is left. */
+const GONE: Omit<RevertedFile, 'path'> = {
+  ...{ outcome: 'gone', version: null, revisionId: null, diff: '', diffOmitted: false },
+  why: 'Its earlier content is not kept any more.',
+};
+
+const isApplied = ({ status }: RunOperation): boolean => status === 'applied';
 
 /**
  * Undoes what a run wrote, as core does it for any writes: file by file, and only where nobody wrote
@@ -32,25 +41,48 @@ export async function revertRun(
   const { host } = context;
   const writes = (await host.history.ofRun(run.id)).filter(isRunsWrite);
   // The audit row comes first: nothing is undone without one.
-  await updateRun(context, run, REVERTIBLE, ({ run: present }) => {
+  const operations = await updateRun(context, run, REVERTIBLE, ({ run: present }) => {
     assertRevertible(present, writes);
     const audit = { action: 'dream.revert', target: run.id, details: {}, caller };
-    return { result: null, audit };
+    return { result: detailsOf(present).operations, audit };
   });
   checkStop(run);
-  const found = await host.history.revertRun(run.id, caller);
-  const files = await Promise.all(
-    found.map((file) => (isLog(run, file) ? takeOutEntries(host, run, { file, writes }) : file)),
-  );
-  const toVirtual = ({ path }: RevertedFile) => path.replace(`users/${run.userId}/`, 'user/');
-  const isLeft = ({ outcome }: RevertedFile) => outcome === 'changed_since' || outcome === 'gone';
-  const left = new Set(files.filter(isLeft).map(toVirtual));
-  const reverted = new Set(files.filter((file) => !isLeft(file)).map(toVirtual));
+  const links = operations.filter(isApplied).flatMap(toLinks);
+  const physical = links.map(({ from, to }) => ({
+    from: toPhysical(from, run.userId),
+    to: toPhysical(to, run.userId),
+  }));
+  const found = await host.history.revertRun(run.id, { caller, links: physical });
+  const known = new Set(found.map(({ path }) => path));
+  const pruned = [...new Set(operations.filter(isApplied).flatMap(pathsOf))]
+    .map((path) => toPhysical(path, run.userId))
+    .filter((path) => !known.has(path));
+  const files = await Promise.all([
+    ...found.map((file) => (isLog(run, file) ? takeOutEntries(host, run, { file, writes }) : Promise.resolve(file))),
+    ...pruned.map((path) => Promise.resolve({ path, ...GONE })),
+  ]);
+  const toPath = ({ path }: RevertedFile) => toVirtual(path, run.userId);
+  const left = new Set(files.filter(isLeft).map(toPath));
+  const reverted = new Set(files.filter((file) => !isLeft(file)).map(toPath));
   const ended = await updateRun(context, run, REVERTIBLE, (rows) => {
     const next = toReverted(rows, { reverted, left }, host.now());
     return { ...next, result: next.run };
   });
   return { run: ended, files };
+}
+
+/** Whether a file stays as the run left it. */
+export function isLeft({ outcome }: RevertedFile): boolean {
+  return outcome !== 'reverted' && outcome !== 'unchanged';
+}
+
+/** Files that took lines from others, or that hold what was removed from them. */
+function toLinks({ remove, add, sources }: RunOperation): { from: string; to: string }[] {
+  const from = new Set(remove.map(({ path }) => path));
+  const to = new Set([...(add === null ? [] : [add]), ...sources].map(({ path }) => path));
+  return [...from].flatMap((one) =>
+    [...to].filter((other) => other !== one).map((other) => ({ from: one, to: other })),
+  );
 }
 
 function isLog({ scope }: ActiveRun, { path }: RevertedFile): boolean {
@@ -80,8 +112,7 @@ async function takeOutEntries(
       rest = left;
     }
     if (log === null || rest === log.content) {
-      const isUndone = file.outcome === 'changed_since' || file.outcome === 'gone';
-      return isUndone ? { ...file, outcome: 'unchanged', why: null } : file;
+      return isLeft(file) ? { ...file, outcome: 'unchanged', why: null } : file;
     }
     try {
       const { version, revisionId } = await host.write(

@@ -122,10 +122,10 @@ export async function finishRun(
     trace.finish(error);
     return;
   }
-  const { state, outcome, mode, filesTouched, writes, applied, waiting, dropped } = run;
+  const { state, outcome, mode, filesTouched, writes, applied, dropped } = run;
   const { inputTokens, outputTokens } = run;
   trace.finish(error, {
-    ...{ state, mode, files: filesTouched, writes, applied, waiting, dropped },
+    ...{ state, mode, files: filesTouched, writes, applied, dropped },
     ...(outcome === null ? {} : { outcome }),
     ...{ inputTokens, outputTokens },
   });

@@ -1,7 +1,12 @@
 import type { Host, HostWrite, RunRevision } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import type { Guard } from '../../core/contracts/storage.ts';
-import { applyEdits, type AppliedEdits, type ExaminedOperation } from '../../core/edits/engine.ts';
+import {
+  type AppliedEdits,
+  applyEdits,
+  examine,
+  type ExaminedOperation,
+} from '../../core/edits/engine.ts';
 import { parseMarkdown } from '../../core/edits/markdown.ts';
 import type { EditedFile, EditedMemory } from '../../core/edits/workspace.ts';
 import { MemoryError } from '../../core/errors.ts';
@@ -51,11 +56,10 @@ export function planWrite(
     chosen.push(operation);
   }
   const limits = { maxFileBytes: host.settings.maxFileBytes, mayCreate: false };
-  const examined = chosen.map((one): ExaminedOperation => ({
-    ...one,
-    fault: null,
-    isKnown: false,
-  }));
+  const examined = chosen.map((one): ExaminedOperation => {
+    const [located] = one.isUnlocated === true ? examine(memory, [one.operation], { limits }) : [];
+    return located ?? { ...one, fault: null, isKnown: false };
+  });
   return { ...applyEdits(memory, examined, { limits }), overBudget };
 }
 

@@ -17,6 +17,7 @@ import {
 } from '../../../core/schemas/dreams.ts';
 import { listOf, pageQuery, sinceQuery, strictObject } from '../../../core/schemas/shapes.ts';
 import { parseTimeOrNull } from '../../../core/time.ts';
+import { isLeft } from '../revert-run.ts';
 import type { Runs } from '../runs.ts';
 import type { SettingsReader } from '../settings.ts';
 import { toRunDetail, toRunView, toVirtual } from '../views.ts';
@@ -153,8 +154,6 @@ export function runsRoutes(deps: {
     errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
     async handle({ params, address, traceId }) {
       const { run, files } = await runs.revert(params['id'] ?? '', { address, traceId });
-      const isLeft = ({ outcome }: (typeof files)[number]) =>
-        outcome === 'changed_since' || outcome === 'gone';
       return {
         ...(await toRunDetail(host, run)),
         reverted: files

@@ -48,9 +48,9 @@ export function createSqliteDialect(version: string): Dialect {
     },
 
     async hasColumn(knex, table, column) {
-      const rows = await knex
+      const rows: Row[] = await knex
         .select('name')
-        .fromRaw('pragma_table_info(?)', [table])
+        .from(knex.raw('pragma_table_info(?)', [table]))
         .where('name', column);
       return rows.length > 0;
     },

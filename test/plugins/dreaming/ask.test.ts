@@ -12,7 +12,7 @@ function modelOf(generate: (...args: unknown[]) => unknown): ModelProvider {
 
 async function openWith(generate: (...args: unknown[]) => unknown, settings: object = {}) {
   const service = await openDreams({ config: { model: modelOf(generate) }, settings });
-  await service.write('alice', 'user/a.md', '- Has a cat.\n');
+  await service.write('alice', 'user/inbox.md', '- Has a cat.\n');
   return service;
 }
 
@@ -28,7 +28,7 @@ describe('the tokens of a day', () => {
     const settings = { dream_max_tokens_per_user_day: 2 * MIN_RUN_TOKENS };
     const service = await openWith(() => ({ text: NOTHING, ...counts }), settings);
     expect(await service.dream('alice')).toMatchObject({ state: 'completed', inputTokens: 0 });
-    expect(await usedToday(service)).toBeGreaterThan(8_000);
+    expect(await usedToday(service)).toBeGreaterThan(6_000);
     let runs = 1;
     while ((await service.dream('alice')).state === 'completed') {
       runs += 1;
@@ -37,7 +37,7 @@ describe('the tokens of a day', () => {
     const refused = await service.dream('alice');
     expect(refused.error).toMatchObject({ code: 'QUOTA_EXCEEDED' });
     service.clock.advance(31 * MINUTE);
-    await service.write('alice', 'user/a.md', '- Has a dog.\n');
+    await service.write('alice', 'user/inbox.md', '- Has a dog.\n');
     service.clock.advance(31 * MINUTE);
     expect((await service.admin('GET', 'dream/users')).json.items[0].skipReason).toBe('budget');
   });
@@ -46,10 +46,10 @@ describe('the tokens of a day', () => {
     const counts = { inputTokens: 700, outputTokens: 0 };
     const service = await openWith(() => ({ text: NOTHING, ...counts }));
     await service.dream('alice');
-    expect(await usedToday(service)).toBe(700 + 8_000);
+    expect(await usedToday(service)).toBe(700 + 32_000);
     counts.outputTokens = 20;
     await service.dream('alice');
-    expect(await usedToday(service)).toBe(700 + 8_000 + 720);
+    expect(await usedToday(service)).toBe(700 + 32_000 + 720);
   });
 });
 
