@@ -76,7 +76,7 @@ describe('a run whose every part is driven by one hostile model', () => {
       ['dropped', 'secrets'],
       ['dropped', 'protected'],
       ['dropped', 'instructions'],
-      ['dropped', 'scope'],
+      ['dropped', 'shape'],
       ['dropped', null],
     ]);
   });
