@@ -5,6 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fillSnippets, listPages, readPage } from './generator/pages.mjs';
+import { fillPrompts } from './generator/prompts.mjs';
 import { renderReference } from './generator/reference.mjs';
 
 const require = createRequire(import.meta.url);
@@ -40,9 +41,15 @@ const modules = {
   mysqlOptions: await dist('plugins/storage-mysql/options.js'),
 };
 
+const prompts = {
+  dream: (await dist('plugins/dreaming/prompt.js')).SYSTEM_PROMPT,
+  verify: (await dist('core/edits/verify.js')).VERIFIER_PROMPT,
+};
+
 let changed = 0;
 for (const [path, text] of renderReference(modules)) await write(path, text);
-for (const path of listPages(root)) await write(path, fillSnippets(root, path));
+for (const path of listPages(root))
+  await write(path, fillPrompts(fillSnippets(root, path), prompts));
 console.log(changed === 0 ? 'The docs were up to date.' : `${changed} page(s) written.`);
 
 async function write(/** @type {string} */ path, /** @type {string} */ text) {

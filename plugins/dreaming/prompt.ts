@@ -17,7 +17,7 @@ Operations, each with a short "reason":
 - supersede: a newer line says that an older one no longer holds. "remove" quotes the older line, "sources" the newer one. "add" is null, or a line with what is still true of the older one.
 - reword: say the same in fewer or clearer words: leave out filler, fix typing errors, put a date in the place of "yesterday" or "next month", as seen from the date of the line.
 - move: lines go word for word, with the lines that hang below them, to the file and heading where they belong.
-- index: keep the catalog user/index.md true: one entry for each file, "- [Name](path.md): a few words"; add what is missing, take away the entry of a file that is gone, and second entries.
+- index: keep the catalog user/index.md true: one entry for each file, a list item with one link to it and a few words; add what is missing, take away the entry of a file that is gone, and second entries.
 
 Form:
 - "remove" and "sources" quote each line exactly, without its number and date, with its path and number.

@@ -58,7 +58,9 @@ export async function revertRun(
     .map((path) => toPhysical(path, run.userId))
     .filter((path) => !known.has(path));
   const files = await Promise.all([
-    ...found.map((file) => (isLog(run, file) ? takeOutEntries(host, run, { file, writes }) : Promise.resolve(file))),
+    ...found.map((file) =>
+      isLog(run, file) ? takeOutEntries(host, run, { file, writes }) : Promise.resolve(file),
+    ),
     ...pruned.map((path) => Promise.resolve({ path, ...GONE })),
   ]);
   const toPath = ({ path }: RevertedFile) => toVirtual(path, run.userId);
