@@ -90,10 +90,12 @@ module.exports = {
         pathNot: [
           '^core/contracts/',
           '^core/schemas/(define-route|dreams|portable-schema|shapes)\\.ts$',
-          '^core/(errors|page|time)\\.ts$',
+          '^core/(errors|page|pause|time)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
-          '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|links)|edits/(instructions|markdown|secrets|transcript))\\.ts$',
+          '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|links)|telemetry/shown-lines)\\.ts$',
+          // The engine of edits, which dreaming is a caller of.
+          '^core/edits/',
           '^core/(circuit-breaker|provider-failure)\\.ts$',
           '^core/config/(base-url|error|option)\\.ts$',
           '^plugins/$1/',

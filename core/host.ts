@@ -4,6 +4,7 @@ import type { ModelProvider } from './contracts/model-provider.ts';
 import type {
   AuditFacts,
   Host,
+  HostSettings,
   HostWrite,
   HostWriteOptions,
   Lease,
@@ -50,7 +51,10 @@ export interface PluginHooks {
 export interface PluginHostDependencies {
   storage: Pick<Storage, 'files' | 'config' | 'leases' | 'dreams'>;
   files: {
-    hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
+    hostWrite(
+      changes: readonly HostWrite[],
+      options: HostWriteOptions,
+    ): Promise<readonly WriteResult[]>;
     hostReads(
       files: readonly ReadFile[],
       options: { actor: string; runId: string; trace?: Trace },
@@ -66,6 +70,9 @@ export interface PluginHostDependencies {
   /** Takes the events of runs, as those of tool calls. */
   record(event: EventRecord): void;
   model: ModelProvider | null;
+  verifier: ModelProvider | null;
+  settings: HostSettings;
+  fenceKey(): Promise<Buffer>;
   embedder: Embedder | null;
   addTool(tool: ToolDefinition): void;
   addRoute(route: RouteDefinition): void;
@@ -108,6 +115,9 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
     log,
     now: deps.now,
     model: deps.model,
+    verifier: deps.verifier,
+    settings: deps.settings,
+    fenceKey: () => deps.fenceKey(),
     embedder: deps.embedder,
     memory: readOnlyMemory(deps.storage),
     tools: Object.freeze({
@@ -133,8 +143,12 @@ export function createPluginHost(plugin: Plugin, deps: PluginHostDependencies): 
       await deps.files.hostReads(files, options);
     },
     async write(change, options) {
+      const [written] = await host.writeAll([change], options);
+      return written as WriteResult;
+    },
+    async writeAll(changes, options) {
       if (options.runId !== undefined) checkRunId(options.runId);
-      return deps.files.hostWrite(change, options);
+      return deps.files.hostWrite(changes, options);
     },
     lease: (name, { ttlMs }) => claimLease(plugin, { leases: deps.storage.leases, name, ttlMs }),
     addTool(tool) {
@@ -308,6 +322,7 @@ function pluginDreams(deps: PluginHostDependencies): PluginDreams | null {
     listUsers: (filter, page) => dreams.listUsers(filter, page),
     run: (id) => dreams.run(id),
     listRuns: (filter, page) => dreams.listRuns(filter, page),
+    countWaiting: () => dreams.countWaiting(),
     update: (request, decide) =>
       dreams.update(request, (current) => {
         const { audit, ...decision } = decide(current);

@@ -223,7 +223,8 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   const provider =
     config.model === undefined || config.model === null ? null : guardModel(config.model);
   const model = provider === null ? null : createModel(provider);
-  const { verifier = null } = config;
+  const verifier =
+    config.verifier === undefined || config.verifier === null ? null : guardModel(config.verifier);
   let readKey: Promise<Buffer> | null = null;
   const fenceKey = () =>
     (readKey ??= readInstallationKey(storage.config, 'service_fence_key').catch(
@@ -245,7 +246,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
         ? null
         : createRemember({
             ...{ files, idempotency, revisions, search, model, now, fenceKey, timeZone },
-            verifier: verifier === null ? model : createModel(guardModel(verifier)),
+            verifier: verifier === null ? model : createModel(verifier),
             maxFileBytes: settings.limits.maxFileBytes,
             replyTokens: settings.replyTokens,
           }),
@@ -309,6 +310,8 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       history: {
         lineTimes: (scope, path) => revisions.lineTimes({ scope, path }),
         ofRun: (runId) => revisions.ofRun(runId),
+        revertRun: async (runId, { caller, links = [] }) =>
+          (await revisions.revertWrites({ runId }, caller, links)).files,
         diff: (before, after, path) => unifiedDiff(before, after, { path }),
       },
       isDreamEnabled: settings.dream.enabled,
@@ -318,6 +321,9 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       ids,
       record: (event) => queue.event(event),
       model: provider,
+      verifier: verifier ?? provider,
+      settings: { maxFileBytes: settings.limits.maxFileBytes, timeZone: settings.timeZone },
+      fenceKey,
       embedder: config.embedder ?? null,
       addTool(tool) {
         tools.add(tool);

@@ -94,26 +94,44 @@ function toHunkRows(lines: readonly string[], firstOld: number, firstNew: number
   return rows;
 }
 
+/**
+ * A line with what differs from the most alike of `others` marked. Where none is alike, nothing is
+ * marked: such lines are easier to read as a whole.
+ */
+export function markChanges(
+  text: string,
+  others: readonly string[],
+  side: 'before' | 'after',
+): readonly DiffPart[] {
+  const pairs = others.map((other) =>
+    side === 'before' ? toPair(text, other) : toPair(other, text),
+  );
+  const best = pairs.reduce((a, b) => (b.alike > a.alike ? b : a), toPair(text, undefined));
+  return (best.alike === 0 ? null : best[side]) ?? [{ text, isChanged: false }];
+}
+
+/** `alike`: characters that the two share, 0 where they have little in common. */
 function toPair(
   before: string | undefined,
   after: string | undefined,
-): { before: DiffPart[] | null; after: DiffPart[] | null } {
+): { before: DiffPart[] | null; after: DiffPart[] | null; alike: number } {
   if (before === undefined || after === undefined) {
     const whole = (text: string | undefined) =>
       text === undefined ? null : [{ text, isChanged: false }];
-    return { before: whole(before), after: whole(after) };
+    return { before: whole(before), after: whole(after), alike: 0 };
   }
   if (before.length + after.length > MAX_WORD_DIFF) {
     return {
       before: [{ text: before, isChanged: false }],
       after: [{ text: after, isChanged: false }],
+      alike: 0,
     };
   }
   const changes = diffWordsWithSpace(before, after);
   const same = changes.filter(({ added, removed }) => !added && !removed);
   // Lines with little in common are easier to read as a whole.
-  const isAkin =
-    same.reduce((sum, { value }) => sum + value.trim().length, 0) * 3 >= before.trim().length;
+  const shared = same.reduce((sum, { value }) => sum + value.trim().length, 0);
+  const isAkin = shared * 3 >= before.trim().length;
   const side = (isOther: (change: { added: boolean; removed: boolean }) => boolean) =>
     changes
       .filter((change) => !isOther(change))
@@ -121,7 +139,11 @@ function toPair(
         text: value,
         isChanged: isAkin && (added || removed),
       }));
-  return { before: side(({ added }) => added), after: side(({ removed }) => removed) };
+  return {
+    before: side(({ added }) => added),
+    after: side(({ removed }) => removed),
+    alike: isAkin ? shared : 0,
+  };
 }
 
 function replaceAll(before: string, after: string): DiffRow[] {

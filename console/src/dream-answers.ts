@@ -1,18 +1,25 @@
-import type { AdminDreamRun } from '../../core/contracts/admin.ts';
+import type {
+  AdminDreamOperation,
+  AdminDreamRevert,
+  AdminDreamRun,
+  AdminStatus,
+} from '../../core/contracts/admin.ts';
 import type { AdminDreamConfig } from '../../plugins/dreaming/routes/answers.ts';
+import { count } from './story.ts';
 
+export type { AdminDreamConfig, AdminDreamUser } from '../../plugins/dreaming/routes/answers.ts';
 export type {
-  AdminDreamConfig,
+  AdminDreamDecision,
+  AdminDreamOperation,
+  AdminDreamRevert,
+  AdminDreamRun,
   AdminDreamRunDetail,
-  AdminDreamUser,
-} from '../../plugins/dreaming/routes/answers.ts';
-export type { AdminDreamRun } from '../../core/contracts/admin.ts';
+} from '../../core/contracts/admin.ts';
 
 /** The states of a run, in their order. */
 export const RUN_STATES = [
   'queued',
   'running',
-  'awaiting_review',
   'completed',
   'failed',
   'canceled',
@@ -64,12 +71,28 @@ export const NUMBER_SETTINGS: readonly NumberSetting[] = [
     consequence: 'How many users are dreamed at the same time.',
   },
   {
+    key: 'dream_waiting_days',
+    label: 'Waiting time',
+    unit: 'days',
+    min: 1,
+    max: 365,
+    consequence: 'Operations that nobody decided on become stale after this time.',
+  },
+  {
     key: 'dream_max_tokens_per_user_day',
     label: 'Token limit',
     unit: 'per user and day',
     min: 0,
     max: 100_000_000,
     consequence: 'A user over the limit waits until the next day (UTC). 0 means no limit.',
+  },
+  {
+    key: 'dream_max_reply_tokens',
+    label: 'Reply limit',
+    unit: 'tokens per reply',
+    min: 1_000,
+    max: 200_000,
+    consequence: 'Includes what a reasoning model thinks. A reply that is cut off counts in part.',
   },
   {
     key: 'dream_run_timeout_seconds',
@@ -94,18 +117,281 @@ export const SKIP_REASONS: Readonly<Record<string, string>> = {
   model_not_configured: 'no model',
 };
 
-/** `awaiting_review` as `awaiting review`. */
-export const toWords = (name: string): string => name.replaceAll('_', ' ');
+type Tone = 'neutral' | 'good' | 'bad' | 'warn' | 'info' | 'dream';
+
+/** A word of the service, as the console shows it. */
+export interface Wording {
+  label: string;
+  /** What it means, in a sentence. */
+  title: string;
+  tone: Tone;
+}
+
+type Kind = AdminDreamOperation['kind'];
+type Signal = AdminDreamOperation['signals'][number];
+type Verdict = NonNullable<AdminDreamOperation['verdict']>;
+type Status = AdminDreamOperation['status'];
+type Outcome = NonNullable<AdminDreamRun['outcome']>;
+
+/** What an operation does. */
+export const KINDS: Readonly<Record<Kind, string>> = {
+  merge: 'Merge',
+  supersede: 'Replace an old fact',
+  reword: 'Reword',
+  move: 'Move',
+  index: 'Catalog',
+};
+
+/** What speaks against an operation. */
+export const SIGNALS: Readonly<Record<Signal, Omit<Wording, 'tone'>>> = {
+  specific_lost: {
+    label: 'detail lost',
+    title:
+      'A number, date, name, address or quote of the removed lines is nowhere in what remains.',
+  },
+  specific_added: {
+    label: 'detail added',
+    title: 'A new line has a number, date, name, address or quote that no source has.',
+  },
+  negation: {
+    label: 'negation',
+    title: 'A line says “no”, “not”, “never” or the like: the edit may turn its meaning around.',
+  },
+  modality: {
+    label: 'must or may',
+    title: 'A word such as “must”, “may”, “if” or “plans to” is lost or added.',
+  },
+  conflict: {
+    label: 'lines differ',
+    title: 'The merged lines have different numbers, dates or names.',
+  },
+  sensitive: {
+    label: 'sensitive',
+    title: 'The lines are about health, money, law, access, religion, sexuality or politics.',
+  },
+  other_subject: {
+    label: 'other person',
+    title: 'The lines, or the place where they go, are about different people or things.',
+  },
+  task: { label: 'task', title: 'An open task becomes done, or a done task becomes open.' },
+  older_source: {
+    label: 'older source',
+    title: 'The line named as the reason is older than the line that it replaces.',
+  },
+};
+
+/** The verdict of the second model. */
+export const VERDICTS: Readonly<Record<Verdict, Wording>> = {
+  keeps: {
+    label: 'Every fact is kept',
+    title: 'The verifier found every fact of the removed lines in what remains, and nothing new.',
+    tone: 'good',
+  },
+  replaces: {
+    label: 'The old value no longer holds',
+    title: 'The verifier found that the source says so.',
+    tone: 'good',
+  },
+  loses: {
+    label: 'A fact would be lost',
+    title: 'The verifier missed a fact of the removed lines in what remains.',
+    tone: 'bad',
+  },
+  adds: {
+    label: 'A fact would be made up',
+    title: 'The verifier found something in the new lines that no source says.',
+    tone: 'bad',
+  },
+  wrong: {
+    label: 'The result would be wrong',
+    title:
+      'The verifier found that the new lines contradict the sources, or are about somebody else.',
+    tone: 'bad',
+  },
+  unsure: {
+    label: 'Unsure',
+    title: 'The verifier could not tell, did not answer, or contradicted itself.',
+    tone: 'warn',
+  },
+};
+
+/**
+ * Why an operation waits, was dropped or is stale; `null` where its signals or its verdict say it
+ * already.
+ */
+export function tellWhy({ status, why, signals, verdict, preselected }: AdminDreamOperation) {
+  if (!['waiting', 'dropped', 'stale'].includes(status)) return null;
+  if (why === null)
+    return preselected ? 'in review, everything waits; nothing speaks against it' : null;
+  const told = [`look at: ${signals.join(', ')}`, `the verifier says: ${verdict ?? ''}`];
+  if (told.includes(why)) return null;
+  const labels: Readonly<Record<string, { label: string } | undefined>> = {
+    ...SIGNALS,
+    ...VERDICTS,
+  };
+  return why.replace(/: ([a-z_]+(?:, [a-z_]+)*)(?=\)?$)/, (_all, names: string) => {
+    const words = names.split(', ').map((name) => labels[name]?.label.toLowerCase() ?? name);
+    return `: ${words.join(', ')}`;
+  });
+}
+
+/** The states of an operation, in the order of the filter. */
+export const STATUSES: Readonly<Record<Status, Wording>> = {
+  waiting: { label: 'waiting', title: 'Waits for your decision.', tone: 'warn' },
+  applied: { label: 'applied', title: 'Is in memory.', tone: 'dream' },
+  dropped: { label: 'dropped', title: 'Was held back by a guard or by the verifier.', tone: 'bad' },
+  rejected: { label: 'rejected', title: 'A person rejected it.', tone: 'neutral' },
+  stale: {
+    label: 'stale',
+    title: 'Its lines have changed, or it waited too long.',
+    tone: 'neutral',
+  },
+  reverted: { label: 'reverted', title: 'Was applied, and put back.', tone: 'neutral' },
+};
+
+/** The outcomes of a run. */
+export const OUTCOMES: Readonly<Record<Outcome, Omit<Wording, 'title'>>> = {
+  applied: { label: 'applied', tone: 'dream' },
+  waiting: { label: 'waiting', tone: 'warn' },
+  no_op: { label: 'no changes', tone: 'neutral' },
+  partial: { label: 'partly applied', tone: 'dream' },
+  rejected: { label: 'rejected', tone: 'neutral' },
+  reverted: { label: 'reverted', tone: 'neutral' },
+};
 
 /** The colour of a state. */
-export function toneOfState(state: string): 'bad' | 'warn' | 'info' | 'neutral' {
+export function toneOfState(state: string): Tone {
   if (state === 'failed') return 'bad';
-  if (state === 'awaiting_review') return 'warn';
   return state === 'queued' || state === 'running' ? 'info' : 'neutral';
 }
 
-/** The colour of an outcome. */
-export function toneOfOutcome(outcome: string): 'dream' | 'warn' | 'neutral' {
-  if (outcome === 'applied') return 'dream';
-  return outcome === 'no_op' ? 'neutral' : 'warn';
+/** What became of operations, in a sentence: `Operations 1 and 3 were applied; 4 is stale: why.` */
+export function tellDecided(
+  decided: readonly { number: number; status: Status; why: string | null }[],
+): string {
+  const groups = new Map<string, number[]>();
+  for (const { number, status, why } of decided) {
+    const isDone = status === 'applied' || status === 'rejected';
+    const outcome = `${status}\n${isDone ? '' : (why ?? '')}`;
+    groups.set(outcome, [...(groups.get(outcome) ?? []), number]);
+  }
+  const parts = [...groups].map(([outcome, numbers]) => {
+    const [status = '', why = ''] = outcome.split('\n');
+    const isOne = numbers.length === 1;
+    const was = ['applied', 'rejected', 'dropped', 'reverted'].includes(status)
+      ? `${isOne ? 'was' : 'were'} ${status}`
+      : `${isOne ? 'is' : 'are'} ${status === 'waiting' ? 'still waiting' : status}`;
+    return `${joinWords(numbers)} ${was}${why === '' ? '' : `: ${why.replace(/\.$/, '')}`}`;
+  });
+  if (parts.length === 0) return 'No operation was left to decide on.';
+  return `Operation${decided.length === 1 ? '' : 's'} ${parts.join('; ')}.`;
+}
+
+/** What became of a decision or of a revert. */
+export interface DreamReceipt {
+  text: string;
+  /** False where something was left or did not work. */
+  isWhole: boolean;
+  files: readonly { path: string; outcome: string; why: string | null }[];
+}
+
+/** What a revert put back and what it left, file by file. */
+export function tellReverted({ reverted, left }: AdminDreamRevert): DreamReceipt {
+  const written = reverted.filter(({ version }) => version > 0).length;
+  const back = `${count(written, 'file')} put back`;
+  const kept = `${count(left.length, 'file')} left as ${left.length === 1 ? 'it is' : 'they are'}`;
+  return {
+    text:
+      left.length === 0
+        ? `The run was reverted: ${written === 0 ? 'nothing had to be put back' : back}.`
+        : written === 0
+          ? `Nothing was put back: ${kept}.`
+          : `The run was reverted in part: ${back}, ${kept}.`,
+    isWhole: left.length === 0,
+    files: [
+      ...reverted.map(({ path, version, why }) => ({
+        path,
+        outcome: version === 0 ? 'nothing to put back' : `put back as version ${version}`,
+        why,
+      })),
+      ...left.map(({ path, why }) => ({ path, outcome: 'left', why })),
+    ],
+  };
+}
+
+function joinWords(words: readonly (string | number)[]): string {
+  return words.length < 2
+    ? words.join('')
+    : `${words.slice(0, -1).join(', ')} and ${String(words.at(-1))}`;
+}
+
+/** What holds about dreaming, and the one thing to do. */
+export interface DreamingSummary {
+  tone: 'good' | 'warn' | 'neutral';
+  text: string;
+  /** What to do outside the console. */
+  hint: string | null;
+  /** What to do here. */
+  action: 'enable' | 'settings' | 'review' | null;
+}
+
+/** The first of these that holds decides: the rest does not matter until it is solved. */
+export function tellDreaming(
+  config: AdminDreamConfig,
+  { model, scheduler, dreaming }: Pick<AdminStatus, 'model' | 'scheduler' | 'dreaming'>,
+): DreamingSummary {
+  const invalid = config.invalidKeys ?? [];
+  const waiting = dreaming.operationsWaiting;
+  if (!model.configured) {
+    return {
+      tone: 'warn',
+      text: 'Dreaming cannot run: no model is configured.',
+      hint: model.hint,
+      action: null,
+    };
+  }
+  if (invalid.length > 0) {
+    return {
+      tone: 'warn',
+      text: `Dreaming holds back: the stored ${joinWords(invalid)} cannot be read, so a safe value is used.`,
+      hint: null,
+      action: 'settings',
+    };
+  }
+  if (!config.schedulerStarted) {
+    return {
+      tone: 'neutral',
+      text: 'Runs start only by hand: the scheduler is not running.',
+      hint: scheduler.hint ?? 'Start the scheduler in this process.',
+      action: null,
+    };
+  }
+  if (!config.dream_enabled) {
+    return {
+      tone: 'neutral',
+      text: 'Dreaming is off: runs start only by hand.',
+      hint: null,
+      action: 'enable',
+    };
+  }
+  const every = toInterval(config.dream_interval_minutes);
+  const mode = config.dream_mode === 'auto' ? 'applies what is safe' : 'applies nothing by itself';
+  const text = `Dreaming is on: it looks for changed memory every ${every} and ${mode}`;
+  if (waiting > 0) {
+    const wait =
+      waiting === 1 ? '1 operation waits' : `${waiting.toLocaleString('en')} operations wait`;
+    return {
+      tone: 'warn',
+      text: `${text}; ${wait} for your decision.`,
+      hint: null,
+      action: 'review',
+    };
+  }
+  return { tone: 'good', text: `${text}. Nothing waits.`, hint: null, action: null };
+}
+
+function toInterval(minutes: number): string {
+  if (minutes === 1) return 'minute';
+  if (minutes % 60 !== 0) return `${minutes} minutes`;
+  return minutes === 60 ? 'hour' : `${minutes / 60} hours`;
 }

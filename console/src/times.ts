@@ -14,6 +14,16 @@ export function formatTime(time: string, zone: Zone): string {
   }).format(new Date(time));
 }
 
+/** `21 Nov 2026`. */
+export function formatDay(time: string, zone: Zone): string {
+  return new Intl.DateTimeFormat('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
+  }).format(new Date(time));
+}
+
 /** `16:25:47.120`, to the millisecond. */
 export function formatClock(time: string, zone: Zone): string {
   return new Intl.DateTimeFormat('en-GB', {

@@ -69,10 +69,11 @@ function remember(prompt: string, facts: readonly DemoFact[]): object {
 
 /** A verifier that accepts every edit. */
 function passAll(prompt: string): object {
-  const numbers = [...prompt.matchAll(/^<operation-[0-9a-f]+ number="(\d+)"/gm)];
+  const shown = [...prompt.matchAll(/^<operation-[0-9a-f]+ number="(\d+)" kind="(\w+)"/gm)];
   return {
-    verdicts: numbers.map(([, number]) => ({
-      ...{ operation: Number(number), lost: [], added: [], verdict: 'keeps' },
+    verdicts: shown.map(([, number, kind]) => ({
+      ...{ operation: Number(number), lost: [], added: [] },
+      verdict: kind === 'supersede' ? 'replaces' : 'keeps',
     })),
   };
 }
@@ -110,7 +111,7 @@ function toOperation(files: Lines, tidying: DemoTidying): object | null {
     reason,
     remove,
     add: tidying.add.length === 0 ? null : { path: `user/${path}`, heading, lines: tidying.add },
-    sources: sources.map((source) => ({ path: source?.path, line: source?.line })),
+    sources,
   };
 }
 
@@ -121,7 +122,7 @@ function toFiles(prompt: string): Lines {
   )) {
     files.set(
       path,
-      body.split('\n').map((row) => row.replace(/^\d+\| ?/, '')),
+      body.split('\n').map((row) => row.replace(/^\d+(?: [\d-]+)?\| ?/, '')),
     );
   }
   return files;

@@ -62,7 +62,7 @@ interface DreamRun {
   state: string;
   outcome: string | null;
   filesTouched: number;
-  files: { path: string }[];
+  operations: { number: number; status: string }[];
 }
 
 const RUNS = '/v1/admin/dream/runs';
@@ -193,12 +193,14 @@ class Story {
     const { demo, core, dreaming } = this.#parts;
     await dreaming?.tick();
     if (day >= demo.days - 1) return;
-    const waiting = (await this.#runs()).filter(({ state }) => state === 'awaiting_review');
+    const waiting = (await this.#runs()).filter(({ outcome }) => outcome === 'waiting');
     for (const run of waiting) {
-      const [first, ...others] = run.files.map(({ path }) => path);
+      const [first, ...others] = run.operations
+        .filter(({ status }) => status === 'waiting')
+        .map(({ number }) => number);
       this.#moveTo(core.now() + 40 * MINUTE_MS);
       if (first !== undefined && others.length > 0) {
-        await this.#decide(run, 'apply', { paths: [first] });
+        await this.#decide(run, 'apply', { operations: [first] });
         await this.#decide(run, 'reject');
       } else await this.#decide(run, demo.rejects.includes(run.userId) ? 'reject' : 'apply');
     }

@@ -1,4 +1,4 @@
-import type { AdminDreamRun, DreamState } from '../schemas/dreams.ts';
+import type { AdminDreamRun, DreamOutcome, DreamState } from '../schemas/dreams.ts';
 import type { AuditRecord, ScopeKey, Stored } from './records.ts';
 import type { PageRequest, PageResult } from './page.ts';
 
@@ -28,6 +28,10 @@ export interface DreamUserRecord {
   error: string | null;
   /** Where the next run goes on reading, as the plugin writes it; at most 512 bytes. */
   reviewCursor: string | null;
+  /** Operations of all runs of the user that wait for a person. */
+  waiting: number;
+  /** Operations that a person rejected, as the plugin writes them. */
+  rejected: string | null;
   /** Days since 1970 in UTC, and the model's tokens of that day: asked for, or used. */
   tokensDay: number;
   tokensUsed: number;
@@ -48,12 +52,15 @@ export interface DreamUser {
 /** A run as lists have it. */
 export interface DreamRunListing extends Omit<
   Stored<AdminDreamRun>,
-  'operationsApplied' | 'operationsDropped' | 'error'
+  'operationsApplied' | 'operationsWaiting' | 'operationsDropped' | 'error'
 > {
   scope: ScopeKey;
   /** The user's watermark once the run ends. */
   watermark: number | null;
   applied: number;
+  /** Operations that wait for a person; `isWaiting` says whether there are any. */
+  waiting: number;
+  isWaiting: boolean;
   dropped: number;
   errorCode: string | null;
   errorMessage: string | null;
@@ -62,7 +69,7 @@ export interface DreamRunListing extends Omit<
 
 /** A run with its proposal: a row of `svc_dream_history`. */
 export interface DreamRunRecord extends DreamRunListing {
-  /** JSON of the plugin's own: operations, what was dropped and why, proposed files. */
+  /** JSON of the plugin's own: operations, and what became of them. */
   details: string;
 }
 
@@ -94,6 +101,14 @@ export interface DreamRunFilter {
   state?: DreamState | null;
   /** Runs that have not ended. */
   isOpen?: boolean;
+  /** Runs with operations that wait for a person. */
+  isWaiting?: boolean;
+  outcome?: DreamOutcome | null;
+  /** Runs that wrote, also when that was undone. */
+  hasWritten?: boolean;
+  /** When the run was asked for: from `since`, inclusive, to `until`, exclusive. */
+  since?: number | null;
+  until?: number | null;
 }
 
 /** The store of dreaming. Optional for a driver: without it dreaming is disabled. */
@@ -121,7 +136,7 @@ export interface DreamStore {
   ): Promise<R>;
   /**
    * Removes at most `limit` of the oldest runs that ended before a time; returns how many. A run
-   * that has not ended stays, whatever its age. In the same transaction a run's budget (`dream:<run
+   * that has not ended, or has operations that wait, stays, whatever its age. In the same transaction a run's budget (`dream:<run
    * id>`) goes, `runId` of the user whose newest run it was becomes `null`, and with the last run
    * of a user that user's lease (`dream:<user id>`), unless it lasts: the next one of its name has
    * a greater fence.
@@ -129,4 +144,6 @@ export interface DreamStore {
   expire(before: number, limit: number): Promise<number>;
   /** How many runs {@link expire} would remove in all. */
   countOlder(before: number): Promise<number>;
+  /** How many operations wait for a person, of all users. */
+  countWaiting(): Promise<number>;
 }

@@ -10,6 +10,7 @@ import type {
   SpanAttributes,
   UserListing,
 } from './records.ts';
+import type { RevertedFile } from './admin.ts';
 import type { RouteDefinition } from './route.ts';
 import type { Guard } from './storage.ts';
 import type { JsonSchema, ToolDefinition, ToolRunner, Trace, WriteResult } from './tool.ts';
@@ -47,6 +48,8 @@ export interface Host {
   now(): number;
   /** `null` when none is configured. Its replies are checked, and a signal ends each call. */
   readonly model: ModelProvider | null;
+  /** Judges what the model proposes: the same model unless another one is configured. */
+  readonly verifier: ModelProvider | null;
   readonly embedder: Embedder | null;
   /** Reads that leave no access row; a plugin that reads for an agent uses `tools`. */
   readonly memory: ReadOnlyMemory;
@@ -56,6 +59,9 @@ export interface Host {
   readonly history: PluginHistory;
   /** The store of dreaming; `null` when the storage has none. */
   readonly dreams: PluginDreams | null;
+  readonly settings: HostSettings;
+  /** The key of the marks around memory in prompts: the same for all instances. */
+  fenceKey(): Promise<Buffer>;
   /** A new id, later than every one before it: a UUIDv7. */
   newId(): string;
   /**
@@ -73,6 +79,11 @@ export interface Host {
    * transaction. The actor may be a reserved one.
    */
   write(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
+  /** Writes several files of one user in one transaction: all of them or none. */
+  writeAll(
+    changes: readonly HostWrite[],
+    options: HostWriteOptions,
+  ): Promise<readonly WriteResult[]>;
   /** Claims a lease by the database's clock; `null` while another holder has it. */
   lease(name: string, options: { ttlMs: number }): Promise<Lease | null>;
   addTool(tool: ToolDefinition): void;
@@ -103,6 +114,13 @@ export interface HostWrite {
    * due for dreaming.
    */
   isRevert?: boolean;
+}
+
+/** What a plugin sees of the service's settings. */
+export interface HostSettings {
+  readonly maxFileBytes: number;
+  /** Of users whose callers name none, as in `Europe/Berlin`. */
+  readonly timeZone: string;
 }
 
 /** A file that a plugin showed to a model. The path is that inside the user's scope. */
@@ -186,6 +204,15 @@ export interface PluginHistory {
   lineTimes(scope: ScopeKey, path: string): Promise<{ version: number; times: readonly number[] }>;
   /** The revisions of a run, oldest first, with the contents where they are kept. */
   ofRun(runId: string): Promise<readonly RunRevision[]>;
+  /**
+   * Reverts all that a run wrote, file by file; a file that was written since stays as it is, and the
+   * answer says so. Of `links`, `to` took lines from `from`, and stays while `from` does. Audited, with
+   * the caller. Paths are physical.
+   */
+  revertRun(
+    runId: string,
+    options: { caller: AuditCaller; links?: readonly { from: string; to: string }[] },
+  ): Promise<readonly RevertedFile[]>;
   /** A unified diff; `null` stands for a file that is not there. */
   diff(before: string | null, after: string | null, path: string): string;
 }

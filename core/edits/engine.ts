@@ -87,7 +87,7 @@ export function* examineEach(
   }
 }
 
-/** What becomes of memory, and which operations are out of date by now. */
+/** What becomes of memory, and which operations are out of date by now, each with a fault. */
 export interface AppliedEdits {
   files: { path: string; version: number; before: string | null; after: string }[];
   applied: ExaminedOperation[];
@@ -107,24 +107,33 @@ export function applyEdits(
   const applied: ExaminedOperation[] = [];
   const stale: ExaminedOperation[] = [];
   for (const examined of accepted) {
-    const located = workspace.locate(examined.operation);
-    const isSame = !('status' in located) && isSameView(toViews(workspace, located), examined);
-    if ('status' in located || !isSame) {
-      stale.push(examined);
-      continue;
+    const why = applyOne(workspace, examined, { limits, guards });
+    if (why === null) applied.push(examined);
+    else {
+      const fault = { stage: 'locate', status: 'stale', guard: null, why } as const;
+      stale.push({ ...examined, fault });
     }
-    const trial = workspace.fork(located);
-    trial.workspace.apply(trial.located);
-    if (
-      findFault({ located, before: workspace, after: trial.workspace, limits }, guards) !== null
-    ) {
-      stale.push(examined);
-      continue;
-    }
-    workspace.apply(located);
-    applied.push(examined);
   }
   return { files: workspace.changed(), applied, stale };
+}
+
+/** Carries out an operation; why it is stale, or `null`. */
+function applyOne(
+  workspace: Workspace,
+  examined: ExaminedOperation,
+  { limits, guards = GUARDS }: ExamineOptions,
+): string | null {
+  const located = workspace.locate(examined.operation);
+  if ('status' in located) return located.why;
+  if (!isSameView(toViews(workspace, located), examined)) {
+    return 'its lines stand in another place by now';
+  }
+  const trial = workspace.fork(located);
+  trial.workspace.apply(trial.located);
+  const fault = findFault({ located, before: workspace, after: trial.workspace, limits }, guards);
+  if (fault !== null) return fault.why;
+  workspace.apply(located);
+  return null;
 }
 
 /** What becomes of an operation. */

@@ -40,12 +40,13 @@ const GROWTH = { factor: 3, characters: 400 } as const;
  * form; what a line means is the verifier's to judge.
  */
 export const GUARDS: Readonly<Record<string, Guard>> = {
-  shape({ located: { operation, remove, sources, lines, place }, limits }) {
+  shape({ located: { operation, remove, sources, lines, place }, before, after, limits }) {
     const { kind } = operation;
+    const isSame = place?.isNewFile !== true && before.changedBy(after).length === 0;
+    if (isSame) return 'the operation changes nothing';
     const isFree = kind === 'add' || kind === 'index';
     if (remove.length === 0 && !isFree) return `${kind} needs a line in "remove"`;
     if (remove.length > 0 && kind === 'add') return 'add removes nothing; use update';
-    if (remove.length === 0 && lines.length === 0) return 'the operation changes nothing';
     if (lines.length === 0 && ['reword', 'move', 'update', 'add'].includes(kind)) {
       return `${kind} needs "add"`;
     }

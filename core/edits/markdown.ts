@@ -69,7 +69,7 @@ export function isBlank(line: string): boolean {
 }
 
 /** The lines that no operation may change, in order. */
-export function protectedLines(content: string): string[] {
+function protectedLines(content: string): string[] {
   const { lines, isProtected } = parseMarkdown(content);
   return lines.filter((_line, index) => isProtected[index]);
 }

@@ -1,15 +1,14 @@
 import type { JsonSchema } from '../contracts/tool.ts';
+import { DREAM_KINDS, VERDICTS } from '../schemas/dreams.ts';
 
-/** What the verifier says of an operation. */
-export const VERDICTS = ['keeps', 'replaces', 'loses', 'adds', 'wrong', 'unsure'] as const;
+export { DREAM_KINDS, VERDICTS };
 
 export type Verdict = (typeof VERDICTS)[number];
 
 /** What an operation does. Each caller of the engine allows some of these. */
-export type EditKind = 'merge' | 'supersede' | 'reword' | 'move' | 'index' | 'add' | 'update';
+export type EditKind = (typeof DREAM_KINDS)[number] | 'add' | 'update';
 
-/** The kinds that dreaming, and that `memory_remember`, may use. */
-export const DREAM_KINDS: readonly EditKind[] = ['merge', 'supersede', 'reword', 'move', 'index'];
+/** The kinds that `memory_remember` may use. */
 export const REMEMBER_KINDS: readonly EditKind[] = ['add', 'update', 'supersede', 'index'];
 
 /** The path under which the fact of `memory_remember` is a source. */

@@ -1,4 +1,5 @@
 import { findLinks } from '../files/links.ts';
+import { SIGNALS } from '../schemas/dreams.ts';
 import { INDEX_PATH, newTexts } from './guards.ts';
 import { listSpecifics, missingSpecifics, type Specific, type SpecificKind } from './specifics.ts';
 import { findDates } from './dates.ts';
@@ -9,7 +10,7 @@ import { fold, hasNegation, isSensitive, modalsOf } from './words.ts';
 import { groundsOf, type LocatedOperation, type Row, type Workspace } from './workspace.ts';
 
 /** What whoever decides on an operation is shown of it. */
-export type Signal = keyof typeof SIGNALS;
+export type Signal = (typeof SIGNALS)[number];
 
 interface SignalContext {
   located: LocatedOperation;
@@ -22,7 +23,7 @@ const textOf = (rows: readonly Row[]): string => rows.map(({ text }) => text).jo
 const linesOf = ({ sources }: LocatedOperation): Row[] =>
   sources.filter(({ path }) => path !== FACT_PATH);
 
-const SIGNALS = {
+const FINDERS: Record<Signal, (context: SignalContext) => boolean> = {
   specific_lost: ({ located, subjects }: SignalContext) => {
     const left = `${located.lines.join('\n')}\n${textOf(linesOf(located))}`;
     const gone = located.remove.map((row) => withoutSaid(row, left)).join('\n');
@@ -100,13 +101,11 @@ const SIGNALS = {
       located.remove.some(({ at }) => at !== null && Number.isFinite(newest) && newest < at)
     );
   },
-} as const satisfies Record<string, (context: SignalContext) => boolean>;
+};
 
 /** The signals of an operation, in the order of the table. */
 export function findSignals(context: SignalContext): Signal[] {
-  return Object.entries(SIGNALS)
-    .filter(([, find]) => find(context))
-    .map(([signal]) => signal as Signal);
+  return SIGNALS.filter((signal) => FINDERS[signal](context));
 }
 
 const COMPARED: readonly (readonly SpecificKind[])[] = [

@@ -127,7 +127,7 @@ export function createCommit(deps: CommitDependencies): Commit {
           apply = trace.start('db.write', 'apply and commit');
           // A retried transaction reads again.
           read = trace.start('db.read', 'lock and read again');
-          return { result: planned, writes: draft.revisionCount > 0 ? 1 : 0, changes };
+          return { result: planned, writes: draft.revisionCount, changes };
         },
       );
       (apply as Span | null)?.end({ files: write.keys.length });

@@ -15,8 +15,11 @@ import { formatLines } from '../telemetry/shown-lines.ts';
 
 /** Plugins' access to memory files. */
 export interface HostFiles {
-  /** Writes a file for a plugin. */
-  hostWrite(change: HostWrite, options: HostWriteOptions): Promise<WriteResult>;
+  /** Writes files of one user for a plugin, in one transaction. */
+  hostWrite(
+    changes: readonly HostWrite[],
+    options: HostWriteOptions,
+  ): Promise<readonly WriteResult[]>;
   /** Queues access rows for files that a plugin read in a run. */
   hostReads(
     files: readonly ReadFile[],
@@ -35,38 +38,50 @@ export function createHostFiles(
 ): HostFiles {
   const { limits } = deps;
   return {
-    async hostWrite(change, options) {
-      const userId = parseUserId(change.userId);
-      const key = parseVirtualPath(change.path, userId);
+    async hostWrite(changes, options) {
+      const [first] = changes;
+      if (first === undefined) return [];
+      if (changes.some(({ userId }) => userId !== first.userId)) {
+        throw new MemoryError('INVALID_REQUEST', 'Files of several users are written one by one.');
+      }
+      const userId = parseUserId(first.userId);
+      const keys = changes.map(({ path }) => parseVirtualPath(path, userId));
       const actor = parseHostActor(options.actor);
       const trace = options.trace ?? noTrace();
       const caller: DraftCaller = {
-        userId: change.userId,
+        userId: first.userId,
         actor,
         tool: parseWriteTool(options.tool),
         toolCallId: null,
         traceId: options.trace?.traceId ?? null,
         runId: options.runId === undefined ? null : parseRunId(options.runId),
-        triggersDream: actor !== 'dream-agent' && change.isRevert !== true,
+        triggersDream:
+          actor !== 'dream-agent' && changes.every(({ isRevert }) => isRevert !== true),
         toPath: toVirtualPath,
       };
       try {
-        deps.checkWritable(key);
-        const toChange = parseHostChange(change, limits.maxFileBytes);
-        const required = (change.requires ?? []).map(({ path, version }) => ({
-          key: parseVirtualPath(path, userId),
-          version,
-        }));
-        const keys = [key, ...required.map((other) => other.key)];
-        return await commit({ keys, caller, trace, guards: options.guards }, (draft) => {
-          draft.expectVersion(key, change.ifVersion);
+        keys.forEach((key) => deps.checkWritable(key));
+        const planned = changes.map((change) => parseHostChange(change, limits.maxFileBytes));
+        const required = changes
+          .flatMap(({ requires = [] }) => requires)
+          .map(({ path, version }) => ({ key: parseVirtualPath(path, userId), version }));
+        const locked = [...keys, ...required.map((other) => other.key)];
+        return await commit({ keys: locked, caller, trace, guards: options.guards }, (draft) => {
+          keys.forEach((key, at) => draft.expectVersion(key, changes[at]?.ifVersion));
           for (const other of required) draft.expectVersion(other.key, other.version);
-          const next = toChange(draft.existing(key) !== null);
-          return { path: toVirtualPath(key), ...draft.put(key, next) };
+          return keys.map((key, at) => {
+            const toChange = planned[at] as (typeof planned)[number];
+            const next = toChange(draft.existing(key) !== null);
+            return { path: toVirtualPath(key), ...draft.put(key, next) };
+          });
         });
       } catch (error) {
-        const refused = { ...key, action: 'write' as const, outcome: toOutcome(error) };
-        await logAccessBy(deps, { caller, trace, rows: [refused] });
+        const refused = keys.map((key) => ({
+          ...key,
+          action: 'write' as const,
+          outcome: toOutcome(error),
+        }));
+        await logAccessBy(deps, { caller, trace, rows: refused });
         throw error;
       }
     },

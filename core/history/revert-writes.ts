@@ -18,6 +18,15 @@ interface Parts {
   textAt(key: FileKey, version: number): Promise<string | null>;
 }
 
+/**
+ * Two files by their physical paths: `to` holds lines that were taken from `from`, so it stays as long
+ * as `from` can't be reverted.
+ */
+export interface RevertLink {
+  from: string;
+  to: string;
+}
+
 /** The selected revisions of a file, oldest first. */
 type Selected = readonly RevisionRecord[];
 /** Files that moves link: they are reverted together or not at all. */
@@ -36,14 +45,14 @@ type Unit = readonly Selected[];
 export async function revertWrites(
   parts: Parts,
   selection: RevertSelection,
-  caller: AdminCaller,
+  { caller, links = [] }: { caller: AdminCaller; links?: readonly RevertLink[] },
 ): Promise<RevertWritesAnswer> {
   const { filter, target } = parseSelection(selection);
   const dryRun = selection.dryRun === true;
   const diffs = dryRun ? createDiffBudget() : null;
   const groups = groupByFile(await readSelected(parts.storage, filter));
   const units = toUnits(groups);
-  let held = await findHeld(parts, groups);
+  let held = await findHeld(parts, groups, links);
   const work: BatchWork<Unit, RevertedFile> = {
     async plan(unit) {
       const plans: Plan<RevertedFile>[] = [];
@@ -58,7 +67,7 @@ export async function revertWrites(
         return await parts.files.restore(restorations, { reason, target, qualifies }, caller);
       } catch (error) {
         const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
-        if (isConflict) held = await findHeld(parts, groups);
+        if (isConflict) held = await findHeld(parts, groups, links);
         throw error;
       }
     },
@@ -171,12 +180,13 @@ function toUnits(groups: readonly Selected[]): Unit[] {
 }
 
 /**
- * Paths that must stay because a move links them to a file that stays: to revert one path alone
- * would lose the content that was moved.
+ * Paths that must stay because a move or a link ties them to a file that stays: to revert one path
+ * alone would lose the content that was moved.
  */
 async function findHeld(
   parts: Parts,
   groups: readonly (readonly RevisionRecord[])[],
+  links: readonly RevertLink[],
 ): Promise<ReadonlySet<string>> {
   const held = new Set<string>();
   const moves = groups
@@ -185,7 +195,8 @@ async function findHeld(
   const pathOf = new Map(moves.flat().map((revision) => [revision.id, toPhysicalPath(revision)]));
   for (const selected of groups) {
     const path = toPhysicalPath(selected[0] as RevisionRecord);
-    if (!selected.some(({ peerId }) => peerId !== null)) continue;
+    const isMoved = selected.some(({ peerId }) => peerId !== null);
+    if (!isMoved && !links.some(({ from }) => from === path)) continue;
     const { outcome } = (await planFile(parts, selected, { held, diffs: null })).outcome;
     if (outcome !== 'reverted' && outcome !== 'unchanged') held.add(path);
   }
@@ -195,6 +206,7 @@ async function findHeld(
       const peer = pathOf.get(peerId ?? '');
       if (peer === undefined || held.has(peer)) held.add(pathOf.get(id) ?? '');
     }
+    for (const { from, to } of links) if (held.has(from)) held.add(to);
   }
   return held;
 }
@@ -220,11 +232,16 @@ async function planFile(
   let present: string | null;
   let before: string | null;
   let version: number;
+  let isAsLeft: boolean;
   try {
     const head = await storage.files.get(key);
     present = head?.content ?? null;
     version = head?.version ?? 0;
     before = oldest.existedBefore ? await textAt(key, oldest.version - 1) : null;
+    // A later write that was reverted has left it as it was, at another version.
+    isAsLeft =
+      newest.version === version ||
+      (newest.existsAfter && present !== null && (await textAt(key, newest.version)) === present);
   } catch (error) {
     if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
       return leave('refused', error.message);
@@ -235,11 +252,11 @@ async function planFile(
     return leave('gone', 'Its content from before is pruned or redacted.');
   }
   if (present === before) return leave('unchanged', 'It holds the content from before already.');
-  if (newest.version !== version) {
+  if (!isAsLeft) {
     return leave('changed_since', await describeLaterWrite(storage, key, newest.version));
   }
   if (held.has(path)) {
-    return leave('changed_since', 'The other path of its move stays, and would lose its content.');
+    return leave('changed_since', 'The file that its content came from stays, and would lose it.');
   }
   const left = selected[selected.length - undone.length - 1];
   return {

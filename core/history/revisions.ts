@@ -31,7 +31,7 @@ import { type IdSource, isUuid } from '../ids.ts';
 import { answerList } from '../page.ts';
 import { createPause } from '../pause.ts';
 import { listChanges } from './memory-diff.ts';
-import { revertWrites } from './revert-writes.ts';
+import { type RevertLink, revertWrites } from './revert-writes.ts';
 import { versionConflict } from '../files/draft.ts';
 import { listReadBefore } from './read-before.ts';
 import { type EarlierMemory, type EarlierText, fileAt, memoryAt } from './time-travel.ts';
@@ -75,7 +75,11 @@ export interface Revisions {
     caller: AdminCaller,
   ): Promise<RevertAnswer>;
   /** Reverts all writes of a dream run, of a tool call, or of an actor since a time. */
-  revertWrites(selection: RevertSelection, caller: AdminCaller): Promise<RevertWritesAnswer>;
+  revertWrites(
+    selection: RevertSelection,
+    caller: AdminCaller,
+    links?: readonly RevertLink[],
+  ): Promise<RevertWritesAnswer>;
   prune(request: PruneRequest, caller: AdminCaller): Promise<PruneAnswer>;
   /**
    * When each line of a file was written; a line whose revision is pruned gets the time of the
@@ -231,8 +235,8 @@ export function createRevisions(deps: {
       return toBlameAnswer(ranges, { oldestAt, readBefore });
     },
 
-    revertWrites: (selection, caller) =>
-      revertWrites({ storage, files: deps.files, textAt }, selection, caller),
+    revertWrites: (selection, caller, links = []) =>
+      revertWrites({ storage, files: deps.files, textAt }, selection, { caller, links }),
 
     async revert(id, { dryRun = false, ifVersion }, caller) {
       const revision = await find(id);

@@ -78,6 +78,9 @@ export const AdminStatus = strictObject({
     ),
   }),
   scheduler: strictObject(toggle),
+  dreaming: strictObject({
+    operationsWaiting: count('Operations of dream runs that wait for a person.'),
+  }),
   toolsApi: strictObject(toggle),
   tools: Type.Array(strictObject({ name: Type.String(), available: Type.Boolean() })),
   limits: strictObject({ maxFileBytes: count(), maxBodyBytes: count(), maxFilesPerUser: count() }),

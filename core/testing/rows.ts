@@ -252,6 +252,8 @@ export function dreamRunRow(
     filesTouched: 0,
     writes: 0,
     applied: 0,
+    waiting: 0,
+    isWaiting: false,
     dropped: 0,
     inputTokens: 0,
     outputTokens: 0,

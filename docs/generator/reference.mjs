@@ -20,6 +20,7 @@ import { renderTools } from './tools.mjs';
  * @property {typeof import('../../core/edits/verify.ts')} verify
  * @property {typeof import('../../plugins/mcp/http.ts')} mcp
  * @property {typeof import('../../plugins/dreaming/routes/list.ts')} dreaming
+ * @property {typeof import('../../plugins/dreaming/prompt.ts')} dream
  * @property {typeof import('../../plugins/storage-sqlite/index.ts')} sqlite
  * @property {typeof import('../../plugins/storage-sqlite/options.ts')} sqliteOptions
  * @property {typeof import('../../plugins/storage-mysql/options.ts')} mysqlOptions
@@ -43,6 +44,7 @@ export function renderReference({
   verify,
   mcp,
   dreaming,
+  dream,
   sqlite,
   sqliteOptions,
   mysqlOptions,
@@ -82,6 +84,13 @@ export function renderReference({
           source: 'core/subagents/remember/prompt.ts',
           version: remember.REMEMBER_PROMPT_VERSION,
           text: remember.SYSTEM_PROMPT,
+        },
+        {
+          title: 'Dreaming',
+          purpose: 'Proposes what to merge, correct, move and list.',
+          source: 'plugins/dreaming/prompt.ts',
+          version: dream.PROMPT_VERSION,
+          text: dream.SYSTEM_PROMPT,
         },
         {
           title: 'The verifier',

@@ -1,61 +1,30 @@
-import type { Host } from '../../core/contracts/plugin.ts';
-import { ACTOR, isRefusal, toolOf, type Writing } from './apply.ts';
-
-/** The user's log of dreaming, by its path in the user's scope. */
-export const DREAM_LOG = 'dream-log.md';
+/** The user's log of dreaming. */
+export const DREAM_LOG = 'user/dream-log.md';
 /**
  * Bytes of the log: the oldest entries go when it would be larger. Hundreds of entries, and a quarter
  * of what a file may have by default.
  */
 const LOG_BYTES = 65_536;
-/** Times that the log is tried when others write it at the same moment. */
-export const LOG_TRIES = 3;
 const TITLE = '# Dream log\n';
 /** Entries begin with the time of their run, as `toISOString` has it. */
 const ENTRY = /^## (?=\d{4}-\d\d-\d\dT[\d:.]{8,12}Z$)/m;
 
 /**
- * Writes the entry of a run into the user's log: what was done to which file, in words of this code
- * alone. The oldest entries make room for it. Whether it was written: a log that others keep
- * writing, or that cannot grow, goes without, with a warning.
+ * The log of a user with the entry of a run: what was done to which file, in words of this code
+ * alone. The oldest entries make room for it. `null` where even the entry alone is too large.
  */
-export async function writeLogEntry(
-  host: Pick<Host, 'write' | 'memory' | 'now' | 'log'>,
-  { userId, runId, trace, guards }: Writing,
-  files: readonly { path: string; what: string }[],
-): Promise<boolean> {
-  const time = new Date(host.now()).toISOString();
-  const entry = `## ${time}\n\n${files.map(({ path, what }) => `- ${path}: ${what}\n`).join('')}${runLine(runId)}`;
-  let room = LOG_BYTES;
-  for (let tries = 1; ; tries += 1) {
-    const log = await host.memory.read(`u:${userId}`, DREAM_LOG);
-    const content = withEntry(log?.content ?? TITLE, entry, room);
-    const ifVersion = log?.version ?? 0;
-    try {
-      await host.write(
-        {
-          userId,
-          path: `user/${DREAM_LOG}`,
-          content,
-          reason: 'Entry of a dream run.',
-          ifVersion,
-        },
-        { runId, trace, guards, actor: ACTOR, tool: toolOf(ifVersion) },
-      );
-      return true;
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      const { code } = error;
-      if (code === 'VERSION_CONFLICT' && tries < LOG_TRIES) continue;
-      if (code === 'PAYLOAD_TOO_LARGE' && room > 0) {
-        // Files may be smaller here than the log: then the new entry is what it has.
-        room = 0;
-        continue;
-      }
-      host.log.warn({ runId, code }, 'the entry of a dream run was not written');
-      return false;
-    }
-  }
+export function toLogged(
+  log: string | null,
+  entry: { runId: string; at: number; files: readonly { path: string; what: string }[] },
+  maxFileBytes: number,
+): string | null {
+  const lines = entry.files.map(({ path, what }) => `- ${path}: ${what}\n`).join('');
+  const text = `## ${new Date(entry.at).toISOString()}\n\n${lines}${runLine(entry.runId)}`;
+  const room = Math.min(LOG_BYTES, maxFileBytes);
+  const content = withEntry(log ?? TITLE, text, room);
+  if (Buffer.byteLength(content) <= room) return content;
+  const alone = withEntry(TITLE, text, 0);
+  return Buffer.byteLength(alone) <= maxFileBytes ? alone : null;
 }
 
 /**

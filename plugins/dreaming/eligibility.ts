@@ -55,5 +55,5 @@ function hasOtherWrites({ lastWriteAt, record }: DreamUser): boolean {
 
 function isInFlight({ record }: DreamUser): boolean {
   const status = record?.status ?? null;
-  return status === 'queued' || status === 'running' || status === 'awaiting_review';
+  return status === 'queued' || status === 'running';
 }

@@ -27,9 +27,10 @@ const SNAPSHOT_TOKENS = 24_000;
 const MODEL_LIMITS = { failures: 5, firstPauseMs: 300_000, longestPauseMs: 300_000 };
 
 /**
- * Background consolidation of users' memory, bounded and checked in code. Its scheduler starts with
- * the service where `dream.enabled` (`SERVICE_DREAM_ENABLED`) is set; its routes answer anyway. A
- * storage that keeps nothing of dreaming has none.
+ * Background consolidation of users' memory, bounded by code, checked by a second model call, and
+ * decided on by people where it is risky. Its scheduler starts with the service where `dream.enabled`
+ * (`SERVICE_DREAM_ENABLED`) is set; its routes answer anyway. Without a dream store in the storage
+ * there is no dreaming.
  *
  * @example
  * createMemoryService({ storage, model, adminSecret, plugins: [dreaming()], dream: { enabled: true } });
@@ -52,7 +53,7 @@ export function dreaming(options: DreamingOptions = {}): DreamingPlugin {
     setup(host) {
       const { dreams } = host;
       if (dreams === null) {
-        host.log.warn({}, 'the storage keeps nothing of dreaming: there is none');
+        host.log.warn({}, 'dreaming is disabled: this storage driver has no dream store');
         return;
       }
       const settings = createSettings(host);
@@ -75,6 +76,6 @@ export function dreaming(options: DreamingOptions = {}): DreamingPlugin {
       });
     },
     tick: () => running().scheduler.tick(),
-    settle: () => running().runs.settle(),
+    settle: () => running().runs.waitIdle(),
   };
 }

@@ -1,137 +1,140 @@
-/** What an operation does; there is no free rewrite, and no deletion. */
-export const OPERATION_KINDS = ['merge', 'supersede', 'reword', 'move', 'index'] as const;
+import { createHash } from 'node:crypto';
+import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
+import type { ExaminedOperation } from '../../core/edits/engine.ts';
+import type { EditOperation, LineRef, Verdict } from '../../core/edits/operations.ts';
+import { toBare } from '../../core/edits/workspace.ts';
+import type { AdminDreamOperation, DreamOutcome } from '../../core/schemas/dreams.ts';
+import type { ShownPart } from './snapshot.ts';
 
-export type OperationKind = (typeof OPERATION_KINDS)[number];
+export type OperationStatus = AdminDreamOperation['status'];
 
-/** A line of the snapshot: a virtual path, and a number from 1. */
-export interface LineRef {
+/** An operation of a run, and what became of it. Its paths are virtual. */
+export interface RunOperation extends Omit<ExaminedOperation, 'fault' | 'isKnown'> {
+  verdict: Verdict | null;
+  status: OperationStatus;
+  guard: string | null;
+  why: string | null;
+  isPreselected: boolean;
+  /** It was converted from a proposal of an earlier version, and is located when it is applied. */
+  isUnlocated?: boolean;
+}
+
+/** A write that has begun: after a crash, its first revision tells whether it was committed. */
+export interface OpenWrite {
+  numbers: readonly number[];
+  /** Virtual. */
   path: string;
-  line: number;
+  /** Before the write. */
+  version: number;
+  /** When the run had ended before it, where a person applies operations later. */
+  endedAt: number | null;
 }
 
-/** What the model proposes: lines that go, lines that come, and the lines that say so. */
-export interface Operation {
-  kind: OperationKind;
-  reason: string;
-  /** With the text that the model believes to stand there. */
-  remove: readonly (LineRef & { text: string })[];
-  /** Where the first removed line of that file stood, or at the end of the heading's section. */
-  add: { path: string; heading: string | null; lines: readonly string[] } | null;
-  sources: readonly LineRef[];
+/** What a run keeps beside its columns. */
+export interface RunDetails {
+  operations: readonly RunOperation[];
+  /** Entries of the reply that were no operations. */
+  malformed: number;
+  /** Operations that were left out: they wait in another run, or a person rejected them. */
+  repeated: number;
+  /** Virtual paths that wait for another run's snapshot. */
+  leftOut: readonly string[];
+  parts: readonly ShownPart[];
+  maxWrites: number;
+  verifier: string | null;
+  /** Of the work that made the operations. */
+  traceId: string | null;
+  writing: OpenWrite | null;
+  /** Virtual paths of files that were reverted. */
+  reverted: readonly string[];
 }
 
-/** Operations that one reply may hold; the rest is not looked at. */
-const MAX_OPERATIONS = 200;
-const MAX_LINES = 100;
-const MAX_TEXT = 2_000;
-const MAX_REASON = 500;
-
-/**
- * Takes a model's reply apart, trusting nothing of it: what is no operation is counted and left
- * out. `null` when the reply as a whole is not of the form that it must be.
- */
-export function parseReply(text: string): { operations: Operation[]; malformed: number } | null {
-  let reply: unknown;
-  try {
-    reply = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  const list = isObject(reply) ? reply['operations'] : undefined;
-  if (!Array.isArray(list)) return null;
-  const operations = list.slice(0, MAX_OPERATIONS).map(parseOperation);
-  const valid = operations.filter((operation) => operation !== null);
-  return { operations: valid, malformed: list.length - valid.length };
-}
-
-/** Sources that the operation itself leaves where they are. */
-export function stayingSources({ remove, sources }: Operation): LineRef[] {
-  const gone = new Set(remove.map(toKey));
-  return sources.filter((ref) => !gone.has(toKey(ref)));
-}
-
-/** A line as one text, to be looked up by. */
-export function toKey({ path, line }: LineRef): string {
-  return `${path}:${line}`;
-}
-
-/** The files that an operation changes. */
-export function pathsOf({ remove, add }: Operation): string[] {
-  return [...new Set([...remove.map(({ path }) => path), ...(add === null ? [] : [add.path])])];
-}
-
-/** For each file that gives lines the others that what replaces them stands in. */
-export function needsOf(operation: Operation): Map<string, Set<string>> {
-  const needs = new Map<string, Set<string>>();
-  const held = [
-    ...(operation.add === null ? [] : [operation.add.path]),
-    ...stayingSources(operation).map(({ path }) => path),
-  ];
-  for (const { path } of operation.remove) {
-    const others = held.filter((other) => other !== path);
-    if (others.length > 0) needs.set(path, new Set(others));
-  }
-  return needs;
-}
-
-function parseOperation(value: unknown): Operation | null {
-  if (!isObject(value)) return null;
-  const { kind, reason, remove, add, sources } = value;
-  if (!OPERATION_KINDS.includes(kind as OperationKind) || typeof reason !== 'string') return null;
-  const removed = parseList(remove, parseRemoved);
-  const cited = parseList(sources ?? [], parseRef);
-  const added = add === null || add === undefined ? null : parseAdded(add);
-  if (removed === null || cited === null || added === undefined) return null;
+/** Of a run that has proposed nothing yet. */
+export function newDetails(maxWrites: number): RunDetails {
   return {
-    kind: kind as OperationKind,
-    reason: toPlainLine(reason).slice(0, MAX_REASON).toWellFormed(),
-    remove: removed,
-    add: added,
-    sources: cited,
+    ...{ operations: [], malformed: 0, repeated: 0, leftOut: [], parts: [], maxWrites },
+    ...{ verifier: null, traceId: null, writing: null, reverted: [] },
   };
 }
 
-function parseRef(value: unknown): LineRef | null {
-  if (!isObject(value)) return null;
-  const { path, line } = value;
-  if (typeof path !== 'string' || !Number.isSafeInteger(line)) return null;
-  return { path, line: line as number };
-}
-
-function parseRemoved(value: unknown): (LineRef & { text: string }) | null {
-  const ref = parseRef(value);
-  const text = (value as { text?: unknown } | null)?.text;
-  return ref === null || typeof text !== 'string' ? null : { ...ref, text };
-}
-
-/** `undefined` for what is no addition. */
-function parseAdded(value: unknown): NonNullable<Operation['add']> | undefined {
-  if (!isObject(value)) return undefined;
-  const { path, heading = null, lines } = value;
-  const parsed = parseList(lines, (line) =>
-    typeof line === 'string' && line.length <= MAX_TEXT && isOneLine(line) ? line.trimEnd() : null,
+/** The details of a run's row. Runs of earlier versions kept less of their operations. */
+export function detailsOf({ details }: Pick<DreamRunRecord, 'details'>): RunDetails {
+  const kept = JSON.parse(details) as Partial<RunDetails>;
+  const operations = (kept.operations ?? []).map((operation, at) =>
+    'operation' in operation ? operation : fromEarlier(operation, at + 1),
   );
-  if (typeof path !== 'string' || parsed === null || parsed.length === 0) return undefined;
-  if (heading !== null && (typeof heading !== 'string' || !isOneLine(heading))) return undefined;
-  const title = heading === null ? null : heading.replace(/^#+/, '').trim();
-  return { path, heading: title === '' ? null : title, lines: parsed };
+  return { ...newDetails(kept.maxWrites ?? 1), ...kept, operations };
 }
 
-function parseList<T>(value: unknown, parse: (item: unknown) => T | null): T[] | null {
-  if (!Array.isArray(value) || value.length > MAX_LINES) return null;
-  const items = value.map(parse);
-  return items.every((item) => item !== null) ? (items as T[]) : null;
+interface EarlierOperation {
+  kind: AdminDreamOperation['kind'];
+  reason: string;
+  paths: readonly string[];
+  status: 'applied' | 'dropped';
+  check: string | null;
+  why: string | null;
 }
 
-/** A line of memory: no line ends of any kind, no control characters. */
-function isOneLine(text: string): boolean {
-  return text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text.replaceAll('\t', ' '));
+function fromEarlier(earlier: EarlierOperation, number: number): RunOperation {
+  const { kind, reason, paths, status, check, why } = earlier;
+  const toLine = (path: string) => ({ path, line: null, heading: null, text: '', at: null });
+  return {
+    operation: { number, kind, reason, remove: [], add: null, sources: [] },
+    ...{ remove: paths.map(toLine), add: null, sources: [] },
+    ...{ class: 'meaning', signals: [], verdict: null },
+    ...{ status, guard: check, why, isPreselected: false },
+  };
 }
 
-function toPlainLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ').trim();
+/** A run's row with other details, and the counts of its operations. */
+export function withDetails(run: DreamRunRecord, details: RunDetails): DreamRunRecord {
+  const count = (status: OperationStatus) =>
+    details.operations.filter((operation) => operation.status === status).length;
+  const waiting = count('waiting');
+  return {
+    ...run,
+    applied: count('applied'),
+    waiting,
+    isWaiting: waiting > 0,
+    dropped: count('dropped'),
+    details: JSON.stringify(details),
+  };
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Whether a person may apply an operation: it waits, or the verifier alone dropped it. */
+export function isApplicable({ status, guard, verdict }: RunOperation): boolean {
+  if (status === 'waiting') return true;
+  return (
+    status === 'dropped' && guard === null && ['loses', 'adds', 'wrong'].includes(verdict ?? '')
+  );
+}
+
+/** Virtual paths of the files that an operation changes. */
+export function pathsOf({ remove, add }: Pick<RunOperation, 'remove' | 'add'>): string[] {
+  return [...new Set([...remove, ...(add === null ? [] : [add])].map(({ path }) => path))];
+}
+
+/**
+ * What tells a proposal from another one: its kind and the lines that it rests on. A repeat in other
+ * words is the same proposal, as long as these lines stand.
+ */
+export function keyOf({ kind, remove, add, sources }: EditOperation): string {
+  const toKeys = (refs: readonly LineRef[]) =>
+    refs
+      .map(({ path, line, text }) => [path, text === null ? line : toBare(text)].join('\n'))
+      .sort();
+  const lines = remove.length > 0 ? [] : (add?.lines ?? []).map(toBare);
+  const parts = [kind, toKeys(remove), toKeys(sources), lines];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+}
+
+/** The outcome of a run, from what became of its operations. */
+export function outcomeOf(operations: readonly RunOperation[]): DreamOutcome {
+  const statuses = new Set(operations.map(({ status }) => status));
+  if (statuses.has('waiting')) return 'waiting';
+  statuses.delete('dropped');
+  if (statuses.has('applied')) return statuses.size === 1 ? 'applied' : 'partial';
+  if (statuses.has('reverted')) return statuses.size === 1 ? 'reverted' : 'partial';
+  if (statuses.has('rejected')) return 'rejected';
+  return statuses.has('stale') ? 'partial' : 'no_op';
 }

@@ -1,152 +1,257 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
-import type { Host, RunTrace } from '../../core/contracts/plugin.ts';
-import type { ScopeKey } from '../../core/contracts/records.ts';
+import { decide, examineEach, type ExaminedOperation } from '../../core/edits/engine.ts';
+import { createFence } from '../../core/edits/fence.ts';
+import { DREAM_KINDS, parseEdits, parseJson, type Verdict } from '../../core/edits/operations.ts';
+import {
+  parseVerdicts,
+  toVerifierPrompt,
+  VERDICTS_SCHEMA,
+  VERIFIER_PROMPT,
+} from '../../core/edits/verify.ts';
+import type { EditedMemory } from '../../core/edits/workspace.ts';
+import { toMemoryError } from '../../core/errors.ts';
 import { countLines } from '../../core/files/content.ts';
+import { createPause } from '../../core/pause.ts';
 import { createProviderError } from '../../core/provider-failure.ts';
-import { ACTOR } from './apply.ts';
-import { askModel } from './ask-model.ts';
-import { CHECKS } from './checks/list.ts';
-import { parseReply, type Operation } from './operations.ts';
-import { planOperations, type Plan } from './plan.ts';
-import { SYSTEM_PROMPT, toPrompt } from './prompt.ts';
-import type { SnapshotFile } from './snapshot-file.ts';
-import { takeSnapshot, type TakenSnapshot } from './snapshot.ts';
-import { estimateTokens, INSTRUCTION_TOKENS, REPLY_TOKENS } from './tokens.ts';
+import { toLineRanges } from '../../core/telemetry/shown-lines.ts';
+import { askModel, type TokenMeter } from './ask.ts';
+import { rejectedKeys } from './life-cycle.ts';
+import { detailsOf, keyOf, type RunOperation } from './operations.ts';
+import { REPLY_SCHEMA, SYSTEM_PROMPT, toPrompt } from './prompt.ts';
+import { ACTOR, checkStop, type ActiveRun, type RunContext } from './run.ts';
+import type { DreamSettings } from './settings.ts';
+import { type SnapshotFile, takeSnapshot, type TakenSnapshot } from './snapshot.ts';
+import { estimateTokens, planReply, planTokens, tokensLeft } from './tokens.ts';
 
-/** What a model proposed, and what is left of it after the checks. */
+/** What a run proposes. Nothing of it is written yet. */
 export interface Proposal {
   snapshot: TakenSnapshot;
-  plan: Plan;
+  memory: EditedMemory;
+  /** Those to be applied now have the status `applied`. */
+  operations: RunOperation[];
   malformed: number;
-  /** `false` where there was nothing to look at. */
-  wasAsked: boolean;
+  repeated: number;
+  /** The model that gave verdicts; `null` where it was not asked. */
+  verifier: string | null;
 }
 
-/** What a proposal works with. */
-export interface ProposeDependencies {
-  host: Host;
-  trace: RunTrace;
-  maxSnapshotTokens: number;
-  /** Counts tokens of the day before they are spent: a crash leaves them counted. */
-  reserve(tokens: number): Promise<void>;
-  /** Counts what the call took more, or less, and keeps what the provider says it has used. */
-  settle(difference: number, used: UsedTokens): Promise<void>;
-}
-
-/** Tokens of one call. */
-export interface UsedTokens {
-  input: number;
-  output: number;
+interface ProposeRequest {
+  user: DreamUserRecord;
+  mode: 'auto' | 'review';
+  dryRun: boolean;
+  /** A person asked for the run: it looks at files although none changed. */
+  isAsked: boolean;
+  settings: DreamSettings;
+  /** When the run is given up, by `performance.now`. */
+  deadline: number;
+  /** Counts tokens; `left` is what the user may still use today. */
+  meter: TokenMeter & { left(): number };
 }
 
 /**
- * Reads a user's memory, asks the model once, and checks what it says. Nothing is written.
+ * Makes the operations of a run:
  *
- * @throws MemoryError `MODEL_FAILED`, also for a reply that is not of the form that it must be.
+ * 1. reads the memory that is due;
+ * 2. asks the model for operations;
+ * 3. leaves out what waits already, or what a person rejected;
+ * 4. locates, guards and classifies each operation;
+ * 5. asks the verifier for a verdict on those whose meaning counts;
+ * 6. decides what is applied, waits, or is dropped.
+ *
+ * @throws MemoryError `MODEL_FAILED`, also for a reply of another form; Stopped.
  */
 export async function propose(
-  deps: ProposeDependencies,
-  run: {
-    scope: ScopeKey;
-    userId: string;
-    runId: string;
-    record: DreamUserRecord;
-    isAsked: boolean;
-    tokensLeft: number;
-    /** Of a day on which nothing was used yet; `Infinity` without a limit. */
-    tokensPerDay: number;
-    maxFiles: number;
-    signal: AbortSignal;
-    checkStop: () => void;
-  },
+  context: RunContext,
+  run: ActiveRun,
+  request: ProposeRequest,
 ): Promise<Proposal> {
-  const { host, trace } = deps;
-  const roomOf = (tokens: number) =>
-    Math.max(0, Math.min(deps.maxSnapshotTokens, tokens - REPLY_TOKENS - INSTRUCTION_TOKENS));
-  const reading = trace.start('db.read', 'snapshot');
-  const snapshot = await takeSnapshot(host, run.scope, {
-    record: run.record,
-    maxTokens: roomOf(run.tokensLeft),
-    mostTokens: roomOf(run.tokensPerDay),
-    isAsked: run.isAsked,
-  });
-  reading.end({ files: snapshot.shown.length });
-  const nothing: Plan = { applied: [], dropped: [], files: [] };
-  if (snapshot.shown.length === 0 || host.model === null) {
-    return { snapshot, plan: nothing, malformed: 0, wasAsked: false };
-  }
-  const { userId, runId } = run;
-  await host.logReads(
-    snapshot.shown.map(({ path, fileNo, revisionId, version, content }) => ({
-      userId,
-      path: path.slice('user/'.length),
-      fileNo,
-      revisionId,
-      version,
-      lines: [{ startLine: 1, endLine: countLines(content) }],
-    })),
-    { actor: ACTOR, runId, trace },
+  const { host, maxSnapshotTokens } = context;
+  const { settings, meter, mode, dryRun } = request;
+  const left = tokensLeft(request.user, settings, host.now());
+  const limits = { maxSnapshot: maxSnapshotTokens, maxReply: settings.dream_max_reply_tokens };
+  const tokens = planTokens(left, limits);
+  const { snapshot, memory } = await readSnapshot(context, run, request, tokens.snapshot);
+  const nothing = { operations: [], malformed: 0, repeated: 0, verifier: null };
+  if (snapshot.shown.length === 0 || host.model === null) return { snapshot, memory, ...nothing };
+  checkStop(run);
+
+  const { timeZone } = host.settings;
+  const mark = await toMark(context, run, { purpose: 'dream', memory });
+  const prompt = { mark, changed: snapshot.changed, now: host.now(), timeZone };
+  const reply = await askModel(
+    host.model,
+    {
+      system: SYSTEM_PROMPT,
+      prompt: toPrompt(memory.files, prompt),
+      schema: REPLY_SCHEMA,
+      maxTokens: tokens.reply,
+    },
+    { run, meter, signal: run.stopping.signal },
   );
-  run.checkStop();
-  const prompt = toPrompt(snapshot.shown, { changed: snapshot.changed, now: host.now() });
-  const asked = { input: estimateTokens(SYSTEM_PROMPT + prompt), output: REPLY_TOKENS };
-  await deps.reserve(asked.input + asked.output);
-  const reply = await askModel(host.model, prompt, { signal: run.signal, trace });
-  const used = { input: reply.inputTokens, output: reply.outputTokens };
-  await deps.settle(differenceOf(asked, used), used);
-  run.checkStop();
-  const parsed = parseReply(reply.text);
+  checkStop(run);
+  const parsed = parseEdits(reply.text, DREAM_KINDS);
   if (parsed === null) {
+    const isJson = parseJson(reply.text) !== undefined;
     throw createProviderError(
       'MODEL_FAILED',
-      { reason: 'malformed', ...(isJson(reply.text) ? {} : { problem: 'not_json' }) },
+      { reason: 'malformed', ...(isJson ? {} : { problem: 'not_json' as const }) },
       { provider: host.model.name },
     );
   }
-  const { operations, malformed } = parsed;
-  const checking = trace.start('dream.check', 'check operations');
-  const dated = await dateLines(host, run.scope, snapshot, operations);
-  const plan = planOperations({ files: dated, paths: snapshot.paths }, operations, {
-    checks: CHECKS,
-    limits: { maxFiles: run.maxFiles },
+
+  const known = await findKnown(context, run, request.user);
+  const fresh = parsed.operations.filter((operation) => !known.has(keyOf(operation)));
+  const checking = run.trace.start('dream.check', 'check operations');
+  const editLimits = { maxFileBytes: host.settings.maxFileBytes, mayCreate: false };
+  const examined: ExaminedOperation[] = [];
+  const pause = createPause();
+  for (const one of examineEach(memory, fresh, { limits: editLimits })) {
+    examined.push(one);
+    await pause();
+  }
+  const faulty = examined.filter(({ fault }) => fault !== null).length;
+  checking.end({
+    applied: examined.length - faulty,
+    dropped: faulty,
+    malformed: parsed.malformed.length,
   });
-  checking.end({ applied: plan.applied.length, dropped: plan.dropped.length, malformed });
-  return { snapshot, plan, malformed, wasAsked: true };
+  checkStop(run);
+
+  const toJudge = examined.filter((one) => one.fault === null && one.class === 'meaning');
+  const verdicts = await askVerifier(context, run, request, { toJudge, memory });
+  const operations = examined.map((one) => {
+    const said = toJudge.includes(one) ? (verdicts?.get(one.operation.number) ?? 'unsure') : null;
+    return toRunOperation(one, { verdict: said, mode, dryRun });
+  });
+  return {
+    ...{ snapshot, memory, operations },
+    malformed: parsed.malformed.length,
+    repeated: parsed.operations.length - fresh.length,
+    verifier: verdicts === null ? null : (host.verifier?.model ?? null),
+  };
 }
 
-function isJson(text: string): boolean {
+function toRunOperation(
+  examined: ExaminedOperation,
+  { verdict, mode, dryRun }: { verdict: Verdict | null; mode: 'auto' | 'review'; dryRun: boolean },
+): RunOperation {
+  const { fault, isKnown: _isKnown, ...rest } = examined;
+  const { status, isPreselected, why } = decide(examined, { verdict, mode });
+  const decided = { ...rest, verdict, guard: fault?.guard ?? null };
+  if (dryRun && status === 'waiting') {
+    const reason = why === null ? '' : ` (${why})`;
+    const words = `a run that writes would leave it to a person${reason}`;
+    return { ...decided, status: 'dropped', isPreselected: false, why: words };
+  }
+  return { ...decided, status, isPreselected: isPreselected && status === 'waiting', why };
+}
+
+/** Reads memory within the tokens that there are, with the date of each line. */
+async function readSnapshot(
+  { host }: RunContext,
+  { scope, userId, id, trace }: ActiveRun,
+  { user, isAsked }: ProposeRequest,
+  maxTokens: number,
+): Promise<{ snapshot: TakenSnapshot; memory: EditedMemory }> {
+  const reading = trace.start('db.read', 'snapshot');
+  const snapshot = await takeSnapshot(host, scope, { record: user, maxTokens, isAsked });
+  const files: SnapshotFile[] = [];
+  for (const file of snapshot.shown) {
+    const { version, times } = await host.history.lineTimes(scope, file.path.slice('user/'.length));
+    // The times of another version would be those of other lines.
+    files.push(version === file.version ? { ...file, times } : file);
+  }
+  reading.end({ files: files.length });
+  await host.logReads(
+    files.map(({ path, fileNo, revisionId, version, content, shown }) => ({
+      ...{ userId, path: path.slice('user/'.length), fileNo, revisionId, version },
+      lines:
+        shown === undefined
+          ? [{ startLine: 1, endLine: countLines(content) }]
+          : toLineRanges(shown),
+    })),
+    { actor: ACTOR, runId: id, trace },
+  );
+  return { snapshot, memory: { files, paths: snapshot.paths } };
+}
+
+/** Keys of proposals that wait in an earlier run, or that a person rejected. */
+async function findKnown(
+  { dreams }: RunContext,
+  { scope }: ActiveRun,
+  user: DreamUserRecord,
+): Promise<Set<string>> {
+  const keys = new Set(rejectedKeys(user));
+  let after: readonly (string | number)[] | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof dreams.listRuns>> = await dreams.listRuns(
+      { scope, isWaiting: true },
+      { limit: 100, order: 'desc', after },
+    );
+    for (const { id } of page.items) {
+      const run = await dreams.run(id);
+      if (run === null) continue;
+      for (const { status, operation } of detailsOf(run).operations) {
+        if (status === 'waiting') keys.add(keyOf(operation));
+      }
+    }
+    after = page.next;
+  } while (after !== null);
+  return keys;
+}
+
+/**
+ * Verdicts by the numbers of operations; `null` when nobody was asked, or gave any. A verifier that
+ * is slow, fails, or has no tokens left does not fail the run: its operations wait for a person.
+ */
+async function askVerifier(
+  context: RunContext,
+  run: ActiveRun,
+  { settings, meter, deadline }: ProposeRequest,
+  { toJudge, memory }: { toJudge: readonly ExaminedOperation[]; memory: EditedMemory },
+): Promise<Map<number, Verdict> | null> {
+  const { host } = context;
+  if (toJudge.length === 0 || host.verifier === null) return null;
+  const mark = await toMark(context, run, { purpose: 'verify', memory, operations: toJudge });
+  const prompt = toVerifierPrompt(toJudge, { mark });
+  const asked = estimateTokens(VERIFIER_PROMPT, prompt);
+  const maxTokens = planReply(meter.left(), asked, settings.dream_max_reply_tokens);
+  if (maxTokens === null) return null;
+  // Time stays to write what needs no verdict.
+  const patience = AbortSignal.timeout(
+    Math.max(1, Math.floor((deadline - performance.now()) * VERIFIER_SHARE)),
+  );
+  const signal = AbortSignal.any([run.stopping.signal, patience]);
+  const request = { system: VERIFIER_PROMPT, prompt, schema: VERDICTS_SCHEMA, maxTokens };
   try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
+    return parseVerdicts((await askModel(host.verifier, request, { run, meter, signal })).text);
+  } catch (error) {
+    checkStop(run);
+    const { code } = toMemoryError(error);
+    if (code !== 'MODEL_FAILED' && code !== 'MODEL_TIMEOUT' && !patience.aborted) throw error;
+    host.log.warn({ runId: run.id, code }, 'the verifier gave no verdicts: operations wait');
+    return null;
   }
 }
 
-/** What a call took beyond what was counted for it: a number that no provider gave stays as it was. */
-function differenceOf(asked: UsedTokens, used: UsedTokens): number {
-  const input = used.input > 0 ? used.input - asked.input : 0;
-  const output = used.output > 0 ? used.output - asked.output : 0;
-  return input + output;
-}
+const VERIFIER_SHARE = 0.75;
 
-/** Looks up when the lines came, for the files in which something is to be superseded. */
-async function dateLines(
-  host: Pick<Host, 'history'>,
-  scope: ScopeKey,
-  snapshot: TakenSnapshot,
-  operations: readonly Operation[],
-): Promise<Map<string, SnapshotFile>> {
-  const files = new Map(snapshot.files);
-  const named = operations
-    .filter(({ kind }) => kind === 'supersede')
-    .flatMap(({ remove, sources }) => [...remove, ...sources].map(({ path }) => path));
-  for (const path of new Set(named)) {
-    const file = files.get(path);
-    if (file === undefined) continue;
-    const { version, times } = await host.history.lineTimes(scope, path.slice('user/'.length));
-    // Of another version they would be those of other lines: then nothing is known to be newer.
-    if (version === file.version) files.set(path, { ...file, times });
-  }
-  return files;
+async function toMark(
+  { host }: RunContext,
+  { userId }: ActiveRun,
+  {
+    purpose,
+    memory,
+    operations = [],
+  }: {
+    purpose: 'dream' | 'verify';
+    memory: EditedMemory;
+    operations?: readonly ExaminedOperation[];
+  },
+): Promise<string> {
+  return createFence(await host.fenceKey(), { userId, purpose }, [
+    ...memory.paths,
+    ...memory.files.map(({ content }) => content),
+    JSON.stringify(operations),
+  ]);
 }

@@ -1,55 +1,72 @@
-import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
+import type { DreamRunRecord, DreamUserRecord } from '../../core/contracts/dreams.ts';
 import type { AuditCaller } from '../../core/contracts/plugin.ts';
-import { MemoryError } from '../../core/errors.ts';
-import { Stopped, type ActiveRun, type RunParts } from './active-run.ts';
-import { beginRun } from './begin.ts';
-import { carryOutRun } from './carry-out.ts';
-import { detailsOf, hasWritten } from './details.ts';
-import { holdRun } from './hold-run.ts';
-import { recoverLost, recoverRuns } from './recover.ts';
-import { revertRun, type RevertedRun } from './revert.ts';
-import { decideOnProposal, type Decision } from './review.ts';
+import type { ScopeKey } from '../../core/contracts/records.ts';
+import { MemoryError, toMemoryError } from '../../core/errors.ts';
+import { dreamLeaseOf } from '../../core/files/dream-names.ts';
+import { type DecidedRun, decideOnRun, type Decision } from './decide-on-run.ts';
+import { judgeUser } from './eligibility.ts';
+import { executeRun, reconcileRun } from './execute-run.ts';
+import { keepLease, type KeptLease } from './lease.ts';
+import { assertState, toExpired, toQueued } from './life-cycle.ts';
+import { detailsOf } from './operations.ts';
+import { revertRun, type RevertedRun } from './revert-run.ts';
+import {
+  type ActiveRun,
+  assertOpen,
+  finishRun,
+  type RunContext,
+  Stopped,
+  toActiveRun,
+  withRunLease,
+} from './run.ts';
+import { createSemaphore } from './semaphore.ts';
 import type { DreamSettings } from './settings.ts';
-import { createSlots } from './slots.ts';
-import { assertState, toCanceled } from './transitions.ts';
+import { MIN_RUN_TOKENS, tokensLeft } from './tokens.ts';
 
-/** The runs of this process, and what people do with those of all. */
+/** The runs of this process, and what people do with the runs of all. */
 export interface Runs {
-  /**
-   * Begins a run that the schedule is due for; resolves when it has ended, with `null` where there
-   * turned out to be none to do.
-   */
+  /** Begins a run that is due; resolves when it has ended, with `null` if there was none to do. */
   schedule(userId: string, settings: DreamSettings): Promise<DreamRunRecord | null>;
-  /** Begins a run that a person asked for, and goes on with it behind the answer. */
+  /** Begins a run that a person asked for; it goes on behind the answer. */
   request(
     userId: string,
     options: { dryRun: boolean; settings: DreamSettings; caller: AuditCaller },
   ): Promise<DreamRunRecord>;
-  /** Writes what a run proposes, or drops it. */
-  decide(id: string, decision: Decision): Promise<DreamRunRecord>;
-  /** Ends a run; what it has written stays, and is put down by whoever wrote it. */
+  /** Applies or rejects operations of a run. */
+  decide(id: string, decision: Decision): Promise<DecidedRun>;
+  /** Ends a run that has not ended; what it has written stays. */
   cancel(id: string, caller: AuditCaller): Promise<DreamRunRecord>;
-  /** Puts back what a run's files held before it. */
+  /** Undoes what a run wrote. */
   revert(id: string, caller: AuditCaller): Promise<RevertedRun>;
-  /** Ends runs whose process is gone. Never rejects: what cannot be ended is logged. */
-  recover(): Promise<void>;
+  /**
+   * Ends runs whose process is gone, and operations that waited for too many days. Never rejects:
+   * what can't be ended is logged.
+   */
+  recover(waitingDays?: number): Promise<void>;
   /** Resolves when no run of this process is under way. */
-  settle(): Promise<void>;
+  waitIdle(): Promise<void>;
   /** Ends the runs of this process; their leases are free then. */
   stop(): Promise<void>;
 }
 
-/** What runs work with. */
-export type RunsDependencies = Pick<RunParts, 'host' | 'dreams' | 'breaker' | 'maxSnapshotTokens'>;
+const INTERRUPTED = 'The run was interrupted: the service that did it is gone.';
+const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Makes the runs of a process. */
-export function createRuns(deps: RunsDependencies): Runs {
+/** Creates the runs of a process. */
+export function createRuns(
+  deps: Pick<RunContext, 'host' | 'dreams' | 'breaker' | 'maxSnapshotTokens'>,
+): Runs {
   const { host, dreams } = deps;
   const active = new Map<string, ActiveRun>();
   /** What is done with runs, each with the id of its run where it is one. */
   const underWay = new Map<Promise<unknown>, string | null>();
   const stopping = new AbortController();
-  const parts: RunParts = { ...deps, slots: createSlots(), stopping: stopping.signal, active };
+  const context: RunContext = {
+    ...deps,
+    semaphore: createSemaphore(),
+    stopping: stopping.signal,
+    active,
+  };
 
   function track<T>(id: string | null, work: Promise<T>): Promise<T> {
     underWay.set(work, id);
@@ -60,75 +77,72 @@ export function createRuns(deps: RunsDependencies): Runs {
 
   async function find(id: string): Promise<DreamRunRecord> {
     const run = await dreams.run(id);
-    if (run === null) {
-      throw new MemoryError('RUN_NOT_FOUND', undefined, { details: { id: id.slice(0, 64) } });
-    }
-    return run;
+    if (run !== null) return run;
+    throw new MemoryError('RUN_NOT_FOUND', undefined, { details: { id: id.slice(0, 64) } });
   }
 
-  /** The same, brought to its end if it was cut off; what was begun of its undoing is left. */
-  async function findSettled(id: string): Promise<DreamRunRecord> {
+  /** Like `find`, but reconciles an interrupted run first. */
+  async function findReconciled(id: string): Promise<DreamRunRecord> {
     const run = await find(id);
-    const isCutOff = run.endedAt === null && detailsOf(run).undoing === undefined;
-    if (!isCutOff || run.state === 'awaiting_review') return run;
-    await recoverLost(parts, run.scope);
+    if (run.endedAt !== null) return run;
+    await recoverUser(context, run.scope, null);
     return await find(id);
   }
 
   return {
     async schedule(userId, settings) {
-      const run = await beginRun(parts, userId, {
-        origin: 'schedule',
-        dryRun: false,
-        settings,
-        caller: null,
-      });
+      const options = { origin: 'schedule', dryRun: false, settings, caller: null } as const;
+      const run = await beginRun(context, userId, options);
       if (run === null) return null;
-      await track(run.id, carryOutRun(parts, run, settings));
+      await track(run.id, executeRun(context, run, settings));
       return await dreams.run(run.id);
     },
 
     async request(userId, { dryRun, settings, caller }) {
       if (host.model === null) throw new MemoryError('MODEL_NOT_CONFIGURED');
-      const run = await beginRun(parts, userId, { origin: 'manual', dryRun, settings, caller });
+      const options = { origin: 'manual', dryRun, settings, caller } as const;
+      const run = await beginRun(context, userId, options);
       if (run === null) throw new MemoryError('DREAM_RUNNING');
       const begun = await find(run.id);
-      void track(run.id, carryOutRun(parts, run, settings));
+      void track(run.id, executeRun(context, run, settings));
       return begun;
     },
 
     async decide(id, decision) {
-      return await track(id, decideOnProposal(parts, await find(id), decision));
+      const row = await findReconciled(id);
+      const decide = (run: ActiveRun) => decideOnRun(context, run, decision);
+      return await track(id, withRunLease(context, row, 'dream.apply', decide));
     },
 
     async cancel(id, caller) {
       const { scope } = await find(id);
       await dreams.update({ scope, runId: id }, ({ user, run }) => {
-        const present = assertState(run, ['queued', 'running', 'awaiting_review']);
-        const isAtRest =
-          present.state === 'awaiting_review' && !hasWritten(detailsOf(present).files);
+        const present = assertState(run, ['queued', 'running']);
         return {
           result: null,
-          // Else it is open until what it has written is put down.
-          run: isAtRest ? toCanceled(present, host.now()) : { ...present, state: 'canceled' },
+          // It is open until whoever works on it has put down what it wrote.
+          run: { ...present, state: 'canceled' },
           ...(user.runId === id ? { user: { ...user, status: 'canceled' } } : {}),
           audit: { action: 'dream.cancel', target: id, details: {}, caller },
         };
       });
       active.get(id)?.stopping.abort(new Stopped('canceled'));
       await Promise.allSettled([...underWay].filter(([, of]) => of === id).map(([work]) => work));
-      return await findSettled(id);
+      return await findReconciled(id);
     },
 
     async revert(id, caller) {
-      const row = await findSettled(id);
-      const work = holdRun(parts, row, 'dream.revert', (run) => revertRun(parts, run, caller));
-      return await track(id, work);
+      const row = await findReconciled(id);
+      const revert = (run: ActiveRun) => revertRun(context, run, caller);
+      return await track(id, withRunLease(context, row, 'dream.revert', revert));
     },
 
-    recover: () => track(null, recoverRuns(parts)),
+    async recover(waitingDays) {
+      await track(null, recoverRuns(context));
+      if (waitingDays !== undefined) await track(null, expireOperations(context, waitingDays));
+    },
 
-    async settle() {
+    async waitIdle() {
       await Promise.allSettled([...underWay.keys()]);
     },
 
@@ -138,4 +152,153 @@ export function createRuns(deps: RunsDependencies): Runs {
       await Promise.allSettled([...underWay.keys()]);
     },
   };
+}
+
+/**
+ * Puts a run of a user down, under a lease on that user; `null` where another instance has it, or
+ * where there turned out to be none to do.
+ *
+ * @throws MemoryError `QUOTA_EXCEEDED` when the user's tokens of the day are used up.
+ */
+async function beginRun(
+  context: RunContext,
+  userId: string,
+  options: {
+    origin: DreamRunRecord['origin'];
+    dryRun: boolean;
+    settings: DreamSettings;
+    caller: AuditCaller | null;
+  },
+): Promise<ActiveRun | null> {
+  const { origin, dryRun, settings, caller } = options;
+  const { host, dreams, breaker, active } = context;
+  assertOpen(context);
+  const scope: ScopeKey = `u:${userId}`;
+  const patienceMs = settings.dream_run_timeout_seconds * 1_000;
+  const kept = await keepLease(host, dreamLeaseOf(userId), { patienceMs });
+  if (kept === null) return null;
+  try {
+    await recoverUser(context, scope, kept);
+    const user = await dreams.user(scope);
+    const now = host.now();
+    if (origin === 'schedule') {
+      // Another instance may have been here since the user was looked up.
+      const isModelResting = breaker.pauseMs > 0;
+      const circumstances = { settings, now, hasModel: host.model !== null, isModelResting };
+      if (user === null || judgeUser(user, circumstances) !== null) {
+        await kept.release();
+        return null;
+      }
+    } else if (tokensLeft(user?.record ?? null, settings, now) < MIN_RUN_TOKENS) {
+      const limit = 'dream_max_tokens_per_user_day';
+      throw new MemoryError('QUOTA_EXCEEDED', 'The user’s tokens of this day are used up.', {
+        details: { limit, max: settings[limit] },
+      });
+    }
+    const id = host.newId();
+    const lease = { name: kept.name, fence: kept.fence };
+    await dreams.update({ scope, runId: id, lease }, ({ user: record }) => {
+      const { fence } = kept;
+      const run = toQueued({ id, scope, origin, dryRun, settings, now, fence });
+      const begun = { status: 'queued', runId: id, runs: record.runs + 1, fence } as const;
+      const next: DreamUserRecord = { ...record, ...begun };
+      const audit = { action: 'dream.run', target: userId, details: { runId: id, dryRun } };
+      return {
+        ...{ result: null, run },
+        ...(dryRun ? {} : { user: next }),
+        ...(caller === null ? {} : { audit: { ...audit, caller } }),
+      };
+    });
+    const run = toActiveRun(context, { id, scope }, { kept, name: 'dream.run' });
+    active.set(id, run);
+    return run;
+  } catch (error) {
+    await kept.release();
+    throw error;
+  }
+}
+
+/** Ends runs whose process is gone. What can't be ended is logged. */
+async function recoverRuns(context: RunContext): Promise<void> {
+  const { host, dreams, active, stopping } = context;
+  const warn = (runId: string | null) => (error: unknown) => {
+    const { code } = toMemoryError(error);
+    host.log.warn({ runId, code }, 'an interrupted dream run could not be ended');
+  };
+  let after: readonly (string | number)[] | null = null;
+  try {
+    do {
+      const page: Awaited<ReturnType<typeof dreams.listRuns>> = await dreams.listRuns(
+        { isOpen: true },
+        { limit: 500, order: 'asc', after },
+      );
+      for (const { id, scope } of page.items) {
+        if (active.has(id) || stopping.aborted) continue;
+        // Who only looks at the runs sees them as they are where nothing can be written.
+        await recoverUser(context, scope, null).catch(warn(id));
+      }
+      after = page.next;
+    } while (after !== null && !stopping.aborted);
+  } catch (error) {
+    warn(null)(error);
+  }
+}
+
+/**
+ * Ends the runs of a user that nobody works on. Without a lease it claims one, and leaves them if
+ * somebody else has it.
+ */
+async function recoverUser(
+  context: RunContext,
+  scope: ScopeKey,
+  held: KeptLease | null,
+): Promise<void> {
+  const { host, dreams, active } = context;
+  const kept = held ?? (await keepLease(host, dreamLeaseOf(scope.slice(2))));
+  if (kept === null) return;
+  try {
+    const { items } = await dreams.listRuns(
+      { scope, isOpen: true },
+      { limit: 100, order: 'asc', after: null },
+    );
+    for (const { id } of items) {
+      if (active.has(id)) continue;
+      const run = toActiveRun(context, { id, scope }, { kept, name: 'dream.recover' });
+      const failure = new MemoryError('RUN_STATE', INTERRUPTED);
+      try {
+        const { state } = await reconcileRun(context, run, { failure, isFault: true });
+        // The run left no event of its own: this one says what became of it.
+        await finishRun(context, run, state === 'failed' ? failure : null);
+        host.log.info({ runId: id, state }, 'an interrupted dream run is reconciled');
+      } catch (error) {
+        run.trace.finish(error);
+        throw error;
+      }
+    }
+  } finally {
+    if (held === null) await kept.release();
+  }
+}
+
+/** Ends operations that nobody decided on for so many days. */
+async function expireOperations({ host, dreams }: RunContext, days: number): Promise<void> {
+  const before = host.now() - days * DAY_MS;
+  try {
+    for (;;) {
+      const page = { limit: 100, order: 'asc', after: null } as const;
+      const { items } = await dreams.listRuns({ isWaiting: true }, page);
+      const old = items.filter(({ createdAt }) => createdAt < before);
+      for (const { scope, id } of old) {
+        await dreams.update({ scope, runId: id }, ({ user, run }) => {
+          // Somebody applies some of them at this moment.
+          if (run === null || detailsOf(run).writing !== null) return { result: null };
+          return { result: null, ...toExpired({ user, run }, days) };
+        });
+      }
+      if (old.length < page.limit) return;
+    }
+  } catch (error) {
+    const { code } = toMemoryError(error);
+    host.log.warn({ code }, 'operations that waited too long could not be ended');
+  }
 }

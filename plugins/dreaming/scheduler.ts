@@ -93,7 +93,7 @@ export function createScheduler(deps: {
   async function runTick(): Promise<TickReport> {
     const report: TickReport = { skipped: null, changed: 0, runs: 0, reasons: {} };
     const settings = await deps.settings.read();
-    await runs.recover();
+    await runs.recover(settings.dream_waiting_days);
     if (!settings.dream_enabled) {
       host.log.info({}, 'dreaming is switched off: nothing is dreamed');
       return { ...report, skipped: 'disabled' };

@@ -14,12 +14,18 @@ export const SETTING_SCHEMAS = {
   dream_concurrency: integer(1, 32, 'Users that are dreamed at once.'),
   dream_mode: Type.Enum(['auto', 'review'], {
     type: 'string',
-    description: 'auto writes; review waits for a person.',
+    description: 'auto applies what is safe; in review, all waits for a person.',
   }),
+  dream_waiting_days: integer(1, 365, 'How long an operation waits for a person.'),
   dream_max_tokens_per_user_day: integer(
     0,
     100_000_000,
     'Tokens of the model for one user on one day in UTC; 0 is no limit.',
+  ),
+  dream_max_reply_tokens: integer(
+    1_000,
+    200_000,
+    'Tokens of one reply of a model, with what it thinks.',
   ),
   dream_run_timeout_seconds: integer(30, 3_600, 'How long one run may take.'),
 };
@@ -35,7 +41,9 @@ const DEFAULT_DREAM_SETTINGS: DreamSettings = {
   dream_max_writes: 10,
   dream_concurrency: 3,
   dream_mode: 'auto',
+  dream_waiting_days: 30,
   dream_max_tokens_per_user_day: 200_000,
+  dream_max_reply_tokens: 32_000,
   dream_run_timeout_seconds: 600,
 };
 

@@ -9,30 +9,39 @@ export interface ReadingPlace {
   rotationKey: string;
   /** Runs that had no room for the next one in rotation. */
   waited: number;
+  /** The key of a large file that is read in parts, and the line where the next part begins. */
+  partKey: string;
+  partLine: number;
 }
 
 /** Runs that the next file in rotation waits for room, before it comes before all others. */
 export const MOST_WAITED = 3;
 
-const FORM = 'v2';
+const FORMS = ['v2', 'v3'];
 
 /**
  * The place that a run left. A text of another form is one of an earlier version: then what changed
  * since the last run's watermark is changed, and the rotation begins again.
  */
 export function parsePlace(text: string | null, watermark: number | null): ReadingPlace {
-  const [form, changedAt = '', changedKey = '', rotationKey = '', waited = ''] =
+  const [form = '', changedAt = '', changedKey = '', rotationKey = '', waited = '', ...part] =
     text?.split(':') ?? [];
-  if (form !== FORM) {
+  const [partKey = '', partLine = '1'] = part;
+  const large = { partKey, partLine: Number(partLine) };
+  if (!FORMS.includes(form)) {
     // Behind every key of that millisecond: the watermark has seen all of it.
-    return { changedAt: watermark ?? -1, changedKey: 'z', rotationKey: '', waited: 0 };
+    return { changedAt: watermark ?? -1, changedKey: 'z', rotationKey: '', waited: 0, ...large };
   }
-  return { changedAt: Number(changedAt), changedKey, rotationKey, waited: Number(waited) };
+  return {
+    ...{ changedAt: Number(changedAt), changedKey, rotationKey, waited: Number(waited) },
+    ...large,
+  };
 }
 
 /** The text of a place; {@link parsePlace} reads it. */
-export function formatPlace({ changedAt, changedKey, rotationKey, waited }: ReadingPlace): string {
-  return [FORM, changedAt, changedKey, rotationKey, waited].join(':');
+export function formatPlace(place: ReadingPlace): string {
+  const { changedAt, changedKey, rotationKey, waited, partKey, partLine } = place;
+  return ['v3', changedAt, changedKey, rotationKey, waited, partKey, partLine].join(':');
 }
 
 /** What files are put in order by: short, whatever the length of their path. */

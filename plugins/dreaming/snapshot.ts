@@ -1,10 +1,11 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
 import type { Host } from '../../core/contracts/plugin.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
+import { parseHeading, parseMarkdown } from '../../core/edits/markdown.ts';
+import { toNumbered } from '../../core/edits/numbered.ts';
+import type { EditedFile } from '../../core/edits/workspace.ts';
 import { isExcludedFromDreams } from '../../core/files/dream-exclusion.ts';
 import { findLinks } from '../../core/files/links.ts';
-import { toNumbered } from './prompt.ts';
-import { toSnapshotFile, type Snapshot, type SnapshotFile } from './snapshot-file.ts';
 import {
   formatPlace,
   inOrderOfChange,
@@ -12,6 +13,7 @@ import {
   keyOf,
   MOST_WAITED,
   parsePlace,
+  type ReadingPlace,
 } from './snapshot-order.ts';
 import { estimateTokens } from './tokens.ts';
 
@@ -20,14 +22,32 @@ const PAGE = 500;
 const MAX_FILES = 200;
 /** Changed files, and linked ones, that a run reads although they turn out not to fit. */
 const MAX_MISSES = 20;
-/** What the marks around a file take, in tokens. */
+/** What the marks around a file take, and what the date of a line takes, in tokens. */
 const FILE_TOKENS = 40;
+const DATE_TOKENS = 4;
+/** A part of a large file is shown only if it has at least this share of a run's tokens. */
+const LEAST_PART = 0.25;
 const INDEX = 'index.md';
 
+/** A file as a run read it. */
+export interface SnapshotFile extends EditedFile {
+  fileNo: number;
+  revisionId: string;
+}
+
+/** A part of a file that is too large for one run; both lines are in it. */
+export interface ShownPart {
+  path: string;
+  fromLine: number;
+  toLine: number;
+}
+
 /** A user's memory as a run begins with it. */
-export interface TakenSnapshot extends Snapshot {
-  /** In the order in which they are shown. */
+export interface TakenSnapshot {
+  /** In the order in which they were chosen. */
   shown: readonly SnapshotFile[];
+  /** Virtual paths of all files of the user. */
+  paths: ReadonlySet<string>;
   /** Virtual paths of those that changed since the last run, or waited for it. */
   changed: ReadonlySet<string>;
   /** The user's last qualifying write that this snapshot has for sure. */
@@ -36,8 +56,7 @@ export interface TakenSnapshot extends Snapshot {
   reviewCursor: string | null;
   /** Virtual paths of files whose turn it was and that wait for the next run. */
   leftOut: readonly string[];
-  /** Files that no run can show, and why. */
-  tooLarge: readonly { path: string; why: string }[];
+  parts: readonly ShownPart[];
 }
 
 interface ListedFile {
@@ -49,8 +68,9 @@ interface ListedFile {
 /**
  * Reads the files that a run looks at, within a budget of tokens: changed ones, the longest waiting
  * first, those that they link to, and the others in rotation. What a run had no room for keeps its
- * turn, so that every file is shown in the end, or said to be too large. Excluded files and those
- * that say `dream: never` are not among them.
+ * turn, and while changed files wait, the watermark leaves the user eligible. A file that is larger
+ * than a whole run can show is shown part by part. Excluded files and those that say `dream: never`
+ * are not among them.
  */
 export async function takeSnapshot(
   host: Pick<Host, 'memory' | 'dreams' | 'now'>,
@@ -58,13 +78,10 @@ export async function takeSnapshot(
   {
     record,
     maxTokens,
-    mostTokens,
     isAsked,
   }: {
-    record: DreamUserRecord | null;
+    record: Pick<DreamUserRecord, 'reviewCursor' | 'watermark'> | null;
     maxTokens: number;
-    /** What any run may show: a file above it waits for nothing. */
-    mostTokens: number;
     /** A person asked for the run: it looks at files although none changed. */
     isAsked: boolean;
   },
@@ -74,26 +91,37 @@ export async function takeSnapshot(
   const qualifyingAt = user?.lastQualifyingAt ?? null;
   // A write of this very millisecond may still come behind the snapshot.
   const seenUntil = host.now() - 1;
-  const watermark = qualifyingAt === null ? null : Math.min(qualifyingAt, seenUntil);
   const listed = await listAll(host, scope);
   const candidates = listed.filter(({ path }) => !isExcludedFromDreams(path));
   const byPath = new Map(candidates.map((file) => [file.path, file]));
   const place = parsePlace(record?.reviewCursor ?? null, record?.watermark ?? null);
   const changed = inOrderOfChange(candidates, place);
-  const reader = new SnapshotReader(host, scope, { maxTokens, mostTokens });
+  const isListed = candidates.some(({ key }) => key === place.partKey);
+  if (!isListed) Object.assign(place, { partKey: '', partLine: 1 });
+  const holder = changed.find(({ key }) => key === place.partKey);
+  const reader = new SnapshotReader(host, scope, {
+    maxTokens,
+    place,
+    isHeld: holder !== undefined,
+  });
   const next = { ...place };
 
   const rotation = inRotation(candidates, place);
   const [first] = rotation;
   if (first !== undefined && place.waited >= MOST_WAITED) await reader.show(first);
+  // What was begun is read to its end, or two large files could keep each other from it.
+  if (holder !== undefined) await reader.show(holder);
 
   // Behind the first one that waits, nothing counts as seen.
   let isUnbroken = true;
+  let isPending = false;
   const changedShown: SnapshotFile[] = [];
   for (const file of changed) {
-    const outcome = await reader.show(file);
-    if (typeof outcome === 'object') changedShown.push(outcome);
-    isUnbroken &&= outcome !== 'waits' && file.updatedAt <= seenUntil;
+    const { file: shown, isComplete, isPart = false } = await reader.show(file);
+    if (shown !== null) changedShown.push(shown);
+    // Dreaming's own writes wait for their turn, but make nobody eligible.
+    if (isPart || (!isComplete && file.updatedAt <= (qualifyingAt ?? -1))) isPending = true;
+    isUnbroken &&= isComplete && file.updatedAt <= seenUntil;
     if (isUnbroken) Object.assign(next, { changedAt: file.updatedAt, changedKey: file.key });
   }
   // Without anything new to look at there is nothing to ask.
@@ -105,79 +133,145 @@ export async function takeSnapshot(
     }
     next.waited = rotation.length === 0 ? 0 : place.waited + 1;
     for (const file of rotation) {
-      if ((await reader.show(file)) === 'waits') break;
+      const { isComplete, isPart = false } = await reader.show(file);
+      if (isPart) next.waited = 0;
+      if (!isComplete) break;
       next.rotationKey = file.key;
       next.waited = 0;
     }
   }
-  const { shown, leftOut, tooLarge } = reader;
+  const { shown, leftOut, parts, part } = reader;
+  const seen = qualifyingAt === null ? null : Math.min(qualifyingAt, seenUntil);
+  const isHeld = isPending && changedShown.length > 0 && seen !== null;
   return {
-    files: new Map(shown.map((file) => [file.path, file])),
-    paths: new Set(listed.map(({ path }) => `user/${path}`)),
     shown,
+    paths: new Set(listed.map(({ path }) => `user/${path}`)),
     changed: new Set(changed.map(({ path }) => `user/${path}`)),
-    watermark,
-    reviewCursor: formatPlace(next),
+    watermark: isHeld ? seen - 1 : seen,
+    reviewCursor: formatPlace({ ...next, ...part }),
     leftOut,
-    tooLarge,
+    parts,
   };
 }
+
+/** What became of a file that was to be shown. `isPart`: the next run shows more of it. */
+interface Outcome {
+  file: SnapshotFile | null;
+  isComplete: boolean;
+  isPart?: boolean;
+}
+
+const WAITS: Outcome = { file: null, isComplete: false };
+const PASSED: Outcome = { file: null, isComplete: true };
 
 /** Shows files as long as there is room, each once. */
 class SnapshotReader {
   readonly shown: SnapshotFile[] = [];
   readonly leftOut: string[] = [];
-  readonly tooLarge: { path: string; why: string }[] = [];
+  readonly parts: ShownPart[] = [];
+  /** Where reading in parts goes on. */
+  part: Pick<ReadingPlace, 'partKey' | 'partLine'>;
   readonly #host: Pick<Host, 'memory'>;
   readonly #scope: ScopeKey;
-  readonly #room: { maxTokens: number; mostTokens: number };
-  readonly #outcomes = new Map<string, SnapshotFile | 'waits' | 'passed'>();
+  readonly #maxTokens: number;
+  /** Whether a changed file is being read in parts: no other file is then. */
+  readonly #isHeld: boolean;
+  readonly #outcomes = new Map<string, Outcome>();
   #tokens = 0;
   #misses = 0;
 
   constructor(
     host: Pick<Host, 'memory'>,
     scope: ScopeKey,
-    room: { maxTokens: number; mostTokens: number },
+    { maxTokens, place, isHeld }: { maxTokens: number; place: ReadingPlace; isHeld: boolean },
   ) {
     this.#host = host;
     this.#scope = scope;
-    this.#room = room;
+    this.#maxTokens = maxTokens;
+    this.part = { partKey: place.partKey, partLine: place.partLine };
+    this.#isHeld = isHeld;
   }
 
-  /** The file if it is shown; `waits` if there is no room for it, `passed` if there is nothing to show. */
-  async show({ path }: ListedFile): Promise<SnapshotFile | 'waits' | 'passed'> {
-    const known = this.#outcomes.get(path);
+  async show(listed: ListedFile): Promise<Outcome> {
+    const known = this.#outcomes.get(listed.path);
     if (known !== undefined) return known;
-    const outcome = await this.#tryToShow(path);
-    this.#outcomes.set(path, outcome);
-    if (outcome === 'waits') this.leftOut.push(`user/${path}`);
+    const outcome = await this.#tryToShow(listed);
+    this.#outcomes.set(listed.path, outcome);
+    if (!outcome.isComplete) this.leftOut.push(`user/${listed.path}`);
     return outcome;
   }
 
-  async #tryToShow(path: string): Promise<SnapshotFile | 'waits' | 'passed'> {
-    if (this.shown.length >= MAX_FILES || this.#misses >= MAX_MISSES) return 'waits';
-    const file = await this.#host.memory.read(this.#scope, path);
-    if (file === null || file.content === null) return 'passed';
-    const { version, fileNo, latestRevisionId: revisionId, content } = file;
-    const virtual = `user/${path}`;
-    const one = toSnapshotFile({ path: virtual, version, fileNo, revisionId, content, times: [] });
-    if (one.isNeverDreamed) return 'passed';
-    const cost = estimateTokens(toNumbered(one)) + FILE_TOKENS;
-    const { maxTokens, mostTokens } = this.#room;
-    if (cost > mostTokens) {
-      const why = `it takes about ${cost} tokens, and a run shows ${mostTokens} at most`;
-      this.tooLarge.push({ path: virtual, why });
-      return 'passed';
-    }
-    if (this.#tokens + cost > maxTokens) {
+  async #tryToShow({ path, key }: ListedFile): Promise<Outcome> {
+    if (this.shown.length >= MAX_FILES || this.#misses >= MAX_MISSES) return WAITS;
+    const read = await this.#host.memory.read(this.#scope, path);
+    if (read === null || read.content === null) return PASSED;
+    const { version, fileNo, latestRevisionId: revisionId, content } = read;
+    if (parseMarkdown(content).isNeverDreamed) return PASSED;
+    const file = { path: `user/${path}`, version, fileNo, revisionId, content };
+    const cost = costOf(toNumbered(file, 'UTC').split('\n'));
+    if (cost > this.#maxTokens) return this.#showPart(file, key);
+    if (this.#tokens + cost > this.#maxTokens) {
       this.#misses += 1;
-      return 'waits';
+      return WAITS;
     }
-    this.#tokens += cost;
-    this.shown.push(one);
-    return one;
+    return this.#add(file, cost);
   }
+
+  /** Shows what fits of a large file, from where the last run stopped. */
+  #showPart(file: SnapshotFile, key: string): Outcome {
+    const room = this.#maxTokens - this.#tokens;
+    const isAnother = this.part.partKey !== '' && this.part.partKey !== key;
+    if (
+      room < LEAST_PART * this.#maxTokens ||
+      (isAnother && (this.#isHeld || this.parts.length > 0))
+    )
+      return WAITS;
+    const lines = toNumbered(file, 'UTC').split('\n');
+    const from = this.part.partKey === key ? Math.min(this.part.partLine, lines.length) : 1;
+    const last = findPartEnd(lines, { from, room, maxTokens: this.#maxTokens });
+    const numbers = Array.from({ length: last - from + 1 }, (_, at) => from + at);
+    // A line that no run can show is passed over.
+    const shown = new Set(
+      numbers.filter((number) => costOf([lines[number - 1] ?? '']) <= this.#maxTokens),
+    );
+    const isComplete = last >= lines.length;
+    this.part = isComplete ? { partKey: '', partLine: 1 } : { partKey: key, partLine: last + 1 };
+    this.parts.push({ path: file.path, fromLine: from, toLine: last });
+    const cost = costOf(lines.filter((_line, at) => shown.has(at + 1)));
+    return { ...this.#add({ ...file, shown }, cost), isComplete, isPart: !isComplete };
+  }
+
+  #add(file: SnapshotFile, cost: number): Outcome {
+    this.#tokens += cost;
+    this.shown.push(file);
+    return { file, isComplete: true };
+  }
+}
+
+/** The last line of a part: what fits, up to the line before a heading where there is one. */
+function findPartEnd(
+  lines: readonly string[],
+  { from, room, maxTokens }: { from: number; room: number; maxTokens: number },
+): number {
+  let cost = FILE_TOKENS;
+  let end = from;
+  for (let number = from; number <= lines.length; number += 1) {
+    const own = costOf([lines[number - 1] ?? '']) - FILE_TOKENS;
+    const isPassedOver = own + FILE_TOKENS > maxTokens;
+    if (!isPassedOver && cost + own > room && number > from) break;
+    if (!isPassedOver) cost += own;
+    end = number;
+  }
+  if (end === lines.length) return end;
+  const textOf = (number: number) => (lines[number - 1] ?? '').replace(/^\d+\| /, '');
+  for (let number = end + 1; number > from + (end - from) / 2; number -= 1) {
+    if (number > from && parseHeading(textOf(number)) !== null) return number - 1;
+  }
+  return end;
+}
+
+function costOf(lines: readonly string[]): number {
+  return estimateTokens(...lines) + lines.length * DATE_TOKENS + FILE_TOKENS;
 }
 
 async function listAll(host: Pick<Host, 'memory'>, scope: ScopeKey): Promise<ListedFile[]> {

@@ -2,19 +2,36 @@ import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** What a reply may take. */
-export const REPLY_TOKENS = 8_000;
-/** Tokens below which no run is begun: a reply, the instructions, and a page of memory. */
-export const MIN_RUN_TOKENS = REPLY_TOKENS + 4_000;
+/** Tokens below which no run is begun: two replies, the instructions, and a page of memory. */
+export const MIN_RUN_TOKENS = 12_000;
 /** What the instructions and the form of the reply take, generously. */
-export const INSTRUCTION_TOKENS = 2_500;
+const INSTRUCTION_TOKENS = 3_500;
+/** The least that a page of memory, and a reply, are given. */
+const LEAST_TOKENS = 1_000;
+
+/** What a run may show and ask for, out of the tokens that are left: a part stays for the verifier. */
+export function planTokens(
+  left: number,
+  { maxSnapshot, maxReply }: { maxSnapshot: number; maxReply: number },
+): { snapshot: number; reply: number } {
+  const reply = Math.max(LEAST_TOKENS, Math.min(maxReply, Math.floor(left / 4)));
+  const room = left - 2 * reply - INSTRUCTION_TOKENS;
+  return { reply, snapshot: Math.min(maxSnapshot, Math.max(LEAST_TOKENS, room)) };
+}
+
+/** The reply that fits into what is left after a question, or `null` if none does. */
+export function planReply(left: number, asked: number, maxReply: number): number | null {
+  const reply = Math.min(maxReply, left - asked);
+  return reply < LEAST_TOKENS ? null : reply;
+}
 
 /** Bytes of UTF-8 that a token has at least, on average: English has four, Chinese about three. */
 const BYTES_PER_TOKEN = 3;
 
 /** What a text takes of a model's tokens, rather too much than too little. */
-export function estimateTokens(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+export function estimateTokens(...texts: readonly string[]): number {
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
 /** Tokens that the user may still use today; `Infinity` without a limit. */
@@ -29,7 +46,7 @@ export function tokensLeft(
 }
 
 /** Counts tokens for today: what is asked for before a call, and the difference after it. */
-export function countTokens<T extends Pick<DreamUserRecord, 'tokensDay' | 'tokensUsed'>>(
+export function recordUsage<T extends Pick<DreamUserRecord, 'tokensDay' | 'tokensUsed'>>(
   record: T,
   tokens: number,
   now: number,

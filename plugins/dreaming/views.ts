@@ -1,10 +1,16 @@
 import type { DreamRunListing, DreamRunRecord, DreamUser } from '../../core/contracts/dreams.ts';
 import type { Host } from '../../core/contracts/plugin.ts';
-import type { AdminDreamRun } from '../../core/schemas/dreams.ts';
+import type { LineView } from '../../core/edits/engine.ts';
+import type {
+  AdminDreamOperation,
+  AdminDreamRun,
+  AdminDreamRunDetail,
+} from '../../core/schemas/dreams.ts';
 import { toTime, toTimeOrNull } from '../../core/time.ts';
-import { detailsOf } from './details.ts';
 import { judgeUser, type Circumstances } from './eligibility.ts';
-import type { AdminDreamRunDetail, AdminDreamUser } from './routes/answers.ts';
+import { detailsOf, isApplicable, pathsOf, type RunOperation } from './operations.ts';
+import type { AdminDreamUser } from './routes/answers.ts';
+import { isRunsWrite } from './write.ts';
 
 /** A user as the admin API shows it. */
 export function toUserView(user: DreamUser, circumstances: Circumstances): AdminDreamUser {
@@ -21,6 +27,7 @@ export function toUserView(user: DreamUser, circumstances: Circumstances): Admin
     lastWriteAt: toTimeOrNull(user.lastWriteAt),
     lastQualifyingWriteAt: toTimeOrNull(user.lastQualifyingAt),
     filesTouched: record?.filesTouched ?? 0,
+    operationsWaiting: record?.waiting ?? 0,
     error: record?.error ?? null,
     runs: record?.runs ?? 0,
     failures: record?.failures ?? 0,
@@ -46,6 +53,7 @@ export function toRunView(run: DreamRunListing): AdminDreamRun {
     filesTouched: run.filesTouched,
     writes: run.writes,
     operationsApplied: run.applied,
+    operationsWaiting: run.waiting,
     operationsDropped: run.dropped,
     inputTokens: run.inputTokens,
     outputTokens: run.outputTokens,
@@ -55,7 +63,7 @@ export function toRunView(run: DreamRunListing): AdminDreamRun {
   };
 }
 
-/** A run with its operations, its files and the revisions that it wrote. */
+/** A run with its operations, and the files and revisions that it wrote. */
 export async function toRunDetail(
   host: Pick<Host, 'history'>,
   run: DreamRunRecord,
@@ -63,39 +71,32 @@ export async function toRunDetail(
   const details = detailsOf(run);
   const userId = run.scope.slice(2);
   const revisions = await host.history.ofRun(run.id);
-  const diffs = new Map<string, string>();
-  for (const { revision, contents } of revisions) {
-    if (revision.action === 'revert' || contents === null) continue;
+  const files = new Map<string, AdminDreamRunDetail['files'][number]>();
+  for (const { revision, contents } of revisions.filter(isRunsWrite)) {
     const path = `users/${userId}/${revision.path}`;
-    diffs.set(`user/${revision.path}`, host.history.diff(contents.before, contents.after, path));
+    // From its revision: a redacted one shows nothing any more.
+    const diff =
+      contents === null ? null : host.history.diff(contents.before, contents.after, path);
+    const earlier = files.get(path)?.diff;
+    files.set(path, {
+      path,
+      status: details.reverted.includes(`user/${revision.path}`) ? 'reverted' : 'applied',
+      version: revision.version,
+      diff: typeof earlier === 'string' && diff !== null ? `${earlier}\n${diff}` : diff,
+    });
   }
   return {
     ...toRunView(run),
-    operations: details.operations.map(({ kind, reason, paths, status, check, why }) => ({
-      kind,
-      status,
-      reason,
-      paths: paths.map((path) => toPhysical(path, userId)),
-      check,
-      why,
-    })),
+    operations: details.operations.map((one) => toOperationView(one, run)),
     malformedOperations: details.malformed,
-    traceId: details.traceId ?? null,
-    files: details.files.map((file) => ({
-      path: toPhysical(file.path, userId),
-      status: file.status,
-      note: file.note,
-      reason: file.reason,
-      version: file.version,
-      writtenVersion: file.written,
-      needs: file.needs.map(({ path }) => toPhysical(path, userId)),
-      // Of what was written, from its revision: a redacted one shows nothing any more.
-      diff: file.written === null ? file.diff : (diffs.get(file.path) ?? null),
-    })),
+    repeatedOperations: details.repeated,
+    verifier: details.verifier,
+    traceId: details.traceId,
+    files: [...files.values()],
     leftOut: details.leftOut.map((path) => toPhysical(path, userId)),
-    tooLarge: (details.tooLarge ?? []).map(({ path, why }) => ({
+    shownInParts: details.parts.map(({ path, ...lines }) => ({
       path: toPhysical(path, userId),
-      why,
+      ...lines,
     })),
     revisions: revisions.map(({ revision }) => ({
       id: revision.id,
@@ -104,6 +105,31 @@ export async function toRunDetail(
       action: revision.action,
       at: toTime(revision.at),
     })),
+  };
+}
+
+function toOperationView(one: RunOperation, run: DreamRunRecord): AdminDreamOperation {
+  const userId = run.scope.slice(2);
+  const { operation, add, verdict, status, guard, why } = one;
+  const toLines = (lines: readonly LineView[]) =>
+    lines.map(({ path, line, heading, text, at }) => ({
+      ...{ path: toPhysical(path, userId), line, heading, text },
+      at: toTimeOrNull(at),
+    }));
+  return {
+    number: operation.number,
+    kind: operation.kind as AdminDreamOperation['kind'],
+    reason: operation.reason,
+    paths: pathsOf(one).map((path) => toPhysical(path, userId)),
+    remove: toLines(one.remove),
+    add: add === null ? null : { ...add, path: toPhysical(add.path, userId) },
+    sources: toLines(one.sources),
+    class: one.class,
+    signals: [...one.signals],
+    ...{ verdict, status, guard, why },
+    // A run that has not ended shows what it is about to write: nobody decides on that.
+    preselected: one.isPreselected && run.isWaiting,
+    applicable: run.state === 'completed' && !run.dryRun && isApplicable(one),
   };
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { lines, openDreams, operation } from '../plugins/dreaming/dream-service.ts';
+import { lines, openDreams, operation, verdicts } from '../plugins/dreaming/dream-service.ts';
 import { manualClock } from '../support/clock.ts';
 import { call } from '../support/service.ts';
 import { expectNoProblems, go, openConsole, settled } from './support/console.ts';
@@ -43,8 +43,14 @@ async function filled() {
         remove: lines('user/preferences.md', NOTES, 2),
         sources: [{ path: 'user/preferences.md', line: 1 }],
       }),
+      operation({
+        kind: 'reword',
+        remove: lines('user/preferences.md', NOTES, 3),
+        add: { path: 'user/preferences.md', heading: null, lines: ['- Lives somewhere'] },
+      }),
     ],
   }));
+  service.judge(verdicts({ 2: 'loses' }));
   const run = await service.dream('bob');
   await service.admin('PUT', `files/${PATH}`, { content: '# C\n\n[x](y) `z`\n', reason: 'No: C.' });
   const ids = { revision: written.result.revisionId, call: written.toolCallId, run: run.id };
@@ -130,8 +136,18 @@ const places = ({ revision, call: id, run }: Ids): Place[] => [
   { path: '/playground?show=code', shown: 'A POSIX shell' },
   { path: '/playground?show=wiring', shown: 'Check an API key' },
   // Dreams, the palette and the list of keys.
-  { path: '/dreams', shown: 'wait' },
+  { path: '/dreams', shown: '1 waiting' },
+  { path: '/dreams?tab=runs', shown: '1 waiting' },
+  { path: '/dreams?tab=users', shown: 'Run now' },
+  { path: '/dreams?tab=settings', shown: 'Waiting time, days' },
   { path: `/dreams?run=${run}`, shown: 'Full record' },
+  { path: `/dreams?run=${run}&status=stale`, shown: 'Show all' },
+  {
+    path: `/dreams?run=${run}`,
+    shown: 'The verifier held this operation back.',
+    act: press('Apply operation 2 anyway (a)'),
+  },
+  { path: `/dreams?run=${run}`, shown: 'was applied.', act: press('Apply operation 1 (a)') },
   {
     path: '/activity',
     shown: 'Commands',

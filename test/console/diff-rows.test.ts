@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countChanges, type DiffRow, toDiffRows } from '../../console/src/diff-rows.ts';
+import {
+  countChanges,
+  type DiffRow,
+  markChanges,
+  toDiffRows,
+} from '../../console/src/diff-rows.ts';
 
 const lines = fc
   .array(fc.constantFrom('a', 'b', 'c', 'long line of words', ''), { maxLength: 25 })
@@ -57,5 +62,25 @@ describe('a diff side by side', () => {
       added: 3_000,
       removed: 3_000,
     });
+  });
+});
+
+describe('the words that differ', () => {
+  const marked = (...[text, others, side]: Parameters<typeof markChanges>) =>
+    markChanges(text, others, side)
+      .map((part) => (part.isChanged ? `[${part.text}]` : part.text))
+      .join('');
+
+  it('are marked against the most alike line, on either side', () => {
+    const before = '- Allergic to peanuts and shellfish';
+    const after = ['- Likes tea in the morning', '- Allergic to peanuts only'];
+    expect(marked(before, after, 'before')).toBe('- Allergic to peanuts [and shellfish]');
+    expect(marked(after[1] ?? '', [before], 'after')).toBe('- Allergic to peanuts [only]');
+  });
+
+  it('are not marked in lines that have little in common, or nothing to compare with', () => {
+    expect(marked('- Likes tea', ['Moved to another house in May'], 'before')).toBe('- Likes tea');
+    expect(marked('- Likes tea', [], 'before')).toBe('- Likes tea');
+    expect(marked('- Likes tea', ['- Likes tea', '- Likes teas'], 'before')).toBe('- Likes tea');
   });
 });

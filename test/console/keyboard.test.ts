@@ -18,7 +18,9 @@ const VIEWS: [path: string, shown: string][] = [
   ['/activity?rows=each', 'memory_write'],
   ['/observability', 'Top accessed files'],
   ['/playground?tool=memory_patch', 'Patch a memory file'],
-  ['/dreams', 'Run now'],
+  ['/dreams', 'Nothing waits'],
+  ['/dreams?tab=users', 'Run now'],
+  ['/dreams?tab=settings', 'Waiting time, days'],
   ['/audit', 'files.write'],
 ];
 

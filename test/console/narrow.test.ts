@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openDreams } from '../plugins/dreaming/dream-service.ts';
+import { openDreams, operation } from '../plugins/dreaming/dream-service.ts';
 import { call } from '../support/service.ts';
 import { expectNoProblems, go, openConsole, settled } from './support/console.ts';
 
@@ -15,7 +15,10 @@ const VIEWS: [path: string, shown: string][] = [
   ['/activity?rows=each', 'write'],
   ['/observability', 'Top accessed files'],
   ['/playground?tool=memory_patch&show=code', 'A POSIX shell'],
-  ['/dreams', 'Users'],
+  ['/dreams', '1 shown'],
+  ['/dreams?tab=runs', '1 shown'],
+  ['/dreams?tab=users', '1 shown'],
+  ['/dreams?tab=settings', 'Waiting time, days'],
   ['/audit', 'files.write'],
 ];
 
@@ -34,13 +37,27 @@ describe('on a narrow screen', () => {
     const service = await openDreams();
     const path = 'user/projects/of-this-year/a-name-that-is-long.md';
     await call(service.core, 'alice', 'memory_write', { path, content: 'tea\n' });
+    service.say(() => ({
+      operations: [
+        operation({
+          kind: 'reword',
+          remove: [{ path, line: 1, text: 'tea' }],
+          add: {
+            path,
+            heading: null,
+            lines: ['a-tea-with-a-name-that-is-long-and-does-not-break-anywhere-at-all'],
+          },
+        }),
+      ],
+    }));
     await service.admin('PUT', 'files/users/alice/a.md', { content: 'coffee\n' });
     const opened = await openConsole({
       service,
       context: { viewport: { width: 390, height: 844 } },
     });
     const { page } = opened;
-    for (const [view, shown] of VIEWS) {
+    const run = await service.dream('alice');
+    for (const [view, shown] of [...VIEWS, [`/dreams?run=${run.id}`, 'Full record'] as const]) {
       await go(page, view);
       await page.getByText(shown).first().waitFor();
       await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' });
@@ -54,7 +71,7 @@ describe('on a narrow screen', () => {
     const [button, text] = [await copy.boundingBox(), await code.boundingBox()];
     expect((button?.y ?? NaN) + (button?.height ?? NaN)).toBeLessThanOrEqual(text?.y ?? NaN);
 
-    await go(page, '/dreams');
+    await go(page, '/dreams?tab=users');
     await page.getByRole('button', { name: 'Actions for alice' }).click();
     await page.getByRole('menuitem', { name: 'Pause' }).click();
     await page

@@ -1,5 +1,5 @@
-// `npm run screenshots`: the console as it is with the demo's memory, view by view, light, dark and
-// narrow, full, empty and failing. All of them go to .cache/screenshots; those that the docs show
+// `npm run screenshots`: the console as it is with the demo's memory, view by view, light, dark, 1024
+// and 390 wide, full, empty and failing. All of them go to .cache/screenshots; those that the docs show
 // go to docs/images as well. `npm run screenshots -- dreams files` takes those whose names begin so.
 
 import { spawn } from 'node:child_process';
@@ -165,20 +165,29 @@ const VIEWS = [
   },
   { name: 'playground-wiring', path: '/playground?show=wiring' },
   { name: 'dreams', path: '/dreams' },
+  { name: 'dreams-runs', path: '/dreams?tab=runs' },
+  { name: 'dreams-users', path: '/dreams?tab=users' },
+  { name: 'dreams-settings', path: '/dreams?tab=settings' },
   {
     name: 'dream-review',
     path: '/dreams',
     act: async (page) => {
-      await page.getByRole('button', { name: 'Review lena.fischer' }).click();
-      await page.getByRole('button', { name: 'Reject' }).waitFor();
+      await page
+        .getByRole('button', { name: /^Open the run of/ })
+        .first()
+        .click();
+      await page.getByText('Full record').waitFor();
     },
   },
   {
-    name: 'dream-dropped',
-    path: '/dreams?userId=priya.nair',
+    name: 'dream-run',
+    path: '/dreams?tab=runs&show=wrote',
     act: async (page) => {
-      await page.getByRole('button', { name: 'Open the run of priya.nair' }).first().click();
-      await page.getByText('Operations dropped by a check').waitFor();
+      await page
+        .getByRole('button', { name: /^Open the run of/ })
+        .first()
+        .click();
+      await page.getByText('Full record').waitFor();
     },
   },
   { name: 'audit', path: '/audit' },
@@ -277,6 +286,7 @@ const PLACES = [
 const LOOKS = [
   { name: 'light', context: { colorScheme: 'light', viewport: { width: 1440, height: 900 } } },
   { name: 'dark', context: { colorScheme: 'dark', viewport: { width: 1440, height: 900 } } },
+  { name: 'middle', context: { colorScheme: 'light', viewport: { width: 1024, height: 768 } } },
   { name: 'narrow', context: { colorScheme: 'light', viewport: { width: 390, height: 844 } } },
 ];
 

@@ -415,8 +415,12 @@ describe('a plugin that hangs', () => {
       history: {
         lineTimes: (scope, path) => core.revisions.lineTimes({ scope, path }),
         ofRun: (runId) => core.revisions.ofRun(runId),
+        revertRun: () => Promise.resolve([]),
         diff: () => '',
       },
+      verifier: null,
+      settings: { maxFileBytes: 1_000, timeZone: 'UTC' },
+      fenceKey: () => Promise.resolve(Buffer.alloc(32)),
       isDreamEnabled: false,
       tools: core.tools,
       log,

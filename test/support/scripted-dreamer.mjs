@@ -24,7 +24,10 @@ export function scriptedDreamer({ onAsk, like = LIKE } = {}) {
     usage,
     async generate({ system, prompt, schema }) {
       await onAsk?.();
-      const text = JSON.stringify({ operations: proposeOperations(prompt, like) });
+      const isVerifier = prompt.includes('\n<operation-');
+      const text = JSON.stringify(
+        isVerifier ? passAll(prompt) : { operations: proposeOperations(prompt, like) },
+      );
       const inputTokens = toTokens(system.length + prompt.length + JSON.stringify(schema).length);
       const outputTokens = toTokens(text.length);
       usage.calls += 1;
@@ -32,6 +35,23 @@ export function scriptedDreamer({ onAsk, like = LIKE } = {}) {
       usage.outputTokens += outputTokens;
       return { text, inputTokens, outputTokens };
     },
+  };
+}
+
+/**
+ * The verdicts of a verifier that finds everything good.
+ *
+ * @param {string} prompt
+ */
+export function passAll(prompt) {
+  const shown = [...prompt.matchAll(/^<operation-\w+ number="(\d+)" kind="(\w+)"/gm)];
+  return {
+    verdicts: shown.map(([, number, kind]) => ({
+      operation: Number(number),
+      lost: [],
+      added: [],
+      verdict: kind === 'supersede' ? 'replaces' : 'keeps',
+    })),
   };
 }
 
@@ -66,7 +86,7 @@ function readFiles(prompt) {
       path,
       body.split('\n').map((row) => {
         const bar = row.indexOf('|');
-        return { path, line: Number(row.slice(0, bar)), text: row.slice(bar + 2) };
+        return { path, line: Number.parseInt(row, 10), text: row.slice(bar + 2) };
       }),
     );
   }
@@ -168,8 +188,8 @@ function isFact({ text }) {
 }
 
 /** @param {Line} line */
-function toRef({ path, line }) {
-  return { path, line };
+function toRef({ path, line, text }) {
+  return { path, line, text };
 }
 
 /**

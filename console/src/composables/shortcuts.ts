@@ -6,12 +6,13 @@ import { onMounted, onUnmounted } from 'vue';
  */
 export type Shortcuts = Readonly<Record<string, () => unknown>>;
 
-/** Milliseconds to wait for the second key of a pair. */
+/** The first key of every pair, and milliseconds to wait for the second. */
+const PAIR_KEY = 'g';
 const PAIR_MS = 1_200;
 
 /** Listens while the component is mounted. Text fields get plain keys. */
 export function useShortcuts(shortcuts: Shortcuts): void {
-  let first: { key: string; at: number } | null = null;
+  let pairAt: number | null = null;
 
   function onKeydown(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.isComposing) return;
@@ -23,18 +24,15 @@ export function useShortcuts(shortcuts: Shortcuts): void {
     }
     if (event.altKey) return;
     if (!isLeft(event.target) && (isTyping(event.target) || isInDialog(event.target))) return;
-    const pair =
-      first !== null && event.timeStamp - first.at < PAIR_MS ? `${first.key} ${key}` : '';
-    first = { key, at: event.timeStamp };
-    if (!run(pair, event)) run(key, event);
+    // The second key of a pair is never a key of its own, also where another listener has the pair.
+    const isSecond = pairAt !== null && event.timeStamp - pairAt < PAIR_MS;
+    pairAt = key === PAIR_KEY ? event.timeStamp : null;
+    run(isSecond ? `${PAIR_KEY} ${key}` : key, event);
   }
 
-  function run(keys: string, event: KeyboardEvent): boolean {
+  function run(keys: string, event: KeyboardEvent): void {
     const action = shortcuts[keys];
-    if (action === undefined || action() === false) return false;
-    event.preventDefault();
-    first = null;
-    return true;
+    if (action !== undefined && action() !== false) event.preventDefault();
   }
 
   onMounted(() => window.addEventListener('keydown', onKeydown));
@@ -43,6 +41,7 @@ export function useShortcuts(shortcuts: Shortcuts): void {
 
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement && target.type === 'checkbox') return false;
   return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
 }
 

@@ -31,12 +31,13 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
       description: 'Versions, what is configured and how to configure what is not, and backlogs.',
       resultSchema: AdminStatus,
       async handle(): Promise<AdminStatus> {
-        const [described, filesBehind, tools, progress, writes] = await Promise.all([
+        const [described, filesBehind, tools, progress, writes, waiting] = await Promise.all([
           storage.describe(),
           storage.files.countBehind(),
           core.tools.listTools(),
           core.embeddings?.progress() ?? null,
           core.writeHealth.check(),
+          storage.dreams?.countWaiting() ?? 0,
         ]);
         return {
           version,
@@ -62,6 +63,7 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
             configured: settings.dream.enabled,
             hint: hintUnless(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
           },
+          dreaming: { operationsWaiting: waiting },
           toolsApi: {
             configured: settings.apiKey !== null,
             hint: hintUnless(settings.apiKey !== null, 'Set SERVICE_API_KEY.'),

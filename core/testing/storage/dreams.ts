@@ -168,12 +168,61 @@ export function dreamCases(): StorageCase[] {
       assert.deepEqual(await ids({ state: 'failed' }), []);
     }),
 
+    dreaming('lists runs by outcome, by time, and those that wrote', async (dreams) => {
+      const runs = Array.from({ length: 12 }, (_, index) => ({
+        ...runOf(index % 3 === 0 ? 'u:bob' : 'u:alice'),
+        outcome: index % 2 === 0 ? ('applied' as const) : ('no_op' as const),
+        writes: index % 4,
+        createdAt: START + index,
+      }));
+      for (const run of runs) {
+        await dreams.update({ scope: run.scope, runId: run.id }, () => ({ result: null, run }));
+      }
+      const found = async (filter: Parameters<DreamStore['listRuns']>[0]) =>
+        (await everyPage((page) => dreams.listRuns(filter, page), 4)).map(({ id }) =>
+          runs.findIndex((run) => run.id === id),
+        );
+      assert.deepEqual(await found({ outcome: 'applied' }), [0, 2, 4, 6, 8, 10]);
+      assert.deepEqual(await found({ outcome: 'applied', scope: 'u:bob' }), [0, 6]);
+      assert.deepEqual(await found({ hasWritten: true }), [1, 2, 3, 5, 6, 7, 9, 10, 11]);
+      assert.deepEqual(await found({ since: START + 3, until: START + 5 }), [3, 4]);
+      assert.deepEqual(await found({ isWaiting: true, since: START + 11 }), [11]);
+    }),
+
+    dreaming('finds and counts operations that wait, and keeps their runs', async (dreams) => {
+      const runs = ['u:alice', 'u:bob', 'u:alice', 'u:bob'].map((scope, index) => ({
+        ...runOf(scope as ScopeKey),
+        state: 'completed' as const,
+        endedAt: START,
+        waiting: index,
+        isWaiting: index > 0,
+      }));
+      for (const run of runs) {
+        await dreams.update({ scope: run.scope, runId: run.id }, () => ({ result: null, run }));
+      }
+      const waiting = async (scope?: ScopeKey) =>
+        (
+          await everyPage(
+            (page) => dreams.listRuns({ isWaiting: true, scope: scope ?? null }, page),
+            2,
+          )
+        ).map(({ id }) => runs.findIndex((run) => run.id === id));
+      assert.deepEqual(await waiting(), [1, 2, 3]);
+      assert.deepEqual(await waiting('u:alice'), [2]);
+      assert.equal(await dreams.countWaiting(), 6);
+      assert.equal(await dreams.countOlder(START + 1), 1);
+      assert.equal(await dreams.expire(START + 1, 9), 1);
+      assert.deepEqual(await waiting(), [1, 2, 3]);
+    }),
+
     dreaming(
       'removes runs that ended before a time, the oldest first, and none that has not',
       async (dreams) => {
         const ended = (at: number | null, scope: ScopeKey = 'u:alice') => ({
           ...runOf(scope),
-          state: at === null ? ('awaiting_review' as const) : ('completed' as const),
+          waiting: 0,
+          isWaiting: false,
+          state: at === null ? ('running' as const) : ('completed' as const),
           createdAt: START - 9,
           endedAt: at,
         });
@@ -221,7 +270,12 @@ export function dreamCases(): StorageCase[] {
       async (dreams, storage) => {
         const { leases } = storage;
         const keep = async (userId: string, endedAt: number, ttlMs: number) => {
-          const run = { ...runOf(`u:${userId}`), state: 'completed' as const, endedAt };
+          const run = {
+            ...runOf(`u:${userId}`),
+            state: 'completed' as const,
+            isWaiting: false,
+            endedAt,
+          };
           const { scope, id } = run;
           const name = `dream:${userId}`;
           const fence =
@@ -293,7 +347,7 @@ function userOf(scope: ScopeKey, runId: string): DreamUserRecord {
   return {
     scope,
     paused: true,
-    status: 'awaiting_review',
+    status: 'completed',
     runId,
     watermark: START,
     ownWriteAt: START + 1,
@@ -304,6 +358,8 @@ function userOf(scope: ScopeKey, runId: string): DreamUserRecord {
     retryAt: START + 6,
     error: 'Ohne Worte: 不 🙂',
     reviewCursor: 'projects/é.md',
+    waiting: 11,
+    rejected: '["é"]',
     tokensDay: 20_454,
     tokensUsed: 99_000_000,
     fence: 7,
@@ -323,6 +379,8 @@ function runOf(scope: ScopeKey): DreamRunRecord {
     filesTouched: 2,
     writes: 3,
     applied: 4,
+    waiting: 9,
+    isWaiting: true,
     dropped: 5,
     inputTokens: 6,
     outputTokens: 7,

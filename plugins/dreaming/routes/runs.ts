@@ -6,32 +6,40 @@ import { MemoryError } from '../../../core/errors.ts';
 import { parseUserId, toScope } from '../../../core/files/paths.ts';
 import { answerList } from '../../../core/page.ts';
 import { adminRoute } from '../../../core/schemas/define-route.ts';
-import { AdminDreamRun, DreamState } from '../../../core/schemas/dreams.ts';
-import { listOf, pageQuery, strictObject } from '../../../core/schemas/shapes.ts';
+import {
+  AdminDreamDecision,
+  AdminDreamRevert,
+  AdminDreamRun,
+  AdminDreamRunDetail,
+  DreamDecisionBody,
+  DreamOutcome,
+  DreamState,
+} from '../../../core/schemas/dreams.ts';
+import { listOf, pageQuery, sinceQuery, strictObject } from '../../../core/schemas/shapes.ts';
+import { parseTimeOrNull } from '../../../core/time.ts';
+import { isLeft } from '../revert-run.ts';
 import type { Runs } from '../runs.ts';
-import { toPhysical, toRunDetail, toRunView, toVirtual } from '../views.ts';
-import { AdminDreamRevert, AdminDreamRunDetail } from './answers.ts';
+import type { SettingsReader } from '../settings.ts';
+import { toRunDetail, toRunView, toVirtual } from '../views.ts';
 
 const ListQuery = strictObject({
   userId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
   state: Type.Optional(DreamState),
-  ...pageQuery,
-});
-
-const PathsBody = strictObject({
-  paths: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 1200 }), {
-      minItems: 1,
-      maxItems: 100,
-      description: 'Files of the proposal; default all that are not decided on.',
-    }),
+  waiting: Type.Optional(
+    Type.Enum(['true'], { description: 'Runs with operations that wait for a person.' }),
   ),
+  outcome: Type.Optional(DreamOutcome),
+  wrote: Type.Optional(
+    Type.Enum(['true'], { description: 'Runs that wrote, also when that was reverted.' }),
+  ),
+  ...sinceQuery,
+  ...pageQuery,
 });
 
 const CancelBody = strictObject({
   paths: Type.Optional(
     Type.Unknown({
-      description: 'Not taken: a run is canceled as a whole. Reject files instead.',
+      description: 'Not taken: a run is canceled as a whole. Reject operations instead.',
     }),
   ),
 });
@@ -41,25 +49,34 @@ export function runsRoutes(deps: {
   host: Host;
   dreams: PluginDreams;
   runs: Runs;
+  settings: SettingsReader;
 }): RouteDefinition[] {
-  const { host, dreams, runs } = deps;
+  const { host, dreams, runs, settings } = deps;
+  const recover = async () => runs.recover((await settings.read()).dream_waiting_days);
 
   const list = adminRoute('Dreams', {
     method: 'GET',
     path: '/v1/admin/dream/runs',
     summary: 'List dream runs',
-    description: 'Newest first, without their proposals.',
+    description: 'Newest first, without their operations.',
     querySchema: ListQuery,
     resultSchema: listOf(AdminDreamRun),
     errorCodes: ['INVALID_CURSOR', 'INVALID_USER_ID'],
     async handle({ query }) {
-      const { userId, state = null } = query;
+      const { userId, state = null, outcome = null } = query;
+      const filter = {
+        ...{ state, outcome },
+        isWaiting: query.waiting !== undefined,
+        hasWritten: query.wrote !== undefined,
+        since: parseTimeOrNull(query.since, 'since'),
+        until: parseTimeOrNull(query.until, 'until'),
+      };
       const scope = userId === undefined ? null : toScope(parseUserId(userId));
       return await answerList(query, {
         list: 'dream-runs',
         async read(page) {
-          await runs.recover();
-          return await dreams.listRuns({ scope, state }, page);
+          await recover();
+          return await dreams.listRuns({ ...filter, scope }, page);
         },
         toItem: toRunView,
       });
@@ -70,11 +87,11 @@ export function runsRoutes(deps: {
     method: 'GET',
     path: '/v1/admin/dream/runs/:id',
     summary: 'Read a dream run',
-    description: 'What was proposed, what was dropped and why, the diffs, and what was written.',
+    description: 'Its operations, what became of each and why, and what was written.',
     resultSchema: AdminDreamRunDetail,
     errorCodes: ['RUN_NOT_FOUND'],
     async handle({ params }) {
-      await runs.recover();
+      await recover();
       return await toRunDetail(host, await findRun(dreams, params['id'] ?? ''));
     },
   });
@@ -85,18 +102,22 @@ export function runsRoutes(deps: {
       path: `/v1/admin/dream/runs/:id/${verb}`,
       summary,
       description,
-      bodySchema: PathsBody,
-      resultSchema: AdminDreamRunDetail,
+      bodySchema: DreamDecisionBody,
+      resultSchema: AdminDreamDecision,
       errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
       async handle({ params, body, address, traceId }) {
-        await runs.recover();
+        await recover();
         const { id, scope } = await findRun(dreams, params['id'] ?? '');
-        const userId = scope.slice(2);
-        const paths = body.paths?.map((path) => toVirtual(path, userId)) ?? null;
-        return await toRunDetail(
-          host,
-          await runs.decide(id, { verb, paths, caller: { address, traceId } }),
-        );
+        const paths = body.paths?.map((path) => toVirtual(path, scope.slice(2))) ?? null;
+        const { run, picked } = await runs.decide(id, {
+          ...{ verb, paths, operations: body.operations ?? null },
+          caller: { address, traceId },
+        });
+        const detail = await toRunDetail(host, run);
+        const decided = detail.operations
+          .filter(({ number }) => picked.includes(number))
+          .map(({ number, status, why }) => ({ number, status, why }));
+        return { ...detail, decided };
       },
     });
 
@@ -105,18 +126,18 @@ export function runsRoutes(deps: {
     path: '/v1/admin/dream/runs/:id/cancel',
     summary: 'Cancel a dream run',
     description:
-      'Queued, running or awaiting review, as a whole: the body is empty. What it has written stays, and can be undone. A run that another instance is at ends within a write or two of its own.',
+      'Queued or running, as a whole: the body is empty. What it has written stays, and can be reverted.',
     bodySchema: CancelBody,
     resultSchema: AdminDreamRunDetail,
     errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE'],
     async handle({ params, body, address, traceId }) {
       if (body.paths !== undefined) {
-        const message = 'is not taken: a run is canceled as a whole; reject files instead';
+        const message = 'is not taken: a run is canceled as a whole; reject operations instead';
         throw new MemoryError('INVALID_REQUEST', `paths ${message}.`, {
           details: { issues: [{ path: '/paths', message }] },
         });
       }
-      await runs.recover();
+      await recover();
       const run = await runs.cancel(params['id'] ?? '', { address, traceId });
       return await toRunDetail(host, run);
     },
@@ -132,16 +153,17 @@ export function runsRoutes(deps: {
     resultSchema: AdminDreamRevert,
     errorCodes: ['RUN_NOT_FOUND', 'RUN_STATE', 'DREAM_RUNNING'],
     async handle({ params, address, traceId }) {
-      // What was begun of it is not ended by a recovery here: whoever asks again gets all of it told.
-      const { run, reverted, left } = await runs.revert(params['id'] ?? '', { address, traceId });
-      const userId = run.scope.slice(2);
+      const { run, files } = await runs.revert(params['id'] ?? '', { address, traceId });
       return {
         ...(await toRunDetail(host, run)),
-        reverted: reverted.map(({ path, ...more }) => ({
-          path: toPhysical(path, userId),
-          ...more,
-        })),
-        left: left.map(({ path, why }) => ({ path: toPhysical(path, userId), why })),
+        reverted: files
+          .filter((file) => !isLeft(file))
+          .map(({ path, version, revisionId, why }) => ({
+            ...{ path, version: version ?? 0, revisionId, why },
+          })),
+        left: files
+          .filter(isLeft)
+          .map(({ path, outcome, why }) => ({ path, outcome, why: why ?? '' })),
       };
     },
   });
@@ -151,13 +173,13 @@ export function runsRoutes(deps: {
     get,
     decide(
       'apply',
-      'Apply a proposal',
-      'Writes what a run in review proposes, or some files of it.',
+      'Apply operations of a dream run',
+      'Those that the body names, else the preselected ones. Each is located again, on what the files hold now; one whose lines are gone is stale.',
     ),
     decide(
       'reject',
-      'Reject a proposal',
-      'Drops what a run in review proposes, or some files of it.',
+      'Reject operations of a dream run',
+      'Those that the body names, else all that wait. They are not proposed again while their lines stand.',
     ),
     cancel,
     revert,

@@ -4,12 +4,13 @@ import type { RouteDefinition } from '../../../core/contracts/route.ts';
 import { parseUserId, toScope } from '../../../core/files/paths.ts';
 import { answerList } from '../../../core/page.ts';
 import { adminRoute } from '../../../core/schemas/define-route.ts';
+import { AdminDreamRunDetail } from '../../../core/schemas/dreams.ts';
 import { listOf, pageQuery, strictObject } from '../../../core/schemas/shapes.ts';
 import type { Circumstances } from '../eligibility.ts';
 import type { Runs } from '../runs.ts';
 import type { SettingsReader } from '../settings.ts';
 import { toRunDetail, toUserView } from '../views.ts';
-import { AdminDreamRunDetail, AdminDreamUser } from './answers.ts';
+import { AdminDreamUser } from './answers.ts';
 
 /** What dreaming has to say of users, and what one can ask of it for one of them. */
 export function usersRoutes(deps: {
@@ -22,9 +23,10 @@ export function usersRoutes(deps: {
   const { host, dreams, settings, runs } = deps;
 
   async function look(): Promise<Circumstances> {
-    await runs.recover();
+    const held = await settings.read();
+    await runs.recover(held.dream_waiting_days);
     return {
-      settings: await settings.read(),
+      settings: held,
       now: host.now(),
       hasModel: host.model !== null,
       isModelResting: deps.isModelResting(),

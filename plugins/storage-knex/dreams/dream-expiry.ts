@@ -51,7 +51,7 @@ export async function expireDreamRuns(
 /** How many runs {@link expireDreamRuns} would remove in all. */
 export async function countEndedDreamRuns(connection: Connection, before: number): Promise<number> {
   const [row] = await connection.all(
-    'select count(*) as ended from svc_dream_history where ended_at < ?',
+    'select count(*) as ended from svc_dream_history where ended_at < ? and is_waiting = 0',
     [before],
   );
   return row === undefined ? 0 : toInteger(row['ended']);
@@ -62,7 +62,7 @@ async function findEnded(connection: Connection, before: number, limit: number):
   const beyond = leastIdBeyond(before, await readIdSkew(connection));
   const source = connection.dialect.byIndex('svc_dream_history', 'h', 'svc_dream_history_id');
   const rows = await connection.all(
-    `select h.user_id, h.id from ${source} where h.id < ? and h.ended_at < ? order by h.id limit ?`,
+    `select h.user_id, h.id from ${source} where h.id < ? and h.ended_at < ? and h.is_waiting = 0 order by h.id limit ?`,
     [beyond, before, limit],
   );
   return rows.map(toRunKey);
@@ -89,7 +89,7 @@ async function lockEnded(
     columns: ['scope_id', 'id'],
     rows: toRunKeys(runs),
     select: ['t.user_id', 't.id'],
-    rest: ` where t.ended_at < ?${connection.dialect.forUpdate}`,
+    rest: ` where t.ended_at < ? and t.is_waiting = 0${connection.dialect.forUpdate}`,
     parameters: [before],
   });
   return rows.map(toRunKey);
@@ -122,6 +122,15 @@ async function deleteLeases(connection: Connection, scopes: readonly ScopeKey[])
     columns: ['name'],
     rows: toNames(over.map((row) => toText(row['name']))),
   });
+}
+
+/** How many operations wait for a person. */
+export async function countWaitingOperations(connection: Connection): Promise<number> {
+  const [row] = await connection.all(
+    'select coalesce(sum(waiting), 0) as waiting from svc_dream_history where is_waiting = 1',
+    [],
+  );
+  return row === undefined ? 0 : toInteger(row['waiting']);
 }
 
 function toRunKey(row: Record<string, unknown>): RunKey {

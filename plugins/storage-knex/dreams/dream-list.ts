@@ -52,23 +52,34 @@ export async function listDreamUsers(
   });
 }
 
-/** Runs by id: those of one user along its own key, those that have not ended along their index. */
+/**
+ * Runs by id: those of one user along its own key, those that have not ended, and those with
+ * operations that wait, along their indexes.
+ */
 export async function listDreamRuns(
   connection: KnexConnection,
   filter: DreamRunFilter,
   page: PageRequest,
 ): Promise<PageResult<DreamRunListing>> {
   const scope = filter.scope ?? null;
-  const { state = null, isOpen = false } = filter;
+  const { state = null, outcome = null, isOpen = false, isWaiting = false } = filter;
+  const { hasWritten = false, since = null, until = null } = filter;
   return await readPage(connection, {
     ...toIdPage(page),
     pick: { scope_id: 'h.scope_id', id: 'h.id' },
     walk: () => {
       const index =
-        scope !== null ? null : isOpen ? 'svc_dream_history_open' : 'svc_dream_history_id';
+        scope !== null
+          ? null
+          : isOpen
+            ? 'svc_dream_history_open'
+            : isWaiting
+              ? 'svc_dream_history_waiting'
+              : 'svc_dream_history_id';
       const query = walkIndex(connection, 'svc_dream_history', { as: 'h', index });
       if (scope !== null) query.where('h.scope_id', toScopeId(scope));
       else if (isOpen) query.whereNull('h.ended_at');
+      else if (isWaiting) query.where('h.is_waiting', 1);
       return query;
     },
     complete: (query) => {
@@ -78,9 +89,17 @@ export async function listDreamRuns(
         .select(DREAM_RUN_LISTINGS.select('h'));
     },
     filters: [
-      ...matches({ 'h.user_id': scope?.slice(2), 'h.state': state }),
+      ...matches({ 'h.user_id': scope?.slice(2), 'h.state': state, 'h.outcome': outcome }),
+      (query) => {
+        if (hasWritten) query.where('h.writes', '>', 0);
+        if (since !== null) query.where('h.created_at', '>=', since);
+        if (until !== null) query.where('h.created_at', '<', until);
+      },
       ...(scope !== null && isOpen
         ? [(query: Knex.QueryBuilder) => void query.whereNull('h.ended_at')]
+        : []),
+      ...(isWaiting && (scope !== null || isOpen)
+        ? [(query: Knex.QueryBuilder) => void query.where('h.is_waiting', 1)]
         : []),
     ],
     toItem: (row) => DREAM_RUN_LISTINGS.toRecord(row),

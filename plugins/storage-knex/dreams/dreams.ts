@@ -10,7 +10,7 @@ import { MemoryError } from '../../../core/errors.ts';
 import { assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection } from '../dialects/dialect.ts';
-import { countEndedDreamRuns, expireDreamRuns } from './dream-expiry.ts';
+import { countEndedDreamRuns, countWaitingOperations, expireDreamRuns } from './dream-expiry.ts';
 import { listChangedDreamUsers, listDreamRuns, listDreamUsers } from './dream-list.ts';
 import {
   DREAM_RUNS,
@@ -72,6 +72,7 @@ export function createDreamStore(database: SqlDatabase): DreamStore {
     expire: (before, limit) =>
       database.write((connection) => expireDreamRuns(connection, before, limit)),
     countOlder: (before) => database.read((connection) => countEndedDreamRuns(connection, before)),
+    countWaiting: () => database.read(countWaitingOperations),
   };
 }
 

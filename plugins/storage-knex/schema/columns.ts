@@ -37,38 +37,3 @@ export interface IndexDefinition {
    */
   where?: string;
 }
-
-/** One statement of a migration. It can be repeated: whatever exists already stays as it is. */
-export type MigrationStep =
-  { createTable: TableDefinition } | { addColumn: AddedColumn } | { createIndex: IndexDefinition };
-
-/** A column added to an existing table. It is nullable, because existing rows have no value for it. */
-interface AddedColumn {
-  table: string;
-  column: ColumnDefinition & { nullable: true };
-}
-
-/** A forward step of the schema. A released one never changes. */
-export interface Migration {
-  version: number;
-  name: string;
-  steps: readonly MigrationStep[];
-}
-
-/** The tables that the migrations create, by name, with the columns that they add. */
-export function foldTables(migrations: readonly Migration[]): Map<string, TableDefinition> {
-  const tables = new Map<string, TableDefinition>();
-  for (const { steps } of migrations) {
-    for (const step of steps) {
-      if ('createTable' in step) tables.set(step.createTable.name, step.createTable);
-      if ('addColumn' in step) addColumn(tables, step.addColumn);
-    }
-  }
-  return tables;
-}
-
-function addColumn(tables: Map<string, TableDefinition>, { table, column }: AddedColumn): void {
-  const definition = tables.get(table);
-  if (definition === undefined) throw new Error(`No migration makes the table ${table}.`);
-  tables.set(table, { ...definition, columns: [...definition.columns, column] });
-}

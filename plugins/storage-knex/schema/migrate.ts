@@ -2,7 +2,8 @@ import type { MigrationPlan } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import type { KnexConnection } from '../dialects/dialect.ts';
 import { MIGRATIONS } from './migrations/list.ts';
-import type { Migration, MigrationStep, TableDefinition } from './columns.ts';
+import type { TableDefinition } from './columns.ts';
+import { type AddedColumn, describeStep, type Migration, type MigrationStep } from './migration.ts';
 
 /** The schema version of this release. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
@@ -63,13 +64,6 @@ export function planMigration(
   return { from, to: migrations.length, steps };
 }
 
-/** A step in the words of its statement. */
-export function describeStep(step: MigrationStep): string {
-  if ('createTable' in step) return `create table ${step.createTable.name}`;
-  if ('createIndex' in step) return `create index ${step.createIndex.name}`;
-  return `add column ${step.addColumn.table}.${step.addColumn.column.name}`;
-}
-
 async function runStep(connection: KnexConnection, step: MigrationStep): Promise<void> {
   const { knex, dialect } = connection;
   if ('createTable' in step) {
@@ -77,16 +71,31 @@ async function runStep(connection: KnexConnection, step: MigrationStep): Promise
     await knex.raw(createTable(connection, step.createTable));
     return;
   }
+  if ('changeRows' in step) {
+    await step.changeRows.run(connection);
+    return;
+  }
   if ('addColumn' in step) {
-    const { table, column } = step.addColumn;
-    if (await dialect.hasColumn(knex, table, column.name)) return;
-    await knex.schema.alterTable(table, (builder) => {
-      builder.specificType(column.name, dialect.columnType(column.kind, column.length)).nullable();
-    });
+    await addColumn(connection, step.addColumn);
     return;
   }
   if (await dialect.hasIndex(knex, step.createIndex)) return;
   await knex.raw(dialect.createIndex(knex, step.createIndex));
+}
+
+async function addColumn(
+  { knex, dialect }: KnexConnection,
+  { table, column, value }: AddedColumn,
+): Promise<void> {
+  if (await dialect.hasColumn(knex, table, column.name)) return;
+  const [statement] = knex.schema
+    .alterTable(table, (builder) => {
+      const type = dialect.columnType(column.kind, column.length);
+      const added = builder.specificType(column.name, type);
+      if (value !== undefined) added.notNullable().defaultTo(value);
+    })
+    .toSQL();
+  await knex.raw((statement as { sql: string }).sql);
 }
 
 /** One statement, so that a table exists with all its columns or not at all. */

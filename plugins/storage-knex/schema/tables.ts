@@ -1,4 +1,4 @@
-import { foldTables } from './columns.ts';
+import { foldTables } from './migration.ts';
 import type { TableDefinition } from './columns.ts';
 import { MIGRATIONS } from './migrations/list.ts';
 

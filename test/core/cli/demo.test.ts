@@ -38,7 +38,7 @@ describe('the demo', () => {
     expect(new Set(items.map(({ state, outcome }) => outcome ?? state))).toEqual(
       new Set([
         ...['applied', 'no_op', 'partial', 'rejected', 'reverted'],
-        ...['failed', 'awaiting_review'],
+        ...['failed', 'waiting'],
       ]),
     );
     const told = await core.accessLog.list({ tool: 'memory_remember', action: 'write' });

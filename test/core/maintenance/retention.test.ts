@@ -153,10 +153,11 @@ describe('a retention round', () => {
     const { dreams } = core.storage;
     if (dreams === undefined) throw new Error('The storage keeps nothing of dreaming.');
     const ids = createIdSource(clock.now);
-    const ages: readonly [DreamState, number | null][] = [
+    const ages: readonly [DreamState, number | null, isWaiting?: boolean][] = [
       ['completed', 4],
       ['failed', 4],
-      ['awaiting_review', null],
+      // Operations of it wait for a person.
+      ['completed', 4, true],
       ['running', null],
       // Begun long ago, and canceled today.
       ['canceled', 0],
@@ -164,10 +165,11 @@ describe('a retention round', () => {
       ['completed', null],
     ];
     const begunAt = clock.now() - 5 * DAY_MS;
-    const runs = ages.map(([state, days]) =>
+    const runs = ages.map(([state, days, isWaiting = false]) =>
       dreamRunRow('u:alice', begunAt, {
         id: ids.next(),
         state,
+        isWaiting,
         endedAt: days === null ? null : clock.now() - days * DAY_MS,
       }),
     );

@@ -132,6 +132,7 @@ export function emptyStorage(): WholeStorage {
       },
       expire: none,
       countOlder: none,
+      countWaiting: none,
     },
   };
 }
@@ -249,6 +250,8 @@ function emptyDreamUser(scope: ScopeKey) {
     retryAt: null,
     error: null,
     reviewCursor: null,
+    waiting: 0,
+    rejected: null,
     tokensDay: 0,
     tokensUsed: 0,
     fence: null,

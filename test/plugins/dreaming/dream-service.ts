@@ -2,11 +2,11 @@ import { onTestFinished } from 'vitest';
 import type { MemoryServiceConfig } from '../../../core/config/service.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { dreaming, type DreamingPlugin } from '../../../plugins/dreaming/index.ts';
-import type { Operation } from '../../../plugins/dreaming/operations.ts';
 import { openai } from '../../../plugins/model-openai/index.ts';
 import { asAdmin, type Answer, type LiveServer, serveCore } from '../../core/http/serve.ts';
 import { type ManualClock, manualClock } from '../../support/clock.ts';
 import { type ProviderServer, startProviderServer } from '../../support/provider-server/server.ts';
+import { passAll } from '../../support/scripted-dreamer.mjs';
 import { call } from '../../support/service.ts';
 
 /** What a scripted model says to a prompt. */
@@ -19,6 +19,8 @@ export interface DreamService extends LiveServer {
   readonly clock: ManualClock;
   /** What the model says from now on. */
   say(script: Script): void;
+  /** What the verifier says from now on; by default it passes all. */
+  judge(script: Script): void;
   /** Writes as the user's agent. */
   write(userId: string, path: string, content: string): Promise<void>;
   read(userId: string, path: string): Promise<string | null>;
@@ -42,9 +44,11 @@ export const MINUTE = 60_000;
 export async function openDreams(options: DreamServiceOptions = {}): Promise<DreamService> {
   const clock = options.clock ?? manualClock();
   let script: Script = () => ({ operations: [] });
+  let verifier: Script = passAll;
+  const answer = (prompt: string) => (isVerifying(prompt) ? verifier : script)(prompt);
   const provider =
     options.provider ??
-    (await startProviderServer({ reply: (body) => JSON.stringify(script(promptOf(body))) }));
+    (await startProviderServer({ reply: (body) => toText(answer(promptOf(body))) }));
   if (options.provider === undefined) onTestFinished(() => provider.close());
   const plugin = dreaming();
   const live = await serveCore({
@@ -68,6 +72,9 @@ export async function openDreams(options: DreamServiceOptions = {}): Promise<Dre
     admin,
     say(next) {
       script = next;
+    },
+    judge(next) {
+      verifier = next;
     },
     async write(userId, path, content) {
       await call(live.core, userId, 'memory_write', { path, content });
@@ -93,17 +100,47 @@ function promptOf(body: { messages: { role: string; content: string }[] }): stri
   return body.messages.find(({ role }) => role === 'user')?.content ?? '';
 }
 
+/** Whether a prompt asks for verdicts. */
+export function isVerifying(prompt: string): boolean {
+  return prompt.includes('\n<operation-');
+}
+
+/** A text as it is; anything else as JSON. */
+function toText(said: unknown): string {
+  return typeof said === 'string' ? said : JSON.stringify(said);
+}
+
+interface Line {
+  path: string;
+  line: number;
+  text: string;
+}
+
+/** An operation as a model proposes it. */
+export interface Proposed {
+  kind: string;
+  reason: string;
+  remove: Line[];
+  add: { path: string; heading: string | null; lines: string[] } | null;
+  sources: (Omit<Line, 'text'> & { text?: string })[];
+}
+
 /** An operation with the least that it needs. */
-export function operation(more: Partial<Operation> & Pick<Operation, 'kind'>): Operation {
+export function operation(more: Partial<Proposed> & Pick<Proposed, 'kind'>): Proposed {
   return { reason: 'as it should be', remove: [], add: null, sources: [], ...more };
 }
 
-/** Lines of a file to be removed, by their numbers, with their texts. */
-export function lines(
-  path: string,
-  content: string,
-  ...numbers: number[]
-): { path: string; line: number; text: string }[] {
+/** Verdicts by the numbers of operations. */
+export function verdicts(said: Readonly<Record<number, string>>) {
+  return () => ({
+    verdicts: Object.entries(said).map(([number, verdict]) => ({
+      ...{ operation: Number(number), lost: [], added: [], verdict },
+    })),
+  });
+}
+
+/** Lines of a file by their numbers, with their texts. */
+export function lines(path: string, content: string, ...numbers: number[]): Line[] {
   const all = content.split('\n');
   return numbers.map((line) => ({ path, line, text: all[line - 1] ?? '' }));
 }

@@ -75,7 +75,7 @@ it.each(['its list of users', 'everything'])(
       clock: silent.clock,
       provider: silent.provider,
     });
-    await silent.write('alice', 'user/a.md', '- Likes tea.\n');
+    await silent.write('alice', 'user/inbox.md', '- Likes tea.\n');
     silent.clock.advance(31 * MINUTE);
     proxy.silence((sql) => {
       const isList = sql.includes('left join `svc_dream_run`');

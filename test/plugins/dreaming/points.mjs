@@ -9,29 +9,14 @@ export const POINTS = {
     'running',
     'tokens asked for',
     'tokens used',
+    'verdict tokens asked for',
+    'verdict tokens used',
     'proposed',
-    'first file',
-    'second file',
-    'third file',
-    'log',
+    'files',
     'completed',
   ]),
-  /** The applying of a proposal of three files. */
-  apply: /** @type {const} */ ([
-    'decided',
-    'first file',
-    'second file',
-    'third file',
-    'log',
-    'completed',
-  ]),
+  /** The applying of operations on three files. */
+  apply: /** @type {const} */ (['decided', 'files', 'completed']),
   /** The undoing of a run of three files. */
-  revert: /** @type {const} */ ([
-    'begun',
-    'log back',
-    'third file back',
-    'second file back',
-    'first file back',
-    'undone',
-  ]),
+  revert: /** @type {const} */ (['begun', 'files back', 'undone']),
 };

@@ -1,295 +1,247 @@
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
-import { temporaryDirectory } from '../../support/service.ts';
-import { type DreamService, lines, MINUTE, openDreams, operation } from './dream-service.ts';
-import { AFTER, readThree, writeThree } from './three-files.ts';
+import { lines, MINUTE, openDreams, operation, verdicts } from './dream-service.ts';
+import { AFTER, BEFORE, readThree, writeThree } from './three-files.ts';
 
-const TWICE = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
-const ONCE = '- Likes tea a lot.\n- Has a cat.\n';
-const A = '# A\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
-const B = '# Projects\n\n- Decided on Redis in 2023.\n';
-const REVIEW = { dream_mode: 'review' };
+const DAY = 24 * 60 * MINUTE;
+const DIET =
+  '# Food\n\n- Allergic to nuts\n- Likes soup a lot\n- Likes soup a lot.\n- Likes rice\n';
 
-const proposal = () => ({
+/** One operation that is certain, one that is risky, one that the verifier drops, one that a guard does. */
+const fourKinds = () => ({
   operations: [
     operation({
       kind: 'merge',
-      remove: lines('user/tea.md', TWICE, 1, 2),
-      add: { path: 'user/tea.md', heading: null, lines: ['- Likes tea a lot.'] },
+      remove: lines('user/food.md', DIET, 5),
+      sources: lines('user/food.md', DIET, 4),
     }),
     operation({
-      kind: 'move',
-      remove: lines('user/a.md', A, 4),
-      add: { path: 'user/b.md', heading: 'Projects', lines: ['- Decided on Kafka in 2024.'] },
+      kind: 'reword',
+      remove: lines('user/food.md', DIET, 3),
+      add: { path: 'user/food.md', heading: null, lines: ['- Has an allergy to nuts'] },
+    }),
+    operation({
+      kind: 'reword',
+      remove: lines('user/food.md', DIET, 6),
+      add: { path: 'user/food.md', heading: null, lines: ['- Loves rice'] },
+    }),
+    operation({
+      kind: 'reword',
+      remove: lines('user/food.md', DIET, 1),
+      add: { path: 'user/food.md', heading: null, lines: ['- Food'] },
     }),
   ],
 });
 
-async function openWithProposal() {
-  const service = await openDreams({ settings: REVIEW });
-  for (const [path, content] of [
-    ['user/tea.md', TWICE],
-    ['user/a.md', A],
-    ['user/b.md', B],
-  ] as const) {
-    await service.write('alice', path, content);
-  }
-  service.clock.advance(MINUTE);
-  service.say(proposal);
+async function openWithFood(settings: object = {}) {
+  const service = await openDreams({ settings });
+  await service.write('alice', 'user/food.md', DIET);
+  service.say(fourKinds);
+  service.judge(verdicts({ 2: 'keeps', 3: 'wrong' }));
   const run = await service.dream('alice');
-  return { service, run };
+  const act = async (verb: string, body: object = {}) =>
+    (await service.admin('POST', `dream/runs/${run.id}/${verb}`, body)).json;
+  const food = () => service.read('alice', 'user/food.md');
+  const waiting = async () => ({
+    status: (await service.admin('GET', 'status')).json.dreaming.operationsWaiting,
+    user: (await service.admin('GET', 'dream/users')).json.items[0].operationsWaiting,
+    runs: (await service.admin('GET', 'dream/runs?waiting=true')).json.items.length,
+  });
+  return { service, run, act, food, waiting };
 }
 
-const statusesOf = (run: { files: { path: string; status: string }[] }) =>
-  Object.fromEntries(
-    run.files.map(({ path, status }) => [path.slice('users/alice/'.length), status]),
-  );
+const statusesOf = (run: { operations: { status: string }[] }) =>
+  run.operations.map(({ status }) => status);
 
-const userOf = async (service: DreamService) =>
-  (await service.admin('GET', 'dream/users')).json.items[0];
-
-describe('a dream run in review mode', () => {
-  it('waits with diffs, writes nothing, and keeps the scheduler from another one', async () => {
-    const { service, run } = await openWithProposal();
-    expect(run).toMatchObject({ state: 'awaiting_review', outcome: null, filesTouched: 0 });
-    expect(statusesOf(run)).toEqual({
-      'tea.md': 'proposed',
-      'a.md': 'proposed',
-      'b.md': 'proposed',
-    });
-    expect(run.files.find((it: { path: string }) => it.path.endsWith('tea.md')).diff).toContain(
-      '@@',
-    );
-    expect(await service.read('alice', 'user/tea.md')).toBe(TWICE);
-    await service.write('alice', 'user/c.md', '- More.\n');
-    service.clock.advance(31 * MINUTE);
-    expect(await userOf(service)).toMatchObject({
-      status: 'awaiting_review',
-      skipReason: 'in_flight',
-    });
-    const second = await service.admin('POST', 'dream/users/alice/run', {});
-    expect(second.json.error.code).toBe('DREAM_RUNNING');
+describe('a run in auto mode', () => {
+  it('applies what is certain, leaves to a person what is risky, and drops the rest', async () => {
+    const { run, food, waiting } = await openWithFood();
+    expect(run).toMatchObject({ state: 'completed', outcome: 'waiting', operationsWaiting: 1 });
+    expect(run.operations).toMatchObject([
+      { status: 'applied', class: 'certain', verdict: null },
+      {
+        ...{ status: 'waiting', class: 'meaning', verdict: 'keeps', signals: ['sensitive'] },
+        ...{ preselected: false, applicable: true, why: 'look at: sensitive' },
+        remove: [{ line: 3, heading: 'Food', text: '- Allergic to nuts' }],
+        add: { path: 'users/alice/food.md', lines: ['- Has an allergy to nuts'] },
+      },
+      { status: 'dropped', verdict: 'wrong', guard: null, applicable: true },
+      { status: 'dropped', guard: 'protected', applicable: false },
+    ]);
+    expect(await food()).toBe(DIET.replace('- Likes soup a lot.\n', ''));
+    expect(await waiting()).toEqual({ status: 1, user: 1, runs: 1 });
   });
 
-  it('is applied as a whole', async () => {
-    const { service, run } = await openWithProposal();
-    const { json } = await service.admin('POST', `dream/runs/${run.id}/apply`, {});
-    expect(json).toMatchObject({
-      state: 'completed',
-      outcome: 'applied',
-      filesTouched: 3,
-      writes: 4,
+  it('lets a person apply what waits and what the verifier dropped, and nothing that a guard did', async () => {
+    const { act, food, waiting } = await openWithFood();
+    const refused = await act('apply', { operations: [4] });
+    expect(refused.error).toMatchObject({ code: 'RUN_STATE', details: { guard: 'protected' } });
+    expect((await act('apply', { operations: [9] })).error.code).toBe('INVALID_REQUEST');
+    const applied = await act('apply', { operations: [2, 3] });
+    expect(applied.decided).toEqual([
+      { number: 2, status: 'applied', why: null },
+      { number: 3, status: 'applied', why: null },
+    ]);
+    expect(applied).toMatchObject({ outcome: 'applied', filesTouched: 1, operationsWaiting: 0 });
+    expect(await food()).toBe(
+      '# Food\n\n- Has an allergy to nuts\n- Likes soup a lot\n- Loves rice\n',
+    );
+    expect(await waiting()).toEqual({ status: 0, user: 0, runs: 0 });
+  });
+
+  it('applies nothing by an apply that names nothing, where nothing is preselected', async () => {
+    const { act, waiting } = await openWithFood();
+    const answer = await act('apply');
+    expect(answer).toMatchObject({ decided: [], outcome: 'waiting', operationsWaiting: 1 });
+    expect((await waiting()).status).toBe(1);
+  });
+
+  it('does not propose again what waits already, nor what a person rejected while its lines stand', async () => {
+    const { service, act, waiting } = await openWithFood();
+    const second = await service.dream('alice');
+    // The certain one is done: its line is gone.
+    expect(statusesOf(second)).toEqual(['dropped', 'dropped', 'dropped']);
+    expect(second).toMatchObject({ outcome: 'no_op', repeatedOperations: 1 });
+    expect((await waiting()).status).toBe(1);
+    expect(statusesOf(await act('reject'))).toEqual(['applied', 'rejected', 'dropped', 'dropped']);
+    expect(await service.dream('alice')).toMatchObject({ repeatedOperations: 1 });
+    expect((await waiting()).status).toBe(0);
+    const other = '# Food\n\n- Allergic to nuts and eggs\n';
+    await service.write('alice', 'user/food.md', other);
+    service.say(() => ({
+      operations: [
+        operation({
+          kind: 'reword',
+          remove: lines('user/food.md', other, 3),
+          add: { path: 'user/food.md', heading: null, lines: ['- Allergic to eggs and nuts'] },
+        }),
+      ],
+    }));
+    service.judge(verdicts({ 1: 'keeps' }));
+    expect(await service.dream('alice')).toMatchObject({ outcome: 'waiting' });
+  });
+
+  it('calls an operation stale whose lines are gone when somebody applies it, and says why', async () => {
+    const { service, act } = await openWithFood();
+    await service.write('alice', 'user/food.md', '# Food\n\n- Likes bread\n');
+    const answer = await act('apply', { paths: ['users/alice/food.md'] });
+    expect(answer.decided).toEqual([
+      { number: 2, status: 'stale', why: 'a quoted line is not there' },
+    ]);
+    expect(answer.outcome).toBe('partial');
+  });
+
+  it('calls an operation stale that nobody decided on for dream_waiting_days', async () => {
+    const { service, run, waiting } = await openWithFood({ dream_waiting_days: 2 });
+    service.clock.advance(2 * DAY);
+    expect((await waiting()).status).toBe(1);
+    service.clock.advance(1);
+    const { json } = await service.admin('GET', `dream/runs/${run.id}`);
+    expect(json.operations[1]).toMatchObject({
+      ...{ status: 'stale', preselected: false, applicable: false },
+      why: 'nobody decided on it within 2 days',
     });
-    expect(await service.read('alice', 'user/tea.md')).toBe(ONCE);
-    expect(await service.read('alice', 'user/b.md')).toBe(`${B}- Decided on Kafka in 2024.\n`);
-    expect(await service.read('alice', 'user/dream-log.md')).toContain('user/tea.md: merge');
-    const again = await service.admin('POST', `dream/runs/${run.id}/apply`, {});
-    expect(again.json.error).toMatchObject({ code: 'RUN_STATE', details: { state: 'completed' } });
+    expect(await waiting()).toEqual({ status: 0, user: 0, runs: 0 });
+  });
+
+  it('leaves all operations of meaning to a person when the verifier fails, or answers in another form', async () => {
+    for (const said of ['no JSON', '{"verdicts": [{"operation": 2}]}', '{"verdicts": "keeps"}']) {
+      const service = await openDreams();
+      await service.write('alice', 'user/food.md', DIET);
+      service.say(fourKinds);
+      service.judge(() => said);
+      const run = await service.dream('alice');
+      expect(statusesOf(run)).toEqual(['applied', 'waiting', 'waiting', 'dropped']);
+      expect(run.operations[2]).toMatchObject({
+        verdict: 'unsure',
+        why: 'the verifier is not sure',
+      });
+    }
+  });
+
+  it('leaves them to a person, too, when the verifier answers with an error', async () => {
+    const service = await openDreams();
+    await service.write('alice', 'user/food.md', DIET);
+    service.say(fourKinds);
+    service.provider.next(
+      (exchange) => exchange.sendJson(200, exchange.proper()),
+      (exchange) => exchange.sendJson(500, { error: { message: 'no' } }),
+    );
+    const run = await service.dream('alice');
+    expect(run).toMatchObject({ state: 'completed', outcome: 'waiting', operationsWaiting: 2 });
+    expect(run.verifier).toBeNull();
+  });
+
+  it('counts the tokens of the verifier in the run and in the day', async () => {
+    const { service, run } = await openWithFood();
+    const used = (await service.core.storage.dreams?.user('u:alice'))?.record?.tokensUsed;
+    expect(used).toBe(run.inputTokens + run.outputTokens);
+    const questions = service.provider.received.length;
+    expect(questions).toBe(2);
+    expect(run.verifier).toBe('scripted');
+  });
+
+  it('asks nobody for verdicts when the tokens of the day are used up: operations wait', async () => {
+    const service = await openDreams({ settings: { dream_max_tokens_per_user_day: 12_000 } });
+    await service.write('alice', 'user/food.md', DIET);
+    service.say(fourKinds);
+    let calls = 0;
+    service.provider.always((exchange) => {
+      calls += 1;
+      const answer = exchange.proper() as { usage: object };
+      exchange.sendJson(200, {
+        ...answer,
+        usage: { prompt_tokens: 11_500, completion_tokens: 10 },
+      });
+    });
+    const run = await service.dream('alice');
+    expect(statusesOf(run)).toEqual(['applied', 'waiting', 'waiting', 'dropped']);
+    expect(calls).toBe(1);
+  });
+
+  it('takes the complete operations of a reply that was cut off', async () => {
+    const service = await openDreams();
+    await service.write('alice', 'user/food.md', DIET);
+    const whole = JSON.stringify(fourKinds());
+    service.say(() => whole.slice(0, whole.lastIndexOf('- Food')));
+    service.judge(() => '');
+    const run = await service.dream('alice');
+    expect(statusesOf(run)).toEqual(['applied', 'waiting', 'waiting']);
+  });
+});
+
+describe('a run in review mode', () => {
+  it('writes nothing; an apply takes what is preselected, in one transaction, as dream-agent', async () => {
+    const service = await openDreams({ settings: { dream_mode: 'review' } });
+    await writeThree(service);
+    const run = await service.dream('alice');
+    expect(run).toMatchObject({ state: 'completed', outcome: 'waiting', writes: 0 });
+    expect(run.operations).toMatchObject([
+      { status: 'waiting', preselected: true },
+      { status: 'waiting', preselected: true },
+    ]);
+    expect(await readThree(service)).toEqual(BEFORE);
+    const { json } = await service.admin('POST', `dream/runs/${run.id}/apply`, {});
+    expect(json).toMatchObject({ outcome: 'applied', filesTouched: 3, writes: 4 });
+    expect(await readThree(service)).toEqual(AFTER);
+    const { items } = (await service.admin('GET', `revisions?runId=${run.id}`)).json;
+    expect(new Set(items.map(({ actor }: { actor: string }) => actor))).toEqual(
+      new Set(['dream-agent']),
+    );
+    expect(await service.read('alice', 'user/dream-log.md')).toContain(run.id);
     const audit = (await service.admin('GET', 'audit?action=dream.apply')).json.items;
-    expect(audit).toMatchObject([{ target: run.id, address: '127.0.0.1' }]);
+    expect(audit).toMatchObject([{ target: run.id, details: { operations: [1, 2] } }]);
     const undone = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(undone.json).toMatchObject({ outcome: 'reverted', left: [] });
-    expect(await service.read('alice', 'user/a.md')).toBe(A);
+    expect(statusesOf(undone.json)).toEqual(['reverted', 'reverted']);
+    expect(await readThree(service)).toEqual(BEFORE);
   });
 
-  it('is applied and rejected by file, and ends once every file is decided on', async () => {
-    const { service, run } = await openWithProposal();
-    const paths = ['users/alice/tea.md'];
-    const first = await service.admin('POST', `dream/runs/${run.id}/apply`, { paths });
-    expect(first.json).toMatchObject({ state: 'awaiting_review', outcome: null, filesTouched: 1 });
-    expect(statusesOf(first.json)).toEqual({
-      'tea.md': 'applied',
-      'a.md': 'proposed',
-      'b.md': 'proposed',
-    });
-    const repeated = await service.admin('POST', `dream/runs/${run.id}/apply`, { paths });
-    expect(repeated.status).toBe(400);
-    const last = await service.admin('POST', `dream/runs/${run.id}/reject`, {});
-    expect(last.json).toMatchObject({ state: 'completed', outcome: 'partial', filesTouched: 1 });
-    expect(await service.read('alice', 'user/a.md')).toBe(A);
-    expect(await userOf(service)).toMatchObject({ status: 'completed', filesTouched: 1 });
-  });
-
-  it('is applied file by file within its budget: one entry of the log, when all is decided', async () => {
-    const service = await openDreams({ settings: { ...REVIEW, dream_max_writes: 10 } });
-    const files = Array.from({ length: 9 }, (_, n) => `user/${n}.md`);
-    for (const file of files) await service.write('alice', file, TWICE);
-    service.say(() => ({
-      operations: files.map((path) =>
-        operation({
-          kind: 'merge',
-          remove: lines(path, TWICE, 1, 2),
-          add: { path, heading: null, lines: ['- Likes tea a lot.'] },
-        }),
-      ),
-    }));
-    const { id } = await service.dream('alice');
-    for (const [index, file] of files.entries()) {
-      const paths = [file];
-      const { json } = await service.admin('POST', `dream/runs/${id}/apply`, { paths });
-      const isLast = index === files.length - 1;
-      expect(json).toMatchObject({
-        state: isLast ? 'completed' : 'awaiting_review',
-        filesTouched: index + 1,
-        writes: index + (isLast ? 2 : 1),
-      });
-      expect(await service.read('alice', file)).toBe(ONCE);
-    }
-    const run = (await service.admin('GET', `dream/runs/${id}`)).json;
-    expect(run).toMatchObject({ outcome: 'applied', writes: 10 });
-    expect(run.revisions).toHaveLength(10);
-    const log = (await service.read('alice', 'user/dream-log.md')) ?? '';
-    expect(log.match(/^## /gm)).toHaveLength(1);
-    for (const file of files) expect(log).toContain(`- ${file}: merge\n`);
-    const undone = await service.admin('POST', `dream/runs/${id}/revert`, {});
-    expect(undone.json).toMatchObject({ outcome: 'reverted', left: [] });
-  });
-
-  it('keeps what there is no room for, with the reason, until there is', async () => {
-    const filename = path.join(await temporaryDirectory(), 'memory.db');
-    const wide = await openDreams({ storage: sqlite({ filename }), settings: REVIEW });
-    const narrow = await openDreams({
-      storage: sqlite({ filename }),
-      clock: wide.clock,
-      provider: wide.provider,
-      config: { limits: { maxFileBytes: 50 } },
-    });
-    await writeThree(wide);
-    const { id } = await wide.dream('alice');
-    const { json } = await narrow.admin('POST', `dream/runs/${id}/apply`, {});
-    expect(json).toMatchObject({ state: 'awaiting_review', filesTouched: 1 });
-    expect(statusesOf(json)).toEqual({
-      'tea.md': 'applied',
-      'a.md': 'proposed',
-      'b.md': 'proposed',
-    });
-    const noteOf = (file: string) =>
-      json.files.find((it: { path: string }) => it.path.endsWith(file)).note;
-    expect(noteOf('/b.md')).toContain('50');
-    expect(noteOf('/a.md')).toBe('it waits for user/b.md, which takes lines of it');
-    const { json: done } = await wide.admin('POST', `dream/runs/${id}/apply`, {});
-    expect(done).toMatchObject({ state: 'completed', outcome: 'applied', filesTouched: 3 });
-    expect(await readThree(wide)).toEqual(AFTER);
-  });
-
-  it('does not take a line away before the file that takes it is written', async () => {
-    const { service, run } = await openWithProposal();
-    const paths = ['users/alice/a.md'];
-    const { json } = await service.admin('POST', `dream/runs/${run.id}/apply`, { paths });
-    expect(json).toMatchObject({ state: 'awaiting_review', filesTouched: 0 });
-    expect(statusesOf(json)['a.md']).toBe('proposed');
-    expect(await service.read('alice', 'user/a.md')).toBe(A);
-    const both = ['users/alice/a.md', 'users/alice/b.md'];
-    const done = await service.admin('POST', `dream/runs/${run.id}/apply`, { paths: both });
-    expect(statusesOf(done.json)).toEqual({
-      'tea.md': 'proposed',
-      'a.md': 'applied',
-      'b.md': 'applied',
-    });
-  });
-
-  it('leaves a file alone that changed while it waited', async () => {
-    const { service, run } = await openWithProposal();
-    await service.write('alice', 'user/tea.md', `${TWICE}- Mine.\n`);
-    const { json } = await service.admin('POST', `dream/runs/${run.id}/apply`, {});
-    expect(json).toMatchObject({ state: 'completed', outcome: 'partial', filesTouched: 2 });
-    expect(await service.read('alice', 'user/tea.md')).toBe(`${TWICE}- Mine.\n`);
-  });
-
-  it('is rejected, or canceled, without a trace in memory', async () => {
-    for (const verb of ['reject', 'cancel']) {
-      const { service, run } = await openWithProposal();
-      const { json } = await service.admin('POST', `dream/runs/${run.id}/${verb}`, {});
-      expect(json).toMatchObject(
-        verb === 'reject'
-          ? { state: 'completed', outcome: 'rejected' }
-          : { state: 'canceled', outcome: null },
-      );
-      expect(json.filesTouched).toBe(0);
-      expect(await service.read('alice', 'user/tea.md')).toBe(TWICE);
-      expect(await service.read('alice', 'user/dream-log.md')).toBeNull();
-      const revert = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
-      expect(revert.json.error.code).toBe('RUN_STATE');
-      service.clock.advance(31 * MINUTE);
-      expect(await userOf(service)).toMatchObject({ skipReason: 'no_change' });
-    }
-  });
-});
-
-describe('canceling a run', () => {
-  it('ends one that waits for its model, at once, and frees the user', async () => {
-    const service = await openDreams();
-    await service.write('alice', 'user/tea.md', TWICE);
-    let asked: () => void = () => undefined;
-    const isAsked = new Promise<void>((resolve) => {
-      asked = resolve;
-    });
-    service.provider.next(() => asked());
-    const begun = await service.admin('POST', 'dream/users/alice/run', {});
-    expect(begun).toMatchObject({ status: 202, json: { state: 'queued' } });
-    await isAsked;
-    expect(await userOf(service)).toMatchObject({ status: 'running' });
-    const busy = await service.admin('POST', 'dream/users/alice/run', {});
-    expect(busy.json.error.code).toBe('DREAM_RUNNING');
-    const { json } = await service.admin('POST', `dream/runs/${begun.json.id}/cancel`, {});
-    expect(json).toMatchObject({ state: 'canceled', filesTouched: 0 });
-    await service.plugin.settle();
-    expect((await service.admin('GET', `dream/runs/${begun.json.id}`)).json.state).toBe('canceled');
-    service.say(() => ({ operations: [] }));
-    expect(await service.dream('alice')).toMatchObject({ state: 'completed', outcome: 'no_op' });
-  });
-});
-
-describe('the routes of runs', () => {
-  it('answer RUN_NOT_FOUND for what there is not, and refuse bad ids of users', async () => {
-    const service = await openDreams();
-    for (const id of ['nothing', '00000000-0000-7000-8000-000000000000']) {
-      for (const verb of ['apply', 'reject', 'cancel', 'revert']) {
-        const { status, json } = await service.admin('POST', `dream/runs/${id}/${verb}`, {});
-        expect([status, json.error.code]).toEqual([404, 'RUN_NOT_FOUND']);
-      }
-      expect((await service.admin('GET', `dream/runs/${id}`)).status).toBe(404);
-    }
-    const bad = await service.admin('POST', 'dream/users/a%20b/run', {});
-    expect(bad.json.error.code).toBe('INVALID_USER_ID');
-  });
-
-  it('list runs newest first, by user and by state, in pages', async () => {
-    const service = await openDreams();
-    for (const userId of ['a', 'b', 'a']) {
-      await service.write(userId, 'user/tea.md', TWICE);
-      await service.dream(userId);
-      service.clock.advance(MINUTE);
-    }
-    const all = (await service.admin('GET', 'dream/runs')).json.items;
-    expect(all.map((it: { userId: string }) => it.userId)).toEqual(['a', 'b', 'a']);
-    const ofA = (await service.admin('GET', 'dream/runs?userId=a&limit=1')).json;
-    expect(ofA.items).toEqual([all[0]]);
-    const next = await service.admin('GET', `dream/runs?userId=a&limit=1&cursor=${ofA.nextCursor}`);
-    expect(next.json).toEqual({ items: [all[2]], nextCursor: null });
-    const foreign = await service.admin('GET', `dream/runs?userId=b&cursor=${ofA.nextCursor}`);
-    expect(foreign.json.error.code).toBe('INVALID_CURSOR');
-    expect((await service.admin('GET', 'dream/runs?state=failed')).json.items).toEqual([]);
-    const users = (await service.admin('GET', 'dream/users?q=B')).json.items;
-    expect(users.map((it: { userId: string }) => it.userId)).toEqual(['b']);
-  });
-
-  it('answer without a model that none is configured', async () => {
-    const service = await openDreams({ config: { model: null } });
-    await service.write('alice', 'user/tea.md', TWICE);
+  it('waits without stopping the next run', async () => {
+    const service = await openDreams({ settings: { dream_mode: 'review' } });
+    await writeThree(service);
+    await service.dream('alice');
+    await service.write('alice', 'user/new.md', '- Sings\n');
     service.clock.advance(31 * MINUTE);
-    const { status, json } = await service.admin('POST', 'dream/users/alice/run', {});
-    expect([status, json.error.code]).toEqual([503, 'MODEL_NOT_CONFIGURED']);
-    expect(await userOf(service)).toMatchObject({ skipReason: 'model_not_configured' });
-    expect(await service.plugin.tick()).toMatchObject({ skipped: 'model_not_configured' });
-  });
-
-  it('run a user now although paused, disabled and within the grace period', async () => {
-    const service = await openDreams({ settings: { dream_enabled: false } });
-    await service.write('alice', 'user/tea.md', TWICE);
-    await service.admin('PUT', 'dream/users/alice/paused', { paused: true });
-    expect(await service.dream('alice')).toMatchObject({ state: 'completed', origin: 'manual' });
-    expect(service.provider.received).toHaveLength(1);
+    expect(await service.plugin.tick()).toMatchObject({ runs: 1 });
   });
 });

@@ -7,7 +7,7 @@ const PROFILE = `# Profile
 - Likes green tea in the morning.
 - Lives in Berlin.
 - Works at Acme on the billing team.
-- Correction: lives in Madrid now, moved from Berlin.
+- Moved from Berlin to Madrid.
 - It is important to note that he basically really prefers short answers.
 - Decided to use Postgres for billing.
 `;
@@ -57,9 +57,8 @@ const everyKind = () => ({
       add: {
         path: 'user/index.md',
         heading: null,
-        lines: ['- [Team](team.md): Anna leads billing'],
+        lines: ['- [Team](team.md)'],
       },
-      sources: [{ path: 'user/team.md', line: 3 }],
     }),
   ],
 });
@@ -78,8 +77,9 @@ describe('a dream run in auto mode', () => {
     const service = await openWithMemory();
     service.say(everyKind);
     const run = await service.dream('alice');
-    const dropped = run.operations.filter((it: { status: string }) => it.status === 'dropped');
-    expect(dropped).toEqual([]);
+    expect(run.operations.map((it: { status: string; why: string }) => it.why)).toEqual(
+      Array(5).fill(null),
+    );
     expect(run).toMatchObject({
       state: 'completed',
       outcome: 'applied',
@@ -88,14 +88,14 @@ describe('a dream run in auto mode', () => {
       operationsApplied: 5,
       operationsDropped: 0,
       model: 'scripted',
-      promptVersion: 'dream-2',
+      promptVersion: 'dream-3',
       error: null,
     });
     expect(await service.read('alice', 'user/profile.md')).toBe(`# Profile
 
 - Prefers green tea in the morning.
 - Works at Acme on the billing team.
-- Correction: lives in Madrid now, moved from Berlin.
+- Moved from Berlin to Madrid.
 - He prefers short answers.
 
 ## Decisions
@@ -105,7 +105,7 @@ describe('a dream run in auto mode', () => {
     expect(await service.read('alice', 'user/index.md')).toBe(`# Index
 
 - [Profile](profile.md): who he is
-- [Team](team.md): Anna leads billing
+- [Team](team.md)
 `);
     const log = (await service.read('alice', 'user/dream-log.md')) ?? '';
     expect(log).toContain('- user/profile.md: merge, supersede, reword, move\n');
@@ -140,15 +140,15 @@ describe('a dream run in auto mode', () => {
   it('says in the log how often it did the same to a file', async () => {
     const content = '- Likes tea.\n- Likes tea.\n- Has a cat.\n- Has a cat.\n- Plays chess.\n';
     const service = await openDreams();
-    await service.write('alice', 'user/a.md', content);
+    await service.write('alice', 'user/inbox.md', content);
     service.clock.advance(60 * MINUTE);
     service.say(() => ({
       operations: [1, 3].map((line) =>
         operation({
           kind: 'merge',
-          remove: lines('user/a.md', content, line, line + 1),
+          remove: lines('user/inbox.md', content, line, line + 1),
           add: {
-            path: 'user/a.md',
+            path: 'user/inbox.md',
             heading: null,
             lines: [content.split('\n')[line - 1] as string],
           },
@@ -156,7 +156,9 @@ describe('a dream run in auto mode', () => {
       ),
     }));
     await service.dream('alice');
-    expect(await service.read('alice', 'user/dream-log.md')).toContain('user/a.md: 2 × merge\n');
+    expect(await service.read('alice', 'user/dream-log.md')).toContain(
+      'user/inbox.md: 2 × merge\n',
+    );
   });
 
   it('leaves nothing behind when there is nothing to do: no entry, no revision, no files touched', async () => {
@@ -172,9 +174,9 @@ describe('a dream run in auto mode', () => {
     ]);
   });
 
-  it('never loses a write that comes between the snapshot and the apply: that file is left alone', async () => {
+  it('never loses a write that comes between the snapshot and the apply: what it leaves standing is applied', async () => {
     const service = await openWithMemory();
-    const newer = `${PROFILE}- Plays chess on Fridays.\n`;
+    const newer = `${PROFILE.replace('- Lives in Berlin.\n', '')}- Plays chess on Fridays.\n`;
     service.say(everyKind);
     service.provider.next((exchange) => {
       void service
@@ -182,55 +184,56 @@ describe('a dream run in auto mode', () => {
         .then(() => exchange.sendJson(200, exchange.proper()));
     });
     const run = await service.dream('alice');
-    expect(run).toMatchObject({ state: 'completed', outcome: 'partial', filesTouched: 1 });
-    expect(await service.read('alice', 'user/profile.md')).toBe(newer);
-    expect(run.files.map((it: { path: string; status: string }) => [it.path, it.status])).toEqual([
-      ['users/alice/profile.md', 'left'],
-      ['users/alice/index.md', 'applied'],
-    ]);
+    expect(run).toMatchObject({ state: 'completed', outcome: 'partial', filesTouched: 2 });
+    expect(await service.read('alice', 'user/profile.md')).toBe(`# Profile
+
+- Prefers green tea in the morning.
+- Works at Acme on the billing team.
+- Moved from Berlin to Madrid.
+- He prefers short answers.
+- Plays chess on Fridays.
+
+## Decisions
+
+- Decided to use Postgres for billing.
+`);
+    expect(run.operations[1]).toMatchObject({ status: 'stale', why: 'a quoted line is not there' });
     const { items } = (await service.admin('GET', 'dream/users')).json;
     // What came in between is yet to be dreamed.
     expect(items[0]).toMatchObject({ skipReason: 'grace' });
   });
 
-  it('keeps a line where it was while the file that should take it was changed', async () => {
+  it('moves a line within one transaction, or not at all', async () => {
     const service = await openDreams();
-    const a = '# A\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
+    const a = '# Inbox\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
     const b = '# Projects\n\n- Decided on Redis in 2023.\n';
-    await service.write('bob', 'user/a.md', a);
-    await service.write('bob', 'user/b.md', b);
+    await service.write('bob', 'user/inbox.md', a);
+    await service.write('bob', 'user/projects.md', b);
     service.say(() => ({
       operations: [
         operation({
           kind: 'move',
-          remove: lines('user/a.md', a, 4),
-          add: { path: 'user/b.md', heading: 'Projects', lines: ['- Decided on Kafka in 2024.'] },
+          remove: lines('user/inbox.md', a, 4),
+          add: {
+            path: 'user/projects.md',
+            heading: 'Projects',
+            lines: ['- Decided on Kafka in 2024.'],
+          },
         }),
       ],
     }));
-    service.provider.next((exchange) => {
-      void service
-        .write('bob', 'user/b.md', `${b}- More.\n`)
-        .then(() => exchange.sendJson(200, exchange.proper()));
-    });
     const run = await service.dream('bob');
-    expect(run).toMatchObject({ outcome: 'partial', filesTouched: 0, writes: 0 });
-    expect(await service.read('bob', 'user/a.md')).toBe(a);
-    expect(run.files.map((it: { status: string }) => it.status)).toEqual(['left', 'left']);
-    expect(await service.read('bob', 'user/dream-log.md')).toBeNull();
-    service.clock.advance(60 * MINUTE);
-    const second = await service.dream('bob');
-    expect(second).toMatchObject({ outcome: 'applied', filesTouched: 2 });
-    expect(await service.read('bob', 'user/b.md')).toBe(
-      `${b}- More.\n- Decided on Kafka in 2024.\n`,
-    );
-    expect(await service.read('bob', 'user/a.md')).toBe('# A\n\n- Uses Vim at work.\n');
+    expect(run).toMatchObject({ outcome: 'applied', filesTouched: 2 });
+    expect(await service.read('bob', 'user/projects.md')).toBe(`${b}- Decided on Kafka in 2024.\n`);
+    expect(await service.read('bob', 'user/inbox.md')).toBe('# Inbox\n\n- Uses Vim at work.\n');
+    const at = run.revisions.map((revision: { at: string }) => revision.at);
+    expect(new Set(at).size).toBe(1);
   });
 
   it('writes no more than dream_max_writes, the entry of the log included', async () => {
     const service = await openDreams({ settings: { dream_max_writes: 3 } });
     const content = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
-    const paths = ['user/a.md', 'user/b.md', 'user/c.md', 'user/d.md'];
+    const paths = ['user/inbox.md', 'user/projects.md', 'user/c.md', 'user/d.md'];
     for (const path of paths) await service.write('alice', path, content);
     service.say(() => ({
       operations: paths.map((path) =>
@@ -242,13 +245,25 @@ describe('a dream run in auto mode', () => {
       ),
     }));
     const run = await service.dream('alice');
-    expect(run).toMatchObject({ outcome: 'applied', filesTouched: 2, writes: 3 });
-    expect(run.operations.map((it: { check: string | null }) => it.check)).toEqual([
-      null,
-      null,
-      'write_budget',
-      'write_budget',
+    expect(run).toMatchObject({
+      ...{ outcome: 'waiting', filesTouched: 2, writes: 3 },
+      ...{ operationsApplied: 2, operationsWaiting: 2 },
+    });
+    expect(
+      run.operations.map((it: { status: string; why: string | null; preselected: boolean }) => [
+        it.status,
+        it.why,
+        it.preselected,
+      ]),
+    ).toEqual([
+      ['applied', null, false],
+      ['applied', null, false],
+      ['waiting', 'the write budget is spent', true],
+      ['waiting', 'the write budget is spent', true],
     ]);
+    // What a person applies later spends no budget.
+    const { json } = await service.admin('POST', `dream/runs/${run.id}/apply`, {});
+    expect(json).toMatchObject({ outcome: 'applied', filesTouched: 4, operationsWaiting: 0 });
   });
 
   it('never shows the model excluded files, nor those that say dream: never', async () => {
@@ -273,9 +288,12 @@ describe('a dry run', () => {
     const before = (await service.admin('GET', 'dream/users')).json;
     const run = await service.dream('alice', { dryRun: true });
     expect(run).toMatchObject({ dryRun: true, state: 'completed', filesTouched: 0, writes: 0 });
-    expect(run.files).toHaveLength(2);
-    expect(run.files[0].diff).toContain('-- Lives in Berlin.');
-    expect(run.files[0].status).toBe('proposed');
+    const statuses = run.operations.map(({ status }: { status: string }) => status);
+    expect(statuses).toEqual(Array(5).fill('applied'));
+    expect(run.operations[1].remove).toMatchObject([{ text: '- Lives in Berlin.' }]);
+    expect(run.operations.some((one: { applicable: boolean }) => one.applicable)).toBe(false);
+    const refused = await service.admin('POST', `dream/runs/${run.id}/apply`, {});
+    expect(refused.json.error.code).toBe('RUN_STATE');
     expect(await service.read('alice', 'user/profile.md')).toBe(PROFILE);
     expect((await service.admin('GET', 'dream/users')).json).toEqual(before);
   });
@@ -303,22 +321,26 @@ describe('undoing a run', () => {
   it('undoes one run after the other, the newest first, to the byte', async () => {
     const service = await openDreams();
     const first = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n- Has a cat.\n- Sings.\n';
-    await service.write('alice', 'user/a.md', first);
+    await service.write('alice', 'user/inbox.md', first);
     const merging = (content: string, one: number) => () => ({
       operations: [
         operation({
           kind: 'merge',
-          remove: lines('user/a.md', content, one, one + 1),
-          add: { path: 'user/a.md', heading: null, lines: [content.split('\n')[one - 1] ?? ''] },
+          remove: lines('user/inbox.md', content, one, one + 1),
+          add: {
+            path: 'user/inbox.md',
+            heading: null,
+            lines: [content.split('\n')[one - 1] ?? ''],
+          },
         }),
       ],
     });
     service.say(merging(first, 1));
     const older = await service.dream('alice');
-    const second = (await service.read('alice', 'user/a.md')) ?? '';
+    const second = (await service.read('alice', 'user/inbox.md')) ?? '';
     service.say(merging(second, 2));
     const newer = await service.dream('alice');
-    expect(await service.read('alice', 'user/a.md')).toBe(
+    expect(await service.read('alice', 'user/inbox.md')).toBe(
       '- Likes tea a lot.\n- Has a cat.\n- Sings.\n',
     );
     for (const [run, content] of [
@@ -327,7 +349,7 @@ describe('undoing a run', () => {
     ]) {
       const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
       expect(json).toMatchObject({ outcome: 'reverted', left: [] });
-      expect(await service.read('alice', 'user/a.md')).toBe(content);
+      expect(await service.read('alice', 'user/inbox.md')).toBe(content);
     }
     expect(await service.read('alice', 'user/dream-log.md')).toBeNull();
   });
@@ -341,7 +363,11 @@ describe('undoing a run', () => {
     const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(json.outcome).toBe('partial');
     expect(json.left).toEqual([
-      { path: 'users/alice/index.md', why: expect.stringContaining('version') },
+      {
+        path: 'users/alice/index.md',
+        outcome: 'changed_since',
+        why: expect.stringContaining('agent wrote version 3'),
+      },
     ]);
     expect(await service.read('alice', 'user/index.md')).toBe(changed);
     expect(await service.read('alice', 'user/profile.md')).toBe(PROFILE);
@@ -349,26 +375,30 @@ describe('undoing a run', () => {
 
   it('keeps lines in the file that took them, while the one that gave them was changed', async () => {
     const service = await openDreams();
-    const a = '# A\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
-    await service.write('bob', 'user/a.md', a);
-    await service.write('bob', 'user/b.md', '# Projects\n\n- Decided on Redis in 2023.\n');
+    const a = '# Inbox\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
+    await service.write('bob', 'user/inbox.md', a);
+    await service.write('bob', 'user/projects.md', '# Projects\n\n- Decided on Redis in 2023.\n');
     service.say(() => ({
       operations: [
         operation({
           kind: 'move',
-          remove: lines('user/a.md', a, 4),
-          add: { path: 'user/b.md', heading: 'Projects', lines: ['- Decided on Kafka in 2024.'] },
+          remove: lines('user/inbox.md', a, 4),
+          add: {
+            path: 'user/projects.md',
+            heading: 'Projects',
+            lines: ['- Decided on Kafka in 2024.'],
+          },
         }),
       ],
     }));
     const run = await service.dream('bob');
     expect(run.filesTouched).toBe(2);
-    await service.write('bob', 'user/a.md', '# A\n\n- Uses Emacs at work.\n');
+    await service.write('bob', 'user/inbox.md', '# Inbox\n\n- Uses Emacs at work.\n');
     const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(json.left.map((it: { path: string }) => it.path).sort()).toEqual([
-      'users/bob/a.md',
-      'users/bob/b.md',
+      'users/bob/inbox.md',
+      'users/bob/projects.md',
     ]);
-    expect(await service.read('bob', 'user/b.md')).toContain('Kafka in 2024');
+    expect(await service.read('bob', 'user/projects.md')).toContain('Kafka in 2024');
   });
 });

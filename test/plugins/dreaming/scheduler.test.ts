@@ -13,8 +13,8 @@ const merging = () => ({
   operations: [
     operation({
       kind: 'merge',
-      remove: lines('user/a.md', TWICE, 1, 2),
-      add: { path: 'user/a.md', heading: null, lines: ['- Likes tea a lot.'] },
+      remove: lines('user/inbox.md', TWICE, 1, 2),
+      add: { path: 'user/inbox.md', heading: null, lines: ['- Likes tea a lot.'] },
     }),
   ],
 });
@@ -39,12 +39,12 @@ describe('a tick', () => {
     const service = await openDreams();
     service.say(merging);
     for (const userId of ['changed', 'paused', 'logger']) {
-      const file = userId === 'logger' ? 'user/log.md' : 'user/a.md';
+      const file = userId === 'logger' ? 'user/log.md' : 'user/inbox.md';
       await service.write(userId, file, TWICE);
     }
     await service.admin('PUT', 'dream/users/paused/paused', { paused: true });
     service.clock.advance(31 * MINUTE);
-    await service.write('recent', 'user/a.md', TWICE);
+    await service.write('recent', 'user/inbox.md', TWICE);
     expect(await skipReasons(service)).toEqual({
       changed: null,
       logger: 'excluded_only',
@@ -56,22 +56,22 @@ describe('a tick', () => {
       changed: 3,
       reasons: { paused: 1, grace: 1 },
     });
-    expect(await service.read('changed', 'user/a.md')).toBe(ONCE);
-    expect(await service.read('paused', 'user/a.md')).toBe(TWICE);
-    expect(await service.read('recent', 'user/a.md')).toBe(TWICE);
-    expect(service.provider.received).toHaveLength(1);
+    expect(await service.read('changed', 'user/inbox.md')).toBe(ONCE);
+    expect(await service.read('paused', 'user/inbox.md')).toBe(TWICE);
+    expect(await service.read('recent', 'user/inbox.md')).toBe(TWICE);
+    expect(questionsOf(service)).toHaveLength(1);
     expect(await skipReasons(service)).toMatchObject({ changed: 'no_change' });
 
     await service.admin('PUT', 'dream/users/paused/paused', { paused: false });
     service.clock.advance(31 * MINUTE);
     expect(await service.plugin.tick()).toMatchObject({ runs: 2 });
-    expect(await service.read('paused', 'user/a.md')).toBe(ONCE);
+    expect(await service.read('paused', 'user/inbox.md')).toBe(ONCE);
   });
 
   it('is not set off by what dreaming wrote, nor by what undid it: 100 ticks ask no model (T28)', async () => {
     const service = await openDreams();
     service.say(merging);
-    await service.write('alice', 'user/a.md', TWICE);
+    await service.write('alice', 'user/inbox.md', TWICE);
     service.clock.advance(31 * MINUTE);
     await service.plugin.tick();
     const { items } = (await service.admin('GET', 'dream/runs')).json;
@@ -87,7 +87,7 @@ describe('a tick', () => {
   it('does nothing while dreaming is switched off, and goes on when it is on again', async () => {
     const service = await openDreams({ settings: { dream_enabled: false } });
     service.say(merging);
-    await service.write('alice', 'user/a.md', TWICE);
+    await service.write('alice', 'user/inbox.md', TWICE);
     service.clock.advance(31 * MINUTE);
     expect(await service.plugin.tick()).toMatchObject({ skipped: 'disabled' });
     expect(await skipReasons(service)).toEqual({ alice: 'disabled' });
@@ -98,7 +98,7 @@ describe('a tick', () => {
 
   it('asks for no user beyond the day’s tokens, and counts them in the database', async () => {
     const service = await openDreams({ settings: { dream_max_tokens_per_user_day: 11_000 } });
-    await service.write('alice', 'user/a.md', TWICE);
+    await service.write('alice', 'user/inbox.md', TWICE);
     service.clock.advance(31 * MINUTE);
     expect(await skipReasons(service)).toEqual({ alice: 'budget' });
     const refused = await service.admin('POST', 'dream/users/alice/run', {});
@@ -112,13 +112,13 @@ describe('a tick', () => {
     const { items } = (await service.admin('GET', 'dream/runs')).json;
     expect(items[0].inputTokens + items[0].outputTokens).toBeGreaterThan(0);
     expect(record?.tokensUsed).toBe(items[0].inputTokens + items[0].outputTokens);
-    expect(service.provider.received).toHaveLength(1);
+    expect(questionsOf(service)).toHaveLength(1);
   });
 
   it('leaves a user alone for a while after a failure, and the model after five', async () => {
     const service = await openDreams();
     const users = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-    for (const userId of users) await service.write(userId, 'user/a.md', TWICE);
+    for (const userId of users) await service.write(userId, 'user/inbox.md', TWICE);
     await service.admin('PUT', 'dream/config', { dream_concurrency: 1 });
     service.clock.advance(31 * MINUTE);
     service.provider.always((exchange) => exchange.sendJson(500, { error: { message: 'no' } }));
@@ -146,7 +146,7 @@ describe('two schedulers on one database (F10)', () => {
     });
     const users = Array.from({ length: 6 }, (_, n) => `user${n}`);
     for (let round = 1; round <= 3; round += 1) {
-      for (const userId of users) await first.write(userId, 'user/a.md', `- Round ${round}.\n`);
+      for (const userId of users) await first.write(userId, 'user/inbox.md', `- Round ${round}.\n`);
       first.clock.advance(31 * MINUTE);
       await Promise.all([first.plugin.tick(), second.plugin.tick()]);
       await second.plugin.tick();
@@ -166,7 +166,7 @@ describe('two schedulers on one database (F10)', () => {
       provider: first.provider,
     });
     const users = Array.from({ length: 5 }, (_, n) => `user${n}`);
-    for (const userId of users) await first.write(userId, 'user/a.md', TWICE);
+    for (const userId of users) await first.write(userId, 'user/inbox.md', TWICE);
     first.clock.advance(31 * MINUTE);
     const open: (() => void)[] = [];
     let most = 0;
@@ -272,7 +272,9 @@ describe('the settings', () => {
       dream_max_writes: 10,
       dream_concurrency: 3,
       dream_mode: 'auto',
+      dream_waiting_days: 30,
       dream_max_tokens_per_user_day: 200_000,
+      dream_max_reply_tokens: 32_000,
       dream_run_timeout_seconds: 600,
       schedulerStarted: false,
     });
@@ -364,7 +366,9 @@ describe('the settings', () => {
       dream_max_writes: 9,
       dream_concurrency: 2,
       dream_mode: 'review',
+      dream_waiting_days: 5,
       dream_max_tokens_per_user_day: 12_345,
+      dream_max_reply_tokens: 4_321,
       dream_run_timeout_seconds: 99,
     };
     await service.admin('PUT', 'dream/config', good);
@@ -383,3 +387,10 @@ describe('the settings', () => {
     expect(new Set(warned.map(({ fields }) => fields['key']))).toEqual(new Set(Object.keys(good)));
   });
 });
+
+/** What the model was asked, without the questions to the verifier. */
+function questionsOf({ provider }: Awaited<ReturnType<typeof openDreams>>): unknown[] {
+  return provider.received.filter(
+    ({ body }) => !JSON.stringify(body).includes('memory_edit_verdicts'),
+  );
+}

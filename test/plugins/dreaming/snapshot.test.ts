@@ -46,9 +46,9 @@ function memoryOf(
       contents.set(path, { content, updatedAt: now });
       now += 10;
     },
-    async run(maxTokens: number, more: { isAsked?: boolean; mostTokens?: number } = {}) {
-      const { isAsked = false, mostTokens = maxTokens } = more;
-      const taken = await takeSnapshot(host, 'u:alice', { record, maxTokens, mostTokens, isAsked });
+    async run(maxTokens: number, more: { isAsked?: boolean } = {}) {
+      const { isAsked = false } = more;
+      const taken = await takeSnapshot(host, 'u:alice', { record, maxTokens, isAsked });
       const { watermark, reviewCursor } = taken;
       record = { ...record, watermark, reviewCursor } as DreamUserRecord;
       return taken;
@@ -60,39 +60,57 @@ const shownIn = ({ shown }: TakenSnapshot) => shown.map(({ path }) => path);
 const lines = (count: number) => 'Likes tea a lot, and says so.\n'.repeat(count);
 
 describe('what a run reads', LONG, () => {
-  it('is in the end every file, whatever their number and sizes, or says that one is too large', async () => {
+  it('is in the end every line of every file, whatever their number and sizes', async () => {
     const size = fc.oneof(
       { weight: 6, arbitrary: fc.integer({ min: 1, max: 12 }) },
-      { weight: 1, arbitrary: fc.integer({ min: 60, max: 75 }) },
-      { weight: 1, arbitrary: fc.integer({ min: 85, max: 200 }) },
+      { weight: 1, arbitrary: fc.integer({ min: 50, max: 65 }) },
+      { weight: 1, arbitrary: fc.integer({ min: 75, max: 200 }) },
     );
-    const memory = fc.array(fc.tuple(size, fc.boolean()), { minLength: 1, maxLength: 40 });
+    const memory = fc.array(fc.tuple(size, fc.boolean()), { minLength: 1, maxLength: 15 });
     await fc.assert(
-      fc.asyncProperty(memory, fc.integer({ min: 1, max: 60 }), async (sizes, fresh) => {
+      fc.asyncProperty(memory, fc.integer({ min: 1, max: 40 }), async (sizes, fresh) => {
         const files = sizes.map(([count, isOld], index) => {
           const updatedAt = isOld ? 1 : NOW - 1_000 + index;
           return [`notes/${index}.md`, { content: lines(count), updatedAt }] as const;
         });
         const user = memoryOf(Object.fromEntries(files));
-        const seen = new Set<string>();
-        const named = new Set<string>();
-        // Each run has something new to look at, as a scheduled one has; a whole round, generously.
-        for (let round = 0; round < 6 * (files.length + 2); round += 1) {
+        const seen = new Map<string, Set<number>>();
+        // Each run has something new to look at, as a scheduled one has; whole rounds, generously.
+        for (let round = 0; round < 30 * (files.length + 2); round += 1) {
           user.write('today.md', `${lines(fresh)}${round}\n`);
-          const taken = await user.run(1_000);
-          shownIn(taken).forEach((path) => seen.add(path));
-          taken.tooLarge.forEach(({ path, why }) => {
-            expect(why).toMatch(/^it takes about \d+ tokens, and a run shows 1000 at most$/);
-            named.add(path);
-          });
+          for (const { path, content, shown } of (await user.run(1_000)).shown) {
+            const all = content.split('\n').map((_line, at) => at + 1);
+            const known = seen.get(path) ?? new Set();
+            for (const line of shown ?? all.slice(0, -1)) known.add(line);
+            seen.set(path, known);
+          }
         }
-        for (const [path] of files) {
-          expect([seen.has(`user/${path}`), named.has(`user/${path}`)]).toContain(true);
-          expect(seen.has(`user/${path}`) && named.has(`user/${path}`)).toBe(false);
+        for (const [at, [count]] of sizes.entries()) {
+          expect(seen.get(`user/notes/${at}.md`)?.size, `file ${at}`).toBe(count);
         }
       }),
       { numRuns: RUNS },
     );
+  });
+
+  it('leaves the user eligible until all that changed was seen, and no longer', async () => {
+    const user = memoryOf({
+      'a.md': { content: lines(30), updatedAt: 1 },
+      'b.md': { content: lines(200), updatedAt: 2 },
+      'c.md': { content: lines(30), updatedAt: 3 },
+    });
+    let runs = 0;
+    let taken: TakenSnapshot;
+    const parts: number[] = [];
+    do {
+      taken = await user.run(1_000);
+      parts.push(...taken.parts.map(({ fromLine }) => fromLine));
+      runs += 1;
+      expect(runs).toBeLessThan(20);
+    } while ((taken.watermark ?? 0) < 3);
+    expect(runs).toBeGreaterThan(3);
+    expect(parts).toEqual([...new Set(parts)].sort((one, other) => one - other));
+    expect(taken.leftOut.filter((path) => taken.changed.has(path))).toEqual([]);
   });
 
   it('is no more than 200 files; the others that changed are named, and come first in the next run', async () => {
@@ -130,13 +148,6 @@ describe('what a run reads', LONG, () => {
     expect(rest.sort()).toEqual(['user/a.md', 'user/b.md']);
   });
 
-  it('waits with a file for a day that has room, and does not call it too large', async () => {
-    const user = memoryOf({ 'a.md': { content: lines(40), updatedAt: 1 } });
-    const poor = await user.run(300, { mostTokens: 1_000, isAsked: true });
-    expect(poor).toMatchObject({ shown: [], tooLarge: [], leftOut: ['user/a.md'] });
-    expect(shownIn(await user.run(1_000, { isAsked: true }))).toEqual(['user/a.md']);
-  });
-
   it('goes on where an earlier version left, by the watermark', async () => {
     const user = memoryOf(
       {
@@ -151,13 +162,23 @@ describe('what a run reads', LONG, () => {
   });
 });
 
-it('a file that no run can show is named with the reason in the run', async () => {
+it('a file that is larger than a run can show is read in parts, by sections', async () => {
   const service = await openDreams();
-  await service.write('alice', 'user/large.md', lines(6_000));
-  await service.write('alice', 'user/small.md', '- Likes tea.\n');
-  const run = await service.dream('alice');
-  expect(run).toMatchObject({ filesRead: 1, leftOut: [] });
-  expect(run.tooLarge).toEqual([
-    { path: 'users/alice/large.md', why: expect.stringContaining('a run shows 24000 at most') },
-  ]);
+  const section = (n: number) => `## Part ${n}\n\n${lines(1_500)}`;
+  await service.write('alice', 'user/large.md', [1, 2, 3, 4].map(section).join('\n'));
+  service.clock.advance(31 * 60_000);
+  expect(await service.plugin.tick()).toMatchObject({ runs: 1 });
+  const { items } = (await service.admin('GET', 'dream/runs')).json;
+  const { json: first } = await service.admin('GET', `dream/runs/${items[0].id}`);
+  expect(first).toMatchObject({ filesRead: 1, leftOut: ['users/alice/large.md'] });
+  expect(first.shownInParts).toMatchObject([{ path: 'users/alice/large.md', fromLine: 1 }]);
+  // Nobody wrote since: the rest makes the user eligible.
+  expect(await service.plugin.tick()).toMatchObject({ runs: 1 });
+  const [newest] = (await service.admin('GET', 'dream/runs')).json.items;
+  const { json: second } = await service.admin('GET', `dream/runs/${newest.id}`);
+  expect(second.shownInParts[0].fromLine).toBe(first.shownInParts[0].toLine + 1);
+  const prompts = service.provider.received.map(({ body }) => JSON.stringify(body));
+  expect(prompts[1]).toContain(`${second.shownInParts[0].fromLine} 2026-01-01| ## Part`);
+  while ((await service.plugin.tick()).runs > 0);
+  expect((await service.admin('GET', 'dream/users')).json.items[0].skipReason).toBe('no_change');
 });

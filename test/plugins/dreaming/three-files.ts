@@ -6,19 +6,19 @@ import { type DreamService, lines, operation } from './dream-service.ts';
 
 /** What is in `user/tea.md`. */
 export const TEA = '- Likes tea a lot.\n- Likes tea a lot.\n- Has a cat.\n';
-const A = '# A\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
+const A = '# Inbox\n\n- Uses Vim at work.\n- Decided on Kafka in 2024.\n';
 const B = '# Projects\n\n- Decided on Redis in 2023.\n';
 
 /** Memory of three files, by virtual path: as it is, and as {@link proposal} makes it. */
 export const BEFORE: Readonly<Record<string, string>> = {
   'user/tea.md': TEA,
-  'user/a.md': A,
-  'user/b.md': B,
+  'user/inbox.md': A,
+  'user/projects.md': B,
 };
 export const AFTER: Readonly<Record<string, string>> = {
   'user/tea.md': '- Likes tea a lot.\n- Has a cat.\n',
-  'user/a.md': '# A\n\n- Uses Vim at work.\n',
-  'user/b.md': `${B}- Decided on Kafka in 2024.\n`,
+  'user/inbox.md': '# Inbox\n\n- Uses Vim at work.\n',
+  'user/projects.md': `${B}- Decided on Kafka in 2024.\n`,
 };
 
 /** Changes all three: a line goes from `a.md` to `b.md`, which is written before it. */
@@ -31,8 +31,12 @@ export const proposal = () => ({
     }),
     operation({
       kind: 'move',
-      remove: lines('user/a.md', A, 4),
-      add: { path: 'user/b.md', heading: 'Projects', lines: ['- Decided on Kafka in 2024.'] },
+      remove: lines('user/inbox.md', A, 4),
+      add: {
+        path: 'user/projects.md',
+        heading: 'Projects',
+        lines: ['- Decided on Kafka in 2024.'],
+      },
     }),
   ],
 });

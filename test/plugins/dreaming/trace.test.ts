@@ -60,12 +60,12 @@ describe('a dream run', () => {
       'access_log.write',
       'llm',
       'dream.check',
-      ...write,
+      'llm',
       ...write,
     ]);
     expect(call.spans[2]).toMatchObject({
       name: 'chat',
-      attributes: { model: 'scripted', inputTokens: run.inputTokens },
+      attributes: { model: 'scripted', inputTokens: run.inputTokens / 2 },
     });
     expect(call.spans[3].attributes).toEqual({ applied: 1, dropped: 1, malformed: 1 });
     // What it read and wrote is found from the trace, and the trace from that.
@@ -87,7 +87,7 @@ describe('a dream run', () => {
     ]);
   });
 
-  it('names the tools that do what it does: a read, an edit of lines, a whole new file', async () => {
+  it('names the tools that do what it does: a read, and an edit of lines', async () => {
     const service = await openWithTea();
     const first = await service.dream('alice');
     await service.write('alice', 'user/tea.md', TEA);
@@ -103,14 +103,14 @@ describe('a dream run', () => {
     const log = 'users/alice/dream-log.md';
     expect(await toolsOf('revisions')).toEqual([
       [tea, 'update', 'memory_patch'],
-      [log, 'create', 'memory_write'],
+      [log, 'create', 'memory_patch'],
       [tea, 'update', 'memory_patch'],
       [log, 'update', 'memory_patch'],
     ]);
     const accesses = [
       [tea, 'read', 'memory_read'],
       [tea, 'write', 'memory_patch'],
-      [log, 'write', 'memory_write'],
+      [log, 'write', 'memory_patch'],
       [tea, 'read', 'memory_read'],
       [tea, 'write', 'memory_patch'],
       [log, 'write', 'memory_patch'],
@@ -119,7 +119,7 @@ describe('a dream run', () => {
 
     // They are found by their tool, and are no calls of it.
     const byTool = await service.admin('GET', 'access-logs?tool=memory_patch');
-    expect(byTool.json.items).toHaveLength(3);
+    expect(byTool.json.items).toHaveLength(4);
     const summary = (await service.admin('GET', 'observability/summary')).json;
     expect(summary).toMatchObject({ calls: 2, writes: 2, reads: 0 });
     const topology = (await service.admin('GET', 'observability/topology')).json;
@@ -173,7 +173,7 @@ describe('a dream run', () => {
     expect(proposed).toMatchObject({
       name: 'dream.run',
       toolCallId: run.id,
-      attributes: { state: 'awaiting_review', mode: 'review', writes: 0 },
+      attributes: { state: 'completed', outcome: 'waiting', mode: 'review', writes: 0 },
     });
     expect(applied).toMatchObject({
       name: 'dream.apply',

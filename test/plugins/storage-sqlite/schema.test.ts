@@ -7,11 +7,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { toKnexConnection } from '../../../plugins/storage-knex/knex-connection.ts';
 import { createSqliteDialect } from '../../../plugins/storage-knex/dialects/sqlite.ts';
-import {
-  SCHEMA_VERSION,
-  describeStep,
-  migrate,
-} from '../../../plugins/storage-knex/schema/migrate.ts';
+import { SCHEMA_VERSION, migrate } from '../../../plugins/storage-knex/schema/migrate.ts';
+import { describeStep } from '../../../plugins/storage-knex/schema/migration.ts';
 import { MIGRATIONS } from '../../../plugins/storage-knex/schema/migrations/list.ts';
 import { toScopeId } from '../../../plugins/storage-knex/schema/scope-id.ts';
 import type { SqliteModule } from '../../../plugins/storage-sqlite/connection.ts';

@@ -1,4 +1,5 @@
-import type { ColumnDefinition, IndexDefinition, Migration, TableDefinition } from '../columns.ts';
+import type { ColumnDefinition, IndexDefinition, TableDefinition } from '../columns.ts';
+import type { Migration } from '../migration.ts';
 
 /** Bytes of the longest scope: `u:` and a user id of 128. */
 const SCOPE_BYTES = 130;

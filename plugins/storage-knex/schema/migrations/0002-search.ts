@@ -1,4 +1,4 @@
-import type { Migration } from '../columns.ts';
+import type { Migration } from '../migration.ts';
 
 /** Bytes of the longest term of the index: some 64 characters, each of 4 bytes at most. */
 const TERM_BYTES = 400;

@@ -1,4 +1,4 @@
-import type { Migration } from '../columns.ts';
+import type { Migration } from '../migration.ts';
 
 /** Roll-ups of tool calls, and an index of those that were slow. */
 export const observability: Migration = {

@@ -1,4 +1,5 @@
-import type { ColumnDefinition, Migration } from '../columns.ts';
+import type { ColumnDefinition } from '../columns.ts';
+import type { Migration } from '../migration.ts';
 
 const scopeId: ColumnDefinition = { name: 'scope_id', kind: 'integer' };
 

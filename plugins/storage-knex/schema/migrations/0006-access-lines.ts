@@ -1,4 +1,4 @@
-import type { Migration } from '../columns.ts';
+import type { Migration } from '../migration.ts';
 
 /** What an access showed: the version of the file, and its lines. Rows of before have neither. */
 export const accessLines: Migration = {

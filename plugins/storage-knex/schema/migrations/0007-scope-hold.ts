@@ -1,4 +1,4 @@
-import type { Migration } from '../columns.ts';
+import type { Migration } from '../migration.ts';
 
 /** Scopes whose writes wait for an operator's work; nearly always none. */
 export const scopeHold: Migration = {

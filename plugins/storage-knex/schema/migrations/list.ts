@@ -1,4 +1,4 @@
-import type { Migration } from '../columns.ts';
+import type { Migration } from '../migration.ts';
 import { memory } from './0001-memory.ts';
 import { search } from './0002-search.ts';
 import { observability } from './0003-observability.ts';
@@ -6,6 +6,7 @@ import { vectors } from './0004-vectors.ts';
 import { dreams } from './0005-dreams.ts';
 import { accessLines } from './0006-access-lines.ts';
 import { scopeHold } from './0007-scope-hold.ts';
+import { dreamOperations } from './0008-dream-operations.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   dreams,
   accessLines,
   scopeHold,
+  dreamOperations,
 ];

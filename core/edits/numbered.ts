@@ -1,0 +1,25 @@
+import { toLocalDay } from './times.ts';
+import type { EditedFile } from './workspace.ts';
+
+/**
+ * A file as a model sees it: `12 2026-05-01| - text`, without the date where none is known. A mark
+ * stands where lines are left out.
+ */
+export function toNumbered({ content, shown, times }: EditedFile, timeZone: string): string {
+  const days = new Map<number, string>();
+  const dayOf = (at: number | undefined) => {
+    if (at === undefined) return '';
+    const day = days.get(at) ?? toLocalDay(at, timeZone);
+    days.set(at, day);
+    return ` ${day}`;
+  };
+  const lines = content.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  const rows: string[] = [];
+  for (const [index, line] of lines.entries()) {
+    if (shown === undefined || shown.has(index + 1)) {
+      rows.push(`${index + 1}${dayOf(times?.[index])}| ${line.trimEnd()}`);
+    } else if (rows.at(-1) !== '…') rows.push('…');
+  }
+  return rows.join('\n');
+}

@@ -1,0 +1,133 @@
+import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
+import type { AuditCaller } from '../../core/contracts/plugin.ts';
+import { MemoryError, toMemoryError } from '../../core/errors.ts';
+import { reconcileRun } from './execute-run.ts';
+import { assertState, toDecided, toDeciding, type WrittenOperations } from './life-cycle.ts';
+import {
+  detailsOf,
+  isApplicable,
+  type OpenWrite,
+  pathsOf,
+  type RunOperation,
+} from './operations.ts';
+import { type ActiveRun, findStop, type RunContext, toFailure, updateRun } from './run.ts';
+import { commitWrite, planWrite, readMemory } from './write.ts';
+
+/** What a person decides. Without numbers and paths: apply takes what is preselected, reject all. */
+export interface Decision {
+  verb: 'apply' | 'reject';
+  operations: readonly number[] | null;
+  /** Virtual. */
+  paths: readonly string[] | null;
+  caller: AuditCaller;
+}
+
+/** A run after a decision, with the numbers of the operations that were picked. */
+export interface DecidedRun {
+  run: DreamRunRecord;
+  picked: readonly number[];
+}
+
+/**
+ * Applies or rejects operations of a run that has ended. What is applied is located again, on what the
+ * files hold now, and written in one transaction.
+ *
+ * @throws MemoryError `RUN_STATE` for a run that has not ended or is a dry run, and for an operation
+ * that nobody may decide on any more; `INVALID_REQUEST` for one that the run does not have.
+ */
+export async function decideOnRun(
+  context: RunContext,
+  run: ActiveRun,
+  decision: Decision,
+): Promise<DecidedRun> {
+  const { host, dreams } = context;
+  const { verb, caller } = decision;
+  const row = assertDecidable(await dreams.run(run.id));
+  const picked = pickOperations(row, decision);
+  const numbers = picked.map(({ operation }) => operation.number);
+  const audit = {
+    action: `dream.${verb}`,
+    target: run.id,
+    details: { operations: numbers },
+    caller,
+  };
+  const settle = (written: WrittenOperations | null, rejected: readonly number[], extra = {}) =>
+    updateRun(context, run, ['completed'], (rows) => {
+      const next = toDecided(rows, { written, rejected: new Set(rejected) }, host.now());
+      return { ...next, ...extra, result: { run: next.run, picked: numbers } };
+    });
+  if (verb === 'reject') return await settle(null, numbers, { audit });
+
+  const memory = await readMemory(host, run.scope, picked);
+  const isLogged = detailsOf(row).maxWrites > 1;
+  const request = { operations: picked, memory, maxWrites: null, isLogged };
+  const plan = planWrite(host, request);
+  // The audit row comes first: nothing is written for a person without one.
+  let isAudited = false;
+  const begin = async (writing: OpenWrite) => {
+    await updateRun(context, run, ['completed'], ({ run: present }) => {
+      const endedAt = present.endedAt ?? detailsOf(present).writing?.endedAt ?? null;
+      const next = toDeciding(present, { ...writing, endedAt });
+      return { result: null, run: next, ...(isAudited ? {} : { audit }) };
+    });
+    isAudited = true;
+  };
+  try {
+    const written = await commitWrite(host, run, request, { plan, begin });
+    return await settle(written, [], isAudited ? {} : { audit });
+  } catch (error) {
+    const failure = toFailure(error);
+    if (findStop(error)?.why !== 'lease_lost') {
+      await reconcileRun(context, run, { failure, isFault: false }).catch((thrown: unknown) => {
+        // The database is gone: the run is reconciled by the next recovery.
+        const { code } = toMemoryError(thrown);
+        host.log.error({ runId: run.id, code }, 'a dream run could not be reconciled');
+      });
+    }
+    throw error;
+  }
+}
+
+function assertDecidable(run: DreamRunRecord | null): DreamRunRecord {
+  const present = assertState(run, ['completed']);
+  if (!present.dryRun) return present;
+  throw new MemoryError('RUN_STATE', 'A dry run is not decided on: start a run that writes.', {
+    details: { state: present.state, dryRun: true },
+  });
+}
+
+function pickOperations(
+  run: DreamRunRecord,
+  { verb, operations: numbers, paths }: Decision,
+): RunOperation[] {
+  const { operations } = detailsOf(run);
+  const waiting = operations.filter(({ status }) => status === 'waiting');
+  if (numbers === null && paths === null) {
+    return verb === 'reject' ? waiting : waiting.filter(({ isPreselected }) => isPreselected);
+  }
+  const picked = new Set<RunOperation>();
+  for (const number of numbers ?? []) {
+    const one = operations.find(({ operation }) => operation.number === number);
+    if (one === undefined) throw refuse('/operations', 'names an operation that this run lacks');
+    const isOpen = verb === 'apply' ? isApplicable(one) : one.status === 'waiting';
+    if (!isOpen) {
+      const { status, guard, why } = one;
+      throw new MemoryError('RUN_STATE', `Operation ${number} is ${status}.`, {
+        details: { operation: number, status, guard, why },
+      });
+    }
+    picked.add(one);
+  }
+  for (const path of paths ?? []) {
+    const some = waiting.filter((one) => pathsOf(one).includes(path));
+    if (some.length === 0) throw refuse('/paths', 'names a file that no waiting operation changes');
+    some.forEach((one) => picked.add(one));
+  }
+  return operations.filter((one) => picked.has(one));
+}
+
+function refuse(path: string, message: string): MemoryError {
+  return new MemoryError('INVALID_REQUEST', `${path.slice(1)} ${message}.`, {
+    details: { issues: [{ path, message }] },
+  });
+}

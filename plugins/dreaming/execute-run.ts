@@ -1,0 +1,198 @@
+import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
+import { MemoryError, toMemoryError } from '../../core/errors.ts';
+import { toProposed, toReconciled, toRunning, toWritten } from './life-cycle.ts';
+import { detailsOf, type OpenWrite, type RunOperation } from './operations.ts';
+import { propose, type Proposal } from './propose.ts';
+import {
+  type ActiveRun,
+  checkStop,
+  findStop,
+  finishRun,
+  type RunContext,
+  Stopped,
+  toFailure,
+  updateRun,
+} from './run.ts';
+import type { DreamSettings } from './settings.ts';
+import { recordUsage, tokensLeft } from './tokens.ts';
+import { commitWrite, findWritten, planWrite, type WritePlan } from './write.ts';
+
+/**
+ * Executes a queued run until it has ended: waits for its turn, proposes, writes what may be applied
+ * in one transaction, and puts down what waits for a person. Never rejects.
+ */
+export async function executeRun(
+  context: RunContext,
+  run: ActiveRun,
+  settings: DreamSettings,
+): Promise<void> {
+  const { kept, stopping } = run;
+  const place = await context.semaphore.acquire(settings.dream_concurrency, {
+    signal: stopping.signal,
+    onMoved: () => kept.moved(),
+  });
+  kept.moved();
+  const seconds = settings.dream_run_timeout_seconds;
+  const deadline = performance.now() + seconds * 1_000;
+  const timer = setTimeout(() => {
+    stopping.abort(new Stopped('timeout', `The run took longer than ${seconds} s.`));
+  }, seconds * 1_000);
+  timer.unref();
+  try {
+    checkStop(run);
+    const proposal = await makeProposal(context, run, { settings, deadline });
+    checkStop(run);
+    await writeProposal(context, run, { proposal, settings });
+    await finishRun(context, run, null);
+  } catch (error) {
+    // A model that is given up fails in its own words: what gave it up comes first.
+    await failRun(context, run, stopping.signal.aborted ? stopping.signal.reason : error);
+  } finally {
+    clearTimeout(timer);
+    place?.release();
+    context.active.delete(run.id);
+    await kept.release();
+  }
+}
+
+/** The run begins, and its model proposes. */
+async function makeProposal(
+  context: RunContext,
+  run: ActiveRun,
+  { settings, deadline }: { settings: DreamSettings; deadline: number },
+): Promise<Proposal> {
+  const { host, breaker } = context;
+  const started = await updateRun(context, run, ['queued'], (rows) => {
+    const next = toRunning(rows, {
+      now: host.now(),
+      model: host.model?.model ?? null,
+      traceId: run.trace.traceId,
+    });
+    return { ...next, result: next };
+  });
+  let { user } = started;
+  const { mode, dryRun, origin } = started.run;
+  const spend = async (tokens: number, used = { input: 0, output: 0 }) => {
+    user = await updateRun(context, run, ['running', 'canceled'], (rows) => {
+      const next = recordUsage(rows.user, tokens, host.now());
+      const inputTokens = rows.run.inputTokens + used.input;
+      const outputTokens = rows.run.outputTokens + used.output;
+      return { result: next, user: next, run: { ...rows.run, inputTokens, outputTokens } };
+    });
+  };
+  const proposal = await propose(context, run, {
+    ...{ user, mode, dryRun, settings, deadline, isAsked: origin === 'manual' },
+    meter: {
+      reserve: (tokens) => spend(tokens),
+      correct: spend,
+      left: () => tokensLeft(user, settings, host.now()),
+    },
+  });
+  if (proposal.snapshot.shown.length > 0) breaker.succeed();
+  return proposal;
+}
+
+/** Writes what may be applied, and puts down the rest. */
+async function writeProposal(
+  context: RunContext,
+  run: ActiveRun,
+  { proposal, settings }: { proposal: Proposal; settings: DreamSettings },
+): Promise<void> {
+  const { host, dreams } = context;
+  const { operations, memory } = proposal;
+  const maxWrites = settings.dream_max_writes;
+  const good = operations.filter(({ status }) => status === 'applied');
+  const request = { operations: good, memory, maxWrites, isLogged: maxWrites > 1 };
+  const plan = planWrite(host, request);
+  const isDry = (await dreams.run(run.id))?.dryRun === true;
+  if (isDry || plan.files.length === 0) {
+    const settled = isDry ? operations : operations.map((one) => withPlan(one, plan));
+    await updateRun(context, run, ['running'], (rows) => ({
+      result: null,
+      ...toProposed(rows, { ...proposal, operations: settled, writing: null }, host.now()),
+    }));
+    return;
+  }
+  // What is about to be written counts as waiting until it is.
+  const pending = operations.map((one) => (good.includes(one) ? toPending(one) : one));
+  const begin = async (writing: OpenWrite) => {
+    checkStop(run);
+    await updateRun(context, run, ['running'], (rows) => ({
+      result: null,
+      ...toProposed(rows, { ...proposal, operations: pending, writing }, host.now()),
+    }));
+    checkStop(run);
+  };
+  const written = await commitWrite(host, run, request, { plan, begin });
+  await updateRun(context, run, ['running'], (rows) => ({
+    result: null,
+    ...toWritten(rows, written, host.now()),
+  }));
+}
+
+function toPending(one: RunOperation): RunOperation {
+  return { ...one, status: 'waiting', isPreselected: true };
+}
+
+/** An operation that a plan has no write for. */
+function withPlan(one: RunOperation, { stale, overBudget }: WritePlan): RunOperation {
+  const { number } = one.operation;
+  const late = stale.find(({ operation }) => operation.number === number);
+  if (late !== undefined) return { ...one, status: 'stale', why: late.fault?.why ?? null };
+  if (!overBudget.some(({ operation }) => operation.number === number)) return one;
+  return { ...toPending(one), why: 'the write budget is spent' };
+}
+
+/** Brings a run that failed or was stopped to a final state, as far as that can be written. */
+async function failRun(context: RunContext, run: ActiveRun, error: unknown): Promise<void> {
+  const { host, breaker } = context;
+  const stop = findStop(error)?.why ?? null;
+  const failure = toFailure(error);
+  // Whoever has the lease now brings it to an end.
+  if (stop === 'lease_lost') {
+    host.log.warn({ runId: run.id }, 'a dream run lost its lease');
+    run.trace.finish(failure);
+    return;
+  }
+  if (failure.code === 'MODEL_FAILED' || failure.code === 'MODEL_TIMEOUT') breaker.fail();
+  let ended: MemoryError | null = failure;
+  try {
+    const { state } = await reconcileRun(context, run, { failure, isFault: stop !== 'shutdown' });
+    if (state === 'failed') {
+      host.log.warn({ runId: run.id, code: failure.code }, 'a dream run failed');
+    } else {
+      ended = null;
+    }
+  } catch (thrown) {
+    // The database is gone, or the lease: the run is ended by `recoverRuns`.
+    const { code } = toMemoryError(thrown);
+    host.log.error({ runId: run.id, code }, 'a dream run could not be ended');
+  }
+  await finishRun(context, run, ended);
+}
+
+/**
+ * Brings a run whose work was cut off to where its own revisions say that it got: whoever wrote for
+ * it may not have put that down. The caller holds the lease of the user.
+ *
+ * @param cause.failure what it ends with if it has failed.
+ * @param cause.isFault whether the user waits before the next run.
+ * @throws Stopped when the lease is lost.
+ */
+export async function reconcileRun(
+  context: Pick<RunContext, 'host' | 'dreams'>,
+  run: ActiveRun,
+  cause: { failure: MemoryError; isFault: boolean },
+): Promise<DreamRunRecord> {
+  const { host, dreams } = context;
+  const row = await dreams.run(run.id);
+  if (row === null) throw new MemoryError('RUN_NOT_FOUND');
+  const written = await findWritten(host, run.id, detailsOf(row).writing);
+  const states = ['queued', 'running', 'canceled', 'completed', 'failed'] as const;
+  return await updateRun(context, run, states, (rows) => {
+    const now = host.now();
+    if (rows.run.endedAt !== null) return { result: rows.run };
+    const next = toReconciled(rows, written, { ...cause, now });
+    return { ...next, result: next.run };
+  });
+}

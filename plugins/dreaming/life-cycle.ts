@@ -1,0 +1,329 @@
+import type { DreamRunRecord, DreamUserRecord } from '../../core/contracts/dreams.ts';
+import type { ScopeKey } from '../../core/contracts/records.ts';
+import { MemoryError } from '../../core/errors.ts';
+import { backoffMs } from './backoff.ts';
+import {
+  detailsOf,
+  keyOf,
+  newDetails,
+  type OpenWrite,
+  outcomeOf,
+  pathsOf,
+  type RunDetails,
+  type RunOperation,
+  withDetails,
+} from './operations.ts';
+import { PROMPT_VERSION } from './prompt.ts';
+import type { Rows } from './run.ts';
+import type { DreamSettings } from './settings.ts';
+import type { TakenSnapshot } from './snapshot.ts';
+
+/*
+ * The life cycle of a run. Each function is one transition: it gets the rows of the user and the run
+ * as they are under their lock, and returns them as they are then.
+ *
+ *   toQueued      –          → queued     somebody asks for a run, or the schedule does
+ *   toRunning     queued     → running    its turn has come
+ *   toProposed    running    → running    the model has answered; a write is due
+ *                            → completed  nothing is to be written
+ *   toWritten     running    → completed  its write is committed
+ *   toFailed      queued, running → failed
+ *   toCanceled    canceled   → canceled   a person canceled it; what it wrote is put down
+ *
+ * A run ends once. A person may decide on its operations after that: it is open again (`endedAt` is
+ * null) while such a write is under way, and its state stays.
+ *
+ *   toDeciding    completed  → completed  a person applies operations; a write is due
+ *   toDecided     completed  → completed  that write is committed, or there was none
+ *   toExpired     completed  → completed  operations waited too long
+ *   toReverted    any end    → the same   what it wrote was undone
+ *
+ * The write between toProposed and toWritten (toDeciding and toDecided) is one transaction. After a
+ * crash, `details.writing` and the revisions of the run tell whether it was committed: toReconciled.
+ */
+
+/** How many rejections of a user are remembered. */
+const MOST_REJECTED = 500;
+
+/** A run that was asked for. */
+export function toQueued(options: {
+  id: string;
+  scope: ScopeKey;
+  origin: DreamRunRecord['origin'];
+  dryRun: boolean;
+  settings: DreamSettings;
+  now: number;
+  fence: number;
+}): DreamRunRecord {
+  const { id, scope, origin, dryRun, settings, now, fence } = options;
+  return {
+    ...{ id, scope, origin, dryRun, fence, mode: settings.dream_mode },
+    ...{ state: 'queued', outcome: null, createdAt: now, startedAt: null, endedAt: null },
+    ...{ watermark: null, filesRead: 0, filesTouched: 0, writes: 0 },
+    ...{ applied: 0, waiting: 0, isWaiting: false, dropped: 0, inputTokens: 0, outputTokens: 0 },
+    ...{ model: null, promptVersion: PROMPT_VERSION, errorCode: null, errorMessage: null },
+    details: JSON.stringify(newDetails(settings.dream_max_writes)),
+  };
+}
+
+/** Its turn has come. */
+export function toRunning(
+  { user, run }: Rows,
+  { now, model, traceId }: { now: number; model: string | null; traceId: string },
+): Rows {
+  return {
+    run: {
+      ...withDetails(run, { ...detailsOf(run), traceId }),
+      state: 'running',
+      startedAt: now,
+      model,
+    },
+    user: run.dryRun ? user : { ...user, status: 'running' },
+  };
+}
+
+/** The model has answered. With a `writing` the run goes on, else it has ended. */
+export function toProposed(
+  { user, run }: Rows,
+  proposal: {
+    snapshot: Pick<TakenSnapshot, 'shown' | 'watermark' | 'reviewCursor' | 'leftOut' | 'parts'>;
+    operations: readonly RunOperation[];
+    malformed: number;
+    repeated: number;
+    verifier: string | null;
+    writing: OpenWrite | null;
+  },
+  now: number,
+): Rows {
+  const { snapshot, operations, malformed, repeated, verifier, writing } = proposal;
+  const { leftOut, parts, watermark, shown, reviewCursor } = snapshot;
+  const details = { operations, malformed, repeated, leftOut, parts, verifier, writing };
+  const next = {
+    ...withDetails(run, { ...detailsOf(run), ...details }),
+    filesRead: shown.length,
+    watermark,
+  };
+  if (run.dryRun) return { user, run: { ...toEnded(next, now), outcome: 'no_op' } };
+  const seen = { ...user, reviewCursor };
+  if (writing !== null) return { user: seen, run: { ...next, waiting: 0, isWaiting: false } };
+  const ended = toEnded(next, now);
+  return { run: ended, user: withWaiting(toSucceeded(seen, ended, now), run, ended) };
+}
+
+/** The write of a run is committed, or nothing of it was: `applied` has what it came to. */
+export function toWritten({ user, run }: Rows, written: WrittenOperations, now: number): Rows {
+  const ended = toEnded(withWritten(run, written), now);
+  const seen = written.applied.size > 0 ? { ...user, ownWriteAt: now } : user;
+  const succeeded = toSucceeded(seen, ended, now);
+  return { run: ended, user: withWaiting(succeeded, { ...run, waiting: 0 }, ended) };
+}
+
+/** The numbers of operations that a write has applied, why others were not, and what it wrote. */
+export interface WrittenOperations {
+  applied: ReadonlySet<number>;
+  /** Those that are out of date by now. */
+  stale: ReadonlyMap<number, string>;
+  /** Those that can't be written now, and wait. */
+  held: ReadonlyMap<number, string>;
+  /** Of the whole run, by its revisions. */
+  filesTouched: number;
+  writes: number;
+}
+
+/** A run that failed: its user is dreamed again later, so none of its operations waits. */
+function toFailed(
+  { user, run }: Rows,
+  { failure, isFault, now }: { failure: MemoryError; isFault: boolean; now: number },
+): Rows {
+  const ended: DreamRunRecord = {
+    ...withoutWaiting(run, 'the run ended before it was applied'),
+    state: 'failed',
+    outcome: run.filesTouched > 0 ? 'partial' : null,
+    endedAt: now,
+    errorCode: failure.code,
+    errorMessage: failure.message,
+  };
+  if (run.dryRun) return { user, run: ended };
+  const seen = withEnd(user, ended, now);
+  if (!isFault) return { user: { ...seen, error: failure.message }, run: ended };
+  const failures = user.failures + 1;
+  const retryAt = now + backoffMs(failures);
+  return { user: { ...seen, error: failure.message, failures, retryAt }, run: ended };
+}
+
+/** A run that a person canceled, once nothing more is written for it. */
+function toCanceled({ user, run }: Rows, now: number): Rows {
+  const ended: DreamRunRecord = {
+    ...withoutWaiting(run, 'the run was canceled'),
+    state: 'canceled',
+    outcome: run.filesTouched > 0 ? 'partial' : null,
+    endedAt: now,
+  };
+  return { run: ended, user: run.dryRun ? user : { ...withEnd(user, ended, now), error: null } };
+}
+
+/** A person applies operations of a run that has ended: it is open until they are written. */
+export function toDeciding(run: DreamRunRecord, writing: OpenWrite): DreamRunRecord {
+  return { ...withDetails(run, { ...detailsOf(run), writing }), endedAt: null };
+}
+
+/** What a person decided is put down. `rejected` has numbers. */
+export function toDecided(
+  { user, run }: Rows,
+  decided: { written: WrittenOperations | null; rejected: ReadonlySet<number> },
+  now: number,
+): Rows {
+  const { written, rejected } = decided;
+  const details = detailsOf(run);
+  const { operations, writing } = details;
+  const next = operations.map((one) =>
+    rejected.has(one.operation.number)
+      ? { ...one, status: 'rejected' as const, isPreselected: false }
+      : one,
+  );
+  const put = withDetails(run, { ...details, operations: next, writing: null });
+  const settled = written === null ? put : withWritten(put, written);
+  const ended = {
+    ...settled,
+    outcome: outcomeOf(detailsOf(settled).operations),
+    endedAt: run.endedAt ?? writing?.endedAt ?? now,
+  };
+  const keys = next.filter((one) => rejected.has(one.operation.number)).map(toKey);
+  const ownWriteAt = written !== null && written.applied.size > 0 ? now : user.ownWriteAt;
+  const seen = {
+    ...user,
+    ownWriteAt,
+    rejected: JSON.stringify([...rejectedKeys(user), ...keys].slice(-MOST_REJECTED)),
+    ...(user.runId === run.id ? { filesTouched: ended.filesTouched } : {}),
+  };
+  return { run: ended, user: withWaiting(seen, run, ended) };
+}
+
+/** Operations that waited too long are stale. */
+export function toExpired({ user, run }: Rows, days: number): Rows {
+  const details = detailsOf(run);
+  const operations = details.operations.map((one) =>
+    one.status === 'waiting' ? toStale(one, `nobody decided on it within ${days} days`) : one,
+  );
+  const expired = withDetails(run, { ...details, operations });
+  const ended = { ...expired, outcome: outcomeOf(operations) };
+  return { run: ended, user: withWaiting(user, run, ended) };
+}
+
+/** What a run wrote was undone: all of it, but for the files in `left`. */
+export function toReverted(
+  { user, run }: Rows,
+  { reverted, left }: { reverted: ReadonlySet<string>; left: ReadonlySet<string> },
+  now: number,
+): Rows {
+  const details = detailsOf(run);
+  const operations = details.operations.map((one) =>
+    one.status === 'applied' && pathsOf(one).every((path) => reverted.has(path))
+      ? { ...one, status: 'reverted' as const }
+      : one,
+  );
+  const all = [...new Set([...details.reverted, ...reverted])];
+  const next = withDetails(run, { ...details, operations, reverted: all });
+  const outcome = left.size === 0 ? 'reverted' : reverted.size > 0 ? 'partial' : run.outcome;
+  return { run: { ...next, outcome }, user: { ...user, ownWriteAt: now } };
+}
+
+/**
+ * The rows of a run whose process is gone, or whose work was cut off. `written` is the write that had
+ * begun, if it is committed.
+ */
+export function toReconciled(
+  rows: Rows,
+  written: WrittenOperations | null,
+  cause: { failure: MemoryError; isFault: boolean; now: number },
+): Rows {
+  const { run } = rows;
+  const { now } = cause;
+  if (run.state === 'completed') {
+    // A person's decision was cut off: what it did not write waits as before.
+    return toDecided(rows, { written, rejected: new Set() }, now);
+  }
+  if (run.state === 'failed') return { ...rows, run: { ...run, endedAt: run.endedAt ?? now } };
+  if (written === null) {
+    return run.state === 'canceled' ? toCanceled(rows, now) : toFailed(rows, cause);
+  }
+  return run.state === 'canceled'
+    ? toCanceled({ ...rows, run: withWritten(run, written) }, now)
+    : toWritten(rows, written, now);
+}
+
+/** Throws `RUN_STATE` for a run that is in another state. */
+export function assertState(
+  run: DreamRunRecord | null,
+  states: readonly DreamRunRecord['state'][],
+): DreamRunRecord {
+  if (run === null) throw new MemoryError('RUN_NOT_FOUND');
+  if (states.includes(run.state)) return run;
+  throw new MemoryError('RUN_STATE', `The run is ${run.state}.`, {
+    details: { state: run.state, allowed: states },
+  });
+}
+
+/** The keys of what a person rejected for a user. */
+export function rejectedKeys({ rejected }: Pick<DreamUserRecord, 'rejected'>): string[] {
+  return rejected === null ? [] : (JSON.parse(rejected) as string[]);
+}
+
+function toKey({ operation }: RunOperation): string {
+  return keyOf(operation);
+}
+
+function toEnded(run: DreamRunRecord, endedAt: number): DreamRunRecord {
+  return { ...run, state: 'completed', outcome: outcomeOf(detailsOf(run).operations), endedAt };
+}
+
+function toStale(one: RunOperation, why: string): RunOperation {
+  return { ...one, status: 'stale', why, isPreselected: false };
+}
+
+/** The operations as a write has left them. */
+function withWritten(run: DreamRunRecord, written: WrittenOperations): DreamRunRecord {
+  const { applied, stale, held, filesTouched, writes } = written;
+  const details = detailsOf(run);
+  const operations = details.operations.map((one): RunOperation => {
+    const { number } = one.operation;
+    if (applied.has(number)) return { ...one, status: 'applied', why: null, isPreselected: false };
+    const why = stale.get(number);
+    if (why !== undefined) return toStale(one, why);
+    const reason = held.get(number);
+    return reason === undefined ? one : { ...one, why: reason };
+  });
+  const put: RunDetails = { ...details, operations, writing: null };
+  return { ...withDetails(run, put), filesTouched, writes };
+}
+
+function withoutWaiting(run: DreamRunRecord, why: string): DreamRunRecord {
+  const details = detailsOf(run);
+  const operations = details.operations.map((one): RunOperation =>
+    one.status === 'waiting' ? { ...one, status: 'dropped', why, isPreselected: false } : one,
+  );
+  return withDetails(run, { ...details, operations, writing: null });
+}
+
+/** After a run that came to its end: the watermark moves to what its snapshot had. */
+function toSucceeded(user: DreamUserRecord, run: DreamRunRecord, now: number): DreamUserRecord {
+  return {
+    ...withEnd(user, run, now),
+    ...{ watermark: run.watermark, failures: 0, retryAt: null, error: null },
+  };
+}
+
+function withEnd(user: DreamUserRecord, run: DreamRunRecord, now: number): DreamUserRecord {
+  const { state, filesTouched } = run;
+  const ownWriteAt = filesTouched > 0 ? now : user.ownWriteAt;
+  return { ...user, status: state, lastRunAt: now, filesTouched, ownWriteAt };
+}
+
+/** The user's count of waiting operations, after those of one run changed. */
+function withWaiting(
+  user: DreamUserRecord,
+  before: Pick<DreamRunRecord, 'waiting'>,
+  after: Pick<DreamRunRecord, 'waiting'>,
+): DreamUserRecord {
+  return { ...user, waiting: Math.max(0, user.waiting + after.waiting - before.waiting) };
+}

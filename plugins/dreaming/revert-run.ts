@@ -1,0 +1,144 @@
+import type { RevertedFile } from '../../core/contracts/admin.ts';
+import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
+import type { AuditCaller, Host, RunRevision } from '../../core/contracts/plugin.ts';
+import { MemoryError } from '../../core/errors.ts';
+import { toPhysicalPath } from '../../core/files/paths.ts';
+import { DREAM_LOG, withoutEntry } from './dream-log.ts';
+import { assertState, toReverted } from './life-cycle.ts';
+import { detailsOf, pathsOf, type RunOperation } from './operations.ts';
+import { type ActiveRun, checkStop, type RunContext, updateRun } from './run.ts';
+import { toPhysical, toVirtual } from './views.ts';
+import { isRunsWrite } from './write.ts';
+
+/** A run after its revert, with what became of each file. Paths are physical. */
+export interface RevertedRun {
+  run: DreamRunRecord;
+  files: readonly RevertedFile[];
+}
+
+const REVERTIBLE = ['completed', 'failed', 'canceled'] as const;
+const LOG_TRIES = 3;
+/** A file of which no revision of the run is left. */
+const GONE: Omit<RevertedFile, 'path'> = {
+  ...{ outcome: 'gone', version: null, revisionId: null, diff: '', diffOmitted: false },
+  why: 'Its earlier content is not kept any more.',
+};
+
+const isApplied = ({ status }: RunOperation): boolean => status === 'applied';
+
+/**
+ * Undoes what a run wrote, as core does it for any writes: file by file, and only where nobody wrote
+ * since. Out of the log of dreaming its own entries are taken, and no others. A revert that was cut
+ * off can be asked for again.
+ *
+ * @throws MemoryError `RUN_STATE` for a run that wrote nothing, is reverted, or has not ended.
+ */
+export async function revertRun(
+  context: RunContext,
+  run: ActiveRun,
+  caller: AuditCaller,
+): Promise<RevertedRun> {
+  const { host } = context;
+  const writes = (await host.history.ofRun(run.id)).filter(isRunsWrite);
+  // The audit row comes first: nothing is undone without one.
+  const operations = await updateRun(context, run, REVERTIBLE, ({ run: present }) => {
+    assertRevertible(present, writes);
+    const audit = { action: 'dream.revert', target: run.id, details: {}, caller };
+    return { result: detailsOf(present).operations, audit };
+  });
+  checkStop(run);
+  const links = operations.filter(isApplied).flatMap(toLinks);
+  const physical = links.map(({ from, to }) => ({
+    from: toPhysical(from, run.userId),
+    to: toPhysical(to, run.userId),
+  }));
+  const found = await host.history.revertRun(run.id, { caller, links: physical });
+  const known = new Set(found.map(({ path }) => path));
+  const pruned = [...new Set(operations.filter(isApplied).flatMap(pathsOf))]
+    .map((path) => toPhysical(path, run.userId))
+    .filter((path) => !known.has(path));
+  const files = await Promise.all([
+    ...found.map((file) =>
+      isLog(run, file) ? takeOutEntries(host, run, { file, writes }) : Promise.resolve(file),
+    ),
+    ...pruned.map((path) => Promise.resolve({ path, ...GONE })),
+  ]);
+  const toPath = ({ path }: RevertedFile) => toVirtual(path, run.userId);
+  const left = new Set(files.filter(isLeft).map(toPath));
+  const reverted = new Set(files.filter((file) => !isLeft(file)).map(toPath));
+  const ended = await updateRun(context, run, REVERTIBLE, (rows) => {
+    const next = toReverted(rows, { reverted, left }, host.now());
+    return { ...next, result: next.run };
+  });
+  return { run: ended, files };
+}
+
+/** Whether a file stays as the run left it. */
+export function isLeft({ outcome }: RevertedFile): boolean {
+  return outcome !== 'reverted' && outcome !== 'unchanged';
+}
+
+/** Files that took lines from others, or that hold what was removed from them. */
+function toLinks({ remove, add, sources }: RunOperation): { from: string; to: string }[] {
+  const from = new Set(remove.map(({ path }) => path));
+  const to = new Set([...(add === null ? [] : [add]), ...sources].map(({ path }) => path));
+  return [...from].flatMap((one) =>
+    [...to].filter((other) => other !== one).map((other) => ({ from: one, to: other })),
+  );
+}
+
+function isLog({ scope }: ActiveRun, { path }: RevertedFile): boolean {
+  return path === toPhysicalPath({ scope, path: DREAM_LOG.slice('user/'.length) });
+}
+
+/**
+ * Takes the entries of a run out of the log, whatever other runs wrote to it since: code wrote them,
+ * and knows them again.
+ */
+async function takeOutEntries(
+  host: Host,
+  run: ActiveRun,
+  { file, writes }: { file: RevertedFile; writes: readonly RunRevision[] },
+): Promise<RevertedFile> {
+  const path = DREAM_LOG.slice('user/'.length);
+  for (let tries = 1; ; tries += 1) {
+    const log = await host.memory.read(run.scope, path);
+    let rest = log?.content ?? null;
+    for (const { revision, contents } of writes) {
+      if (revision.path !== path || rest === null) continue;
+      const left = withoutEntry(rest, contents?.after ?? '', run.id);
+      if (left === 'changed') {
+        const why = 'The entry of this run was changed since.';
+        return { ...file, outcome: 'changed_since', why };
+      }
+      rest = left;
+    }
+    if (log === null || rest === log.content) {
+      return isLeft(file) ? { ...file, outcome: 'unchanged', why: null } : file;
+    }
+    try {
+      const { version, revisionId } = await host.write(
+        {
+          ...{ userId: run.userId, path: DREAM_LOG, content: rest, ifVersion: log.version },
+          ...{ reason: `Reverts dream run ${run.id}.`, isRevert: true },
+        },
+        { actor: 'admin', runId: run.id, trace: run.trace, guards: [run.kept.lease.guard] },
+      );
+      return { ...file, outcome: 'reverted', version, revisionId, why: null };
+    } catch (error) {
+      // Its other writers only add to it.
+      const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
+      if (!isConflict || tries === LOG_TRIES) throw error;
+    }
+  }
+}
+
+function assertRevertible(run: DreamRunRecord, writes: readonly RunRevision[]): void {
+  const present = assertState(run, REVERTIBLE);
+  const details = { state: present.state, outcome: present.outcome };
+  if (present.outcome === 'reverted') {
+    throw new MemoryError('RUN_STATE', 'The run is reverted already.', { details });
+  }
+  if (writes.length > 0) return;
+  throw new MemoryError('RUN_STATE', 'The run has written nothing.', { details });
+}

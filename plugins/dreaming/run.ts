@@ -1,0 +1,200 @@
+import type {
+  DreamDecision,
+  DreamRunRecord,
+  DreamUpdateRequest,
+  DreamUserRecord,
+} from '../../core/contracts/dreams.ts';
+import type { AuditFacts, Host, PluginDreams, RunTrace } from '../../core/contracts/plugin.ts';
+import type { ScopeKey } from '../../core/contracts/records.ts';
+import { MemoryError, toMemoryError } from '../../core/errors.ts';
+import type { CircuitBreaker } from '../../core/circuit-breaker.ts';
+import { dreamLeaseOf } from '../../core/files/dream-names.ts';
+import { keepLease, type KeptLease } from './lease.ts';
+import type { Semaphore } from './semaphore.ts';
+import { startRunTrace, type RunTraceName } from './trace.ts';
+
+/** Who reads and writes in a run. */
+export const ACTOR = 'dream-agent';
+
+/** What all that is done with runs works with. */
+export interface RunContext {
+  host: Host;
+  dreams: PluginDreams;
+  breaker: CircuitBreaker;
+  /** Tokens of memory that one run shows to the model. */
+  maxSnapshotTokens: number;
+  semaphore: Semaphore;
+  /** Aborted once the service shuts down. */
+  stopping: AbortSignal;
+  /** The runs of this process, by id. */
+  active: Map<string, ActiveRun>;
+}
+
+/** A run that this process works on, under the lease of its user. */
+export interface ActiveRun {
+  id: string;
+  userId: string;
+  scope: ScopeKey;
+  kept: KeptLease;
+  /** What is done with the run now, as an observation event. */
+  trace: RunTrace;
+  /** Aborted, with a `Stopped`, once there is a reason to stop. */
+  stopping: AbortController;
+}
+
+const WHY_STOPPED = {
+  canceled: 'The run was canceled.',
+  lease_lost: 'The lease of the run was lost.',
+  shutdown: 'The service shut down.',
+  timeout: 'The run took too long.',
+} as const;
+
+/** Why a run ends before its end. */
+export class Stopped extends Error {
+  readonly why: keyof typeof WHY_STOPPED;
+
+  constructor(why: Stopped['why'], message: string = WHY_STOPPED[why]) {
+    super(message);
+    this.why = why;
+  }
+}
+
+/**
+ * Works on a run under the lease of its user: nobody else works on a run of that user meanwhile.
+ *
+ * @throws MemoryError `DREAM_RUNNING` while somebody does, also another instance; `SHUTTING_DOWN`
+ * once the service ends.
+ */
+export async function withRunLease<T>(
+  context: RunContext,
+  { id, scope }: Pick<DreamRunRecord, 'id' | 'scope'>,
+  name: RunTraceName,
+  work: (run: ActiveRun) => Promise<T>,
+): Promise<T> {
+  assertOpen(context);
+  const kept = await keepLease(context.host, dreamLeaseOf(scope.slice(2)));
+  if (kept === null) throw new MemoryError('DREAM_RUNNING');
+  const run = toActiveRun(context, { id, scope }, { kept, name });
+  context.active.set(id, run);
+  try {
+    const result = await work(run);
+    await finishRun(context, run, null);
+    return result;
+  } catch (error) {
+    const failure = toFailure(run.stopping.signal.aborted ? run.stopping.signal.reason : error);
+    await finishRun(context, run, failure);
+    throw failure;
+  } finally {
+    context.active.delete(id);
+    await kept.release();
+  }
+}
+
+/** Throws `SHUTTING_DOWN` once the service ends: no work begins then. */
+export function assertOpen({ stopping }: Pick<RunContext, 'stopping'>): void {
+  if (!stopping.aborted) return;
+  throw new MemoryError('SHUTTING_DOWN', undefined, { retryAfterSeconds: 5 });
+}
+
+/** A run as this process works on it, with its observation event. */
+export function toActiveRun(
+  { host }: Pick<RunContext, 'host'>,
+  { id, scope }: Pick<DreamRunRecord, 'id' | 'scope'>,
+  { kept, name }: { kept: KeptLease; name: RunTraceName },
+): ActiveRun {
+  const userId = scope.slice(2);
+  const trace = startRunTrace(host, { id, userId }, name);
+  const stopping = new AbortController();
+  const stop = () => stopping.abort(new Stopped('lease_lost'));
+  if (kept.signal.aborted) stop();
+  else kept.signal.addEventListener('abort', stop, { once: true });
+  return { id, userId, scope, kept, trace, stopping };
+}
+
+/** Records the observation event of a run, with the counts that its row has by now. */
+export async function finishRun(
+  { dreams }: Pick<RunContext, 'dreams'>,
+  { id, trace }: Pick<ActiveRun, 'id' | 'trace'>,
+  error: unknown,
+): Promise<void> {
+  const run = await dreams.run(id).catch(() => null);
+  if (run === null) {
+    trace.finish(error);
+    return;
+  }
+  const { state, outcome, mode, filesTouched, writes, applied, dropped } = run;
+  const { inputTokens, outputTokens } = run;
+  trace.finish(error, {
+    ...{ state, mode, files: filesTouched, writes, applied, dropped },
+    ...(outcome === null ? {} : { outcome }),
+    ...{ inputTokens, outputTokens },
+  });
+}
+
+/** Throws `Stopped` once there is a reason to stop. */
+export function checkStop({ stopping, kept }: ActiveRun): void {
+  stopping.signal.throwIfAborted();
+  // It is asked between two steps.
+  kept.moved();
+}
+
+/** The rows of a run, as a change gets them. */
+export interface Rows {
+  user: DreamUserRecord;
+  run: DreamRunRecord;
+}
+
+/**
+ * Changes the rows of a run under its lease, while the run is in one of these states.
+ *
+ * @throws Stopped when the lease is lost, or the run was canceled.
+ */
+export async function updateRun<R>(
+  { dreams }: Pick<RunContext, 'dreams'>,
+  { id, scope, kept }: ActiveRun,
+  states: readonly DreamRunRecord['state'][],
+  decide: (rows: Rows) => DreamDecision<R, AuditFacts>,
+): Promise<R> {
+  const lease = { name: kept.name, fence: kept.fence };
+  const request: DreamUpdateRequest = { scope, runId: id, lease };
+  const result = await dreams
+    .update(request, ({ user, run }) => {
+      if (run === null) throw new MemoryError('RUN_NOT_FOUND');
+      if (!states.includes(run.state)) {
+        throw new MemoryError('RUN_STATE', undefined, { details: { reason: 'canceled' } });
+      }
+      return decide({ user, run });
+    })
+    .catch((error: unknown) => {
+      throw findStop(error) ?? error;
+    });
+  kept.moved();
+  return result;
+}
+
+/** What stopped a run, if that is what an error comes from. */
+export function findStop(error: unknown): Stopped | null {
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 4; depth += 1) {
+    if (at instanceof Stopped) return at;
+    const reason = at instanceof MemoryError ? at.details?.['reason'] : null;
+    if (reason === 'lease_lost' || reason === 'canceled') return new Stopped(reason);
+    at = at.cause;
+  }
+  return null;
+}
+
+/** The error of a run that was stopped or failed, for whoever asked for it and for its row. */
+export function toFailure(error: unknown): MemoryError {
+  const stop = findStop(error);
+  if (stop === null) return toMemoryError(error);
+  const { message } = stop;
+  switch (stop.why) {
+    case 'shutdown':
+      return new MemoryError('SHUTTING_DOWN', message, { retryAfterSeconds: 5 });
+    case 'timeout':
+      return new MemoryError('MODEL_TIMEOUT', message, { details: { reason: 'run_timeout' } });
+    case 'lease_lost':
+    case 'canceled':
+      return new MemoryError('RUN_STATE', message, { details: { reason: stop.why } });
+  }
+}

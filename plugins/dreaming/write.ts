@@ -1,0 +1,250 @@
+import type { Host, HostWrite, RunRevision } from '../../core/contracts/plugin.ts';
+import type { ScopeKey } from '../../core/contracts/records.ts';
+import type { Guard } from '../../core/contracts/storage.ts';
+import {
+  type AppliedEdits,
+  applyEdits,
+  examine,
+  type ExaminedOperation,
+} from '../../core/edits/engine.ts';
+import { parseMarkdown } from '../../core/edits/markdown.ts';
+import type { EditedFile, EditedMemory } from '../../core/edits/workspace.ts';
+import { MemoryError } from '../../core/errors.ts';
+import { dreamBudgetOf } from '../../core/files/dream-names.ts';
+import { DREAM_LOG, toLogged } from './dream-log.ts';
+import type { WrittenOperations } from './life-cycle.ts';
+import { type OpenWrite, pathsOf, type RunOperation } from './operations.ts';
+import { ACTOR, type ActiveRun } from './run.ts';
+
+/** How often a write is planned again while others write the same files. */
+const TRIES = 5;
+const PAGE = 500;
+
+/** What is to be written of a run. */
+export interface WriteRequest {
+  /** In the order of the reply. */
+  operations: readonly RunOperation[];
+  memory: EditedMemory;
+  /** Writes of this run in all, its entry of the log with them; `null`: no budget, a person decided. */
+  maxWrites: number | null;
+  /** Whether the run has room for the entry in its log. */
+  isLogged: boolean;
+}
+
+/** What a write would change now. */
+export interface WritePlan extends AppliedEdits {
+  /** Operations that the write budget has no room for. */
+  overBudget: readonly RunOperation[];
+}
+
+/** Plans a write: operations in their order, as many as the budget has files for. */
+export function planWrite(
+  host: Pick<Host, 'settings'>,
+  { operations, memory, maxWrites, isLogged }: WriteRequest,
+): WritePlan {
+  const maxFiles = maxWrites === null ? Infinity : Math.max(1, maxWrites - Number(isLogged));
+  const touched = new Set<string>();
+  const chosen: RunOperation[] = [];
+  const overBudget: RunOperation[] = [];
+  for (const operation of operations) {
+    const all = new Set([...touched, ...pathsOf(operation)]);
+    if (all.size > maxFiles) {
+      overBudget.push(operation);
+      continue;
+    }
+    all.forEach((path) => touched.add(path));
+    chosen.push(operation);
+  }
+  const limits = { maxFileBytes: host.settings.maxFileBytes, mayCreate: false };
+  const examined = chosen.map((one): ExaminedOperation => {
+    const [located] = one.isUnlocated === true ? examine(memory, [one.operation], { limits }) : [];
+    return located ?? { ...one, fault: null, isKnown: false };
+  });
+  return { ...applyEdits(memory, examined, { limits }), overBudget };
+}
+
+/**
+ * Writes a plan, with the entry of the log, in one transaction. When somebody wrote one of its files
+ * meanwhile, it is planned again on what they hold now. `begin` puts down what is about to be written,
+ * before each attempt; it throws when the run was stopped.
+ */
+export async function commitWrite(
+  host: Host,
+  run: ActiveRun,
+  request: WriteRequest,
+  { plan, begin }: { plan: WritePlan; begin: (writing: OpenWrite) => Promise<void> },
+): Promise<WrittenOperations> {
+  const { userId, id, trace, kept, scope } = run;
+  const budget: Guard[] =
+    request.maxWrites === null
+      ? []
+      : [{ kind: 'budget', name: dreamBudgetOf(id), max: request.maxWrites }];
+  let planned = plan;
+  let isLogged = request.isLogged;
+  for (let tries = 1; planned.files.length > 0; tries += 1) {
+    const files = planned.files.map(({ path, version, after }): HostWrite => {
+      const reason = toReason(planned.applied, path);
+      return { userId, path, content: after, ifVersion: version, reason };
+    });
+    const log = isLogged ? await toLogWrite(host, run, planned) : null;
+    const [first] = planned.files;
+    const numbers = planned.applied.map(({ operation }) => operation.number);
+    if (first !== undefined) {
+      await begin({ numbers, path: first.path, version: first.version, endedAt: null });
+    }
+    try {
+      await host.writeAll(log === null ? files : [...files, log], {
+        ...{ runId: id, trace, actor: ACTOR, tool: 'memory_patch' },
+        guards: [kept.lease.guard, ...budget],
+      });
+      break;
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error;
+      if (error.code === 'QUOTA_EXCEEDED' && log?.ifVersion === 0) {
+        // The user has no room for one more file: then the log goes without its entry.
+        host.log.warn({ runId: id, code: error.code }, 'the entry of a dream run was not written');
+        isLogged = false;
+        continue;
+      }
+      const isConflict = error.code === 'VERSION_CONFLICT' && tries < TRIES;
+      if (!isConflict && !REFUSALS.has(error.code)) throw error;
+      if (!isConflict) return await toHeld(host, run, planned, error.message);
+      const memory = await readMemory(host, scope, planned.applied);
+      planned = planWrite(host, { ...request, memory });
+    }
+  }
+  return {
+    ...(await countWrites(host, id)),
+    applied: new Set(planned.applied.map(({ operation }) => operation.number)),
+    stale: new Map(
+      planned.stale.map(({ operation, fault }) => [operation.number, fault?.why ?? 'out of date']),
+    ),
+    held: new Map(
+      planned.overBudget.map(({ operation }) => [operation.number, 'the write budget is spent']),
+    ),
+  };
+}
+
+/** Why the operations of a plan can't be written now: the user's quota, for one. */
+async function toHeld(
+  host: Pick<Host, 'history'>,
+  { id }: ActiveRun,
+  { applied }: WritePlan,
+  why: string,
+): Promise<WrittenOperations> {
+  return {
+    ...(await countWrites(host, id)),
+    applied: new Set(),
+    stale: new Map(),
+    held: new Map(applied.map(({ operation }) => [operation.number, why])),
+  };
+}
+
+const REFUSALS: ReadonlySet<string> = new Set([
+  'VERSION_CONFLICT',
+  'QUOTA_EXCEEDED',
+  'PAYLOAD_TOO_LARGE',
+  'INVALID_CONTENT',
+]);
+
+/** Memory as it is now, with the files that operations change or rest on. */
+export async function readMemory(
+  host: Pick<Host, 'memory'>,
+  scope: ScopeKey,
+  operations: readonly Pick<ExaminedOperation, 'operation'>[],
+): Promise<EditedMemory> {
+  const named = operations.flatMap(({ operation: { remove, add, sources } }) =>
+    [...remove, ...(add === null ? [] : [add]), ...sources].map(({ path }) => path),
+  );
+  const files: EditedFile[] = [];
+  for (const path of new Set(named)) {
+    if (!path.startsWith('user/')) continue;
+    const read = await host.memory.read(scope, path.slice('user/'.length));
+    if (read === null || read.content === null) continue;
+    const { version, content } = read;
+    if (!parseMarkdown(content).isNeverDreamed) files.push({ path, version, content });
+  }
+  return { files, paths: await listPaths(host, scope) };
+}
+
+async function listPaths(host: Pick<Host, 'memory'>, scope: ScopeKey): Promise<Set<string>> {
+  const paths = new Set<string>();
+  let after: string | null = null;
+  for (;;) {
+    const page: readonly { path: string }[] = await host.memory.list(scope, {
+      ...{ prefix: '', after, limit: PAGE },
+    });
+    for (const { path } of page) paths.add(`user/${path}`);
+    if (page.length < PAGE) return paths;
+    after = page.at(-1)?.path ?? null;
+  }
+}
+
+/** What became of the write that a run had begun: `null` if it was not committed. */
+export async function findWritten(
+  host: Pick<Host, 'history'>,
+  runId: string,
+  writing: OpenWrite | null,
+): Promise<WrittenOperations | null> {
+  if (writing === null) return null;
+  const revisions = (await host.history.ofRun(runId)).filter(isRunsWrite);
+  const isWritten = revisions.some(
+    ({ revision }) =>
+      `user/${revision.path}` === writing.path && revision.version === writing.version + 1,
+  );
+  if (!isWritten) return null;
+  const applied = new Set(writing.numbers);
+  return { ...toCounts(revisions), applied, stale: new Map(), held: new Map() };
+}
+
+/** Whether a revision is a write of the run's own, and not what undid one. */
+export function isRunsWrite({ revision }: RunRevision): boolean {
+  return revision.action !== 'revert' && revision.actor === ACTOR;
+}
+
+/** Files that a run touched, and its writes, by its revisions. */
+export async function countWrites(
+  host: Pick<Host, 'history'>,
+  runId: string,
+): Promise<Pick<WrittenOperations, 'filesTouched' | 'writes'>> {
+  return toCounts((await host.history.ofRun(runId)).filter(isRunsWrite));
+}
+
+function toCounts(revisions: readonly RunRevision[]) {
+  const paths = new Set(revisions.map(({ revision }) => `user/${revision.path}`));
+  paths.delete(DREAM_LOG);
+  return { filesTouched: paths.size, writes: revisions.length };
+}
+
+async function toLogWrite(
+  host: Host,
+  { userId, scope, id }: ActiveRun,
+  { files, applied }: WritePlan,
+): Promise<HostWrite | null> {
+  const log = await host.memory.read(scope, DREAM_LOG.slice('user/'.length));
+  const entry = {
+    ...{ runId: id, at: host.now() },
+    files: files.map(({ path }) => ({ path, what: countKinds(applied, path) })),
+  };
+  const content = toLogged(log?.content ?? null, entry, host.settings.maxFileBytes);
+  if (content === null) return null;
+  const ifVersion = log?.version ?? 0;
+  return { userId, path: DREAM_LOG, content, ifVersion, reason: 'Entry of a dream run.' };
+}
+
+/** `merge, 28 × reword`. */
+function countKinds(applied: readonly ExaminedOperation[], path: string): string {
+  const counts = new Map<string, number>();
+  for (const one of applied.filter((each) => pathsOf(each).includes(path))) {
+    const { kind } = one.operation;
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  return [...counts].map(([kind, count]) => (count === 1 ? kind : `${count} × ${kind}`)).join(', ');
+}
+
+/** The reasons that the model gave for a file. */
+function toReason(applied: readonly ExaminedOperation[], path: string): string {
+  const reasons = applied.filter((one) => pathsOf(one).includes(path));
+  const text = [...new Set(reasons.map(({ operation }) => operation.reason.trim()))].join(' ');
+  return (text === '' ? 'Tidied by dreaming.' : text).slice(0, 1_000).toWellFormed();
+}
