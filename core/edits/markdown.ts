@@ -68,12 +68,6 @@ export function isBlank(line: string): boolean {
   return line.trim() === '';
 }
 
-/** The lines that no operation may change, in order. */
-function protectedLines(content: string): string[] {
-  const { lines, isProtected } = parseMarkdown(content);
-  return lines.filter((_line, index) => isProtected[index]);
-}
-
 const PIN = /<!--\s*pin\s*-->/i;
 const UNPIN = /<!--\s*\/pin\s*-->/i;
 

@@ -203,7 +203,7 @@ export function isRunsWrite({ revision }: RunRevision): boolean {
 }
 
 /** Files that a run touched, and its writes, by its revisions. */
-export async function countWrites(
+async function countWrites(
   host: Pick<Host, 'history'>,
   runId: string,
 ): Promise<Pick<WrittenOperations, 'filesTouched' | 'writes'>> {
