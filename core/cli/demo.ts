@@ -195,14 +195,14 @@ class Story {
     if (day >= demo.days - 1) return;
     const waiting = (await this.#runs()).filter(({ outcome }) => outcome === 'waiting');
     for (const run of waiting) {
-      const [first, ...others] = run.operations
+      const operations = run.operations
         .filter(({ status }) => status === 'waiting')
         .map(({ number }) => number);
+      const applied = demo.rejects.includes(run.userId) ? [] : operations.slice(0, 1);
+      const rejected = operations.slice(applied.length);
       this.#moveTo(core.now() + 40 * MINUTE_MS);
-      if (first !== undefined && others.length > 0) {
-        await this.#decide(run, 'apply', { operations: [first] });
-        await this.#decide(run, 'reject');
-      } else await this.#decide(run, demo.rejects.includes(run.userId) ? 'reject' : 'apply');
+      if (applied.length > 0) await this.#decide(run, 'apply', { operations: applied });
+      if (rejected.length > 0) await this.#decide(run, 'reject', { operations: rejected });
     }
   }
 
