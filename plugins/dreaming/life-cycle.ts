@@ -188,12 +188,14 @@ export function toDecided(
     outcome: outcomeOf(detailsOf(settled).operations),
     endedAt: run.endedAt ?? writing?.endedAt ?? now,
   };
-  const keys = next.filter((one) => rejected.has(one.operation.number)).map(toKey);
   const ownWriteAt = written !== null && written.applied.size > 0 ? now : user.ownWriteAt;
   const seen = {
     ...user,
     ownWriteAt,
-    rejected: JSON.stringify([...rejectedKeys(user), ...keys].slice(-MOST_REJECTED)),
+    rejected: addRejected(
+      user,
+      next.filter((one) => rejected.has(one.operation.number)),
+    ),
     ...(user.runId === run.id ? { filesTouched: ended.filesTouched } : {}),
   };
   return { run: ended, user: withWaiting(seen, run, ended) };
@@ -225,7 +227,10 @@ export function toReverted(
   const all = [...new Set([...details.reverted, ...reverted])];
   const next = withDetails(run, { ...details, operations, reverted: all });
   const outcome = left.size === 0 ? 'reverted' : reverted.size > 0 ? 'partial' : run.outcome;
-  return { run: { ...next, outcome }, user: { ...user, ownWriteAt: now } };
+  // Who reverts an operation does not want it again.
+  const undone = operations.filter((one, index) => one !== details.operations[index]);
+  const seen = { ...user, ownWriteAt: now, rejected: addRejected(user, undone) };
+  return { run: { ...next, outcome }, user: seen };
 }
 
 /**
@@ -264,9 +269,13 @@ export function assertState(
   });
 }
 
-/** The keys of what a person rejected for a user. */
+/** The keys of what a person rejected or reverted for a user. */
 export function rejectedKeys({ rejected }: Pick<DreamUserRecord, 'rejected'>): string[] {
   return rejected === null ? [] : (JSON.parse(rejected) as string[]);
+}
+
+function addRejected(user: DreamUserRecord, operations: readonly RunOperation[]): string {
+  return JSON.stringify([...rejectedKeys(user), ...operations.map(toKey)].slice(-MOST_REJECTED));
 }
 
 function toKey({ operation }: RunOperation): string {

@@ -66,6 +66,20 @@ describe('an undoing whose answer is lost', () => {
   });
 });
 
+describe('operations that a person reverted', () => {
+  it('are not proposed again while their lines stand', async () => {
+    const service = await openDreams({});
+    await writeThree(service);
+    const run = await service.dream('alice');
+    await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(await service.dream('alice')).toMatchObject({
+      ...{ outcome: 'no_op', operations: [] },
+      repeatedOperations: run.operationsApplied,
+    });
+    expect(await readThree(service)).toEqual(BEFORE);
+  });
+});
+
 const LOG = 'user/dream-log.md';
 
 /** Has a run merge the lines of each file, one after the other; their ids. */
