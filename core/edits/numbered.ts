@@ -2,13 +2,13 @@ import { toLocalDay } from './times.ts';
 import type { EditedFile } from './workspace.ts';
 
 /**
- * A file as a model sees it: `12 2026-05-01| - text`, without the date where none is known. A mark
- * stands where lines are left out.
+ * A file as a model sees it: `12 2026-05-01| - text`, or `12| - text` if the date is unknown or there
+ * is no time zone. `…` marks omitted lines.
  */
-export function toNumbered({ content, shown, times }: EditedFile, timeZone: string): string {
+export function toNumbered({ content, shown, times }: EditedFile, timeZone: string | null): string {
   const days = new Map<number, string>();
   const dayOf = (at: number | undefined) => {
-    if (at === undefined) return '';
+    if (at === undefined || timeZone === null) return '';
     const day = days.get(at) ?? toLocalDay(at, timeZone);
     days.set(at, day);
     return ` ${day}`;

@@ -1,4 +1,5 @@
-import type { EditedFile, EditedMemory } from '../../edits/workspace.ts';
+import { toNumbered } from '../../edits/numbered.ts';
+import type { EditedMemory } from '../../edits/workspace.ts';
 import { type ResolvedTimes, toWeekday } from '../../edits/times.ts';
 
 /** Whoever changes a word of the prompt gives it another version. */
@@ -61,7 +62,7 @@ export function toPrompt(memory: EditedMemory, question: Question, problem: stri
   const { fact, mark, maxWrites } = question;
   const files = [...memory.files].sort((a, b) => (a.path < b.path ? -1 : 1));
   const shown = files.map(
-    (file) => `<file-${mark} path="${file.path}">\n${toNumbered(file)}\n</file-${mark}>`,
+    (file) => `<file-${mark} path="${file.path}">\n${toNumbered(file, null)}\n</file-${mark}>`,
   );
   const listed = [...memory.paths].sort().slice(0, LISTED_PATHS).join('\n');
   return [
@@ -92,16 +93,4 @@ export function toOccasion({ day, timeZone, times, speaker }: Question): string 
 function toRange(dates: readonly string[]): string {
   if (dates.length <= 2) return dates.join(' or ');
   return `a day from ${dates[0]} to ${dates.at(-1)}`;
-}
-
-/** A file as the model sees it, with a mark where lines are left out. */
-function toNumbered({ content, shown }: EditedFile): string {
-  const lines = content.split('\n');
-  if (lines.at(-1) === '') lines.pop();
-  const rows: string[] = [];
-  for (const [index, line] of lines.entries()) {
-    if (shown === undefined || shown.has(index + 1)) rows.push(`${index + 1}| ${line.trimEnd()}`);
-    else if (rows.at(-1) !== '…') rows.push('…');
-  }
-  return rows.join('\n');
 }
