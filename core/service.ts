@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type Archive, createArchive } from './archive/archive.ts';
 import { createClock } from './clock.ts';
 import { type MemoryServiceConfig, toSettings } from './config/service.ts';
@@ -6,7 +7,7 @@ import type { Logger, Plugin } from './contracts/plugin.ts';
 import type { RouteDefinition } from './contracts/route.ts';
 import type { Storage } from './contracts/storage.ts';
 import type { MemoryServices, ToolDefinition } from './contracts/tool.ts';
-import { MemoryError } from './errors.ts';
+import { MemoryError, toMemoryError } from './errors.ts';
 import { createPluginHost, type PluginHooks } from './host.ts';
 import { type AccessLog, createAccessLog } from './telemetry/access-log.ts';
 import { createContext } from './subagents/context.ts';
@@ -230,7 +231,11 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     (readKey ??= readInstallationKey(storage.config, 'service_fence_key').catch(
       (error: unknown) => {
         readKey = null;
-        throw error;
+        const { code } = toMemoryError(error);
+        if (code !== 'STORAGE_FULL' && code !== 'STORAGE_UNAVAILABLE') throw error;
+        // Reads go on while nothing can be written. Marks of a key for one call are as safe, but no
+        // provider has cached a prompt with them.
+        return randomBytes(32);
       },
     ));
   const services: MemoryServices = {

@@ -392,6 +392,7 @@ const RULE_OF: Readonly<Record<string, string>> = {
   'dreams.expire': 'removes runs that ended before a time, the oldest first, and none that has not',
   'dreams.countOlder':
     'removes runs that ended before a time, the oldest first, and none that has not',
+  'dreams.countWaiting': 'finds and counts operations that wait, and keeps their runs',
 };
 /** The suite has no rule about these. */
 const UNCHECKED = ['inspection', 'backUp', 'planMigration', 'noteDamage'];
