@@ -33,6 +33,7 @@ const CLOSE_LIMIT_MS = 2_000;
 /** Members that the contract lets a driver leave out. */
 const OPTIONAL_MEMBERS: readonly (keyof Storage)[] = [
   'filename',
+  'holds',
   'observations',
   'vectors',
   'inspection',

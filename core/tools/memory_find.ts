@@ -39,6 +39,7 @@ const inputSchema = Type.Object(
     ),
     sort: Type.Optional(
       Type.Enum(['relevance', 'newest'], {
+        type: 'string',
         description: 'newest: of what matches best, the lines written last come first.',
       }),
     ),

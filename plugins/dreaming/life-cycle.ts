@@ -97,23 +97,27 @@ export function toProposed(
 ): Rows {
   const { snapshot, operations, malformed, repeated, verifier, writing } = proposal;
   const { leftOut, parts, watermark, shown, reviewCursor } = snapshot;
-  const details = { operations, malformed, repeated, leftOut, parts, verifier, writing };
+  const open = writing && { ...writing, reviewCursor };
+  const details = { operations, malformed, repeated, leftOut, parts, verifier, writing: open };
   const next = {
     ...withDetails(run, { ...detailsOf(run), ...details }),
     filesRead: shown.length,
     watermark,
   };
   if (run.dryRun) return { user, run: { ...toEnded(next, now), outcome: 'no_op' } };
-  const seen = { ...user, reviewCursor };
-  if (writing !== null) return { user: seen, run: { ...next, waiting: 0, isWaiting: false } };
+  // A run whose write fails has to see the same files again.
+  if (writing !== null) return { user, run: { ...next, waiting: 0, isWaiting: false } };
   const ended = toEnded(next, now);
-  return { run: ended, user: withWaiting(toSucceeded(seen, ended, now), run, ended) };
+  const succeeded = toSucceeded({ ...user, reviewCursor }, ended, now);
+  return { run: ended, user: withWaiting(succeeded, run, ended) };
 }
 
 /** The write of a run is committed, or nothing of it was: `applied` has what it came to. */
 export function toWritten({ user, run }: Rows, written: WrittenOperations, now: number): Rows {
   const ended = toEnded(withWritten(run, written), now);
-  const seen = written.applied.size > 0 ? { ...user, ownWriteAt: now } : user;
+  const { reviewCursor = user.reviewCursor } = detailsOf(run).writing ?? {};
+  const ownWriteAt = written.applied.size > 0 ? now : user.ownWriteAt;
+  const seen = { ...user, reviewCursor, ownWriteAt };
   const succeeded = toSucceeded(seen, ended, now);
   return { run: ended, user: withWaiting(succeeded, { ...run, waiting: 0 }, ended) };
 }

@@ -28,6 +28,8 @@ export interface OpenWrite {
   version: number;
   /** When the run had ended before it, where a person applies operations later. */
   endedAt: number | null;
+  /** Where the user's next run goes on reading, once a run has written. */
+  reviewCursor?: string | null;
 }
 
 /** What a run keeps beside its columns. */

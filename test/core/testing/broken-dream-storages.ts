@@ -61,6 +61,23 @@ export const brokenDreamStorages: readonly BrokenStorage[] = [
     })),
   },
   {
+    bug: 'takes a run that wrote nothing for one that did',
+    breaks: 'lists runs by outcome, by time, and those that wrote',
+    wrap: withDreams((good) => ({
+      listRuns: ({ hasWritten, ...filter }, page) => good.listRuns(filter, page),
+    })),
+  },
+  {
+    bug: 'counts runs in place of the operations that wait in them',
+    breaks: 'finds and counts operations that wait, and keeps their runs',
+    wrap: withDreams((good) => ({
+      async countWaiting() {
+        const page = { limit: 500, order: 'asc', after: null } as const;
+        return (await good.listRuns({ isWaiting: true }, page)).items.length;
+      },
+    })),
+  },
+  {
     bug: 'expires runs by when they were asked for',
     breaks: 'removes runs that ended before a time, the oldest first, and none that has not',
     wrap: withDreams((good) => ({

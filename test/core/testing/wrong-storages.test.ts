@@ -39,13 +39,17 @@ describe('a driver that does nothing', () => {
     'and $what, without optional stores, passes no rule',
     async ({ make }) => {
       const results = await checkStorage(() => {
-        const { observations: _, dreams: __, vectors: ___, ...storage } = make();
+        const { observations: _, dreams: __, vectors: ___, holds: ____, ...storage } = make();
         return storage;
       });
       const absent = results.flatMap((result) =>
         result.status === 'absent' ? [[result.name, result.store]] : [],
       );
       expect(absent).toEqual([
+        [
+          'keeps the hold of a scope from the transaction that sets it to the one that removes it',
+          'holds',
+        ],
         ...observationCases().map(({ name }) => [name, 'observations']),
         ...dreamCases().map(({ name }) => [name, 'dreams']),
         ...vectorCases().map(({ name }) => [name, 'vectors']),
