@@ -82,8 +82,8 @@ export class OpenFiles {
   }
 
   /**
-   * For the writing connection, after its commit: throws `STORAGE_DAMAGED` if the files were
-   * replaced or overwritten, and at every later call too.
+   * Checks the files after a commit, or after a write that met damage: throws `STORAGE_DAMAGED` if
+   * they were replaced or overwritten, and at every later call too.
    */
   async check(connection: SqliteConnection): Promise<void> {
     const end = performance.now() + CHECKPOINT_MS;

@@ -176,7 +176,7 @@ export class SqliteDatabase implements SqlDatabase {
     try {
       return await writer.write(run);
     } catch (error) {
-      throw this.toError(error);
+      throw await this.toWriteError(error);
     }
   }
 
@@ -192,7 +192,7 @@ export class SqliteDatabase implements SqlDatabase {
     try {
       return (await writer.mutate({ request, decide })) as R;
     } catch (error) {
-      throw this.toError(error);
+      throw await this.toWriteError(error);
     }
   }
 
@@ -208,6 +208,20 @@ export class SqliteDatabase implements SqlDatabase {
 
   private toError(error: unknown): MemoryError {
     return this.damage.note(translateSqliteError(error));
+  }
+
+  /** A write that meets damage may have met another file, from which nothing must be answered. */
+  private async toWriteError(error: unknown): Promise<MemoryError> {
+    const failure = translateSqliteError(error);
+    if (failure.code === 'STORAGE_DAMAGED' && this.opened !== null) {
+      const { files, readers } = this.opened;
+      try {
+        await readers.use((connection) => files.check(connection));
+      } catch (lost) {
+        return this.toError(lost);
+      }
+    }
+    return this.damage.note(failure);
   }
 
   private live(): Opened {

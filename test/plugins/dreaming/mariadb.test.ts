@@ -3,7 +3,7 @@ import type { Storage } from '../../../core/contracts/storage.ts';
 import { mysql } from '../../../plugins/storage-mysql/index.ts';
 import { freshDatabase } from '../../support/mariadb.ts';
 import { call } from '../../support/service.ts';
-import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
+import { lines, MINUTE, openDreams, operation, verdicts } from './dream-service.ts';
 
 const TEA = '- Likes tea a lot.\n- Likes tea a lot.\n- Lives in Berlin.\n- Has a cat.\n';
 const NEWER = '# News\n\n- Moved: lives in Madrid now, no longer in Berlin.\n';
@@ -40,15 +40,18 @@ it('two instances on MariaDB dream of each user once, and undo it to the byte', 
       }),
     ],
   }));
+  first.judge(verdicts({ 1: 'keeps', 2: 'replaces' }));
   await Promise.all([first.plugin.tick(), second.plugin.tick()]);
   await second.plugin.tick();
-  expect(first.provider.received).toHaveLength(users.length);
+  // Each run asks the model, and the verifier.
+  expect(first.provider.received).toHaveLength(2 * users.length);
   const { items } = (await second.admin('GET', 'dream/runs')).json;
   expect(items).toHaveLength(users.length);
   for (const run of items) {
-    expect(run).toMatchObject({ outcome: 'applied', operationsApplied: 2, filesTouched: 1 });
+    // "no longer" is for a person to look at.
+    expect(run).toMatchObject({ outcome: 'waiting', operationsApplied: 1, filesTouched: 1 });
     expect(await first.read(run.userId, 'user/profile.md')).toBe(
-      '- Likes tea a lot.\n- Has a cat.\n',
+      '- Likes tea a lot.\n- Lives in Berlin.\n- Has a cat.\n',
     );
     const { json } = await second.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(json).toMatchObject({ outcome: 'reverted', left: [] });
