@@ -39,7 +39,7 @@ const FILES_READ = 500;
 const REVISIONS_READ = 100;
 const FEW_REVISIONS = 4;
 /** A part of a history ends at so many lines, or at the line that exceeds so many characters. */
-const PART_LINES = 250;
+export const PART_LINES = 250;
 const PART_CHARACTERS = 1_048_576;
 
 /**

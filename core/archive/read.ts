@@ -13,7 +13,7 @@ import { createPause } from '../pause.ts';
 import { ArchiveManifest, ArchiveTotals, HistoryHead, HistoryLine } from '../schemas/archive.ts';
 import { compileSchema } from '../schemas/validate.ts';
 import { parseTime } from '../time.ts';
-import { ARCHIVE_PATHS } from './export.ts';
+import { ARCHIVE_PATHS, PART_LINES } from './export.ts';
 import { invalidArchive } from './invalid-archive.ts';
 import { decodeText, quote, readTar } from './tar.ts';
 
@@ -133,6 +133,9 @@ export async function* readArchive(
       throw invalidArchive(`${quote(entry.path)} is a history; the manifest says there is none.`);
     }
     const [headLine = '', ...lines] = splitLines(entry);
+    if (lines.length > PART_LINES) {
+      throw invalidArchive(`${quote(entry.path)} has more than ${PART_LINES} revisions.`);
+    }
     const head = parseJson(headLine, checkHead, entry.path);
     if (entry.path !== `${ARCHIVE_PATHS.history}${head.path}/${head.part}.jsonl`) {
       throw invalidArchive(`${quote(entry.path)} names another file or part.`);
@@ -310,6 +313,9 @@ class HistoryReader {
     }
     if (keyframe !== null) checkText(keyframe, this.path);
     if (delta === null || after === undefined || after === null) {
+      if (delta !== null && after === undefined) {
+        throw this.#wrong(version, 'has a delta, but not the content that it belongs to');
+      }
       if (keyframe !== null) return keyframe;
       if (this.#hasRedacted) return undefined;
       throw this.#wrong(version, 'does not lead to the one before it');

@@ -39,6 +39,11 @@ export function checkHolds(
   return [{ scope: hold.scope, hold: step === 'release' ? null : { ...hold, progressAt: now } }];
 }
 
+/** Whether work ended because its hold is gone: another process has finished it. */
+export function isHoldLost(error: unknown): boolean {
+  return error instanceof MemoryError && error.details?.['reason'] === 'hold_lost';
+}
+
 /** The error of a write that has to wait. */
 export function memoryHeld({ scope, kind, details }: HoldRecord): MemoryError {
   const userId = toUserId(scope);

@@ -78,10 +78,12 @@ export function applyDelta(newer: string, delta: Delta): string {
   let copiedTo = 0;
   let at = 0;
   let line = 0;
-  for (const { start, removed, prefix, suffix, text } of delta.hunks) {
+  for (const { start, removed, addedLines, prefix, suffix, text } of delta.hunks) {
     const from = start < line ? -1 : skipLines(newer, at, start - line);
     const to = from < 0 ? -1 : skipLines(newer, from, removed);
-    if (to < 0 || prefix + suffix > to - from)
+    // Lines have a character each, but for a last one that is empty.
+    const isTooLong = addedLines > prefix + text.length + suffix + 1;
+    if (to < 0 || prefix + suffix > to - from || isTooLong)
       throw invalidDelta('The delta does not fit the text.');
     older += newer.slice(copiedTo, from + prefix) + text;
     copiedTo = to - suffix;

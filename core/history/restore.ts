@@ -5,7 +5,7 @@ import type { FileKey, HoldRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AdminAuthor, AdminFiles } from '../files/admin-files.ts';
-import { type HeldWrite, memoryHeld } from '../files/hold.ts';
+import { type HeldWrite, isHoldLost, memoryHeld } from '../files/hold.ts';
 import {
   parsePhysicalPath,
   parsePhysicalPrefix,
@@ -196,14 +196,18 @@ export function createRestores(deps: {
     return receipt.answer();
   }
 
-  /** Does, or goes on with, a restore for which the other writes wait. */
+  /**
+   * Does, or goes on with, a restore for which the other writes wait. A hold that somebody else has
+   * released is not taken again: users have written since.
+   */
   async function workHeld(
-    hold: HoldRecord,
+    { hold, isTaken }: { hold: HoldRecord; isTaken: boolean },
     goal: Goal,
     caller: AdminAuthor,
   ): Promise<RestoreAnswer> {
     const running = (async () => {
-      await files.restore([], toOptions(goal, { hold, step: 'take' }), caller);
+      const step = isTaken ? 'work' : 'take';
+      await files.restore([], toOptions(goal, { hold, step }), caller);
       // Again: others may have written until the hold was taken.
       const answer = await writeAll(await survey(goal), goal, { caller, hold });
       await files.restore([], toOptions(goal, { hold, step: 'release' }), caller);
@@ -223,8 +227,9 @@ export function createRestores(deps: {
       const goal = toGoal(hold);
       log.info({ at: toTime(goal.at) }, 'going on with a restore');
       try {
-        await workHeld(hold, goal, { address: null, traceId: null });
+        await workHeld({ hold, isTaken: true }, goal, { address: null, traceId: null });
       } catch (error) {
+        if (isHoldLost(error)) continue;
         log.warn({ err: error }, 'a restore could not go on: it is tried again');
       }
     }
@@ -247,7 +252,7 @@ export function createRestores(deps: {
       if (held !== null) {
         const isSame = held.kind === 'restore' && isSameGoal(toGoal(held), goal);
         if (!isSame || active.has(held.id)) throw memoryHeld(held);
-        return await workHeld(held, goal, caller);
+        return await workHeld({ hold: held, isTaken: true }, goal, caller);
       }
       const bytes = found.targets.reduce((sum, { size }) => sum + size, 0);
       if (found.targets.length <= BATCH_FILES && bytes <= BATCH_BYTES) {
@@ -268,7 +273,7 @@ export function createRestores(deps: {
         progressAt: now(),
         details,
       } as const;
-      return await workHeld(hold, goal, caller);
+      return await workHeld({ hold, isTaken: false }, goal, caller);
     },
 
     start() {

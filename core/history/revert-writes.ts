@@ -193,6 +193,9 @@ async function findHeld(
     .map((revisions) => revisions.filter(({ peerId }) => peerId !== null))
     .filter((revisions) => revisions.length > 0);
   const pathOf = new Map(moves.flat().map((revision) => [revision.id, toPhysicalPath(revision)]));
+  const known = new Set(groups.map(([selected]) => toPhysicalPath(selected as RevisionRecord)));
+  // Of a file without a selected revision, the revision is pruned.
+  for (const { from } of links) if (!known.has(from)) held.add(from);
   for (const selected of groups) {
     const path = toPhysicalPath(selected[0] as RevisionRecord);
     const isMoved = selected.some(({ peerId }) => peerId !== null);

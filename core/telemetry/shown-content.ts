@@ -1,6 +1,6 @@
 import type { AdminAccess, ShownContent } from '../contracts/admin.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import { toMemoryError } from '../errors.ts';
 import { sliceLines } from '../files/content.ts';
 import { parsePhysicalPath } from '../files/paths.ts';
 import type { Revisions } from '../history/revisions.ts';
@@ -58,7 +58,7 @@ async function findVersion(
   return (await storage.revisions.get(revisionId))?.version ?? null;
 }
 
-/** The content of a version; `null` if it is no longer kept. */
+/** The content of a version; `null` if it is no longer kept, or damaged. */
 async function readContent(
   { revisions }: ShownDependencies,
   { path, version }: { path: string; version: number },
@@ -66,7 +66,8 @@ async function readContent(
   try {
     return (await revisions.contentAt(parsePhysicalPath(path), { version })).content;
   } catch (error) {
-    if (error instanceof MemoryError && error.code === 'REVISION_NOT_FOUND') return null;
+    const { code } = toMemoryError(error);
+    if (code === 'REVISION_NOT_FOUND' || code === 'STORAGE_DAMAGED') return null;
     throw error;
   }
 }

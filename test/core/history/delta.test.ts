@@ -13,6 +13,13 @@ import { unifiedDiff } from '../../../core/history/delta/unified-diff.ts';
 const MAX_FILE_BYTES = 262_144;
 
 describe('diffTexts and applyDelta', () => {
+  it('refuses a hunk that says more lines than its text can have', () => {
+    const hunk = { start: 0, removed: 0, prefix: 0, suffix: 0, text: 'a\n' };
+    expect(applyDelta('b\n', { hunks: [{ ...hunk, addedLines: 1 }] })).toBe('a\nb\n');
+    const bomb = { hunks: [{ ...hunk, addedLines: 2 ** 31 - 1 }] };
+    expect(() => applyDelta('b\n', bomb)).toThrow('The delta does not fit the text.');
+  });
+
   it.each<[string, string, string]>([
     ['both are empty', '', ''],
     ['nothing changed', 'a\nb\n', 'a\nb\n'],

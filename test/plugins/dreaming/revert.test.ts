@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
-import { type DreamService, lines, openDreams, operation } from './dream-service.ts';
+import { type DreamService, lines, openDreams, operation, verdicts } from './dream-service.ts';
 import { AFTER, BEFORE, readThree, watchedStorage, writeThree } from './three-files.ts';
 
 /** A service whose answers from the database are lost once `writes` writes of memory are committed. */
@@ -195,6 +195,32 @@ describe('undoing a run', () => {
     const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
     expect(json).toMatchObject({ outcome: 'reverted', left: [] });
     await expectAllUndone(service);
+  });
+
+  it('leaves moved lines where they are, when the revision of the file that they left is pruned', async () => {
+    const service = await openDreams({});
+    const from = '# Inbox\n\n- Likes green tea.\n- Has a cat.\n';
+    await service.write('alice', 'user/inbox.md', from);
+    await service.write('alice', 'user/tea.md', '# Tea\n\n- Drinks it at four.\n');
+    service.say(() => ({
+      operations: [
+        operation({
+          kind: 'move',
+          remove: lines('user/inbox.md', from, 3),
+          add: { path: 'user/tea.md', heading: null, lines: ['- Likes green tea.'] },
+        }),
+      ],
+    }));
+    service.judge(verdicts({ 1: 'keeps' }));
+    const { id } = await service.dream('alice');
+    await service.admin('POST', `dream/runs/${id}/apply`, { operations: [1] });
+    const moved = await service.read('alice', 'user/tea.md');
+    expect(moved).toContain('- Likes green tea.');
+    await service.write('alice', 'user/inbox.md', '# Inbox\n\n- Has a dog.\n');
+    await service.admin('POST', 'revisions/prune', { keepLast: 1, path: 'users/alice/inbox.md' });
+    const { json } = await service.admin('POST', `dream/runs/${id}/revert`, {});
+    expect(json.outcome).not.toBe('reverted');
+    expect(await service.read('alice', 'user/tea.md')).toBe(moved);
   });
 
   it('does not call a run undone whose revisions are not kept any more', async () => {
