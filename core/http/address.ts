@@ -2,9 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
 /**
- * The client's address. Behind a trusted proxy it is the last one of `X-Forwarded-For`: the one
- * that the proxy itself saw and wrote. A client can write those before it itself, and so evade
- * every limit by address.
+ * The client's address. Behind a trusted proxy, this is the last address in `X-Forwarded-For`,
+ * which the proxy itself added. Clients can forge the earlier ones to evade limits by address.
  */
 export function clientAddress(request: IncomingMessage, trustProxy: boolean): string {
   const peer = plain(request.socket.remoteAddress ?? '');
@@ -17,8 +16,8 @@ export function clientAddress(request: IncomingMessage, trustProxy: boolean): st
 }
 
 /**
- * The key of limits by address: an IPv4 address, or the /64 of an IPv6 address, because one
- * subscriber has a whole /64.
+ * The key for limits by address: an IPv4 address, or the /64 of an IPv6 address, because one
+ * subscriber owns a whole /64.
  */
 export function addressKey(address: string): string {
   if (isIP(address) !== 6) return address;

@@ -13,7 +13,7 @@ import { assertCompilable, type MountedRoutes, mountRoutes } from './route.ts';
 import type { ServedListener } from './server.ts';
 import { type ResolveUserId, SIGN_IN_TIMEOUT_MS } from './signed-in.ts';
 
-/** When a client may try an instance again that is shutting down. */
+/** When a client may retry a request that met a shutdown. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** What HTTP needs of the service, beside its routes. */
@@ -22,15 +22,15 @@ export type AppCore = Pick<Core, 'settings' | 'log' | 'now' | 'state' | 'ready' 
 
 /** The service over HTTP. */
 export interface HttpApp {
-  /** A Koa app with nothing but the service. */
+  /** A Koa app that serves only this service. */
   readonly app: Koa;
-  /** For an app that exists: answers the service's own routes and touches nothing else. */
+  /** For an existing app: answers the service's own routes and leaves all others alone. */
   middleware(options?: MiddlewareOptions): Middleware;
   /** A request listener for `node:http`. */
   callback(options?: CallbackOptions): ServedListener;
   /**
-   * Throws when these routes of plugins clash with others, are in an area of another kind, or have
-   * an invalid schema.
+   * Throws if these plugin routes clash with others, lie outside the area of their kind of
+   * authentication, or have an invalid schema.
    */
   checkRoutes(extra: readonly RouteDefinition[]): void;
 }
@@ -44,7 +44,7 @@ export interface MiddlewareOptions {
   resolveUserId?: ResolveUserId;
 }
 
-/** Like {@link MiddlewareOptions}, for servers other than Koa: it gets the request of Node. */
+/** Like {@link MiddlewareOptions}, for servers other than Koa: it receives Node's request. */
 export interface CallbackOptions {
   resolveUserId?: (
     request: IncomingMessage,
@@ -155,9 +155,12 @@ export function createApp(
   };
 }
 
-/** The routes as one app sees them. */
+/** The routes of one app. */
 interface Mount extends MountedRoutes {
-  /** Throws when these routes of plugins clash with others, or are in an area of another kind. */
+  /**
+   * Throws if these plugin routes clash with others or lie outside the area of their kind of
+   * authentication.
+   */
   check(extra: readonly RouteDefinition[]): void;
 }
 

@@ -24,11 +24,11 @@ export interface BodyOptions {
 }
 
 /**
- * Reads a JSON body, gunzipped when it says so; `undefined` when the request has none.
+ * Reads a JSON body and unzips it if it is gzipped; `undefined` if the request has none.
  *
- * Throws `UNSUPPORTED_MEDIA_TYPE` for what is not JSON, `PAYLOAD_TOO_LARGE`, `REQUEST_TIMEOUT`, and
- * `INVALID_REQUEST` for broken JSON, bytes that are not UTF-8, more than 32 levels, 1,000 keys or
- * 10,000 lists and objects, and for keys that reach into prototypes.
+ * Throws `UNSUPPORTED_MEDIA_TYPE` if it is not JSON, `PAYLOAD_TOO_LARGE`, `REQUEST_TIMEOUT`, and
+ * `INVALID_REQUEST` for broken JSON, invalid UTF-8, more than 32 levels, 1,000 keys or 10,000 lists
+ * and objects, and for keys that could change a prototype.
  */
 export async function readJsonBody(
   request: IncomingMessage,
@@ -126,15 +126,15 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** Bodies up to this size are parsed fast, whatever they hold. */
+/** Bodies up to this size are parsed quickly, whatever they contain. */
 const SMALL_BYTES = 65_536;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Counts lists and objects before the body is parsed: 1 MB of them blocks the event loop for 60 ms.
- * Invalid JSON passes, and the parser refuses it.
+ * Counts lists and objects before parsing, because parsing 1 MB of them blocks the event loop for
+ * 60 ms. Ignores invalid JSON, which the parser refuses.
  */
 function checkContainers(bytes: Buffer): void {
   let depth = 0;
@@ -207,7 +207,7 @@ function tooLarge(maxBytes: number): MemoryError {
   });
 }
 
-/** `cause` is not sent: the message of JSON.parse quotes the body. */
+/** `cause` is not sent, because the message of `JSON.parse` quotes the body. */
 function invalid(message: string, cause?: unknown): MemoryError {
   const issues = [{ path: '', message: message.slice(0, -1) }];
   return new MemoryError('INVALID_REQUEST', message, { details: { issues }, cause });

@@ -1,7 +1,7 @@
 import type { RouteRequest } from '../contracts/route.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 
-/** Who a change through the admin API is put down to in the audit. */
+/** Who the audit names for a change through the admin API. */
 export function toCaller({ address, traceId }: RouteRequest): AdminCaller {
   return { address, traceId };
 }

@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto';
 import { extname } from 'node:path';
 import { readFileIndex } from './file-index.ts';
 
-/** One answer of the console. */
+/** One file of the console. */
 export interface ConsoleFile {
   content: Buffer | string;
   contentType: string;
   cacheControl: string;
   etag: string | null;
-  /** For the page's `<style>` elements; `null` where the file is no page. */
+  /** For the page's `<style>` elements; `null` if the file is not a page. */
   styleNonce: string | null;
 }
 
-/** The built console, as it was when the service started. */
+/** The built console, read when the service started. */
 export interface ConsoleFiles {
   readonly isBuilt: boolean;
   /**
    * The file at a path below `/admin/`, compared byte for byte. A path without an extension is a
-   * view of the console and gives its page. `null` for a file that is not there.
+   * view and returns the console's page. `null` if there is no such file.
    */
   find(path: string): ConsoleFile | null;
 }
@@ -49,8 +49,8 @@ const NOT_BUILT =
 const NONCE_MARK = '__CSP_NONCE__';
 
 /**
- * Reads the built console. Its page refers to its files by `./…`, which becomes `<base>/admin/…`
- * here: a view may stand several folders deep, and the policy allows no `<base>` element.
+ * Reads the built console. Rewrites the page's `./…` references to `<base>/admin/…`, because a view
+ * may be several folders deep and the content security policy allows no `<base>` element.
  */
 export function readConsoleFiles(directory: string, basePath: string): ConsoleFiles {
   const files = readFileIndex(directory, { extensions: null });
@@ -77,7 +77,7 @@ export function readConsoleFiles(directory: string, basePath: string): ConsoleFi
       if (extension === '' || path === PAGE) return toPage();
       const file = files.get(path);
       if (file === undefined) return null;
-      // The bundler puts a hash of the content into the name of everything below assets/.
+      // The bundler adds a content hash to every file name below assets/.
       const isHashed = path.startsWith('assets/');
       return {
         content: file.content,

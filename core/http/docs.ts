@@ -9,10 +9,12 @@ export interface DocsPage {
   url: string;
 }
 
-/** The docs as they were when the service started. */
+/** The docs, read when the service started. */
 export interface Docs {
   readonly pages: readonly DocsPage[];
-  /** The page's markdown by its path with extension (`concepts/files.md`), compared byte for byte. */
+  /**
+   * The page's markdown by its path with extension (`concepts/files.md`), compared byte for byte.
+   */
   find(path: string): IndexedFile | null;
   /** The docs' index for agents: see llmstxt.org. */
   readonly llmsText: string;
@@ -44,7 +46,7 @@ function titleOf({ path, content }: IndexedFile): string {
 }
 
 function toLlmsText(pages: readonly DocsPage[], basePath: string): string {
-  // Pages at the top lead to the others. Brackets would end a link's text early.
+  // Pages at the top level come first, since they lead to the others.
   const isTop = ({ path }: DocsPage) => !path.includes('/');
   const sorted = [...pages.filter(isTop), ...pages.filter((page) => !isTop(page))];
   const links = sorted.map(({ title, url }) => `- [${title.replaceAll(/[[\]]/g, '')}](${url})`);

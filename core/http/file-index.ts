@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 
-/** A file as it was when the service started. */
+/** A file, read when the service started. */
 export interface IndexedFile {
   /** Below the directory, with `/` between segments. */
   path: string;
@@ -21,8 +21,8 @@ export interface FileIndexOptions {
 const LIMITS = { depth: 12, files: 5_000, fileBytes: 16 * 1024 * 1024 } as const;
 
 /**
- * Reads the files of a directory once, by path: requests are answered from this index and never
- * reach the file system. Skips dot files, links and special files. A missing directory is empty.
+ * Reads the files of a directory once. Requests are answered from this index and never reach the
+ * file system. Skips dot files, links and special files. A missing directory is empty.
  */
 export function readFileIndex(
   directory: string,

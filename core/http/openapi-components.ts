@@ -22,9 +22,9 @@ const MODULES = [
 export interface Components {
   readonly schemas: Record<string, Schema>;
   /**
-   * Moves each object and each enum of a schema to `schemas`, and returns the schema with
-   * references to them. A schema of `core/schemas` has the name of its export, one with a title has
-   * that, and any other the name of the place where it is first used, which begins with `name`.
+   * Moves each object and enum of a schema to `schemas`, and returns the schema with references to
+   * them. A schema from `core/schemas` is named after its export, one with a title after its title,
+   * and any other after the place of its first use, which begins with `name`.
    */
   hoist(schema: JsonSchema, name: string): Schema;
 }
@@ -69,7 +69,7 @@ export function createComponents(): Components {
     return hoisted;
   }
 
-  /** The same values have one name, wherever they stand. The description stays where it is. */
+  /** Equal values get one name everywhere. The description stays in its place. */
   function toEnum({ description, ...schema }: Schema, name: string): Schema {
     const type = typeOf(schema);
     const typed = type === null ? schema : { type, ...schema };
@@ -79,7 +79,7 @@ export function createComponents(): Components {
     return description === undefined ? reference : { ...reference, description };
   }
 
-  /** Two different schemas in one place, as the answers of `anyOf`, are told apart by a number. */
+  /** Different schemas in one place, such as the branches of `anyOf`, get a number. */
   function toReference(schema: Schema, name: string, attempt = 1): Schema {
     const title = attempt === 1 ? name : `${name}${attempt}`;
     const component = { ...schema, title };
@@ -103,7 +103,7 @@ export function toPascalCase(name: string): string {
 }
 
 /**
- * A tool's arguments as the service takes them: an optional member may be `null`, at any depth.
+ * A tool's arguments as the service accepts them: an optional member may be `null`, at any depth.
  */
 export function withNulls(schema: JsonSchema): Schema {
   const { properties, required, items, ...rest } = schema as Schema;
@@ -123,7 +123,7 @@ export function withNulls(schema: JsonSchema): Schema {
   return required === undefined ? allowing : { ...allowing, required };
 }
 
-/** The forms of the same that generators of clients understand. */
+/** Rewrites schemas to equivalents that client generators understand. */
 function toPlainForms(schema: Schema): Schema {
   const { if: condition, then: one, else: other, patternProperties, ...rest } = schema;
   if (condition !== undefined) return { anyOf: [one, other] };
@@ -132,7 +132,7 @@ function toPlainForms(schema: Schema): Schema {
   return values === undefined ? schema : { ...rest, additionalProperties: values };
 }
 
-/** Rules that the parsers of ids and paths hold, in the words of OpenAPI. */
+/** Describes the formats that our parsers check, in terms of OpenAPI. */
 function toFormat(format: string): Schema {
   const rule = Object.hasOwn(PATH_PATTERNS, format)
     ? PATH_PATTERNS[format as keyof typeof PATH_PATTERNS]
@@ -140,7 +140,10 @@ function toFormat(format: string): Schema {
   return rule === null ? { format } : { ...rule };
 }
 
-/** The name of each exported object and enum, by its JSON: an optional member is a copy of it. */
+/**
+ * Maps the JSON of each exported object and enum to its name, because an optional member is a copy
+ * of it.
+ */
 function namesOfExports(): Map<string, string> {
   const schemas = MODULES.flatMap((module) => Object.entries<unknown>(module)).filter(
     ([, value]) => isSchema(value) && (value['type'] === 'object' || 'enum' in value),

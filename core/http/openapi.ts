@@ -9,7 +9,7 @@ import {
   withNulls,
 } from './openapi-components.ts';
 
-/** Where the description comes from. Routes and tools may grow until the service has started. */
+/** The sources of the description. Routes and tools may be added until the service has started. */
 export interface OpenApiSource {
   version: string;
   basePath: string;
@@ -19,7 +19,7 @@ export interface OpenApiSource {
 
 type Json = Record<string, unknown>;
 
-/** Codes that any route can answer. */
+/** Codes that any route can answer with. */
 const ALWAYS: readonly ErrorCode[] = ['INVALID_REQUEST', 'HOST_NOT_ALLOWED', 'INTERNAL'];
 const WITH_BODY: readonly ErrorCode[] = [
   'REQUEST_TIMEOUT',
@@ -39,8 +39,8 @@ const WITH_AUTH: Record<RouteDefinition['auth'], readonly ErrorCode[]> = {
 };
 
 /**
- * Makes the OpenAPI 3.1 description of the routes from their definitions. Each tool has its own
- * path with its exact schemas, beside the one for any name. Built on first use.
+ * Builds the OpenAPI 3.1 description from the route definitions, on first use. Each tool has its
+ * own path with its exact schemas, beside the generic path.
  */
 export function createOpenApi(source: OpenApiSource): () => object {
   let built: { document: object; size: number } | null = null;
@@ -61,7 +61,7 @@ function describe(
   const paths: Record<string, Json> = {};
   const components = createComponents();
   for (const route of routes) {
-    // The console's path with a slash at its end is the same page.
+    // The console's path with a trailing slash is the same page.
     if (route.path.length > 1 && route.path.endsWith('/')) continue;
     const path = toTemplate(route.path);
     (paths[path] ??= {})[route.method.toLowerCase()] = toOperation(route, components);
@@ -243,10 +243,10 @@ function toErrors(route: RouteDefinition, isWrite: boolean, components: Componen
   for (const code of codesOf(route, isWrite)) {
     const { status } = ERROR_CODES[code];
     byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
-    // With If-Match the same conflict is a failed precondition.
+    // With `If-Match`, the same conflict is a failed precondition.
     if (code === 'VERSION_CONFLICT') byStatus.set(412, new Set([code]));
   }
-  // Headers that are too large, before there is a route.
+  // Node refuses headers that are too large before routing.
   byStatus.set(431, new Set(['INVALID_REQUEST']));
   const schema = components.hoist(route.errorBody?.schema ?? ERROR_SCHEMA, 'Error');
   const responses: Json = {};
@@ -276,7 +276,7 @@ function toPathParameters(path: string): Json[] {
   }));
 }
 
-/** Parameters with a rule of their own, wherever they stand. */
+/** Parameters with their own rules, on any route. */
 const PARAMETERS: Record<string, Json> = {
   userId: PATH_PATTERNS['user-id'],
   physicalPath: PATH_PATTERNS['physical-path'],

@@ -6,7 +6,7 @@ export function toVersionTag(version: number): string {
   return `"${version}"`;
 }
 
-/** Whether `If-None-Match` names this entity tag; the answer is then a 304 without a body. */
+/** Whether `If-None-Match` contains this entity tag, so that the answer is a 304 without a body. */
 export function matchesTag(request: RouteRequest, tag: string): boolean {
   const header = request.header('if-none-match');
   if (header === null) return false;
@@ -18,8 +18,8 @@ export function matchesTag(request: RouteRequest, tag: string): boolean {
 
 /**
  * The version that a write expects: from `If-Match: "<version>"`, 0 from `If-None-Match: *`, or
- * `undefined` without either. Throws `INVALID_REQUEST` for any other form: a precondition that is
- * not understood must not be skipped.
+ * `undefined` without either. Throws `INVALID_REQUEST` for any other form, because ignoring a
+ * malformed precondition would be unsafe.
  */
 export function ifVersionOf(request: RouteRequest): number | undefined {
   const ifMatch = request.header('if-match');
@@ -39,7 +39,7 @@ export function ifVersionOf(request: RouteRequest): number | undefined {
   return Number(version);
 }
 
-/** Runs a write; a conflict with a precondition of the header is a 412, not a 409. */
+/** Runs a write. If it conflicts with a precondition header, the status is 412 instead of 409. */
 export async function withPrecondition<T>(
   ifVersion: number | undefined,
   write: () => Promise<T>,

@@ -7,8 +7,8 @@ type Query = Record<string, unknown>;
 const NO_PARAMETERS: JsonSchema = { type: 'object', additionalProperties: false };
 
 /**
- * Makes the parser of a route's query string: each parameter once, decoded once, numbers and
- * booleans taken from text where the schema declares them so. It throws `INVALID_REQUEST` and names
+ * Compiles the parser of a route's query string. It decodes each parameter once, and converts text
+ * to numbers and booleans where the schema declares them. It throws `INVALID_REQUEST` and names
  * parameters that are unknown, repeated, malformed or invalid.
  */
 export function compileQuery(schema: JsonSchema = NO_PARAMETERS): (querystring: string) => Query {
@@ -31,7 +31,7 @@ function typesOf(schema: JsonSchema): Map<string, unknown> {
 const DECIMAL = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 
 /**
- * Text that is not a number or boolean stays text: the schema then refuses it and names the
+ * Text that is not a number or boolean stays text, so that the schema refuses it and names the
  * parameter.
  */
 function toDeclared(text: string, type: unknown): unknown {

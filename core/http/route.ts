@@ -19,7 +19,7 @@ import { CONSOLE_HEADERS, DATA_HEADERS, type HeaderList } from './middleware/sec
 import { compileQuery } from './query.ts';
 import { bindSignedIn, findSignedIn, type ResolveUserId } from './signed-in.ts';
 
-/** What all routes share. */
+/** Options shared by all routes. */
 export interface MountOptions {
   /** Prefix of every route: empty, or `/memory`. */
   basePath: string;
@@ -30,9 +30,9 @@ export interface MountOptions {
   /** Deadline of routes without one of their own. */
   deadlineMs: number;
   log: Logger;
-  /** Before anything else, on every route. */
+  /** Runs before anything else, on every route. */
   checkHost: Check;
-  /** Runs on the router of its kind, before each of that router's routes. */
+  /** Runs on the router of its kind, before each of its routes. */
   auth: Record<RouteDefinition['auth'], Check>;
   /**
    * Finds the user signed in to the surrounding app; `null` when the tools API accepts only its
@@ -41,26 +41,29 @@ export interface MountOptions {
   resolveUserId: ResolveUserId | null;
   /** How long `resolveUserId` may take. */
   signInTimeoutMs: number;
-  /** `false` until the service has started and once it shuts down: then `open` is called. */
+  /** `false` before the start and during shutdown; requests then call `open`. */
   isOpen(): boolean;
-  /** Waits for the start, or throws what keeps the service from working. */
+  /** Waits for the start, or throws the error that prevents it. */
   open(): Promise<void>;
-  /** Serves a request again after the start, when plugins may have brought routes. */
+  /** Routes a request again after the start, since plugins may have added routes. */
   redispatch: Middleware;
 }
 
 /** The routes as Koa middleware. */
 export interface MountedRoutes {
-  /** Answers the service's own routes; all else goes to `next()` untouched. */
+  /** Answers the service's own routes; passes all others to `next()`. */
   middleware: Middleware;
-  /** For an app that has nothing but the service: checks the host, and answers what `next()` throws. */
+  /**
+   * For an app that serves only this service: checks the host, and answers errors thrown by
+   * `next()`.
+   */
   rest: Middleware;
 }
 
 type AuthKind = RouteDefinition['auth'];
 
-// The service answers every path below these, and only after authentication: without a secret
-// nobody can tell which routes exist.
+// The service answers every path below these prefixes, and only after authentication, so that
+// nobody can probe for routes without a secret.
 const AREAS: readonly { kind: AuthKind; prefix: string | null }[] = [
   { kind: 'tools', prefix: '/v1/tools' },
   { kind: 'admin', prefix: '/v1/admin' },
@@ -68,10 +71,9 @@ const AREAS: readonly { kind: AuthKind; prefix: string | null }[] = [
 ];
 
 /**
- * Mounts routes on one router for each kind of authentication. The check runs on the router that
- * owns the routes, so a route cannot be added without it; paths count with their case and their
- * trailing slash. Throws for two routes of one method and path, and for one in an area of another
- * kind.
+ * Mounts routes on one router per kind of authentication. The check belongs to the router, so no
+ * route can be added without it. Paths are case-sensitive, and a trailing slash counts. Throws if
+ * two routes have the same method and path, or if a route lies outside the area of its kind.
  */
 export function mountRoutes(
   routes: readonly RouteDefinition[],
@@ -101,8 +103,8 @@ export function mountRoutes(
 }
 
 /**
- * Throws an `Error` that names the route whose schema has an unknown keyword, type or format:
- * routes of plugins are checked at the start, not at the first request.
+ * Throws an `Error` that names the route whose schema has an unknown keyword, type or format. This
+ * checks plugin routes at the start instead of at the first request.
  */
 export function assertCompilable(routes: readonly RouteDefinition[]): void {
   for (const route of routes) {
@@ -127,7 +129,7 @@ function createArea(
   options: MountOptions,
 ): Area {
   const router = new Router({ sensitive: true, strict: true });
-  // What writes its own errors is known before the key is checked.
+  // Routes with their own error format must be known before the key is checked.
   const ownErrors = new Map(
     routes
       .filter(({ errorBody }) => errorBody !== undefined)
@@ -138,7 +140,7 @@ function createArea(
       exchange.route = ownErrors.get(ctx.path) ?? null;
       options.checkHost(exchange);
       const proceed = (): Promise<unknown> => {
-        // Docs and health answer before the start and during the shutdown, too.
+        // Docs and health checks also work before the start and during shutdown.
         if (kind === 'none' || options.isOpen()) return next();
         return options.open().then(() => options.redispatch(ctx, next));
       };
@@ -163,7 +165,7 @@ function createArea(
     ({ path }) => prefix === null || !`${String(path)}/`.startsWith(`${prefix}/`),
   );
 
-  // The last layer answers unknown paths, and unknown methods of known paths.
+  // The last layer handles unknown paths, and unknown methods of known paths.
   const unmatched = ((ctx: Context) => {
     const methods = new Set(
       layers.filter((layer) => layer.match(ctx.path)).flatMap((layer) => layer.methods),
@@ -216,7 +218,7 @@ function escapeRegExp(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
 
-/** Header of every answer: the trace id of the request in logs and traces. */
+/** Header of every answer: the trace id of the request, for logs and traces. */
 export const REQUEST_ID = 'X-Request-Id';
 const JSON_TYPE = 'application/json; charset=utf-8';
 const CHALLENGES: Record<AuthKind, string> = {
@@ -228,13 +230,13 @@ const EXCHANGE = Symbol('memory-service exchange');
 
 type OwnContext = Context & { [EXCHANGE]: Exchange; captures?: string[] };
 
-/** Makes the handler of one route: parse, run, answer. */
+/** Compiles the handler of one route: parse, run, answer. */
 function compileRoute(route: RouteDefinition, options: MountOptions): Middleware {
   const names = [...route.path.matchAll(/([:*])(\w+)/g)].map(([, kind, name]) => ({
     name: name as string,
     isPath: kind === '*',
   }));
-  // Compiled at the first request: to compile all routes takes a fifth of the start.
+  // Compiled at the first request, because compiling all routes takes a fifth of the start time.
   let checks: Checks | null = null;
   const contentType = route.contentType ?? JSON_TYPE;
   const isJson = contentType.startsWith('application/json');
@@ -302,7 +304,10 @@ function handleInTime(
   );
 }
 
-/** Streams a list item by item: to serialise a hundred files at once would block the event loop. */
+/**
+ * Streams a list item by item, because serialising a hundred files at once would block the event
+ * loop.
+ */
 function toJson(value: unknown): string | Readable {
   if (!Array.isArray(value) || value.length < 2) return JSON.stringify(value);
   return Readable.from(writeList(value as unknown[]));
@@ -331,16 +336,18 @@ function compileChecks({ querySchema, bodySchema, signedIn }: RouteDefinition): 
 }
 
 /**
- * The body as the surrounding app has parsed it: Koa's parsers put it into `ctx.request`, Express's
- * into the request. For types that they do not parse, both leave an empty object, and the body
- * unread.
+ * The body as parsed by the surrounding app: Koa's parsers store it in `ctx.request`, Express's in
+ * the request. For types they don't parse, both leave an empty object and don't read the body.
  */
 function parsedByHost({ req, request }: Context): unknown {
   if (!req.readableEnded) return undefined;
   return (request as { body?: unknown }).body ?? (req as { body?: unknown }).body;
 }
 
-/** Keeps the status: Koa turns an empty answer into a 204, and an empty JSON answer into `null`. */
+/**
+ * Keeps the status, because Koa turns an empty answer into a 204 and an empty JSON answer into
+ * `null`.
+ */
 function answerNothing(ctx: Context): void {
   const { status } = ctx;
   ctx.remove('Content-Type');
@@ -348,14 +355,14 @@ function answerNothing(ctx: Context): void {
   ctx.status = status;
 }
 
-/** Decodes each captured piece of the path once. */
+/** Decodes each captured path parameter once. */
 function decodeParams(
   names: readonly { name: string; isPath: boolean }[],
   captures: readonly string[],
   { target, kind }: Exchange,
 ): Record<string, string> {
-  // Node reads bytes above ASCII as Latin-1, and a URL parser turns a backslash into a slash:
-  // either would name another path.
+  // Node decodes bytes above ASCII as Latin-1, and a URL parser turns a backslash into a slash.
+  // Either would name another path.
   const isPlain = /^[\x21-\x5b\x5d-\x7e]*$/.test(target);
   const params: Record<string, string> = {};
   names.forEach(({ name, isPath }, index) => {
@@ -375,7 +382,7 @@ function decodeParams(
   return params;
 }
 
-/** Runs a request's work and answers what it throws. */
+/** Handles a request and answers its errors. */
 async function answerFailures(
   ctx: Context,
   kind: AuthKind,
@@ -421,7 +428,7 @@ function logFailure(error: MemoryError, exchange: Exchange, log: Logger): void {
   const fields = {
     code: error.code,
     traceId: error.traceId ?? exchange.traceId,
-    // The route's pattern, never the path of the request.
+    // The route's pattern, because the request's path may hold personal data.
     route: route === null ? null : `${route.method} ${route.path}`,
     // The cause of a provider's error holds text from the provider.
     error: describeError(isProviderError(error) ? error : error.cause),
@@ -437,16 +444,16 @@ function hasBody({ headers }: IncomingMessage): boolean {
 const UNREAD_BODY_MS = 5_000;
 
 /**
- * Drops the rest of the body for a while: closing at once would reset the connection before the client
- * has read the answer. Where the connection closes with the answer, as `urllib` asks, it resolves once
- * the body has ended. A client that goes on sending is cut off.
+ * Reads and drops the rest of the body for a while, because closing at once would reset the
+ * connection before the client has read the answer. If the connection closes after the answer, as
+ * with `urllib`, this resolves at the end of the body. A client that keeps sending is disconnected.
  */
 async function drainBody({ req, res }: Context, { maxBodyBytes }: MountOptions): Promise<void> {
   let left = 16 * maxBodyBytes;
   const drained = new Promise<void>((resolve) => {
     const cut = (): void => {
       if (res.shouldKeepAlive) req.socket.destroy();
-      // The answer goes out first, and ends the connection.
+      // Sends the answer first, then closes the connection.
       resolve();
     };
     const timer = setTimeout(cut, UNREAD_BODY_MS).unref();
@@ -469,9 +476,7 @@ function setHeaders({ res }: Context, headers: HeaderList): void {
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
-/**
- * One request and its answer, as checks and handlers see it. Costly values are made on first use.
- */
+/** One request and its answer, for checks and handlers. Computes costly values on first use. */
 class Exchange implements RouteRequest, RequestHead {
   route: RouteDefinition | null = null;
   userId: string | null = null;
@@ -541,7 +546,7 @@ class Exchange implements RouteRequest, RequestHead {
     this.status = status;
   }
 
-  /** Held back until the handler has answered: an error goes out without these headers. */
+  /** Sent only if the handler succeeds: errors go out without these headers. */
   setHeader(name: string, value: string): void {
     (this.headers ??= []).push([name, value]);
   }

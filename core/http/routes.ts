@@ -28,8 +28,8 @@ import { usersRoutes } from './routes/users.ts';
 import { verifyRoutes } from './routes/verify.ts';
 
 /**
- * Every route of the service itself. Reads the docs and the console once: later changes on disk
- * take effect after a restart.
+ * All routes of the service itself. Reads the docs and the console once, so later changes on disk
+ * need a restart.
  */
 export function serviceRoutes(core: Core): RouteDefinition[] {
   const { settings } = core;

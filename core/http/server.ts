@@ -4,43 +4,43 @@ import { MemoryError, toErrorBody } from '../errors.ts';
 import { newTraceId } from '../ids.ts';
 import { REQUEST_ID } from './route.ts';
 
-/** How long `close` waits for requests under way. */
+/** How long `close` waits for running requests. */
 const CLOSE_GRACE_MS = 25_000;
 
 /** Where to listen, and how long to wait for a silent client. Times are milliseconds. */
 export interface ListenOptions {
   host: string;
-  /** 0 takes a free one. */
+  /** 0 chooses a free port. */
   port: number;
-  /** How long the header of a request may take to arrive; default 15,000. */
+  /** How long the request headers may take to arrive; default 15,000. */
   headersTimeoutMs?: number;
-  /** How long a connection may stay open between two requests; default 65,000. */
+  /** How long an idle connection stays open; default 65,000. */
   keepAliveTimeoutMs?: number;
-  /** How long a connection may be silent in the middle of a request; default 300,000. */
+  /** How long a connection may be silent during a request; default 300,000. */
   idleTimeoutMs?: number;
 }
 
-/** Answers requests; `endStreams` ends the streams, which do not end by themselves. */
+/** Answers requests; `endStreams` ends event streams, which would otherwise stay open. */
 export type ServedListener = RequestListener & { endStreams?(): void };
 
 /** A server that accepts connections. */
 export interface ListeningServer {
   readonly address: AddressInfo;
   /**
-   * Stops accepting, lets requests under way finish, then closes what is left after `graceMs`
-   * (default and most: 25,000). `isClean` is `false` when something had to be cut off.
+   * Stops accepting connections, lets running requests finish, and cuts off the rest after
+   * `graceMs` (default and maximum: 25,000). `isClean` is `false` if something was cut off.
    */
   close(options?: { graceMs?: number }): Promise<{ isClean: boolean }>;
 }
 
-/** All headers of a request together; `answerClientError` answers larger ones. */
+/** Limit of all request headers together; `answerClientError` answers larger ones. */
 const MAX_HEADER_BYTES = 16_384;
 const IDLE_SWEEP_MS = 50;
 
 /**
- * Serves an app over HTTP/1.1. Rejects with the system's error, `EADDRINUSE` say, when it cannot
- * listen. There is no limit on the time of a whole request, since an import has none: headers and
- * JSON bodies each have their own.
+ * Serves an app over HTTP/1.1. Rejects with the system's error, such as `EADDRINUSE`, if it cannot
+ * listen. There is no time limit for whole requests, because imports have none; headers and JSON
+ * bodies have their own.
  */
 export async function listen(
   app: { callback(): ServedListener },
@@ -59,7 +59,7 @@ export async function listen(
       noDelay: true,
     },
     (request, response) => {
-      // A request that arrives during the shutdown is served, and closes its connection.
+      // Requests that arrive during shutdown are served, and their connections closed.
       if (closing !== null) response.setHeader('Connection', 'close');
       serve(request, response);
     },
@@ -74,7 +74,7 @@ export async function listen(
       resolve();
     });
   });
-  // Running out of descriptors is an error of the server: it must not end the process.
+  // Running out of file descriptors is a server error that must not end the process.
   server.on('error', () => undefined);
 
   return {
@@ -82,8 +82,8 @@ export async function listen(
     close({ graceMs = CLOSE_GRACE_MS } = {}) {
       closing ??= new Promise((resolve) => {
         let isClean = true;
-        // Node closes the connections that are idle now; one that becomes so later would stay open
-        // for as long as keep-alive lasts.
+        // Node closes only connections that are idle now. Later ones would stay open until the
+        // keep-alive timeout.
         const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
         const cut = setTimeout(
           () => {

@@ -5,20 +5,20 @@ import { MemoryError } from '../errors.ts';
 import { parseUserId } from '../files/paths.ts';
 
 /**
- * Finds the user of a request from what the app's own sign-in left in Koa's context; `null` or
- * `undefined` when nobody is signed in.
+ * Returns the user of a request, from the data that the app's own sign-in left in Koa's context;
+ * `null` or `undefined` if nobody is signed in.
  */
 export type ResolveUserId = (
   ctx: Context,
 ) => string | null | undefined | Promise<string | null | undefined>;
 
-/** How long `resolveUserId` may take, in milliseconds: as long as a hook of a plugin. */
+/** Time limit for `resolveUserId`, in milliseconds; the same as for plugin hooks. */
 export const SIGN_IN_TIMEOUT_MS = 10_000;
 
 /**
- * Asks the app who is signed in; `null` for nobody. Throws `UNAUTHORIZED` where the app throws a
- * 401 or 403 of its own, `INVALID_USER_ID` for an invalid user id, and `INTERNAL` when the app does
- * not answer within `timeoutMs`.
+ * Asks the app who is signed in; `null` for nobody. Throws `UNAUTHORIZED` if the app throws a 401
+ * or 403, `INVALID_USER_ID` for an invalid user id, and `INTERNAL` if the app does not answer
+ * within `timeoutMs`.
  */
 export async function findSignedIn(
   resolveUserId: ResolveUserId,
@@ -47,9 +47,9 @@ export function bindSignedIn(
 }
 
 /**
- * Throws `INVALID_USER_ID` when a request names another user than the one who is signed in.
+ * Throws `INVALID_USER_ID` if a request names a user other than the one signed in.
  *
- * @param where what a message calls the place: `/context/userId`, `x-user-id`.
+ * @param where the place to name in the message: `/context/userId`, `x-user-id`.
  */
 export function refuseOtherUser(
   userId: string,

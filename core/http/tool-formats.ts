@@ -3,21 +3,21 @@ import { toPortableSchema } from '../schemas/portable-schema.ts';
 import { toStrictSchema } from '../schemas/strict-schema.ts';
 import type { ListedTool } from '../schemas/tools.ts';
 
-/** The formats of `GET /v1/tools`, beside its own. */
+/** The formats of `GET /v1/tools`, beside the service's own. */
 export const TOOL_FORMATS = ['openai', 'openai-responses', 'anthropic', 'mcp'] as const;
 
 /** One of {@link TOOL_FORMATS}. */
 export type ToolFormat = (typeof TOOL_FORMATS)[number];
 
-/** Whether strict mode is there for a format: OpenAI's two have it. */
+/** Whether a format has a strict mode; OpenAI's two formats do. */
 export function hasStrictMode(format: ToolFormat | undefined): boolean {
   return format === 'openai' || format === 'openai-responses';
 }
 
 /**
- * A tool as OpenAI's Chat Completions and Responses APIs, Anthropic's Messages API or MCP take it; with
- * `strict`, as OpenAI's strict mode takes it. A plugin's tool that strict mode cannot express is given
- * with `strict: false`.
+ * A tool in the format of OpenAI's Chat Completions or Responses API, Anthropic's Messages API or
+ * MCP. With `strict`, in the form that OpenAI's strict mode accepts; plugin tools that cannot be
+ * expressed in it get `strict: false`.
  */
 export function toToolFormat(
   tool: ListedTool,
@@ -32,7 +32,7 @@ export function toToolFormat(
     case 'openai':
       return { type: 'function', function: { name, description, parameters, strict } };
     case 'openai-responses':
-      // Without a value the API tries strict mode by itself.
+      // If `strict` is absent, the API tries strict mode.
       return { type: 'function', name, description, parameters, strict };
     case 'anthropic':
       return { name, description, input_schema: inputSchema };

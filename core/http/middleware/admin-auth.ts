@@ -30,7 +30,7 @@ export function adminAuth(adminSecret: string | null, now: () => number): Check 
   });
   return (head) => {
     const presented = head.header('x-admin-secret');
-    // Not counted: a page of another site or port can make a browser send such requests, and would
+    // Not counted, because a page on another site or port can make a browser send such requests and
     // lock the operator out. It cannot send the header, since the service allows no CORS preflight.
     if (presented === null) throw new MemoryError('UNAUTHORIZED');
     const key = addressKey(head.address);

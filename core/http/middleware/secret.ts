@@ -4,9 +4,9 @@ import { hash, timingSafeEqual } from 'node:crypto';
 export type SecretCheck = (presented: string) => boolean;
 
 /**
- * Compares the hashes of all secrets, each in constant time: the time shows neither the length of a
- * secret, nor how much of it was right, nor which of several it was. `null` when no secret is set;
- * blank ones count as none.
+ * Compares the hashes of all secrets in constant time, so that the time reveals neither a secret's
+ * length, nor how much of it was right, nor which one matched. `null` if no secret is set; blank
+ * ones don't count.
  */
 export function createSecretCheck(secrets: readonly (string | null)[]): SecretCheck | null {
   const hashes = secrets
@@ -14,7 +14,7 @@ export function createSecretCheck(secrets: readonly (string | null)[]): SecretCh
     .map((secret) => digest(Buffer.from(secret as string, 'utf8')));
   if (hashes.length === 0) return null;
   return (presented) => {
-    // Node hands header bytes over as Latin-1; the secret is UTF-8.
+    // Node decodes header bytes as Latin-1; the secret is UTF-8.
     const candidate = digest(Buffer.from(presented, 'latin1'));
     let isSame = false;
     for (const expected of hashes) isSame = timingSafeEqual(candidate, expected) || isSame;

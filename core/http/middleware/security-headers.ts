@@ -1,4 +1,4 @@
-/** Headers by name, as they go out. */
+/** Headers by name, as sent. */
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
 const EVERYWHERE: HeaderList = [
@@ -7,7 +7,7 @@ const EVERYWHERE: HeaderList = [
   ['Cross-Origin-Resource-Policy', 'same-origin'],
 ];
 
-/** For data: never shown as a page, framed or cached. */
+/** For data: never rendered as a page, framed or cached. */
 export const DATA_HEADERS: HeaderList = [
   ...EVERYWHERE,
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],

@@ -13,8 +13,7 @@ import { nullable } from '../../schemas/shapes.ts';
 const BackupJob = jobOf(BackupFile);
 
 /**
- * A copy of the database while it is in use: what `memory-service backup` asks a running server
- * for.
+ * Copies the database while it is in use. `memory-service backup` calls this on a running server.
  */
 export function backupRoutes(core: Pick<Core, 'storage' | 'log' | 'now'>): RouteDefinition[] {
   const { storage } = core;

@@ -4,7 +4,7 @@ import type { ConsoleFiles } from '../console-files.ts';
 import { consolePolicy } from '../middleware/security-headers.ts';
 import { matchesTag } from '../precondition.ts';
 
-/** The console's page and files: open to all, since the data needs the admin secret. */
+/** The console's page and files. Public, because all data needs the admin secret. */
 export function consoleRoutes(files: ConsoleFiles): RouteDefinition[] {
   const handle = (request: RouteRequest): Buffer | string | null => {
     const file = files.find(request.params['path'] ?? '');
@@ -26,7 +26,7 @@ export function consoleRoutes(files: ConsoleFiles): RouteDefinition[] {
     tag: 'Console',
     resultSchema: null,
     contentType: 'text/html; charset=utf-8',
-    // Filters and open items of a view: only the page reads them.
+    // Filters and open items of a view, which only the page reads.
     querySchema: { type: 'object' },
     otherStatuses: { 304: 'The page of If-None-Match is still the same.' },
     errorCodes: ['NOT_FOUND'],

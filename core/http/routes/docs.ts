@@ -16,7 +16,7 @@ const DocsList = strictObject({
   ),
 });
 
-/** The documentation, open to all. `openApi` gives the description of the routes there are. */
+/** The public documentation. `openApi` returns the description of all routes. */
 export function docsRoutes(docs: Docs, openApi: () => object): RouteDefinition[] {
   return [
     defineRoute({

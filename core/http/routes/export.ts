@@ -4,7 +4,7 @@ import { adminRoute } from '../../schemas/define-route.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
 
-/** Memory as a file: what `memory-service export` asks a running server for. */
+/** Exports memory as a file. `memory-service export` calls this on a running server. */
 export function exportRoutes(core: Pick<Core, 'archive'>): RouteDefinition[] {
   return [
     adminRoute('Export and import', {

@@ -18,14 +18,14 @@ const Readiness = strictObject({
   code: Type.Optional(text('The code that writes get while they fail.')),
 });
 
-/** How long an answer takes at most, whatever the database does. */
+/** The time limit of an answer, whatever the database does. */
 const READY_MS = 1_900;
 
-/** Alive, and ready: for whoever restarts the service and sends it work. */
+/** Liveness and readiness checks, for supervisors and load balancers. */
 export function healthRoutes(
   core: Pick<Core, 'state' | 'ready' | 'storage' | 'writeHealth'>,
 ): RouteDefinition[] {
-  // However many ask, the database answers one of them at a time.
+  // Concurrent checks share one query.
   let asking: Promise<WriteState> | null = null;
   const ask = (): Promise<WriteState> => {
     asking ??= core

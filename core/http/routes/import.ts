@@ -8,7 +8,7 @@ import { adminRoute } from '../../schemas/define-route.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
 
-/** Memory from an archive: what `memory-service import` asks a running server for. */
+/** Imports memory from an archive. `memory-service import` calls this on a running server. */
 export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefinition[] {
   /** The answer's lines. An error after its start becomes the last line. */
   async function* toLines(
@@ -26,7 +26,7 @@ export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefiniti
       core.log.warn({ code: error.code, error: describeError(thrown) }, 'an import stopped');
       yield `${JSON.stringify(toErrorBody(error, traceId))}\n`;
     } finally {
-      // A client that leaves stops the import.
+      // Stops the import if the client disconnects.
       await imported.return({} as ImportSummary);
     }
   }
@@ -59,7 +59,7 @@ export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefiniti
           const options = { onExisting, dryRun, caller };
           const imported = await core.archive.import(spool.open, options);
           const answer = Readable.from(toLines(imported, request.traceId));
-          // Also when the client left before the first line.
+          // Also if the client disconnects before the first line.
           return answer.once('close', () => void spool.remove());
         } catch (error) {
           await spool.remove();

@@ -126,7 +126,7 @@ export function observabilityRoutes(
       contentType: 'text/event-stream; charset=utf-8',
       errorCodes: ['INVALID_USER_ID', 'RATE_LIMITED', 'SHUTTING_DOWN'],
       handle(request) {
-        // A proxy that buffers answers would hold events back.
+        // Without this, a buffering proxy would delay events.
         request.setHeader('X-Accel-Buffering', 'no');
         return core.eventStreams.open({
           ...request.query,

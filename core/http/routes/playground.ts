@@ -11,7 +11,9 @@ const CheckBody = strictObject({
   checkKey: Type.String({ description: 'Says whether this is a valid API key.' }),
 });
 
-/** One of two bodies, told apart by `checkKey`, so that an issue is one of the body that was meant. */
+/**
+ * One of two bodies, distinguished by `checkKey`, so that error details refer to the intended one.
+ */
 const PlaygroundBody = Type.Unsafe<Static<typeof CheckBody> | ExecuteBody>({
   type: 'object',
   if: { type: 'object', required: ['checkKey'], properties: { checkKey: {} } },
@@ -53,7 +55,7 @@ export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteD
   ];
 }
 
-/** As a header would have brought it: bytes as Latin-1. */
+/** Encodes bytes as Latin-1, as Node decodes headers. */
 function toLatin1(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }

@@ -4,7 +4,7 @@ import { EmbeddingProgress } from '../../schemas/status.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
 
-/** Making all vectors anew: what `memory-service reindex --embeddings` asks a running server for. */
+/** Recreates all vectors. `memory-service reindex --embeddings` calls this on a running server. */
 export function reembedRoutes(core: Pick<Core, 'reembed'>): RouteDefinition[] {
   return [
     adminRoute('Status', {

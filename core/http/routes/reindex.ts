@@ -4,7 +4,7 @@ import { Reindexing } from '../../schemas/jobs.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
 
-/** Making the search index anew: what `memory-service reindex` asks a running server for. */
+/** Rebuilds the search index. `memory-service reindex` calls this on a running server. */
 export function reindexRoutes(core: Pick<Core, 'reindex'>): RouteDefinition[] {
   return [
     adminRoute('Status', {

@@ -17,7 +17,7 @@ const RetentionJob = jobOf(
   strictObject({ dryRun: Type.Boolean(), counts: nullable(RetentionCounts) }),
 );
 
-/** A round of the retention, now: what `memory-service prune` asks a running server for. */
+/** Runs retention now. `memory-service prune` calls this on a running server. */
 export function retentionRoutes(
   core: Pick<Core, 'storage' | 'settings' | 'log' | 'now' | 'confirmedNow'>,
 ): RouteDefinition[] {

@@ -61,7 +61,7 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
     adminRoute('Revisions', {
       method: 'POST',
       path: '/v1/admin/revert',
-      // It writes batch after batch, for as long as there are files.
+      // Writes in batches, as long as there are files.
       deadlineMs: null,
       summary: 'Revert the writes of a run, a tool call or an actor',
       description:
@@ -85,7 +85,7 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
     adminRoute('Revisions', {
       method: 'POST',
       path: '/v1/admin/revisions/prune',
-      // It removes batch after batch, for as long as there are old rows.
+      // Removes rows in batches, as long as there are old ones.
       deadlineMs: null,
       summary: 'Prune old revisions',
       description:

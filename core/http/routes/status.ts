@@ -20,7 +20,7 @@ type StatusCore = Pick<
   | 'state'
 >;
 
-/** What runs, what is configured, and how to configure what is not. */
+/** What is running, what is configured, and how to configure the rest. */
 export function statusRoutes(core: StatusCore, version: string): RouteDefinition[] {
   const { settings, parts, storage } = core;
   return [

@@ -41,7 +41,7 @@ const toolArguments = Type.Optional(
 export const ExecuteBody = strictObject({ context: ToolContext, arguments: toolArguments });
 export type ExecuteBody = Static<typeof ExecuteBody>;
 
-/** The same where the app around the service says who the user is. */
+/** The body for mounts where the surrounding app knows the user. */
 const SignedInBody = strictObject({
   context: Type.Optional(Type.Partial(ToolContext, strict)),
   arguments: toolArguments,
@@ -86,7 +86,8 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
       errorCodes: ['INVALID_USER_ID', 'TOOL_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'RATE_LIMITED'],
       handle: (request) =>
         runTool(request, { ...request.body, context: toContext(request) }, (name, call) => {
-          // A signal costs more than a read. Only a call that waits for a model is worth stopping.
+          // An abort signal costs more than a read, so only calls that may wait for a model get
+          // one.
           const isSlow = core.tools.definitions.some(
             (tool) => tool.requiresModel && tool.name === name,
           );
@@ -96,7 +97,7 @@ export function toolsRoutes(core: Pick<Core, 'tools'>): RouteDefinition[] {
   ];
 }
 
-/** Runs the tool that a request names, with the headers of a tool call, and answers with its result. */
+/** Runs the tool that a request names and returns its result. */
 export async function runTool(
   request: RouteRequest,
   { context, arguments: args }: ExecuteBody,
@@ -118,7 +119,7 @@ export async function runTool(
   return { result, traceId, toolCallId, durationMs };
 }
 
-/** Who is signed in, or who the body says: its schema is the one of the two that names a user. */
+/** The user comes from the sign-in, or from the body if its schema has one. */
 function toContext({
   userId,
   body: { context },

@@ -22,7 +22,7 @@ export function usersRoutes(core: Pick<Core, 'fileLists' | 'restores'>): RouteDe
     adminRoute('Users', {
       method: 'POST',
       path: '/v1/admin/users/:userId/restore',
-      // A large one writes batch after batch.
+      // Large restores write in batches.
       deadlineMs: null,
       summary: 'Restore a user’s memory to an earlier time',
       description:

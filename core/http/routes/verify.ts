@@ -10,7 +10,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 const VerifyJob = jobOf(Verification);
 
-/** Verification of the memory: what `memory-service verify` asks a running server for. */
+/** Verifies the memory. `memory-service verify` calls this on a running server. */
 export function verifyRoutes(
   core: Pick<Core, 'storage' | 'settings' | 'log' | 'now'>,
 ): RouteDefinition[] {
