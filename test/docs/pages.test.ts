@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -11,6 +11,15 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const pages = listPages(root);
 const isMade = (page: string) => page.startsWith('docs/reference/');
 const prose = pages.filter((page) => !isMade(page));
+/** The name of a user's own configuration file. */
+const OWN_CONFIG = 'memory.config.ts';
+const sourceNames = new Set(
+  ['core', 'plugins', 'adapters', 'console/src', 'test'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+      posix.basename(path),
+    ),
+  ),
+);
 const read = (page: string) => readFileSync(join(root, page), 'utf8');
 
 /** A page's text without its code blocks. */
@@ -72,11 +81,14 @@ describe.each(prose)('%s', (page) => {
   });
 
   it('names files of the repository that are there', () => {
-    const named = wordsOf(page).matchAll(
-      /`((?:core|plugins|adapters|console|docs|examples|test)\/[\w./-]*)`/g,
+    const named = [...wordsOf(page).matchAll(/`(?:npm test -- )?([\w./{},-]+)`/g)]
+      .flatMap(([, path = '']) => expandBraces(path))
+      .filter((path) => /^(?:core|plugins|adapters|console|docs|examples|test)\//.test(path));
+    const files = [...wordsOf(page).matchAll(/`([\w-]+\.(?:ts|vue))`/g)].map(
+      ([, name = '']) => name,
     );
-    const missing = [...named].map(([, path = '']) => path).filter((path) => !isThere(path));
-    expect(missing).toEqual([]);
+    expect(named.filter((path) => !isThere(path))).toEqual([]);
+    expect(files.filter((name) => !sourceNames.has(name) && name !== OWN_CONFIG)).toEqual([]);
   });
 });
 
@@ -96,9 +108,22 @@ describe('docs', () => {
   });
 });
 
-/** Folders that later issues fill may still be empty, and git keeps no empty folder. */
+/** A file, a folder, or the start of a test's name, which vitest takes too. */
 function isThere(path: string): boolean {
-  return existsSync(join(root, path)) || path === 'adapters/' || path === 'console/';
+  if (existsSync(join(root, path))) return true;
+  const folder = join(root, dirname(path));
+  return (
+    path.startsWith('test/') &&
+    existsSync(folder) &&
+    readdirSync(folder).some((name) => name.startsWith(`${posix.basename(path)}.`))
+  );
+}
+
+/** `a/{b,c}.ts` → `a/b.ts`, `a/c.ts`. */
+function expandBraces(path: string): string[] {
+  const [braces, inner] = /\{([^{}]*)\}/.exec(path) ?? [];
+  if (braces === undefined || inner === undefined) return [path];
+  return inner.split(',').flatMap((choice) => expandBraces(path.replace(braces, choice)));
 }
 
 /** Whether the reference has that route; `<id>` stands for a parameter, as any text does. */
