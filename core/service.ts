@@ -177,6 +177,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     queues: () => queue.counters(),
     streams: () => eventStreams.counters(),
     filesBehind: () => storage.files.countBehind(),
+    writesFail: async () => (await writeHealth.check()).status === 'failing',
     exporters: () => exporters.describe(),
   });
   const { embedder = null } = config;

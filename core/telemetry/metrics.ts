@@ -11,6 +11,8 @@ interface MetricsSources {
   queues(): { accessQueued: number; eventsQueued: number; eventsDropped: number };
   streams(): { watchers: number; dropped: number };
   filesBehind(): Promise<number>;
+  /** Makes a test write if the latest write is old. */
+  writesFail(): Promise<boolean>;
   /** The exporters; `spans` is `null` for one that doesn't count. */
   exporters(): readonly { name: string; spans: SpanCounters | null }[];
 }
@@ -54,6 +56,11 @@ export function createMetrics(sources: MetricsSources): Metrics {
   });
   gauge('memory_service_index_files_behind', 'Files whose search index is behind.', () =>
     sources.filesBehind(),
+  );
+  gauge(
+    'memory_service_writes_failing',
+    '1 while the database takes no writes, else 0.',
+    async () => Number(await sources.writesFail()),
   );
   gauge('memory_service_stream_watchers', 'Open live streams.', () => sources.streams().watchers);
   counter('memory_service_events_dropped_total', 'Events that found the queue full.', () => {

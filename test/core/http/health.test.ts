@@ -72,6 +72,8 @@ describe.each(Object.keys(DATABASES))('a database that takes no writes (%s)', (n
       200,
       { status: 'failing', code: 'STORAGE_UNAVAILABLE' },
     ]);
+    const metrics = await service.request('GET', '/metrics', { headers: asAdmin });
+    expect(metrics.text).toMatch(/^memory_service_writes_failing 1$/m);
     expect((await read(service)).status).toBe(200);
 
     await unlock();

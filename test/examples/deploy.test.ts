@@ -2,10 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig as readYaml } from 'c12';
 import { describe, expect, it } from 'vitest';
+import { parseAllDocuments, parseDocument } from 'yaml';
 import { decideSecrets } from '../../core/cli/secrets.ts';
 import { describeDatabase, loadConfig } from '../../core/config/index.ts';
 import { SETTING_KEYS, settingOf } from '../../core/config/settings.ts';
 import { checkHost } from '../../core/http/middleware/host.ts';
+import { asAdmin, serveCore } from '../core/http/serve.ts';
 import { root, temporaryDirectory } from './run-example.ts';
 
 interface Service {
@@ -17,7 +19,7 @@ interface Service {
   volumes?: string[];
 }
 
-const folder = join(root, 'examples/docker');
+const folder = join(root, 'examples/deploy');
 const { config: compose } = await readYaml<{
   services: Record<string, Service>;
   volumes: Record<string, object>;
@@ -125,5 +127,101 @@ describe('the image', () => {
     }
     expect(ignored).toContain('**');
     expect(ignored).toContain('**/.env');
+  });
+});
+
+const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+
+describe('the systemd unit', () => {
+  const unit = read('memory-service.service');
+  const valueOf = (key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
+
+  it('starts the command of the installed package, with settings that there are', () => {
+    const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      bin: Record<string, string>;
+    };
+    const path = `/opt/memory-service/node_modules/memory-service/${bin['memory-service']?.slice(2)}`;
+    expect(valueOf('ExecStart')).toBe(`/usr/bin/node ${path} start`);
+    for (const [, name = ''] of unit.matchAll(/^Environment=(SERVICE_\w+)=/gm)) {
+      expect(known).toContain(name);
+    }
+  });
+
+  it('keeps the database where it may write, and does not repeat a start with a wrong configuration', () => {
+    const url = /SERVICE_DATABASE_URL=sqlite:(\S+)/.exec(unit)?.[1] ?? '';
+    expect(url.startsWith(`/var/lib/${valueOf('StateDirectory')}/`)).toBe(true);
+    expect(valueOf('ProtectSystem')).toBe('strict');
+    expect(valueOf('RestartPreventExitStatus')).toBe('78');
+  });
+});
+
+describe('the Kubernetes manifest', () => {
+  interface Probe {
+    httpGet: { path: string; port: string; httpHeaders: { name: string; value: string }[] };
+  }
+  interface Container extends Record<'startupProbe' | 'readinessProbe' | 'livenessProbe', Probe> {
+    env: { name: string; value: string }[];
+    ports: { name: string; containerPort: number }[];
+  }
+  const documents = parseAllDocuments(read('kubernetes.yaml')).map((each) => each.toJS() as never);
+  const [deployment, service] = documents as unknown as [
+    { spec: { replicas: number; template: { spec: { containers: [Container] } } } },
+    { spec: { ports: { targetPort: string }[] } },
+  ];
+  const [container] = deployment.spec.template.spec.containers;
+
+  it('names settings that there are, and sends traffic to the port of the image', () => {
+    for (const { name } of container.env) expect(known).toContain(name);
+    const [port] = container.ports;
+    expect(String(port?.containerPort)).toBe(imageEnvironment()['SERVICE_PORT']);
+    expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual([port?.name]);
+  });
+
+  it('probes with a host name that the service accepts', async () => {
+    const { value = '' } = container.env.find(({ name }) => name === 'SERVICE_ALLOWED_HOSTS') ?? {};
+    const server = await serveCore({ allowedHosts: value.split(',') });
+    for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe'] as const) {
+      const { path, httpHeaders } = container[probe].httpGet;
+      const headers = Object.fromEntries(httpHeaders.map(({ name, value: text }) => [name, text]));
+      expect((await server.request('GET', path, { headers })).status).toBe(200);
+    }
+    const byAddress = await server.request('GET', '/readyz', {
+      headers: { Host: '10.0.0.7:8787' },
+    });
+    expect(byAddress.status).toBe(403);
+  });
+});
+
+describe('the alert rules and the dashboard', () => {
+  it('use metrics that the service has', async () => {
+    const server = await serveCore();
+    const { text } = await server.request('GET', '/metrics', { headers: asAdmin });
+    const metrics = new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name));
+    const { groups } = parseDocument(read('prometheus-rules.yaml')).toJS() as {
+      groups: { rules: { expr: string }[] }[];
+    };
+    const { panels } = JSON.parse(read('grafana-dashboard.json')) as {
+      panels: { targets: { expr: string }[] }[];
+    };
+    const expressions = [
+      ...groups.flatMap(({ rules }) => rules.map(({ expr }) => expr)),
+      ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+    ];
+    expect(expressions.length).toBeGreaterThan(20);
+    for (const expression of expressions) {
+      for (const [name] of expression.matchAll(/\b(?:memory_service|process)_\w+/g)) {
+        expect(metrics, expression).toContain(name.replace(/_bucket$/, ''));
+      }
+    }
+  });
+
+  it('are scraped with the header of the admin secret', () => {
+    const { scrape_configs: jobs } = parseDocument(read('prometheus.yaml')).toJS() as {
+      scrape_configs: { job_name: string; metrics_path: string; http_headers: object }[];
+    };
+    expect(jobs.map((job) => [job.metrics_path, Object.keys(job.http_headers)])).toEqual([
+      ['/metrics', ['x-admin-secret']],
+    ]);
+    expect(read('prometheus-rules.yaml')).toContain(`job="${jobs[0]?.job_name}"`);
   });
 });
