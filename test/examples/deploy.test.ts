@@ -125,6 +125,11 @@ describe('the image', () => {
     for (const name of kept) {
       if (!name.includes('*')) expect([name, existsSync(join(root, name))]).toEqual([name, true]);
     }
+    const built = [...dockerfile.matchAll(/^COPY --from=build \/app\/(\S+) /gm)].map(
+      ([, path = '']) => path,
+    );
+    expect(built.length).toBeGreaterThan(3);
+    for (const path of built) expect(['dist', 'node_modules', ...kept]).toContain(path);
     expect(ignored).toContain('**');
     expect(ignored).toContain('**/.env');
   });
