@@ -198,6 +198,8 @@ export function createRevisions(deps: {
         contentAfter: after,
         afterReading: await listReadBefore(storage.log, revision),
         diff: unifiedDiff(before, after, { path }),
+        hash: revision.chainHash,
+        previousHash: revision.previousHash,
       };
     },
 
