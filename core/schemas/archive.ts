@@ -79,6 +79,20 @@ export const HistoryLine = strictObject({
 });
 export type HistoryLine = Static<typeof HistoryLine>;
 
+/** The first line of each part of a scope's chain, which follows the files of the scope. */
+export const ChainHead = strictObject({
+  path: text('The folder of the scope: shared/, or that of a user.'),
+  part: Type.Integer({ minimum: 1 }),
+  last: Type.Boolean(),
+  head: nullable(hash, { description: 'The hash of the newest revision.' }),
+  after: nullable(text('The newest revision from before the chain.')),
+});
+export type ChainHead = Static<typeof ChainHead>;
+
+/** A line of a chain: a revision that is not among the histories, because it is pruned or newer. */
+export const ChainLine = strictObject({ id: Type.String(), previousHash: hash, rowHash: hash });
+export type ChainLine = Static<typeof ChainLine>;
+
 /** What the export takes. */
 export const ExportQuery = strictObject({
   userId: filterText('Only the memory of this user.'),

@@ -162,7 +162,8 @@ async function removeRows(
     const last = rows.at(-1);
     if (last === undefined) continue;
     const kept = rows.flatMap((row) => keep(REVISIONS.toRecord(row, scope)) ?? []);
-    await insertRecords(connection, kept, { into: PRUNED_REVISIONS });
+    // An import may have brought back what was pruned before.
+    await insertRecords(connection, kept, { into: PRUNED_REVISIONS, conflict: 'skip' });
     const removed = await connection.run(
       'delete from svc_revision where scope_id = ? and file_no = ? and version <= ?',
       [scopeId, fileNo, toInteger(last['version'])],

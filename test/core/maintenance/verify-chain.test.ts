@@ -7,7 +7,7 @@ import type { Host } from '../../../core/contracts/plugin.ts';
 import type { RevisionRecord, ScopeKey } from '../../../core/contracts/records.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { toPhysicalPath } from '../../../core/files/paths.ts';
-import { hashRow, linkHash } from '../../../core/history/chain.ts';
+import { hashRow, linkHash, sealContent } from '../../../core/history/chain.ts';
 import { verifyChain } from '../../../core/maintenance/verify-chain.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
@@ -283,6 +283,23 @@ it('is whole after a prune, which keeps the hashes of what it removed', async ()
   );
   const found = chainFindings(await verifyAgain(database));
   expect(found.map(({ message }) => message.includes(`${last}, which is pruned`))).toEqual([true]);
+});
+
+it('is whole after a redaction, which removes the salt and the hash of the content', async () => {
+  const database = await makeDatabase();
+  const core = await openFilled(database);
+  const [row] = (await listHistory(core, 'u:alice')).filter(({ version }) => version === 3);
+  await core.close();
+  const seal = hex(sealContent(row as RevisionRecord));
+  await database.run(
+    `update svc_revision set redacted = 1, content_seal = ${seal}, content_salt = null, hash = ${hex('0'.repeat(64))}` +
+      ` where ${at(row as RevisionRecord)}`,
+  );
+  expect(chainFindings(await verifyAgain(database))).toEqual([]);
+  await database.run(
+    `update svc_revision set content_seal = hash where ${at(row as RevisionRecord)}`,
+  );
+  expect(chainFindings(await verifyAgain(database))).toHaveLength(1);
 });
 
 it('takes no write and no prune that happens meanwhile for a break', async () => {
