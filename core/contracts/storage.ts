@@ -161,7 +161,7 @@ export interface Changes {
   /** Also marks the search index of these files as stale. */
   files?: readonly FileState[];
   revisions?: readonly NewRevision[];
-  /** Of an imported history. Those that exist are left as they are. */
+  /** For {@link InspectionStore.pruned}, of an imported history. Those that exist are left as they are. */
   pruned?: readonly PrunedRevision[];
   access?: readonly AccessRecord[];
   idempotency?: IdempotencyRecord;
