@@ -1,10 +1,9 @@
-import type { ScopeKey } from '../contracts/records.ts';
+import type { RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import { chainStart, hashRow, linkHash } from '../history/chain.ts';
 import { toIdMs } from '../id-time.ts';
 import { isUuid } from '../ids.ts';
 import type { ChainHead, ChainLine } from '../schemas/archive.ts';
 import { invalidArchive } from './invalid-archive.ts';
-import type { ArchivedRevision } from './read.ts';
 import { quote } from './tar.ts';
 
 /** A revision of the chain whose row is not in the archive. */
@@ -51,7 +50,7 @@ export class ChainReader {
     this.#latest = latest;
   }
 
-  add(revision: ArchivedRevision, path: string): void {
+  add(revision: Omit<RevisionRecord, 'fileNo'>, path: string): void {
     const { id, version, previousHash, chainHash } = revision;
     if (previousHash === null || chainHash === null) {
       if (previousHash !== null || chainHash !== null || revision.contentSalt !== null) {
