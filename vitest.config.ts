@@ -5,7 +5,7 @@ const ON_BOTH_DATABASES = [
   'test/core/archive/{existing,round-trip}.test.ts',
   'test/core/files/files.test.ts',
   'test/core/history/{blame,line-history,restore,revert-writes,time-travel}.test.ts',
-  'test/core/maintenance/retention.test.ts',
+  'test/core/maintenance/{retention,verify-chain}.test.ts',
   'test/core/search/{find,search-oracle}.test.ts',
   'test/core/search/embedding/embedding.test.ts',
   'test/core/search/index/indexer.test.ts',

@@ -8,11 +8,15 @@ import { MemoryError } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { decodeDelta } from '../history/delta/codec.ts';
+import { hashRow } from '../history/chain.ts';
+import { toChainStart, walkChain } from '../history/walk-chain.ts';
 import { toAdminRevision } from '../history/revisions.ts';
 import type { IdSource } from '../ids.ts';
 import type {
   ArchiveManifest,
   ArchiveTotals,
+  ChainHead,
+  ChainLine,
   HistoryHead,
   HistoryLine,
 } from '../schemas/archive.ts';
@@ -32,6 +36,7 @@ export const ARCHIVE_PATHS = {
   manifest: 'manifest.json',
   totals: 'totals.json',
   history: 'history/',
+  chain: 'chain/',
 } as const;
 
 /** Rows of a page of files, and of revisions. */
@@ -114,6 +119,7 @@ async function* packMemory({
   const totals: ArchiveTotals = { files: 0, deleted: 0, revisions: 0, bytes: 0 };
   yield packJson(ARCHIVE_PATHS.manifest, manifest);
   for await (const each of scope === null ? listScopes(inspection) : [scope]) {
+    const exported: ExportedVersions = new Map();
     for await (const { path } of listScopeFiles(inspection, each)) {
       const file = await storage.files.get({ scope: each, path });
       if (file === null || (file.content === null && !manifest.history)) continue;
@@ -123,8 +129,9 @@ async function* packMemory({
         totals.bytes += entry.content.length;
         yield packEntry(entry, { modifiedAt: file.updatedAt });
       } else totals.deleted += 1;
-      if (manifest.history) yield* packHistory(storage, file, totals);
+      if (manifest.history) yield* packHistory(storage, file, { totals, exported });
     }
+    if (exported.size > 0) yield* packChain({ storage, inspection }, each, exported);
   }
   yield packJson(ARCHIVE_PATHS.totals, totals);
   yield TAR_END;
@@ -144,7 +151,7 @@ async function* listScopes(inspection: InspectionStore): AsyncGenerator<ScopeKey
 async function* packHistory(
   storage: Storage,
   file: FileState,
-  totals: ArchiveTotals,
+  { totals, exported }: { totals: ArchiveTotals; exported: ExportedVersions },
 ): AsyncGenerator<Buffer, void> {
   const path = toPhysicalPath(file);
   const { version, createdAt, hash, chainRows, chainBytes } = file;
@@ -177,6 +184,45 @@ async function* packHistory(
     lines.push(text);
     characters += text.length;
     totals.revisions += 1;
+    exported.set(file.fileNo, { newest: file.version, oldest: line.version });
+  }
+  yield pack(true);
+}
+
+/** The versions whose revisions are in an archive, by the number of their file. */
+type ExportedVersions = Map<number, { newest: number; oldest: number }>;
+
+/** Packs the chain of a scope: its head, and the revisions that the histories lack. */
+async function* packChain(
+  { storage, inspection }: { storage: Storage; inspection: InspectionStore },
+  scope: ScopeKey,
+  exported: ExportedVersions,
+): AsyncGenerator<Buffer, void> {
+  const state = await inspection.scope(scope);
+  if (state === null) return;
+  const path = toPhysicalPath({ scope, path: '' });
+  let part = 1;
+  let lines: string[] = [];
+  const pack = (last: boolean): Buffer => {
+    const { chainHead, chainAfter } = state;
+    const head: ChainHead = { path, part, last, head: chainHead, after: chainAfter };
+    const content = Buffer.from([JSON.stringify(head), ...lines, ''].join('\n'));
+    const entry = { path: `${ARCHIVE_PATHS.chain}${path}${part}.jsonl`, content };
+    part += 1;
+    lines = [];
+    return packEntry(entry, { modifiedAt: state.lastWriteAt ?? 0 });
+  };
+  const stores = { revisions: storage.revisions, inspection };
+  for await (const { entry, place } of walkChain(stores, scope, toChainStart(state))) {
+    // Written after the head was read.
+    if (place.hash === state.chainHead) break;
+    const versions = exported.get(entry.fileNo);
+    const { id, version } = entry;
+    if (versions && version >= versions.oldest && version <= versions.newest) continue;
+    const rowHash = entry.type === 'kept' ? hashRow(entry) : entry.rowHash;
+    if (lines.length >= PART_LINES) yield pack(false);
+    const line: ChainLine = { id, previousHash: place.hash, rowHash };
+    lines.push(JSON.stringify(line));
   }
   yield pack(true);
 }
@@ -204,6 +250,10 @@ async function* readHistory(storage: Storage, file: FileState): AsyncGenerator<H
         yield {
           ...shown,
           hash: revision.hash,
+          contentSalt: revision.contentSalt,
+          contentSeal: revision.contentSeal,
+          previousHash: revision.previousHash,
+          chainHash: revision.chainHash,
           existedBefore: revision.existedBefore,
           existsAfter: revision.existsAfter,
           delta: step.delta === null ? null : decodeDelta(step.delta),

@@ -6,6 +6,7 @@ import type { FileKey } from '../contracts/records.ts';
 import type { ArchiveManifest, ArchiveTotals } from '../schemas/archive.ts';
 import { ARCHIVE_PATHS } from './export.ts';
 import { type ArchivedFile, compareKeys, type OlderRevisions } from './read.ts';
+import type { ArchivedChain } from './read-chain.ts';
 import { packEntry, TAR_END } from './tar.ts';
 
 /** Lists what an export wrote, so that the next one can remove what is gone from memory. */
@@ -42,7 +43,7 @@ export async function isExportFolder(folder: string): Promise<boolean> {
  */
 export async function writeFolder(
   folder: string,
-  archive: AsyncIterable<ArchivedFile | OlderRevisions>,
+  archive: AsyncIterable<ArchivedFile | OlderRevisions | ArchivedChain>,
   { userId, onLeftOut, onFile }: FolderOptions,
 ): Promise<number> {
   await mkdir(folder, { recursive: true });

@@ -12,6 +12,7 @@ import {
   isSameRevision,
   planImport,
 } from '../files/imported-files.ts';
+import type { AdoptedChain } from '../files/draft.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import type { IdSource } from '../ids.ts';
 import type {
@@ -30,6 +31,7 @@ import {
   type OpenArchive,
   readArchive,
 } from './read.ts';
+import type { ArchivedChain } from './read-chain.ts';
 
 /** What {@link importMemory} needs. */
 export interface ImportDependencies {
@@ -78,7 +80,9 @@ export async function importMemory(
 interface Plan {
   manifest: ArchiveManifest;
   /** Users that have something that is not in the archive. */
-  merged: ReadonlySet<ScopeKey>;
+  merged: Set<ScopeKey>;
+  /** The chains of the users whose history is kept. */
+  chains: ReadonlyMap<ScopeKey, AdoptedChain>;
   files: number;
 }
 
@@ -94,6 +98,7 @@ async function planArchive(
   { onExisting }: ImportOptions,
 ): Promise<Plan> {
   const merged = new Set<ScopeKey>();
+  const chains = new Map<ScopeKey, AdoptedChain>();
   const conflicts: string[] = [];
   let found = 0;
   let files = 0;
@@ -110,6 +115,11 @@ async function planArchive(
   let next = await archive.next();
   for (; next.done !== true; next = await archive.next()) {
     const file = next.value;
+    if (file.type === 'chain') {
+      if (file.isLast) chains.set(file.scope, toAdopted(file));
+      if (file.isLast && !(await takesChain(deps.inspection, file))) user?.merge();
+      continue;
+    }
     if (file.type === 'older') {
       if (await takesId(deps.storage, file)) user?.merge();
       continue;
@@ -130,7 +140,7 @@ async function planArchive(
       { details: { count: found, paths: conflicts } },
     );
   }
-  return { manifest: next.value, merged, files };
+  return { manifest: next.value, merged, chains, files };
 }
 
 /** Compares a user's files in an archive with those that the user has, both in path order. */
@@ -221,6 +231,20 @@ class ExistingFiles {
   }
 }
 
+function toAdopted({ head, after, newest }: ArchivedChain): AdoptedChain {
+  return { head, after, newest };
+}
+
+/** Whether a scope has no revisions, or those of this chain alone. */
+async function takesChain(
+  inspection: InspectionStore,
+  { scope, head, after }: ArchivedChain,
+): Promise<boolean> {
+  const state = await inspection.scope(scope);
+  if (state === null || (state.revisions === 0 && state.chainHead === null)) return true;
+  return state.chainHead === head && state.chainAfter === after;
+}
+
 /**
  * Whether an id of a file's revisions belongs to another revision here: then its history can't be
  * restored.
@@ -251,7 +275,7 @@ function toImport(
   { plan, onExisting }: Work,
 ): FileToImport {
   const restored = state === null || plan.merged.has(key.scope) ? null : { state, revisions };
-  return { key, content, restored, onExisting };
+  return { key, content, restored, onExisting, chain: null };
 }
 
 class Counter {
@@ -276,7 +300,7 @@ async function* compare(
   const counter = new Counter(true);
   const files = new ExistingFiles(deps.inspection, () => undefined);
   for await (const file of read(deps, open)) {
-    if (file.type === 'older') continue;
+    if (file.type !== 'file') continue;
     const existing = await files.find(file.key);
     const hash = file.content === null ? '' : hashText(file.content);
     const outcome = planImport(toImport(file, work), { existing, hash });
@@ -308,6 +332,8 @@ async function* write(
     return taken;
   };
 
+  /** The file before those of a batch. */
+  let last: FileKey | null = null;
   for await (const batch of inBatches(read(deps, open))) {
     const [first] = batch;
     if (first?.type === 'older') {
@@ -317,24 +343,47 @@ async function* write(
       await files.importOlder(first.key, first.revisions, { traceId, audit: null });
       continue;
     }
+    if (first?.type === 'chain') {
+      if (last === null || plan.merged.has(first.scope) || first.absent.length === 0) continue;
+      // The numbers of files belong to the database that the archive is of.
+      const pruned = first.absent.map((each) => ({ ...each, fileNo: 0, version: 0 }));
+      await files.importPruned(last, pruned, { traceId, audit: null });
+      continue;
+    }
     const importOne = async (file: ArchivedFile): Promise<ImportOutcome> => {
       const asked = toImport(file, work);
       const isTaken = asked.restored !== null && (await takesId(deps.storage, file));
       const given = isTaken ? { ...asked, restored: null } : asked;
+      if (given.restored !== null && isFirst(file)) {
+        given.chain = plan.chains.get(file.key.scope) ?? null;
+      }
       return await files.importFile(given, { traceId, audit: takeAudit() });
     };
     const pending = batch.filter((each) => each.type === 'file');
+    const firsts = new Set(
+      pending.filter(({ key }, index) => key.scope !== (pending[index - 1]?.key ?? last)?.scope),
+    );
+    const isFirst = (file: ArchivedFile): boolean => firsts.has(file);
+    const outcomes = new Map<ArchivedFile, ImportOutcome>();
+    const importAll = async (files: readonly ArchivedFile[]): Promise<void> => {
+      const settled = await Promise.allSettled(files.map(importOne));
+      throwFirst(settled);
+      for (const [index, file] of files.entries()) {
+        outcomes.set(file, (settled[index] as PromiseFulfilledResult<ImportOutcome>).value);
+      }
+    };
     // Alone, so that no write comes before the audit row.
-    const outcomes: PromiseSettledResult<ImportOutcome>[] = [];
-    if (audit !== null) {
-      outcomes.push(...(await Promise.allSettled(pending.slice(0, 1).map(importOne))));
-      throwFirst(outcomes);
+    if (audit !== null) await importAll(pending.slice(0, 1));
+    // The first file of a scope brings the head of its chain.
+    await importAll(pending.filter((file) => isFirst(file) && !outcomes.has(file)));
+    for (const file of firsts) {
+      const outcome = outcomes.get(file);
+      if (outcome !== 'restored' && outcome !== 'unchanged') plan.merged.add(file.key.scope);
     }
-    outcomes.push(...(await Promise.allSettled(pending.slice(outcomes.length).map(importOne))));
-    throwFirst(outcomes);
-    for (const [index, { key }] of pending.entries()) {
-      const outcome = outcomes[index] as PromiseFulfilledResult<ImportOutcome>;
-      yield counter.count(key, outcome.value);
+    await importAll(pending.filter((file) => !outcomes.has(file)));
+    for (const file of pending) {
+      last = file.key;
+      yield counter.count(file.key, outcomes.get(file) as ImportOutcome);
     }
   }
   const missing = takeAudit();
@@ -347,18 +396,20 @@ function throwFirst(outcomes: readonly PromiseSettledResult<unknown>[]): void {
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-/** Groups files, and keeps older revisions apart, which must follow their file. */
+type ArchivedItem = ArchivedFile | OlderRevisions | ArchivedChain;
+
+/** Groups files, and keeps apart what must follow them: older revisions and chains. */
 async function* inBatches(
-  archive: AsyncIterable<ArchivedFile | OlderRevisions>,
-): AsyncGenerator<readonly (ArchivedFile | OlderRevisions)[], void> {
+  archive: AsyncIterable<ArchivedItem>,
+): AsyncGenerator<readonly ArchivedItem[], void> {
   let batch: ArchivedFile[] = [];
   for await (const item of archive) {
     if (item.type === 'file') batch.push(item);
-    if (batch.length > 0 && (item.type === 'older' || batch.length === FILES_AT_ONCE)) {
+    if (batch.length > 0 && (item.type !== 'file' || batch.length === FILES_AT_ONCE)) {
       yield batch;
       batch = [];
     }
-    if (item.type === 'older') yield [item];
+    if (item.type !== 'file') yield [item];
   }
   if (batch.length > 0) yield batch;
 }

@@ -10,11 +10,19 @@ import { encodeDelta } from '../history/delta/codec.ts';
 import { toIdMs } from '../id-time.ts';
 import { isUuid } from '../ids.ts';
 import { createPause } from '../pause.ts';
-import { ArchiveManifest, ArchiveTotals, HistoryHead, HistoryLine } from '../schemas/archive.ts';
+import {
+  ArchiveManifest,
+  ArchiveTotals,
+  ChainHead,
+  ChainLine,
+  HistoryHead,
+  HistoryLine,
+} from '../schemas/archive.ts';
 import { compileSchema } from '../schemas/validate.ts';
 import { parseTime } from '../time.ts';
 import { ARCHIVE_PATHS, PART_LINES } from './export.ts';
 import { invalidArchive } from './invalid-archive.ts';
+import { type ArchivedChain, ChainReader } from './read-chain.ts';
 import { decodeText, quote, readTar } from './tar.ts';
 
 /** What bounds the work on an archive, whatever it holds. */
@@ -65,6 +73,8 @@ export type OpenArchive = () => Readable;
 const checkManifest = compileSchema<ArchiveManifest>(ArchiveManifest);
 const checkTotals = compileSchema<ArchiveTotals>(ArchiveTotals);
 const checkHead = compileSchema<HistoryHead>(HistoryHead);
+const checkChainHead = compileSchema<ChainHead>(ChainHead);
+const checkChainLine = compileSchema<ChainLine>(ChainLine);
 const checkLine = compileSchema<HistoryLine>(HistoryLine);
 
 /**
@@ -76,7 +86,7 @@ const checkLine = compileSchema<HistoryLine>(HistoryLine);
 export async function* readArchive(
   open: OpenArchive,
   { maxFileBytes, now }: { maxFileBytes: number; now: number },
-): AsyncGenerator<ArchivedFile | OlderRevisions, ArchiveManifest> {
+): AsyncGenerator<ArchivedFile | OlderRevisions | ArchivedChain, ArchiveManifest> {
   const entries = readTar(decompress(open()), {
     entries: ARCHIVE_LIMITS.entries,
     entryBytes(path) {
@@ -97,6 +107,11 @@ export async function* readArchive(
   const context = { maxFileBytes, latest: now + CLOCK_SKEW_MS, pause };
   let content: { key: FileKey; text: string } | null = null;
   let history: HistoryReader | null = null;
+  let chain = null as ChainReader | null;
+  const endChain = (): void => {
+    if (chain?.isOpen === true)
+      throw invalidArchive(`The chain of ${quote(chain.path)} is missing.`);
+  };
 
   for await (const entry of entries) {
     await pause();
@@ -105,6 +120,7 @@ export async function* readArchive(
     }
     if (entry.path === ARCHIVE_PATHS.totals) {
       if (content !== null) throw lacksHistory(content.key);
+      endChain();
       const written = parseJson(entry.content, checkTotals, entry.path);
       for (const name of Object.keys(totals) as (keyof ArchiveTotals)[]) {
         if (totals[name] === written[name]) continue;
@@ -117,6 +133,20 @@ export async function* readArchive(
         throw invalidArchive(`${quote(more.value.path)} stands after ${ARCHIVE_PATHS.totals}.`);
       }
       return manifest;
+    }
+    if (entry.path.startsWith(ARCHIVE_PATHS.chain)) {
+      const [headLine = '', ...lines] = splitLines(entry);
+      const head = parseJson(headLine, checkChainHead, entry.path);
+      if (content !== null) throw lacksHistory(content.key);
+      const isNamed = entry.path === `${ARCHIVE_PATHS.chain}${head.path}${head.part}.jsonl`;
+      if (chain === null || !isNamed || lines.length > PART_LINES) {
+        throw invalidArchive(`${quote(entry.path)} is out of place, or names another scope.`);
+      }
+      yield chain.read(
+        head,
+        lines.map((line) => parseJson(line, checkChainLine, entry.path)),
+      );
+      continue;
     }
     if (!entry.path.startsWith(ARCHIVE_PATHS.history)) {
       if (content !== null) throw lacksHistory(content.key);
@@ -149,6 +179,11 @@ export async function* readArchive(
       if (given !== null && toPhysicalPath(given.key) !== head.path) throw lacksHistory(given.key);
       const key = given?.key ?? order.next(head.path);
       if (given === null) totals.deleted += 1;
+      if (chain?.scope !== key.scope) {
+        endChain();
+        const path = toPhysicalPath({ scope: key.scope, path: '' });
+        chain = new ChainReader(key.scope, { path, latest: context.latest });
+      }
       history = new HistoryReader(key, given?.text ?? null, { ...context, ...head.file });
       file = { type: 'file', key, content: given?.text ?? null, state: null };
       content = null;
@@ -156,6 +191,7 @@ export async function* readArchive(
     if (history === null) throw invalidArchive(`${quote(entry.path)} lacks the part before it.`);
     const revisions = await history.read(head, lines);
     totals.revisions += revisions.length;
+    for (const revision of revisions) chain?.add(revision, history.path);
     if (file === null) yield { type: 'older', key: history.key, revisions };
     else yield { ...file, state: history.toState(), revisions };
   }

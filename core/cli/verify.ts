@@ -43,12 +43,16 @@ async function run(context: CommandContext): Promise<void> {
   if (verification.found > 0) process.exitCode = EXIT_FAILED;
 }
 
-function toLines({ findings, found, files, revisions, scopes }: Verification): string[] {
+function toLines(verification: Verification): string[] {
+  const { findings, found, files, revisions, scopes, unchained, chainedSince } = verification;
   const lines = findings.map(({ invariant, path, message }) =>
     path === null ? `${invariant}: ${message}` : `${invariant}: ${path} ${message}`,
   );
   if (found > findings.length) lines.push(`and ${found - findings.length} more`);
   const looked = `${files} files of ${scopes} scopes, ${revisions} revisions`;
   lines.push(found === 0 ? `Nothing is wrong: ${looked}.` : `${found} findings: ${looked}.`);
+  if (chainedSince !== null) {
+    lines.push(`Chained since ${chainedSince}: ${unchained} revisions are older, without a hash.`);
+  }
   return lines;
 }

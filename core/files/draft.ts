@@ -5,6 +5,7 @@ import type {
   FileState,
   IdempotencyRecord,
   NewRevision,
+  PrunedRevision,
   RevisionAction,
   ScopeKey,
   ScopeState,
@@ -12,6 +13,7 @@ import type {
 import type { Changes, Current } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { type ContentFacts, NO_CONTENT } from './content.ts';
+import { appendToChain } from '../history/chain.ts';
 import { diffTexts } from '../history/delta.ts';
 import { encodeDelta } from '../history/delta/codec.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
@@ -50,6 +52,13 @@ export interface FileChange {
   reason: string | null;
 }
 
+/** The chain of an archive's scope: see {@link ScopeState}. `newest` is its newest revision. */
+export interface AdoptedChain {
+  head: string | null;
+  after: string | null;
+  newest: string | null;
+}
+
 /** The result of a write. */
 export interface Written {
   version: number;
@@ -71,6 +80,8 @@ export class Draft {
   readonly #scopes = new Map<ScopeKey, ScopeDraft>();
   readonly #files = new Map<string, FileState>();
   readonly #revisions: NewRevision[] = [];
+  readonly #restored = new Set<NewRevision>();
+  readonly #pruned: PrunedRevision[] = [];
   readonly #access: AccessRecord[] = [];
 
   constructor(
@@ -169,6 +180,10 @@ export class Draft {
       at,
       size,
       hash,
+      contentSalt: null,
+      contentSeal: null,
+      previousHash: null,
+      chainHash: null,
       addedLines: step.addedLines,
       removedLines: step.removedLines,
       peerId: null,
@@ -201,17 +216,42 @@ export class Draft {
     const scope = this.#scope(state.scope);
     const exists = state.content !== null;
     if (exists) this.#checkQuota(scope.state);
-    // Ids of later writes must come after the restored ones.
-    const newestMs = toIdMs(state.latestRevisionId);
-    if (newestMs >= scope.ids.lastMs) {
-      const clock = { ...scope.state, lastMs: newestMs + 1, idCounter: 0 };
-      scope.ids = createScopeIds(clock, this.#now, this.#ids);
-    }
+    this.#bumpClock(scope, state.latestRevisionId);
     const fileNo = scope.state.nextFileNo++;
     scope.state.files += exists ? 1 : 0;
     scope.state.bytes += state.size;
     scope.state.lastWriteAt = Math.max(scope.state.lastWriteAt ?? 0, state.updatedAt);
     this.#addRestored(scope, { ...state, fileNo, revisions: 0 }, revisions);
+  }
+
+  /**
+   * Takes on the chain of an archive for a scope without revisions. The head is set before the
+   * revisions are there, so that writes of meanwhile follow it. `false` where the scope has a chain
+   * of its own.
+   */
+  adoptChain(key: ScopeKey, { head, after, newest }: AdoptedChain): boolean {
+    const scope = this.#scope(key);
+    const { chainHead, chainAfter, revisions } = scope.state;
+    if (chainHead === head && chainAfter === after && revisions > 0) return true;
+    if (chainHead !== null || chainAfter !== null || revisions > 0) return false;
+    scope.state.chainHead = head;
+    scope.state.chainAfter = after;
+    if (newest !== null) this.#bumpClock(scope, newest);
+    return true;
+  }
+
+  /** Adds what an archive has of pruned revisions. */
+  addPruned(key: ScopeKey, pruned: readonly Omit<PrunedRevision, 'scope'>[]): void {
+    this.#scope(key);
+    this.#pruned.push(...pruned.map((each) => ({ ...each, scope: key })));
+  }
+
+  /** Ids of later writes must come after the restored ones. */
+  #bumpClock(scope: ScopeDraft, newest: string): void {
+    const newestMs = toIdMs(newest);
+    if (newestMs < scope.ids.lastMs) return;
+    const clock = { ...scope.state, lastMs: newestMs + 1, idCounter: 0 };
+    scope.ids = createScopeIds(clock, this.#now, this.#ids);
   }
 
   /** Puts back revisions that are older than the oldest one of a file that exists or is deleted. */
@@ -226,7 +266,9 @@ export class Draft {
   ): void {
     const { scope: scopeKey, path, fileNo } = file;
     for (const revision of revisions) {
-      this.#revisions.push({ ...revision, fileNo });
+      const restored = { ...revision, fileNo };
+      this.#revisions.push(restored);
+      this.#restored.add(restored);
       const { id: revisionId, version } = revision;
       this.#logWrite(scope, { key: { scope: scopeKey, path }, fileNo, version, revisionId });
     }
@@ -253,12 +295,17 @@ export class Draft {
     return this.#revisions.length;
   }
 
-  /** The rows to write. */
+  /** The rows to write. Called once. */
   changes(extra: {
     idempotency?: IdempotencyRecord;
     audit?: AuditRecord;
     holds?: NonNullable<Changes['holds']>;
   }): Changes {
+    // Only now, since the two revisions of a move name each other.
+    for (const revision of this.#revisions) {
+      if (this.#restored.has(revision)) continue;
+      appendToChain(this.#scope(revision.scope).state, revision);
+    }
     const scopes = [...this.#scopes.values()].map(({ state, ids }) => ({
       ...state,
       version: state.version + 1,
@@ -269,6 +316,7 @@ export class Draft {
       scopes,
       files: [...this.#files.values()],
       revisions: this.#revisions,
+      ...(this.#pruned.length === 0 ? {} : { pruned: this.#pruned }),
       access: this.#access,
       ...(extra.idempotency === undefined ? {} : { idempotency: extra.idempotency }),
       ...(extra.audit === undefined ? {} : { audit: [extra.audit] }),

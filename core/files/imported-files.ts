@@ -1,10 +1,10 @@
 import { type AuditEntry, toAuditRecord } from '../audit.ts';
-import type { FileKey, FileState, NewRevision } from '../contracts/records.ts';
+import type { FileKey, FileState, NewRevision, PrunedRevision } from '../contracts/records.ts';
 import type { ImportOutcome, OnExisting } from '../schemas/archive.ts';
 import { noTrace } from '../telemetry/tracer.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent } from './content.ts';
-import type { Draft, DraftCaller } from './draft.ts';
+import type { AdoptedChain, Draft, DraftCaller } from './draft.ts';
 import { toPhysicalPath } from './paths.ts';
 
 /** The parts of a file that an import compares; `null` for a file that there never was. */
@@ -27,6 +27,11 @@ export interface FileToImport {
   /** Its state and history to restore; `null` to write a new version as the actor `import`. */
   restored: RestoredFile | null;
   onExisting: OnExisting;
+  /**
+   * Set for the first restored file of a scope: the archive's chain. Where the scope has another
+   * one, the file is written as a new version.
+   */
+  chain: AdoptedChain | null;
 }
 
 /** Options of one write of an import. */
@@ -40,6 +45,12 @@ export interface ImportOptions {
 export interface ImportedFiles {
   /** Imports a file in one transaction, and returns what {@link planImport} says of it. */
   importFile(file: FileToImport, options: ImportOptions): Promise<ImportOutcome>;
+  /** Adds what an archive has of the pruned revisions of a scope in which `key` was restored. */
+  importPruned(
+    key: FileKey,
+    pruned: readonly Omit<PrunedRevision, 'scope'>[],
+    options: ImportOptions,
+  ): Promise<void>;
   /** Restores the revisions of a file that are older than all that it has; returns how many. */
   importOlder(
     key: FileKey,
@@ -106,11 +117,13 @@ export function createImportedFiles(
 
   return {
     async importFile(file, options) {
-      const { key, content, restored } = file;
+      const { key, content, chain } = file;
       const facts = content === null ? null : checkContent(content, limits.maxFileBytes);
       return await write(key, options, (draft) => {
         const existing = draft.file(key);
-        const outcome = planImport(file, { existing, hash: facts?.hash ?? '' });
+        const isAdopted = chain === null || draft.adoptChain(key.scope, chain);
+        const restored = isAdopted ? file.restored : null;
+        const outcome = planImport({ ...file, restored }, { existing, hash: facts?.hash ?? '' });
         if (restored !== null && outcome === 'restored') {
           draft.restore(restored.state, restored.revisions);
         } else if (restored !== null && existing !== null && outcome === 'older') {
@@ -121,6 +134,10 @@ export function createImportedFiles(
         }
         return outcome === 'older' ? 'restored' : outcome;
       });
+    },
+
+    async importPruned(key, pruned, options) {
+      await write(key, options, (draft) => draft.addPruned(key.scope, pruned));
     },
 
     importOlder: (key, revisions, options) =>

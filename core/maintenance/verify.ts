@@ -14,8 +14,11 @@ import { TOKENISER_VERSION } from '../search/text/tokenise.ts';
 import { applyDelta } from '../history/delta.ts';
 import { decodeDelta } from '../history/delta/codec.ts';
 import { toPhysicalPath } from '../files/paths.ts';
+import { toIdMs } from '../id-time.ts';
 import { createPause } from '../pause.ts';
 import type { Finding, Verification } from '../schemas/jobs.ts';
+import { toTime } from '../time.ts';
+import { verifyChain } from './verify-chain.ts';
 
 /** Options of {@link verifyMemory}. */
 interface VerifyOptions {
@@ -44,7 +47,11 @@ export async function verifyMemory(
   options: VerifyOptions = {},
 ): Promise<Verification> {
   const findings: Finding[] = [];
-  const result = { scopes: 0, files: 0, revisions: 0, findings, found: 0 };
+  const result: Verification = {
+    ...{ scopes: 0, files: 0, revisions: 0, unchained: 0, chainedSince: null },
+    ...{ findings, found: 0 },
+  };
+  let chainedAfter: string | null = null;
   const add = (more: readonly Finding[]) => {
     result.found += more.length;
     findings.push(...more.slice(0, MOST_FINDINGS - findings.length));
@@ -89,6 +96,12 @@ export async function verifyMemory(
       verifyAccess(storage, scope, { written, since: options.accessLogSince ?? null }),
     );
     await attempt(`the moves of ${scope} cannot be read`, () => verifyMoves(storage, written));
+    await attempt(`the history of ${scope} cannot be read`, async () => {
+      const chain = await verifyChain(storage, scope);
+      result.unchained += chain?.unchained ?? 0;
+      if (chain !== null && (chain.after ?? '') > (chainedAfter ?? '')) chainedAfter = chain.after;
+      return chain?.found ?? [];
+    });
     await attempt(
       `the files of ${scope} cannot be counted`,
       async () => (await checkAgain(() => verifyCounts(storage, scope))).found,
@@ -97,6 +110,7 @@ export async function verifyMemory(
       storage.index.snapshot((view) => verifyIndex(view, scope)),
     );
   }
+  result.chainedSince = chainedAfter === null ? null : toTime(toIdMs(chainedAfter));
   await attempt('rows without an owner cannot be looked for', async () =>
     ((await storage.inspection?.orphans(MOST_FINDINGS)) ?? []).map((message) => ({
       invariant: 'I5',

@@ -54,7 +54,11 @@ const { path: _path, userId: _userId, ...revisionFields } = AdminRevision.proper
 /** A line of a file's history: a revision, and the step back to the content before it. */
 export const HistoryLine = strictObject({
   ...revisionFields,
-  hash,
+  hash: nullable(hash, { description: 'SHA-256 of the content; null when redacted.' }),
+  contentSalt: nullable(Type.String({ pattern: '^[0-9a-f]{32}$' })),
+  contentSeal: nullable(hash),
+  previousHash: nullable(hash),
+  chainHash: nullable(hash),
   existedBefore: Type.Boolean(),
   existsAfter: Type.Boolean(),
   delta: nullable(
@@ -74,6 +78,20 @@ export const HistoryLine = strictObject({
   keyframe: nullable(Type.String()),
 });
 export type HistoryLine = Static<typeof HistoryLine>;
+
+/** The first line of each part of a scope's chain, which follows the files of the scope. */
+export const ChainHead = strictObject({
+  path: text('The folder of the scope: shared/, or that of a user.'),
+  part: Type.Integer({ minimum: 1 }),
+  last: Type.Boolean(),
+  head: nullable(hash, { description: 'The hash of the newest revision.' }),
+  after: nullable(text('The newest revision from before the chain.')),
+});
+export type ChainHead = Static<typeof ChainHead>;
+
+/** A line of a chain: a revision that is not among the histories, because it is pruned or newer. */
+export const ChainLine = strictObject({ id: Type.String(), previousHash: hash, rowHash: hash });
+export type ChainLine = Static<typeof ChainLine>;
 
 /** What the export takes. */
 export const ExportQuery = strictObject({

@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox';
-import { count, nullable, strictObject, text } from './shapes.ts';
+import { count, nullable, strictObject, text, timeSchema } from './shapes.ts';
 
 const state = Type.Enum(['running', 'completed', 'failed']);
 
@@ -54,10 +54,22 @@ export type RetentionCounts = Static<typeof RetentionCounts>;
  * - I5: no revision is without a file row.
  * - I6: each write has its access row.
  * - I8: the history of each file is linear.
+ * - `chain`: no revision was changed, removed or inserted since it was written.
  * - `whole`: no write is there in part, neither in the counts of a scope nor as half a move.
  * - `storage`: all of the database can be read.
  */
-const Invariant = Type.Enum(['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I8', 'whole', 'storage']);
+const Invariant = Type.Enum([
+  'I1',
+  'I2',
+  'I3',
+  'I4',
+  'I5',
+  'I6',
+  'I8',
+  'chain',
+  'whole',
+  'storage',
+]);
 
 /** A broken invariant, and where: `path` is `null` where it is about more than one file. */
 export const Finding = strictObject({
@@ -72,6 +84,10 @@ export const Verification = strictObject({
   scopes: count(),
   files: count(),
   revisions: count(),
+  unchained: count('Revisions from before the chain, which no hash protects.'),
+  chainedSince: nullable(timeSchema, {
+    description: 'All revisions after this time are chained; null when all revisions are.',
+  }),
   findings: Type.Array(Finding, { description: 'At most 1,000 of them.' }),
   found: count('All findings.'),
 });

@@ -83,6 +83,8 @@ export const AdminRevisionDetail = strictObject({
     description: 'Files that were shown to its writer before it wrote, the last one first.',
   }),
   diff: text('Unified diff.'),
+  hash: nullable(text('SHA-256 over the hash before it and this revision; null before the chain.')),
+  previousHash: nullable(text('The hash of the revision before it in this user’s memory.')),
 });
 export type AdminRevisionDetail = Static<typeof AdminRevisionDetail>;
 

@@ -5,6 +5,7 @@ import {
   nullable,
   pageQuery,
   strictObject,
+  text,
   timeSchema,
   userIdSchema,
 } from './shapes.ts';
@@ -17,6 +18,9 @@ export const AdminUser = strictObject({
   revisions: count(),
   lastReadAt: nullable(timeSchema),
   lastWriteAt: nullable(timeSchema),
+  historyHash: nullable(
+    text('The hash of the newest revision: keep it elsewhere to notice a rewritten history.'),
+  ),
 });
 export type AdminUser = Static<typeof AdminUser>;
 

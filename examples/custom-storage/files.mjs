@@ -80,10 +80,10 @@ export function fileStore(journal) {
     async listUsers({ contains: part }, page) {
       const users = [...journal.table('scopes').values()]
         .filter(({ scope, files }) => scope !== 's' && files > 0)
-        .map(({ scope, files, bytes, revisions, lastWriteAt }) => {
+        .map(({ scope, files, bytes, revisions, lastWriteAt, chainHead: historyHash }) => {
           const userId = scope.slice('u:'.length);
           const { lastReadAt = null } = journal.table('reads').get(`${scope} 0`) ?? {};
-          return { userId, files, bytes, revisions, lastReadAt, lastWriteAt };
+          return { userId, files, bytes, revisions, lastReadAt, lastWriteAt, historyHash };
         })
         .filter(({ userId }) => contains(userId, part));
       return paginate(users, page, ({ userId }) => [userId], ['string']);

@@ -69,6 +69,8 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
       revisions: 0,
       lastWriteAt: null,
       lastQualifyingAt: null,
+      chainHead: null,
+      chainAfter: null,
     };
 
   /** One transaction after the other: the simplest lock that there is. */
@@ -226,13 +228,16 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
       async listUsers({ contains }, page) {
         const users = [...scopes.values()]
           .filter(({ scope, files: count }) => scope !== 's' && count > 0)
-          .map(({ scope, files: count, bytes, revisions: rows, lastWriteAt }) => {
+          .map(({ scope, files: count, bytes, revisions: rows, lastWriteAt, chainHead }) => {
             const userId = scope.slice(2);
             const times = live()
               .filter((file) => file.scope === scope)
               .map((file) => toListing(file).lastReadAt ?? 0);
             const lastReadAt = Math.max(0, ...times) || null;
-            return { userId, files: count, bytes, revisions: rows, lastReadAt, lastWriteAt };
+            return {
+              ...{ userId, files: count, bytes, revisions: rows, lastReadAt, lastWriteAt },
+              historyHash: chainHead,
+            };
           })
           .filter(({ userId }) => lower(userId).includes(lower(contains ?? '')));
         return paginate(users, page, ({ userId }) => [userId]);

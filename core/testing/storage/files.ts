@@ -49,6 +49,16 @@ export function fileCases(): StorageCase[] {
         chainBytes: 0,
         content: 'one\ntwo\n',
       });
+      const state = await storage.mutate({ scopes: ['u:alice'], files: [] }, ({ scope }) => ({
+        result: scope('u:alice'),
+        writes: 0,
+        changes: {},
+      }));
+      assert.deepEqual(state, {
+        ...{ scope: 'u:alice', version: 1, nextFileNo: 2, lastMs: 0, idCounter: 0 },
+        ...{ files: 1, bytes: 8, revisions: 1, lastWriteAt: at, lastQualifyingAt: at },
+        ...{ chainHead: sha256(`chain ${id}`), chainAfter: id },
+      });
       const { content: _content, ...record } = file ?? assert.fail('A written file was not found.');
       assert.deepEqual(await storage.files.list('u:alice', { prefix: '', after: null, limit: 9 }), [
         record,

@@ -151,6 +151,7 @@ export function listCases(): StorageCase[] {
         const revisions = await everyPage((page) => storage.revisions.list({ scope }, page), 500);
         assert.equal(user.revisions, revisions.length);
         assert.equal(user.lastWriteAt, revisions.at(-1)?.at);
+        assert.equal(user.historyHash, revisions.at(-1)?.chainHash);
         const reads = await everyPage(
           (page) => storage.log.listAccess({ scope, action: 'read' }, page),
           500,

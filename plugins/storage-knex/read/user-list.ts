@@ -4,6 +4,7 @@ import type { PageRequest, PageResult } from '../../../core/contracts/storage.ts
 import type { KnexConnection } from '../dialects/dialect.ts';
 import { lowerAscii } from './file-list.ts';
 import { type Filter, readPage, toUserPage, walkIndex } from './page.ts';
+import { toHex } from '../schema/ids.ts';
 import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 
 /** Lists the users with files, by user id, which is also the page key. */
@@ -20,7 +21,14 @@ export async function listUsers(
       query
         .joinRaw('cross join svc_scope s on s.scope_id = k.scope_id')
         .joinRaw('left join svc_file_stat t on t.scope_id = k.scope_id and t.file_no = 0')
-        .select('s.files', 's.bytes', 's.revisions', 's.last_write_at', 't.last_read_at');
+        .select(
+          's.files',
+          's.bytes',
+          's.revisions',
+          's.last_write_at',
+          's.chain_head',
+          't.last_read_at',
+        );
     },
     filters: haveFiles(connection, filter.contains),
     toItem: (row) => ({
@@ -30,6 +38,7 @@ export async function listUsers(
       revisions: toInteger(row['revisions']),
       lastReadAt: toIntegerOrNull(row['last_read_at']),
       lastWriteAt: toIntegerOrNull(row['last_write_at']),
+      historyHash: row['chain_head'] === null ? null : toHex(row['chain_head'] as Uint8Array),
     }),
   });
 }

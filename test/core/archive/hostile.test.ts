@@ -1,7 +1,9 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { packEntry, type TarEntry } from '../../../core/archive/tar.ts';
+import type { RevisionRecord } from '../../../core/contracts/records.ts';
 import type { ErrorCode } from '../../../core/errors.ts';
+import { chainStart, hashRow, linkHash } from '../../../core/history/chain.ts';
 import type { Core } from '../../../core/service.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
@@ -76,6 +78,29 @@ const changedLine = (index: number, change: (line: Record<string, unknown>) => o
     );
     return [text(HISTORY, `${lines.join('\n')}\n`)];
   });
+
+const CHAIN = 'chain/users/bob/1.jsonl';
+
+/** Mallory's archive with a chain that is made again: anyone can do that who knows how. */
+function withNewHashes(entries: readonly TarEntry[]): TarEntry[] {
+  let head = chainStart('u:mallory', null);
+  return entries.map((entry) => {
+    const content = entry.content.toString();
+    if (entry.path.startsWith('chain/')) {
+      return text(entry.path, content.replace(/"head":"\w+"/, `"head":"${head}"`));
+    }
+    if (!entry.path.startsWith('history/')) return entry;
+    const [first = '', ...lines] = content.trimEnd().split('\n');
+    const rows = lines.toReversed().map((line) => {
+      const row = JSON.parse(line) as RevisionRecord;
+      const at = Date.parse(String(row.at));
+      const previousHash = head;
+      head = linkHash(head, hashRow({ ...row, at, scope: 'u:mallory', path: 'b.md' }));
+      return JSON.stringify({ ...row, previousHash, chainHash: head });
+    });
+    return text(entry.path, [first, ...rows.reverse(), ''].join('\n'));
+  });
+}
 
 describe('an archive that this service did not write', () => {
   it.each([
@@ -206,6 +231,47 @@ describe('an archive that this service did not write', () => {
     await expectRefused(await changedLine(1, (line) => ({ ...line, ...change })), message);
   });
 
+  it.each<[string, (content: string) => string, RegExp]>([
+    ['a reason', (history) => history.replace('said so', 'said'), /Version 3 .* was changed/],
+    [
+      'a salt',
+      (history) => history.replace(/"contentSalt":"../, '"contentSalt":"00'),
+      /was changed/,
+    ],
+    [
+      'a part of the hashes',
+      (history) => history.replace(/"contentSalt":"\w+"/, '"contentSalt":null'),
+      /was changed/,
+    ],
+    [
+      'no hashes at all',
+      (history) => history.replace(/"(contentSalt|previousHash|chainHash)":"\w+"/g, '"$1":null'),
+      /does not lead to its head/,
+    ],
+  ])('is refused for %s that was changed since', async (_what, change, message) => {
+    const archive = await changed(HISTORY, (content) => [text(HISTORY, change(content))]);
+    await expectRefused(archive, message);
+  });
+
+  it('is refused without its oldest revision, or with another head', async () => {
+    const entries = await unpack(await makeArchive());
+    const cut = entries.map(({ path, content }) => {
+      const lines = content.toString().split('\n');
+      if (path === HISTORY) return text(path, [...lines.slice(0, 3), ''].join('\n'));
+      if (path !== 'totals.json') return { path, content };
+      return text(path, content.toString().replace('"revisions": 4', '"revisions": 3'));
+    });
+    await expectRefused(pack(cut), /history of "users\/bob\/" does not lead to its head/);
+    const change = (from: RegExp | string, to: string) =>
+      changed(CHAIN, (content) => [text(CHAIN, content.replace(from, to))]);
+    await expectRefused(await change(/"head":"../, '"head":"00'), /does not lead to its head/);
+    await expectRefused(await change(/"head":"\w+"/, '"head":null'), /does not lead to its head/);
+    await expectRefused(await change('"after":null', '"after":"x"'), /does not lead to its head/);
+    await expectRefused(await change('users/bob/', 'users/alice/'), /out of place/);
+    await expectRefused(await change('"last":true', '"last":false'), /chain .* is missing/);
+    await expectRefused(await changed(CHAIN, () => []), /chain of "users\/bob\/" is missing/);
+  });
+
   it('is refused above the limit of files, with nothing written', async () => {
     const archive = await makeArchive();
     const core = await openCore({ limits: { maxFilesPerUser: 1 } });
@@ -220,14 +286,14 @@ describe('an archive that this service did not write', () => {
     const core = await openCore();
     await importAll(core, await makeArchive());
     const entries = await unpack(await exportAll(core, { userId: 'bob' }));
-    const mallory = pack(
-      entries.map(({ path, content }) =>
-        text(
-          path.replace('users/bob', 'users/mallory'),
-          content.toString().replaceAll('users/bob', 'users/mallory').replace('"bob"', '"mallory"'),
-        ),
+    const renamed = entries.map(({ path, content }) =>
+      text(
+        path.replace('users/bob', 'users/mallory'),
+        content.toString().replaceAll('users/bob', 'users/mallory').replace('"bob"', '"mallory"'),
       ),
     );
+    await expectRefused(pack(renamed), /Version 3 .* was changed: its fields/);
+    const mallory = pack(withNewHashes(renamed));
     const { files } = await importAll(core, mallory);
     expect(files).toEqual({ 'users/mallory/b.md': 'created' });
     const file = await core.storage.files.get({ scope: 'u:mallory', path: 'b.md' });

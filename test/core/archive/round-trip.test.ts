@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { exportMemory } from '../../../core/archive/export.ts';
+import { createIdSource } from '../../../core/ids.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
@@ -93,6 +97,7 @@ describe('export and import', () => {
       'manifest.json',
       'users/alice/a.md',
       'history/users/alice/a.md/1.jsonl',
+      'chain/users/alice/1.jsonl',
       'totals.json',
     ]);
   });
@@ -115,6 +120,83 @@ describe('export and import', () => {
     const { files } = await importAll(there, exported);
     expect(files).toEqual({ 'users/alice/a.md': 'unchanged' });
     expect((await exportAll(there)).equals(exported)).toBe(true);
+    expect((await verifyMemory(there.storage)).findings).toEqual([]);
+  });
+
+  it('keeps the chain, also of what is pruned and of what is written meanwhile', async () => {
+    const here = await openCore({ tools: TOOLS });
+    const write = (core: Core, name: string, text: string) =>
+      call(core, 'alice', 'memory_write', { path: `user/${name}.md`, content: text });
+    for (const name of ['a', 'b', 'c']) {
+      for (const text of ['one', 'two', 'three']) await write(here, name, text);
+    }
+    await here.revisions.prune({ keepLast: 1, path: 'users/alice/b.md' }, ADMIN);
+    // Two files are out already; the chain comes after the third.
+    const chunks: Buffer[] = [];
+    for await (const chunk of await exportMemory(
+      { storage: here.storage, ids: createIdSource(Date.now) },
+      { userId: 'alice', history: true },
+      null,
+    )) {
+      chunks.push(chunk);
+      if (chunks.length !== 5) continue;
+      await write(here, 'a', 'four');
+      await here.revisions.prune({ keepLast: 1, path: 'users/alice/a.md' }, ADMIN);
+      await here.revisions.prune({ keepLast: 1, path: 'users/alice/c.md' }, ADMIN);
+      await write(here, 'aa', 'one');
+    }
+    const exported = gzipSync(Buffer.concat(chunks));
+    const headOf = async (core: Core) =>
+      (await core.storage.inspection?.scope('u:alice'))?.chainHead;
+
+    const there = await openCore({ tools: TOOLS });
+    const { summary } = await importAll(there, exported);
+    expect(summary).toMatchObject({ restored: 3, created: 0 });
+    expect(await headOf(there)).toBe(await headOf(here));
+    await there.indexer.drain();
+    expect((await verifyMemory(there.storage)).findings).toEqual([]);
+    await write(there, 'a', 'of there');
+    expect((await verifyMemory(there.storage)).findings).toEqual([]);
+    const again = await exportAll(there);
+    const third = await openCore({ tools: TOOLS });
+    await importAll(third, again);
+    expect((await exportAll(third)).equals(again)).toBe(true);
+  });
+
+  it('lets a write of meanwhile follow the archive', async () => {
+    const here = await openCore();
+    for (let n = 0; n < 40; n += 1) {
+      await call(here, 'alice', 'memory_write', { path: `user/${n}.md`, content: `${n}` });
+    }
+    const exported = await exportAll(here);
+    const there = await openCore();
+    const imported = await there.archive.import(() => Readable.from([exported]), {
+      ...{ onExisting: 'refuse', dryRun: false, caller: null },
+    });
+    await imported.next();
+    await call(there, 'alice', 'memory_write', { path: 'user/mine.md', content: 'mine' });
+    let last = await imported.next();
+    while (last.done !== true) last = await imported.next();
+    expect(last.value.restored).toBe(40);
+    await there.indexer.drain();
+    expect((await verifyMemory(there.storage)).findings).toEqual([]);
+  });
+
+  it('keeps no history of a user who got a file between the two passes', async () => {
+    const here = await openCore();
+    for (const name of ['a', 'b']) {
+      await call(here, 'alice', 'memory_write', { path: `user/${name}.md`, content: name });
+    }
+    const exported = await exportAll(here);
+    const there = await openCore();
+    const imported = await there.archive.import(() => Readable.from([exported]), {
+      ...{ onExisting: 'refuse', dryRun: false, caller: null },
+    });
+    await call(there, 'alice', 'memory_write', { path: 'user/mine.md', content: 'mine' });
+    let last = await imported.next();
+    while (last.done !== true) last = await imported.next();
+    expect(last.value).toMatchObject({ restored: 0, created: 2 });
+    await there.indexer.drain();
     expect((await verifyMemory(there.storage)).findings).toEqual([]);
   });
 

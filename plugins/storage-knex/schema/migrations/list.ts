@@ -7,6 +7,7 @@ import { dreams } from './0005-dreams.ts';
 import { accessLines } from './0006-access-lines.ts';
 import { scopeHold } from './0007-scope-hold.ts';
 import { dreamOperations } from './0008-dream-operations.ts';
+import { historyChain } from './0009-history-chain.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   accessLines,
   scopeHold,
   dreamOperations,
+  historyChain,
 ];

@@ -1,0 +1,99 @@
+import type { ScopeKey } from '../contracts/records.ts';
+import type { Storage } from '../contracts/storage.ts';
+import { toPhysicalPath } from '../files/paths.ts';
+import { chainHeadOf, hashRow, linkHash, sealContent } from '../history/chain.ts';
+import {
+  type ChainEntry,
+  type ChainPlace,
+  doesFollow,
+  hashAfter,
+  toChainStart,
+  walkChain,
+} from '../history/walk-chain.ts';
+import type { Finding } from '../schemas/jobs.ts';
+
+/** How often the end of a chain is read again: a write may come after the last page. */
+const RETRIES = 3;
+
+/** What {@link verifyChain} found in one scope. */
+interface ChainFindings {
+  found: readonly Finding[];
+  /** Revisions from before the chain. */
+  unchained: number;
+  /** The newest of them, with which the chain starts; `null` if the chain has all revisions. */
+  after: string | null;
+}
+
+/**
+ * Recomputes the chain of a scope, oldest revision first, and names each break of it: the first
+ * one is where the history was changed first. After a break it goes on from the stored hash. Reads
+ * in pages. `null` if the storage doesn't show what that needs.
+ */
+export async function verifyChain(
+  { revisions, inspection }: Storage,
+  scope: ScopeKey,
+): Promise<ChainFindings | null> {
+  let state = (await inspection?.scope(scope)) ?? null;
+  if (inspection === undefined || state === null) return null;
+  const { chainAfter } = state;
+  const found: Finding[] = [];
+  let chained = 0;
+  let end = toChainStart(state);
+  for (let tries = 0; ; tries += 1) {
+    const start = end.id;
+    for await (const { entry, place } of walkChain({ revisions, inspection }, scope, end)) {
+      const wrong = checkEntry(entry, place);
+      if (wrong !== null) found.push(wrong);
+      if (entry.type === 'kept') chained += 1;
+      end = { id: entry.id, hash: hashAfter(entry, place), before: place.hash };
+    }
+    state = (await inspection.scope(scope)) ?? state;
+    if (chainHeadOf(state) === end.hash) break;
+    if (tries < RETRIES) continue;
+    // With revisions since the last try, somebody writes all the time.
+    if (end.id === start) found.push(headFinding(scope, end));
+    break;
+  }
+  const unchained = chainAfter === null ? 0 : Math.max(0, state.revisions - chained);
+  return { found, unchained, after: chainAfter };
+}
+
+function checkEntry(entry: ChainEntry, place: ChainPlace): Finding | null {
+  if (entry.type === 'pruned') {
+    if (doesFollow(entry, place)) return null;
+    return finding(null, `${entry.id}, which is pruned, ${follows(place)}`);
+  }
+  const { id, version, previousHash, chainHash } = entry;
+  const wrong = (what: string) =>
+    finding(toPhysicalPath(entry), `at version ${version} (revision ${id}) ${what}`);
+  if (previousHash === null || chainHash === null) {
+    return wrong('has no hash, and was written after the chain started');
+  }
+  const isSealed = entry.redacted === (entry.hash === null) && sealContent(entry) !== null;
+  if (!isSealed) return wrong('lacks the hash or the salt of its content');
+  if (linkHash(previousHash, hashRow(entry)) !== chainHash) {
+    return wrong('has other fields, or another content, than when it was written');
+  }
+  if (doesFollow(entry, place)) return null;
+  if (previousHash === place.before) {
+    return wrong(`does not follow revision ${place.id}, which was inserted before it`);
+  }
+  return wrong(follows(place));
+}
+
+function follows({ id }: ChainPlace): string {
+  const before = id === null ? 'the start of the history' : `revision ${id}`;
+  return `does not follow ${before}: a revision between them is missing, or that one was changed`;
+}
+
+function headFinding(scope: ScopeKey, { id }: ChainPlace): Finding {
+  const last = id === null ? 'is empty' : `ends at revision ${id}`;
+  return finding(
+    null,
+    `the history of ${scope} ${last}, and its recorded hash is another: revisions at the end are missing, or were added`,
+  );
+}
+
+function finding(path: string | null, message: string): Finding {
+  return { invariant: 'chain', path, message };
+}

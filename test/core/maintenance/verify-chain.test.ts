@@ -1,0 +1,372 @@
+import { hash } from 'node:crypto';
+import path from 'node:path';
+import { createConnection } from 'mysql2/promise';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Finding, Verification } from '../../../core/contracts/admin.ts';
+import type { Host } from '../../../core/contracts/plugin.ts';
+import type { RevisionRecord, ScopeKey } from '../../../core/contracts/records.ts';
+import type { Storage } from '../../../core/contracts/storage.ts';
+import { toPhysicalPath } from '../../../core/files/paths.ts';
+import { hashRow, linkHash, sealContent } from '../../../core/history/chain.ts';
+import { verifyChain } from '../../../core/maintenance/verify-chain.ts';
+import { verifyMemory } from '../../../core/maintenance/verify.ts';
+import type { Core } from '../../../core/service.ts';
+import { mysql } from '../../../plugins/storage-mysql/index.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { freshDatabase } from '../../support/mariadb.ts';
+import { quiet } from '../../support/quiet-log.ts';
+import { withRawSql } from '../../support/raw-sql.ts';
+import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+
+const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
+
+/** A database of the project's kind, which a test also changes behind the service's back. */
+interface Database {
+  storage(): Storage;
+  /** Runs a statement, and returns the number of changed rows. */
+  run(sql: string): Promise<number>;
+}
+
+async function makeDatabase(): Promise<Database> {
+  if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') {
+    const url = await freshDatabase();
+    return {
+      storage: () => mysql({ url }),
+      async run(sql) {
+        const connection = await createConnection(url.split('?')[0] ?? url);
+        const [result] = await connection.query(sql);
+        await connection.end();
+        return (result as { affectedRows: number }).affectedRows;
+      },
+    };
+  }
+  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  return {
+    storage: () => sqlite({ filename }),
+    run: (sql) => withRawSql(filename, 'sqlite3', (raw) => raw.run(sql, [])),
+  };
+}
+
+async function verifyAgain(database: Database): Promise<Verification> {
+  const storage = database.storage();
+  onTestFinished(() => storage.close());
+  await storage.init({ log: quiet, now: Date.now });
+  return await verifyMemory(storage);
+}
+
+const chainFindings = ({ findings }: Verification): Finding[] =>
+  findings.filter(({ invariant }) => invariant === 'chain');
+
+/** A history of each kind of write: two users, shared memory, and a move between both. */
+async function fill(core: Core, host: Host): Promise<void> {
+  const write = (tool: string, args: object, user = 'alice') => call(core, user, tool, args);
+  await write('memory_write', { path: 'user/tea.md', content: 'green\n' });
+  for (let n = 1; n <= 6; n += 1) {
+    await write('memory_patch', { path: 'user/tea.md', append: { text: `cup ${n}` } });
+  }
+  await write('memory_write', { path: 'user/gone.md', content: 'soon gone' });
+  await write('memory_delete', { path: 'user/gone.md' });
+  await write('memory_write', { path: 'user/old.md', content: 'moves', reason: 'Ünïcode “x”' });
+  await write('memory_move', { from: 'user/old.md', to: 'shared/new.md' });
+  await write('memory_write', { path: 'user/plan.md', content: 'of bob' }, 'bob');
+  const change = { userId: 'alice', path: 'user/tea.md', content: 'black\n', reason: 'Merged.' };
+  const { revisionId } = await host.write(change, { actor: 'dream-agent' });
+  await core.revisions.revert(revisionId, {}, operator);
+}
+
+async function openFilled(database: Database): Promise<Core> {
+  let host: Host | null = null;
+  const plugin = {
+    name: 'toy',
+    apiVersion: 1 as const,
+    setup: (given: Host) => void (host = given),
+  };
+  const core = await openCore({
+    storage: database.storage(),
+    plugins: [plugin],
+    tools: { delete: true, move: true },
+    sharedWrites: true,
+  });
+  if (host === null) throw new Error('setup was not called');
+  await fill(core, host);
+  return core;
+}
+
+async function listHistory({ storage }: Core, scope: ScopeKey): Promise<readonly RevisionRecord[]> {
+  const page = { limit: 500, order: 'asc', after: null } as const;
+  return (await storage.revisions.list({ scope }, page)).items;
+}
+
+const sha256 = (text: string) => hash('sha256', text);
+
+it('can be recomputed from the documented fields alone', async () => {
+  const core = await openFilled(await makeDatabase());
+  for (const scope of ['u:alice', 'u:bob', 's'] as const) {
+    let previous = sha256(JSON.stringify(['memory-service history', scope, null]));
+    for (const row of await listHistory(core, scope)) {
+      const seal = sha256(`${row.contentSalt}${row.hash}`);
+      const fields = [
+        row.id,
+        toPhysicalPath(row),
+        row.version,
+        row.action,
+        row.actor,
+        row.reason,
+        row.tool,
+        row.toolCallId,
+        row.traceId,
+        row.runId,
+        row.at,
+        row.size,
+        row.addedLines,
+        row.removedLines,
+        row.peerId,
+        row.existedBefore,
+        row.existsAfter,
+        seal,
+      ];
+      expect(row.previousHash).toBe(previous);
+      previous = sha256(previous + sha256(JSON.stringify(fields)));
+      expect(row.chainHash).toBe(previous);
+      const detail = await core.revisions.get(row.id);
+      expect(detail).toMatchObject({ hash: row.chainHash, previousHash: row.previousHash });
+    }
+    const users = (await core.fileLists.users({})).items;
+    const user = users.find(({ userId }) => `u:${userId}` === scope);
+    if (user !== undefined) expect(user.historyHash).toBe(previous);
+  }
+  const salts = (await listHistory(core, 'u:alice')).map(({ contentSalt }) => contentSalt);
+  expect(new Set(salts).size).toBe(salts.length);
+  const verification = await verifyMemory(core.storage);
+  expect(verification).toMatchObject({ found: 0, unchained: 0, chainedSince: null });
+});
+
+const hex = (id: string | null) => `x'${(id ?? '').replaceAll('-', '')}'`;
+const OF_ALICE = "scope_id = (select s.scope_id from svc_scope s where s.scope = 'u:alice')";
+const at = (row: RevisionRecord) => `${OF_ALICE} and id = ${hex(row.id)}`;
+const set = (what: string) => (row: RevisionRecord) => [
+  `update svc_revision set ${what} where ${at(row)}`,
+];
+/** The chain hash that a row gets from someone who knows how it is made. */
+const forged = (row: RevisionRecord) => hex(linkHash(row.previousHash ?? '', hashRow(row)));
+
+const SPOILT = "x'00000000000000000000000000000001'";
+
+describe('a history that was tampered with', () => {
+  /** Statements that change version 3 of a file, and the version at which that is found. */
+  it.each<[string, (row: RevisionRecord, next: RevisionRecord) => string[], number, string]>([
+    ['another actor', set("actor = 'mallory'"), 3, 'has other fields'],
+    ['another reason', set("reason = 'why'"), 3, 'has other fields'],
+    ['another time', set('at = at + 1'), 3, 'has other fields'],
+    ['the hash of another content', set(`hash = ${hex('ab'.repeat(32))}`), 3, 'another content'],
+    ['another salt', set(`content_salt = ${SPOILT}`), 3, 'another content'],
+    ['no salt', set('content_salt = null'), 3, 'lacks the hash or the salt'],
+    ['a redaction that was none', set('redacted = 1'), 3, 'lacks the hash or the salt'],
+    ['no hash', set('chain_hash = null'), 3, 'has no hash'],
+    ['another hash before it', set(`previous_hash = ${hex('ab'.repeat(32))}`), 3, 'other fields'],
+    ['a removed row', (row) => [`delete from svc_revision where ${at(row)}`], 4, 'is missing'],
+    [
+      'a row whose hash was made again',
+      (row) => set(`actor = 'mallory', chain_hash = ${forged({ ...row, actor: 'mallory' })}`)(row),
+      4,
+      'that one was changed',
+    ],
+    [
+      'an inserted row',
+      (row, next) => {
+        // Between the two, as far as their ids tell.
+        const id = `${row.id.slice(0, -12)}ffffffffffff`;
+        const link = { ...row, id, version: 99, previousHash: row.chainHash };
+        const columns =
+          'scope_id, file_no, action, actor, reason, tool, tool_call_id, trace_id, run_id, at, size,' +
+          ' added, removed, peer_id, redacted, existed_before, exists_after, hash, content_salt, delta';
+        expect(id < next.id).toBe(true);
+        return [
+          `insert into svc_revision (${columns}, id, version, previous_hash, chain_hash)` +
+            ` select ${columns}, ${hex(id)}, 99, ${hex(row.chainHash)}, ${forged(link)}` +
+            ` from svc_revision where ${at(row)}`,
+        ];
+      },
+      4,
+      'which was inserted before it',
+    ],
+  ])('names %s', async (_name, change, version, message) => {
+    const database = await makeDatabase();
+    const core = await openFilled(database);
+    const tea = (await listHistory(core, 'u:alice')).filter((row) => row.path === 'tea.md');
+    await core.close();
+    const [row, next] = [tea[2], tea[3]] as [RevisionRecord, RevisionRecord];
+    for (const sql of change(row, next)) expect(await database.run(sql)).toBe(1);
+    const found = chainFindings(await verifyAgain(database));
+    expect(found).toHaveLength(1);
+    expect(found[0]?.path).toBe('users/alice/tea.md');
+    expect(found[0]?.message).toContain(`at version ${version} `);
+    expect(found[0]?.message).toContain(message);
+  });
+
+  it('names both rows of a pair that was swapped', async () => {
+    const database = await makeDatabase();
+    const core = await openFilled(database);
+    const tea = (await listHistory(core, 'u:alice')).filter((row) => row.path === 'tea.md');
+    await core.close();
+    const [row, next] = [tea[2], tea[3]] as [RevisionRecord, RevisionRecord];
+    for (const [from, to] of [
+      [hex(row.id), SPOILT],
+      [hex(next.id), hex(row.id)],
+      [SPOILT, hex(next.id)],
+    ]) {
+      await database.run(`update svc_revision set id = ${to} where ${OF_ALICE} and id = ${from}`);
+    }
+    const lines = chainFindings(await verifyAgain(database)).map(({ message }) => message);
+    expect(lines[0]).toContain('at version 4 ');
+    expect(lines[1]).toContain('at version 3 ');
+  });
+
+  it('names a scope whose newest revisions are gone, and goes on with the others', async () => {
+    const database = await makeDatabase();
+    const core = await openFilled(database);
+    const last = (await listHistory(core, 'u:alice')).at(-1) as RevisionRecord;
+    const [first] = await listHistory(core, 'u:bob');
+    await core.close();
+    await database.run(`delete from svc_revision where ${at(last)}`);
+    await database.run(`update svc_revision set size = 9 where id = ${hex(first?.id ?? null)}`);
+    const found = chainFindings(await verifyAgain(database));
+    expect(found.map(({ path: of }) => of)).toEqual([null, 'users/bob/plan.md']);
+    expect(found[0]?.message).toContain('the history of u:alice ends');
+  });
+
+  it('names a head that was kept elsewhere and is another now, by its revision', async () => {
+    const database = await makeDatabase();
+    const core = await openFilled(database);
+    const kept = (await listHistory(core, 'u:bob')).at(-1) as RevisionRecord;
+    const rewritten = { ...kept, actor: 'mallory' };
+    const head = forged(rewritten);
+    await core.close();
+    // Who can write the database can make a chain that is whole.
+    await database.run(
+      `update svc_revision set actor = 'mallory', chain_hash = ${head} where id = ${hex(kept.id)}`,
+    );
+    await database.run(`update svc_scope set chain_head = ${head} where scope = 'u:bob'`);
+    const again = await openCore({ storage: database.storage() });
+    expect(chainFindings(await verifyMemory(again.storage))).toEqual([]);
+    expect((await again.revisions.get(kept.id)).hash).not.toBe(kept.chainHash);
+  });
+});
+
+it('is whole after a prune, which keeps the hashes of what it removed', async () => {
+  const database = await makeDatabase();
+  const core = await openFilled(database);
+  const before = await listHistory(core, 'u:alice');
+  await core.revisions.prune({ keepLast: 2, userId: 'alice' }, operator);
+  const left = await listHistory(core, 'u:alice');
+  expect(left.length).toBeLessThan(before.length);
+  const inspection = core.storage.inspection as NonNullable<Storage['inspection']>;
+  const pruned = await inspection.pruned('u:alice', { after: null, limit: 99 });
+  const ids = new Set(left.map(({ id }) => id));
+  expect(pruned.map(({ id, version, chainHash }) => [id, version, chainHash])).toEqual(
+    before
+      .filter(({ id }) => !ids.has(id))
+      .map(({ id, version, chainHash }) => [id, version, chainHash]),
+  );
+  expect(await inspection.pruned('u:alice', { after: pruned[0]?.id ?? null, limit: 1 })).toEqual([
+    pruned[1],
+  ]);
+  expect((await verifyMemory(core.storage)).findings).toEqual([]);
+  await call(core, 'alice', 'memory_write', { path: 'user/tea.md', content: 'after' });
+  expect((await verifyMemory(core.storage)).findings).toEqual([]);
+  await core.close();
+
+  // No row that remains can be changed behind the gap: the chain is recomputed over it.
+  const last = pruned.at(-1)?.id ?? null;
+  await database.run(
+    `update svc_pruned_revision set row_hash = chain_hash where id = ${hex(last)}`,
+  );
+  const found = chainFindings(await verifyAgain(database));
+  expect(found.map(({ message }) => message.includes(`${last}, which is pruned`))).toEqual([true]);
+});
+
+it('is whole after a redaction, which removes the salt and the hash of the content', async () => {
+  const database = await makeDatabase();
+  const core = await openFilled(database);
+  const [row] = (await listHistory(core, 'u:alice')).filter(({ version }) => version === 3);
+  await core.close();
+  const seal = hex(sealContent(row as RevisionRecord));
+  await database.run(
+    `update svc_revision set redacted = 1, content_seal = ${seal}, content_salt = null, hash = ${hex('0'.repeat(64))}` +
+      ` where ${at(row as RevisionRecord)}`,
+  );
+  expect(chainFindings(await verifyAgain(database))).toEqual([]);
+  await database.run(
+    `update svc_revision set content_seal = hash where ${at(row as RevisionRecord)}`,
+  );
+  expect(chainFindings(await verifyAgain(database))).toHaveLength(1);
+});
+
+it('takes no write and no prune that happens meanwhile for a break', async () => {
+  const core = await openFilled(await makeDatabase());
+  let isDone = false;
+  const working = (async () => {
+    for (let n = 0; n < 60; n += 1) {
+      await call(core, 'alice', 'memory_patch', { path: 'user/tea.md', append: { text: `${n}` } });
+      if (n % 5 === 0) await core.revisions.prune({ keepLast: 3, userId: 'alice' }, operator);
+    }
+    isDone = true;
+  })();
+  let rounds = 0;
+  while (!isDone) {
+    const chain = await verifyChain(core.storage, 'u:alice');
+    expect(chain?.found).toEqual([]);
+    rounds += 1;
+  }
+  await working;
+  expect(rounds).toBeGreaterThan(0);
+});
+
+it('starts after the history of today, and says so', async () => {
+  const database = await makeDatabase();
+  const core = await openFilled(database);
+  const old = await listHistory(core, 'u:alice');
+  await core.close();
+  // The schema of before.
+  await database.run('drop table svc_pruned_revision');
+  for (const column of ['content_salt', 'content_seal', 'previous_hash', 'chain_hash']) {
+    await database.run(`alter table svc_revision drop column ${column}`);
+  }
+  for (const column of ['chain_head', 'chain_after']) {
+    await database.run(`alter table svc_scope drop column ${column}`);
+  }
+  await database.run("update svc_meta set value = '8' where value = '9'");
+
+  const migrated = await openCore({ storage: database.storage() });
+  const newest = old.at(-1) as RevisionRecord;
+  const start = sha256(JSON.stringify(['memory-service history', 'u:alice', newest.id]));
+  expect(await migrated.storage.inspection?.scope('u:alice')).toMatchObject({
+    chainHead: null,
+    chainAfter: newest.id,
+  });
+  expect(await migrated.revisions.get(newest.id)).toMatchObject({ hash: null, previousHash: null });
+  const of = { path: 'user/tea.md', content: 'new', reason: 'x' };
+  await call(migrated, 'alice', 'memory_write', of);
+  await call(migrated, 'carol', 'memory_write', of);
+  const rows = await listHistory(migrated, 'u:alice');
+  expect(rows.at(-1)?.previousHash).toBe(start);
+  const verification = await verifyMemory(migrated.storage);
+  expect(verification.findings).toEqual([]);
+  expect(verification.unchained).toBe(verification.revisions - 2);
+  const newestOfAll = await Promise.all(
+    (['u:alice', 'u:bob', 's'] as const).map(async (scope) => {
+      const history = await listHistory(migrated, scope);
+      return history.findLast(({ chainHash }) => chainHash === null)?.at ?? 0;
+    }),
+  );
+  expect(verification.chainedSince).toBe(new Date(Math.max(...newestOfAll)).toISOString());
+  await migrated.revisions.prune({ keepLast: 1, userId: 'alice' }, operator);
+  expect((await verifyMemory(migrated.storage)).findings).toEqual([]);
+  await migrated.close();
+
+  // A row of before can't be passed off as one of today.
+  const made = rows.at(-1) as RevisionRecord;
+  await database.run(`update svc_revision set previous_hash = null where id = ${hex(made.id)}`);
+  const [found] = chainFindings(await verifyAgain(database));
+  expect(found?.message).toContain('was written after the chain started');
+});
