@@ -187,7 +187,7 @@ export async function reconcileRun(
   const { host, dreams } = context;
   const row = await dreams.run(run.id);
   if (row === null) throw new MemoryError('RUN_NOT_FOUND');
-  const written = await findWritten(host, run.id, detailsOf(row).writing);
+  const written = await findWritten(host, run, detailsOf(row).writing);
   const states = ['queued', 'running', 'canceled', 'completed', 'failed'] as const;
   return await updateRun(context, run, states, (rows) => {
     const now = host.now();

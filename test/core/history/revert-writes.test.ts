@@ -300,9 +300,9 @@ describe('a selection', () => {
     ['two kinds', { runId: 'a', actor: 'b' }, /one of runId, toolCallId and actor/],
     ['an actor without a time', { actor: 'b' }, /required with actor/],
     [
-      'a tool call of one user',
-      { toolCallId: '019a0000-0000-7000-8000-000000000000', userId: 'alice' },
-      /userId only with actor/,
+      'a tool call since a time',
+      { toolCallId: '019a0000-0000-7000-8000-000000000000', since: START },
+      /since and until only with actor/,
     ],
     ['a time that is none', { actor: 'b', since: 'yesterday' }, /since must be a time/],
     ['a user that can’t be', { actor: 'b', since: START, userId: '../x' }, /user/i],
