@@ -6,7 +6,7 @@ const ON_BOTH_DATABASES = [
   'test/core/files/files.test.ts',
   'test/core/history/{blame,line-history,restore,revert-writes,time-travel}.test.ts',
   'test/core/maintenance/retention.test.ts',
-  'test/core/search/{find,search-oracle}.test.ts',
+  'test/core/search/{find,search-oracle,time}.test.ts',
   'test/core/search/embedding/embedding.test.ts',
   'test/core/search/index/indexer.test.ts',
   'test/core/subagents/{context,context-answer,remember}.test.ts',
