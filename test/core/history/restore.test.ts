@@ -4,8 +4,9 @@ import type { MemoryServiceConfig } from '../../../core/config/service.ts';
 import type { Core } from '../../../core/service.ts';
 import { manualClock } from '../../support/clock.ts';
 import { rejection } from '../../support/rejection.ts';
-import { call, openCore } from '../../support/service.ts';
+import { call, makeStorage, openCore } from '../../support/service.ts';
 
+const HOLD = '019a0000-0000-4000-8000-000000000001';
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 
 /** A service on a clock of its own, which goes on by a second with each change of alice's memory. */
@@ -247,6 +248,46 @@ describe('a memory that is restored', () => {
     const { items } = await core.accessLog.audit({ action: 'users.restore' });
     const steps = items.map(({ details }) => (details as { step: string }).step);
     expect(steps).toEqual(['release', 'work', 'work', 'work', 'take']);
+  });
+
+  it('is not held again by who goes on with a restore that another process has finished', async () => {
+    const real = await makeStorage();
+    const holds = real.holds as NonNullable<typeof real.holds>;
+    let afterList = () => Promise.resolve();
+    const storage = {
+      ...real,
+      holds: {
+        async list(limit: number) {
+          const found = await holds.list(limit);
+          await afterList();
+          return found;
+        },
+      },
+    };
+    const { core, clock, write } = await openTimed({ storage });
+    const at = await write('a.md', 'one\n');
+    await write('a.md', 'two\n');
+    const step = async (name: 'take' | 'release') => {
+      const hold = {
+        ...{ id: HOLD, progressAt: clock.now(), details: { at: Date.parse(at), path: '' } },
+        scope: 'u:alice' as const,
+        kind: 'restore' as const,
+      };
+      const held = { hold, step: name };
+      const options = { reason: '', target: 'alice', qualifies: false, held };
+      await core.files.restore([], options, operator);
+    };
+    await step('take');
+    afterList = async () => {
+      afterList = () => Promise.resolve();
+      await step('release');
+      await write('a.md', 'three\n');
+    };
+    const error = await rejection(core.restores.restore('alice', { at }, operator));
+    expect(error).toMatchObject({ code: 'RUN_STATE', details: { reason: 'hold_lost' } });
+    expect(await memoryOf(core)).toEqual({ 'users/alice/a.md': 'three\n' });
+    expect(await holds.list(10)).toEqual([]);
+    await write('a.md', 'four\n');
   });
 
   it.each([
