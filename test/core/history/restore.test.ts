@@ -66,6 +66,14 @@ describe('a memory that is restored', () => {
           weight: 2,
           arbitrary: fc.record({ do: fc.constant('restore' as const), back: fc.nat(30) }),
         },
+        {
+          weight: 1,
+          arbitrary: fc.record({ do: fc.constant('revert' as const), back: fc.nat(9) }),
+        },
+        {
+          weight: 1,
+          arbitrary: fc.record({ do: fc.constant('prune' as const), keepLast: fc.nat(3) }),
+        },
       );
       const { core, clock } = await openTimed();
       let runs = 0;
@@ -73,7 +81,21 @@ describe('a memory that is restored', () => {
         fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), async (steps) => {
           const userId = `user${(runs += 1)}`;
           const past: { at: string; memory: Record<string, string> }[] = [];
-          const restore = (at: string) => core.restores.restore(userId, { at }, operator);
+          let isPruned = false;
+          /** A file whose history of that time is pruned stays as it is, and is listed. */
+          const restore = async ({ at, memory }: (typeof past)[number]) => {
+            const before = await memoryOf(core, userId);
+            const answer = await core.restores.restore(userId, { at }, operator);
+            const gone = answer.files.filter(({ outcome }) => outcome === 'gone');
+            expect(answer.left).toBe(gone.length);
+            if (!isPruned) expect(gone).toEqual([]);
+            const expected = { ...memory };
+            for (const { path } of gone) {
+              delete expected[path];
+              if (before[path] !== undefined) expected[path] = before[path];
+            }
+            expect(await memoryOf(core, userId)).toEqual(expected);
+          };
           for (const one of steps) {
             clock.advance(1_000);
             const tool = (verb: string, args: object) =>
@@ -83,25 +105,31 @@ describe('a memory that is restored', () => {
             } else if (one.do === 'delete') await tool('delete', { path: `user/${one.name}` });
             else if (one.do === 'move') {
               await tool('move', { from: `user/${one.name}`, to: `user/${one.to}` });
+            } else if (one.do === 'revert') {
+              const { items } = await core.revisions.list({ userId, limit: one.back + 1 });
+              const id = items.at(-1)?.id ?? '';
+              await core.revisions.revert(id, {}, operator).catch(() => null);
+            } else if (one.do === 'prune') {
+              isPruned = true;
+              const keepLast = one.keepLast + 1;
+              await core.revisions.prune({ userId, keepLast }, operator);
             } else {
               const point = past[one.back % Math.max(1, past.length)];
               if (point === undefined) continue;
-              await restore(point.at);
-              expect(await memoryOf(core, userId)).toEqual(point.memory);
+              await restore(point);
             }
             const memory = await memoryOf(core, userId);
             if (past.length === 0 && Object.keys(memory).length === 0) continue;
             past.push({ at: new Date(clock.now()).toISOString(), memory });
           }
-          for (const { at, memory } of past) {
+          for (const point of past) {
             clock.advance(1_000);
             const before = await memoryOf(core, userId);
             const from = new Date(clock.now()).toISOString();
             clock.advance(1_000);
-            await restore(at);
-            expect(await memoryOf(core, userId)).toEqual(memory);
+            await restore(point);
             clock.advance(1_000);
-            await restore(from);
+            await restore({ at: from, memory: before });
             expect(await memoryOf(core, userId)).toEqual(before);
           }
         }),
