@@ -19,6 +19,7 @@ import {
 } from './search/embedding/embedding-worker.ts';
 import { createFileLists, type FileLists } from './files/file-lists.ts';
 import { createFiles, type Files } from './files/files.ts';
+import { toUserId } from './files/paths.ts';
 import { createIdempotency } from './files/idempotency.ts';
 import { createFind } from './search/find.ts';
 import { createIdSource } from './ids.ts';
@@ -315,9 +316,11 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       files,
       history: {
         lineTimes: (scope, path) => revisions.lineTimes({ scope, path }),
-        ofRun: (runId) => revisions.ofRun(runId),
-        revertRun: async (runId, { caller, links = [] }) =>
-          (await revisions.revertWrites({ runId }, caller, links)).files,
+        ofRun: (scope, runId) => revisions.ofRun(scope, runId),
+        async revertRun(scope, runId, { caller, links = [] }) {
+          const selection = { runId, userId: toUserId(scope) ?? '' };
+          return (await revisions.revertWrites(selection, caller, links)).files;
+        },
         diff: (before, after, path) => unifiedDiff(before, after, { path }),
       },
       isDreamEnabled: settings.dream.enabled,

@@ -7,6 +7,10 @@ export interface Command {
   flags?: Readonly<Record<string, OwnFlag>>;
   /** The argument's name in the help; absent if the command takes none. */
   argument?: string;
+  /** The command also runs without its argument. */
+  isArgumentOptional?: true;
+  /** What the exit codes say, where they say more than success and failure. */
+  exitCodes?: string;
   run(context: CommandContext): Promise<void>;
 }
 
@@ -16,7 +20,7 @@ export interface CommandContext {
   argv: readonly string[];
   /** The sub-command's own flags. */
   flags: ReadonlyMap<string, string>;
-  /** `null` for a command without an argument. */
+  /** `null` where none is given. */
   argument: string | null;
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;

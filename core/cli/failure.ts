@@ -7,6 +7,9 @@ export const EXIT_CONFIG = 78;
 /** The exit code of any other failure. */
 export const EXIT_FAILED = 1;
 
+/** The exit code of an undo that had to leave some files as they are. */
+export const EXIT_LEFT = 2;
+
 /** A failure that the operator can fix. Its message is one line. */
 export class StartError extends Error {
   override readonly name = 'StartError';

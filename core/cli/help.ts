@@ -33,21 +33,24 @@ export function printHelp(commands: readonly (readonly [string, Command])[]): st
 
 /** Prints the output of `memory-service help verify` and `memory-service verify --help`. */
 export function printCommandHelp(name: string, command: Command): string {
-  const { summary, argument } = command;
+  const { summary, argument, isArgumentOptional, exitCodes } = command;
+  const operand = isArgumentOptional ? ` [<${argument}>]` : ` <${argument}>`;
   return [
     summary,
     '',
-    `Usage: memory-service ${name}${argument === undefined ? '' : ` <${argument}>`} [flags]`,
+    `Usage: memory-service ${name}${argument === undefined ? '' : operand} [flags]`,
     '',
     ...printOwnFlags([name, command]),
+    ...(exitCodes === undefined ? [] : ['Exit codes', `  ${exitCodes}`, '']),
     'It takes the settings of memory-service --help, too: which database it is, say.',
   ].join('\n');
 }
 
 function printOwnFlags([command, { flags = {} }]: readonly [string, Command]): string[] {
-  const lines = Object.entries(flags).map(([name, { value, summary }]) => {
-    const flag = value === null ? `--${name}` : `--${name}=<${value}>`;
-    return `  ${flag.padEnd(16)}${summary}`;
+  const named = Object.entries(flags).map(([name, { value, summary }]) => {
+    return [value === null ? `--${name}` : `--${name}=<${value}>`, summary] as const;
   });
+  const width = Math.max(16, ...named.map(([flag]) => flag.length + 2));
+  const lines = named.map(([flag, summary]) => `  ${flag.padEnd(width)}${summary}`);
   return lines.length === 0 ? [] : [`Flags of ${command}`, ...lines, ''];
 }

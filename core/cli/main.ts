@@ -19,6 +19,13 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   import: async () => (await import('./import.ts')).importCommand,
   verify: async () => (await import('./verify.ts')).verify,
   prune: async () => (await import('./prune.ts')).prune,
+  log: async () => (await import('./history/log.ts')).log,
+  show: async () => (await import('./history/show.ts')).show,
+  blame: async () => (await import('./history/blame.ts')).blame,
+  readers: async () => (await import('./history/readers.ts')).readers,
+  diff: async () => (await import('./history/diff.ts')).diff,
+  revert: async () => (await import('./history/revert.ts')).revert,
+  restore: async () => (await import('./history/restore.ts')).restore,
   mcp: async () => (await import('./mcp.ts')).mcp,
 };
 
@@ -102,7 +109,7 @@ function takeArgument({
   const extra = command.argument === undefined ? first : second;
   if (extra !== undefined) throw new ConfigError(null, `${name} takes no argument ${extra}.`);
   if (command.argument === undefined) return null;
-  if (first !== undefined) return first;
+  if (first !== undefined || command.isArgumentOptional) return first ?? null;
   throw new ConfigError(
     null,
     `${name} needs a ${command.argument}: memory-service ${name} <${command.argument}>.`,

@@ -9,7 +9,7 @@ import { createCore } from '../service.ts';
 import { StartError } from './failure.ts';
 import { createLog } from './log.ts';
 import { workOnMemory } from './open-memory.ts';
-import type { RunningServer } from './running-server.ts';
+import { type RunningServer, toQuery } from './running-server.ts';
 
 /** Exports and imports of a memory, by its running server or by this process. */
 export interface MemoryCarrier {
@@ -68,11 +68,6 @@ function carryThere(server: RunningServer): MemoryCarrier {
     },
     isShared: true,
   };
-}
-
-function toQuery(values: Record<string, string | null>): string {
-  const given = Object.entries(values).filter(([, value]) => value !== null);
-  return new URLSearchParams(given as [string, string][]).toString();
 }
 
 /** The lines of an import's answer. */

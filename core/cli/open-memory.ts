@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { type Database, describeDatabase, type LoadedConfig, openConfig } from '../config/index.ts';
 import type { MemoryServiceConfig } from '../config/service.ts';
+import { StartError } from './failure.ts';
 import { createLog } from './log.ts';
 import { claimDatabase, findServer } from './owner.ts';
 import { type RunningServer, talkToServer } from './running-server.ts';
@@ -29,6 +31,17 @@ export async function workOnMemory<T>(loaded: LoadedConfig, workers: Workers<T>)
     return await workers.here((await openConfig(loaded)).service, database);
   } finally {
     await claim.release();
+  }
+}
+
+/**
+ * Throws a `StartError` if the configured database file is missing: opening would create an empty
+ * database, and what a command finds in it would look like an answer.
+ */
+export function assertDatabase(loaded: LoadedConfig): void {
+  const { filename } = describeDatabase(loaded);
+  if (filename !== null && !existsSync(filename)) {
+    throw new StartError(`There is no database at ${filename}.`);
   }
 }
 

@@ -35,40 +35,62 @@ export async function talkToServer(
   const secret =
     loaded.values.adminSecret ??
     (await findKeptSecret('adminSecret', placeOfSecrets(database.filename, loaded.cwd)));
+  return callAdminApi(address, secret);
+}
 
-  async function ask<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T> {
+/** The admin API at an address. */
+export function callAdminApi(address: string, secret: string): RunningServer {
+  async function send(method: string, path: string, request: Partial<RequestInit>, type?: string) {
     const answer = await fetch(`${address}/v1/admin/${path}`, {
       method,
       headers: {
         'x-admin-secret': secret,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(type === undefined ? {} : { 'content-type': type }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...request,
+    }).catch((error: unknown) => {
+      const reason = error instanceof Error ? String(error.cause ?? error.message) : String(error);
+      throw new StartError(`The server at ${address} did not answer: ${reason}`, { cause: error });
     });
-    if (answer.ok) return (await answer.json()) as T;
+    if (answer.ok) return answer;
+    const said = (await answer.json().catch(() => null)) as { error?: ErrorBody } | null;
+    if (answer.status !== 401 && said?.error !== undefined) {
+      const wait = answer.headers.get('retry-after');
+      throw new StartError(
+        wait === null ? said.error.message : `${said.error.message} Try again in ${wait} s.`,
+      );
+    }
     throw new StartError(
-      `The server at ${address} answered ${answer.status} to ${method} /v1/admin/${path}: ${explain(answer.status)}`,
+      `The server at ${address} answered ${answer.status} to ${method} /v1/admin/${path}: ${
+        answer.status === 401
+          ? 'is SERVICE_ADMIN_SECRET the one that it was started with?'
+          : 'its log says why, or it is of another version.'
+      }`,
     );
+  }
+
+  async function ask<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T> {
+    const answer = await (body === undefined
+      ? send(method, path, {})
+      : send(method, path, { body: JSON.stringify(body) }, 'application/json'));
+    return (await answer.json()) as T;
   }
 
   return {
     ask,
     async stream(method, path, body) {
-      const answer = await fetch(`${address}/v1/admin/${path}`, {
-        method,
-        headers: {
-          'x-admin-secret': secret,
-          ...(body === undefined ? {} : { 'content-type': 'application/gzip' }),
-        },
-        ...(body === undefined
-          ? {}
-          : { body: Readable.toWeb(body) as ReadableStream, duplex: 'half' }),
-      } as RequestInit);
-      if (answer.ok && answer.body !== null) {
-        return Readable.fromWeb(answer.body as WebStream);
-      }
-      const said = (await answer.json().catch(() => null)) as { error: ErrorBody } | null;
-      throw new StartError(said?.error.message ?? explain(answer.status));
+      const answer = await (body === undefined
+        ? send(method, path, {})
+        : send(
+            method,
+            path,
+            {
+              body: Readable.toWeb(body) as ReadableStream,
+              duplex: 'half',
+            } as Partial<RequestInit>,
+            'application/gzip',
+          ));
+      return Readable.fromWeb(answer.body as WebStream);
     },
     async runJob<T>(path: string, { body, progress }: { body?: object; progress?: Progress }) {
       let job: JobState<T> | null = await ask<JobState<T>>('POST', path, body);
@@ -85,10 +107,13 @@ export async function talkToServer(
   };
 }
 
-function explain(status: number): string {
-  return status === 401
-    ? 'is SERVICE_ADMIN_SECRET the one that it was started with?'
-    : 'its log says why, or it is of another version.';
+/** The query string of the values that are given. */
+export function toQuery(values: Readonly<Record<string, string | null | undefined>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (typeof value === 'string') query.set(name, value);
+  }
+  return query.toString();
 }
 
 /** Prints the progress to standard error, at most once a second. */

@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs';
-import { describeDatabase, loadConfig } from '../config/index.ts';
+import { loadConfig } from '../config/index.ts';
 import type { Verification } from '../contracts/admin.ts';
 import { verifyMemory } from '../maintenance/verify.ts';
-import { EXIT_FAILED, StartError } from './failure.ts';
+import { EXIT_FAILED } from './failure.ts';
 import type { Command, CommandContext } from './command.ts';
-import { withStorage, workOnMemory } from './open-memory.ts';
+import { assertDatabase, withStorage, workOnMemory } from './open-memory.ts';
 import { createProgress } from './running-server.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -21,11 +20,7 @@ export const verify: Command = {
 
 async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
-  const { filename } = describeDatabase(loaded);
-  // Opening would create an empty database, whose check would look like success.
-  if (filename !== null && !existsSync(filename)) {
-    throw new StartError(`There is no database at ${filename}.`);
-  }
+  assertDatabase(loaded);
   const progress = createProgress('files');
   const verification = await workOnMemory<Verification>(loaded, {
     there: (server) => server.runJob('verify', { progress }),

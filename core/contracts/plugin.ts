@@ -202,14 +202,18 @@ export interface AuditCaller {
 export interface PluginHistory {
   /** When each line of a file was written, in milliseconds, as far back as its revisions tell. */
   lineTimes(scope: ScopeKey, path: string): Promise<{ version: number; times: readonly number[] }>;
-  /** The revisions of a run, oldest first, with the contents where they are kept. */
-  ofRun(runId: string): Promise<readonly RunRevision[]>;
   /**
-   * Reverts all that a run wrote, file by file; a file that was written since stays as it is, and the
+   * The revisions of a run in one memory, oldest first, with the contents where they are kept. An
+   * import keeps run ids, so that the same id may be in the memory of another user, too.
+   */
+  ofRun(scope: ScopeKey, runId: string): Promise<readonly RunRevision[]>;
+  /**
+   * Reverts all that a run wrote in one memory, file by file; a file that was written since stays as it is, and the
    * answer says so. Of `links`, `to` took lines from `from`, and stays while `from` does. Audited, with
    * the caller. Paths are physical.
    */
   revertRun(
+    scope: ScopeKey,
     runId: string,
     options: { caller: AuditCaller; links?: readonly { from: string; to: string }[] },
   ): Promise<readonly RevertedFile[]>;

@@ -12,7 +12,7 @@ import { type BatchWork, type Plan, toBatches, writeBatch } from './write-batche
 const MAX_REVISIONS = 10_000;
 
 interface Parts {
-  storage: Pick<Storage, 'files' | 'revisions'>;
+  storage: Pick<Storage, 'files' | 'revisions' | 'dreams'>;
   files: Pick<AdminFiles, 'restore'>;
   /** The content of a file at a version; `null` where it did not exist or is pruned. */
   textAt(key: FileKey, version: number): Promise<string | null>;
@@ -40,14 +40,18 @@ type Unit = readonly Selected[];
  *
  * Each batch of files is one transaction. An interrupted request can be repeated: files that are
  * already restored are `unchanged` then. Throws before the first write only, so that no receipt is
- * lost. `{ runId }` selects a dream run's writes, not the reverts of that run.
+ * lost.
+ *
+ * `{ runId }` selects a dream run's writes, not the reverts of that run. A run writes the memory of
+ * one user, and an import keeps run ids: without `userId`, only the memory that the run's own record
+ * names is selected.
  */
 export async function revertWrites(
   parts: Parts,
   selection: RevertSelection,
   { caller, links = [] }: { caller: AdminCaller; links?: readonly RevertLink[] },
 ): Promise<RevertWritesAnswer> {
-  const { filter, target } = parseSelection(selection);
+  const { filter, target } = await withRunScope(parts.storage, parseSelection(selection));
   const dryRun = selection.dryRun === true;
   const diffs = dryRun ? createDiffBudget() : null;
   const groups = groupByFile(await readSelected(parts.storage, filter));
@@ -105,21 +109,34 @@ function parseSelection(selection: RevertSelection): { filter: RevisionFilter; t
   const { runId, toolCallId, actor, since, until, userId } = selection;
   const kinds = [runId, toolCallId, actor].filter((kind) => kind !== undefined);
   if (kinds.length !== 1) throw refuse('', 'needs one of runId, toolCallId and actor');
-  if (actor === undefined && [since, until, userId].some((one) => one !== undefined)) {
-    throw refuse('', 'takes since, until and userId only with actor');
+  if (actor === undefined && [since, until].some((one) => one !== undefined)) {
+    throw refuse('', 'takes since and until only with actor');
   }
-  if (runId !== undefined) return { filter: { runId }, target: `dream run ${runId}` };
-  if (toolCallId !== undefined)
-    return { filter: { toolCallId }, target: `tool call ${toolCallId}` };
+  const scope = userId === undefined ? null : toScope(parseUserId(userId));
+  if (runId !== undefined) return { filter: { scope, runId }, target: `dream run ${runId}` };
+  if (toolCallId !== undefined) {
+    return { filter: { scope, toolCallId }, target: `tool call ${toolCallId}` };
+  }
   if (since === undefined) throw refuse('/since', 'is required with actor');
   const filter = {
     actor: actor ?? null,
     since: parseTime(since, 'since'),
     until: parseTimeOrNull(until, 'until'),
-    scope: userId === undefined ? null : toScope(parseUserId(userId)),
+    scope,
   };
   const span = `since ${since}${until === undefined ? '' : ` until ${until}`}`;
   return { filter, target: `what ${actor} wrote ${span}` };
+}
+
+/** Adds the memory that a run's own record names, where the selection names none. */
+async function withRunScope(
+  { dreams }: Parts['storage'],
+  selection: ReturnType<typeof parseSelection>,
+): Promise<ReturnType<typeof parseSelection>> {
+  const { filter } = selection;
+  if (typeof filter.runId !== 'string' || filter.scope !== null) return selection;
+  const run = (await dreams?.run(filter.runId)) ?? null;
+  return run === null ? selection : { ...selection, filter: { ...filter, scope: run.scope } };
 }
 
 /** The selected revisions, oldest first. A run's reverts don't count as its writes. */
@@ -142,6 +159,13 @@ async function readSelected(
       });
     }
   } while (after !== null);
+  const scopes = new Set(selected.map(({ scope }) => scope));
+  if (typeof filter.runId === 'string' && scopes.size > 1) {
+    throw refuse(
+      '/userId',
+      'needs userId: several users have writes of this run, and no record says whose it was',
+    );
+  }
   return selected;
 }
 

@@ -87,8 +87,8 @@ export interface Revisions {
    * oldest remaining revision. Version 0 if the file doesn't exist.
    */
   lineTimes(key: FileKey): Promise<{ version: number; times: readonly number[] }>;
-  /** The revisions of a run, oldest first, with their contents. */
-  ofRun(runId: string): Promise<RunRevision[]>;
+  /** The revisions of a run in one memory, oldest first, with their contents. */
+  ofRun(scope: ScopeKey, runId: string): Promise<RunRevision[]>;
 }
 
 /** The content of a file before and after a revision; `null` where the file did not exist. */
@@ -333,12 +333,12 @@ export function createRevisions(deps: {
       return { version, times };
     },
 
-    async ofRun(runId) {
+    async ofRun(scope, runId) {
       const found: RunRevision[] = [];
       let after: readonly (string | number)[] | null = null;
       do {
         const page = { limit: 200, order: 'asc', after } as const;
-        const { items, next } = await storage.revisions.list({ runId }, page);
+        const { items, next } = await storage.revisions.list({ scope, runId }, page);
         for (const revision of items) {
           const contents = await textsOf(revision).catch((error: unknown) => {
             if (error instanceof MemoryError && error.code === 'REVISION_NOT_FOUND') return null;

@@ -121,12 +121,12 @@ export type RevertAnswer = Static<typeof RevertAnswer>;
 
 /** Whose writes are to be undone: those of one run, of one tool call, or of one actor since a time. */
 export const RevertSelection = strictObject({
-  runId: Type.Optional(text('All writes of this dream run.')),
+  runId: Type.Optional(text('All writes of this dream run, in the memory of its user.')),
   toolCallId: Type.Optional(text('All writes of this tool call.')),
   actor: Type.Optional(text('What this actor wrote since a time.')),
   since: Type.Optional(requestTime('Inclusive; required with actor.')),
   until: Type.Optional(requestTime('Exclusive; only with actor.')),
-  userId: Type.Optional(text('Only in the memory of this user; only with actor.')),
+  userId: Type.Optional(text('Only in the memory of this user. With runId, default the user of the run.')),
   dryRun: Type.Optional(
     Type.Boolean({ description: 'Show what would happen, with diffs, and write nothing.' }),
   ),

@@ -1,5 +1,6 @@
 import type { DreamRunRecord } from '../../core/contracts/dreams.ts';
 import { MemoryError, toMemoryError } from '../../core/errors.ts';
+import { DREAM_STATES } from '../../core/schemas/dreams.ts';
 import { toProposed, toReconciled, toRunning, toWritten } from './life-cycle.ts';
 import { detailsOf, type OpenWrite, type RunOperation } from './operations.ts';
 import { propose, type Proposal } from './propose.ts';
@@ -187,8 +188,9 @@ export async function reconcileRun(
   const { host, dreams } = context;
   const row = await dreams.run(run.id);
   if (row === null) throw new MemoryError('RUN_NOT_FOUND');
-  const written = await findWritten(host, run.id, detailsOf(row).writing);
-  const states = ['queued', 'running', 'canceled', 'completed', 'failed'] as const;
+  const written = await findWritten(host, run, detailsOf(row).writing);
+  // Also one that this version does not know: an instance of an earlier version left it.
+  const states = [...DREAM_STATES, row.state];
   return await updateRun(context, run, states, (rows) => {
     const now = host.now();
     if (rows.run.endedAt !== null) return { result: rows.run };

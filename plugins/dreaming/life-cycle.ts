@@ -1,6 +1,7 @@
 import type { DreamRunRecord, DreamUserRecord } from '../../core/contracts/dreams.ts';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import { MemoryError } from '../../core/errors.ts';
+import { DREAM_STATES } from '../../core/schemas/dreams.ts';
 import { backoffMs } from './backoff.ts';
 import {
   detailsOf,
@@ -41,6 +42,11 @@ import type { TakenSnapshot } from './snapshot.ts';
  * The write between toProposed and toWritten (toDeciding and toDecided) is one transaction. After a
  * crash, `details.writing` and the revisions of the run tell whether it was committed: toReconciled.
  */
+
+const LEFT_BEHIND = new MemoryError(
+  'RUN_STATE',
+  'An instance of an earlier version made this proposal, which nobody can decide on here: stop that instance, and dream again.',
+);
 
 /** How many rejections of a user are remembered. */
 const MOST_REJECTED = 500;
@@ -252,6 +258,9 @@ export function toReconciled(
     // A person's decision was cut off: what it did not write waits as before.
     return toDecided(rows, { written, rejected: new Set() }, now);
   }
+  if (!DREAM_STATES.includes(run.state)) {
+    return toFailed({ ...rows, run: withoutProposal(run) }, { ...cause, failure: LEFT_BEHIND });
+  }
   if (run.state === 'failed') return { ...rows, run: { ...run, endedAt: run.endedAt ?? now } };
   if (written === null) {
     return run.state === 'canceled' ? toCanceled(rows, now) : toFailed(rows, cause);
@@ -308,6 +317,17 @@ function withWritten(run: DreamRunRecord, written: WrittenOperations): DreamRunR
   });
   const put: RunDetails = { ...details, operations, writing: null };
   return { ...withDetails(run, put), filesTouched, writes };
+}
+
+/** The proposal of an instance of an earlier version, which called "applied" what it would apply. */
+function withoutProposal(run: DreamRunRecord): DreamRunRecord {
+  const details = detailsOf(run);
+  const operations = details.operations.map((one): RunOperation =>
+    one.status === 'applied'
+      ? { ...one, status: 'dropped', why: LEFT_BEHIND.message, isPreselected: false }
+      : one,
+  );
+  return withDetails(run, { ...details, operations });
 }
 
 function withoutWaiting(run: DreamRunRecord, why: string): DreamRunRecord {

@@ -39,7 +39,7 @@ export async function revertRun(
   caller: AuditCaller,
 ): Promise<RevertedRun> {
   const { host } = context;
-  const writes = (await host.history.ofRun(run.id)).filter(isRunsWrite);
+  const writes = (await host.history.ofRun(run.scope, run.id)).filter(isRunsWrite);
   // The audit row comes first: nothing is undone without one.
   const operations = await updateRun(context, run, REVERTIBLE, ({ run: present }) => {
     assertRevertible(present, writes);
@@ -52,7 +52,7 @@ export async function revertRun(
     from: toPhysical(from, run.userId),
     to: toPhysical(to, run.userId),
   }));
-  const found = await host.history.revertRun(run.id, { caller, links: physical });
+  const found = await host.history.revertRun(run.scope, run.id, { caller, links: physical });
   const known = new Set(found.map(({ path }) => path));
   const pruned = [...new Set(operations.filter(isApplied).flatMap(pathsOf))]
     .map((path) => toPhysical(path, run.userId))

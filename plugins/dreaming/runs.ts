@@ -92,8 +92,8 @@ export function createRuns(
   return {
     async schedule(userId, settings) {
       const options = { origin: 'schedule', dryRun: false, settings, caller: null } as const;
-      const run = await beginRun(context, userId, options);
-      if (run === null) return null;
+      const { run } = (await beginRun(context, userId, options)) ?? {};
+      if (run === undefined) return null;
       await track(run.id, executeRun(context, run, settings));
       return await dreams.run(run.id);
     },
@@ -101,11 +101,10 @@ export function createRuns(
     async request(userId, { dryRun, settings, caller }) {
       if (host.model === null) throw new MemoryError('MODEL_NOT_CONFIGURED');
       const options = { origin: 'manual', dryRun, settings, caller } as const;
-      const run = await beginRun(context, userId, options);
-      if (run === null) throw new MemoryError('DREAM_RUNNING');
-      const begun = await find(run.id);
-      void track(run.id, executeRun(context, run, settings));
-      return begun;
+      const begun = await beginRun(context, userId, options);
+      if (begun === null) throw new MemoryError('DREAM_RUNNING');
+      void track(begun.run.id, executeRun(context, begun.run, settings));
+      return begun.row;
     },
 
     async decide(id, decision) {
@@ -169,7 +168,7 @@ async function beginRun(
     settings: DreamSettings;
     caller: AuditCaller | null;
   },
-): Promise<ActiveRun | null> {
+): Promise<{ run: ActiveRun; row: DreamRunRecord } | null> {
   const { origin, dryRun, settings, caller } = options;
   const { host, dreams, breaker, active } = context;
   assertOpen(context);
@@ -197,21 +196,21 @@ async function beginRun(
     }
     const id = host.newId();
     const lease = { name: kept.name, fence: kept.fence };
-    await dreams.update({ scope, runId: id, lease }, ({ user: record }) => {
+    const row = await dreams.update({ scope, runId: id, lease }, ({ user: record }) => {
       const { fence } = kept;
       const run = toQueued({ id, scope, origin, dryRun, settings, now, fence });
       const begun = { status: 'queued', runId: id, runs: record.runs + 1, fence } as const;
       const next: DreamUserRecord = { ...record, ...begun };
       const audit = { action: 'dream.run', target: userId, details: { runId: id, dryRun } };
       return {
-        ...{ result: null, run },
+        ...{ result: run, run },
         ...(dryRun ? {} : { user: next }),
         ...(caller === null ? {} : { audit: { ...audit, caller } }),
       };
     });
     const run = toActiveRun(context, { id, scope }, { kept, name: 'dream.run' });
     active.set(id, run);
-    return run;
+    return { run, row };
   } catch (error) {
     await kept.release();
     throw error;
@@ -287,7 +286,8 @@ async function expireOperations({ host, dreams }: RunContext, days: number): Pro
     for (;;) {
       const page = { limit: 100, order: 'asc', after: null } as const;
       const { items } = await dreams.listRuns({ isWaiting: true }, page);
-      const old = items.filter(({ createdAt }) => createdAt < before);
+      // An operation waits from the end of its run on. That of a converted one is the migration.
+      const old = items.filter(({ endedAt }) => endedAt !== null && endedAt < before);
       for (const { scope, id } of old) {
         await dreams.update({ scope, runId: id }, ({ user, run }) => {
           // Somebody applies some of them at this moment.

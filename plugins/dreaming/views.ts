@@ -70,7 +70,7 @@ export async function toRunDetail(
 ): Promise<AdminDreamRunDetail> {
   const details = detailsOf(run);
   const userId = run.scope.slice(2);
-  const revisions = await host.history.ofRun(run.id);
+  const revisions = await host.history.ofRun(run.scope, run.id);
   const files = new Map<string, AdminDreamRunDetail['files'][number]>();
   for (const { revision, contents } of revisions.filter(isRunsWrite)) {
     const path = `users/${userId}/${revision.path}`;

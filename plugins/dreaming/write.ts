@@ -114,7 +114,7 @@ export async function commitWrite(
     }
   }
   return {
-    ...(await countWrites(host, id)),
+    ...(await countWrites(host, run)),
     applied: new Set(planned.applied.map(({ operation }) => operation.number)),
     stale: new Map(
       planned.stale.map(({ operation, fault }) => [operation.number, fault?.why ?? 'out of date']),
@@ -128,12 +128,12 @@ export async function commitWrite(
 /** Why the operations of a plan can't be written now: the user's quota, for one. */
 async function toHeld(
   host: Pick<Host, 'history'>,
-  { id }: ActiveRun,
+  run: ActiveRun,
   { applied }: WritePlan,
   why: string,
 ): Promise<WrittenOperations> {
   return {
-    ...(await countWrites(host, id)),
+    ...(await countWrites(host, run)),
     applied: new Set(),
     stale: new Map(),
     held: new Map(applied.map(({ operation }) => [operation.number, why])),
@@ -183,11 +183,11 @@ async function listPaths(host: Pick<Host, 'memory'>, scope: ScopeKey): Promise<S
 /** What became of the write that a run had begun: `null` if it was not committed. */
 export async function findWritten(
   host: Pick<Host, 'history'>,
-  runId: string,
+  { scope, id }: Pick<ActiveRun, 'scope' | 'id'>,
   writing: OpenWrite | null,
 ): Promise<WrittenOperations | null> {
   if (writing === null) return null;
-  const revisions = (await host.history.ofRun(runId)).filter(isRunsWrite);
+  const revisions = (await host.history.ofRun(scope, id)).filter(isRunsWrite);
   const isWritten = revisions.some(
     ({ revision }) =>
       `user/${revision.path}` === writing.path && revision.version === writing.version + 1,
@@ -205,9 +205,9 @@ export function isRunsWrite({ revision }: RunRevision): boolean {
 /** Files that a run touched, and its writes, by its revisions. */
 async function countWrites(
   host: Pick<Host, 'history'>,
-  runId: string,
+  { scope, id }: Pick<ActiveRun, 'scope' | 'id'>,
 ): Promise<Pick<WrittenOperations, 'filesTouched' | 'writes'>> {
-  return toCounts((await host.history.ofRun(runId)).filter(isRunsWrite));
+  return toCounts((await host.history.ofRun(scope, id)).filter(isRunsWrite));
 }
 
 function toCounts(revisions: readonly RunRevision[]) {

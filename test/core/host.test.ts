@@ -414,7 +414,7 @@ describe('a plugin that hangs', () => {
       files: core.files,
       history: {
         lineTimes: (scope, path) => core.revisions.lineTimes({ scope, path }),
-        ofRun: (runId) => core.revisions.ofRun(runId),
+        ofRun: (scope, runId) => core.revisions.ofRun(scope, runId),
         revertRun: () => Promise.resolve([]),
         diff: () => '',
       },

@@ -65,7 +65,7 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
       deadlineMs: null,
       summary: 'Revert the writes of a run, a tool call or an actor',
       description:
-        'Undoes them file by file, where nothing was written since, and says what became of each file. Exactly one of runId, toolCallId and actor.',
+        'Undoes them file by file, where nothing was written since, and says what became of each file. Exactly one of runId, toolCallId and actor. A run has written the memory of one user: an id that an import brought into another memory selects nothing there. Once the record of the run is removed, and writes of several users have its id, userId is required.',
       bodySchema: RevertSelection,
       resultSchema: RevertWritesAnswer,
       errorCodes: ['INVALID_USER_ID', 'QUOTA_EXCEEDED', 'WORK_LIMIT_EXCEEDED'],

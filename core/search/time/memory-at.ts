@@ -15,7 +15,7 @@ export interface MemoryAt {
   pruned: number;
 }
 
-/** What one call reads of the past, at most. */
+/** What one call reads of the past, at most: files that existed then, and bytes of their contents. */
 const LIMITS = { files: 500, bytes: 8 * 1024 * 1024 } as const;
 
 /** Milliseconds of a moment in the past. Throws `INVALID_REQUEST` for one that has not come yet. */
@@ -38,16 +38,17 @@ export async function openMemoryAt(
 ): Promise<MemoryAt> {
   const pause = createPause();
   const files: (IndexText & { content: string })[] = [];
-  let [examined, bytes, pruned] = [0, 0, 0];
+  let [existing, bytes, pruned] = [0, 0, 0];
   for (const scope of scopes) {
     if (within !== null && within.scope !== scope) continue;
     let after: string | null = null;
     do {
       const page = await revisions.memoryAt(scope, { at, prefix: within?.prefix ?? '', after });
       for (const { file, revision, state } of page.files) {
-        if ((examined += 1) > LIMITS.files) throw tooMuch('files', LIMITS.files);
+        if (state === 'absent') continue;
+        if ((existing += 1) > LIMITS.files) throw tooMuch('files', LIMITS.files);
         if (state === 'pruned') pruned += 1;
-        if (state !== 'present' || revision === null) continue;
+        if (revision === null) continue;
         const key = { scope, path: file.path };
         const content = await readAt(revisions, key, at);
         await pause();

@@ -38,7 +38,7 @@ const ListQuery = strictObject({
 
 const CancelBody = strictObject({
   paths: Type.Optional(
-    Type.Unknown({
+    Type.Array(Type.String(), {
       description: 'Not taken: a run is canceled as a whole. Reject operations instead.',
     }),
   ),

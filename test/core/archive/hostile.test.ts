@@ -272,6 +272,18 @@ describe('an archive that this service did not write', () => {
     await expectRefused(await changed(CHAIN, () => []), /chain of "users\/bob\/" is missing/);
   });
 
+  it('is refused with more than 250 revisions in one part of a history', async () => {
+    const part = (revisions: number) =>
+      changed(HISTORY, (content) => {
+        const [head = '', first = ''] = content.split('\n');
+        const lines = [head, ...Array.from({ length: revisions }, () => first)];
+        return [text(HISTORY, `${lines.join('\n')}\n`)];
+      });
+    await expectRefused(await part(251), /has more than 250 revisions/);
+    // One fewer is read, and then found not to be a history.
+    await expectRefused(await part(250), /comes in the place of|is not older than/);
+  });
+
   it('is refused above the limit of files, with nothing written', async () => {
     const archive = await makeArchive();
     const core = await openCore({ limits: { maxFilesPerUser: 1 } });

@@ -36,6 +36,8 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), user, path }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('move' as const), user, path, to: path }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('share' as const), path, content }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('revert' as const), back: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('prune' as const), keepLast: fc.nat(3) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
@@ -44,7 +46,12 @@ async function apply(core: Core, one: Step): Promise<void> {
     core.files.put(physical, { content: text, reason: 'shared fact' }, ADMIN);
   try {
     if (one.do === 'share') await put(`shared/${one.path}`, one.content);
-    else {
+    else if (one.do === 'revert') {
+      const { items } = await core.revisions.list({ limit: one.back + 1 });
+      await core.revisions.revert(items.at(-1)?.id ?? '', {}, ADMIN);
+    } else if (one.do === 'prune') {
+      await core.revisions.prune({ keepLast: one.keepLast + 1 }, ADMIN);
+    } else {
       const target = `user/${one.path}`;
       const args = {
         write: () => ({ path: target, content: (one as { content: string }).content }),
@@ -66,7 +73,7 @@ async function apply(core: Core, one: Step): Promise<void> {
 }
 
 describe('export and import', () => {
-  it('gives the same bytes after an import elsewhere, whatever was written, deleted and moved', async () => {
+  it('gives the same bytes after an import elsewhere, whatever was written, deleted, moved, reverted and pruned', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
         const here = await openCore({ tools: TOOLS });

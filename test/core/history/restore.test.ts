@@ -4,8 +4,9 @@ import type { MemoryServiceConfig } from '../../../core/config/service.ts';
 import type { Core } from '../../../core/service.ts';
 import { manualClock } from '../../support/clock.ts';
 import { rejection } from '../../support/rejection.ts';
-import { call, openCore } from '../../support/service.ts';
+import { call, makeStorage, openCore } from '../../support/service.ts';
 
+const HOLD = '019a0000-0000-4000-8000-000000000001';
 const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 
 /** A service on a clock of its own, which goes on by a second with each change of alice's memory. */
@@ -65,6 +66,14 @@ describe('a memory that is restored', () => {
           weight: 2,
           arbitrary: fc.record({ do: fc.constant('restore' as const), back: fc.nat(30) }),
         },
+        {
+          weight: 1,
+          arbitrary: fc.record({ do: fc.constant('revert' as const), back: fc.nat(9) }),
+        },
+        {
+          weight: 1,
+          arbitrary: fc.record({ do: fc.constant('prune' as const), keepLast: fc.nat(3) }),
+        },
       );
       const { core, clock } = await openTimed();
       let runs = 0;
@@ -72,7 +81,21 @@ describe('a memory that is restored', () => {
         fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), async (steps) => {
           const userId = `user${(runs += 1)}`;
           const past: { at: string; memory: Record<string, string> }[] = [];
-          const restore = (at: string) => core.restores.restore(userId, { at }, operator);
+          let isPruned = false;
+          /** A file whose history of that time is pruned stays as it is, and is listed. */
+          const restore = async ({ at, memory }: (typeof past)[number]) => {
+            const before = await memoryOf(core, userId);
+            const answer = await core.restores.restore(userId, { at }, operator);
+            const gone = answer.files.filter(({ outcome }) => outcome === 'gone');
+            expect(answer.left).toBe(gone.length);
+            if (!isPruned) expect(gone).toEqual([]);
+            const expected = { ...memory };
+            for (const { path } of gone) {
+              delete expected[path];
+              if (before[path] !== undefined) expected[path] = before[path];
+            }
+            expect(await memoryOf(core, userId)).toEqual(expected);
+          };
           for (const one of steps) {
             clock.advance(1_000);
             const tool = (verb: string, args: object) =>
@@ -82,25 +105,31 @@ describe('a memory that is restored', () => {
             } else if (one.do === 'delete') await tool('delete', { path: `user/${one.name}` });
             else if (one.do === 'move') {
               await tool('move', { from: `user/${one.name}`, to: `user/${one.to}` });
+            } else if (one.do === 'revert') {
+              const { items } = await core.revisions.list({ userId, limit: one.back + 1 });
+              const id = items.at(-1)?.id ?? '';
+              await core.revisions.revert(id, {}, operator).catch(() => null);
+            } else if (one.do === 'prune') {
+              isPruned = true;
+              const keepLast = one.keepLast + 1;
+              await core.revisions.prune({ userId, keepLast }, operator);
             } else {
               const point = past[one.back % Math.max(1, past.length)];
               if (point === undefined) continue;
-              await restore(point.at);
-              expect(await memoryOf(core, userId)).toEqual(point.memory);
+              await restore(point);
             }
             const memory = await memoryOf(core, userId);
             if (past.length === 0 && Object.keys(memory).length === 0) continue;
             past.push({ at: new Date(clock.now()).toISOString(), memory });
           }
-          for (const { at, memory } of past) {
+          for (const point of past) {
             clock.advance(1_000);
             const before = await memoryOf(core, userId);
             const from = new Date(clock.now()).toISOString();
             clock.advance(1_000);
-            await restore(at);
-            expect(await memoryOf(core, userId)).toEqual(memory);
+            await restore(point);
             clock.advance(1_000);
-            await restore(from);
+            await restore({ at: from, memory: before });
             expect(await memoryOf(core, userId)).toEqual(before);
           }
         }),
@@ -247,6 +276,46 @@ describe('a memory that is restored', () => {
     const { items } = await core.accessLog.audit({ action: 'users.restore' });
     const steps = items.map(({ details }) => (details as { step: string }).step);
     expect(steps).toEqual(['release', 'work', 'work', 'work', 'take']);
+  });
+
+  it('is not held again by who goes on with a restore that another process has finished', async () => {
+    const real = await makeStorage();
+    const holds = real.holds as NonNullable<typeof real.holds>;
+    let afterList = () => Promise.resolve();
+    const storage = {
+      ...real,
+      holds: {
+        async list(limit: number) {
+          const found = await holds.list(limit);
+          await afterList();
+          return found;
+        },
+      },
+    };
+    const { core, clock, write } = await openTimed({ storage });
+    const at = await write('a.md', 'one\n');
+    await write('a.md', 'two\n');
+    const step = async (name: 'take' | 'release') => {
+      const hold = {
+        ...{ id: HOLD, progressAt: clock.now(), details: { at: Date.parse(at), path: '' } },
+        scope: 'u:alice' as const,
+        kind: 'restore' as const,
+      };
+      const held = { hold, step: name };
+      const options = { reason: '', target: 'alice', qualifies: false, held };
+      await core.files.restore([], options, operator);
+    };
+    await step('take');
+    afterList = async () => {
+      afterList = () => Promise.resolve();
+      await step('release');
+      await write('a.md', 'three\n');
+    };
+    const error = await rejection(core.restores.restore('alice', { at }, operator));
+    expect(error).toMatchObject({ code: 'RUN_STATE', details: { reason: 'hold_lost' } });
+    expect(await memoryOf(core)).toEqual({ 'users/alice/a.md': 'three\n' });
+    expect(await holds.list(10)).toEqual([]);
+    await write('a.md', 'four\n');
   });
 
   it.each([

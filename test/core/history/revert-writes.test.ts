@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { WriteResult } from '../../../core/contracts/tool.ts';
 import type { Core } from '../../../core/service.ts';
@@ -103,6 +104,65 @@ describe('what one actor wrote since a time', () => {
     expect(await snapshot()).toEqual(['a\n', null, 'gone\n', null]);
     await core.revisions.revertWrites({ actor: 'admin', since }, operator);
     expect(await snapshot()).toEqual(after);
+  });
+
+  it('is undone to what was before, and is there again after a revert of the revert, whatever it was', async () => {
+    const name = fc.constantFrom('a.md', 'b.md', 'c/d.md');
+    const step = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          tool: fc.constant('memory_write' as const),
+          name,
+          content: fc.constantFrom('', 'one\n', 'two\n', 'one\ntwo\n'),
+        }),
+      },
+      { weight: 2, arbitrary: fc.record({ tool: fc.constant('memory_delete' as const), name }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({ tool: fc.constant('memory_move' as const), name, to: name }),
+      },
+    );
+    const steps = fc.array(step, { maxLength: 10 });
+    const clock = manualClock();
+    const core = await openCore({ now: clock.now, tools: { delete: true, move: true } });
+    let runs = 0;
+    await fc.assert(
+      fc.asyncProperty(steps, steps, async (first, second) => {
+        const userId = `user${(runs += 1)}`;
+        const act = async (one: (typeof first)[number], actor: string) => {
+          const path = `user/${one.name}`;
+          const args =
+            one.tool === 'memory_move'
+              ? { from: path, to: `user/${one.to}` }
+              : { path, ...(one.tool === 'memory_write' ? { content: one.content } : {}) };
+          // A step may name a file that does not exist, or move a file onto another.
+          await call(core, userId, one.tool, args, { actor }).catch(() => null);
+        };
+        const memory = () =>
+          Promise.all(
+            ['a.md', 'b.md', 'c/d.md'].map((file) => contentOf(core, `users/${userId}/${file}`)),
+          );
+        const revert = async (actor: string, since: string) => {
+          const { files } = await core.revisions.revertWrites({ actor, since, userId }, operator);
+          const outcomes = files.map(({ outcome }) => outcome);
+          expect(outcomes.filter((one) => one !== 'reverted' && one !== 'unchanged')).toEqual([]);
+        };
+        for (const one of first) await act(one, 'ann');
+        const before = await memory();
+        clock.advance(1_000);
+        const since = new Date(clock.now()).toISOString();
+        for (const one of second) await act(one, 'bob');
+        const after = await memory();
+        clock.advance(1_000);
+        const undoneAt = new Date(clock.now()).toISOString();
+        await revert('bob', since);
+        expect(await memory()).toEqual(before);
+        await revert('admin', undoneAt);
+        expect(await memory()).toEqual(after);
+      }),
+      { numRuns: process.env['MEMORY_TEST_DATABASE'] === 'mariadb' ? 10 : 60 },
+    );
   });
 
   it('is undone as far back as its revisions are kept', async () => {
@@ -300,9 +360,9 @@ describe('a selection', () => {
     ['two kinds', { runId: 'a', actor: 'b' }, /one of runId, toolCallId and actor/],
     ['an actor without a time', { actor: 'b' }, /required with actor/],
     [
-      'a tool call of one user',
-      { toolCallId: '019a0000-0000-7000-8000-000000000000', userId: 'alice' },
-      /userId only with actor/,
+      'a tool call since a time',
+      { toolCallId: '019a0000-0000-7000-8000-000000000000', since: START },
+      /since and until only with actor/,
     ],
     ['a time that is none', { actor: 'b', since: 'yesterday' }, /since must be a time/],
     ['a user that can’t be', { actor: 'b', since: START, userId: '../x' }, /user/i],

@@ -169,6 +169,24 @@ describe('memory as it stood', () => {
     );
   });
 
+  it('is refused above 500 files, of which those that did not exist then are none', async () => {
+    const { core, clock, write } = await openAt(history);
+    await write('2026-01-10', 'user/a.md', 'Prefers tea.\n');
+    for (let file = 1; file <= 500; file += 1) await write('2026-02-10', `user/${file}.md`, 'x\n');
+    clock.now = Date.parse('2026-06-01T00:00:00Z');
+    const early = { query: 'tea', asOf: '2026-01-20T00:00:00Z' };
+    expect(linesOf(await find(core, early))).toEqual(['user/a.md:1']);
+    const { result } = await call<{ sources: object[] }>(core, 'alice', 'memory_context', early);
+    expect(result.sources).toMatchObject([{ path: 'user/a.md' }]);
+    const late = { query: 'tea', asOf: '2026-03-01T00:00:00Z' };
+    for (const tool of ['memory_find', 'memory_context']) {
+      expect(await rejection(call(core, 'alice', tool, late))).toMatchObject({
+        ...{ code: 'WORK_LIMIT_EXCEEDED', details: { limit: 'files', max: 500 } },
+      });
+    }
+    expect(linesOf(await find(core, { ...late, path: 'user/a' }))).toEqual(['user/a.md:1']);
+  });
+
   it('is unknown to agents unless the operator switches it on', async () => {
     const { core } = await openAt();
     const asOf = '2026-01-01T00:00:00Z';

@@ -88,5 +88,10 @@ describe('canceling', () => {
       message: expect.stringContaining('reject operations instead'),
       details: { issues: [{ path: '/paths' }] },
     });
+    const odd = await first.admin('POST', `dream/runs/${id}/cancel`, { paths: 5 });
+    expect(odd.status).toBe(400);
+    expect(odd.json.error.details.issues).toEqual([
+      { path: '/paths', message: 'must be an array' },
+    ]);
   });
 });

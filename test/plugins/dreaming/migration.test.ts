@@ -3,6 +3,8 @@ import BetterSqlite3 from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { unifiedDiff } from '../../../core/history/delta/unified-diff.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { manualClock } from '../../support/clock.ts';
+import { withRawSql } from '../../support/raw-sql.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { openDreams } from './dream-service.ts';
 import { AFTER, BEFORE, readThree, writeThree } from './three-files.ts';
@@ -59,7 +61,10 @@ it('a proposal that waits in a database of version 5 becomes operations that wai
   await first.core.close();
   toVersion5(filename);
 
-  const second = await openDreams({ storage: sqlite({ filename }), clock: first.clock });
+  // The proposal is older than an operation may wait, and nobody has seen its operations yet.
+  const clock = manualClock(Date.now());
+  const second = await openDreams({ storage: sqlite({ filename }), clock });
+  await second.plugin.tick();
   const { json: run } = await second.admin('GET', `dream/runs/${id}`);
   expect(run).toMatchObject({
     ...{ state: 'completed', outcome: 'waiting', operationsWaiting: 2, operationsDropped: 1 },
@@ -89,4 +94,25 @@ it('a proposal that waits in a database of version 5 becomes operations that wai
   ]);
   expect(json).toMatchObject({ outcome: 'applied', filesTouched: 3 });
   expect(await readThree(second)).toEqual(AFTER);
+});
+
+it('a proposal that an instance of version 5 leaves beside this one ends, and its user is dreamed again', async () => {
+  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  const service = await openDreams({ storage: sqlite({ filename }) });
+  await writeThree(service);
+  service.say(() => ({ operations: [] }));
+  const { id } = await service.dream('alice');
+  await withRawSql(filename, 'sqlite3', async (raw) => {
+    await raw.run("update svc_dream_run set status = 'awaiting_review'", []);
+    await raw.run(
+      "update svc_dream_history set state = 'awaiting_review', outcome = null, ended_at = null, mode = 'review', details = ?, applied = 2",
+      [JSON.stringify(earlierDetails())],
+    );
+  });
+  const { status, json: left } = await service.admin('GET', `dream/runs/${id}`);
+  expect([status, left.state, left.operationsApplied]).toEqual([200, 'failed', 0]);
+  expect(left.error.message).toContain('An instance of an earlier version made this proposal');
+  await writeThree(service);
+  expect(await service.dream('alice')).toMatchObject({ outcome: 'applied', filesTouched: 3 });
+  expect(await readThree(service)).toEqual(AFTER);
 });

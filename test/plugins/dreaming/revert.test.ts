@@ -1,5 +1,9 @@
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { withRawSql } from '../../support/raw-sql.ts';
+import { temporaryDirectory } from '../../support/service.ts';
 import { type DreamService, lines, openDreams, operation, verdicts } from './dream-service.ts';
 import { AFTER, BEFORE, readThree, watchedStorage, writeThree } from './three-files.ts';
 
@@ -63,6 +67,49 @@ describe('an undoing whose answer is lost', () => {
     expect(await service.read('alice', 'user/tea.md')).toBe('- Mine.\n');
     expect(json.outcome).toBe('partial');
     expect(json.left.map((file: { path: string }) => file.path)).toContain('users/alice/tea.md');
+  });
+});
+
+describe('a run whose id stands at the writes of another user, too', () => {
+  it('shows and undoes the writes of its own user alone', async () => {
+    const filename = path.join(await temporaryDirectory(), 'memory.db');
+    const service = await openDreams({ storage: sqlite({ filename }) });
+    await writeThree(service);
+    const run = await service.dream('alice');
+    await service.write('bob', 'user/tea.md', 'mine\n');
+    await service.write('bob', 'user/tea.md', 'still mine\n');
+    // As an import leaves it, which keeps the run ids of an archive.
+    await withRawSql(filename, 'sqlite3', (raw) =>
+      raw.run(
+        "update svc_revision set actor = 'dream-agent', run_id = ? where scope_id = (select scope_id from svc_scope where scope = 'u:bob')",
+        [Buffer.from(run.id.replaceAll('-', ''), 'hex')],
+      ),
+    );
+    const { json: seen } = await service.admin('GET', `dream/runs/${run.id}`);
+    expect(seen.files).toEqual(run.files);
+    const selection = { runId: run.id, dryRun: true };
+    const { json: preview } = await service.admin('POST', 'revert', selection);
+    expect(preview.files).toHaveLength(4);
+    const { json: named } = await service.admin('POST', 'revert', { ...selection, userId: 'bob' });
+    expect(named.files).toMatchObject([{ path: 'users/bob/tea.md' }]);
+
+    const { json } = await service.admin('POST', `dream/runs/${run.id}/revert`, {});
+    expect(json.left).toEqual([]);
+    await expectAllUndone(service);
+    expect(await service.read('bob', 'user/tea.md')).toBe('still mine\n');
+
+    // Once the run's record is removed, nothing says whose it was.
+    await withRawSql(filename, 'sqlite3', (raw) => raw.run('delete from svc_dream_history', []));
+    const refused = await service.admin('POST', 'revert', selection);
+    expect(refused).toMatchObject({
+      status: 400,
+      json: { error: { code: 'INVALID_REQUEST', details: { issues: [{ path: '/userId' }] } } },
+    });
+    const { json: chosen } = await service.admin('POST', 'revert', {
+      ...selection,
+      userId: 'alice',
+    });
+    expect(chosen.files).toHaveLength(4);
   });
 });
 

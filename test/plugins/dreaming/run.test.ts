@@ -1,4 +1,8 @@
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { MemoryError } from '../../../core/errors.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { temporaryDirectory } from '../../support/service.ts';
 import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
 
 const PROFILE = `# Profile
@@ -401,4 +405,33 @@ describe('undoing a run', () => {
     ]);
     expect(await service.read('bob', 'user/projects.md')).toContain('Kafka in 2024');
   });
+});
+
+it('a run that was asked for goes on though the database fails right after it was put down', async () => {
+  const real = sqlite({ filename: path.join(await temporaryDirectory(), 'memory.db') });
+  const dreams = real.dreams as NonNullable<typeof real.dreams>;
+  let failures = 0;
+  const service = await openDreams({
+    storage: {
+      ...real,
+      dreams: {
+        ...dreams,
+        async run(id) {
+          if (failures-- > 0) throw new MemoryError('STORAGE_UNAVAILABLE');
+          return await dreams.run(id);
+        },
+      },
+    },
+  });
+  await service.write('alice', 'user/tea.md', '- Likes tea.\n');
+  service.say(() => {
+    failures = 0;
+    return { operations: [] };
+  });
+  failures = 1;
+  const begun = await service.admin('POST', 'dream/users/alice/run', {});
+  expect([begun.status, begun.json.state]).toEqual([202, 'queued']);
+  await service.plugin.settle();
+  const { json: run } = await service.admin('GET', `dream/runs/${begun.json.id}`);
+  expect(run).toMatchObject({ state: 'completed', outcome: 'no_op' });
 });

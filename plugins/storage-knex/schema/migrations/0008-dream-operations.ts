@@ -1,6 +1,6 @@
 import type { KnexConnection } from '../../dialects/dialect.ts';
 import type { Migration } from '../migration.ts';
-import { toInteger, toText } from '../rows.ts';
+import { toText } from '../rows.ts';
 
 /** Runs that are rewritten at once. */
 const BATCH = 50;
@@ -88,7 +88,7 @@ async function convertProposals({ knex }: KnexConnection): Promise<void> {
       })
       .orderBy('id')
       .limit(BATCH)
-      .select('scope_id', 'id', 'details', 'created_at')) as Record<string, unknown>[];
+      .select('scope_id', 'id', 'details')) as Record<string, unknown>[];
     for (const row of rows) {
       const { details, waiting } = convertDetails(JSON.parse(toText(row['details'])) as Earlier);
       await knex('svc_dream_history')
@@ -96,7 +96,8 @@ async function convertProposals({ knex }: KnexConnection): Promise<void> {
         .update({
           state: 'completed',
           outcome: waiting > 0 ? 'waiting' : 'no_op',
-          ended_at: toInteger(row['created_at']),
+          // Operations wait from the end of their run on: nobody has had the time to look at these.
+          ended_at: Date.now(),
           ...{ applied: 0, waiting, is_waiting: waiting > 0 ? 1 : 0 },
           details: JSON.stringify(details),
         });

@@ -1,0 +1,36 @@
+import type { AdminRevision, ListAnswer } from '../../contracts/admin.ts';
+import { askList, createLook, LIMIT_FLAG, limitOf } from './look.ts';
+import { toColumns, toText } from './text.ts';
+
+/** `memory-service log [<path>]`: lists revisions, newest first. */
+export const log = createLook<ListAnswer<AdminRevision>>({
+  summary: 'List the revisions of a file, or of all memory, newest first.',
+  argument: 'path',
+  isArgumentOptional: true,
+  flags: {
+    user: { value: 'userId', summary: 'Revisions of the memory of this user.' },
+    actor: { value: 'actor', summary: 'What this actor wrote.' },
+    run: { value: 'runId', summary: 'What this dream run wrote.' },
+    since: { value: 'time', summary: 'From this time on, as 2026-01-31T09:30:00Z.' },
+    limit: LIMIT_FLAG,
+  },
+  ask(api, given) {
+    const { argument, flags } = given;
+    const query = {
+      path: argument === '' ? null : argument,
+      userId: flags.get('user'),
+      actor: flags.get('actor'),
+      runId: flags.get('run'),
+      since: flags.get('since'),
+    };
+    return askList(api, 'revisions', { query, limit: limitOf(given) });
+  },
+  print({ items, nextCursor }) {
+    const rows = items.map((one) => [
+      ...[one.at, one.id, one.path, `v${one.version}`, one.action],
+      ...[`+${one.addedLines} -${one.removedLines}`, one.actor, one.tool ?? '-', one.reason ?? ''],
+    ]);
+    const more = nextCursor === null ? [] : ['There are older ones: see more with --limit.'];
+    return toText([...toColumns(rows), ...more]);
+  },
+});
