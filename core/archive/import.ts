@@ -16,12 +16,12 @@ import { toPhysicalPath } from '../files/paths.ts';
 import type { IdSource } from '../ids.ts';
 import type {
   ArchiveManifest,
+  ForeignName,
   ImportedFile,
   ImportOutcome,
   ImportSummary,
   OnExisting,
 } from '../schemas/archive.ts';
-import { listScopeFiles, requireInspection } from './export.ts';
 import {
   type ArchivedFile,
   type ArchivedRevision,
@@ -30,6 +30,7 @@ import {
   type OpenArchive,
   readArchive,
 } from './read.ts';
+import { listScopeFiles, requireInspection } from './scopes.ts';
 
 /** What {@link importMemory} needs. */
 export interface ImportDependencies {
@@ -45,6 +46,8 @@ export interface ImportOptions {
   onExisting: OnExisting;
   dryRun: boolean;
   caller: AdminCaller | null;
+  /** The other program that the archive was made of. */
+  from?: ForeignName;
 }
 
 /** Files written at once: SQLite commits them together. */
@@ -292,13 +295,18 @@ async function* write(
   work: Work,
 ): AsyncGenerator<ImportedFile, ImportSummary> {
   const { files } = deps;
-  const { plan, onExisting, caller } = work;
+  const { plan, onExisting, caller, from } = work;
   const counter = new Counter(false);
   const traceId = caller?.traceId ?? null;
   let audit: AuditEntry | null = {
     action: 'memory.import',
     target: plan.manifest.userId ?? 'all',
-    details: { onExisting, files: plan.files, history: plan.manifest.history },
+    details: {
+      onExisting,
+      files: plan.files,
+      history: plan.manifest.history,
+      ...(from === undefined ? {} : { from }),
+    },
     address: caller?.address ?? null,
     traceId,
   };
