@@ -411,7 +411,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     fileLists: createFileLists(storage, revisions),
     revisions,
     restores,
-    archive: createArchive({ storage, files, limits: settings.limits, ids, now }),
+    archive: createArchive({ storage, files, revisions, limits: settings.limits, ids, now }),
     accessLog: createAccessLog(storage, queue),
     traces: createTraces(storage, queue, revisions),
     observability: createObservability({ storage, revisions, queue, sla: settings.sla, now }),

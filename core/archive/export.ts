@@ -10,25 +10,37 @@ import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { decodeDelta } from '../history/delta/codec.ts';
 import { hashRow } from '../history/chain.ts';
 import { toChainStart, walkChain } from '../history/walk-chain.ts';
-import { toAdminRevision } from '../history/revisions.ts';
+import { type Revisions, toAdminRevision } from '../history/revisions.ts';
 import type { IdSource } from '../ids.ts';
 import type {
   ArchiveManifest,
   ArchiveTotals,
   ChainHead,
   ChainLine,
+  ExportFormat,
   HistoryHead,
   HistoryLine,
 } from '../schemas/archive.ts';
 import { toTime } from '../time.ts';
+import { packCommits } from './git.ts';
+import { listScopeFiles, listScopes, requireInspection } from './scopes.ts';
 import { packEntry, TAR_END } from './tar.ts';
+
+/** What {@link exportMemory} needs. */
+export interface ExportDependencies {
+  storage: Storage;
+  ids: IdSource;
+  revisions: Pick<Revisions, 'textAt'>;
+}
 
 /** Which memory is exported. */
 export interface ExportSelection {
   /** `null` for all users and shared memory. */
   userId: string | null;
-  /** Whether revisions and deleted files are included. */
+  /** Whether revisions and deleted files are included. A git repository always has them. */
   history: boolean;
+  /** Default: `archive`. */
+  format?: ExportFormat | undefined;
 }
 
 /** The path of the manifest in an archive, of its totals, and of the folder of histories. */
@@ -39,8 +51,7 @@ export const ARCHIVE_PATHS = {
   chain: 'chain/',
 } as const;
 
-/** Rows of a page of files, and of revisions. */
-const FILES_READ = 500;
+/** Rows of a page of revisions. */
 const REVISIONS_READ = 100;
 const FEW_REVISIONS = 4;
 /** A part of a history ends at so many lines, or at the line that exceeds so many characters. */
@@ -48,17 +59,25 @@ export const PART_LINES = 250;
 const PART_CHARACTERS = 1_048_576;
 
 /**
- * Exports memory as the chunks of a tar file. Writes the audit row first. It holds one file and one
- * part of its history in memory at a time. Each file is exported as of one moment, but not all of
- * them as of the same one. Files are in the order of their scopes and paths, so the same memory
- * gives the same bytes.
+ * Exports memory as the bytes of a `.tar.gz`, or of a `git fast-import` stream ({@link packCommits}).
+ * Writes the audit row first.
+ *
+ * It holds one file and one part of its history in memory at a time. Each file of an archive is
+ * exported as of one moment, but not all of them as of the same one. Files are in the order of their
+ * scopes and paths, so the same memory gives the same bytes.
  */
 export async function exportMemory(
-  { storage, ids }: { storage: Storage; ids: IdSource },
+  { storage, ids, revisions }: ExportDependencies,
   selection: ExportSelection,
   caller: AdminCaller | null,
-): Promise<AsyncGenerator<Buffer, void>> {
-  const { userId, history } = selection;
+): Promise<Readable> {
+  const { userId, history, format = 'archive' } = selection;
+  if (format === 'git' && !history) {
+    throw new MemoryError(
+      'INVALID_REQUEST',
+      'A git repository has the history: leave history out.',
+    );
+  }
   const scope = userId === null ? null : toScope(parseUserId(userId));
   const inspection = requireInspection(storage);
   await writeAudit(
@@ -66,43 +85,25 @@ export async function exportMemory(
     {
       action: 'memory.export',
       target: userId ?? 'all',
-      details: { history },
+      details: { history, format },
       address: caller?.address ?? null,
       traceId: caller?.traceId ?? null,
     },
   );
   const manifest: ArchiveManifest = { format: 'memory-service', version: 1, userId, history };
-  return packMemory({ storage, inspection, scope, manifest });
+  return format === 'git'
+    ? toStream(packCommits({ storage, inspection, revisions }, scope))
+    : compress(packMemory({ storage, inspection, scope, manifest }));
 }
 
-/** Compresses the chunks of {@link exportMemory}. An error of the source destroys the stream. */
+/** Compresses the chunks of a tar file. An error of the source destroys the stream. */
 export function compress(chunks: AsyncGenerator<Buffer, void>): Readable {
-  const source = Readable.from(chunks, { objectMode: false, highWaterMark: 1 });
   // The callback is required; the error reaches the reader of the compressed stream.
-  return pipeline(source, createGzip(), () => undefined);
+  return pipeline(toStream(chunks), createGzip(), () => undefined);
 }
 
-/** The list of deleted files and of all scopes, which drivers may lack. */
-export function requireInspection(storage: Storage): InspectionStore {
-  if (storage.inspection !== undefined) return storage.inspection;
-  throw new MemoryError(
-    'INVALID_REQUEST',
-    `A ${storage.name} storage cannot be exported or imported: its driver has no inspection store.`,
-  );
-}
-
-/** All files of a scope by path, deleted ones too. */
-export async function* listScopeFiles(
-  inspection: InspectionStore,
-  scope: ScopeKey,
-): AsyncGenerator<Awaited<ReturnType<InspectionStore['files']>>[number], void> {
-  for (let after: string | null = null; ;) {
-    const page = await inspection.files(scope, { after, limit: FILES_READ });
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined) return;
-    after = last.path;
-  }
+function toStream(chunks: AsyncGenerator<Buffer, void>): Readable {
+  return Readable.from(chunks, { objectMode: false, highWaterMark: 1 });
 }
 
 async function* packMemory({
@@ -135,16 +136,6 @@ async function* packMemory({
   }
   yield packJson(ARCHIVE_PATHS.totals, totals);
   yield TAR_END;
-}
-
-async function* listScopes(inspection: InspectionStore): AsyncGenerator<ScopeKey, void> {
-  for (let after: ScopeKey | null = null; ;) {
-    const page = await inspection.scopes(after, FILES_READ);
-    for (const { scope } of page) yield scope;
-    const last = page.at(-1);
-    if (last === undefined) return;
-    after = last.scope;
-  }
 }
 
 /** Packs the history of a file, newest first, in parts of bounded size. */

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { MemoryError } from '../errors.ts';
 import { parsePhysicalPath, parseUserId, toPhysicalPath } from '../files/paths.ts';
@@ -11,6 +11,8 @@ import { packEntry, TAR_END } from './tar.ts';
 
 /** Lists what an export wrote, so that the next one can remove what is gone from memory. */
 const MARKER = '.memory-service.json';
+/** A file on its way to its place. */
+const PARTIAL = '.memory-service.partial';
 
 /** A file that was not carried over, and why. */
 export interface LeftOut {
@@ -38,8 +40,9 @@ export async function isExportFolder(folder: string): Promise<boolean> {
 
 /**
  * Writes the files of an archive into a folder, and removes those that an earlier export wrote and
- * that are gone. Files that are as they should be are not touched. A path that is a file and a folder
- * at once, which memory allows, is left out.
+ * that are gone. Files that are as they should be are not touched; others are replaced at once, so
+ * that no reader sees half of one. Follows no link: nothing outside of the folder is written or
+ * removed. A path that is a file and a folder at once, which memory allows, is left out.
  */
 export async function writeFolder(
   folder: string,
@@ -53,9 +56,12 @@ export async function writeFolder(
     if (file.type !== 'file' || file.content === null) continue;
     const path = userId === null ? toPhysicalPath(file.key) : file.key.path;
     try {
-      await writeIfChanged(join(folder, path), file.content);
-      written.add(path);
-      onFile(written.size);
+      const why = await findObstacle(folder, path);
+      if (why === null) {
+        await writeIfChanged(folder, { path, content: file.content });
+        written.add(path);
+        onFile(written.size);
+      } else onLeftOut({ path, why });
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'EEXIST' && code !== 'ENOTDIR' && code !== 'EISDIR') throw error;
@@ -63,10 +69,22 @@ export async function writeFolder(
     }
   }
   for (const path of earlier) {
-    if (!written.has(path)) await removeFile(folder, path);
+    if (!written.has(path) && (await findObstacle(folder, path)) === null) {
+      await removeFile(folder, path);
+    }
   }
-  await writeFile(join(folder, MARKER), `${JSON.stringify({ files: [...written] })}\n`);
+  await replaceFile(folder, MARKER, `${JSON.stringify({ files: [...written] })}\n`);
   return written.size;
+}
+
+/** Why a file is not written or removed; `null` where nothing is in the way. */
+async function findObstacle(folder: string, path: string): Promise<string | null> {
+  if (path === MARKER || path === PARTIAL) return 'exports have a file of that name';
+  for (let parent = dirname(path); parent !== '.'; parent = dirname(parent)) {
+    const found = await lstat(join(folder, parent)).catch(() => null);
+    if (found?.isSymbolicLink() === true) return `${parent} is a link`;
+  }
+  return null;
 }
 
 /**
@@ -135,14 +153,31 @@ async function* listFiles(folder: string, below: string): AsyncGenerator<string,
   }
 }
 
-async function writeIfChanged(file: string, content: string): Promise<void> {
-  const present = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+async function writeIfChanged(
+  folder: string,
+  { path, content }: { path: string; content: string },
+): Promise<void> {
+  const file = join(folder, path);
+  const found = await lstat(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
     throw error;
   });
-  if (present === content) return;
+  if (found?.isFile() === true && (await readFile(file, 'utf8')) === content) return;
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, content);
+  await replaceFile(folder, path, content);
+}
+
+/** Writes a file beside its place and then renames it, which also replaces a link by the file. */
+async function replaceFile(folder: string, path: string, content: string): Promise<void> {
+  const partial = join(folder, PARTIAL);
+  try {
+    // A partial that a crash left may be a link by now.
+    await rm(partial, { force: true });
+    await writeFile(partial, content, { flag: 'wx' });
+    await rename(partial, join(folder, path));
+  } finally {
+    await rm(partial, { force: true });
+  }
 }
 
 async function readMarker(folder: string): Promise<readonly string[]> {

@@ -17,12 +17,12 @@ import { toPhysicalPath } from '../files/paths.ts';
 import type { IdSource } from '../ids.ts';
 import type {
   ArchiveManifest,
+  ForeignName,
   ImportedFile,
   ImportOutcome,
   ImportSummary,
   OnExisting,
 } from '../schemas/archive.ts';
-import { listScopeFiles, requireInspection } from './export.ts';
 import {
   type ArchivedFile,
   type ArchivedRevision,
@@ -32,6 +32,7 @@ import {
   readArchive,
 } from './read.ts';
 import type { ArchivedChain } from './read-chain.ts';
+import { listScopeFiles, requireInspection } from './scopes.ts';
 
 /** What {@link importMemory} needs. */
 export interface ImportDependencies {
@@ -47,6 +48,8 @@ export interface ImportOptions {
   onExisting: OnExisting;
   dryRun: boolean;
   caller: AdminCaller | null;
+  /** The other program that the archive was made of. */
+  from?: ForeignName;
 }
 
 /** Files written at once: SQLite commits them together. */
@@ -316,13 +319,18 @@ async function* write(
   work: Work,
 ): AsyncGenerator<ImportedFile, ImportSummary> {
   const { files } = deps;
-  const { plan, onExisting, caller } = work;
+  const { plan, onExisting, caller, from } = work;
   const counter = new Counter(false);
   const traceId = caller?.traceId ?? null;
   let audit: AuditEntry | null = {
     action: 'memory.import',
     target: plan.manifest.userId ?? 'all',
-    details: { onExisting, files: plan.files, history: plan.manifest.history },
+    details: {
+      onExisting,
+      files: plan.files,
+      history: plan.manifest.history,
+      ...(from === undefined ? {} : { from }),
+    },
     address: caller?.address ?? null,
     traceId,
   };

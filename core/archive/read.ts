@@ -189,7 +189,8 @@ export async function* readArchive(
       content = null;
     }
     if (history === null) throw invalidArchive(`${quote(entry.path)} lacks the part before it.`);
-    const revisions = await history.read(head, lines);
+    const maxText = Math.max(8 * maxFileBytes, entry.content.length);
+    const revisions = await history.read(head, lines, { maxText });
     totals.revisions += revisions.length;
     for (const revision of revisions) chain?.add(revision, history.path);
     if (file === null) yield { type: 'older', key: history.key, revisions };
@@ -256,6 +257,7 @@ class HistoryReader {
   #content: string | null | undefined;
   #hasRedacted = false;
   #before: ArchivedRevision | null = null;
+  #maxText = 0;
 
   constructor(key: FileKey, content: string | null, context: HistoryContext) {
     this.key = key;
@@ -268,9 +270,18 @@ class HistoryReader {
     }
   }
 
-  /** The revisions of a part. */
-  async read(head: HistoryHead, lines: readonly string[]): Promise<ArchivedRevision[]> {
+  /**
+   * The revisions of a part. `maxText` is the most characters of a content: each line costs work in
+   * proportion to it, and small deltas could make it grow from part to part.
+   */
+  async read(
+    head: HistoryHead,
+    lines: readonly string[],
+    { maxText }: { maxText: number },
+  ): Promise<ArchivedRevision[]> {
     this.#parts += 1;
+    this.#maxText = maxText;
+    this.#checkLength(this.#content);
     if (!this.isOpen || head.path !== this.path || head.part !== this.#parts) {
       throw invalidArchive(`Part ${head.part} of ${quote(head.path)} is out of order.`);
     }
@@ -335,10 +346,15 @@ class HistoryReader {
       }
     }
     this.#content = this.#stepBack(line, after);
+    this.#checkLength(this.#content);
     this.#newest ??= revision;
     this.#before = revision;
     this.#rows += 1;
     return revision;
+  }
+
+  #checkLength(text: string | null | undefined): void {
+    if ((text?.length ?? 0) > this.#maxText) throw unpacksToTooMuch();
   }
 
   #stepBack(line: HistoryLine, after: string | null | undefined): string | null | undefined {
@@ -467,6 +483,10 @@ function lacksHistory(key: FileKey): MemoryError {
   return invalidArchive(`${quote(toPhysicalPath(key))} is not followed by its history.`);
 }
 
+function unpacksToTooMuch(): MemoryError {
+  return invalidArchive('The archive unpacks to too much: it is not one of an export.');
+}
+
 /** Unpacks a stream and stops at the limits, so that a small archive cannot become a huge one. */
 function decompress(packed: Readable): AsyncIterable<Buffer> {
   let packedBytes = 0;
@@ -485,7 +505,7 @@ function decompress(packed: Readable): AsyncIterable<Buffer> {
         const isBomb =
           bytes > ARCHIVE_LIMITS.ratioFloor && bytes > ARCHIVE_LIMITS.ratio * packedBytes;
         if (isBomb || bytes > ARCHIVE_LIMITS.bytes) {
-          throw invalidArchive('The archive unpacks to too much: it is not one of an export.');
+          throw unpacksToTooMuch();
         }
         yield chunk;
       }

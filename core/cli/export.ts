@@ -4,12 +4,14 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { Transform, type TransformCallback } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExportSelection } from '../archive/export.ts';
 import { isExportFolder, writeFolder } from '../archive/folder.ts';
 import { readArchive } from '../archive/read.ts';
 import { loadConfig } from '../config/index.ts';
 import { moveToItsPlace } from './backup.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
+import { checkRepositoryFolder, isStreamFile, writeRepository } from './git-repository.ts';
 import { carryMemory, type MemoryCarrier } from './memory-carrier.ts';
 import { createProgress } from './running-server.ts';
 
@@ -18,15 +20,20 @@ const WATCH_MS = 2_000;
 
 /**
  * `memory-service export <file.tar.gz | folder>`: writes memory into an archive with its history, or
- * into a folder of plain files, with or without a running server.
+ * into a folder of plain files, with or without a running server. With `--format git` it writes a git
+ * repository into a folder, or the stream for `git fast-import` into a file.
  */
 export const exportCommand: Command = {
-  summary: 'Write memory into an archive (.tar.gz), or into a folder of plain files.',
+  summary: 'Write memory into an archive (.tar.gz), a folder of plain files, or a git repository.',
   argument: 'file.tar.gz|folder',
   flags: {
+    format: {
+      value: 'format',
+      summary: 'git: a repository, or in a file a git fast-import stream; a commit per revision.',
+    },
     user: { value: 'userId', summary: 'Only the memory of this user.' },
     watch: { value: null, summary: 'Keep writing changes into the folder.' },
-    force: { value: null, summary: 'Replace the archive when it exists.' },
+    force: { value: null, summary: 'Replace the file when it exists.' },
   },
   run,
 };
@@ -37,29 +44,39 @@ async function run(context: CommandContext): Promise<void> {
   const userId = context.flags.get('user') ?? null;
   const isWatching = context.flags.has('watch');
   const isForced = context.flags.has('force');
-  const isArchive = /\.(?:tar\.gz|tgz)$/.test(target);
-  if (isArchive && isWatching)
-    throw new StartError('--watch writes into a folder, not an archive.');
-  if (isArchive && !isForced && existsSync(target)) {
+  const isGit = context.flags.has('format');
+  if (isGit && context.flags.get('format') !== 'git') {
+    throw new StartError(
+      '--format is git; without it, the name decides between archive and folder.',
+    );
+  }
+  const isFile = isGit ? await isStreamFile(target) : /\.(?:tar\.gz|tgz)$/.test(target);
+  if (isFile && isWatching) throw new StartError('--watch writes into a folder, not a file.');
+  if (isGit && isWatching) throw new StartError('--watch writes plain files: leave out --format.');
+  if (isFile && !isForced && existsSync(target)) {
     throw new StartError(`${target} exists: choose another file, or replace it with --force.`);
   }
-  if (!isArchive && !(await isExportFolder(target))) {
+  if (isGit && !isFile) await checkRepositoryFolder(target);
+  else if (!isFile && !(await isExportFolder(target))) {
     throw new StartError(`${target} has files that no export wrote: choose a new folder.`);
   }
   process.umask(0o077);
   await carryMemory(loaded, async (carrier) => {
-    if (isArchive) return await writeArchive(carrier, { target, userId, isForced });
+    const selection = { userId, history: true, format: isGit ? 'git' : 'archive' } as const;
+    if (isFile) return await writeExport(carrier, selection, { target, isForced });
+    if (isGit) return await writeRepository(await carrier.export(selection), target);
     if (isWatching && !carrier.isShared) {
       throw new StartError('--watch needs a running service: nothing else changes this database.');
     }
-    await writeOut(carrier, { target, userId });
     if (isWatching) await watch(carrier, { target, userId });
+    else await writeOut(carrier, { target, userId });
   });
 }
 
-async function writeArchive(
+async function writeExport(
   carrier: MemoryCarrier,
-  { target, userId, isForced }: { target: string; userId: string | null; isForced: boolean },
+  selection: ExportSelection,
+  { target, isForced }: { target: string; isForced: boolean },
 ): Promise<void> {
   const partial = join(dirname(target), `.${basename(target)}.partial-${process.pid}`);
   const progress = createProgress('bytes');
@@ -72,7 +89,7 @@ async function writeArchive(
     },
   });
   try {
-    const source = await carrier.export({ userId, history: true });
+    const source = await carrier.export(selection);
     await pipeline(source, counter, createWriteStream(partial, { flags: 'wx', flush: true }));
     await moveToItsPlace(partial, target, isForced);
   } finally {
@@ -99,7 +116,7 @@ async function writeOut(
   process.stdout.write(`The memory was exported to ${target}: ${files} files.\n`);
 }
 
-/** Writes the folder again after each change, until the process is told to stop. */
+/** Writes the folder, and again after each change, until the process is told to stop. */
 async function watch(
   carrier: MemoryCarrier,
   { target, userId }: { target: string; userId: string | null },
@@ -107,12 +124,12 @@ async function watch(
   const stopped = new AbortController();
   const stop = (): void => stopped.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
-  // Older than the folder: a change between the two is written again.
-  let newest: string | null = null;
+  let written: string | null = null;
   while (!stopped.signal.aborted) {
-    const found = await carrier.newestRevision(userId);
-    if (found !== newest) await writeOut(carrier, { target, userId });
-    newest = found;
+    // Read before the files: a change between the two is written again.
+    const newest = await carrier.newestRevisions(userId);
+    if (newest !== written) await writeOut(carrier, { target, userId });
+    written = newest;
     await sleep(WATCH_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
   }
   process.off('SIGINT', stop).off('SIGTERM', stop);

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { compress } from '../archive/export.ts';
 import { packFolder } from '../archive/folder.ts';
 import { loadConfig } from '../config/index.ts';
-import type { OnExisting } from '../contracts/admin.ts';
+import type { ImportFormat, OnExisting } from '../contracts/admin.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import { carryMemory } from './memory-carrier.ts';
@@ -18,15 +18,35 @@ const ON_EXISTING: Readonly<Record<string, OnExisting>> = {
   'new-versions': 'new_versions',
 };
 
+/** What `--from` takes. */
+const FROM: ReadonlySet<string> = new Set<ImportFormat>([
+  'archive',
+  'markdown',
+  'mem0',
+  'letta',
+  'server-memory',
+  'basic-memory',
+]);
+/** Formats that are a folder. */
+const FOLDERS: ReadonlySet<string> = new Set(['markdown', 'basic-memory']);
+
 /**
- * `memory-service import <file.tar.gz | folder>`: imports an archive of the export, or a folder of
- * plain text files, with or without a running server.
+ * `memory-service import <file | folder>`: imports an archive of the export, a folder of plain text
+ * files, or an export of another program, with or without a running server.
  */
 export const importCommand: Command = {
-  summary: 'Import an archive of the export, or a folder of text files.',
-  argument: 'file.tar.gz|folder',
+  summary: 'Import an archive of the export, a folder of text files, or memory of another program.',
+  argument: 'file|folder',
   flags: {
-    user: { value: 'userId', summary: 'Whose files a folder holds; else users/<userId>/ in it.' },
+    from: {
+      value: 'format',
+      summary:
+        'archive, markdown, mem0, letta, server-memory, basic-memory; else found by the content.',
+    },
+    user: {
+      value: 'userId',
+      summary: 'Whose memory it is, where it does not say so; else users/<userId>/ in a folder.',
+    },
     'dry-run': { value: null, summary: 'Say for each file what would happen; write nothing.' },
     'on-existing': {
       value: 'how',
@@ -48,27 +68,49 @@ async function run(context: CommandContext): Promise<void> {
   }
   const found = await stat(source).catch(() => null);
   if (found === null) throw new StartError(`There is nothing at ${source}.`);
-  if (!found.isDirectory() && userId !== null) {
-    throw new StartError('--user is for a folder: an archive names its users itself.');
+  const from = context.flags.get('from');
+  if (from !== undefined && !FROM.has(from)) {
+    throw new StartError(`--from is one of ${[...FROM].join(', ')}.`);
+  }
+  const isFolder = found.isDirectory();
+  if (from !== undefined && FOLDERS.has(from) !== isFolder) {
+    throw new StartError(`${from} is ${isFolder ? 'a file' : 'a folder'}, and ${source} is not.`);
+  }
+  if (from === 'basic-memory' && userId === null) {
+    throw new StartError('basic-memory does not say whose its notes are: give --user.');
   }
   const directory = await mkdtemp(join(tmpdir(), 'memory-service-folder-'));
   try {
-    const file = found.isDirectory() ? await pack(source, { directory, userId }) : source;
+    const file = isFolder ? await pack(source, { directory, userId }) : source;
     await carryMemory(loaded, async (carrier) => {
       const progress = createProgress('files');
-      const imported = await carrier.import(file, { onExisting, dryRun });
+      const imported = await carrier.import(file, {
+        ...{ onExisting, dryRun },
+        from: from as ImportFormat | undefined,
+        // A packed folder says it itself.
+        userId: isFolder ? null : userId,
+      });
       let files = 0;
       let next = await imported.next();
       for (; next.done !== true; next = await imported.next()) {
+        if ('reason' in next.value) {
+          process.exitCode = 1;
+          process.stderr.write(`  skipped ${next.value.item}: ${next.value.reason}\n`);
+          continue;
+        }
         files += 1;
         progress(files, null);
         if (dryRun) process.stdout.write(`${next.value.outcome.padEnd(10)}${next.value.path}\n`);
       }
-      const { restored, created, updated, unchanged, skipped } = next.value;
+      const { restored, created, updated, unchanged, skipped, source } = next.value;
       process.stdout.write(
         `${dryRun ? 'Would import' : 'Imported'} ${restored + created + updated} files:` +
           ` ${restored} restored with their history, ${created} created, ${updated} updated;` +
           ` ${unchanged} unchanged, ${skipped} skipped.\n`,
+      );
+      if (source === undefined) return;
+      process.stdout.write(
+        `Of ${source.items} items of ${source.from}, ${source.written} are in these files; ${source.skipped} were skipped.\n`,
       );
     });
   } finally {

@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import type { Imported, ImportSource } from '../archive/archive.ts';
 import type { ExportSelection } from '../archive/export.ts';
 import type { LoadedConfig } from '../config/index.ts';
-import type { ImportedFile, ImportSummary, OnExisting } from '../contracts/admin.ts';
+import type { ImportedFile, ImportSummary, SkippedItem } from '../contracts/admin.ts';
 import type { ErrorBody } from '../errors.ts';
 import { createCore } from '../service.ts';
 import { StartError } from './failure.ts';
@@ -14,12 +15,9 @@ import { type RunningServer, toQuery } from './running-server.ts';
 /** Exports and imports of a memory, by its running server or by this process. */
 export interface MemoryCarrier {
   export(selection: ExportSelection): Promise<Readable>;
-  import(
-    file: string,
-    options: { onExisting: OnExisting; dryRun: boolean },
-  ): Promise<AsyncGenerator<ImportedFile, ImportSummary>>;
-  /** The id of the newest revision; `null` for a memory without any. */
-  newestRevision(userId: string | null): Promise<string | null>;
+  import(file: string, options: Omit<ImportSource, 'caller'>): Promise<Imported>;
+  /** Text that is another one after each write: the ids of the newest revisions. */
+  newestRevisions(userId: string | null): Promise<string>;
   /** Whether others can change the memory meanwhile. */
   isShared: boolean;
 }
@@ -39,10 +37,10 @@ export async function carryMemory<T>(
           export: (selection) => core.archive.export(selection, null),
           import: (file, options) =>
             core.archive.import(() => createReadStream(file), { ...options, caller: null }),
-          async newestRevision(userId) {
+          async newestRevisions(userId) {
             const scope = userId === null ? null : (`u:${userId}` as const);
-            const page = { limit: 1, order: 'desc', after: null } as const;
-            return (await core.storage.revisions.list({ scope }, page)).items[0]?.id ?? null;
+            const page = { limit: NEWEST, order: 'desc', after: null } as const;
+            return toMark((await core.storage.revisions.list({ scope }, page)).items);
           },
           isShared: name !== 'sqlite',
         });
@@ -55,26 +53,35 @@ export async function carryMemory<T>(
 
 function carryThere(server: RunningServer): MemoryCarrier {
   return {
-    export: ({ userId, history }) =>
-      server.stream('GET', `export?${toQuery({ history: String(history), userId })}`),
-    async import(file, { onExisting, dryRun }) {
-      const query = toQuery({ onExisting, dryRun: String(dryRun) });
+    export({ userId, history, format = 'archive' }) {
+      const query = toQuery({ history: String(history), format, userId });
+      return server.stream('GET', `export?${query}`);
+    },
+    async import(file, { onExisting, dryRun, from = null, userId = null }) {
+      const query = toQuery({ onExisting, dryRun: String(dryRun), from, userId });
       return readLines(await server.stream('POST', `import?${query}`, createReadStream(file)));
     },
-    async newestRevision(userId) {
-      const query = toQuery({ limit: '1', userId });
+    async newestRevisions(userId) {
+      const query = toQuery({ limit: String(NEWEST), userId });
       const { items } = await server.ask<{ items: { id: string }[] }>('GET', `revisions?${query}`);
-      return items[0]?.id ?? null;
+      return toMark(items);
     },
     isShared: true,
   };
 }
 
+/** More than one: a write of another user may get its id earlier and be committed later. */
+const NEWEST = 50;
+
+function toMark(items: readonly { id: string }[]): string {
+  return items.map(({ id }) => id).join();
+}
+
 /** The lines of an import's answer. */
-async function* readLines(answer: Readable): AsyncGenerator<ImportedFile, ImportSummary> {
+async function* readLines(answer: Readable): Imported {
   for await (const line of createInterface({ input: answer, crlfDelay: Infinity })) {
     const value = JSON.parse(line) as
-      ImportedFile | { summary: ImportSummary } | { error: ErrorBody };
+      ImportedFile | SkippedItem | { summary: ImportSummary } | { error: ErrorBody };
     if ('summary' in value) return value.summary;
     if ('error' in value) throw new StartError(value.error.message);
     yield value;

@@ -20,10 +20,10 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
   /** Default: no body is read. */
   bodySchema?: JsonSchema;
   /**
-   * The media type of a body that the handler reads itself, from `request.stream`; any other type is
+   * The media types of a body that the handler reads itself, from `request.stream`; any other type is
    * refused. It has no time limit, and the handler limits its size.
    */
-  streamedBody?: string;
+  streamedBody?: readonly string[];
   /**
    * On a route of the tools API: the route works for the user signed in to the surrounding app
    * (`request.userId`), and its body fits this schema, or `bodySchema`. A route without `signedIn`

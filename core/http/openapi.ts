@@ -224,8 +224,9 @@ function toOtherStatuses({ otherStatuses = {} }: RouteDefinition): Json {
 }
 
 /** In OpenAPI 3.1 an empty schema stands for bytes. */
-function toBytes(mediaType: string): Json {
-  return { required: true, content: { [mediaType]: { schema: {} } } };
+function toBytes(mediaTypes: readonly string[]): Json {
+  const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema: {} }]));
+  return { required: true, content };
 }
 
 function codesOf(route: RouteDefinition, isWrite: boolean): readonly ErrorCode[] {

@@ -285,10 +285,10 @@ function compileRoute(route: RouteDefinition, options: MountOptions): Middleware
   };
 }
 
-function assertMediaType(exchange: Exchange, expected: string): void {
+function assertMediaType(exchange: Exchange, expected: readonly string[]): void {
   const [type = ''] = (exchange.header('content-type') ?? '').split(';');
-  if (type.trim().toLowerCase() === expected) return;
-  throw new MemoryError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${expected}.`);
+  if (expected.includes(type.trim().toLowerCase())) return;
+  throw new MemoryError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${expected.join(' or ')}.`);
 }
 
 function handleInTime(

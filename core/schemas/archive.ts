@@ -93,11 +93,20 @@ export type ChainHead = Static<typeof ChainHead>;
 export const ChainLine = strictObject({ id: Type.String(), previousHash: hash, rowHash: hash });
 export type ChainLine = Static<typeof ChainLine>;
 
+const ExportFormat = Type.Enum(['archive', 'git']);
+
+/** The form of an export. */
+export type ExportFormat = Static<typeof ExportFormat>;
+
 /** What the export takes. */
 export const ExportQuery = strictObject({
   userId: filterText('Only the memory of this user.'),
   format: Type.Optional(
-    Type.Enum(['archive'], { description: 'archive: a .tar.gz, which the import takes.' }),
+    Type.Unsafe<ExportFormat>({
+      ...ExportFormat,
+      description:
+        'archive: a .tar.gz, which the import takes (default). git: a stream for git fast-import with a commit for each revision, as application/octet-stream.',
+    }),
   ),
   history: Type.Optional(
     Type.Boolean({ description: 'false leaves out revisions and deleted files.' }),
@@ -110,8 +119,27 @@ const OnExisting = Type.Enum(['refuse', 'skip', 'new_versions']);
 /** What happens to files that exist already with another content. */
 export type OnExisting = Static<typeof OnExisting>;
 
+/** Other programs whose exports are taken. */
+const ForeignName = Type.Enum(['mem0', 'letta', 'server-memory', 'basic-memory']);
+export type ForeignName = Static<typeof ForeignName>;
+
+const ImportFormat = Type.Enum(['archive', 'markdown', ...ForeignName.enum]);
+
+/** What an import reads. */
+export type ImportFormat = Static<typeof ImportFormat>;
+
 /** What the import takes. */
 export const ImportQuery = strictObject({
+  from: Type.Optional(
+    Type.Unsafe<ImportFormat>({
+      ...ImportFormat,
+      description:
+        'What the body is; by default found by its content. archive: of the export. markdown, basic-memory: a folder, packed by the command. mem0, letta: JSON. server-memory: its memory.jsonl.',
+    }),
+  ),
+  userId: filterText(
+    'Whose memory an export of another program is, where it does not say so itself.',
+  ),
   onExisting: Type.Optional(
     Type.Unsafe<OnExisting>({
       ...OnExisting,
@@ -133,6 +161,13 @@ export type ImportOutcome = Static<typeof ImportOutcome>;
 export const ImportedFile = strictObject({ path: physicalPathSchema, outcome: ImportOutcome });
 export type ImportedFile = Static<typeof ImportedFile>;
 
+/** A line of the answer of an import: an item of another program that was not taken, and why. */
+export const SkippedItem = strictObject({
+  item: text('Where it stands: memory 3, line 12, notes/a.md.'),
+  reason: Type.String(),
+});
+export type SkippedItem = Static<typeof SkippedItem>;
+
 /** The last line of the answer of an import. */
 export const ImportSummary = strictObject({
   dryRun: Type.Boolean(),
@@ -141,5 +176,16 @@ export const ImportSummary = strictObject({
   updated: count('Written as new versions, by the actor import.'),
   unchanged: count(),
   skipped: count('Left alone: they exist already, or are deleted in the archive.'),
+  source: Type.Optional(
+    strictObject(
+      {
+        from: ForeignName,
+        items: count('Memories, entities, relations, notes …: all that were found.'),
+        written: count('Items in files that are as the import wants them.'),
+        skipped: count('The other items. A line of the answer says why for each of them.'),
+      },
+      { description: 'Of the export of another program.' },
+    ),
+  ),
 });
 export type ImportSummary = Static<typeof ImportSummary>;

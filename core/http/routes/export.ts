@@ -12,16 +12,18 @@ export function exportRoutes(core: Pick<Core, 'archive'>): RouteDefinition[] {
       path: '/v1/admin/export',
       summary: 'Export memory',
       description:
-        'A .tar.gz with each file at its physical path, and its revisions as JSON lines below history/. It is streamed, and leaves an audit row. The same memory gives the same bytes.',
+        'A .tar.gz with each file at its physical path, and its revisions as JSON lines below history/. It is streamed, and leaves an audit row. The same memory gives the same bytes. With format=git it is a stream for git fast-import instead.',
       querySchema: ExportQuery,
       resultSchema: null,
       contentType: 'application/gzip',
       deadlineMs: null,
       errorCodes: ['INVALID_USER_ID'],
       async handle(request) {
-        const { userId = null, history = true } = request.query;
-        const stream = await core.archive.export({ userId, history }, toCaller(request));
-        request.setHeader('Content-Disposition', 'attachment; filename="memory.tar.gz"');
+        const { userId = null, history = true, format = 'archive' } = request.query;
+        const stream = await core.archive.export({ userId, history, format }, toCaller(request));
+        const name = format === 'git' ? 'memory.fast-import' : 'memory.tar.gz';
+        request.setHeader('Content-Disposition', `attachment; filename="${name}"`);
+        if (format === 'git') request.setHeader('Content-Type', 'application/octet-stream');
         return stream;
       },
     }),

@@ -3,18 +3,24 @@ import { spoolArchive } from '../../archive/spool.ts';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import { describeError } from '../../describe-error.ts';
 import { toErrorBody, toMemoryError } from '../../errors.ts';
-import { type ImportedFile, ImportQuery, type ImportSummary } from '../../schemas/archive.ts';
+import type { Imported } from '../../archive/archive.ts';
+import { ImportQuery, type ImportSummary } from '../../schemas/archive.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
 
-/** Imports memory from an archive. `memory-service import` calls this on a running server. */
+/** The content decides, not the type: any of them will do. */
+const BODY_TYPES = [
+  'application/gzip',
+  'application/json',
+  'application/x-ndjson',
+  'application/octet-stream',
+];
+
+/** Imports memory. `memory-service import` calls this on a running server. */
 export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefinition[] {
   /** The answer's lines. An error after its start becomes the last line. */
-  async function* toLines(
-    imported: AsyncGenerator<ImportedFile, ImportSummary>,
-    traceId: string,
-  ): AsyncGenerator<string, void> {
+  async function* toLines(imported: Imported, traceId: string): AsyncGenerator<string, void> {
     try {
       let next = await imported.next();
       for (; next.done !== true; next = await imported.next()) {
@@ -37,14 +43,15 @@ export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefiniti
       path: '/v1/admin/import',
       summary: 'Import memory',
       description:
-        'The body is an archive of the export, sent as application/gzip. All of it is checked before anything is written. The answer has a JSON line for each file, { path, outcome }, and as the last line { summary }, or { error } for an import that stopped. An import that stopped can be repeated. Users without other files get ids, actors, times and history as they were; others get new versions by the actor import.',
+        'The body is an archive of the export, or an export of another program. All of it is checked before anything is written. The answer has a JSON line for each file, { path, outcome }, before them one for each item of another program that is skipped, { item, reason }, and as the last line { summary }, or { error } for an import that stopped. An import that stopped can be repeated. Users without other files get ids, actors, times and history as they were; others get new versions by the actor import.',
       querySchema: ImportQuery,
-      streamedBody: 'application/gzip',
+      streamedBody: BODY_TYPES,
       resultSchema: null,
       contentType: 'application/x-ndjson; charset=utf-8',
       deadlineMs: null,
       errorCodes: [
         'INVALID_ARCHIVE',
+        'INVALID_USER_ID',
         'IMPORT_CONFLICT',
         'INVALID_CONTENT',
         'PAYLOAD_TOO_LARGE',
@@ -52,11 +59,11 @@ export function importRoutes(core: Pick<Core, 'archive' | 'log'>): RouteDefiniti
         'QUOTA_EXCEEDED',
       ],
       async handle(request) {
-        const { onExisting = 'refuse', dryRun = false } = request.query;
+        const { onExisting = 'refuse', dryRun = false, from, userId = null } = request.query;
         const spool = await spoolArchive(request.stream);
         try {
           const caller = toCaller(request);
-          const options = { onExisting, dryRun, caller };
+          const options = { onExisting, dryRun, caller, from, userId };
           const imported = await core.archive.import(spool.open, options);
           const answer = Readable.from(toLines(imported, request.traceId));
           // Also if the client disconnects before the first line.

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import type { ImportOptions } from '../../../core/archive/import.ts';
+import type { ImportSource } from '../../../core/archive/archive.ts';
 import { packEntry, readTar, TAR_END, type TarEntry } from '../../../core/archive/tar.ts';
 import type { ImportedFile, ImportSummary } from '../../../core/contracts/admin.ts';
 import type { Core } from '../../../core/service.ts';
@@ -18,8 +18,12 @@ export async function exportAll(
 export async function importAll(
   core: Core,
   archive: Buffer,
-  options: Partial<ImportOptions> = {},
-): Promise<{ files: Record<string, ImportedFile['outcome']>; summary: ImportSummary }> {
+  options: Partial<ImportSource> = {},
+): Promise<{
+  files: Record<string, ImportedFile['outcome']>;
+  skipped: Record<string, string>;
+  summary: ImportSummary;
+}> {
   const imported = await core.archive.import(() => Readable.from([archive]), {
     onExisting: 'refuse',
     dryRun: false,
@@ -27,10 +31,12 @@ export async function importAll(
     ...options,
   });
   const files: Record<string, ImportedFile['outcome']> = {};
+  const skipped: Record<string, string> = {};
   for (;;) {
     const next = await imported.next();
-    if (next.done === true) return { files, summary: next.value };
-    files[next.value.path] = next.value.outcome;
+    if (next.done === true) return { files, skipped, summary: next.value };
+    if ('reason' in next.value) skipped[next.value.item] = next.value.reason;
+    else files[next.value.path] = next.value.outcome;
   }
 }
 

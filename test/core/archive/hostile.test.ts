@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { packEntry, type TarEntry } from '../../../core/archive/tar.ts';
@@ -180,6 +181,47 @@ describe('an archive that this service did not write', () => {
     await expectRefused(pack([manifest, large]), /at most 262144/, 'PAYLOAD_TOO_LARGE');
     const huge = { path: 'users/bob/b.md', content: Buffer.alloc(20 * 1024 * 1024, 'x') };
     await expectRefused(pack([manifest, huge]), /has 20971520 bytes/);
+  });
+
+  it('is refused when small steps of a history make a content grow without end', async () => {
+    // Each step puts a megabyte into the one line, which packs to a few bytes.
+    const steps = 20;
+    const step = 1024 * 1024;
+    const contents = Array.from({ length: steps + 1 }, (_, index) => 'x'.repeat(index * step));
+    const toHash = (content: string) => createHash('sha256').update(content).digest('hex');
+    const id = (n: number) => `01900000-0000-7000-8000-${String(n).padStart(12, '0')}`;
+    const lines = contents.slice(0, steps).map((after, index) => {
+      const isOldest = index === steps - 1;
+      const hunk = { start: 0, removed: after === '' ? 0 : 1, addedLines: 1 };
+      const grown = { ...hunk, prefix: after.length, suffix: 0, text: 'x'.repeat(step) };
+      return JSON.stringify({
+        id: id(steps - index),
+        version: steps - index,
+        action: isOldest ? 'create' : 'update',
+        ...{ actor: 'agent', reason: null, tool: null, toolCallId: null, traceId: null },
+        ...{ runId: null, at: '2026-01-01T00:00:00.000Z', size: after.length },
+        ...{ addedLines: 0, removedLines: 0, peerId: null, redacted: false },
+        hash: toHash(after),
+        ...{ existedBefore: !isOldest, existsAfter: true, keyframe: null },
+        delta: isOldest ? null : { hunks: [grown] },
+      });
+    });
+    const parts = lines.map((line, index) => {
+      const head = { path: BOB, part: index + 1, last: index === steps - 1 };
+      const file = { version: steps, createdAt: '2026-01-01T00:00:00.000Z', hash: toHash('') };
+      const first = index === 0 ? { file: { ...file, chainRows: 0, chainBytes: 0 } } : {};
+      const content = `${JSON.stringify({ ...head, ...first })}\n${line}\n`;
+      return text(`history/${BOB}/${index + 1}.jsonl`, content);
+    });
+    const manifest = { format: 'memory-service', version: 1, userId: null, history: true };
+    const archive = pack([
+      text('manifest.json', JSON.stringify(manifest)),
+      text(BOB, ''),
+      ...parts,
+      text('totals.json', JSON.stringify({ files: 1, deleted: 0, revisions: steps, bytes: 0 })),
+    ]);
+    expect(archive.length).toBeLessThan(64 * 1024);
+    await expectRefused(archive, /unpacks to too much/);
   });
 
   it('is refused for another format version, and for a manifest that says otherwise', async () => {

@@ -1,17 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { root } from '../../examples/run-example.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { temporaryDirectory } from '../../support/service.ts';
-import { filledDatabase } from './maintenance.ts';
+import { filledDatabase, PROGRESS } from './maintenance.ts';
 
 /** Exports by a command in `cwd`, and returns the bytes of the archive. */
 async function exportTo(cwd: string, name: string, flags: string[] = []): Promise<Buffer> {
   const { code, stderr } = await runCommand({ cwd, args: ['export', name, ...flags] });
-  expect([code, stderr]).toEqual([0, '']);
+  expect([code, stderr]).toEqual([0, expect.stringMatching(PROGRESS)]);
   return await readFile(path.join(cwd, name));
 }
 
@@ -32,7 +33,7 @@ it('imports it elsewhere, with a dry run before, and exports the same bytes ther
   await writeFile(path.join(cwd, 'memory.tar.gz'), archive);
   const server = await startCommand({ cwd });
   const dry = await runCommand({ cwd, args: ['import', 'memory.tar.gz', '--dry-run'] });
-  expect([dry.code, dry.stderr]).toEqual([0, '']);
+  expect([dry.code, dry.stderr]).toEqual([0, expect.stringMatching(PROGRESS)]);
   expect(dry.stdout).toMatch('restored  users/user0/notes/0.md\n');
   expect(dry.stdout).toMatch('Would import 9 files: 9 restored with their history');
   const asked = await runCommand({ cwd, args: ['import', 'memory.tar.gz'] });
@@ -61,7 +62,7 @@ it('writes plain files into a folder, removes what is gone, and imports them aga
   const { cwd } = await filledDatabase();
   const folder = path.join(cwd, 'out');
   const first = await runCommand({ cwd, args: ['export', 'out', '--user=user0'] });
-  expect([first.code, first.stderr]).toEqual([0, '']);
+  expect([first.code, first.stderr]).toEqual([0, expect.stringMatching(PROGRESS)]);
   const note = path.join(folder, 'notes/0.md');
   expect(await readFile(note, 'utf8')).toBe('- Saw a heron at pond 0.\n');
 
@@ -99,28 +100,66 @@ it('writes plain files into a folder, removes what is gone, and imports them aga
   expect(mine.stderr).toMatch('has files that no export wrote');
 });
 
-it('keeps writing changes into the folder with --watch, until it is told to stop', async () => {
+it.each(['SIGINT', 'SIGTERM'] as const)(
+  'keeps writing changes into the folder with --watch, until it is told to stop with %s',
+  async (signal) => {
+    const { cwd } = await filledDatabase();
+    const alone = await runCommand({ cwd, args: ['export', 'out', '--watch'] });
+    expect(alone.stderr).toMatch('--watch needs a running service');
+    const server = await startCommand({ cwd });
+    const change = async (method: string, body?: object) => {
+      const url = `${server.url}/v1/admin/files/users/user0/notes/0.md`;
+      const headers = { 'x-admin-secret': server.adminSecret, 'content-type': 'application/json' };
+      const given = body === undefined ? {} : { body: JSON.stringify(body) };
+      expect((await fetch(url, { method, headers, ...given })).ok).toBe(true);
+    };
+    const bin = path.join(root, 'dist/core/cli/bin.cjs');
+    const watching = spawn(process.execPath, [bin, 'export', 'out', '--watch'], {
+      cwd,
+      env: { PATH: process.env['PATH'] },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const said = text(watching.stderr);
+    const ended = once(watching, 'close');
+    const file = path.join(cwd, 'out/users/user0/notes/0.md');
+    const read = () => readFile(file, 'utf8').catch(() => null);
+    await expect.poll(read).toBe('- Saw a heron at pond 0.\n');
+    // An editor that has it open keeps a whole file.
+    const opened = await open(file);
+    await change('PUT', { content: '- Saw an owl.\n' });
+    await expect.poll(read).toBe('- Saw an owl.\n');
+    expect(await opened.readFile('utf8')).toBe('- Saw a heron at pond 0.\n');
+    await opened.close();
+    await change('DELETE');
+    await expect.poll(read).toBe(null);
+    watching.kill(signal);
+    expect([await ended, await said]).toEqual([[0, null], expect.stringMatching(PROGRESS)]);
+    expect((await readdir(path.join(cwd, 'out'))).sort()).toEqual([
+      '.memory-service.json',
+      'users',
+    ]);
+    await server.stop();
+  },
+);
+
+it('writes and removes nothing behind a link in the folder', async () => {
   const { cwd } = await filledDatabase();
-  const alone = await runCommand({ cwd, args: ['export', 'out', '--watch'] });
-  expect(alone.stderr).toMatch('--watch needs a running service');
-  const server = await startCommand({ cwd });
-  const bin = path.join(root, 'dist/core/cli/bin.cjs');
-  const watching = spawn(process.execPath, [bin, 'export', 'out', '--watch'], {
-    cwd,
-    env: { PATH: process.env['PATH'] },
-    stdio: 'ignore',
-  });
-  const ended = once(watching, 'close');
-  const file = path.join(cwd, 'out/users/user0/notes/0.md');
-  const read = () => readFile(file, 'utf8').catch(() => null);
-  await expect.poll(read).toBe('- Saw a heron at pond 0.\n');
-  await fetch(`${server.url}/v1/admin/files/users/user0/notes/0.md`, {
-    method: 'PUT',
-    headers: { 'x-admin-secret': server.adminSecret, 'content-type': 'application/json' },
-    body: JSON.stringify({ content: '- Saw an owl.\n' }),
-  });
-  await expect.poll(read).toBe('- Saw an owl.\n');
-  watching.kill('SIGTERM');
-  expect(await ended).toEqual([0, null]);
-  await server.stop();
+  await runCommand({ cwd, args: ['export', 'out'] });
+  const outside = path.join(cwd, 'outside');
+  await mkdir(path.join(outside, 'notes'), { recursive: true });
+  await writeFile(path.join(outside, 'notes/0.md'), 'mine');
+  await rm(path.join(cwd, 'out/users/user0'), { recursive: true });
+  await symlink(outside, path.join(cwd, 'out/users/user0'));
+  const note = path.join(cwd, 'out/users/user1/notes/1.md');
+  await rm(note);
+  await symlink(path.join(outside, 'notes/0.md'), note);
+  const { code, stderr } = await runCommand({ cwd, args: ['export', 'out'] });
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching('left out users/user0/notes/0.md: users/user0 is a link'),
+  ]);
+  expect(await readdir(path.join(outside, 'notes'))).toEqual(['0.md']);
+  expect(await readFile(path.join(outside, 'notes/0.md'), 'utf8')).toBe('mine');
+  // A link in the place of a file is replaced by the file.
+  expect((await lstat(note)).isFile()).toBe(true);
 });

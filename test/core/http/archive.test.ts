@@ -99,7 +99,10 @@ describe('GET /v1/admin/export and POST /v1/admin/import', () => {
     expect(cut.json.error.code).toBe('INVALID_ARCHIVE');
     const empty = await post('', { body: Buffer.alloc(0) });
     expect(empty.json.error.code).toBe('INVALID_ARCHIVE');
-    const json = await post('', { body: {}, headers: asAdmin });
+    const json = await post('', {
+      body: {},
+      headers: { ...asAdmin, 'content-type': 'text/plain' },
+    });
     expect(json.json.error.code).toBe('UNSUPPORTED_MEDIA_TYPE');
     const query = await post('?onExisting=overwrite', { body });
     expect(query.json.error.code).toBe('INVALID_REQUEST');

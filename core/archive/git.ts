@@ -1,0 +1,215 @@
+import type { InspectionStore } from '../contracts/inspection.ts';
+import type { FileKey, RevisionRecord, ScopeKey } from '../contracts/records.ts';
+import type { PageRequest, Storage } from '../contracts/storage.ts';
+import { toPhysicalPath } from '../files/paths.ts';
+import type { Revisions } from '../history/revisions.ts';
+import { listScopeFiles, listScopes } from './scopes.ts';
+
+/** What {@link packCommits} reads. */
+export interface GitSource {
+  storage: Storage;
+  inspection: InspectionStore;
+  revisions: Pick<Revisions, 'textAt'>;
+}
+
+const REVISIONS_READ = 100;
+const BRANCH = 'refs/heads/main';
+/** Who committed, and who is the author of contents that no revision explains. */
+const SERVICE = 'memory-service';
+/** A domain that no one can own. */
+const EMAIL_DOMAIN = 'memory-service.invalid';
+
+/**
+ * Makes a `git fast-import` stream with a commit for each revision, in the order of their ids, up to
+ * the newest one at the start. The author is the actor, the message the reason, the time that of the
+ * revision; ids are trailers. It holds one page of revisions and one content in memory.
+ *
+ * - A move is one commit that renames, so that `git log --follow` and `git blame` follow it. The
+ *   commit of its second revision changes nothing.
+ * - Where older revisions are pruned, a commit "Before …" by the service has the content that the
+ *   oldest remaining one changed.
+ * - A revision whose content is not known changes nothing, and its message says so.
+ *
+ * The stream ends with `done`: git refuses one that was cut off.
+ */
+export async function* packCommits(
+  { storage, inspection, revisions }: GitSource,
+  scope: ScopeKey | null,
+): AsyncGenerator<Buffer, void> {
+  const filter = scope === null ? {} : { scope };
+  const newest = (await storage.revisions.list(filter, { limit: 1, order: 'desc', after: null }))
+    .items[0]?.id;
+  const isExported = (revision: RevisionRecord | null): revision is RevisionRecord =>
+    revision !== null &&
+    revision.id <= (newest ?? '') &&
+    (scope === null || revision.scope === scope);
+  const folders = await findFolderFiles(inspection, scope);
+  const toPath = (key: FileKey): string => toGitPath(toPhysicalPath(key), folders);
+
+  async function* packRevision(revision: RevisionRecord): AsyncGenerator<Buffer, void> {
+    const peer = revision.peerId === null ? null : await storage.revisions.get(revision.peerId);
+    if (isExported(peer) && peer.id < revision.id) {
+      const note = `The other half of the move in revision ${peer.id}.`;
+      yield packCommit(revision, {
+        subject: toSubject(revision, peer),
+        notes: [note],
+        changes: [],
+      });
+      return;
+    }
+    const halves = isExported(peer) ? [revision, peer] : [revision];
+    const notes: string[] = [];
+    const changes: Change[] = [];
+    for (const half of halves) {
+      const previous = half.existedBefore
+        ? await storage.revisions.ofVersion(half, half.version - 1)
+        : null;
+      if (half.existedBefore && previous === null) {
+        const content = await revisions.textAt(half, half.version - 1);
+        if (content !== null) yield packBase(half, { path: toPath(half), content });
+      }
+      const content = half.existsAfter ? await revisions.textAt(half, half.version) : null;
+      if (half.existsAfter && content === null) {
+        notes.push('The content after this revision is not known: it was redacted or pruned.');
+        continue;
+      }
+      if (half.redacted) notes.push('The content was redacted: this is what is left of it.');
+      const isAfterGap =
+        previous?.existsAfter === true &&
+        (half.redacted || previous.redacted) &&
+        (await revisions.textAt(half, previous.version)) === null;
+      if (isAfterGap) notes.push('Holds the changes of the revision before it, too.');
+      changes.push({ path: toPath(half), content });
+    }
+    // Removals first: git then sees a rename.
+    changes.sort((one, other) => Number(one.content !== null) - Number(other.content !== null));
+    yield packCommit(revision, { subject: toSubject(revision, peer), notes, changes });
+  }
+
+  yield Buffer.from('feature done\n');
+  for (let after: PageRequest['after'] = null; newest !== undefined;) {
+    const page = await storage.revisions.list(filter, {
+      limit: REVISIONS_READ,
+      order: 'asc',
+      after,
+    });
+    for (const revision of page.items) if (revision.id <= newest) yield* packRevision(revision);
+    if (page.next === null || (page.items.at(-1)?.id ?? newest) >= newest) break;
+    after = page.next;
+  }
+  yield Buffer.from('done\n');
+}
+
+/** A file of a commit; without content it is removed. */
+interface Change {
+  path: string;
+  content: string | null;
+}
+
+function packCommit(
+  revision: RevisionRecord,
+  { subject, notes, changes }: { subject: string; notes: readonly string[]; changes: Change[] },
+): Buffer {
+  const reason = revision.reason?.trim() ?? '';
+  const trailers = [
+    ['Revision', revision.id],
+    ['Path', toPhysicalPath(revision)],
+    ['Version', String(revision.version)],
+    ['Tool', revision.tool],
+    ['Tool-Call', revision.toolCallId],
+    ['Trace', revision.traceId],
+    ['Run', revision.runId],
+    ['Peer', revision.peerId],
+  ].flatMap(([name, value]) => (value === null ? [] : [`${name}: ${value}`]));
+  // An empty line ends the reason, so that none of its lines counts as a trailer.
+  const message = [reason === '' ? subject : reason, ...notes, trailers.join('\n')].join('\n\n');
+  return pack({ author: revision.actor, at: revision.at, message, changes });
+}
+
+function packBase(revision: RevisionRecord, change: Change): Buffer {
+  const path = toPhysicalPath(revision);
+  const message =
+    `Before version ${revision.version} of ${path}\n\n` +
+    'The content that the oldest remaining revision changed. Who wrote it is not known:\n' +
+    'older revisions were pruned.\n\n' +
+    `Before-Revision: ${revision.id}\nPath: ${path}`;
+  return pack({ author: SERVICE, at: revision.at, message, changes: [change] });
+}
+
+function pack(commit: {
+  author: string;
+  at: number;
+  message: string;
+  changes: readonly Change[];
+}): Buffer {
+  const seconds = Math.floor(commit.at / 1000);
+  return Buffer.concat([
+    Buffer.from(
+      `commit ${BRANCH}\n` +
+        `author ${toIdentity(commit.author)} ${seconds} +0000\n` +
+        `committer ${toIdentity(SERVICE)} ${seconds} +0000\n`,
+    ),
+    packData(`${commit.message}\n`),
+    ...commit.changes.flatMap(({ path, content }) =>
+      content === null
+        ? [Buffer.from(`D ${path}\n`)]
+        : [Buffer.from(`M 100644 inline ${path}\n`), packData(content)],
+    ),
+    Buffer.from('\n'),
+  ]);
+}
+
+function packData(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  return Buffer.concat([Buffer.from(`data ${bytes.length}\n`), bytes, Buffer.from('\n')]);
+}
+
+/** `name <email>`, where `<`, `>` and line ends would end the name. */
+function toIdentity(actor: string): string {
+  const name = actor.replace(/[<>%\p{Cc}]/gu, (character) => encodeURIComponent(character));
+  return `${name} <${encodeURIComponent(actor)}@${EMAIL_DOMAIN}>`;
+}
+
+function toSubject(revision: RevisionRecord, peer: RevisionRecord | null): string {
+  const path = toPhysicalPath(revision);
+  if (peer !== null && revision.action === 'move') {
+    const other = toPhysicalPath(peer);
+    return revision.existsAfter ? `Move ${other} to ${path}` : `Move ${path} to ${other}`;
+  }
+  return `${revision.action.charAt(0).toUpperCase()}${revision.action.slice(1)} ${path}`;
+}
+
+/**
+ * The path of a file in git. Git refuses `.git` in any case and in the short form of Windows, and
+ * acts on `.gitattributes` and its like. The result is no other file's path: `%` is in none.
+ */
+function toGitPath(path: string, folders: ReadonlySet<string>): string {
+  const segments = path.split('/').map((segment) => {
+    if (/^\.git/i.test(segment)) return `%2E${segment.slice(1)}`;
+    return /^gi[^~]*~/i.test(segment) ? segment.replace('~', '%7E') : segment;
+  });
+  return `${segments.join('/')}${folders.has(path) ? '%file' : ''}`;
+}
+
+/**
+ * Physical paths of files that are folders of other files, too. Memory allows that; git does not.
+ * Deleted files count, because history has them.
+ */
+async function findFolderFiles(
+  inspection: InspectionStore,
+  scope: ScopeKey | null,
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for await (const each of scope === null ? listScopes(inspection) : [scope]) {
+    // In the order of paths, all that start with a path follow it directly.
+    let starts: string[] = [];
+    for await (const { path } of listScopeFiles(inspection, each)) {
+      starts = starts.filter((start) => path.startsWith(start));
+      for (const start of starts) {
+        if (path[start.length] === '/') found.add(toPhysicalPath({ scope: each, path: start }));
+      }
+      starts.push(path);
+    }
+  }
+  return found;
+}
