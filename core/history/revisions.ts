@@ -378,6 +378,7 @@ function toBlameAnswer(
       tool: revision?.tool ?? null,
       toolCallId: revision?.toolCallId ?? null,
       at: toTimeOrNull(revision?.at ?? null),
+      redacted: revision?.redacted ?? false,
       before: revision === null ? toTimeOrNull(oldestAt) : null,
       ...(id !== null && seen.has(id) ? {} : { afterReading: readBefore.get(id ?? '') ?? null }),
     };
@@ -485,5 +486,6 @@ export function toAdminRevision(revision: RevisionRecord): AdminRevision {
     removedLines: revision.removedLines,
     peerId: revision.peerId,
     redacted: revision.redacted,
+    redactedBefore: revision.redactedBefore,
   };
 }

@@ -36,7 +36,8 @@ export const AdminRevision = strictObject({
   addedLines: count(),
   removedLines: count(),
   peerId: nullable(text('The other revision of a move.')),
-  redacted: Type.Boolean(),
+  redacted: Type.Boolean({ description: 'Its content, after it, was taken out.' }),
+  redactedBefore: Type.Boolean({ description: 'The content before it was taken out.' }),
 });
 export type AdminRevision = Static<typeof AdminRevision>;
 
@@ -62,6 +63,7 @@ export const BlamedLines = strictObject({
   tool: nullable(Type.String()),
   toolCallId: nullable(Type.String()),
   at: nullable(timeSchema),
+  redacted: Type.Boolean({ description: 'The content of its revision was taken out.' }),
   before: nullable(timeSchema, {
     description: 'Where no revision is known: the lines are older than this.',
   }),

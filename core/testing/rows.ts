@@ -129,6 +129,7 @@ export function decideWrite(
             removedLines: 2,
             peerId: null,
             redacted: false,
+            redactedBefore: false,
             hash: state.hash,
             existedBefore: before !== null,
             existsAfter: after !== null,

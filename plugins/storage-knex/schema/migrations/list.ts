@@ -6,6 +6,7 @@ import { vectors } from './0004-vectors.ts';
 import { dreams } from './0005-dreams.ts';
 import { accessLines } from './0006-access-lines.ts';
 import { scopeHold } from './0007-scope-hold.ts';
+import { erasure } from './0010-erasure.ts';
 import { dreamOperations } from './0008-dream-operations.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   accessLines,
   scopeHold,
   dreamOperations,
+  { ...erasure, version: 9 },
 ];
