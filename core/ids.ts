@@ -130,7 +130,8 @@ function toHexMs(ms: number): string {
 const pool = Buffer.allocUnsafe(8192);
 let used = pool.length;
 
-function randomHex(bytes: number): string {
+/** Random bytes as hex digits, not all zero. */
+export function randomHex(bytes: number): string {
   if (used + bytes > pool.length) {
     randomFillSync(pool);
     used = 0;

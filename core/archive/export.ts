@@ -204,6 +204,10 @@ async function* readHistory(storage: Storage, file: FileState): AsyncGenerator<H
         yield {
           ...shown,
           hash: revision.hash,
+          contentSalt: revision.contentSalt,
+          contentSeal: revision.contentSeal,
+          previousHash: revision.previousHash,
+          chainHash: revision.chainHash,
           existedBefore: revision.existedBefore,
           existsAfter: revision.existsAfter,
           delta: step.delta === null ? null : decodeDelta(step.delta),

@@ -1,4 +1,4 @@
-import type { FileRecord, ScopeKey, ScopeState } from './records.ts';
+import type { FileRecord, PrunedRevision, ScopeKey, ScopeState } from './records.ts';
 
 /** What only the storage can tell of its rows, for `verify`. */
 export interface InspectionStore {
@@ -10,6 +10,11 @@ export interface InspectionStore {
     scope: ScopeKey,
     options: { after: string | null; limit: number },
   ): Promise<readonly FileRecord[]>;
+  /** What is kept of a scope's pruned revisions, by id ascending, after `after`. */
+  pruned(
+    scope: ScopeKey,
+    options: { after: string | null; limit: number },
+  ): Promise<readonly PrunedRevision[]>;
   /**
    * Problems of the database below its rows, a sentence each: inconsistent pages, a file with
    * several names. It may take long.

@@ -55,6 +55,10 @@ export interface ScopeState {
   lastWriteAt: number | null;
   /** The last write that makes a user eligible for dreaming. */
   lastQualifyingAt: number | null;
+  /** The chain hash of the newest revision (core/history/chain.ts); `null` while none has one. */
+  chainHead: string | null;
+  /** The newest revision from before the chain; `null` if the chain has all revisions. */
+  chainAfter: string | null;
 }
 
 /** Why the writes of a scope wait: work of an operator that takes several transactions. */
@@ -115,8 +119,15 @@ export interface UserListing extends Stored<AdminUser> {
 /** One write of one file, without content. */
 export interface RevisionRecord extends FileKey, Stored<AdminRevision> {
   fileNo: number;
-  /** SHA-256 of the content after this revision. */
-  hash: string;
+  /** SHA-256 of the content after this revision; `null` when redacted. */
+  hash: string | null;
+  /** 32 hex digits; `null` when redacted, and for a revision without a chain hash. */
+  contentSalt: string | null;
+  /** What a redaction leaves of salt and hash; else `null`. */
+  contentSeal: string | null;
+  /** The chain hash of the revision before it in the scope, and its own; `null` before the chain. */
+  previousHash: string | null;
+  chainHash: string | null;
   /** Whether the file existed before, and after. */
   existedBefore: boolean;
   existsAfter: boolean;
@@ -134,6 +145,16 @@ export interface RevisionStep {
 
 /** A revision as it is written: its record and the step back. */
 export type NewRevision = RevisionRecord & Omit<RevisionStep, 'version' | 'existedBefore'>;
+
+/** What is kept of a pruned revision, so that the chain of its scope can be recomputed. */
+export interface PrunedRevision extends Pick<
+  RevisionRecord,
+  'scope' | 'id' | 'fileNo' | 'version'
+> {
+  /** See core/history/chain.ts. */
+  rowHash: string;
+  chainHash: string;
+}
 
 /** One access of one file (or one listing of a prefix). */
 export interface AccessRecord extends FileKey, Omit<Stored<AdminAccess>, 'lines'> {

@@ -14,6 +14,7 @@ import type {
   HoldRecord,
   IdempotencyRecord,
   NewRevision,
+  PrunedRevision,
   RevisionRecord,
   RevisionStep,
   RollupCount,
@@ -163,6 +164,8 @@ export interface Changes {
   /** Also marks the search index of these files as stale. */
   files?: readonly FileState[];
   revisions?: readonly NewRevision[];
+  /** Of an imported history. Those that exist are left as they are. */
+  pruned?: readonly PrunedRevision[];
   access?: readonly AccessRecord[];
   idempotency?: IdempotencyRecord;
   audit?: readonly AuditRecord[];
@@ -258,6 +261,15 @@ export interface PruneFilter {
   keepLast: number;
 }
 
+/** How a prune runs. */
+export interface PruneOptions {
+  dryRun: boolean;
+  audit: (count: PruneCount) => AuditRecord;
+  /** What a storage with {@link Storage.inspection} keeps of a removed row; `null` for nothing. */
+  keep: (revision: RevisionRecord) => PrunedRevision | null;
+  signal?: AbortSignal;
+}
+
 /** Rows removed, and the bytes of their deltas and keyframes. */
 export interface PruneCount {
   pruned: number;
@@ -291,12 +303,10 @@ export interface RevisionStore {
   ): Promise<readonly FileAt[]>;
   /**
    * Admin: removes the oldest rows of files, never a file's newest; in small transactions, each
-   * with an audit row made by `audit`. `dryRun` counts alone.
+   * with an audit row made by `audit`, and with what `keep` makes of each removed row. `dryRun`
+   * counts alone.
    */
-  prune(
-    filter: PruneFilter,
-    options: { dryRun: boolean; audit: (count: PruneCount) => AuditRecord; signal?: AbortSignal },
-  ): Promise<PruneCount>;
+  prune(filter: PruneFilter, options: PruneOptions): Promise<PruneCount>;
 }
 
 /** Which accesses are listed. */

@@ -12,6 +12,7 @@ import type {
 import type { Changes, Current } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { type ContentFacts, NO_CONTENT } from './content.ts';
+import { appendToChain } from '../history/chain.ts';
 import { diffTexts } from '../history/delta.ts';
 import { encodeDelta } from '../history/delta/codec.ts';
 import { isExcludedFromDreams } from './dream-exclusion.ts';
@@ -71,6 +72,7 @@ export class Draft {
   readonly #scopes = new Map<ScopeKey, ScopeDraft>();
   readonly #files = new Map<string, FileState>();
   readonly #revisions: NewRevision[] = [];
+  readonly #restored = new Set<NewRevision>();
   readonly #access: AccessRecord[] = [];
 
   constructor(
@@ -169,6 +171,10 @@ export class Draft {
       at,
       size,
       hash,
+      contentSalt: null,
+      contentSeal: null,
+      previousHash: null,
+      chainHash: null,
       addedLines: step.addedLines,
       removedLines: step.removedLines,
       peerId: null,
@@ -227,7 +233,9 @@ export class Draft {
   ): void {
     const { scope: scopeKey, path, fileNo } = file;
     for (const revision of revisions) {
-      this.#revisions.push({ ...revision, fileNo });
+      const restored = { ...revision, fileNo };
+      this.#revisions.push(restored);
+      this.#restored.add(restored);
       const { id: revisionId, version } = revision;
       this.#logWrite(scope, { key: { scope: scopeKey, path }, fileNo, version, revisionId });
     }
@@ -254,12 +262,17 @@ export class Draft {
     return this.#revisions.length;
   }
 
-  /** The rows to write. */
+  /** The rows to write. Called once. */
   changes(extra: {
     idempotency?: IdempotencyRecord;
     audit?: AuditRecord;
     holds?: NonNullable<Changes['holds']>;
   }): Changes {
+    // Only now, since the two revisions of a move name each other.
+    for (const revision of this.#revisions) {
+      if (this.#restored.has(revision)) continue;
+      appendToChain(this.#scope(revision.scope).state, revision);
+    }
     const scopes = [...this.#scopes.values()].map(({ state, ids }) => ({
       ...state,
       version: state.version + 1,

@@ -143,7 +143,8 @@ export function findRestored(revisions: readonly RevisionRecord[]): Map<number, 
   const isWhole = revisions.at(-1)?.version === 1;
   for (let index = revisions.length - 1; index >= 0; index--) {
     const { action, existsAfter, hash } = revisions[index] as RevisionRecord;
-    if (!existsAfter) continue;
+    // The content of a redacted revision is not known.
+    if (!existsAfter || hash === null) continue;
     // In a whole history, a plugin's revert may have written something new.
     const earlier = madeBy.get(hash) ?? (isWhole ? undefined : PRUNED);
     if (action === 'revert' && earlier !== undefined) restored.set(index, earlier);

@@ -91,7 +91,8 @@ async function compare(
   const fromVersion = existed ? (before.revision?.version ?? null) : null;
   const toVersion = exists ? (present.revision?.version ?? null) : null;
   if (existed && exists && fromVersion !== null) {
-    if (fromVersion === toVersion || before.revision?.hash === present.revision?.hash) return null;
+    const [one, other] = [before.revision?.hash ?? null, present.revision?.hash ?? null];
+    if (fromVersion === toVersion || (one !== null && one === other)) return null;
   }
   const older = fromVersion === null ? null : await textAt(key, fromVersion);
   const newer = toVersion === null ? null : await textAt(key, toVersion);

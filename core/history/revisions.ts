@@ -24,6 +24,7 @@ import { countLines, hashText } from '../files/content.ts';
 import { type BlamedRange, blameLines } from './blame.ts';
 import { applyDelta } from './delta.ts';
 import { decodeDelta } from './delta/codec.ts';
+import { toPruned } from './chain.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import type { AdminCaller, AdminFiles, AdminWritten, Restoration } from '../files/admin-files.ts';
@@ -305,6 +306,7 @@ export function createRevisions(deps: {
       };
       const count = await storage.revisions.prune(filter, {
         dryRun,
+        keep: toPruned,
         audit: ({ pruned, bytes }) =>
           toAuditRecord(deps.ids, {
             action: 'revisions.prune',

@@ -7,6 +7,7 @@ import { toMemoryError } from '../errors.ts';
 import { IDEMPOTENCY_MS } from '../files/idempotency.ts';
 import type { IdSource } from '../ids.ts';
 import type { RetentionCounts } from '../schemas/jobs.ts';
+import { toPruned } from '../history/chain.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PERIOD_MS = 60 * 60 * 1000;
@@ -137,6 +138,7 @@ export function createRetention(deps: RetentionDependencies): Retention {
       { olderThan, keepLast: 1 },
       {
         dryRun,
+        keep: toPruned,
         signal: stopping.signal,
         audit: (count) =>
           toAuditRecord(deps.ids, {

@@ -54,7 +54,11 @@ const { path: _path, userId: _userId, ...revisionFields } = AdminRevision.proper
 /** A line of a file's history: a revision, and the step back to the content before it. */
 export const HistoryLine = strictObject({
   ...revisionFields,
-  hash,
+  hash: nullable(hash, { description: 'SHA-256 of the content; null when redacted.' }),
+  contentSalt: nullable(Type.String({ pattern: '^[0-9a-f]{32}$' })),
+  contentSeal: nullable(hash),
+  previousHash: nullable(hash),
+  chainHash: nullable(hash),
   existedBefore: Type.Boolean(),
   existsAfter: Type.Boolean(),
   delta: nullable(

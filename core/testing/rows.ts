@@ -88,6 +88,8 @@ export function decideWrite(
       chainBytes: step.keyframe === null ? (file?.chainBytes ?? 0) + (step.delta?.length ?? 0) : 0,
       content: after,
     };
+    // Not as core makes them: a driver keeps what it gets.
+    const chainHead = sha256(`chain ${id}`);
     const common = {
       ...key,
       fileNo,
@@ -111,6 +113,8 @@ export function decideWrite(
             revisions: scope.revisions + 1,
             lastWriteAt: at,
             lastQualifyingAt: at,
+            chainHead,
+            chainAfter: id,
           },
         ],
         files: [state],
@@ -131,6 +135,10 @@ export function decideWrite(
             redacted: false,
             redactedBefore: false,
             hash: state.hash,
+            contentSalt: sha256(id).slice(32),
+            contentSeal: null,
+            previousHash: scope.chainHead,
+            chainHash: chainHead,
             existedBefore: before !== null,
             existsAfter: after !== null,
           },

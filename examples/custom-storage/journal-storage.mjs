@@ -278,6 +278,8 @@ function newScope(scope) {
     revisions: 0,
     lastWriteAt: null,
     lastQualifyingAt: null,
+    chainHead: null,
+    chainAfter: null,
   };
 }
 

@@ -237,6 +237,8 @@ function state(lastMs: number, idCounter: number): ScopeState {
     revisions: 0,
     lastWriteAt: null,
     lastQualifyingAt: null,
+    chainHead: null,
+    chainAfter: null,
   };
 }
 

@@ -69,6 +69,8 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
       revisions: 0,
       lastWriteAt: null,
       lastQualifyingAt: null,
+      chainHead: null,
+      chainAfter: null,
     };
 
   /** One transaction after the other: the simplest lock that there is. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { FileKey, RevisionRecord } from '../../contracts/records.ts';
+import type { FileKey, PrunedRevision, RevisionRecord } from '../../contracts/records.ts';
 import type { RevisionFilter } from '../../contracts/storage.ts';
 import { makeId, makeTraceId, sha256, write } from '../rows.ts';
 import { alice, byBytes, everyPage, on, refusal, type StorageCase } from '../storage-case.ts';
@@ -32,6 +32,10 @@ export function revisionCases(): StorageCase[] {
         redacted: false,
         redactedBefore: false,
         hash: sha256('text'),
+        contentSalt: sha256(options.id).slice(32),
+        contentSeal: null,
+        previousHash: null,
+        chainHash: sha256(`chain ${options.id}`),
         existedBefore: false,
         existsAfter: true,
       };
@@ -319,10 +323,10 @@ export function revisionCases(): StorageCase[] {
           const before = new Map(
             await Promise.all(keys.map(async (key) => [key, await rowsOf(key)] as const)),
           );
-          const dry = await storage.revisions.prune(filter, { dryRun: true, audit });
+          const dry = await storage.revisions.prune(filter, { dryRun: true, audit, keep });
           assert.deepEqual(audits, []);
           for (const key of keys) assert.deepEqual(await rowsOf(key), before.get(key));
-          const done = await storage.revisions.prune(filter, { dryRun: false, audit });
+          const done = await storage.revisions.prune(filter, { dryRun: false, audit, keep });
           assert.deepEqual(done, dry);
           let pruned = 0;
           for (const key of keys) {
@@ -362,7 +366,8 @@ export function revisionCases(): StorageCase[] {
           assert.equal(user.revisions, 3);
         }
         assert.equal(
-          (await refusal(storage.revisions.prune({ keepLast: 0 }, { dryRun: false, audit }))).code,
+          (await refusal(storage.revisions.prune({ keepLast: 0 }, { dryRun: false, audit, keep })))
+            .code,
           'INVALID_REQUEST',
         );
       },
@@ -373,7 +378,7 @@ export function revisionCases(): StorageCase[] {
         for (const path of ['a', 'b']) await write(storage, { scope: 'u:alice', path }, `${index}`);
       }
       const audit = () => assert.fail('A row was removed after the signal.');
-      const options = { dryRun: false, audit, signal: AbortSignal.abort() };
+      const options = { dryRun: false, audit, keep, signal: AbortSignal.abort() };
       const count = await storage.revisions.prune({ keepLast: 1 }, options);
       assert.deepEqual(count, { pruned: 0, bytes: 0 });
       const left = await everyPage((page) => storage.revisions.list({}, page), 99);
@@ -392,6 +397,7 @@ export function revisionCases(): StorageCase[] {
         { keepLast: 5 },
         {
           dryRun: false,
+          keep,
           audit: () => ({
             id: makeId(),
             at: 1,
@@ -415,6 +421,11 @@ export function revisionCases(): StorageCase[] {
       assert.deepEqual(back, { items: [], next: null });
     }),
   ];
+}
+
+/** What a prune keeps, in place of the hashes that core makes. */
+function keep({ scope, id, fileNo, version }: RevisionRecord): PrunedRevision {
+  return { scope, id, fileNo, version, rowHash: sha256(id), chainHash: sha256(`chain ${id}`) };
 }
 
 function revisionMatches(revision: RevisionRecord, filter: RevisionFilter): boolean {

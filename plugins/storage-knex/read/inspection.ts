@@ -1,9 +1,10 @@
 import type { InspectionStore } from '../../../core/contracts/inspection.ts';
 import { assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
+import { parseIdBytes } from '../schema/ids.ts';
 import { toInteger } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { FILES, SCOPES } from '../schema/records.ts';
+import { FILES, PRUNED_REVISIONS, SCOPES } from '../schema/records.ts';
 
 /**
  * Makes the reads that only `verify` needs: content of the tables that the other stores don't show.
@@ -40,6 +41,21 @@ export function createInspectionStore(database: SqlDatabase): InspectionStore {
           [toScopeId(scope), scope, after ?? '', limit],
         );
         return rows.map((row) => FILES.toRecord(row, scope));
+      });
+    },
+
+    async pruned(scope, { after, limit }) {
+      assertScope(scope);
+      const least = after === null ? Buffer.alloc(16) : parseIdBytes(after);
+      if (least === null) return [];
+      return await database.read(async (connection) => {
+        const rows = await connection.all(
+          `select ${PRUNED_REVISIONS.select('p').join(', ')} from svc_scope s cross join svc_pruned_revision p` +
+            ' on p.scope_id = s.scope_id where s.scope_id = ? and s.scope = ? and p.id > ?' +
+            ' order by p.id limit ?',
+          [toScopeId(scope), scope, least, limit],
+        );
+        return rows.map((row) => PRUNED_REVISIONS.toRecord(row, scope));
       });
     },
 

@@ -8,6 +8,7 @@ import type {
   HoldRecord,
   IdempotencyRecord,
   NewRevision,
+  PrunedRevision,
   RevisionRecord,
   RevisionStep,
   ScopeKey,
@@ -15,6 +16,7 @@ import type {
   SpanAttributes,
   SpanRecord,
 } from '../../../core/contracts/records.ts';
+import { toHex } from './ids.ts';
 import { toIntegerOrNull, toText, toTextOrNull } from './rows.ts';
 import {
   type Column,
@@ -45,6 +47,8 @@ export const SCOPES = mapTable<ScopeState>(
     revisions: number('revisions'),
     lastWriteAt: number('last_write_at'),
     lastQualifyingAt: number('last_qualifying_at'),
+    chainHead: hex('chain_head'),
+    chainAfter: uuid('chain_after'),
   },
   { fixed: ['scope'] },
 );
@@ -64,6 +68,8 @@ export function newScopeState(scope: ScopeKey): ScopeState {
     revisions: 0,
     lastWriteAt: null,
     lastQualifyingAt: null,
+    chainHead: null,
+    chainAfter: null,
   };
 }
 
@@ -137,6 +143,9 @@ export const FILE_STATS = mapTable<FileStat>('svc_file_stat', {
   lastReadAt: number('last_read_at'),
 });
 
+/** In place of a hash that a redaction removed: the column takes no NULL. */
+const NO_HASH = '0'.repeat(64);
+
 const revision: Columns<RevisionRecord> = {
   id: uuid('id'),
   scope,
@@ -159,7 +168,18 @@ const revision: Columns<RevisionRecord> = {
   redactedBefore: flag('redacted_before'),
   existedBefore: flag('existed_before'),
   existsAfter: flag('exists_after'),
-  hash: hex('hash'),
+  hash: {
+    ...hex<string | null>('hash'),
+    toCell: (hash) => hash ?? NO_HASH,
+    fromCell: (cell) => {
+      const hash = toHex(cell as Uint8Array);
+      return hash === NO_HASH ? null : hash;
+    },
+  },
+  contentSalt: hex('content_salt'),
+  contentSeal: hex('content_seal'),
+  previousHash: hex('previous_hash'),
+  chainHash: hex('chain_hash'),
 };
 const step: Columns<RevisionStep> = {
   version: revision.version,
@@ -172,6 +192,15 @@ const step: Columns<RevisionStep> = {
 export const REVISIONS = mapTable<RevisionRecord>('svc_revision', revision);
 export const REVISION_STEPS = mapTable<RevisionStep>('svc_revision', step);
 export const NEW_REVISIONS = mapTable<NewRevision>('svc_revision', { ...revision, ...step });
+
+export const PRUNED_REVISIONS = mapTable<PrunedRevision>('svc_pruned_revision', {
+  scope,
+  id: revision.id,
+  fileNo: revision.fileNo,
+  version: revision.version,
+  rowHash: hex('row_hash'),
+  chainHash: hex('chain_hash'),
+});
 
 /**
  * Only shared memory needs this column, so the index by user has few rows; elsewhere the scope

@@ -184,6 +184,7 @@ function applyChanges(
     (writeSet.holds.get(scope) as Slot<HoldRecord>).now = hold;
   }
   writeSet.revisions.push(...(changes.revisions ?? []));
+  writeSet.pruned.push(...(changes.pruned ?? []));
   writeSet.access.push(...(changes.access ?? []));
   writeSet.audit.push(...(changes.audit ?? []));
   if (changes.idempotency !== undefined) {

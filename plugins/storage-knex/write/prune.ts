@@ -1,4 +1,4 @@
-import type { PruneCount, PruneFilter, RevisionStore } from '../../../core/contracts/storage.ts';
+import type { PruneCount, PruneFilter, PruneOptions } from '../../../core/contracts/storage.ts';
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
@@ -7,7 +7,7 @@ import type { Connection, SqlValue } from '../dialects/dialect.ts';
 import { insertRecords } from '../schema/row-sets.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
-import { AUDIT_ROWS } from '../schema/records.ts';
+import { AUDIT_ROWS, PRUNED_REVISIONS, REVISIONS } from '../schema/records.ts';
 
 /** The most rows that one transaction removes. */
 const ROWS_AT_ONCE = 500;
@@ -28,7 +28,7 @@ interface Cut {
 export async function pruneRevisions(
   database: SqlDatabase,
   filter: PruneFilter,
-  options: Parameters<RevisionStore['prune']>[1],
+  options: PruneOptions,
 ): Promise<PruneCount> {
   if (!Number.isSafeInteger(filter.keepLast) || filter.keepLast < 1) {
     throw new MemoryError('INVALID_REQUEST', 'At least one revision of a file is kept.');
@@ -48,7 +48,7 @@ export async function pruneRevisions(
       if (options.signal?.aborted === true) return total;
       const [batch, later] = takeBatch(rest);
       const count = await database.write((connection) =>
-        removeRows(connection, scope, { cuts: batch, audit: options.audit, skew: database.skew }),
+        removeRows(connection, scope, { ...options, cuts: batch, skew: database.skew }),
       );
       add(total, count);
       rest = later;
@@ -135,15 +135,14 @@ function takeBatch(cuts: readonly Cut[]): [readonly Cut[], Cut[]] {
   return [cuts, []];
 }
 
-interface RemoveOptions extends Pick<SqlDatabase, 'skew'> {
+interface RemoveOptions extends Pick<SqlDatabase, 'skew'>, Pick<PruneOptions, 'audit' | 'keep'> {
   cuts: readonly Cut[];
-  audit: Parameters<RevisionStore['prune']>[1]['audit'];
 }
 
 async function removeRows(
   connection: Connection,
   scope: ScopeKey,
-  { cuts, audit, skew }: RemoveOptions,
+  { cuts, audit, keep, skew }: RemoveOptions,
 ): Promise<PruneCount> {
   const scopeId = toScopeId(scope);
   const [locked] = await connection.all(
@@ -152,15 +151,18 @@ async function removeRows(
   );
   const count: PruneCount = { pruned: 0, bytes: 0 };
   if (locked === undefined) return count;
-  const size = `coalesce(${connection.dialect.byteLength('delta')}, 0) + coalesce(${connection.dialect.byteLength('keyframe')}, 0)`;
+  const bytes = `coalesce(${connection.dialect.byteLength('r.delta')}, 0) + coalesce(${connection.dialect.byteLength('r.keyframe')}, 0)`;
   for (const { fileNo, below } of cuts) {
     const rows = await connection.all(
-      `select version, ${size} as size from svc_revision` +
-        ' where scope_id = ? and file_no = ? and version < ? order by version limit ?',
+      `select ${REVISIONS.select('r').join(', ')}, f.path, ${bytes} as bytes from svc_revision r` +
+        ' cross join svc_file f on f.scope_id = r.scope_id and f.file_no = r.file_no' +
+        ' where r.scope_id = ? and r.file_no = ? and r.version < ? order by r.version limit ?',
       [scopeId, fileNo, below, ROWS_AT_ONCE - count.pruned],
     );
     const last = rows.at(-1);
     if (last === undefined) continue;
+    const kept = rows.flatMap((row) => keep(REVISIONS.toRecord(row, scope)) ?? []);
+    await insertRecords(connection, kept, { into: PRUNED_REVISIONS });
     const removed = await connection.run(
       'delete from svc_revision where scope_id = ? and file_no = ? and version <= ?',
       [scopeId, fileNo, toInteger(last['version'])],
@@ -170,7 +172,7 @@ async function removeRows(
       [removed, scopeId, fileNo],
     );
     count.pruned += removed;
-    for (const row of rows) count.bytes += toInteger(row['size']);
+    for (const row of rows) count.bytes += toInteger(row['bytes']);
   }
   if (count.pruned === 0) return count;
   await connection.run('update svc_scope set revisions = revisions - ? where scope_id = ?', [

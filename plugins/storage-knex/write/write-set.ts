@@ -6,6 +6,7 @@ import type {
   HoldRecord,
   IdempotencyRecord,
   NewRevision,
+  PrunedRevision,
   ScopeKey,
   ScopeState,
 } from '../../../core/contracts/records.ts';
@@ -28,6 +29,7 @@ import {
   IDEMPOTENCY_ROWS,
   INDEX_QUEUE,
   NEW_REVISIONS,
+  PRUNED_REVISIONS,
   SCOPES,
   newScopeState,
 } from '../schema/records.ts';
@@ -48,6 +50,7 @@ export interface WriteSet {
   leases: Map<string, number>;
   budgets: Map<string, Slot<number>>;
   revisions: NewRevision[];
+  pruned: PrunedRevision[];
   access: AccessRecord[];
   audit: AuditRecord[];
 }
@@ -122,6 +125,7 @@ export async function readWriteSet(
     leases: await readLeases(connection, leases),
     budgets: await readBudgets(connection, budgets),
     revisions: [],
+    pruned: [],
     access: [],
     audit: [],
   };
@@ -163,6 +167,7 @@ export async function saveWriteSet(
   );
   await replaceRecords(connection, INDEX_QUEUE, files);
   await insertRecords(connection, writeSet.revisions, { into: NEW_REVISIONS });
+  await insertRecords(connection, writeSet.pruned, { into: PRUNED_REVISIONS, conflict: 'skip' });
   await insertRecords(connection, writeSet.access, { into: ACCESS_ROWS });
   // An expired key can be used again.
   await replaceRecords(connection, IDEMPOTENCY_ROWS, changed(writeSet.idempotency.values()));

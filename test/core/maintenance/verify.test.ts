@@ -6,6 +6,7 @@ import type { Storage } from '../../../core/contracts/storage.ts';
 import { createCore } from '../../../core/service.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import type { Finding } from '../../../core/contracts/admin.ts';
+import { toPruned } from '../../../core/history/chain.ts';
 import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { fakeStorage } from '../../support/fake-storage.ts';
@@ -223,7 +224,10 @@ it('takes nothing that was pruned, or that retention removed, for a fault', asyn
     ...{ id: '00000000-0000-7000-8000-000000000000', at: 1, action: 'x', target: 'all' },
     ...{ details: {}, address: null, traceId: null },
   });
-  await storage.revisions.prune({ keepLast: 10, scope: 'u:alice' }, { dryRun: false, audit });
+  await storage.revisions.prune(
+    { keepLast: 10, scope: 'u:alice' },
+    { dryRun: false, audit, keep: toPruned },
+  );
   await storage.log.expire('access', Date.now() + 1, 1_000);
   const cut = await verifyMemory(storage, { accessLogSince: Date.now() + 1 });
   expect(toLines(cut.findings)).toEqual([]);

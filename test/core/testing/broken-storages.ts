@@ -503,7 +503,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
     wrap: (good) => ({
       revisions: {
         ...good.revisions,
-        prune: (filter, { dryRun, audit }) => good.revisions.prune(filter, { dryRun, audit }),
+        prune: (filter, { signal: _signal, ...options }) => good.revisions.prune(filter, options),
       },
     }),
   },

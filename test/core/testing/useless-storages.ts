@@ -131,7 +131,7 @@ export function emptyStorage(): WholeStorage {
       countWaiting: () => Promise.resolve({ files: 0, texts: 0 }),
       dropAll: done,
     },
-    inspection: { scopes: list, scope: nothing, files: list, orphans: list },
+    inspection: { scopes: list, scope: nothing, files: list, pruned: list, orphans: list },
     backUp: done,
     planMigration: () => Promise.resolve({ from: 1, to: 1, steps: [] }),
     dreams: {
@@ -241,6 +241,8 @@ function emptyScope(scope: ScopeKey): ScopeState {
     revisions: 0,
     lastWriteAt: null,
     lastQualifyingAt: null,
+    chainHead: null,
+    chainAfter: null,
   };
 }
 
