@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 const ON_BOTH_DATABASES = [
   'test/core/archive/{existing,round-trip}.test.ts',
   'test/core/files/files.test.ts',
-  'test/core/history/{blame,line-history,restore,revert-writes,time-travel}.test.ts',
+  'test/core/history/{blame,line-history,redact,restore,revert-writes,time-travel}.test.ts',
   'test/core/maintenance/retention.test.ts',
   'test/core/search/{find,search-oracle}.test.ts',
   'test/core/search/embedding/embedding.test.ts',

@@ -1,4 +1,11 @@
-import type { AuditRecord, FileKey, FileState, HoldRecord, NewRevision, ScopeKey } from './records.ts';
+import type {
+  AuditRecord,
+  FileKey,
+  FileState,
+  HoldRecord,
+  NewRevision,
+  ScopeKey,
+} from './records.ts';
 
 /** How many rows of a user each table has, or had. Tables without any are left out. */
 export type RowCounts = Readonly<Record<string, number>>;

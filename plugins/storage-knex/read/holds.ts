@@ -20,7 +20,10 @@ export function createHoldStore(database: SqlDatabase): HoldStore {
 }
 
 /** Why the writes of a scope wait; `null` when they don't. */
-export async function readHold(connection: Connection, scope: ScopeKey): Promise<HoldRecord | null> {
+export async function readHold(
+  connection: Connection,
+  scope: ScopeKey,
+): Promise<HoldRecord | null> {
   const [row] = await connection.all(
     `select ${HOLDS.select('h').join(', ')} from svc_scope_hold h where h.scope_id = ?`,
     [toScopeId(scope)],

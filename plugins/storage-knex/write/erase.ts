@@ -40,7 +40,8 @@ export function createErasureStore(database: SqlDatabase): ErasureStore {
       assertScope(scope);
       return database.read(async (connection) => {
         const counts: Record<string, number> = {};
-        for (const part of partsOf(scope)) add(counts, part.table, await countPart(connection, part));
+        for (const part of partsOf(scope))
+          add(counts, part.table, await countPart(connection, part));
         return counts;
       });
     },
@@ -126,7 +127,8 @@ const LAST_ROWS = 500;
 /** Ids and file numbers go on from where they were: what refers to the erased ones finds nothing. */
 const EMPTY_SCOPE =
   'update svc_scope set version = version + 1, files = 0, bytes = 0, revisions = 0,' +
-  ' last_write_at = null, last_qualifying_at = null, erased_at = ? where scope_id = ?';
+  ' last_write_at = null, last_qualifying_at = null, chain_head = null, chain_after = null,' +
+  ' erased_at = ? where scope_id = ?';
 
 /** Rows of a user in one table, found by one column beside the scope. */
 interface Part {

@@ -9,7 +9,10 @@ import { toScopeId } from '../schema/scope-id.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 
 /** What a redaction changes of a row. */
-const CHANGED = ['redacted', 'redacted_before', 'hash', 'delta', 'keyframe'];
+const CHANGED = [
+  ...['redacted', 'redacted_before', 'hash', 'content_salt', 'content_seal'],
+  ...['delta', 'keyframe'],
+];
 
 /** Replaces revisions of one file under the lock of its scope. */
 export function createRedact(database: SqlDatabase): ErasureStore['redact'] {

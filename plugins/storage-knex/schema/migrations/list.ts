@@ -6,9 +6,9 @@ import { vectors } from './0004-vectors.ts';
 import { dreams } from './0005-dreams.ts';
 import { accessLines } from './0006-access-lines.ts';
 import { scopeHold } from './0007-scope-hold.ts';
-import { erasure } from './0010-erasure.ts';
 import { dreamOperations } from './0008-dream-operations.ts';
 import { historyChain } from './0009-history-chain.ts';
+import { erasure } from './0010-erasure.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
