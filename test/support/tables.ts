@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import type { ScopeKey } from '../../core/contracts/records.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
 import { mysql } from '../../plugins/storage-mysql/index.ts';
+import { toScopeId } from '../../plugins/storage-knex/schema/scope-id.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from './mariadb.ts';
 import { temporaryDirectory } from './service.ts';
@@ -24,8 +26,8 @@ interface Cell {
   bytes: Buffer;
 }
 
-/** Every cell of every table, in the order of the rows. */
-export async function readTables(database: string): Promise<Cell[]> {
+/** Every cell of every table, or of the rows of one scope, in the order of the rows. */
+export async function readTables(database: string, scope?: ScopeKey): Promise<Cell[]> {
   return await withSnapshot(database, async ({ all }) => {
     const listed: { name: unknown }[] = await all(
       database.startsWith('mysql:')
@@ -35,7 +37,10 @@ export async function readTables(database: string): Promise<Cell[]> {
     const cells: Cell[] = [];
     for (const table of listed.map(({ name }) => String(name)).sort()) {
       const rows: Record<string, unknown>[] = await all(`select * from ${table}`);
-      for (const [column, value] of rows.flatMap((row) => Object.entries(row))) {
+      const wanted = rows.filter(
+        (row) => scope === undefined || Number(row['scope_id']) === toScopeId(scope),
+      );
+      for (const [column, value] of wanted.flatMap((row) => Object.entries(row))) {
         const bytes = value instanceof Uint8Array ? Buffer.from(value) : Buffer.from(String(value));
         cells.push({ table, column, bytes });
       }

@@ -191,18 +191,23 @@ describe('a revision that is redacted', () => {
       lines.map((one) => one.join('')),
       { minLength: 3, maxLength: 8 },
     );
+    const core = await openCore({ tools: { delete: true } });
+    let files = 0;
     await fc.assert(
       fc.asyncProperty(contents, fc.array(fc.nat(7), { maxLength: 4 }), async (texts, picks) => {
-        const core = await openCore({ tools: { delete: true } });
+        const name = `${files++}.md`;
         const written = new Map<number, string | null>();
         for (const text of texts) {
           const content = text === '' ? null : text;
-          const args = { path: 'user/notes.md', ...(content === null ? {} : { content }) };
+          const args = { path: `user/${name}`, ...(content === null ? {} : { content }) };
           const tool = content === null ? 'memory_delete' : 'memory_write';
           const done = await call(core, 'alice', tool, args).catch(() => null);
           if (done !== null) written.set(Number(done.result['version']), content);
         }
-        const { items } = await core.revisions.list({ userId: 'alice', order: 'asc' });
+        const { items } = await core.revisions.list({
+          path: `users/alice/${name}`,
+          order: 'asc',
+        });
         const gone = new Set<number>();
         for (const pick of picks) {
           const revision = items[pick % Math.max(1, items.length)];
@@ -215,11 +220,10 @@ describe('a revision that is redacted', () => {
           }
         }
         for (const [version, content] of written) {
-          const key = { scope: 'u:alice', path: 'notes.md' } as const;
+          const key = { scope: 'u:alice', path: name } as const;
           const text = await core.revisions.textAt(key, version);
           expect(text).toBe(gone.has(version) ? null : content);
         }
-        await core.close();
       }),
       { numRuns: 15 },
     );
