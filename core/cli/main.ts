@@ -18,6 +18,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   export: async () => (await import('./export.ts')).exportCommand,
   import: async () => (await import('./import.ts')).importCommand,
   verify: async () => (await import('./verify.ts')).verify,
+  redact: async () => (await import('./redact.ts')).redact,
+  erase: async () => (await import('./erase.ts')).erase,
+  vacuum: async () => (await import('./vacuum.ts')).vacuum,
   prune: async () => (await import('./prune.ts')).prune,
   mcp: async () => (await import('./mcp.ts')).mcp,
 };

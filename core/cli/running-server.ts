@@ -46,6 +46,9 @@ export async function talkToServer(
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     if (answer.ok) return (await answer.json()) as T;
+    const said = (await answer.json().catch(() => null)) as { error?: ErrorBody } | null;
+    if (answer.status !== 401 && said?.error !== undefined)
+      throw new StartError(said.error.message);
     throw new StartError(
       `The server at ${address} answered ${answer.status} to ${method} /v1/admin/${path}: ${explain(answer.status)}`,
     );
