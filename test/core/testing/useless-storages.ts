@@ -95,8 +95,6 @@ export function emptyStorage(): WholeStorage {
       erase: () => Promise.resolve({}),
       end: () => Promise.resolve({}),
       changeAudit: () => Promise.resolve({ next: null, changed: 0 }),
-      settle: done,
-      vacuum: done,
     },
     index: {
       snapshot: (read) =>
