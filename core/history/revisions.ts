@@ -419,7 +419,7 @@ function toBlameAnswer(
       tool: revision?.tool ?? null,
       toolCallId: revision?.toolCallId ?? null,
       at: toTimeOrNull(revision?.at ?? null),
-      redacted: revision?.redacted ?? false,
+      ...(revision?.redacted === true ? { redacted: true } : {}),
       before: revision === null ? toTimeOrNull(oldestAt) : null,
       ...(id !== null && seen.has(id) ? {} : { afterReading: readBefore.get(id ?? '') ?? null }),
     };

@@ -63,7 +63,9 @@ export const BlamedLines = strictObject({
   tool: nullable(Type.String()),
   toolCallId: nullable(Type.String()),
   at: nullable(timeSchema),
-  redacted: Type.Boolean({ description: 'The content of its revision was taken out.' }),
+  redacted: Type.Optional(
+    Type.Boolean({ description: 'true where the content of its revision was taken out.' }),
+  ),
   before: nullable(timeSchema, {
     description: 'Where no revision is known: the lines are older than this.',
   }),

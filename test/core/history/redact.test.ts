@@ -107,9 +107,9 @@ describe('a revision that is redacted', () => {
         redacted,
       ]),
     ).toEqual([
-      [1, 2, 1, false],
+      [1, 2, 1, undefined],
       [3, 3, 2, true],
-      [4, 4, 4, false],
+      [4, 4, 4, undefined],
     ]);
   });
 
