@@ -7,7 +7,6 @@ import type {
 } from '../../../core/contracts/dreams.ts';
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 import { MemoryError } from '../../../core/errors.ts';
-import { memoryHeld } from '../../../core/files/hold.ts';
 import { assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection } from '../dialects/dialect.ts';
@@ -91,7 +90,12 @@ async function lock(
 ): Promise<DreamCurrent> {
   const held = await readHold(connection, scope);
   // Rows that come now would outlast the erasure.
-  if (held?.kind === 'erase') throw memoryHeld(held);
+  if (held?.kind === 'erase') {
+    throw new MemoryError('MEMORY_HELD', undefined, {
+      details: { userId: scope.slice(2), kind: held.kind },
+      retryAfterSeconds: 5,
+    });
+  }
   const unknown = newDreamUserRecord(scope);
   if (!connection.dialect.locksAbsentRows) {
     await insertRecords(connection, [unknown], { into: DREAM_USERS, conflict: 'skip' });
