@@ -3,8 +3,9 @@ import { defineConfig } from 'vitest/config';
 /** Rules of the service that are run a second time, on the MariaDB of the tests. */
 const ON_BOTH_DATABASES = [
   'test/core/archive/{existing,round-trip}.test.ts',
+  'test/core/erase/erase.test.ts',
   'test/core/files/files.test.ts',
-  'test/core/history/{blame,line-history,restore,revert-writes,time-travel}.test.ts',
+  'test/core/history/{blame,line-history,redact,restore,revert-writes,time-travel}.test.ts',
   'test/core/maintenance/{retention,verify-chain}.test.ts',
   'test/core/search/{find,search-oracle,time}.test.ts',
   'test/core/search/embedding/embedding.test.ts',

@@ -143,6 +143,12 @@ export const ERROR_CODES = {
     message: 'The dream run is not in a state for that.',
     action: 'Read the run; only a run that awaits review can be applied or rejected.',
   },
+  REVISION_NOT_REDACTABLE: {
+    status: 409,
+    retryable: false,
+    message: 'The content of this revision cannot be taken out.',
+    action: 'Change or delete the file first if details.reason is current, then redact again.',
+  },
   PAYLOAD_TOO_LARGE: {
     status: 413,
     retryable: false,
@@ -246,8 +252,8 @@ export const ERROR_CODES = {
   MEMORY_HELD: {
     status: 503,
     retryable: true,
-    message: 'An operator is restoring this memory.',
-    action: 'Try again after Retry-After; reads go on meanwhile.',
+    message: 'An operator is restoring or erasing this memory.',
+    action: 'Try again after Retry-After. During a restore, reads go on.',
   },
   SHUTTING_DOWN: {
     status: 503,

@@ -35,6 +35,7 @@ import { createReembed, type Reembed } from './maintenance/reembed.ts';
 import { createReindex, type Reindex } from './maintenance/reindex.ts';
 import { createRemember } from './subagents/remember.ts';
 import { createRetention } from './maintenance/retention.ts';
+import { createErasures, type Erasures } from './erase/erase.ts';
 import { createRestores, type Restores } from './history/restore.ts';
 import { createRevisions, type Revisions } from './history/revisions.ts';
 import { createSearch } from './search/search.ts';
@@ -72,6 +73,7 @@ export interface Core {
   readonly fileLists: FileLists;
   readonly revisions: Revisions;
   readonly restores: Restores;
+  readonly erasures: Erasures;
   readonly archive: Archive;
   readonly accessLog: AccessLog;
   readonly traces: Traces;
@@ -211,6 +213,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   const idempotency = createIdempotency({ storage, now, confirmedNow });
   const revisions = createRevisions({ storage, files, ids, accessQueue: queue, now });
   const restores = createRestores({ storage, files, revisions, log, now });
+  const erasures = createErasures({ storage, ids, accessQueue: queue, log, now });
   const lineTimes = createLineTimes(revisions);
   const { timeZone } = settings;
   const search = {
@@ -292,6 +295,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     checkStorageContract(storage);
     if (!isStorageOpen) await storage.init({ log, now });
     isStorageOpen = true;
+    await erasures.look();
     const given = config.plugins ?? [];
     plugins ??= (await options.findPlugins?.(given)) ?? given;
     for (const plugin of plugins.slice(hooks.length)) await setUp(plugin);
@@ -376,6 +380,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     log,
     rateLimit: settings.rateLimit,
     ready,
+    checkUser: (userId) => erasures.check(userId),
     deadlineMs: options.callDeadlineMs,
     now,
   });
@@ -393,6 +398,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     await tools.drain(CLOSE_LIMIT_MS);
     await retention.stop();
     await restores.stop();
+    await erasures.stop();
     await indexer.stop();
     await embeddings?.stop();
     for (const host of [...hooks].reverse()) await host.close();
@@ -411,6 +417,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     fileLists: createFileLists(storage, revisions),
     revisions,
     restores,
+    erasures,
     archive: createArchive({ storage, files, revisions, limits: settings.limits, ids, now }),
     accessLog: createAccessLog(storage, queue),
     traces: createTraces(storage, queue, revisions),
@@ -438,6 +445,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       isStarted = true;
       retention.start();
       restores.start();
+      erasures.start();
       for (const host of hooks) await host.start();
     },
     close() {

@@ -403,6 +403,7 @@ class HistoryReader {
     return {
       ...this.key,
       ...line,
+      redactedBefore: line.redactedBefore ?? false,
       at: this.#parseTime(at),
       delta: delta === null ? null : this.#encode(version, delta),
     };

@@ -9,6 +9,7 @@ export type * from '../schemas/access.ts';
 export type * from '../schemas/archive.ts';
 export type * from '../schemas/audit.ts';
 export type * from '../schemas/dreams.ts';
+export type * from '../schemas/erase.ts';
 export type * from '../schemas/events.ts';
 export type * from '../schemas/files.ts';
 export type * from '../schemas/jobs.ts';

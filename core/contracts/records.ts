@@ -66,7 +66,7 @@ export interface HoldRecord {
   scope: ScopeKey;
   /** A UUID: writes that are part of the work name it. */
   id: string;
-  kind: 'restore';
+  kind: 'restore' | 'erase';
   /** When the work last went on, milliseconds. */
   progressAt: number;
   /** What the work needs to go on after a crash. */

@@ -26,6 +26,7 @@ import type {
 } from './records.ts';
 import type { MemoryError } from '../errors.ts';
 import type { DreamStore } from './dreams.ts';
+import type { ErasureStore } from './erasure.ts';
 import type { InspectionStore } from './inspection.ts';
 import type { Logger } from './logger.ts';
 import type { PageRequest, PageResult } from './page.ts';
@@ -88,6 +89,8 @@ export interface Storage {
   readonly vectors?: VectorStore;
   /** Optional: without it a restore that takes several transactions is refused. */
   readonly holds?: HoldStore;
+  /** Optional: without it nothing can be redacted or erased. */
+  readonly erasure?: ErasureStore;
   /** Optional: without it `verify` checks only what the other stores show. */
   readonly inspection?: InspectionStore;
   /**

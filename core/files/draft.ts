@@ -188,6 +188,7 @@ export class Draft {
       removedLines: step.removedLines,
       peerId: null,
       redacted: false,
+      redactedBefore: false,
       existedBefore: exists,
       existsAfter: change.content !== null,
       delta: step.delta,

@@ -3,6 +3,10 @@ import type { Changes, Current } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { toUserId } from './paths.ts';
 
+/** Work that has not gone on for this long is taken over. */
+export const STALLED_MS = 30_000;
+/** Holds that are looked at in one round. */
+export const MAX_HOLDS = 100;
 /** When a caller may try again whose write waits for an operator's work. */
 const RETRY_SECONDS = 5;
 
@@ -47,9 +51,11 @@ export function isHoldLost(error: unknown): boolean {
 /** The error of a write that has to wait. */
 export function memoryHeld({ scope, kind, details }: HoldRecord): MemoryError {
   const userId = toUserId(scope);
-  const message = `An operator's ${kind} of the memory of ${userId ?? 'all users'} is under way.`;
+  const work = kind === 'erase' ? 'erasure' : 'restore';
+  const message = `An operator's ${work} of the memory of ${userId ?? 'all users'} is under way.`;
   return new MemoryError('MEMORY_HELD', message, {
-    details: { userId, kind, ...details },
+    // Those of an erasure name files of others.
+    details: { userId, kind, ...(kind === 'restore' ? details : {}) },
     retryAfterSeconds: RETRY_SECONDS,
   });
 }

@@ -5,7 +5,7 @@ import type { FileKey, HoldRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AdminAuthor, AdminFiles } from '../files/admin-files.ts';
-import { type HeldWrite, isHoldLost, memoryHeld } from '../files/hold.ts';
+import { type HeldWrite, isHoldLost, MAX_HOLDS, memoryHeld, STALLED_MS } from '../files/hold.ts';
 import {
   parsePhysicalPath,
   parsePhysicalPrefix,
@@ -30,10 +30,6 @@ import {
 const MAX_LISTED = 1_000;
 /** Files that are looked at in one query. */
 const PAGE = 500;
-/** Work that has not gone on for this long is taken over. */
-const STALLED_MS = 30_000;
-/** Holds that are looked at in one round. */
-const MAX_HOLDS = 100;
 
 /** Restores of users' memory to an earlier time. */
 export interface Restores {
@@ -45,6 +41,11 @@ export interface Restores {
    * the service goes on with it after its next start, or when the same restore is asked for again.
    */
   restore(userId: string, request: RestoreRequest, caller: AdminAuthor): Promise<RestoreAnswer>;
+  /**
+   * Ends a restore that was cut off and can't go on: writes to the memory go on, and the files stay as
+   * they are now. Throws `MEMORY_HELD` while it is under way, and `RUN_STATE` if there is none.
+   */
+  release(userId: string, caller: AdminAuthor): Promise<{ userId: string; released: true }>;
   /** Goes on with restores that were cut off, now and every 30 seconds. */
   start(): void;
   /** Waits for the restore under way to end its batch; later starts go on with it. */
@@ -78,7 +79,7 @@ interface Survey {
 
 /** Creates the restores of a storage; they write through the one write path. */
 export function createRestores(deps: {
-  storage: Pick<Storage, 'files' | 'holds'>;
+  storage: Pick<Storage, 'files' | 'holds' | 'erasure'>;
   files: Pick<AdminFiles, 'restore'>;
   revisions: Pick<Revisions, 'memoryAt' | 'textAt'>;
   log: Logger;
@@ -246,6 +247,8 @@ export function createRestores(deps: {
     async restore(userId, request, caller) {
       const goal = parseGoal(userId, request, now());
       const held = await findHold(storage, goal.scope);
+      if (held?.kind === 'erase') throw memoryHeld(held);
+      await checkErased(storage, goal);
       const found = await survey(goal);
       checkGoal(goal, found);
       if (request.dryRun === true) return await preview(found, goal);
@@ -274,6 +277,22 @@ export function createRestores(deps: {
         details,
       } as const;
       return await workHeld({ hold, isTaken: false }, goal, caller);
+    },
+
+    async release(userId, caller) {
+      const scope = toScope(parseUserId(userId));
+      const hold = await findHold(storage, scope);
+      if (hold === null) {
+        throw new MemoryError('RUN_STATE', `No restore holds the memory of ${userId}.`, {
+          details: { userId, reason: 'not_held' },
+        });
+      }
+      // What is left of an erasure is half of a memory: it goes on.
+      const isStalled = Math.abs(now() - hold.progressAt) > STALLED_MS;
+      if (hold.kind === 'erase' || active.has(hold.id) || !isStalled) throw memoryHeld(hold);
+      const options = toOptions(toGoal(hold), { hold, step: 'release' });
+      await files.restore([], { ...options, action: 'users.release' }, caller);
+      return { userId, released: true };
     },
 
     start() {
@@ -313,6 +332,20 @@ function parseGoal(
     ? parsePhysicalPrefix(path).slice(home.length)
     : parsePhysicalPath(path).path;
   return { scope, at: time, path: inside };
+}
+
+/** Throws `REVISION_NOT_FOUND` for a time before the user was erased. */
+async function checkErased(
+  { erasure }: Pick<Storage, 'erasure'>,
+  { scope, at }: Goal,
+): Promise<void> {
+  const erasedAt = (await erasure?.erasedAt(scope)) ?? null;
+  if (erasedAt === null || at >= erasedAt) return;
+  const [userId, time] = [scope.slice(2), toTime(erasedAt)];
+  const message = `The memory of ${userId} was erased at ${time}: nothing from before can be restored.`;
+  throw new MemoryError('REVISION_NOT_FOUND', message, {
+    details: { userId, reason: 'erased', erasedAt: time },
+  });
 }
 
 /** Refuses what would delete everything because of a mistake. */

@@ -10,6 +10,8 @@ import type {
   PruneAnswer,
   PruneRequest,
   ReadBefore,
+  RedactAnswer,
+  RedactRequest,
   RevertAnswer,
   RevertSelection,
   RevertWritesAnswer,
@@ -27,11 +29,18 @@ import { decodeDelta } from './delta/codec.ts';
 import { toPruned } from './chain.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
-import type { AdminCaller, AdminFiles, AdminWritten, Restoration } from '../files/admin-files.ts';
+import type {
+  AdminAuthor,
+  AdminCaller,
+  AdminFiles,
+  AdminWritten,
+  Restoration,
+} from '../files/admin-files.ts';
 import { type IdSource, isUuid } from '../ids.ts';
 import { answerList } from '../page.ts';
 import { createPause } from '../pause.ts';
 import { listChanges } from './memory-diff.ts';
+import { redactRevision } from './redact.ts';
 import { type RevertLink, revertWrites } from './revert-writes.ts';
 import { versionConflict } from '../files/draft.ts';
 import { listReadBefore } from './read-before.ts';
@@ -81,6 +90,8 @@ export interface Revisions {
     caller: AdminCaller,
     links?: readonly RevertLink[],
   ): Promise<RevertWritesAnswer>;
+  /** Takes the content of a revision out of the history for good; see `redact.ts`. */
+  redact(id: string, request: RedactRequest, caller: AdminAuthor): Promise<RedactAnswer>;
   prune(request: PruneRequest, caller: AdminCaller): Promise<PruneAnswer>;
   /**
    * When each line of a file was written; a line whose revision is pruned gets the time of the
@@ -122,23 +133,34 @@ export function createRevisions(deps: {
   async function readTextAt(key: FileKey, version: number): Promise<string | null> {
     const chain = await storage.revisions.chain(key, version);
     if (chain === null) return null;
+    let { hash }: { hash: string | null } = chain.file;
+    if (version !== chain.file.version) {
+      const made = await storage.revisions.ofVersion(key, version);
+      // Of a pruned revision, the next one tells it.
+      const next = made === null ? await storage.revisions.ofVersion(key, version + 1) : null;
+      if (made?.redacted === true || next?.redactedBefore === true) return null;
+      hash = made?.hash ?? null;
+    }
     const content = await walkBack(chain, version);
     if (content === null) return null;
-    // A pruned revision has no hash to compare.
-    const made =
-      version === chain.file.version
-        ? { ...chain.file, redacted: false }
-        : await storage.revisions.ofVersion(key, version);
-    if (made?.redacted === false && made.hash !== hashText(content)) throw damagedHistory();
+    if (hash !== null && hash !== hashText(content)) throw damagedHistory();
     return content;
+  }
+
+  /** The text that the rows lead to: for a redacted version, one with as many lines. */
+  async function storedTextAt(key: FileKey, version: number): Promise<string | null> {
+    const chain = await storage.revisions.chain(key, version);
+    return chain === null ? null : await walkBack(chain, version);
   }
 
   /** Content before and after a revision. */
   async function textsOf(revision: RevisionRecord): Promise<RevisionContents> {
-    const before = revision.existedBefore ? await textAt(revision, revision.version - 1) : null;
-    const after = revision.existsAfter ? await textAt(revision, revision.version) : null;
+    const hasBefore = revision.existedBefore && !revision.redactedBefore;
+    const hasAfter = revision.existsAfter && !revision.redacted;
+    const before = hasBefore ? await textAt(revision, revision.version - 1) : null;
+    const after = hasAfter ? await textAt(revision, revision.version) : null;
     // Pruned since it was found. Treating its contents as absent would let a revert delete the file.
-    if (revision.existedBefore !== (before !== null) || revision.existsAfter !== (after !== null)) {
+    if (hasBefore !== (before !== null) || hasAfter !== (after !== null)) {
       throw revisionNotFound(revision.id);
     }
     return { before, after };
@@ -197,9 +219,11 @@ export function createRevisions(deps: {
         contentBefore: before,
         contentAfter: after,
         afterReading: await listReadBefore(storage.log, revision),
-        diff: unifiedDiff(before, after, { path }),
         hash: revision.chainHash,
         previousHash: revision.previousHash,
+        // Half of a diff would show that the other half is what was taken out.
+        diff:
+          revision.redacted || revision.redactedBefore ? '' : unifiedDiff(before, after, { path }),
       };
     },
 
@@ -213,7 +237,10 @@ export function createRevisions(deps: {
       const made = await storage.revisions.ofVersion(key, wanted);
       const content = await textAt(key, wanted);
       if (content === null) {
-        const message = `${path} has no content at version ${wanted}.`;
+        const message =
+          made?.redacted === true
+            ? `The content of ${path} at version ${wanted} is redacted.`
+            : `${path} has no content at version ${wanted}.`;
         throw new MemoryError('REVISION_NOT_FOUND', message, {
           details: { path, version: wanted },
         });
@@ -249,6 +276,7 @@ export function createRevisions(deps: {
       const restorations: (Restoration & { present: string | null })[] = [];
       for (const one of peer === null ? [revision] : [revision, peer]) {
         const key = { scope: one.scope, path: one.path };
+        if (one.redactedBefore) throw redactedBefore(one);
         const { before } = await textsOf(one);
         const head = await storage.files.get(key);
         const present = head?.content ?? null;
@@ -284,6 +312,14 @@ export function createRevisions(deps: {
         diff: unifiedDiff(present, content, { path: toPhysicalPath(key) }),
       }));
       return { dryRun, unchanged: files.every((file) => file.unchanged), files };
+    },
+
+    async redact(id, request, caller) {
+      const revision = await find(id);
+      return await redactRevision({ storage, ids: deps.ids, storedTextAt }, revision, {
+        ...request,
+        caller,
+      });
     },
 
     async prune(request, { address, traceId }) {
@@ -340,10 +376,13 @@ export function createRevisions(deps: {
         const page = { limit: 200, order: 'asc', after } as const;
         const { items, next } = await storage.revisions.list({ scope, runId }, page);
         for (const revision of items) {
-          const contents = await textsOf(revision).catch((error: unknown) => {
-            if (error instanceof MemoryError && error.code === 'REVISION_NOT_FOUND') return null;
-            throw error;
-          });
+          const isWhole = !revision.redacted && !revision.redactedBefore;
+          const contents = await (isWhole ? textsOf(revision) : Promise.resolve(null)).catch(
+            (error: unknown) => {
+              if (error instanceof MemoryError && error.code === 'REVISION_NOT_FOUND') return null;
+              throw error;
+            },
+          );
           found.push({ revision, contents });
         }
         after = next;
@@ -382,6 +421,7 @@ function toBlameAnswer(
       tool: revision?.tool ?? null,
       toolCallId: revision?.toolCallId ?? null,
       at: toTimeOrNull(revision?.at ?? null),
+      ...(revision?.redacted === true ? { redacted: true } : {}),
       before: revision === null ? toTimeOrNull(oldestAt) : null,
       ...(id !== null && seen.has(id) ? {} : { afterReading: readBefore.get(id ?? '') ?? null }),
     };
@@ -419,6 +459,12 @@ function parseRevisionId(id: string): string {
 
 function revisionNotFound(id: string): MemoryError {
   return new MemoryError('REVISION_NOT_FOUND', undefined, { details: { id: id.slice(0, 64) } });
+}
+
+function redactedBefore({ id }: RevisionRecord): MemoryError {
+  return new MemoryError('REVISION_NOT_FOUND', 'The content before this revision is redacted.', {
+    details: { id, reason: 'redacted' },
+  });
 }
 
 /** Walks from the head to a version's content; `null` if it didn't exist or is pruned. */
@@ -489,5 +535,6 @@ export function toAdminRevision(revision: RevisionRecord): AdminRevision {
     removedLines: revision.removedLines,
     peerId: revision.peerId,
     redacted: revision.redacted,
+    redactedBefore: revision.redactedBefore,
   };
 }

@@ -73,7 +73,8 @@ export async function fileAt(
   const { revision } = found;
   const content = revision === null ? null : await history.textAt(key, revision.version);
   if (revision === null || content === null) {
-    const message = `The content of ${path} at ${details.at} is pruned.`;
+    const why = revision?.redacted === true ? 'redacted' : 'pruned';
+    const message = `The content of ${path} at ${details.at} is ${why}.`;
     throw new MemoryError('REVISION_NOT_FOUND', message, { details });
   }
   return { content, revision };

@@ -54,6 +54,7 @@ const { path: _path, userId: _userId, ...revisionFields } = AdminRevision.proper
 /** A line of a file's history: a revision, and the step back to the content before it. */
 export const HistoryLine = strictObject({
   ...revisionFields,
+  redactedBefore: Type.Optional(revisionFields.redactedBefore),
   hash: nullable(hash, { description: 'SHA-256 of the content; null when redacted.' }),
   contentSalt: nullable(Type.String({ pattern: '^[0-9a-f]{32}$' })),
   contentSeal: nullable(hash),

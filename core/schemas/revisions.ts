@@ -36,7 +36,8 @@ export const AdminRevision = strictObject({
   addedLines: count(),
   removedLines: count(),
   peerId: nullable(text('The other revision of a move.')),
-  redacted: Type.Boolean(),
+  redacted: Type.Boolean({ description: 'Its content, after it, was taken out.' }),
+  redactedBefore: Type.Boolean({ description: 'The content before it was taken out.' }),
 });
 export type AdminRevision = Static<typeof AdminRevision>;
 
@@ -62,6 +63,9 @@ export const BlamedLines = strictObject({
   tool: nullable(Type.String()),
   toolCallId: nullable(Type.String()),
   at: nullable(timeSchema),
+  redacted: Type.Optional(
+    Type.Boolean({ description: 'true where the content of its revision was taken out.' }),
+  ),
   before: nullable(timeSchema, {
     description: 'Where no revision is known: the lines are older than this.',
   }),
@@ -118,6 +122,42 @@ export const RevertAnswer = strictObject({
   ),
 });
 export type RevertAnswer = Static<typeof RevertAnswer>;
+
+/** What a redaction takes. */
+export const RedactRequest = strictObject({
+  reason: Type.String({
+    minLength: 1,
+    maxLength: 500,
+    description: 'Why, for the audit. It stays, so name no secret.',
+  }),
+  dryRun: Type.Optional(
+    Type.Boolean({ description: 'Show which revisions lose content, and change nothing.' }),
+  ),
+});
+export type RedactRequest = Static<typeof RedactRequest>;
+
+/** Which revisions lost content by a redaction, or would lose it. */
+export const RedactAnswer = strictObject({
+  dryRun: Type.Boolean(),
+  unchanged: Type.Boolean({ description: 'It was redacted already.' }),
+  path: physicalPathSchema,
+  revisions: Type.Array(
+    strictObject({
+      id: Type.String(),
+      version: versionSchema,
+      loses: Type.Enum(['after', 'before', 'both'], {
+        description: 'The content after it, before it, or both.',
+      }),
+    }),
+    { description: 'By version. Versions of the file with the same content are included.' },
+  ),
+  peers: Type.Array(Type.String(), {
+    description:
+      'Revisions at the other path of a move that hold the same content: redact them too.',
+  }),
+  mayRemain: Type.Array(Type.String(), { description: 'Where the text may be besides.' }),
+});
+export type RedactAnswer = Static<typeof RedactAnswer>;
 
 /** Whose writes are to be undone: those of one run, of one tool call, or of one actor since a time. */
 export const RevertSelection = strictObject({

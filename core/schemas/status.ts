@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { AdminHold } from './erase.ts';
 import { Reindexing } from './jobs.ts';
 import { count, nullable, strictObject, text, timeSchema } from './shapes.ts';
 
@@ -80,6 +81,9 @@ export const AdminStatus = strictObject({
   scheduler: strictObject(toggle),
   dreaming: strictObject({
     operationsWaiting: count('Operations of dream runs that wait for a person.'),
+  }),
+  holds: Type.Array(AdminHold, {
+    description: 'Work of operators for which the writes of a user wait.',
   }),
   toolsApi: strictObject(toggle),
   tools: Type.Array(strictObject({ name: Type.String(), available: Type.Boolean() })),

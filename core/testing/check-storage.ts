@@ -34,6 +34,7 @@ const CLOSE_LIMIT_MS = 2_000;
 const OPTIONAL_MEMBERS: readonly (keyof Storage)[] = [
   'filename',
   'holds',
+  'erasure',
   'observations',
   'vectors',
   'inspection',

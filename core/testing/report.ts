@@ -3,7 +3,7 @@ import { MemoryError } from '../errors.ts';
 import { toError } from './watch-calls.ts';
 
 /** A store that a storage driver may do without, and that rules of the suite are about. */
-export type OptionalStore = 'observations' | 'dreams' | 'vectors' | 'holds';
+export type OptionalStore = 'observations' | 'dreams' | 'vectors' | 'holds' | 'erasure';
 
 /** A rule that was checked and holds. */
 export interface PassedCase {

@@ -133,6 +133,7 @@ export function decideWrite(
             removedLines: 2,
             peerId: null,
             redacted: false,
+            redactedBefore: false,
             hash: state.hash,
             contentSalt: sha256(id).slice(32),
             contentSeal: null,

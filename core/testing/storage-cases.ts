@@ -1,4 +1,5 @@
 import { dreamCases } from './storage/dreams.ts';
+import { erasureCases } from './storage/erasure.ts';
 import { fileCases } from './storage/files.ts';
 import { guardCases } from './storage/guards.ts';
 import { listCases } from './storage/lists.ts';
@@ -36,6 +37,7 @@ export const storageCases: readonly StorageCase[] = [
   ...observationCases(),
   ...dreamCases(),
   ...settingCases(),
+  ...erasureCases(),
   ...searchIndexCases(),
   ...vectorCases(),
 ];

@@ -58,6 +58,8 @@ interface ToolsDependencies {
   rateLimit: number;
   /** Resolves once storage is open; rejects with `SHUTTING_DOWN` after the end. */
   ready: () => Promise<void>;
+  /** Throws while the memory of a user can not be used. */
+  checkUser: (userId: UserId) => void;
   /** For tests; default 15 s. */
   deadlineMs?: number | undefined;
   now: () => number;
@@ -177,6 +179,7 @@ export function createTools(deps: ToolsDependencies): Tools {
     const args = tool.check(request.arguments ?? {});
     if (traced.setupFailure !== null) throw traced.setupFailure.error;
     await inTime(deps.ready(), { arrivedAt });
+    deps.checkUser(user.value);
     limit?.check(user.value);
     limit?.take(user.value);
     const { context, idempotencyKey: key, signal } = request;

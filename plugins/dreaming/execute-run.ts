@@ -158,7 +158,11 @@ async function failRun(context: RunContext, run: ActiveRun, error: unknown): Pro
   if (failure.code === 'MODEL_FAILED' || failure.code === 'MODEL_TIMEOUT') breaker.fail();
   let ended: MemoryError | null = failure;
   try {
-    const { state } = await reconcileRun(context, run, { failure, isFault: stop !== 'shutdown' });
+    const { state } = await reconcileRun(context, run, {
+      failure,
+      // Writes that wait for an operator are no fault of the user's memory.
+      isFault: stop !== 'shutdown' && failure.code !== 'MEMORY_HELD',
+    });
     if (state === 'failed') {
       host.log.warn({ runId: run.id, code: failure.code }, 'a dream run failed');
     } else {

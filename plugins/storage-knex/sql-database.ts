@@ -25,6 +25,9 @@ export interface SqlDatabase {
   checkFiles?(): Promise<void>;
   /** Problems of the database below its tables, one sentence each. */
   inspect?(): Promise<readonly string[]>;
+  /** Implements `ErasureStore.settle` and `vacuum`. */
+  settle?(): Promise<void>;
+  vacuum?(): Promise<void>;
   /** Implements `Storage.ping`; by default it makes a read. */
   ping?(): Promise<void>;
 

@@ -2,6 +2,7 @@ import type { Storage } from '../../core/contracts/storage.ts';
 import { createAuditStore } from './read/audit.ts';
 import { createConfigStore } from './read/config.ts';
 import type { SqlDatabase } from './sql-database.ts';
+import { createErasureStore } from './write/erase.ts';
 import { createDreamStore } from './dreams/dreams.ts';
 import { createFileStore } from './read/files.ts';
 import { createHoldStore } from './read/holds.ts';
@@ -39,6 +40,7 @@ export function createStorage(database: SqlDatabase): Storage {
     index: createIndexStore(database),
     vectors: createVectorStore(database),
     holds: createHoldStore(database),
+    erasure: createErasureStore(database),
     inspection: createInspectionStore(database),
     dreams: createDreamStore(database),
   };

@@ -58,6 +58,11 @@ const LOG_BYTES = 96 * 1024 * 1024;
 /** Connections for the admin's lists. */
 const LIST_CONNECTIONS = 2;
 
+/** How often, and how far apart, a log is emptied while readers or writers use it. */
+const SETTLE_ATTEMPTS = 40;
+const SETTLE_WAIT_MS = 50;
+const VACUUM_WAIT_MS = 5_000;
+
 /** SQLite for the stores of storage-knex: one writer, several readers, and Knex for lists. */
 export class SqliteDatabase implements SqlDatabase {
   readonly name = 'sqlite';
@@ -201,6 +206,36 @@ export class SqliteDatabase implements SqlDatabase {
     opened.knex ??= createSqliteKnex((work) => opened.lists.use(work));
     try {
       return await run(toKnexConnection(await opened.knex, opened.dialect));
+    } catch (error) {
+      throw this.toError(error);
+    }
+  }
+
+  /** Copies the log into the database and empties it: its pages are from before what was removed. */
+  async settle(): Promise<void> {
+    const { readers } = this.live();
+    for (let attempt = 0; attempt < SETTLE_ATTEMPTS; attempt += 1) {
+      try {
+        const [row] = await readers.use((connection) =>
+          connection.all('pragma wal_checkpoint(truncate)', []),
+        );
+        if (Number(row?.['busy']) === 0) return;
+      } catch (error) {
+        if (!isSqliteBusy(error)) throw this.toError(error);
+      }
+      await sleep(SETTLE_WAIT_MS);
+    }
+  }
+
+  async vacuum(): Promise<void> {
+    const { native, place } = this.live();
+    try {
+      const connection = await native.open(place.filename, { busyTimeoutMs: VACUUM_WAIT_MS });
+      try {
+        await connection.exec('vacuum; pragma wal_checkpoint(truncate)');
+      } finally {
+        await connection.close();
+      }
     } catch (error) {
       throw this.toError(error);
     }
@@ -360,7 +395,8 @@ async function openWriterConnection(
     await connection.exec(
       `pragma synchronous = ${synchronous}; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};` +
         ` pragma journal_size_limit = ${LOG_BYTES}; pragma cache_size = -16000;` +
-        ' pragma temp_store = memory',
+        // What is deleted is overwritten, so that no free page keeps it.
+        ' pragma temp_store = memory; pragma secure_delete = on',
     );
     return connection;
   } catch (error) {

@@ -91,6 +91,7 @@ function append(line) {
             removedLines: 0,
             peerId: null,
             redacted: false,
+            redactedBefore: false,
             hash,
             existedBefore: version > 1,
             existsAfter: true,

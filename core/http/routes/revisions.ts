@@ -8,6 +8,8 @@ import {
   DiffQuery,
   PruneAnswer,
   PruneRequest,
+  RedactAnswer,
+  RedactRequest,
   RevertAnswer,
   RevertSelection,
   RevertWritesAnswer,
@@ -57,6 +59,18 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
           core.revisions.revert(request.params['id'] ?? '', options, toCaller(request)),
         );
       },
+    }),
+    adminRoute('Revisions', {
+      method: 'POST',
+      path: '/v1/admin/revisions/:id/redact',
+      summary: 'Redact a revision',
+      description:
+        'Takes its content out of the history for good, also out of what the revisions around it show. The row stays. 409 REVISION_NOT_REDACTABLE while it is the current content of the file.',
+      bodySchema: RedactRequest,
+      resultSchema: RedactAnswer,
+      errorCodes: ['REVISION_NOT_FOUND', 'REVISION_NOT_REDACTABLE', 'WORK_LIMIT_EXCEEDED'],
+      handle: (request) =>
+        core.revisions.redact(request.params['id'] ?? '', request.body, toCaller(request)),
     }),
     adminRoute('Revisions', {
       method: 'POST',

@@ -1,5 +1,7 @@
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
+import { MAX_HOLDS, STALLED_MS } from '../../files/hold.ts';
+import { toUserId } from '../../files/paths.ts';
 import { toTime } from '../../time.ts';
 import type { ExporterState } from '../../telemetry/exporters.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
@@ -31,14 +33,17 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
       description: 'Versions, what is configured and how to configure what is not, and backlogs.',
       resultSchema: AdminStatus,
       async handle(): Promise<AdminStatus> {
-        const [described, filesBehind, tools, progress, writes, waiting] = await Promise.all([
-          storage.describe(),
-          storage.files.countBehind(),
-          core.tools.listTools(),
-          core.embeddings?.progress() ?? null,
-          core.writeHealth.check(),
-          storage.dreams?.countWaiting() ?? 0,
-        ]);
+        const [described, filesBehind, tools, progress, writes, waiting, holds] = await Promise.all(
+          [
+            storage.describe(),
+            storage.files.countBehind(),
+            core.tools.listTools(),
+            core.embeddings?.progress() ?? null,
+            core.writeHealth.check(),
+            storage.dreams?.countWaiting() ?? 0,
+            storage.holds?.list(MAX_HOLDS) ?? [],
+          ],
+        );
         return {
           version,
           node: process.versions.node,
@@ -64,6 +69,10 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
             hint: hintUnless(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
           },
           dreaming: { operationsWaiting: waiting },
+          holds: holds.map(({ scope, kind, progressAt }) => ({
+            ...{ userId: toUserId(scope), kind, progressAt: toTime(progressAt) },
+            isStalled: Math.abs(core.now() - progressAt) > STALLED_MS,
+          })),
           toolsApi: {
             configured: settings.apiKey !== null,
             hint: hintUnless(settings.apiKey !== null, 'Set SERVICE_API_KEY.'),

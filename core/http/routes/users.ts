@@ -1,13 +1,17 @@
+import Type from 'typebox';
 import type { RouteDefinition } from '../../contracts/route.ts';
 import { adminRoute } from '../../schemas/define-route.ts';
 import { RestoreAnswer, RestoreRequest } from '../../schemas/revisions.ts';
-import { listOf } from '../../schemas/shapes.ts';
+import { EraseAnswer, EraseRequest } from '../../schemas/erase.ts';
+import { listOf, strictObject, userIdSchema } from '../../schemas/shapes.ts';
 import { AdminUser, UserListQuery } from '../../schemas/users.ts';
 import type { Core } from '../../service.ts';
 import { toCaller } from '../caller.ts';
 
 /** The users that have memory files. */
-export function usersRoutes(core: Pick<Core, 'fileLists' | 'restores'>): RouteDefinition[] {
+export function usersRoutes(
+  core: Pick<Core, 'fileLists' | 'restores' | 'erasures'>,
+): RouteDefinition[] {
   return [
     adminRoute('Users', {
       method: 'GET',
@@ -33,11 +37,36 @@ export function usersRoutes(core: Pick<Core, 'fileLists' | 'restores'>): RouteDe
         'INVALID_PATH',
         'INVALID_USER_ID',
         'FILE_NOT_FOUND',
+        'REVISION_NOT_FOUND',
         'WORK_LIMIT_EXCEEDED',
         'MEMORY_HELD',
       ],
       handle: (request) =>
         core.restores.restore(request.params['userId'] ?? '', request.body, toCaller(request)),
+    }),
+    adminRoute('Users', {
+      method: 'POST',
+      path: '/v1/admin/users/:userId/erase',
+      // It removes batch after batch.
+      deadlineMs: null,
+      summary: 'Erase a user',
+      description:
+        'Removes everything of the user, in batches, and answers with a receipt. Until its end, all calls for the user get 503 MEMORY_HELD. One that was cut off goes on after the next start, or when it is asked for again.',
+      bodySchema: EraseRequest,
+      resultSchema: EraseAnswer,
+      errorCodes: ['INVALID_USER_ID', 'FILE_NOT_FOUND', 'MEMORY_HELD'],
+      handle: (request) =>
+        core.erasures.erase(request.params['userId'] ?? '', request.body, toCaller(request)),
+    }),
+    adminRoute('Users', {
+      method: 'POST',
+      path: '/v1/admin/users/:userId/release',
+      summary: 'End a restore that cannot go on',
+      description:
+        'Lets the writes of the user go on after a restore that was cut off; the files stay as they are now. 409 if nothing holds the memory, 503 MEMORY_HELD while the work goes on, and for an erasure.',
+      resultSchema: strictObject({ userId: userIdSchema, released: Type.Literal(true) }),
+      errorCodes: ['INVALID_USER_ID', 'RUN_STATE', 'MEMORY_HELD'],
+      handle: (request) => core.restores.release(request.params['userId'] ?? '', toCaller(request)),
     }),
   ];
 }

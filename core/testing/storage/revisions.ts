@@ -30,6 +30,7 @@ export function revisionCases(): StorageCase[] {
         removedLines: 2,
         peerId: null,
         redacted: false,
+        redactedBefore: false,
         hash: sha256('text'),
         contentSalt: sha256(options.id).slice(32),
         contentSeal: null,

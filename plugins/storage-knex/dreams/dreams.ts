@@ -10,6 +10,7 @@ import { MemoryError } from '../../../core/errors.ts';
 import { assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection } from '../dialects/dialect.ts';
+import { readHold } from '../read/holds.ts';
 import { countEndedDreamRuns, countWaitingOperations, expireDreamRuns } from './dream-expiry.ts';
 import { listChangedDreamUsers, listDreamRuns, listDreamUsers } from './dream-list.ts';
 import {
@@ -87,6 +88,14 @@ async function lock(
   connection: Connection,
   { scope, runId, lease }: DreamUpdateRequest,
 ): Promise<DreamCurrent> {
+  const held = await readHold(connection, scope);
+  // Rows that come now would outlast the erasure.
+  if (held?.kind === 'erase') {
+    throw new MemoryError('MEMORY_HELD', undefined, {
+      details: { userId: scope.slice(2), kind: held.kind },
+      retryAfterSeconds: 5,
+    });
+  }
   const unknown = newDreamUserRecord(scope);
   if (!connection.dialect.locksAbsentRows) {
     await insertRecords(connection, [unknown], { into: DREAM_USERS, conflict: 'skip' });

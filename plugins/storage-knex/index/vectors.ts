@@ -13,7 +13,7 @@ import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
 import { toHex } from '../schema/ids.ts';
 import { lockIndex } from './index-store.ts';
-import { deleteRows, insertRecords } from '../schema/row-sets.ts';
+import { deleteRows, findRows, insertRecords } from '../schema/row-sets.ts';
 import { type RowWriter, toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import { splitHashes } from './vector-view.ts';
@@ -344,8 +344,9 @@ async function complete(
     if (fileNo === undefined || fileNo === task.fileNo) done.add(task.textHash);
     else kept.push({ ...task, scopeId, modelId: key.id, fileNo, dueAt: 0 });
   }
+  const queued = await readQueued(connection, key, { scopeId, results });
   const vectors = results.flatMap(({ task: { textHash }, vector }) =>
-    vector === null ? [] : [{ textHash, vector }],
+    vector === null || queued?.has(textHash) === false ? [] : [{ textHash, vector }],
   );
   if (vectors.length > 0) {
     const generation = await nextGeneration(connection, scopeId, key);
@@ -364,6 +365,24 @@ async function complete(
     rows: [...done].map((textHash) => [textHash]),
     same: { scope_id: scopeId, model_id: key.id },
   });
+}
+
+/** In a scope that was erased, the texts that still wait: the others are gone. Else `null`. */
+async function readQueued(
+  connection: Connection,
+  key: ModelKey,
+  { scopeId, results }: { scopeId: number; results: readonly EmbedResult[] },
+): Promise<ReadonlySet<string> | null> {
+  const [scope] = await connection.all('select erased_at from svc_scope where scope_id = ?', [
+    scopeId,
+  ]);
+  if (scope === undefined || scope['erased_at'] === null) return null;
+  const rows = await findRows(connection, 'svc_embed_queue', {
+    columns: ['scope_id', 'model_id', 'text_hash'],
+    rows: results.map(({ task }) => [scopeId, key.id, task.textHash]),
+    select: ['t.text_hash'],
+  });
+  return new Set(rows.map((row) => toHex(row['text_hash'] as Uint8Array)));
 }
 
 /** By text: one file of the scope whose list contains it. */

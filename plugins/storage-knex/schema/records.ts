@@ -165,6 +165,7 @@ const revision: Columns<RevisionRecord> = {
   removedLines: number('removed'),
   peerId: uuid('peer_id'),
   redacted: flag('redacted'),
+  redactedBefore: flag('redacted_before'),
   existedBefore: flag('existed_before'),
   existsAfter: flag('exists_after'),
   hash: {

@@ -2,6 +2,7 @@ import type { AccessRecord, EventRecord, ScopeKey } from '../../../core/contract
 import type { LogBatch, LogStore } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { assertScope } from '../../../core/files/paths.ts';
+import { toIdMs } from '../../../core/id-time.ts';
 import { listAccess } from '../read/access-list.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection } from '../dialects/dialect.ts';
@@ -10,7 +11,7 @@ import { leastIdBeyond, readIdSkew } from './id-skew.ts';
 import { parseIdBytes, toHex, toUuid } from '../schema/ids.ts';
 import { keepRollups } from './rollup.ts';
 import { deleteRows, findRows, insertRecords } from '../schema/row-sets.ts';
-import { toInteger, toText } from '../schema/rows.ts';
+import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 import {
   newScopeState,
@@ -101,8 +102,8 @@ async function appendBatch(
   skew: IdSkewKeeper,
   batch: LogBatch,
 ): Promise<void> {
-  await ensureScopes(connection, batch);
-  let { access, events } = batch;
+  const given = withoutErased(batch, await ensureScopes(connection, batch));
+  let { access, events } = given;
   if (batch.isRepeated === true) {
     // If an earlier commit got no answer, its rows may exist already and must not be counted twice.
     access = await withoutKnown(connection, 'svc_access_log', access);
@@ -128,14 +129,49 @@ async function appendBatch(
   );
 }
 
-/** Access rows refer to their scope's row, so a scope that was only read needs one too. */
-async function ensureScopes(connection: Connection, batch: LogBatch): Promise<void> {
+/**
+ * Leaves out the rows of calls that started before their user was erased: they may have been queued,
+ * or under way, meanwhile.
+ */
+function withoutErased(
+  { access, events }: LogBatch,
+  erasedAt: ReadonlyMap<ScopeKey, number>,
+): Pick<LogBatch, 'access' | 'events'> {
+  if (erasedAt.size === 0) return { access, events };
+  const isLate = (scope: ScopeKey, startedAt: number) => startedAt < (erasedAt.get(scope) ?? 0);
+  return {
+    access: access.filter(
+      ({ scope, userId, toolCallId, at }) =>
+        !isLate(ownerOf(scope, userId), toolCallId === null ? at : toIdMs(toolCallId)),
+    ),
+    events: events.filter(({ scope, userId, startedAt }) => {
+      return !isLate(ownerOf(scope, userId), startedAt);
+    }),
+  };
+}
+
+/** The user for whom a row was written. */
+function ownerOf(scope: ScopeKey, userId: string | null): ScopeKey {
+  return userId === null ? scope : `u:${userId}`;
+}
+
+/**
+ * Access rows refer to their scope's row, so a scope that was only read needs one too. Returns when
+ * scopes were erased, those of the users of shared memory too.
+ */
+async function ensureScopes(
+  connection: Connection,
+  batch: LogBatch,
+): Promise<Map<ScopeKey, number>> {
   const scopes = new Map<number, ScopeKey>();
   for (const { scope } of [...batch.access, ...batch.events]) scopes.set(toScopeId(scope), scope);
+  const owners = [...batch.access, ...batch.events].map(({ scope, userId }) =>
+    toScopeId(ownerOf(scope, userId)),
+  );
   const rows = await findRows(connection, 'svc_scope', {
     columns: ['scope_id'],
-    rows: [...scopes.keys()].map((scopeId) => [scopeId]),
-    select: ['t.scope_id', 't.scope'],
+    rows: [...new Set([...scopes.keys(), ...owners])].map((scopeId) => [scopeId]),
+    select: ['t.scope_id', 't.scope', 't.erased_at'],
   });
   const known = new Map(rows.map((row) => [toInteger(row['scope_id']), toText(row['scope'])]));
   const missing = [...scopes.values()].filter((scope) => !known.has(toScopeId(scope)));
@@ -149,6 +185,12 @@ async function ensureScopes(connection: Connection, batch: LogBatch): Promise<vo
       throw new MemoryError('INTERNAL', 'Two scopes have the same number in the database.');
     }
   }
+  return new Map(
+    rows.flatMap((row) => {
+      const erasedAt = toIntegerOrNull(row['erased_at']);
+      return erasedAt === null ? [] : [[toText(row['scope']) as ScopeKey, erasedAt] as const];
+    }),
+  );
 }
 
 async function withoutKnown<T extends AccessRecord | EventRecord>(

@@ -84,6 +84,18 @@ export function emptyStorage(): WholeStorage {
       release: done,
     },
     holds: { list },
+    erasure: {
+      redact: async (_key, _versions, decide) => {
+        await Promise.resolve();
+        return decide({ file: null, rows: [] }).result;
+      },
+      erasedAt: nothing,
+      count: () => Promise.resolve({}),
+      begin: nothing,
+      erase: () => Promise.resolve({}),
+      end: () => Promise.resolve({}),
+      changeAudit: () => Promise.resolve({ next: null, changed: 0 }),
+    },
     index: {
       snapshot: (read) =>
         read({

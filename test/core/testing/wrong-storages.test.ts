@@ -365,6 +365,13 @@ const RULE_OF: Readonly<Record<string, string>> = {
   'leases.release': 'gives a lease to one holder at a time, with a fence that only grows',
   'holds.list':
     'keeps the hold of a scope from the transaction that sets it to the one that removes it',
+  'erasure.redact': 'replaces redacted rows in one transaction, or none when it is refused',
+  'erasure.erasedAt': 'erases all rows of a user, in batches under a hold, and none of another',
+  'erasure.count': 'erases all rows of a user, in batches under a hold, and none of another',
+  'erasure.begin': 'erases all rows of a user, in batches under a hold, and none of another',
+  'erasure.erase': 'erases all rows of a user, in batches under a hold, and none of another',
+  'erasure.end': 'erases all rows of a user, in batches under a hold, and none of another',
+  'erasure.changeAudit': 'changes rows of the audit, page by page',
   'index.snapshot':
     'opens scopes in the order asked for, with their stale files and the blobs of keys',
   'index.listStale': 'tells which files are stale, until their version is indexed',

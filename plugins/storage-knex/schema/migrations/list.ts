@@ -8,6 +8,7 @@ import { accessLines } from './0006-access-lines.ts';
 import { scopeHold } from './0007-scope-hold.ts';
 import { dreamOperations } from './0008-dream-operations.ts';
 import { historyChain } from './0009-history-chain.ts';
+import { erasure } from './0010-erasure.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly Migration[] = [
   scopeHold,
   dreamOperations,
   historyChain,
+  erasure,
 ];

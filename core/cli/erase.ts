@@ -1,0 +1,59 @@
+import { loadConfig } from '../config/index.ts';
+import type { EraseAnswer } from '../contracts/admin.ts';
+import { parseUserId } from '../files/paths.ts';
+import type { Command, CommandContext } from './command.ts';
+import { StartError } from './failure.ts';
+import { onCore } from './on-core.ts';
+import { workOnMemory } from './open-memory.ts';
+
+/**
+ * `memory-service erase <userId>`: shows what an erasure of the user would remove; with `--yes` it
+ * removes it, and prints the receipt.
+ */
+export const erase: Command = {
+  summary: 'Show what erasing a user would remove; with --yes, erase the user.',
+  flags: { yes: { value: null, summary: 'Erase the user. Nothing brings the memory back.' } },
+  argument: 'userId',
+  run,
+};
+
+async function run(context: CommandContext): Promise<void> {
+  if (context.argument === null) throw new StartError('erase needs a user id.');
+  const loaded = await loadConfig(context);
+  const userId = parseUserId(context.argument);
+  const request = { confirm: userId, dryRun: !context.flags.has('yes') };
+  const answer = await workOnMemory<EraseAnswer>(loaded, {
+    there: (server) => server.ask('POST', `users/${encodeURIComponent(userId)}/erase`, request),
+    here: (config) =>
+      onCore(loaded, config, (core) =>
+        core.erasures.erase(userId, request, { address: null, traceId: null }),
+      ),
+  });
+  process.stdout.write(`${toReceipt(answer).join('\n')}\n`);
+  if (!answer.dryRun && Object.keys(answer.left).length > 0) {
+    throw new StartError('Rows of the user are left: see "left" in the receipt, and erase again.');
+  }
+}
+
+function toReceipt(answer: EraseAnswer): string[] {
+  const { dryRun, userId, erasedAt, tables, auditRows, left, chainHead, readers } = answer;
+  const rows = (counts: EraseAnswer['tables']) =>
+    Object.entries(counts).map(([table, count]) => `  ${table.padEnd(20)}${count}`);
+  return [
+    dryRun ? `Would erase ${userId}:` : `Erased ${userId} at ${erasedAt ?? ''}:`,
+    ...rows(tables),
+    ...(dryRun ? [] : [`Replaced the user in ${auditRows} rows of the audit.`]),
+    ...(dryRun
+      ? []
+      : [`Rows left: ${Object.keys(left).length === 0 ? 'none' : ''}`, ...rows(left)]),
+    ...(chainHead === null ? [] : [`The history ended in ${chainHead}.`]),
+    `Written by those who had read it${answer.readersComplete ? '' : ' (there may be more)'}:`,
+    ...(readers.length === 0 ? ['  nothing'] : []),
+    ...readers.map(({ path, probably }) => `  ${path}${probably ? ' (probably)' : ''}`),
+    'Stays in the database:',
+    ...answer.keeps.map((line) => `  ${line}`),
+    'May remain elsewhere:',
+    ...answer.mayRemain.map((line) => `  ${line}`),
+    ...(dryRun ? ['Nothing was changed. Run it again with --yes to erase the user.'] : []),
+  ];
+}

@@ -1,0 +1,51 @@
+import { loadConfig } from '../config/index.ts';
+import type { RedactAnswer } from '../contracts/admin.ts';
+import type { Command, CommandContext } from './command.ts';
+import { StartError } from './failure.ts';
+import { onCore } from './on-core.ts';
+import { workOnMemory } from './open-memory.ts';
+
+/**
+ * `memory-service redact <revisionId>`: shows which revisions would lose content; with `--yes` it
+ * takes the content out.
+ */
+export const redact: Command = {
+  summary: 'Show which revisions a redaction changes; with --yes, take the content out.',
+  flags: {
+    yes: { value: null, summary: 'Take the content out. Nothing brings it back.' },
+    reason: { value: 'text', summary: 'Why, for the audit.' },
+  },
+  argument: 'revisionId',
+  run,
+};
+
+async function run(context: CommandContext): Promise<void> {
+  const id = context.argument;
+  if (id === null) throw new StartError('redact needs the id of a revision.');
+  const loaded = await loadConfig(context);
+  const reason = context.flags.get('reason') ?? 'redacted on the command line';
+  const request = { reason, dryRun: !context.flags.has('yes') };
+  const answer = await workOnMemory<RedactAnswer>(loaded, {
+    there: (server) => server.ask('POST', `revisions/${encodeURIComponent(id)}/redact`, request),
+    here: (config) =>
+      onCore(loaded, config, (core) =>
+        core.revisions.redact(id, request, { address: null, traceId: null }),
+      ),
+  });
+  const { dryRun, unchanged, path, revisions, peers, mayRemain } = answer;
+  const lines = [
+    unchanged
+      ? `The content of this revision of ${path} is redacted already.`
+      : `${dryRun ? 'Would redact' : 'Redacted'} ${path}:`,
+    ...revisions.map(
+      ({ id: each, version, loses }) =>
+        `  version ${version} (${each}) loses the content ${loses === 'both' ? 'before and after it' : `${loses} it`}`,
+    ),
+    ...(peers.length === 0 ? [] : ['The same content is at the other path of a move; redact:']),
+    ...peers.map((peer) => `  ${peer}`),
+    'May remain elsewhere:',
+    ...mayRemain.map((line) => `  ${line}`),
+    ...(dryRun && !unchanged ? ['Nothing was changed. Run it again with --yes.'] : []),
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}

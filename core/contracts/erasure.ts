@@ -1,0 +1,84 @@
+import type {
+  AuditRecord,
+  FileKey,
+  FileState,
+  HoldRecord,
+  NewRevision,
+  ScopeKey,
+} from './records.ts';
+
+/** How many rows of a user each table has, or had. Tables without any are left out. */
+export type RowCounts = Readonly<Record<string, number>>;
+
+/** What a redaction sees under the lock of the scope. */
+export interface RedactCurrent {
+  /** The file as it is now; `null` when there is none. */
+  file: FileState | null;
+  /** The rows of the versions asked for, ascending; pruned ones are missing. */
+  rows: readonly NewRevision[];
+}
+
+/** Removes content for good. Optional for a driver: without it nothing can be redacted or erased. */
+export interface ErasureStore {
+  /**
+   * Locks the scope of a file, reads the rows of `versions`, calls `decide` with them, and replaces
+   * the rows that it returns, with the audit row, in one transaction. `decide` is synchronous and
+   * pure, as that of `Storage.mutate` is; what it throws leaves everything as it was.
+   */
+  redact<R>(
+    key: FileKey,
+    versions: readonly number[],
+    decide: (current: RedactCurrent) => {
+      result: R;
+      rows: readonly NewRevision[];
+      audit: AuditRecord | null;
+    },
+  ): Promise<R>;
+
+  /** When the erasure of a scope began last; `null` if it never did. */
+  erasedAt(scope: ScopeKey): Promise<number | null>;
+  /**
+   * How many rows of a user there are: in the user's scope, and of the user in shared memory. The
+   * row of the scope does not count: it keeps the counters that give new ids.
+   */
+  count(scope: ScopeKey): Promise<RowCounts>;
+  /**
+   * Sets the hold of an erasure, with the audit row. Returns the hold that the scope has instead,
+   * if there is one, and changes nothing then. From now on {@link LogStore.append} leaves out the rows
+   * of the user's calls that started before `erasedAt`, also those in shared memory.
+   */
+  begin(hold: HoldRecord, audit: AuditRecord): Promise<HoldRecord | null>;
+  /**
+   * Removes at most `limit` rows of one table in one transaction, and replaces the hold by what
+   * `progress` makes of the count. Throws `RUN_STATE` if the scope has another hold or none. No rows
+   * removed means that none are left.
+   */
+  erase(
+    hold: HoldRecord,
+    options: { limit: number; progress: (removed: RowCounts) => HoldRecord },
+  ): Promise<RowCounts>;
+  /**
+   * Ends an erasure in one transaction: removes the rows that came meanwhile, empties the row of the
+   * scope but for its counters, removes the hold, writes the audit row that `audit` makes, and sets
+   * the time of the erasure to `at`.
+   */
+  end(
+    hold: HoldRecord,
+    options: { at: number; audit: (removed: RowCounts) => AuditRecord },
+  ): Promise<RowCounts>;
+  /**
+   * Replaces audit rows: reads `limit` of them by id, after the id `after`, and writes those that
+   * `change` returns. Returns the last id read, or `null` at the end.
+   */
+  changeAudit(
+    page: { after: string | null; limit: number },
+    change: (row: AuditRecord) => AuditRecord | null,
+  ): Promise<{ next: string | null; changed: number }>;
+  /**
+   * Moves what was removed out of the database's own log, where the driver can do that: a
+   * write-ahead log holds pages from before.
+   */
+  settle?(): Promise<void>;
+  /** Rewrites the database without free pages. For a stopped service; absent where it makes no sense. */
+  vacuum?(): Promise<void>;
+}

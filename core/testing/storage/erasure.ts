@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { AuditRecord, HoldRecord, ScopeKey } from '../../contracts/records.ts';
+import { accessRow, makeId, write } from '../rows.ts';
+import { MemoryError } from '../../errors.ts';
+import { alice, onOptional, refusal, type StorageCase } from '../storage-case.ts';
+
+/** The rules of redaction and erasure. */
+export function erasureCases(): StorageCase[] {
+  return [
+    onOptional(
+      'erasure',
+      'replaces redacted rows in one transaction, or none when it is refused',
+      async (erasure, { storage }) => {
+        for (const content of ['one', 'two', 'three']) {
+          await write(storage, alice, content);
+        }
+        const refused = erasure.redact(alice, [2, 3], () => {
+          throw new MemoryError('REVISION_NOT_REDACTABLE');
+        });
+        await refusal(refused);
+        const seen = await erasure.redact(alice, [2, 3, 9], ({ file, rows }) => ({
+          result: { version: file?.version, versions: rows.map(({ version }) => version) },
+          rows: rows.map((row) =>
+            row.version === 2
+              ? { ...row, redacted: true, hash: null, contentSalt: null }
+              : { ...row, redactedBefore: true, keyframe: null, delta: null },
+          ),
+          audit: auditRow({ action: 'revisions.redact' }),
+        }));
+        assert.deepEqual(seen, { version: 3, versions: [2, 3] });
+        const [second, third] = [
+          await storage.revisions.ofVersion(alice, 2),
+          await storage.revisions.ofVersion(alice, 3),
+        ];
+        assert.deepEqual(
+          [second?.redacted, second?.redactedBefore, second?.hash],
+          [true, false, null],
+        );
+        assert.deepEqual([third?.redacted, third?.redactedBefore], [false, true]);
+        const [step] = await storage.revisions.steps(alice, { after: 2, upTo: 3 });
+        assert.deepEqual([step?.keyframe, step?.delta], [null, null]);
+        const page = { limit: 9, order: 'desc', after: null } as const;
+        const { items } = await storage.audit.list({ action: 'revisions.redact' }, page);
+        assert.equal(items.length, 1);
+      },
+    ),
+
+    onOptional(
+      'erasure',
+      'erases all rows of a user, in batches under a hold, and none of another',
+      async (erasure, { storage }) => {
+        const bob = { scope: 'u:bob', path: 'notes.md' } as const;
+        for (const key of [alice, bob]) {
+          for (const content of ['one', 'two']) {
+            await write(storage, key, content);
+          }
+        }
+        const counted = await erasure.count('u:bob');
+        const before = await erasure.count('u:alice');
+        assert.ok(Object.values(before).some((rows) => rows >= 2));
+        assert.equal(await erasure.erasedAt('u:alice'), null);
+        const hold = toHold('u:alice');
+        assert.equal(await erasure.begin(hold, auditRow({ action: 'users.erase' })), null);
+        assert.equal((await erasure.begin(toHold('u:alice'), auditRow({})))?.id, hold.id);
+        assert.equal(await erasure.erasedAt('u:alice'), hold.progressAt);
+        const other = { limit: 9, progress: () => hold };
+        assert.equal((await refusal(erasure.erase(toHold('u:alice'), other))).code, 'RUN_STATE');
+
+        const removed: Record<string, number> = {};
+        for (let batches = 0; ; batches += 1) {
+          assert.ok(batches < 100, 'The erasure does not end.');
+          const counts = await erasure.erase(hold, {
+            limit: 1,
+            progress: (now) => ({ ...hold, details: { now } }),
+          });
+          for (const [table, rows] of Object.entries(counts)) {
+            removed[table] = (removed[table] ?? 0) + rows;
+          }
+          if (Object.keys(counts).length === 0) break;
+        }
+        assert.deepEqual(removed, before);
+        assert.equal((await storage.holds?.list(9))?.length, 1);
+        await erasure.end(hold, { at: hold.progressAt + 9, audit: () => auditRow({}) });
+        assert.deepEqual(await storage.holds?.list(9), []);
+        assert.deepEqual(await erasure.count('u:alice'), {});
+        assert.equal(await erasure.erasedAt('u:alice'), hold.progressAt + 9);
+        assert.equal(await storage.files.get(alice), null);
+        assert.deepEqual(await erasure.count('u:bob'), counted);
+        // Calls that started before the erasure leave no row; later ones do.
+        const access = [hold.progressAt - 1_000, hold.progressAt + 1_000].map((at) =>
+          accessRow(alice.scope, { at }),
+        );
+        await storage.log.append({ access, events: [] });
+        assert.equal(
+          Object.values(await erasure.count('u:alice')).reduce((a, b) => a + b, 0),
+          1,
+        );
+      },
+    ),
+
+    onOptional(
+      'erasure',
+      'changes rows of the audit, page by page',
+      async (erasure, { storage }) => {
+        for (const target of ['a', 'b', 'c']) {
+          await storage.config.set({ k: target }, auditRow({ target }));
+        }
+        const seen: string[] = [];
+        let changed = 0;
+        let after: string | null = null;
+        do {
+          const change = (row: AuditRecord) => {
+            seen.push(row.target);
+            return row.target === 'b' ? { ...row, target: 'erased', details: {} } : null;
+          };
+          const page: { next: string | null; changed: number } = await erasure.changeAudit(
+            { after, limit: 2 },
+            change,
+          );
+          changed += page.changed;
+          after = page.next;
+        } while (after !== null);
+        assert.deepEqual([seen, changed], [['a', 'b', 'c'], 1]);
+        const page = { limit: 9, order: 'asc', after: null } as const;
+        const { items } = await storage.audit.list({}, page);
+        assert.deepEqual(
+          items.map(({ target }) => target),
+          ['a', 'erased', 'c'],
+        );
+      },
+    ),
+  ];
+}
+
+function toHold(scope: ScopeKey): HoldRecord {
+  return { scope, id: randomUUID(), kind: 'erase', progressAt: Date.now(), details: {} };
+}
+
+function auditRow(more: Partial<AuditRecord>): AuditRecord {
+  const row = { id: makeId(), at: Date.now(), action: 'dream.config', target: 'alice' };
+  return { ...row, details: {}, address: null, traceId: null, ...more };
+}

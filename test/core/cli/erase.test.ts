@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createCore } from '../../../core/service.ts';
+import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { runCommand, startCommand } from '../../support/command.ts';
+import { call } from '../../support/service.ts';
+import { filledDatabase } from './maintenance.ts';
+
+const CANARY = 'canary-5d2c';
+
+/** The bytes of the database and of what stands beside it. */
+async function filesOf(database: string): Promise<string> {
+  const read = (name: string) => readFile(name).catch(() => Buffer.alloc(0));
+  const files = [database, `${database}-wal`, `${database}-shm`, `${database}-journal`];
+  return Buffer.concat(await Promise.all(files.map(read))).toString('latin1');
+}
+
+/** A stopped database with the canary in alice's memory: now, and in an earlier version. */
+async function planted() {
+  const { cwd } = await filledDatabase();
+  const filename = join(cwd, 'data/memory.db');
+  const core = createCore({ storage: sqlite({ filename }) });
+  await core.ready();
+  const write = (content: string) =>
+    call(core, 'alice', 'memory_write', { path: `user/${CANARY}.md`, content, reason: CANARY });
+  const { result } = await write(`${`${CANARY} `.repeat(2_000)}\n`);
+  await write(`two ${CANARY}\n`);
+  await call(core, 'alice', 'memory_find', { query: CANARY });
+  await core.indexer.drain();
+  await core.close();
+  const run = (...args: string[]) => runCommand({ cwd, args });
+  return { cwd, filename, run, revisionId: String(result['revisionId']) };
+}
+
+describe('memory-service erase', () => {
+  it('shows what it would remove, removes it with --yes, and leaves nothing in the file', async () => {
+    const { filename, run } = await planted();
+    const preview = await run('erase', 'alice');
+    expect([preview.code, preview.stderr]).toEqual([0, '']);
+    expect(preview.stdout).toMatch(/^Would erase alice:\n {2}svc_/);
+    expect(preview.stdout).toContain('Run it again with --yes');
+    expect(await filesOf(filename)).toContain(CANARY);
+    const done = await run('erase', 'alice', '--yes');
+    expect([done.code, done.stderr]).toEqual([0, '']);
+    expect(done.stdout).toMatch(/^Erased alice at .*Z:\n/);
+    expect(done.stdout).toContain('Rows left: none\n');
+    expect(done.stdout).toMatch(/The history ended in [0-9a-f]{64}\.\n/);
+    expect(await filesOf(filename)).not.toContain(CANARY);
+    expect((await run('verify')).code).toBe(0);
+  });
+
+  it('is done by the server that runs, whose log of the database is emptied', async () => {
+    const { cwd, filename, run } = await planted();
+    const server = await startCommand({ cwd });
+    const done = await run('erase', 'alice', '--yes');
+    expect([done.code, done.stderr]).toEqual([0, '']);
+    expect(await filesOf(filename)).not.toContain(CANARY);
+    const unknown = await run('erase', 'nobody', '--yes');
+    expect(unknown.code).toBe(1);
+    expect(unknown.stderr).toContain('There never was any memory of nobody.');
+    const vacuumed = await run('vacuum');
+    expect(vacuumed.code).toBe(1);
+    expect(vacuumed.stderr).toContain('Stop the server');
+    await server.stop();
+  });
+});
+
+describe('memory-service redact', () => {
+  it('shows which revisions lose content, and takes it out with --yes', async () => {
+    const { filename, run, revisionId } = await planted();
+    const preview = await run('redact', revisionId);
+    expect(preview.stdout).toContain(`version 1 (${revisionId}) loses the content after it\n`);
+    const before = (await filesOf(filename)).split(`${CANARY} ${CANARY}`).length;
+    expect(before).toBeGreaterThan(1);
+    const done = await run('redact', revisionId, '--yes', '--reason=a test');
+    expect([done.code, done.stderr]).toEqual([0, '']);
+    expect(done.stdout).toMatch(/^Redacted users\/alice\//);
+    expect((await filesOf(filename)).split(`${CANARY} ${CANARY}`)).toHaveLength(1);
+    expect((await run('verify')).code).toBe(0);
+  });
+
+  it('says why it can not', async () => {
+    const { run } = await planted();
+    const { code, stderr } = await run('redact', '01a20000-0000-7000-8000-000000000001', '--yes');
+    expect(code).toBe(1);
+    expect(stderr).toContain('revision');
+  });
+});
+
+it('memory-service vacuum leaves a database that is whole', async () => {
+  const { run } = await planted();
+  await run('erase', 'alice', '--yes');
+  const { code, stdout, stderr } = await run('vacuum');
+  expect([code, stdout, stderr]).toEqual([0, 'The database file has no free pages.\n', '']);
+  expect((await run('verify')).code).toBe(0);
+});

@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest';
+import type { MemoryServiceConfig } from '../../../core/config/service.ts';
+import type { Core } from '../../../core/service.ts';
+import { rejection } from '../../support/rejection.ts';
+import { call, openCore } from '../../support/service.ts';
+import { findCanary, makeDatabase, openDatabase, readTables } from '../../support/tables.ts';
+
+const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
+const CANARY = 'canary-9b1e';
+
+async function open(config: Partial<MemoryServiceConfig> = {}) {
+  const database = await makeDatabase();
+  const storage = openDatabase(database);
+  const core = await openCore({ storage, tools: { delete: true, move: true }, ...config });
+  const write = (userId: string, path: string, content: string, more: object = {}) =>
+    call(core, userId, 'memory_write', { path, content, reason: `${CANARY} reason` }, more);
+  return { database, core, write };
+}
+
+const erase = (core: Core, userId = 'alice', dryRun = false) =>
+  core.erasures.erase(userId, { confirm: userId, dryRun }, operator);
+
+/** A user with rows of every kind, all with the canary; and bob, without. */
+async function openFilled() {
+  const opened = await open({ sharedWrites: true });
+  const { core, write } = opened;
+  await call(core, 'bob', 'memory_write', { path: 'user/profile.md', content: 'tea\n' });
+  await call(core, 'bob', 'memory_read', { path: 'user/profile.md' });
+  await write('alice', `user/${CANARY}.md`, `# ${CANARY}\n\n- likes ${CANARY}\n`, {
+    idempotencyKey: 'k1',
+    actor: CANARY,
+  });
+  await write('alice', 'user/b.md', `${CANARY} one\n`);
+  await write('alice', 'user/b.md', 'two\n');
+  await write('alice', 'user/c.md', 'gone\n');
+  await call(core, 'alice', 'memory_delete', { path: 'user/c.md' });
+  await call(core, 'alice', 'memory_read', { path: 'user/b.md' });
+  await call(core, 'alice', 'memory_find', { query: CANARY });
+  await core.files.put(`users/alice/${CANARY}-admin.md`, { content: `${CANARY}\n` }, operator);
+  await core.storage.dreams?.update({ scope: 'u:alice', runId: null }, ({ user }) => ({
+    result: null,
+    user: { ...user, rejected: JSON.stringify([CANARY]), error: CANARY },
+  }));
+  await core.storage.leases.claim('dream:alice', CANARY, 60_000);
+  await core.indexer.drain();
+  await core.queue.flush();
+  return opened;
+}
+
+describe('an erased user', () => {
+  it('is in no table any more, with content, paths, reasons, queries and ids', async () => {
+    const { core, database } = await openFilled();
+    expect((await findCanary(database, CANARY)).length).toBeGreaterThan(5);
+    const answer = await erase(core);
+    expect(answer).toMatchObject({ dryRun: false, userId: 'alice', left: {} });
+    expect(answer.tables).toMatchObject({
+      svc_file: 4,
+      svc_content: 3,
+      svc_revision: 6,
+      svc_idempotency: 1,
+      svc_dream_run: 1,
+      svc_lease: 1,
+    });
+    expect(answer.chainHead).toMatch(/^[0-9a-f]{64}$/);
+    expect(await findCanary(database, CANARY)).toEqual([]);
+    const named = new Set(await findCanary(database, 'alice'));
+    expect([...named].sort()).toEqual(['svc_admin_audit.target', 'svc_scope.scope']);
+  });
+
+  it('leaves the rows of all others as they were, byte for byte', async () => {
+    const { core, database } = await openFilled();
+    await call(core, 'bob', 'memory_write', { path: 'shared/b.md', content: 'x\n' });
+    await core.indexer.drain();
+    await core.queue.flush();
+    const others = async () => [
+      ...(await readTables(database, 'u:bob')),
+      ...(await readTables(database, 's')),
+    ];
+    const before = await others();
+    const file = await core.fileLists.file('users/bob/profile.md', {});
+    const log = await core.accessLog.list({ userId: 'bob' });
+    await erase(core);
+    expect(before.length).toBeGreaterThan(100);
+    expect(await others()).toEqual(before);
+    expect(await core.fileLists.file('users/bob/profile.md', {})).toEqual(file);
+    expect(await core.accessLog.list({ userId: 'bob' })).toEqual(log);
+  });
+
+  it('is counted and not touched by a dry run', async () => {
+    const { core, database } = await openFilled();
+    const before = await readTables(database);
+    const preview = await erase(core, 'alice', true);
+    expect(preview).toMatchObject({ dryRun: true, erasedAt: null });
+    expect(await readTables(database)).toEqual(before);
+    const { tables } = await erase(core);
+    expect(tables).toEqual(preview.tables);
+  });
+
+  it('starts as new under the same id: versions from 1, later ids, and nothing of before', async () => {
+    const { core, write } = await openFilled();
+    const { items } = await core.revisions.list({ userId: 'alice', limit: 1 });
+    await erase(core);
+    expect((await core.fileLists.users({})).items.map(({ userId }) => userId)).toEqual(['bob']);
+    const listed = await call(core, 'alice', 'memory_list', {});
+    expect(listed.result).toMatchObject({ files: [] });
+    const { result } = await write('alice', 'user/b.md', 'new\n', { idempotencyKey: 'k1' });
+    expect(result).toMatchObject({ version: 1, created: true });
+    expect(String(result['revisionId']) > (items[0]?.id ?? '~')).toBe(true);
+    const found = await call(core, 'alice', 'memory_find', { query: `likes ${CANARY} new` });
+    expect(JSON.stringify(found.result)).toContain('user/b.md');
+    expect(JSON.stringify(found.result)).not.toContain(CANARY);
+    const history = await core.revisions.list({ userId: 'alice' });
+    expect(history.items).toHaveLength(1);
+  });
+
+  it('can not be restored, and the answer says why', async () => {
+    const { core, write } = await openFilled();
+    const at = new Date().toISOString();
+    await erase(core);
+    const restore = () => core.restores.restore('alice', { at }, operator);
+    const erased = { code: 'REVISION_NOT_FOUND', details: { reason: 'erased' } };
+    expect(await rejection(restore())).toMatchObject(erased);
+    await write('alice', 'user/b.md', 'new\n');
+    expect(await rejection(restore())).toMatchObject(erased);
+  });
+
+  it('is left out of the audit, which still says that something was done', async () => {
+    const { core } = await openFilled();
+    const { auditRows } = await erase(core);
+    expect(auditRows).toBe(1);
+    const page = { limit: 50, order: 'asc', after: null } as const;
+    const { items } = await core.storage.audit.list({}, page);
+    expect(items.map(({ action, target }) => [action, target])).toEqual([
+      ['files.write', 'erased'],
+      ['users.erase', 'alice'],
+      ['users.erase', 'alice'],
+    ]);
+    expect(items[0]?.details).toEqual({ erased: true });
+  });
+});
+
+describe('an erasure', () => {
+  it('lists the files of shared memory that were written after reading the memory', async () => {
+    const { core, write } = await open({ sharedWrites: true });
+    await write('alice', 'user/a.md', 'secret\n', { actor: 'one' });
+    const trace = '00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-01';
+    const read = { path: 'user/a.md' };
+    await call(core, 'alice', 'memory_read', read, { actor: 'one', traceparent: trace });
+    await write('alice', 'shared/same-trace.md', 'x\n', { actor: 'two', traceparent: trace });
+    await write('alice', 'shared/same-actor.md', 'x\n', { actor: 'one' });
+    await write('alice', 'shared/another-actor.md', 'x\n', { actor: 'three' });
+    await write('bob', 'shared/another-user.md', 'x\n', { actor: 'one' });
+    await write('bob', 'user/of-bob.md', 'x\n', { traceparent: trace });
+    await core.queue.flush();
+    const { readers, readersComplete } = await erase(core);
+    expect(readersComplete).toBe(true);
+    expect(readers.map(({ path, probably }) => [path, probably])).toEqual([
+      ['shared/same-actor.md', true],
+      ['shared/same-trace.md', false],
+      ['users/bob/of-bob.md', false],
+    ]);
+  });
+
+  it('makes calls for the user wait, and refuses a second one meanwhile', async () => {
+    const { core, write } = await openFilled();
+    const { erasure } = core.storage;
+    if (erasure === undefined) throw new Error('There is no erasure store.');
+    const seen: unknown[] = [];
+    const erasing = erasure.erase.bind(erasure);
+    erasure.erase = async (hold, options) => {
+      if (seen.length === 0) {
+        seen.push(await rejection(write('alice', 'user/late.md', `${CANARY}\n`)));
+        seen.push(await rejection(call(core, 'alice', 'memory_read', { path: 'user/b.md' })));
+        seen.push(await rejection(erase(core)));
+        seen.push(await rejection(core.files.put('users/alice/x.md', { content: 'x' }, operator)));
+        seen.push(await rejection(core.restores.release('alice', operator)));
+        seen.push(await call(core, 'bob', 'memory_read', { path: 'user/profile.md' }));
+      }
+      return await erasing(hold, options);
+    };
+    await erase(core);
+    const held = { code: 'MEMORY_HELD', details: { kind: 'erase', userId: 'alice' } };
+    expect(seen).toMatchObject([held, held, held, held, held, { result: { content: 'tea\n' } }]);
+    expect(await core.storage.holds?.list(10)).toEqual([]);
+    await write('alice', 'user/late.md', 'now\n');
+  });
+
+  it('leaves out the log rows of calls that were under way', async () => {
+    const { core, database, write } = await open();
+    const { result } = await write('alice', 'user/a.md', `${CANARY}\n`);
+    const page = { limit: 1, order: 'asc', after: null } as const;
+    const { items } = await core.storage.log.listAccess({ scope: 'u:alice' }, page);
+    const row = items[0];
+    if (row === undefined) throw new Error('There is no access row.');
+    await core.queue.flush();
+    await erase(core);
+    const id = '01a20000-0000-7000-8000-000000000001';
+    const late = { ...row, id, path: CANARY, action: 'read' as const };
+    await core.storage.log.append({ access: [late], events: [] });
+    await core.storage.log.append({
+      access: [{ ...late, scope: 's', userId: 'alice', fileNo: null }],
+      events: [],
+    });
+    expect(result['version']).toBe(1);
+    expect(await findCanary(database, CANARY)).toEqual([]);
+    expect(await core.storage.erasure?.count('u:alice')).toEqual({});
+  });
+
+  it('needs the user id twice, and a user that there is or was', async () => {
+    const { core } = await openFilled();
+    const wrong = core.erasures.erase('alice', { confirm: 'alise' }, operator);
+    expect(await rejection(wrong)).toMatchObject({ code: 'INVALID_REQUEST' });
+    expect(await rejection(erase(core, 'nobody'))).toMatchObject({ code: 'FILE_NOT_FOUND' });
+    await erase(core);
+    expect(await erase(core)).toMatchObject({ tables: {}, left: {} });
+  });
+});

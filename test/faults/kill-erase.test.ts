@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, vi } from 'vitest';
+import type { Core } from '../../core/service.ts';
+import { findViolations, toLines } from '../support/invariants.ts';
+import { freshDatabase } from '../support/mariadb.ts';
+import { rejection } from '../support/rejection.ts';
+import { call, openCore, temporaryDirectory } from '../support/service.ts';
+import { findCanary, openDatabase } from '../support/tables.ts';
+
+const DATABASES: readonly [string, () => Promise<string>][] = [
+  ['SQLite', async () => join(await temporaryDirectory(), 'memory.db')],
+  ['MariaDB', freshDatabase],
+];
+const FILES = 250;
+const CANARY = 'canary-2e77';
+
+describe.each(DATABASES)('an erasure on %s that is killed with kill -9', (_, make) => {
+  // The first takes the hold, the second keeps the readers, and the last ends it.
+  it.each([1, 2, 6, 12])(
+    'after %i transactions is completed by the next start, while calls for the user wait',
+    async (transactions) => {
+      const database = await make();
+      await fill(await openCore({ storage: openDatabase(database) }));
+      await eraseAndDie(database, transactions);
+
+      const core = await openCore({ storage: openDatabase(database) });
+      const read = call(core, 'alice', 'memory_read', { path: 'user/0.md' });
+      expect(await rejection(read)).toMatchObject({ code: 'MEMORY_HELD' });
+      await core.start();
+      await vi.waitFor(
+        async () => {
+          expect(await core.storage.holds?.list(10)).toEqual([]);
+          core.erasures.check('alice' as never);
+        },
+        { timeout: 120_000, interval: 50 },
+      );
+      expect(await core.storage.erasure?.count('u:alice')).toEqual({});
+      await core.queue.flush();
+      expect(await findCanary(database, CANARY)).toEqual([]);
+      const { result } = await call(core, 'alice', 'memory_write', {
+        path: 'user/0.md',
+        content: 'new\n',
+      });
+      expect(result['version']).toBe(1);
+      const bob = await call(core, 'bob', 'memory_read', { path: 'user/a.md' });
+      expect(bob.result).toMatchObject({ content: 'tea\n', version: 1 });
+      await core.indexer.drain();
+      await core.close();
+      expect(toLines(await findViolations(database, { acknowledged: [] }))).toEqual([]);
+    },
+  );
+});
+
+/** Makes files of a user, and a file of another one. */
+async function fill(core: Core): Promise<void> {
+  await call(core, 'bob', 'memory_write', { path: 'user/a.md', content: 'tea\n' });
+  await Promise.all(
+    Array.from({ length: FILES }, (_, index) =>
+      call(core, 'alice', 'memory_write', { path: `user/${index}.md`, content: `${CANARY}\n` }),
+    ),
+  );
+  await core.indexer.drain();
+  await core.close();
+}
+
+async function eraseAndDie(database: string, transactions: number): Promise<void> {
+  const script = fileURLToPath(new URL('eraser.mjs', import.meta.url));
+  const args = [script, database, 'alice', String(transactions)];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  const [, signal] = (await once(child, 'exit')) as [number | null, string | null];
+  expect(signal).toBe('SIGKILL');
+}
