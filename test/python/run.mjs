@@ -4,6 +4,7 @@
 //
 //   npm run test:python                      all of them
 //   npm run test:python -- crewai httpx      some of them
+//   npm run test:python -- schemathesis      cases made from the OpenAPI document instead
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -17,6 +18,7 @@ import { startService } from '../../examples/scripted-model/fill-transcripts.mjs
 import { startScriptedModel } from '../../examples/scripted-model/server.mjs';
 import { checkRun } from './check-run.mjs';
 import { FRAMEWORKS } from './frameworks.mjs';
+import { findMistakes } from './schemathesis.mjs';
 import { startUnreliable } from './unreliable-service.mjs';
 
 const { ensureBuilt, ensureInstalled, orExplain } = createRequire(import.meta.url)(
@@ -40,7 +42,9 @@ const TELEMETRY_OFF = {
 
 const wanted = process.argv.slice(2);
 const chosen = FRAMEWORKS.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
-const unknown = wanted.filter((name) => !chosen.some((framework) => framework.name === name));
+const unknown = wanted.filter(
+  (name) => name !== 'schemathesis' && !chosen.some((framework) => framework.name === name),
+);
 
 await orExplain(async () => {
   await ensureInstalled();
@@ -54,7 +58,8 @@ const problems = unknown.map((name) => `${name}: there is no such framework here
 for (const framework of chosen) {
   process.stderr.write(`${framework.name}\n`);
   try {
-    const python = await makeEnvironment(framework);
+    const { name } = framework;
+    const python = await makeEnvironment(name, `examples/python/requirements/${name}.txt`);
     const result = await runFramework(framework, python);
     results.push(result);
     for (const [check, outcome] of Object.entries(result.checks)) {
@@ -67,18 +72,28 @@ for (const framework of chosen) {
     problems.push(`${framework.name} was not run: ${(stderr ?? '').trim() || message}`);
   }
 }
-process.stdout.write(`${toTable(results)}\n\n${problems.map((line) => `${line}\n`).join('')}`);
+if (wanted.includes('schemathesis')) {
+  process.stderr.write('schemathesis\n');
+  try {
+    problems.push(...(await runSchemathesis()));
+  } catch (error) {
+    problems.push(`schemathesis was not run: ${/** @type {Error} */ (error).message}`);
+  }
+}
+if (results.length > 0) process.stdout.write(`${toTable(results)}\n\n`);
+process.stdout.write(problems.map((line) => `${line}\n`).join(''));
 process.stdout.write(`${chosen.length} frameworks, ${problems.length} problems\n`);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
 /**
  * Makes the virtual environment of a framework, or takes the one that is there for the same requirements.
  *
- * @param {Framework} framework
+ * @param {string} name
+ * @param {string} file with the requirements
  * @returns {Promise<string>} its Python
  */
-async function makeEnvironment({ name }) {
-  const requirements = join(root, `examples/python/requirements/${name}.txt`);
+async function makeEnvironment(name, file) {
+  const requirements = join(root, file);
   const hash = createHash('sha256')
     .update(await readFile(requirements))
     .digest('hex')
@@ -94,6 +109,25 @@ async function makeEnvironment({ name }) {
   await execute(python, [...install, '--requirement', requirements], { maxBuffer: 1e8 });
   await writeFile(isReady, 'ready');
   return python;
+}
+
+/** @returns {Promise<string[]>} what nothing in the list of accepted findings explains */
+async function runSchemathesis() {
+  const python = await makeEnvironment('schemathesis', 'test/python/schemathesis.txt');
+  const cwd = await mkdtemp(join(tmpdir(), 'memory-python-'));
+  const service = await startService(cwd, SETTINGS);
+  try {
+    const { url } = service;
+    const secrets = JSON.parse(await readFile(join(cwd, 'data/secrets.json'), 'utf8'));
+    const { cases, findings, mistakes } = await findMistakes(python, { url, cwd, ...secrets });
+    process.stdout.write(`${cases} cases, ${findings.length} findings, `);
+    process.stdout.write(`${mistakes.length} of them unexplained\n`);
+    if (cases === 0) return ['schemathesis made no case'];
+    return mistakes.map(({ operation, text }) => `${operation}: ${text}`);
+  } finally {
+    service.stop();
+    await rm(cwd, { recursive: true, force: true, maxRetries: 5 });
+  }
 }
 
 /**
