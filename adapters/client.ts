@@ -155,6 +155,19 @@ export class MemoryClient implements TypedToolRunner {
     };
   }
 
+  /**
+   * Files what the user said in a conversation: see {@link rememberConversation}.
+   *
+   * @example
+   * await memory.remember([{ role: 'user', content: 'I moved to Ghent.' }], { userId: 'alice' });
+   */
+  remember(
+    messages: readonly ConversationMessage[],
+    options: RememberOptions,
+  ): Promise<RememberedMessage[]> {
+    return rememberConversation(this, messages, options);
+  }
+
   async #send(message: Message, signal: AbortSignal | undefined): Promise<Answer> {
     const { maxRetries = 2, retryDelayMs = 250 } = this.#options;
     for (let attempt = 0; ; attempt += 1) {
@@ -204,6 +217,74 @@ export class MemoryClient implements TypedToolRunner {
       signal?.removeEventListener('abort', stop);
     }
   }
+}
+
+/** A message in the form of most chat APIs. */
+export interface ConversationMessage {
+  /** Only messages of the `user` are filed. */
+  role: string;
+  content: string | readonly { type: string; text?: string }[];
+  /** When it was said, RFC 3339; default now. */
+  at?: string;
+  /** Who said it, where it was not the user whose memory it is. */
+  name?: string;
+}
+
+/** Whose memory a conversation goes into. */
+export interface RememberOptions {
+  /** From an identity that your server trusts. */
+  userId: string;
+  actor?: string;
+  /** Where the user is: the zone of relative dates. */
+  timeZone?: string;
+  /** A conversation that is given again with the same key is filed only once. */
+  idempotencyKey?: string;
+  signal?: AbortSignal;
+}
+
+/** What became of one message. */
+export interface RememberedMessage {
+  /** Its place among the messages, from 0. */
+  message: number;
+  result: ToolResult<'memory_remember'>;
+}
+
+/**
+ * Files what the user said in a conversation, message by message, with `memory_remember`; in process
+ * give it `service.tools`. What an assistant, a tool or a system prompt said is no source of facts about
+ * the user and is left out. Needs a service with a model. Rejects at the first message that fails; those
+ * before it are filed.
+ *
+ * @example
+ * import { rememberConversation } from 'memory-service/client';
+ *
+ * await rememberConversation(service.tools, messages, { userId: session.userId });
+ */
+export async function rememberConversation(
+  runner: TypedToolRunner,
+  messages: readonly ConversationMessage[],
+  { idempotencyKey, signal, ...context }: RememberOptions,
+): Promise<RememberedMessage[]> {
+  const remembered: RememberedMessage[] = [];
+  // One after the other: a later message may correct an earlier one.
+  for (const [message, { role, content, at, name: speaker }] of messages.entries()) {
+    const text =
+      typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('\n');
+    if (role !== 'user' || text.trim() === '') continue;
+    const { result } = await runner.execute('memory_remember', {
+      context,
+      arguments: {
+        text,
+        ...(at === undefined ? {} : { at }),
+        ...(speaker === undefined ? {} : { speaker }),
+        reason: 'The user said so in a conversation.',
+      },
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey: `${idempotencyKey}-${message}` }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    remembered.push({ message, result });
+  }
+  return remembered;
 }
 
 interface Message {

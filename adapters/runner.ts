@@ -5,7 +5,7 @@ import type {
   ToolResponse,
   ToolRunner,
 } from '../core/contracts/tool.ts';
-import { type ErrorCode, MemoryError, toErrorText } from '../core/errors.ts';
+import { type ErrorCode, MemoryError, toErrorText, toolNotFound } from '../core/errors.ts';
 import { parseUserId } from '../core/files/paths.ts';
 import { toStrictSchema } from '../core/schemas/strict-schema.ts';
 
@@ -98,9 +98,7 @@ export async function bindTools(
   const missing = (names ?? []).filter((name) => !described.some((tool) => tool.name === name));
   if (missing.length > 0) {
     const known = described.map(({ name }) => name);
-    throw new MemoryError('TOOL_NOT_FOUND', `There is no tool ${missing.join(', ')}.`, {
-      details: { missing, known },
-    });
+    throw toolNotFound(missing, { missing, known });
   }
   return described
     .filter((tool) => (names === undefined ? tool.available : names.includes(tool.name)))

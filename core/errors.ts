@@ -86,8 +86,7 @@ export const ERROR_CODES = {
     status: 404,
     retryable: false,
     message: 'There is no such tool, or it is switched off.',
-    action:
-      'Use one of the tools that you were given. An operator can turn memory_delete and memory_move on with SERVICE_TOOLS_DELETE=true and SERVICE_TOOLS_MOVE=true.',
+    action: 'Use one of the tools that you were given.',
   },
   DOC_NOT_FOUND: {
     status: 404,
@@ -227,9 +226,9 @@ export const ERROR_CODES = {
   MODEL_NOT_CONFIGURED: {
     status: 503,
     retryable: false,
-    message: 'This tool needs a model, and none is configured.',
-    action:
-      'Use memory_write and memory_patch. An operator can configure a model with SERVICE_MODEL_PROVIDER, SERVICE_MODEL_BASE_URL and SERVICE_MODEL_NAME.',
+    message:
+      'This needs a model, and none is configured: set SERVICE_MODEL_PROVIDER, SERVICE_MODEL_BASE_URL and SERVICE_MODEL_NAME, or model in createMemoryService.',
+    action: 'Use memory_write and memory_patch.',
   },
   ADMIN_DISABLED: {
     status: 503,
@@ -400,6 +399,27 @@ export function toErrorBody(error: MemoryError, traceId?: string): { error: Erro
 /** What to do next; `null` for a code that this table lacks, as of a newer service. */
 export function findAction(code: string): string | null {
   return Object.hasOwn(ERROR_CODES, code) ? ERROR_CODES[code as ErrorCode].action : null;
+}
+
+/** The tools that are off by default, and their settings in code. */
+const SWITCHED_OFF: Readonly<Record<string, string>> = {
+  memory_delete: 'SERVICE_TOOLS_DELETE=true, or tools: { delete: true }',
+  memory_move: 'SERVICE_TOOLS_MOVE=true, or tools: { move: true }',
+};
+
+/** `TOOL_NOT_FOUND` for a name, with the setting that turns the tool on. */
+export function toolNotFound(names: readonly string[], details?: Record<string, unknown>) {
+  const settings = names.flatMap((name) =>
+    Object.hasOwn(SWITCHED_OFF, name)
+      ? [`${name} is off: turn it on with ${SWITCHED_OFF[name]}.`]
+      : [],
+  );
+  const shown = names.map((name) => name.slice(0, 64)).join(', ');
+  return new MemoryError(
+    'TOOL_NOT_FOUND',
+    [`There is no tool ${shown}.`, ...settings].join(' '),
+    details === undefined ? {} : { details },
+  );
 }
 
 /** Code, message, what to do, and what else helps, as lines of text for a model. */

@@ -210,18 +210,19 @@ export async function openConfig(loaded: LoadedConfig): Promise<OpenedConfig> {
 export function describeDatabase(loaded: LoadedConfig): Database {
   const given = storageOfFile(loaded);
   if (given === undefined) return fromUrl(loaded.values.databaseUrl, loaded.cwd);
-  const { plugin, name, options, filename } = given as {
+  const { plugin, name, options, ...storage } = given as {
     plugin?: unknown;
     name?: unknown;
     options?: { filename?: unknown; driver?: unknown };
     filename?: unknown;
+    driver?: unknown;
   };
   const named = typeof plugin === 'string' ? plugin.replace(/^.*storage-/, '') : name;
-  const path = typeof plugin === 'string' ? options?.filename : filename;
+  const { filename: path, driver } = typeof plugin === 'string' ? (options ?? {}) : storage;
   return {
     name: typeof named === 'string' ? named : 'unknown',
     filename: typeof path === 'string' && path !== ':memory:' ? resolve(loaded.cwd, path) : null,
-    ...(typeof plugin === 'string' ? { driver: options?.driver } : {}),
+    ...(driver === undefined ? {} : { driver }),
   };
 }
 
@@ -260,7 +261,7 @@ function findContradictions({
 }
 
 /** The config file's storage, unless a stronger source names a database. */
-function storageOfFile({ file, origins }: LoadedConfig): unknown {
+export function storageOfFile({ file, origins }: LoadedConfig): unknown {
   const { source } = origins.databaseUrl;
   return source === 'default' || source === 'file' ? file?.parts.storage : undefined;
 }

@@ -1,13 +1,26 @@
-import type { LoadedConfig } from './index.ts';
+import { describeDatabase, type LoadedConfig, storageOfFile } from './index.ts';
 import { maskUrl } from './option.ts';
 import { SETTING_KEYS, flagOf, settingOf, type SettingKey } from './settings.ts';
 
-/** The output of `--print-config`: each key with its value and origin. Secrets are masked. */
+/**
+ * The output of `--print-config`: each key in use with its value and origin, and the database with its
+ * driver and file. Secrets are masked.
+ */
 export function printConfig(loaded: LoadedConfig): string {
-  const rows = SETTING_KEYS.map((key) => [key, showValue(loaded, key), showOrigin(loaded, key)]);
   const { file } = loaded;
-  for (const [part, value] of Object.entries(file?.parts ?? {})) {
-    rows.push([part, showPart(value), `file ${file?.name ?? ''}`]);
+  const parts = Object.entries(file?.parts ?? {}).filter(([part]) => isPartInUse(loaded, part));
+  const replaced = new Set(parts.map(([part]) => part));
+  const rows = SETTING_KEYS.filter((key) => !replaced.has(partOf(key))).map((key) => [
+    key,
+    showValue(loaded, key),
+    showOrigin(loaded, key),
+  ]);
+  if (!replaced.has('storage')) {
+    rows.push(['storage', showStorage(loaded), showOrigin(loaded, 'databaseUrl')]);
+  }
+  for (const [part, value] of parts) {
+    const shown = part === 'storage' ? showStorage(loaded) : showPart(value);
+    rows.push([part, shown, `file ${file?.name ?? ''}`]);
   }
   const lines = alignColumns([['key', 'value', 'origin'], ...rows]);
   const where = file === null ? 'No config file.' : `Config file: ${file.path}`;
@@ -45,6 +58,30 @@ function showOrigin({ origins, file }: LoadedConfig, key: SettingKey): string {
   const { source, name } = origins[key];
   if (source === 'default') return 'default';
   return `${source} ${source === 'file' ? (file?.name ?? '') : name}`;
+}
+
+/** A stronger source than the config file replaces some of its parts. */
+function isPartInUse(loaded: LoadedConfig, part: string): boolean {
+  if (part === 'storage') return storageOfFile(loaded) !== undefined;
+  if (part === 'model' || part === 'embedder') return loaded.values[`${part}.provider`] === null;
+  return true;
+}
+
+/** The part of a config file that is used instead of the setting. */
+function partOf(key: SettingKey): string {
+  return key === 'databaseUrl' ? 'storage' : (key.split('.', 1)[0] ?? key);
+}
+
+const DEFAULT_DRIVERS: Readonly<Record<string, string>> = { sqlite: 'sqlite3', mysql: 'mysql2' };
+
+function showStorage(loaded: LoadedConfig): string {
+  const { name, filename, driver = DEFAULT_DRIVERS[name] } = describeDatabase(loaded);
+  const driverName = typeof driver === 'string' ? driver : Object(driver).name;
+  return [
+    name,
+    ...(typeof driverName === 'string' ? [`driver ${driverName}`] : []),
+    ...(filename === null ? [] : [filename]),
+  ].join(', ');
 }
 
 /** Prints only names, because options may contain secrets. */

@@ -53,6 +53,8 @@ export interface Storage {
   readonly name: string;
   /** The database file, as it was given; absent when there is no file. */
   readonly filename?: string;
+  /** The package that speaks to the database, by its name or as a module; absent when not known. */
+  readonly driver?: unknown;
   /** Opens the database, checks its version and runs its migrations. Called once. */
   init(options: StorageOptions): Promise<void>;
   /** Waits for calls under way, then frees every handle. Further calls reject. */

@@ -10,7 +10,7 @@ import type {
 } from '../contracts/tool.ts';
 import { CALL_DEADLINE_MS, withDeadline } from '../deadline.ts';
 import { describeError } from '../describe-error.ts';
-import { MemoryError, outcomeUnknown, toMemoryError } from '../errors.ts';
+import { MemoryError, outcomeUnknown, toMemoryError, toolNotFound } from '../errors.ts';
 import type { IdSource } from '../ids.ts';
 import { hashText } from '../files/content.ts';
 import { parseUserId, toScope, type UserId } from '../files/paths.ts';
@@ -171,9 +171,7 @@ export function createTools(deps: ToolsDependencies): Tools {
 
   async function admitCall(traced: TracedCall): Promise<AdmittedCall> {
     const { name, request, tool, user, actor, toolCallId, trace, arrivedAt } = traced;
-    if (tool === undefined) {
-      throw new MemoryError('TOOL_NOT_FOUND', `There is no tool ${name.slice(0, 64)}.`);
-    }
+    if (tool === undefined) throw toolNotFound([name]);
     if (user.value === null) throw user.error;
     if (actor.value === null) throw actor.error;
     const args = tool.check(request.arguments ?? {});

@@ -55,8 +55,8 @@ export function fillSnippets(root, page) {
 }
 
 /**
- * The lines between `// #region <name>` and `// #endregion`, or the whole file. Regions of one name
- * are shown one after the other.
+ * The lines between `// #region <name>` and `// #endregion` (in Python `# #region`), or the whole file.
+ * Regions of one name are shown one after the other.
  *
  * @param {string} root
  * @param {string} file
@@ -67,9 +67,9 @@ function readRegion(root, file, region) {
   if (text === null) throw new Error(`A page shows ${file}, and there is no such file.`);
   if (region === null) return text.trimEnd();
   const parts = text
-    .split(/^ *\/\/ #region /m)
+    .split(/^ *(?:\/\/|#) #region /m)
     .filter((part) => part.startsWith(`${region}\n`))
-    .map((part) => part.slice(region.length + 1).split(/^ *\/\/ #endregion$/m));
+    .map((part) => part.slice(region.length + 1).split(/^ *(?:\/\/|#) #endregion$/m));
   if (parts.length === 0) throw new Error(`${file} has no region ${region}.`);
   if (parts.some(({ length }) => length === 1)) {
     throw new Error(`${file} does not end its region ${region}.`);

@@ -86,12 +86,15 @@ const DAY = '2026-01-15';
 const MARK = '5f2c9a01d3b4e678';
 
 /**
+ * Starts the built command on a free port, with its data in that folder.
+ *
  * @param {string} cwd
+ * @param {Record<string, string>} [settings] as environment variables
  * @returns {Promise<{ url: string, stop: () => void }>}
  */
-async function startService(cwd) {
+export async function startService(cwd, settings = {}) {
   const args = [join(root, 'dist/core/cli/bin.cjs'), '--port=0'];
-  const env = { PATH: process.env.PATH ?? '' };
+  const env = { PATH: process.env.PATH ?? '', ...settings };
   const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
   return new Promise((resolve, reject) => {
     child.once('error', reject).once('exit', () => reject(new Error('The service did not start.')));

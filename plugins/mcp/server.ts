@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolDescription, ToolRunner } from '../../core/contracts/tool.ts';
-import { MemoryError } from '../../core/errors.ts';
+import { MemoryError, toolNotFound } from '../../core/errors.ts';
 import { toPortableSchema } from '../../core/schemas/portable-schema.ts';
 import { toProtocolError } from './protocol-error.ts';
 import { type Call, listResources, listResourceTemplates, readResource } from './resources.ts';
@@ -113,9 +113,7 @@ async function listOffered(
 ): Promise<ToolDescription[]> {
   const all = await runner.listTools();
   const missing = (names ?? []).filter((name) => !all.some((tool) => tool.name === name));
-  if (missing.length > 0) {
-    throw new MemoryError('TOOL_NOT_FOUND', `There is no tool ${missing.join(', ')}.`);
-  }
+  if (missing.length > 0) throw toolNotFound(missing);
   return all
     .filter(({ name }) => names === undefined || names.includes(name))
     .filter((tool) => tool.readOnly || !readOnly);

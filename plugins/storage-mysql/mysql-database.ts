@@ -245,7 +245,10 @@ export class MysqlDatabase implements SqlDatabase {
         } catch (error) {
           const isDown = classifyMysqlError(error) === 'lost' && !isMysqlMistake(error);
           if (!isDown || performance.now() >= end) throw error;
-          if (attempt === 0) log.warn({}, 'the database can not be reached yet: waiting for it');
+          if (attempt === 0) {
+            const { message: reason } = error as Error;
+            log.warn({ reason }, 'the database can not be reached yet: waiting for it');
+          }
         }
         await sleep(START_WAIT_MS);
       }

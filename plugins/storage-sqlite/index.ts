@@ -24,6 +24,7 @@ export function sqlite(options: SqliteOptions): Storage {
   return {
     ...createStorage(new SqliteDatabase(settings)),
     filename,
+    driver,
     planMigration: () => planSqliteMigration(settings),
     // A temporary database needs no backup.
     ...(filename === ':memory:'

@@ -78,6 +78,11 @@ describe('bindTools', () => {
     });
   });
 
+  it('names the setting of a tool that is off', async () => {
+    const bind = bindTools(service.client(), { userId: 'alice', tools: ['memory_delete'] });
+    await expect(bind).rejects.toThrow(/SERVICE_TOOLS_DELETE=true, or tools: { delete: true }/);
+  });
+
   it.each([undefined, null, '', 5, '../bob', 'a b', 'x'.repeat(129)])(
     'refuses %o as a user, before any model is asked',
     async (id) => {

@@ -49,6 +49,12 @@ describe('fillSnippets', () => {
     expect(filled).toContain('```js\na();\n\nb();\n```\n');
   });
 
+  it('knows the comments of Python', async () => {
+    const code = 'import a\n\n# #region x\na.b()\n# #endregion\n';
+    const filled = await fill('<!-- snippet: examples/a.py#x -->\n', { 'examples/a.py': code });
+    expect(filled).toContain('```py\na.b()\n```\n');
+  });
+
   it('replaces a stale block, and changes nothing the second time', async () => {
     const stale = '<!-- snippet: examples/a.mjs#body -->\n\n```js\nold();\n```\n\nAfter.\n';
     const first = await fill(stale, { 'examples/a.mjs': CODE });

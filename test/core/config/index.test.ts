@@ -400,6 +400,58 @@ describe('--print-config', () => {
     for (const key of SETTING_KEYS) expect(row(key)).toHaveLength(3);
   });
 
+  it.each([
+    ['{}', [], 'sqlite, driver sqlite3, <cwd>/data/memory.db', 'default'],
+    [
+      '{}',
+      ['--database-url=sqlite:m.db'],
+      'sqlite, driver sqlite3, <cwd>/m.db',
+      'flag --database-url',
+    ],
+    ['{}', ['--database-url=mysql://u:p@db/m'], 'mysql, driver mysql2', 'flag --database-url'],
+    [
+      '{ "storage": { "plugin": "storage-sqlite", "options": { "filename": "f.db", "driver": "better-sqlite3" } } }',
+      [],
+      'sqlite, driver better-sqlite3, <cwd>/f.db',
+      'file memory.config.json',
+    ],
+  ])('shows the driver and the file of the database: %s %j', async (file, argv, value, origin) => {
+    write('memory.config.json', file);
+    const rows = printConfig(await load(argv))
+      .split('\n')
+      .map((line) => line.split(/ {2,}/));
+    expect(rows.filter(([key]) => key === 'storage')).toEqual([
+      ['storage', value.replace('<cwd>', cwd), origin],
+    ]);
+    expect(rows.some(([key]) => key === 'databaseUrl')).toBe(origin !== 'file memory.config.json');
+  });
+
+  it('shows the driver of an imported storage', async () => {
+    const plugin = new URL('../../../plugins/storage-sqlite/index.ts', import.meta.url).href;
+    write(
+      'memory.config.ts',
+      `import { sqlite } from '${plugin}';
+      export default { storage: sqlite({ filename: 'i.db', driver: 'better-sqlite3' }) };`,
+    );
+    const printed = printConfig(await load());
+    expect(printed).toContain(`sqlite, driver better-sqlite3, ${join(cwd, 'i.db')}`);
+  });
+
+  it('leaves out what another source replaces', async () => {
+    const model = { plugin: 'model-openai', options: { baseUrl: 'http://127.0.0.1', name: 'a' } };
+    const storage = { plugin: 'storage-sqlite', options: { filename: 'f.db' } };
+    write('memory.config.json', JSON.stringify({ model, storage }));
+    const keys = async (argv: string[]) =>
+      printConfig(await load(argv))
+        .split('\n')
+        .map((line) => line.split(' ')[0]);
+    expect(await keys([])).toEqual(expect.arrayContaining(['model', 'storage', 'embedder.name']));
+    expect(await keys([])).not.toContain('model.name');
+    const replaced = await keys(['--model-provider=openai', '--database-url=sqlite:m.db']);
+    expect(replaced).toEqual(expect.arrayContaining(['model.name', 'databaseUrl']));
+    expect(replaced).not.toContain('model');
+  });
+
   it('masks every secret, and the password of a database', async () => {
     const env: Record<string, string> = {
       SERVICE_DATABASE_URL: 'mysql://u:canary-pa@ss@db:3306/m',

@@ -2,7 +2,7 @@ import type { FileState, ScopeKey, ScopeState } from '../../../core/contracts/re
 import type { IndexedScope, Storage } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
 
-type WholeStorage = Omit<Required<Storage>, 'filename'>;
+type WholeStorage = Omit<Required<Storage>, 'driver' | 'filename'>;
 
 /**
  * Keeps nothing, and answers each call with the emptiest value that its type allows. Lists are

@@ -88,9 +88,17 @@ describe('the tools', () => {
       available: false,
     });
     const off = call(core, 'alice', 'memory_delete', { path: 'user/a.md' });
-    expect(await rejection(off)).toMatchObject({ code: 'TOOL_NOT_FOUND', status: 404 });
+    expect(await rejection(off)).toMatchObject({
+      code: 'TOOL_NOT_FOUND',
+      status: 404,
+      message: expect.stringContaining('tools: { delete: true }'),
+    });
     const remember = call(core, 'alice', 'memory_remember', { text: 'x' });
-    expect(await rejection(remember)).toMatchObject({ code: 'MODEL_NOT_CONFIGURED', status: 503 });
+    expect(await rejection(remember)).toMatchObject({
+      code: 'MODEL_NOT_CONFIGURED',
+      status: 503,
+      message: expect.stringContaining('SERVICE_MODEL_PROVIDER'),
+    });
   });
 
   it('name every field that is not right', async () => {

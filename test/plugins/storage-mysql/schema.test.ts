@@ -202,4 +202,13 @@ describe('the server', () => {
     await patient.init({ log: { ...quiet, warn }, now: Date.now });
     await patient.ping();
   });
+
+  it('is named with the cause while it is waited for', async () => {
+    const url = 'mysql://u:secret@no-such-host.invalid/m?start-timeout-ms=3000';
+    const warnings: unknown[] = [];
+    const log = { ...quiet, warn: (fields: object) => void warnings.push(fields) };
+    const error = await rejection(mysql({ url }).init({ log, now: Date.now }));
+    expect(warnings).toEqual([{ reason: expect.stringContaining('no-such-host.invalid') }]);
+    expect((error.cause as Error).message).toContain('no-such-host.invalid');
+  });
 });
