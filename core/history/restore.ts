@@ -303,7 +303,7 @@ function parseGoal(
 ): Goal {
   const scope = toScope(parseUserId(userId));
   const time = parseTime(at, 'at');
-  if (time > now) throw refuse('/at', `at ${at} is in the future`);
+  if (time > now) throw refuse('/at', `${at} is in the future`);
   if (path === undefined) return { scope, at: time, path: '' };
   const home = `users/${userId}/`;
   if (!path.startsWith(home)) {
@@ -323,7 +323,7 @@ function checkGoal({ scope, at, path }: Goal, { examined, firstAt }: Survey): vo
     throw new MemoryError('FILE_NOT_FOUND', `There never was any memory of ${whole}.`, { details });
   }
   if (at < firstAt) {
-    throw refuse('/at', `at ${toTime(at)} is before the first write, at ${toTime(firstAt)}`);
+    throw refuse('/at', `${toTime(at)} is before the first write, at ${toTime(firstAt)}`);
   }
 }
 
@@ -395,7 +395,7 @@ function createReceipt(goal: Goal, start: { dryRun: boolean; unchanged: number }
 }
 
 function refuse(path: string, message: string): MemoryError {
-  return new MemoryError('INVALID_REQUEST', `The ${message}.`, {
+  return new MemoryError('INVALID_REQUEST', `The time ${message}.`, {
     details: { issues: [{ path, message }] },
   });
 }
