@@ -72,7 +72,7 @@ const press = (name: string | RegExp) => (page: Page) =>
 const places = ({ revision, call: id, run }: Ids): Place[] => [
   // The overview and the files.
   { path: '/', shown: 'Latest revisions' },
-  { path: '/files', shown: 'Select a memory file' },
+  { path: '/files', shown: 'Users by last change' },
   { path: `/files?path=${PATH}&as=rendered`, shown: 'Nearby files, 24 hours' },
   { path: `/files?path=${PATH}&version=1`, shown: 'Restore this version' },
   { path: '/files?new=yes', shown: 'Creates a revision with the actor admin.' },
