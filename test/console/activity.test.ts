@@ -51,6 +51,24 @@ describe('the activity', () => {
     expectNoProblems(opened);
   });
 
+  it('shows how each access ended on a screen of 1024 px', async () => {
+    const opened = await openConsole({ context: { viewport: { width: 1024, height: 700 } } });
+    const { page, service, visit } = opened;
+    const { core } = service;
+    const path = 'user/projects/a-folder-with-a-name/a-file-with-a-long-name-2026.md';
+    await call(core, 'someone.with.a.name', 'memory_write', { path, content: 'tea\n' });
+    await call(core, 'someone.with.a.name', 'memory_read', { path: `${path}x.md` }).catch(
+      () => undefined,
+    );
+    await core.queue.flush();
+    await visit('/activity?rows=each');
+    for (const outcome of ['ok', 'not_found']) {
+      const box = await page.getByRole('cell', { name: outcome, exact: true }).boundingBox();
+      expect((box?.x ?? 9_999) + (box?.width ?? 0)).toBeLessThanOrEqual(1024);
+    }
+    expectNoProblems(opened);
+  });
+
   it('is exported as it is filtered, with cells that no spreadsheet runs', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;
