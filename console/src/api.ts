@@ -73,6 +73,13 @@ export class ApiError extends Error {
   }
 }
 
+/** One line with the error, its code and its trace id. */
+export function explain(error: unknown): string {
+  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
+  const trace = error.traceId === undefined ? '' : ` Trace ${error.traceId}.`;
+  return `${error.message} (${error.code})${trace}`;
+}
+
 /** Creates the client. Nothing else in the console uses HTTP. */
 export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
   async function send(

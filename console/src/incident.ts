@@ -7,8 +7,7 @@ import type {
   RevertSelection,
   RevertWritesAnswer,
 } from '../../core/contracts/admin.ts';
-import type { Api } from './api.ts';
-import { explain } from './composables/notices.ts';
+import { type Api, explain } from './api.ts';
 import { tellLines } from './shown-lines.ts';
 import { tellChange } from './story.ts';
 import type { Undo } from './undo.ts';

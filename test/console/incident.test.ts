@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { toStory } from '../../console/src/incident.ts';
 import { call } from '../support/service.ts';
 import { expectCount, expectFocus, expectNoProblems, openConsole } from './support/console.ts';
 
@@ -119,5 +120,33 @@ describe('an incident', () => {
     await visit(`/files?path=${PATH}&incident=9:3`);
     await panel.getByText('The line could not be followed').waitFor();
     expectNoProblems(opened);
+  });
+});
+
+describe('the story of an incident', () => {
+  it('shows memory and reasons as code, which is no markup and no link', () => {
+    const revision = {
+      ...{ id: 'r1', path: 'users/anna/a.md', userId: 'anna', version: 1, action: 'create' },
+      ...{ actor: 'agent', reason: 'see `[x](http://evil.example)`\n# Title', tool: null },
+      ...{ toolCallId: null, traceId: null, runId: null, at: '2026-01-01T00:00:00.000Z' },
+      ...{ size: 1, addedLines: 1, removedLines: 0, peerId: null, redacted: false },
+      ...{ contentBefore: null, contentAfter: 'x', diff: '' },
+    } as const;
+    const writer = { ...revision, afterReading: [] };
+    const story = toStory(
+      {
+        place: { path: 'users/anna/a.md', version: 1, line: 1 },
+        text: '```\n<img src=x onerror=alert(1)>',
+        ...{ blamed: null, writer, shown: [], isComplete: false },
+        writes: [{ key: 'r1', revisions: [writer], isProbable: false }],
+      },
+      null,
+    );
+    expect(story).toContain('````\n```\n<img src=x onerror=alert(1)>\n````');
+    expect(story).toContain('reason `` see `[x](http://evil.example)` # Title ``');
+    expect(story).not.toMatch(/^# Title/m);
+    expect(story).toContain('## Who was shown it since\n\nNobody.');
+    expect(story).toContain('More calls may have been shown it');
+    expect(story).toContain('## What they wrote afterwards\n\nNothing.');
   });
 });
