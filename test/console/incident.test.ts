@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { AdminRevisionDetail } from '../../core/contracts/admin.ts';
 import { toStory } from '../../console/src/incident.ts';
 import { call } from '../support/service.ts';
 import { expectCount, expectFocus, expectNoProblems, openConsole } from './support/console.ts';
@@ -126,13 +127,14 @@ describe('an incident', () => {
 describe('the story of an incident', () => {
   it('shows memory and reasons as code, which is no markup and no link', () => {
     const revision = {
-      ...{ id: 'r1', path: 'users/anna/a.md', userId: 'anna', version: 1, action: 'create' },
+      ...{ id: 'r1', path: 'users/anna/a.md', userId: 'anna', version: 1 },
+      action: 'create' as const,
       ...{ actor: 'agent', reason: 'see `[x](http://evil.example)`\n# Title', tool: null },
       ...{ toolCallId: null, traceId: null, runId: null, at: '2026-01-01T00:00:00.000Z' },
       ...{ size: 1, addedLines: 1, removedLines: 0, peerId: null, redacted: false },
       ...{ contentBefore: null, contentAfter: 'x', diff: '' },
     } as const;
-    const writer = { ...revision, afterReading: [] };
+    const writer: AdminRevisionDetail = { ...revision, afterReading: [] };
     const story = toStory(
       {
         place: { path: 'users/anna/a.md', version: 1, line: 1 },
