@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { HoldRecord } from '../../core/contracts/records.ts';
 import { manualClock } from '../support/clock.ts';
 import { call } from '../support/service.ts';
 import { expectCount, expectNoProblems, expectUrl, openConsole } from './support/console.ts';
@@ -88,6 +89,36 @@ describe('the memory of a user at two times', () => {
     await page.getByRole('dialog', { name: 'Restored' }).waitFor();
     const { items } = await service.core.revisions.list({ actor: 'admin' });
     expect(items.map(({ path }) => path)).toEqual(['users/alice/plans/b.md']);
+    expectNoProblems(opened);
+  });
+
+  it('is not restored while another restore is under way, which says when to try again', async () => {
+    const opened = await spoilt();
+    const { page, clock, service, visit } = opened;
+    const from = new Date(clock.now() - HOUR).toISOString();
+    const { storage } = service.core;
+    const scope = 'u:alice';
+    const hold: HoldRecord = {
+      scope,
+      id: crypto.randomUUID(),
+      kind: 'restore',
+      progressAt: clock.now(),
+      details: { at: clock.now() - 1, path: '' },
+    };
+    await storage.mutate({ scopes: [scope], files: [] }, () => ({
+      ...{ result: null, writes: 0 },
+      changes: { holds: [{ scope, hold }] },
+    }));
+    await visit(`/compare?userId=alice&from=${from}`);
+    await page.getByRole('button', { name: 'Restore the earlier time…' }).click();
+    await page.getByRole('button', { name: 'Restore 3 files' }).click();
+    await page
+      .getByText(
+        /An operator's restore of the memory of alice is under way\. Try again in \d+ seconds?\. \(MEMORY_HELD\)/,
+      )
+      .waitFor();
+    const { items } = await service.core.revisions.list({ actor: 'admin' });
+    expect(items).toEqual([]);
     expectNoProblems(opened);
   });
 
