@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import ui from '@nuxt/ui/vite';
 import vue from '@vitejs/plugin-vue';
 import { defineConfig, type Plugin } from 'vite';
@@ -21,6 +24,7 @@ export default defineConfig({
   },
   plugins: [
     coloursAsFile(),
+    compressedFiles(),
     vue(),
     ui({
       // No automatic imports: src/ui/ imports each component that it wraps.
@@ -48,6 +52,30 @@ function coloursAsFile(): Plugin {
     load(id) {
       if (!/@nuxt\/ui\/dist\/runtime\/plugins\/colors(?:\.js)?$/.test(id)) return null;
       return 'export default { install() {} };';
+    },
+  };
+}
+
+/**
+ * Writes a `.br` and a `.gz` beside each file below assets/, so that the service compresses nothing
+ * at run time.
+ */
+function compressedFiles(): Plugin {
+  return {
+    name: 'compressed-files',
+    apply: 'build',
+    writeBundle({ dir }) {
+      const assets = join(dir ?? '', 'assets');
+      for (const name of readdirSync(assets)) {
+        const file = join(assets, name);
+        const content = readFileSync(file);
+        const params = {
+          [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+          [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+        };
+        writeFileSync(`${file}.br`, brotliCompressSync(content, { params }));
+        writeFileSync(`${file}.gz`, gzipSync(content, { level: constants.Z_BEST_COMPRESSION }));
+      }
     },
   };
 }

@@ -12,9 +12,12 @@ import type {
   AdminToolCallDetail,
   AdminTrace,
   AdminUser,
+  ChangedFile,
   ListAnswer,
   PruneAnswer,
   PruneRequest,
+  RestoreAnswer,
+  RestoreRequest,
   RevertAnswer,
   RevertSelection,
   RevertWritesAnswer,
@@ -49,7 +52,7 @@ export class ApiError extends Error {
   readonly toolCallId: string | undefined;
   /** The error body as it came, for the Playground. */
   readonly body: Partial<ErrorBody>;
-  /** Seconds to wait after too many requests. */
+  /** Seconds to wait after too many requests, or until a restore of the memory has ended. */
   readonly retryAfterSeconds: number | null;
 
   constructor(
@@ -68,6 +71,13 @@ export class ApiError extends Error {
     this.traceId = body.traceId;
     this.toolCallId = body.toolCallId;
   }
+}
+
+/** One line with the error, its code and its trace id. */
+export function explain(error: unknown): string {
+  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
+  const trace = error.traceId === undefined ? '' : ` Trace ${error.traceId}.`;
+  return `${error.message} (${error.code})${trace}`;
 }
 
 /** Creates the client. Nothing else in the console uses HTTP. */
@@ -152,6 +162,10 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
       }),
     revertWrites: (body: RevertSelection) =>
       ask<RevertWritesAnswer>('POST', '/v1/admin/revert', { body }),
+    diff: (query: Query, signal?: AbortSignal) =>
+      get<ListAnswer<ChangedFile>>('/v1/admin/diff', query, signal),
+    restore: (userId: string, body: RestoreRequest) =>
+      ask<RestoreAnswer>('POST', `/v1/admin/users/${encodeURIComponent(userId)}/restore`, { body }),
     prune: (body: PruneRequest) => ask<PruneAnswer>('POST', '/v1/admin/revisions/prune', { body }),
 
     accessLogs: (query: Query = {}, signal?: AbortSignal) =>
@@ -237,7 +251,8 @@ async function toApiError(response: Response): Promise<ApiError> {
   const { status } = response;
   try {
     const { error } = (await response.json()) as { error: ErrorBody };
-    const retryAfter = error.code === 'RATE_LIMITED' ? readRetryAfter(response) : null;
+    const isTold = error.code === 'RATE_LIMITED' || error.code === 'MEMORY_HELD';
+    const retryAfter = isTold ? readRetryAfter(response) : null;
     if (typeof error.code === 'string') return new ApiError(status, error, retryAfter);
   } catch {
     // A proxy's own page, or a truncated body: only the status is known.

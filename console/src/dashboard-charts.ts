@@ -20,6 +20,7 @@ export const BUCKETS = {
 type Zone = 'local' | 'utc';
 
 const DAY_MS = 86_400_000;
+const BUCKET_MS = { '1m': 60_000, '5m': 300_000, '1h': 3_600_000, '1d': DAY_MS } as const;
 
 const SERIES = [
   ['Reads', 'reads'],
@@ -72,12 +73,22 @@ export function toLatencyChart(found: LatencySeries | undefined, zone: Zone): Da
       },
     },
     yAxis: { type: 'value', axisLabel: { formatter: '{value} ms' } },
+    tooltip: {
+      valueFormatter: (value: unknown) => (typeof value === 'number' ? formatDuration(value) : '–'),
+    },
     series: tools.map(({ tool, points }) => ({
       name: tool ?? 'unknown',
       type: 'line',
       symbolSize: 4,
       lineStyle: { width: 1.5 },
-      data: points.map(({ at, p95 }) => [at, Number(p95.toFixed(2))]),
+      data: points.flatMap(({ at, p95 }, index) => {
+        const point = [at, Number(p95.toFixed(2))] as const;
+        const before = Date.parse(points[index - 1]?.at ?? at);
+        const bucketMs = BUCKET_MS[found?.bucket ?? '1d'];
+        // A line must not bridge times without calls.
+        const isAfterGap = Date.parse(at) - before > 1.5 * bucketMs;
+        return isAfterGap ? [[new Date(before + bucketMs).toISOString(), null], point] : [point];
+      }),
     })),
   };
   return {
@@ -96,6 +107,8 @@ export function toLatencyChart(found: LatencySeries | undefined, zone: Zone): Da
 
 /** Colours by kind, distinct on light and dark. */
 const KINDS = { scope: '#14a08f', actor: '#6d6af0', tool: '#d18a1f', file: '#3794c8' } as const;
+/** The column of each kind, also where the nodes between are left out. */
+const COLUMNS = { scope: 0, actor: 1, tool: 2, file: 3 } as const;
 /** The most nodes of a kind that stay readable. */
 const MOST_OF_A_KIND = 12;
 const LONGEST_LABEL = 26;
@@ -114,6 +127,13 @@ export function toTopologyChart(found: Topology | undefined): DashboardChart {
   };
 }
 
+/** A node or an edge under the pointer. */
+interface SankeyItem {
+  name: string;
+  value: number;
+  data: { source?: string; target?: string };
+}
+
 function toSankey(found: Topology, labels: ReadonlyMap<string, string>): Record<string, unknown> {
   const kept = new Map<string, number>();
   const nodes = [...found.nodes]
@@ -124,17 +144,27 @@ function toSankey(found: Topology, labels: ReadonlyMap<string, string>): Record<
       return count <= MOST_OF_A_KIND;
     });
   const ids = new Set(nodes.map(({ id }) => id));
+  const labelOf = (id: unknown) => labels.get(String(id)) ?? String(id);
   const formatter = ({ name }: { name: string }) => {
-    const text = (labels.get(name) ?? name).replace(/^users\//, '');
+    const text = labelOf(name).replace(/^users\//, '');
     return text.length > LONGEST_LABEL ? `…${text.slice(1 - LONGEST_LABEL)}` : text;
   };
   return {
-    tooltip: { trigger: 'item', renderMode: 'richText', confine: true },
+    tooltip: {
+      trigger: 'item',
+      formatter: ({ name, value, data }: SankeyItem) =>
+        (data.source === undefined
+          ? labelOf(name)
+          : `${labelOf(data.source)} → ${labelOf(data.target)}`) +
+        `: ${value.toLocaleString('en')} ${value === 1 ? 'access' : 'accesses'}`,
+    },
     series: [
       {
         type: 'sankey',
-        top: 4,
-        bottom: 4,
+        nodeAlign: 'left',
+        top: 8,
+        // Room for the label of the lowest node.
+        bottom: 16,
         left: 4,
         right: 150,
         nodeGap: 10,
@@ -144,7 +174,11 @@ function toSankey(found: Topology, labels: ReadonlyMap<string, string>): Record<
         emphasis: { focus: 'adjacency' },
         lineStyle: { color: 'source', opacity: 0.18 },
         label: { fontSize: 11, formatter },
-        data: nodes.map(({ id, kind }) => ({ name: id, itemStyle: { color: KINDS[kind] } })),
+        data: nodes.map(({ id, kind }) => ({
+          name: id,
+          depth: COLUMNS[kind],
+          itemStyle: { color: KINDS[kind] },
+        })),
         links: found.edges
           .filter(({ from, to }) => ids.has(from) && ids.has(to))
           .map(({ from, to, weight }) => ({ source: from, target: to, value: weight })),

@@ -3,6 +3,7 @@ import { QueryClient, VueQueryPlugin } from '@tanstack/vue-query';
 import { createApp } from 'vue';
 import { ApiError } from './api.ts';
 import ConsoleApp from './ConsoleApp.vue';
+import { createDrafts, draftsKey } from './composables/drafts.ts';
 import { createPreferences, preferencesKey } from './composables/preferences.ts';
 import { createSession, sessionKey } from './composables/session.ts';
 import { createConsoleRouter } from './router.ts';
@@ -28,6 +29,7 @@ const queryClient = new QueryClient({
 
 createApp(ConsoleApp)
   .provide(sessionKey, session)
+  .provide(draftsKey, createDrafts())
   .provide(preferencesKey, createPreferences())
   .use(createConsoleRouter(consolePath))
   .use(VueQueryPlugin, { queryClient })

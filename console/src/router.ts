@@ -15,6 +15,7 @@ export const NAV: readonly NavEntry[] = [
   { name: 'overview', label: 'Overview', icon: 'i-lucide-house', key: 'h' },
   { name: 'files', label: 'Files', icon: 'i-lucide-folder-tree', key: 'f' },
   { name: 'revisions', label: 'Revisions', icon: 'i-lucide-git-compare', key: 'r' },
+  { name: 'compare', label: 'Compare', icon: 'i-lucide-history', key: 'c' },
   { name: 'activity', label: 'Activity', icon: 'i-lucide-list-tree', key: 'a' },
   { name: 'observability', label: 'Observability', icon: 'i-lucide-chart-line', key: 'o' },
   { name: 'playground', label: 'Playground', icon: 'i-lucide-flask-conical', key: 'p' },
@@ -34,6 +35,7 @@ export function createConsoleRouter(basePath: string): Router {
         name: 'revisions',
         component: () => import('./views/RevisionsView.vue'),
       },
+      { path: '/compare', name: 'compare', component: () => import('./views/CompareView.vue') },
       { path: '/activity', name: 'activity', component: () => import('./views/ActivityView.vue') },
       {
         path: '/observability',

@@ -428,7 +428,7 @@ function createReceipt(goal: Goal, start: { dryRun: boolean; unchanged: number }
 }
 
 function refuse(path: string, message: string): MemoryError {
-  return new MemoryError('INVALID_REQUEST', `The ${message}.`, {
+  return new MemoryError('INVALID_REQUEST', `The time ${message}.`, {
     details: { issues: [{ path, message }] },
   });
 }

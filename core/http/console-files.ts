@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { extname } from 'node:path';
-import { readFileIndex } from './file-index.ts';
+import { type IndexedFile, readFileIndex } from './file-index.ts';
 
 /** One file of the console. */
 export interface ConsoleFile {
@@ -8,6 +8,10 @@ export interface ConsoleFile {
   contentType: string;
   cacheControl: string;
   etag: string | null;
+  /** How `content` is compressed; `null` if it is not. */
+  contentEncoding: string | null;
+  /** Whether another `Accept-Encoding` may get another content. */
+  isNegotiated: boolean;
   /** For the page's `<style>` elements; `null` if the file is not a page. */
   styleNonce: string | null;
 }
@@ -17,9 +21,10 @@ export interface ConsoleFiles {
   readonly isBuilt: boolean;
   /**
    * The file at a path below `/admin/`, compared byte for byte. A path without an extension is a
-   * view and returns the console's page. `null` if there is no such file.
+   * view and returns the console's page. `null` if there is no such file. Returns the compressed form
+   * of the build, if `acceptEncoding` allows it.
    */
-  find(path: string): ConsoleFile | null;
+  find(path: string, acceptEncoding: string | null): ConsoleFile | null;
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -37,6 +42,12 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.webmanifest': 'application/manifest+json',
   '.woff2': 'font/woff2',
 };
+
+/** What the build writes beside a file, the smallest first. */
+const ENCODINGS = [
+  { name: 'br', extension: '.br' },
+  { name: 'gzip', extension: '.gz' },
+] as const;
 
 const PAGE = 'index.html';
 const NOT_BUILT =
@@ -66,26 +77,54 @@ export function readConsoleFiles(directory: string, basePath: string): ConsoleFi
       contentType: 'text/html; charset=utf-8',
       cacheControl: 'no-store',
       etag: null,
+      contentEncoding: null,
+      isNegotiated: false,
       styleNonce,
+    };
+  };
+
+  /** The smallest form of a file that is accepted. */
+  const negotiate = (file: IndexedFile, acceptEncoding: string | null) => {
+    const forms = ENCODINGS.flatMap(({ name, extension }) => {
+      const form = files.get(file.path + extension);
+      return form === undefined ? [] : [{ name, form }];
+    });
+    const accepted = forms.find(({ name }) => accepts(acceptEncoding, name));
+    return {
+      content: (accepted?.form ?? file).content,
+      etag: (accepted?.form ?? file).etag,
+      contentEncoding: accepted?.name ?? null,
+      isNegotiated: forms.length > 0,
     };
   };
 
   return {
     isBuilt: page !== undefined,
-    find(path) {
+    find(path, acceptEncoding) {
       const extension = extname(path.slice(path.lastIndexOf('/') + 1)).toLowerCase();
       if (extension === '' || path === PAGE) return toPage();
       const file = files.get(path);
-      if (file === undefined) return null;
+      const isForm = ENCODINGS.some((encoding) => encoding.extension === extension);
+      if (file === undefined || isForm) return null;
       // The bundler adds a content hash to every file name below assets/.
       const isHashed = path.startsWith('assets/');
       return {
-        content: file.content,
+        ...negotiate(file, acceptEncoding),
         contentType: CONTENT_TYPES[extension] ?? 'application/octet-stream',
         cacheControl: isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
-        etag: file.etag,
         styleNonce: null,
       };
     },
   };
+}
+
+/** Whether `Accept-Encoding` takes an encoding: named, or by `*`, and not with `q=0`. */
+function accepts(header: string | null, encoding: string): boolean {
+  const weights = new Map<string, number>();
+  for (const part of (header ?? '').toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((one) => one.trim());
+    const q = parameters.find((one) => one.startsWith('q='))?.slice(2);
+    weights.set(name, q === undefined ? 1 : Number(q));
+  }
+  return (weights.get(encoding) ?? weights.get('*') ?? 0) > 0;
 }

@@ -53,7 +53,8 @@ async function filled() {
   service.judge(verdicts({ 2: 'loses' }));
   const run = await service.dream('bob');
   await service.admin('PUT', `files/${PATH}`, { content: '# C\n\n[x](y) `z`\n', reason: 'No: C.' });
-  const ids = { revision: written.result.revisionId, call: written.toolCallId, run: run.id };
+  const now = new Date(clock.now()).toISOString();
+  const ids = { now, revision: written.result.revisionId, call: written.toolCallId, run: run.id };
   return { service, ids };
 }
 
@@ -69,10 +70,10 @@ const press = (name: string | RegExp) => (page: Page) =>
   page.getByRole('button', { name }).first().click();
 
 /** Each part of the console with its dialogs, panels and menus: one page goes through all of them. */
-const places = ({ revision, call: id, run }: Ids): Place[] => [
+const places = ({ now, revision, call: id, run }: Ids): Place[] => [
   // The overview and the files.
   { path: '/', shown: 'Latest revisions' },
-  { path: '/files', shown: 'Select a memory file' },
+  { path: '/files', shown: 'Users by last change' },
   { path: `/files?path=${PATH}&as=rendered`, shown: 'Nearby files, 24 hours' },
   { path: `/files?path=${PATH}&version=1`, shown: 'Restore this version' },
   { path: '/files?new=yes', shown: 'Creates a revision with the actor admin.' },
@@ -89,6 +90,31 @@ const places = ({ revision, call: id, run }: Ids): Place[] => [
       await page.getByText('-# C').or(page.getByText('# C')).first().waitFor();
       await page.getByRole('button', { name: 'Show the result' }).click();
     },
+  },
+  { path: `/files?path=${PATH}&as=blame`, shown: 'Nearby files, 24 hours' },
+  { path: `/files?path=${PATH}&as=blame&incident=2:1`, shown: 'What they wrote afterwards' },
+  {
+    path: `/files?path=${PATH}&as=blame&incident=2:1`,
+    shown: 'Revert the chosen writes?',
+    act: press(/^Revert the \d+ write/),
+  },
+  // Two times of a memory.
+  { path: '/compare', shown: 'Whose memory?' },
+  { path: `/compare?userId=alice&from=2020-01-01T00:00:00.000Z&file=${PATH}`, shown: 'Whole file' },
+  { path: '/compare?userId=alice', shown: 'Before the last dream', act: press(/^From /) },
+  {
+    path: '/compare?userId=alice',
+    shown: 'Compare',
+    act: async (page) => {
+      await press(/^From /)(page);
+      await page.getByRole('menuitem', { name: 'Before a revision…' }).click();
+      await page.getByLabel('From, before which revision').waitFor();
+    },
+  },
+  {
+    path: `/compare?userId=alice&from=${now}`,
+    shown: 'The memory is as it was then already.',
+    act: press('Restore the earlier time…'),
   },
   // The revisions and the audit.
   { path: `/revisions?id=${revision}&actor=agent`, shown: 'Copy diff' },

@@ -20,10 +20,52 @@ describe('the activity', () => {
     await page.reload();
     await panel.getByText('search.bm25').waitFor();
     await panel.getByText('version 1, line 1').waitFor();
-    await panel.getByText('Content', { exact: true }).click();
     await panel.getByText('She likes tea.').waitFor();
-    await panel.getByRole('link', { name: 'users/alice/tea.md' }).click();
-    await page.getByText('She likes tea.').waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('shows the version and the lines that a call was shown, not what the file holds now', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const { core } = service;
+    const path = 'user/tea.md';
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    await call(core, 'alice', 'memory_write', { path, content: '# Tea\n\nGreen.\nBlack.\n' });
+    const lines = { path, startLine: 3, endLine: 4 };
+    const read = await call(core, 'alice', 'memory_read', lines, { traceparent });
+    await call(core, 'alice', 'memory_write', { path, content: 'Coffee.\n' });
+    await core.queue.flush();
+    // A trace may hold many calls: each leads to what it was shown.
+    await visit(`/activity?trace=${read.traceId}`);
+    await page.getByRole('link', { name: 'What it was shown' }).click();
+    const panel = page.getByRole('dialog', { name: 'Tool call' });
+    await panel.getByText('version 1, lines 3–4').waitFor();
+    const content = panel.getByRole('region', {
+      name: 'Lines shown: users/alice/tea.md, lines 3–4',
+    });
+    expect((await content.innerText()).split(/\s+/)).toEqual(['3', 'Green.', '4', 'Black.']);
+    await panel.getByRole('link', { name: 'users/alice/tea.md, version 1' }).first().click();
+    await page.getByText('# Tea').waitFor();
+    await expectUrl(page, 'version=1');
+    await page.getByText('Coffee.').waitFor({ state: 'hidden' });
+    expectNoProblems(opened);
+  });
+
+  it('shows how each access ended on a screen of 1024 px', async () => {
+    const opened = await openConsole({ context: { viewport: { width: 1024, height: 700 } } });
+    const { page, service, visit } = opened;
+    const { core } = service;
+    const path = 'user/projects/a-folder-with-a-name/a-file-with-a-long-name-2026.md';
+    await call(core, 'someone.with.a.name', 'memory_write', { path, content: 'tea\n' });
+    await call(core, 'someone.with.a.name', 'memory_read', { path: `${path}x.md` }).catch(
+      () => undefined,
+    );
+    await core.queue.flush();
+    await visit('/activity?rows=each');
+    for (const outcome of ['ok', 'not_found']) {
+      const box = await page.getByRole('cell', { name: outcome, exact: true }).boundingBox();
+      expect((box?.x ?? 9_999) + (box?.width ?? 0)).toBeLessThanOrEqual(1024);
+    }
     expectNoProblems(opened);
   });
 

@@ -194,13 +194,87 @@ describe('the tree', () => {
     expect(await tree.getByRole('treeitem').count()).toBeLessThan(80);
     await tree.focus();
     await page.keyboard.press('End');
-    await tree.getByText('Load more…').waitFor();
-    await page.keyboard.press('Enter');
-    await tree.getByText('Load more…').waitFor({ state: 'hidden' });
-    await page.keyboard.press('End');
     await tree.getByText('0229.md').waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'users/alice/notes/0229.md' }).waitFor();
+    expectNoProblems(opened);
+  });
+});
+
+describe('the files', () => {
+  it('open on what changed lately, with the users by their last change', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const write = (user: string, path: string, reason: string) =>
+      call(service.core, user, 'memory_write', { path, content: 'tea\n', reason });
+    await write('alice', 'user/a.md', 'First.');
+    await write('bob', 'user/b.md', 'Second.');
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'green\n' });
+    await visit('/files');
+    const changed = page.getByRole('region', { name: 'Changed in the last 24 hours' });
+    await changed.getByText('Second.').waitFor();
+    // A file once, with its newest revision.
+    expect(
+      await changed
+        .getByRole('listitem')
+        .getByRole('link')
+        .evaluateAll((links) => links.map((link) => link.ariaLabel)),
+    ).toEqual(['users/alice/a.md', 'users/bob/b.md']);
+    const users = page.getByRole('region', { name: 'Users by last change' });
+    expect(
+      (await users.getByRole('listitem').allInnerTexts()).map((text) => text.split(/\s/)[0]),
+    ).toEqual(['alice', 'bob']);
+    await changed.getByRole('link', { name: 'users/bob/b.md' }).click();
+    await page.getByRole('heading', { name: 'users/bob/b.md' }).waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('far down in a large folder are selected by their address, and loaded by scrolling', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const names = Array.from({ length: 1_100 }, (_, index) => `n${String(index).padStart(4, '0')}`);
+    await Promise.all(
+      names.map((name) =>
+        call(service.core, 'alice', 'memory_write', { path: `user/all/${name}.md`, content: name }),
+      ),
+    );
+    await visit('/files?path=users/alice/all/n0700.md');
+    const chosen = page.getByRole('treeitem', { selected: true });
+    await chosen.getByText('n0700.md').waitFor();
+    const header = page.getByRole('searchbox', { name: 'Search paths' });
+    expect((await header.boundingBox())?.height).toBeGreaterThan(20);
+    const tree = page.getByRole('tree', { name: 'Memory files' });
+    await tree.focus();
+    await page.keyboard.press('End');
+    await page.keyboard.press('End');
+    await expect
+      .poll(async () => {
+        await page.keyboard.press('End');
+        return await tree.getByText('n1099.md').count();
+      })
+      .toBe(1);
+    expectNoProblems(opened);
+  });
+
+  it('say when they were last read, and when they were last shown', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    await call(service.core, 'alice', 'memory_write', {
+      path: 'user/a.md',
+      content: 'green tea\n',
+    });
+    const aside = page.getByRole('complementary', { name: 'About this file' });
+    const row = async (name: string) =>
+      (await aside.locator('dt', { hasText: name }).locator('+ dd').innerText()).trim();
+    await visit('/files?path=users/alice/a.md');
+    await aside.getByText('Last shown').waitFor();
+    await expect.poll(() => row('Last shown')).toBe('never');
+    await call(service.core, 'alice', 'memory_find', { query: 'tea' });
+    await service.core.queue.flush();
+    await page.reload();
+    await aside.getByText('Last shown').waitFor();
+    await expect.poll(() => row('Last shown')).toMatch(/now|ago/);
+    expect(await row('Last read')).toBe('never');
     expectNoProblems(opened);
   });
 });

@@ -14,7 +14,9 @@ import {
 const VIEWS: [path: string, shown: string][] = [
   ['/', 'Latest revisions'],
   ['/files?path=users/alice/a.md', 'Nearby files, 24 hours'],
+  ['/files?path=users/alice/a.md&as=blame', 'Nearby files, 24 hours'],
   ['/revisions', 'Prune…'],
+  ['/compare?userId=alice&from=2020-01-01T00:00:00.000Z&file=users/alice/a.md', 'Whole file'],
   ['/activity?rows=each', 'memory_write'],
   ['/observability', 'Top accessed files'],
   ['/playground?tool=memory_patch', 'Patch a memory file'],

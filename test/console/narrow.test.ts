@@ -11,6 +11,7 @@ const VIEWS: [path: string, shown: string][] = [
   ],
   ['/revisions', 'Prune…'],
   ['/revisions?path=users/alice/projects/of-this-year/a-name-that-is-long.md', 'Path'],
+  ['/compare?userId=alice&from=2020-01-01T00:00:00.000Z', '2 files changed'],
   ['/activity', 'Wrote a-name-that-is-long.md'],
   ['/activity?rows=each', 'write'],
   ['/observability', 'Top accessed files'],

@@ -27,6 +27,8 @@ describe('the command palette', () => {
     await take(page, 'alic', /^alice/);
     await expectUrl(page, 'folder=users');
     await page.getByRole('tree').getByText('notes').waitFor();
+    await take(page, 'langchain', 'Code for LangChain');
+    await page.getByRole('region', { name: 'LangChain snippet' }).waitFor();
     await take(page, 'prune', 'Prune old revisions');
     await page.getByRole('dialog', { name: 'Prune old revisions' }).waitFor();
     expectNoProblems(opened);

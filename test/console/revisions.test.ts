@@ -96,6 +96,26 @@ describe('revisions', () => {
     expectNoProblems(opened);
   });
 
+  it('offer no revert that would write nothing', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const write = (content: string) =>
+      call<{ revisionId: string }>(service.core, 'alice', 'memory_write', {
+        ...{ path: 'user/a.md', content },
+      });
+    await write('tea\n');
+    const { revisionId } = (await write('coffee\n')).result;
+    await write('tea\n');
+    await visit(`/revisions?id=${revisionId}`);
+    await page.getByRole('button', { name: 'Revert…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revert this revision?' });
+    await dialog.getByText('Nothing would be written.').waitFor();
+    await expectCount(dialog.getByRole('button', { name: 'Revert' }), 0);
+    await dialog.getByRole('button', { name: 'Close' }).last().click();
+    await dialog.waitFor({ state: 'detached' });
+    expectNoProblems(opened);
+  });
+
   it('are pruned after the filter and the exact count were shown, and nothing else is', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;

@@ -113,6 +113,50 @@ const VIEWS = [
       await page.getByText('would be removed').waitFor();
     },
   },
+  {
+    name: 'incident',
+    path: `/files?path=${PACKS}&as=blame`,
+    act: async (page) => {
+      await page.getByRole('link', { name: 'Follow line 3' }).press('Enter');
+      await page.getByRole('region', { name: 'What they wrote afterwards' }).waitFor();
+    },
+  },
+  {
+    name: 'incident-revert',
+    path: `/files?path=${PACKS}&as=blame`,
+    act: async (page) => {
+      await page.getByRole('link', { name: 'Follow line 3' }).press('Enter');
+      await page.getByRole('button', { name: /^Revert the \d+ write/ }).click();
+      await page.getByText('left as').waitFor();
+    },
+  },
+  { name: 'compare-none', path: '/compare' },
+  {
+    name: 'compare',
+    path: '/compare?userId=maya.chen',
+    act: async (page) => {
+      await chooseWeek(page);
+      await page
+        .getByRole('button', { name: /^Compare users/ })
+        .first()
+        .click();
+      await page.getByRole('region', { name: /^Diff: / }).waitFor();
+    },
+  },
+  {
+    name: 'compare-restore',
+    path: '/compare?userId=maya.chen',
+    act: async (page) => {
+      await chooseWeek(page);
+      await page.getByRole('button', { name: 'Restore the earlier time…' }).click();
+      await page.getByText('left as').waitFor();
+    },
+  },
+  {
+    name: 'compare-times',
+    path: '/compare?userId=maya.chen',
+    act: (page) => page.getByRole('button', { name: /^From / }).click(),
+  },
   { name: 'activity', path: '/activity' },
   { name: 'activity-each', path: '/activity?rows=each&outcome=not_found' },
   {
@@ -250,6 +294,16 @@ const VIEWS = [
   },
 ];
 
+/** @param {Page} page */
+async function chooseWeek(page) {
+  await page.getByRole('button', { name: /^From / }).click();
+  await page.getByRole('menuitem', { name: 'A week ago' }).click();
+  await page
+    .getByRole('button', { name: /^Compare users/ })
+    .first()
+    .waitFor();
+}
+
 /**
  * The service as it is for an address with ten wrong secrets; the real one stays open for other views.
  *
@@ -275,6 +329,7 @@ const PLACES = [
   '/',
   '/files',
   '/revisions',
+  '/compare?userId=maya.chen',
   '/activity',
   '/observability',
   '/playground',
@@ -432,7 +487,8 @@ async function publish(page, name) {
   writeFileSync(join(DOCS, `console-${name.split('.')[0]}.webp`), bytes);
 }
 
-const nameOf = (/** @type {string} */ path) => (path === '/' ? 'overview' : path.slice(1));
+const nameOf = (/** @type {string} */ path) =>
+  path === '/' ? 'overview' : path.slice(1).replace(/\?.*/, '');
 const full = await serve(['--demo']);
 const empty = await serve([]);
 try {

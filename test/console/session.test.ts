@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ADMIN_SECRET, asAdmin, serveCore } from '../core/http/serve.ts';
 import { manualClock } from '../support/clock.ts';
+import { call } from '../support/service.ts';
 import {
   expectCount,
   expectNoProblems,
@@ -106,6 +107,35 @@ describe('the admin secret', () => {
     await page.clock.fastForward('15:01');
     await page.getByText('Locked after 15 minutes of inactivity.').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
+  });
+
+  it('that is forgotten takes no unsaved edit with it: the edit is back after unlocking', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: '# A\n' });
+    await page.clock.install();
+    await visit('/files?path=users/alice/a.md');
+    await page.getByRole('button', { name: 'Edit (e)' }).click();
+    const editor = page.getByRole('textbox', { name: 'Content of users/alice/a.md' });
+    await editor.click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('half a thought');
+    await page.getByPlaceholder(/^Reason/).fill('Because.');
+    await page.clock.fastForward('15:01');
+    await page.getByText('Your unsaved changes are kept in this page.').waitFor();
+    expect(await page.content()).not.toContain('half a thought');
+    expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage])')).not.toContain(
+      'half a thought',
+    );
+    await page.getByLabel(field).fill(ADMIN_SECRET);
+    await page.keyboard.press('Enter');
+    await editor.getByText('half a thought').waitFor();
+    await page.getByText('not saved').waitFor();
+    await page.getByRole('button', { name: 'Save (Ctrl S)' }).click();
+    await page.getByText('Saved as version 2').first().waitFor();
+    const { items } = await service.core.revisions.list({ path: 'users/alice/a.md' });
+    expect(items[0]).toMatchObject({ version: 2, reason: 'Because.' });
+    expectNoProblems(opened);
   });
 
   it('cannot be tried for the rest of the minute after ten wrong ones, and the page counts down', async () => {

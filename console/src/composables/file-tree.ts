@@ -25,13 +25,14 @@ export interface FileTree {
   readonly isEmpty: ComputedRef<boolean>;
   isOpen(folder: string): boolean;
   toggle(folder: string): void;
-  /** Opens every folder above a path. */
+  /** Opens every folder above a path, and loads them as far as the path. */
   reveal(path: string): void;
   loadMore(folder: string): void;
   refresh(): void;
 }
 
-const PAGE = 200;
+/** The largest page of the API. */
+const PAGE = 500;
 const ROOT = '';
 
 /** Creates the tree with its roots. */
@@ -40,6 +41,8 @@ export function useFileTree(): FileTree {
   const queryClient = useQueryClient();
   const opened: Ref<readonly string[]> = ref([ROOT]);
   const pages = new Map<string, number>();
+  /** A path in each folder that is loaded in any case. */
+  const goals = new Map<string, string>();
 
   const queries = useQueries({
     queries: computed(() =>
@@ -54,7 +57,10 @@ export function useFileTree(): FileTree {
   async function readFolder(prefix: string, count: number, signal: AbortSignal) {
     const items: (AdminFile | AdminFolder)[] = [];
     let cursor: string | null = null;
-    for (let page = 0; page < count; page += 1) {
+    const goal = goals.get(prefix) ?? '';
+    let isReached = false;
+    let page = 0;
+    for (; page < count || !isReached; page += 1) {
       const answer: Awaited<ReturnType<typeof api.folder>> = await api.folder(
         prefix,
         { limit: PAGE, cursor },
@@ -62,8 +68,11 @@ export function useFileTree(): FileTree {
       );
       items.push(...answer.items);
       cursor = answer.nextCursor;
+      // The items come by path: what is past the goal is not there.
+      isReached = (items.at(-1)?.path ?? '') >= goal;
       if (cursor === null) break;
     }
+    pages.set(prefix, Math.max(count, page));
     return { items, hasMore: cursor !== null };
   }
 
@@ -111,6 +120,13 @@ export function useFileTree(): FileTree {
     reveal(path) {
       const segments = path.split('/').slice(0, -1);
       const above = segments.map((_, index) => `${segments.slice(0, index + 1).join('/')}/`);
+      for (const [index, folder] of [ROOT, ...above].entries()) {
+        const child = above[index] ?? path;
+        const loaded = contents.value.get(folder)?.data;
+        goals.set(folder, child);
+        const isMissing = (loaded?.hasMore ?? false) && (loaded?.items.at(-1)?.path ?? '') < child;
+        if (isMissing) void queryClient.invalidateQueries({ queryKey: ['folder', folder] });
+      }
       opened.value = [...new Set([...opened.value, ...above])];
     },
     loadMore(folder) {

@@ -1,5 +1,5 @@
 import { useToast } from '@nuxt/ui/composables/useToast';
-import { ApiError } from '../api.ts';
+import { explain } from '../api.ts';
 
 /** Short messages (toasts). */
 export interface Notices {
@@ -29,11 +29,4 @@ export function useNotices(): Notices {
       });
     },
   };
-}
-
-/** One line with the error, its code and its trace id. */
-export function explain(error: unknown): string {
-  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
-  const trace = error.traceId === undefined ? '' : ` Trace ${error.traceId}.`;
-  return `${error.message} (${error.code})${trace}`;
 }

@@ -7,16 +7,20 @@ import { matchesTag } from '../precondition.ts';
 /** The console's page and files. Public, because all data needs the admin secret. */
 export function consoleRoutes(files: ConsoleFiles): RouteDefinition[] {
   const handle = (request: RouteRequest): Buffer | string | null => {
-    const file = files.find(request.params['path'] ?? '');
+    const file = files.find(request.params['path'] ?? '', request.header('accept-encoding'));
     if (file === null) throw new MemoryError('NOT_FOUND');
     request.setHeader('Content-Type', file.contentType);
     request.setHeader('Cache-Control', file.cacheControl);
     if (file.styleNonce !== null) {
       request.setHeader('Content-Security-Policy', consolePolicy(file.styleNonce));
     }
+    if (file.isNegotiated) request.setHeader('Vary', 'Accept-Encoding');
     if (file.etag !== null) {
       request.setHeader('ETag', file.etag);
       if (matchesTag(request, file.etag)) return null;
+    }
+    if (file.contentEncoding !== null) {
+      request.setHeader('Content-Encoding', file.contentEncoding);
     }
     return file.content;
   };

@@ -218,7 +218,7 @@ describe('the console', () => {
   it('says so plainly when it is not built', () => {
     const files = readConsoleFiles(path.join(directory, 'nothing'), '');
     expect(files.isBuilt).toBe(false);
-    expect(String(files.find('')?.content)).toContain('The console is not built');
-    expect(files.find('assets/app.js')).toBeNull();
+    expect(String(files.find('', null)?.content)).toContain('The console is not built');
+    expect(files.find('assets/app.js', null)).toBeNull();
   });
 });

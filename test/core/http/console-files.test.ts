@@ -1,0 +1,109 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { readConsoleFiles } from '../../../core/http/console-files.ts';
+import { consoleRoutes } from '../../../core/http/routes/console.ts';
+import { temporaryDirectory } from '../../support/service.ts';
+import { serve } from './serve.ts';
+
+const SCRIPT = 'export const words = "tea tea tea tea tea tea tea tea tea tea";\n'.repeat(40);
+
+async function serveBuilt() {
+  const built = await temporaryDirectory();
+  await mkdir(path.join(built, 'assets'));
+  const write = (name: string, content: string | Buffer) =>
+    writeFile(path.join(built, name), content);
+  await write('index.html', '<!doctype html>');
+  await write('favicon.svg', '<svg/>');
+  await write('assets/app-1a2b.js', SCRIPT);
+  await write('assets/app-1a2b.js.br', brotliCompressSync(SCRIPT));
+  await write('assets/app-1a2b.js.gz', gzipSync(SCRIPT));
+  const service = await serve(consoleRoutes(readConsoleFiles(built, '')));
+  const ask = async (accept: string | null, method = 'GET', headers = {}) =>
+    await service.request(method, '/admin/assets/app-1a2b.js', {
+      headers: { ...(accept === null ? {} : { 'accept-encoding': accept }), ...headers },
+    });
+  return { service, ask };
+}
+
+describe('a file of the console', () => {
+  it('comes in the smallest form that the client accepts, each with a tag of its own', async () => {
+    const { service, ask } = await serveBuilt();
+    const forms: [accept: string | null, encoding: string | undefined][] = [
+      ['gzip, deflate, br, zstd', 'br'],
+      ['gzip, deflate', 'gzip'],
+      ['br;q=0, gzip;q=0.5', 'gzip'],
+      ['BR;q=0.001', 'br'],
+      ['*', 'br'],
+      ['*;q=0', undefined],
+      ['br;q=none', undefined],
+      ['identity', undefined],
+      ['', undefined],
+      [null, undefined],
+    ];
+    const lengths: Record<string, number> = {
+      br: brotliCompressSync(SCRIPT).length,
+      gzip: gzipSync(SCRIPT).length,
+    };
+    const tags = new Map<string | undefined, Set<unknown>>();
+    for (const [accept, encoding] of forms) {
+      const answer = await ask(accept);
+      expect([answer.status, answer.headers['content-encoding']], String(accept)).toEqual([
+        200,
+        encoding,
+      ]);
+      expect(answer.headers['vary']).toBe('Accept-Encoding');
+      expect(answer.headers['content-type']).toBe('text/javascript; charset=utf-8');
+      const length = lengths[encoding ?? ''] ?? SCRIPT.length;
+      expect(Number(answer.headers['content-length'])).toBe(length);
+      tags.set(encoding, (tags.get(encoding) ?? new Set()).add(answer.headers['etag']));
+    }
+    expect([...tags.values()].map(({ size }) => size)).toEqual([1, 1, 1]);
+    expect(new Set([...tags.values()].flatMap((one) => [...one])).size).toBe(3);
+    // What has no compressed form does not depend on the header.
+    const plain = await service.request('GET', '/admin/favicon.svg', {
+      headers: { 'accept-encoding': 'br' },
+    });
+    expect([plain.text, plain.headers['vary'], plain.headers['content-encoding']]).toEqual([
+      '<svg/>',
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('is the same bytes in each form', async () => {
+    const { service } = await serveBuilt();
+    const fetched = async (encoding: string) => {
+      const url = `http://127.0.0.1:${service.port}/admin/assets/app-1a2b.js`;
+      // fetch takes the encoding off by itself.
+      const answer = await fetch(url, { headers: { 'accept-encoding': encoding } });
+      return [answer.headers.get('content-encoding'), await answer.text()];
+    };
+    expect(await fetched('br')).toEqual(['br', SCRIPT]);
+    expect(await fetched('gzip')).toEqual(['gzip', SCRIPT]);
+    expect(await fetched('identity')).toEqual([null, SCRIPT]);
+  });
+
+  it('answers HEAD as GET without the body, and 304 to the tag of the form that is asked for', async () => {
+    const { ask } = await serveBuilt();
+    const got = await ask('br');
+    const head = await ask('br', 'HEAD');
+    expect(head.text).toBe('');
+    for (const name of ['etag', 'vary', 'content-encoding', 'content-length', 'content-type']) {
+      expect(head.headers[name], name).toBe(got.headers[name]);
+    }
+    const tag = { 'if-none-match': got.headers['etag'] };
+    const known = await ask('br', 'GET', tag);
+    expect([known.status, known.text, known.headers['vary']]).toEqual([304, '', 'Accept-Encoding']);
+    expect(known.headers['etag']).toBe(got.headers['etag']);
+    expect((await ask('gzip', 'GET', tag)).status).toBe(200);
+  });
+
+  it('is not reached by the name of its compressed form', async () => {
+    const { service } = await serveBuilt();
+    for (const name of ['app-1a2b.js.br', 'app-1a2b.js.gz', 'app-1a2b.js.BR']) {
+      expect((await service.request('GET', `/admin/assets/${name}`)).status, name).toBe(404);
+    }
+  });
+});
