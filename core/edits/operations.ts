@@ -40,7 +40,15 @@ export interface ParsedEdits {
   malformed: number[];
 }
 
-const LIMITS = { characters: 400_000, operations: 200, refs: 50, lines: 50, line: 2_000 } as const;
+/** Those of one operation keep the work between two turns of the event loop short. */
+const LIMITS = {
+  characters: 400_000,
+  operations: 200,
+  operation: 24_000,
+  refs: 50,
+  lines: 50,
+  line: 2_000,
+} as const;
 
 const lineRef = {
   type: 'object',
@@ -149,6 +157,8 @@ function parseOperation(
   const added = add === null ? null : parseAdd(add);
   if (removed === null || named === null || added === undefined) return null;
   if (removed.some(({ text }) => text === null)) return null;
+  const texts = [...[...removed, ...named].map(({ text }) => text ?? ''), ...(added?.lines ?? [])];
+  if (texts.join('').length > LIMITS.operation) return null;
   return {
     number,
     kind: kind as EditKind,

@@ -5,6 +5,7 @@ import { readLanguageHints } from '../search/text/tokenise.ts';
 import { readWords } from '../search/text/words.ts';
 import { isOpener } from './sentence-starters.ts';
 import { findDates, type NamedDate } from './dates.ts';
+import { NUMBER_WORDS } from './number-words.ts';
 import { fold, isTopic } from './words.ts';
 
 export type SpecificKind =
@@ -21,7 +22,14 @@ export interface Specific {
 
 /** The numbers, dates, times, amounts, addresses, links, quoted texts and names of a text. */
 export function listSpecifics(text: string): Specific[] {
-  const reader = new Reader(text);
+  return text.split('\n').flatMap(readLine);
+}
+
+/** One line at a time: reading is quadratic in the length of what is read. */
+function readLine(line: string): readonly Specific[] {
+  const kept = LINES.get(line);
+  if (kept !== undefined) return kept;
+  const reader = new Reader(line);
   readQuotes(reader);
   readAddresses(reader);
   readDates(reader);
@@ -29,16 +37,20 @@ export function listSpecifics(text: string): Specific[] {
   readNumbers(reader);
   readNumberWords(reader);
   readNames(reader);
+  LINES.set(line, reader.found);
   return reader.found;
 }
+
+/** Each line of an operation is compared with several texts. */
+const LINES = new LRUCache<string, readonly Specific[]>({ max: 200 });
 
 /** Specifics of a text whose value its grounds do not have: 2 is two, 2pm is 14:00, $2500 is $2,500. */
 export function missingSpecifics(text: string, grounds: string): Specific[] {
   const known = knownKeys(grounds);
-  const folded = fold(grounds).replace(/\s+/g, ' ');
+  const toSpaced = (quoted: string) => fold(quoted).replace(/\s+/g, ' ');
   return listSpecifics(text).filter(({ kind, text: own, keys }) => {
     if (keys.some((key) => known.has(key))) return false;
-    return kind !== 'quote' || !folded.includes(fold(own).replace(/\s+/g, ' '));
+    return kind !== 'quote' || !toSpaced(grounds).includes(toSpaced(own));
   });
 }
 
@@ -52,7 +64,7 @@ function knownKeys(grounds: string): ReadonlySet<string> {
 }
 
 /** Line after line is compared with the same grounds, which may be long. */
-const KEPT = new LRUCache<string, ReadonlySet<string>>({ max: 8 });
+const KEPT = new LRUCache<string, ReadonlySet<string>>({ max: 200 });
 
 function readKnownKeys(grounds: string): Set<string> {
   const known = new Set<string>();
@@ -261,45 +273,6 @@ function toReadings(token: string, factor: number): string[] {
   return readings.map((number) => String(Math.round(number * factor * 1e6) / 1e6));
 }
 
-/** From two on: `one`, `ein`, `un` are articles as often as numbers. */
-const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
-  [
-    ['one once eins uno una un une ein eine einmal ett jeden один 一', 1],
-    [
-      'two twice zwei zweimal deux dos due dois duas twee två to dwa dva iki kaksi ketto doi два две 二 两 兩',
-      2,
-    ],
-    ['three drei trois tres tre drie trzy tri uc kolme harom trei три 三', 3],
-    [
-      'four vier quatre cuatro quattro quatro fyra fire cztery ctyri dort nelja negy patru четыре 四',
-      4,
-    ],
-    ['five funf cinq cinco cinque vijf fem piec pet bes viisi ot cinci пять 五', 5],
-    ['six sechs seis sei zes sex seks szesc sest alti kuusi hat sase шесть 六', 6],
-    [
-      'seven sieben sept siete sette sete zeven sju syv siedem sedm yedi seitseman het sapte семь 七',
-      7,
-    ],
-    ['eight acht huit ocho otto oito atta otte osiem osm sekiz kahdeksan nyolc opt восемь 八', 8],
-    [
-      'nine neun neuf nueve nove negen nio ni dziewiec devet dokuz yhdeksan kilenc noua девять 九',
-      9,
-    ],
-    ['ten zehn dix diez dieci dez tien tio ti dziesiec deset on kymmenen tiz zece десять 十', 10],
-    ['eleven elf onze once undici elva elleve jedenascie', 11],
-    ['twelve zwolf douze doce dodici doze twaalf tolv dwanascie', 12],
-    ['fifteen funfzehn quinze quince quindici vijftien femton', 15],
-    ['twenty zwanzig vingt veinte venti vinte twintig tjugo', 20],
-    ['thirty dreißig dreissig trente treinta trenta dertig', 30],
-    ['forty vierzig quarante cuarenta quaranta quarenta veertig', 40],
-    ['fifty funfzig cinquante cincuenta cinquanta vijftig', 50],
-    ['hundred hundert cent cien cento honderd', 100],
-  ].flatMap(([words, number]) =>
-    String(words)
-      .split(' ')
-      .map((word) => [word, number as number] as const),
-  ),
-);
 /** Words of the table that are something else in another language: they are looked up, not listed. */
 const NOT_LISTED = new Set(
   'to once on ti het hat ot sei tri pet ni opt due sex fire dos un bes cent tio once doi acht elf'.split(

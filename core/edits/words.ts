@@ -152,12 +152,39 @@ const RELATIONS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** An expression for whole words, and for parts of scripts that have no spaces. */
-function toMatcher(words: string, uncased = ''): RegExp {
-  const cased = [...new Set(words.split(' ').map(fold))]
-    .filter((word) => word !== '')
-    .map((word) => word.replaceAll('-', '[ -]').replace(/\*$/, '[\\p{L}\\p{M}]*'));
-  const whole = `(?<![\\p{L}\\p{M}])(?:${cased.join('|')})(?![\\p{L}\\p{M}])`;
+/** Looks for words of a list. */
+interface Matcher {
+  test(folded: string): boolean;
+}
+
+/**
+ * Finds whole words, beginnings of words (`allerg*`), two words in a row (`have-to`), and parts of
+ * scripts that have no spaces. By look-up: an expression of a thousand words takes long to compile.
+ */
+function toMatcher(words: string, uncased = ''): Matcher {
+  const entries = words.split(' ').map(fold);
+  const whole = new Set(
+    entries.flatMap((entry) => {
+      const word = entry.replaceAll('-', ' ').replace(/s?\?$/, '');
+      return entry.endsWith('s?') ? [word, `${word}s`] : [entry.replaceAll('-', ' ')];
+    }),
+  );
+  const stems = new Set(entries.filter((word) => word.endsWith('*')).map((w) => w.slice(0, -1)));
   const parts = uncased.split(' ').filter((part) => part !== '');
-  return new RegExp([whole, ...parts].join('|'), 'u');
+  const part = parts.length === 0 ? null : new RegExp(parts.join('|'), 'u');
+  const hasStem = (word: string) => {
+    for (let end = 2; end <= word.length; end += 1) if (stems.has(word.slice(0, end))) return true;
+    return false;
+  };
+  return {
+    test(folded) {
+      const found = folded.match(/[\p{L}\p{M}]+/gu) ?? [];
+      return (
+        found.some(
+          (word, at) =>
+            whole.has(word) || whole.has(`${word} ${found[at + 1] ?? ''}`) || hasStem(word),
+        ) || part?.test(folded) === true
+      );
+    },
+  };
 }

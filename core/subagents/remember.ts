@@ -1,6 +1,6 @@
 import type { RememberService, ToolCall } from '../contracts/tool.ts';
 import {
-  examineEach,
+  examineInSlices,
   type ExamineOptions,
   type ExaminedOperation,
   passes,
@@ -28,7 +28,6 @@ import { MemoryError } from '../errors.ts';
 import { checkContent } from '../files/content.ts';
 import type { Idempotency } from '../files/idempotency.ts';
 import type { Revisions } from '../history/revisions.ts';
-import { createPause } from '../pause.ts';
 import { createProviderError, isProviderError } from '../provider-failure.ts';
 import type { Model } from './model.ts';
 import {
@@ -310,21 +309,6 @@ function checkFact(fact: string, speaker: string | null): void {
   throw new MemoryError('INVALID_CONTENT', `The text looks like ${secret}: it is not remembered.`, {
     details: { reason: 'secret' },
   });
-}
-
-/** A reply may hold many operations: others have their turn between them. */
-async function examineInSlices(
-  memory: EditedMemory,
-  operations: readonly EditOperation[],
-  options: ExamineOptions,
-): Promise<ExaminedOperation[]> {
-  const pause = createPause();
-  const examined: ExaminedOperation[] = [];
-  for (const one of examineEach(memory, operations, options)) {
-    examined.push(one);
-    await pause();
-  }
-  return examined;
 }
 
 function isFaulty({ fault, isKnown }: ExaminedOperation): boolean {
