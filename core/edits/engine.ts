@@ -2,8 +2,9 @@ import { createPause } from '../pause.ts';
 import { classify, type EditClass, toPlain } from './classify.ts';
 import { type EditLimits, findFault, type Guard, GUARDS } from './guards.ts';
 import type { EditOperation, Verdict } from './operations.ts';
-import { findSignals, type Signal } from './signals.ts';
+import { findSignals, type Signal, SIGNAL_WORDS } from './signals.ts';
 import { createSubjects, type Subjects } from './subject.ts';
+import { VERDICT_WORDS } from './verify.ts';
 import { type EditedMemory, type LocatedOperation, type Row, Workspace } from './workspace.ts';
 
 /** A line as a person and the verifier see it. */
@@ -179,15 +180,15 @@ export function decide(
   if (fault !== null) return { status: fault.status, isPreselected: false, why: fault.why };
   const isCertain = examined.class === 'certain';
   if (!isCertain && verdict !== null && ['loses', 'adds', 'wrong'].includes(verdict)) {
-    return { status: 'dropped', isPreselected: false, why: `the verifier says: ${verdict}` };
+    return { status: 'dropped', isPreselected: false, why: VERDICT_WORDS[verdict] };
   }
   const isGood = isCertain || (signals.length === 0 && passes(examined, verdict));
   if (isGood && mode === 'auto') return { status: 'applied', isPreselected: true, why: null };
   const why = isGood
     ? null
     : signals.length > 0
-      ? `look at: ${signals.join(', ')}`
-      : 'the verifier is not sure';
+      ? `A person decides, because ${signals.map((signal) => SIGNAL_WORDS[signal]).join('; ')}.`
+      : VERDICT_WORDS[verdict ?? 'unsure'];
   return { status: 'waiting', isPreselected: isGood, why };
 }
 

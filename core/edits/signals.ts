@@ -106,6 +106,19 @@ const FINDERS: Record<Signal, (context: SignalContext) => boolean> = {
   },
 };
 
+/** What each signal says to a person, as a part of a sentence. */
+export const SIGNAL_WORDS: Readonly<Record<Signal, string>> = {
+  specific_lost: 'a number, date, name, address or quote would be lost',
+  specific_added: 'a new line has a number, date, name, address or quote that no source has',
+  negation: 'a line says no, not, never or the like',
+  modality: 'a word such as must, may, if or plans to is lost or added',
+  conflict: 'the merged lines have different numbers, dates or names',
+  sensitive: 'the lines are about a sensitive subject, such as health, money or law',
+  other_subject: 'the lines are about different people or things',
+  task: 'a task would be closed or opened',
+  older_source: 'the line named as the reason is older than the line that it replaces',
+};
+
 /** The signals of an operation, in the order of the table; yields between them. */
 export function* findSignals(context: SignalContext): Generator<null, Signal[]> {
   const found: Signal[] = [];

@@ -55,7 +55,7 @@ const NEGATION = toMatcher(
   '不 没 沒 無 无 未 非 别 勿 ない ません なし 않 없 아니 안\\s 못 لا ليس لم لن بدون לא אין בלי नहीं मत बिना ไม่',
 );
 
-const MODALS: readonly (readonly [string, RegExp])[] = [
+const MODALS: readonly (readonly [string, Matcher])[] = [
   [
     'must',
     'must need* have-to has-to required mandatory muss* mussen moet* doit devoir doivent debe* tiene-que deve* deben obbligat* maste skal* musi trzeba musí должен должна нужно pitaa kell lazim harus trebuie',

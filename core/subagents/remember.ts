@@ -20,6 +20,7 @@ import { resolveTimes, toLocalDay } from '../edits/times.ts';
 import {
   parseVerdicts,
   toVerifierPrompt,
+  VERDICT_WORDS,
   VERDICTS_SCHEMA,
   VERIFIER_PROMPT,
 } from '../edits/verify.ts';
@@ -233,7 +234,7 @@ async function judge(
       ...candidates
         .filter((one) => !isGood(one))
         .map((one) =>
-          toRefusal(one, `the verifier says: ${verdicts.get(one.operation.number) ?? 'unsure'}`),
+          toRefusal(one, VERDICT_WORDS[verdicts.get(one.operation.number) ?? 'unsure']),
         ),
       ...Array.from({ length: malformed }, () => ({
         why: 'an operation of another form',

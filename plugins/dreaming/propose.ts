@@ -133,8 +133,7 @@ function toRunOperation(
   const { status, isPreselected, why } = decide(examined, { verdict, mode });
   const decided = { ...rest, verdict, guard: fault?.guard ?? null };
   if (dryRun && status === 'waiting') {
-    const reason = why === null ? '' : ` (${why})`;
-    const words = `a run that writes would leave it to a person${reason}`;
+    const words = ['A run that writes would leave this to a person.', why ?? ''].join(' ').trim();
     return { ...decided, status: 'dropped', isPreselected: false, why: words };
   }
   return { ...decided, status, isPreselected: isPreselected && status === 'waiting', why };
