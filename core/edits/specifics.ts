@@ -1,12 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { isEnglish } from '../search/text/language.ts';
 import { isStopWord } from '../search/text/english.ts';
-import { readLanguageHints } from '../search/text/tokenise.ts';
-import { readWords } from '../search/text/words.ts';
+import { isEnglishText } from '../search/text/tokenise.ts';
 import { isOpener } from './sentence-starters.ts';
 import { findDates, type NamedDate } from './dates.ts';
-import { NUMBER_WORDS } from './number-words.ts';
-import { fold, isTopic } from './words.ts';
+import { toNumber, withDigits } from './number-words.ts';
+import { listWeekdays } from './times.ts';
+import { fold, isTopic, relationOf } from './words.ts';
 
 export type SpecificKind =
   'number' | 'amount' | 'date' | 'time' | 'address' | 'link' | 'quote' | 'name';
@@ -35,7 +34,7 @@ function readLine(line: string): readonly Specific[] {
   readDates(reader);
   readTimes(reader);
   readNumbers(reader);
-  readNumberWords(reader);
+  readWordsOfValue(reader);
   readNames(reader);
   LINES.set(line, reader.found);
   return reader.found;
@@ -81,8 +80,8 @@ function readKnownKeys(grounds: string): Set<string> {
   }
   // Words count as numbers from one on where they are looked up; "one" alone is no number.
   for (const [token] of fold(grounds).matchAll(WORD)) {
-    const number = NUMBER_WORDS.get(token);
-    if (number !== undefined) known.add(`n:${number}`);
+    const number = toNumber(token);
+    if (number !== null) known.add(`n:${number}`);
   }
   return known;
 }
@@ -90,12 +89,10 @@ function readKnownKeys(grounds: string): Set<string> {
 /** A text whose parts are taken out one after the other, so that no part is read twice. */
 class Reader {
   readonly found: Specific[] = [];
-  readonly whole: string;
   rest: string;
 
   constructor(text: string) {
-    this.whole = text.normalize('NFC');
-    this.rest = this.whole;
+    this.rest = withDigits(text.normalize('NFC'));
   }
 
   take(
@@ -222,6 +219,7 @@ const NUMBER =
   /(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}])[\p{Script=Latin}\p{Script=Cyrillic}]{0,20}\p{Nd}[\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}]{0,30}(?:[.,:_/'’+-][\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}]{1,30}){0,8}/gu;
 
 function readNumbers(reader: Reader): void {
+  const numbered = reader.rest;
   reader.take(AMOUNT, ([, before, first, k1, second, k2, after]) => {
     const sign = fold(before ?? after ?? '');
     const unit = CURRENCIES.get(sign) ?? sign;
@@ -251,7 +249,7 @@ function readNumbers(reader: Reader): void {
     // A number and its unit apart are the same as together: `5 kg`, `5kg`.
     return { kind: 'number', keys: toReadings(token, 1).map((one) => `n:${one}`) };
   });
-  for (const [whole, number = '', name = ''] of reader.whole.matchAll(
+  for (const [whole, number = '', name = ''] of numbered.matchAll(
     /(?<![\p{L}\p{Nd}.,])(\d{1,9}(?:[.,]\d{1,3})?) ?(kg|g|mg|ml|l|cm|mm|km|m|mi|lb|lbs|kb|mb|gb|tb|min|h|s)(?!\p{L})/giu,
   )) {
     const keys = toReadings(number, 1).flatMap((one) => [`n:${one}`, `n:${one} ${fold(name)}`]);
@@ -279,19 +277,19 @@ const NOT_LISTED = new Set(
     ' ',
   ),
 );
-const CJK_NUMBER =
-  /([二两兩三四五六七八九十])(?=[个個只隻岁歲年月天次点點人位名杯本台辆块元公人匹つ歳杯回])/gu;
-
-function readNumberWords(reader: Reader): void {
-  for (const [token] of fold(reader.rest).matchAll(WORD)) {
-    const number = NUMBER_WORDS.get(token);
-    if (number === undefined || number < 2 || NOT_LISTED.has(token) || /\p{Lo}/u.test(token))
-      continue;
-    reader.found.push({ kind: 'number', text: token, keys: [`n:${number}`] });
+function readWordsOfValue(reader: Reader): void {
+  const folded = fold(reader.rest);
+  for (const [token] of folded.matchAll(WORD)) {
+    const relation = relationOf(token);
+    if (relation !== null)
+      reader.found.push({ kind: 'name', text: token, keys: [`r:${relation}`] });
+    const number = NOT_LISTED.has(token) ? null : toNumber(token);
+    if (number !== null && number > 1) {
+      reader.found.push({ kind: 'number', text: token, keys: [`n:${number}`] });
+    }
   }
-  for (const [token] of reader.rest.matchAll(CJK_NUMBER)) {
-    const number = NUMBER_WORDS.get(token);
-    reader.found.push({ kind: 'number', text: token, keys: [`n:${number}`] });
+  for (const { text, weekday } of listWeekdays(folded)) {
+    reader.found.push({ kind: 'date', text, keys: [`day:${weekday}`] });
   }
 }
 
@@ -299,7 +297,7 @@ const WORD = /[\p{L}\p{M}]+(?:['’-][\p{L}\p{M}]+)*/gu;
 
 function readNames(reader: Reader): void {
   const { rest } = reader;
-  const english = isEnglish(readLanguageHints(readWords(rest), rest));
+  const english = isEnglishText(rest);
   const tokens = [...rest.matchAll(WORD)];
   const inside = new Set(
     tokens.filter(({ index }) => !beginsSentence(rest, index)).map(([token]) => token),
@@ -310,6 +308,7 @@ function readNames(reader: Reader): void {
     const word = token.toLowerCase();
     const [base = word] = word.split(/['’]/u);
     if (isStopWord(word.replace(/['’]/gu, '')) || isStopWord(base)) return;
+    if (GERMAN_ARTICLE.test(tokens[index - 1]?.[0] ?? '')) return;
     if (beginsSentence(rest, match.index)) {
       if (isOpener(base) || isTopic(base)) return;
       // Of other languages no list tells a name from a common word: its company does.
@@ -329,6 +328,10 @@ function readNames(reader: Reader): void {
     });
   });
 }
+
+/** In front of a German noun, whose capital says nothing. */
+const GERMAN_ARTICLE =
+  /^(?:d(?:er|as|em)|(?:[kmsd]?ein|ihr|unser)(?:e[mnrs]?)?|im|ins|vom|zu[mr]|beim)$/iu;
 
 /** A name with and without its genitive or plural. */
 function toNameForms(token: string): string[] {
