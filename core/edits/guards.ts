@@ -5,7 +5,7 @@ import { bringsInstruction } from './instructions.ts';
 import { isBlank, parseHeading, parseMarkdown } from './markdown.ts';
 import { FACT_PATH } from './operations.ts';
 import { listSecrets, nameSecret } from './secrets.ts';
-import { groundsOf, type LocatedOperation, type Workspace } from './workspace.ts';
+import { groundsOf, type LocatedOperation, toBare, type Workspace } from './workspace.ts';
 
 /** The catalog of a user's memory. */
 export const INDEX_PATH = 'user/index.md';
@@ -105,7 +105,10 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     const texts = [...lines, operation.add?.heading ?? ''];
     if (texts.some((text) => !isPlainText(text)))
       return 'a control, invisible or turning character';
-    if (texts.some((text) => /<!--|-->|^\s{0,3}(?:---|\.\.\.|===|```|~~~)/.test(text))) {
+    const isMark = (text: string) =>
+      /<!--|-->|^\s{0,3}(?:---|\.\.\.|===)/.test(text) ||
+      /^(?:>|#{1,6}\s|```|~~~)/.test(toBare(text));
+    if (texts.some(isMark)) {
       return 'a mark of the structure';
     }
     for (const path of new Set([...before.changedBy(after), operation.add?.path ?? INDEX_PATH])) {
