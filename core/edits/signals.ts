@@ -1,6 +1,5 @@
-import { findLinks } from '../files/links.ts';
 import { SIGNALS } from '../schemas/dreams.ts';
-import { INDEX_PATH, newTexts } from './guards.ts';
+import { findNewSpecifics, newTexts } from './guards.ts';
 import { missingSpecifics, type Specific, type SpecificKind } from './specifics.ts';
 import { findDates } from './dates.ts';
 import { FACT_PATH } from './operations.ts';
@@ -31,18 +30,9 @@ const FINDERS: Record<Signal, (context: SignalContext) => boolean> = {
   },
 
   specific_added: ({ located, subjects, before }: SignalContext) => {
-    const links = findLinks(located.lines.join('\n'), INDEX_PATH).flatMap((link) => [
-      link,
-      textOf(before.live(link)),
-    ]);
-    const isIndex = located.operation.kind === 'index';
-    const grounds = [groundsOf(located), ...(isIndex ? links : [])].join('\n');
-    const texts = newTexts(located).map((text) =>
-      isIndex ? text.replace(/\]\([^)]*\)/g, ']') : text,
+    const added = findNewSpecifics(located, before, [groundsOf(located)]).filter(
+      isOfOther(subjects),
     );
-    const added = texts
-      .flatMap((text) => missingSpecifics(text, grounds))
-      .filter(isOfOther(subjects));
     if (added.length === 0) return false;
     const rows = [...located.remove, ...located.sources];
     const said = rows.flatMap((row) => phrasesOf(row).flatMap(({ dates }) => dates)).join('\n');
