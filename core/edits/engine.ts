@@ -1,10 +1,9 @@
 import { createPause } from '../pause.ts';
 import { classify, type EditClass, toPlain } from './classify.ts';
 import { type EditLimits, findFault, type Guard, GUARDS } from './guards.ts';
-import type { EditOperation, Verdict } from './operations.ts';
+import { type EditOperation, type Verdict, VERDICT_WORDS } from './operations.ts';
 import { findSignals, type Signal, SIGNAL_WORDS } from './signals.ts';
 import { createSubjects, type Subjects } from './subject.ts';
-import { VERDICT_WORDS } from './verify.ts';
 import { type EditedMemory, type LocatedOperation, type Row, Workspace } from './workspace.ts';
 
 /** A line as a person and the verifier see it. */

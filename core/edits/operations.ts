@@ -5,6 +5,16 @@ export { DREAM_KINDS, VERDICTS };
 
 export type Verdict = (typeof VERDICTS)[number];
 
+/** What a verdict says to a person, where an operation does not pass with it. */
+export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
+  keeps: 'The verifier did not find that the source makes the old line untrue.',
+  replaces: 'The verifier found that a value is replaced, and the operation was to keep it.',
+  loses: 'The verifier found that a fact would be lost.',
+  adds: 'The verifier found something in the new lines that no source says.',
+  wrong: 'The verifier found that the result would be wrong.',
+  unsure: 'The verifier could not tell whether the result is right.',
+};
+
 /** What an operation does. Each caller of the engine allows some of these. */
 export type EditKind = (typeof DREAM_KINDS)[number] | 'add' | 'update';
 

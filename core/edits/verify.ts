@@ -35,16 +35,6 @@ Examples:
 - removed "- Afraid of dogs" under "Ana"; added "- Afraid of dogs" under "Ben": wrong.
 - added "- Allergic to cats"; source: fact "I am not allergic to cats": wrong.`;
 
-/** What a verdict says to a person, where an operation does not pass with it. */
-export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
-  keeps: 'The verifier did not find that the source makes the old line untrue.',
-  replaces: 'The verifier found that a value is replaced, and the operation was to keep it.',
-  loses: 'The verifier found that a fact would be lost.',
-  adds: 'The verifier found something in the new lines that no source says.',
-  wrong: 'The verifier found that the result would be wrong.',
-  unsure: 'The verifier could not tell whether the result is right.',
-};
-
 /** The form of the verifier's reply: strict in the way that providers enforce. */
 export const VERDICTS_SCHEMA: JsonSchema = {
   title: 'memory_edit_verdicts',

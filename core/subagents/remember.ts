@@ -14,13 +14,13 @@ import {
   type ParsedEdits,
   REMEMBER_KINDS,
   type Verdict,
+  VERDICT_WORDS,
 } from '../edits/operations.ts';
 import { nameSecret } from '../edits/secrets.ts';
 import { resolveTimes, toLocalDay } from '../edits/times.ts';
 import {
   parseVerdicts,
   toVerifierPrompt,
-  VERDICT_WORDS,
   VERDICTS_SCHEMA,
   VERIFIER_PROMPT,
 } from '../edits/verify.ts';

@@ -112,7 +112,7 @@ async function call(userId, tool, args) {
   return (await service.tools.execute(tool, { context: { userId }, arguments: args })).result;
 }
 
-/** @param {string} method @param {string} where @param {object} [body] */
+/** @param {string} method @param {string} where @param {object} [body] @returns {Promise<any>} */
 async function ask(method, where, body) {
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   const answer = await fetch(`http://127.0.0.1:${port}/v1/admin/dream/${where}`, {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelProvider } from '../../../core/contracts/model-provider.ts';
 import { asAdmin, asAgent } from '../http/serve.ts';
-import { VERDICT_WORDS } from '../../../core/edits/verify.ts';
+import { VERDICT_WORDS } from '../../../core/edits/operations.ts';
 import { stopClock } from '../../support/clock.ts';
 import { edit } from '../../support/edit-memory.ts';
 import { type ModelService, passAll, serveWithModel } from '../../support/model-service.ts';
