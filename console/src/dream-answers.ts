@@ -215,24 +215,10 @@ export const VERDICTS: Readonly<Record<Verdict, Wording>> = {
   },
 };
 
-/**
- * Why an operation waits, was dropped or is stale; `null` where its signals or its verdict say it
- * already.
- */
-export function tellWhy({ status, why, signals, verdict, preselected }: AdminDreamOperation) {
+/** Why an operation waits, was dropped or is stale; `null` for others. */
+export function tellWhy({ status, why, preselected }: AdminDreamOperation): string | null {
   if (!['waiting', 'dropped', 'stale'].includes(status)) return null;
-  if (why === null)
-    return preselected ? 'in review, everything waits; nothing speaks against it' : null;
-  const told = [`look at: ${signals.join(', ')}`, `the verifier says: ${verdict ?? ''}`];
-  if (told.includes(why)) return null;
-  const labels: Readonly<Record<string, { label: string } | undefined>> = {
-    ...SIGNALS,
-    ...VERDICTS,
-  };
-  return why.replace(/: ([a-z_]+(?:, [a-z_]+)*)(?=\)?$)/, (_all, names: string) => {
-    const words = names.split(', ').map((name) => labels[name]?.label.toLowerCase() ?? name);
-    return `: ${words.join(', ')}`;
-  });
+  return why ?? (preselected ? 'in review, everything waits; nothing speaks against it' : null);
 }
 
 /** The states of an operation, in the order of the filter. */

@@ -1,7 +1,8 @@
+import { createPause } from '../pause.ts';
 import { classify, type EditClass, toPlain } from './classify.ts';
 import { type EditLimits, findFault, type Guard, GUARDS } from './guards.ts';
-import type { EditOperation, Verdict } from './operations.ts';
-import { findSignals, type Signal } from './signals.ts';
+import { type EditOperation, type Verdict, VERDICT_WORDS } from './operations.ts';
+import { findSignals, type Signal, SIGNAL_WORDS } from './signals.ts';
 import { createSubjects, type Subjects } from './subject.ts';
 import { type EditedMemory, type LocatedOperation, type Row, Workspace } from './workspace.ts';
 
@@ -51,15 +52,30 @@ export function examine(
   operations: readonly EditOperation[],
   options: ExamineOptions,
 ): ExaminedOperation[] {
-  return [...examineEach(memory, operations, options)];
+  return [...examineInSteps(memory, operations, options)].filter((one) => one !== null);
 }
 
-/** {@link examine}, one operation at a time, so that a caller can let others have their turn. */
-export function* examineEach(
+/** {@link examine}, with pauses in which others have their turn. */
+export async function examineInSlices(
+  memory: EditedMemory,
+  operations: readonly EditOperation[],
+  options: ExamineOptions,
+): Promise<ExaminedOperation[]> {
+  const pause = createPause();
+  const examined: ExaminedOperation[] = [];
+  for (const one of examineInSteps(memory, operations, options)) {
+    if (one !== null) examined.push(one);
+    await pause();
+  }
+  return examined;
+}
+
+/** Yields each operation, and `null` at places within the work on one. */
+function* examineInSteps(
   memory: EditedMemory,
   operations: readonly EditOperation[],
   { limits, guards = GUARDS }: ExamineOptions,
-): Generator<ExaminedOperation> {
+): Generator<ExaminedOperation | null> {
   const workspace = new Workspace(memory);
   const paths = memory.files.map(({ path }) => path);
   const subjects = createSubjects(workspace, paths);
@@ -73,7 +89,7 @@ export function* examineEach(
       operation,
       ...toViews(workspace, located),
       class: classify(located, workspace),
-      signals: findSignals({ located, subjects, before: workspace }),
+      signals: yield* findSignals({ located, subjects, before: workspace }),
       fault: null,
       isKnown: isKnown(workspace, located, { paths, subjects }),
     };
@@ -163,15 +179,15 @@ export function decide(
   if (fault !== null) return { status: fault.status, isPreselected: false, why: fault.why };
   const isCertain = examined.class === 'certain';
   if (!isCertain && verdict !== null && ['loses', 'adds', 'wrong'].includes(verdict)) {
-    return { status: 'dropped', isPreselected: false, why: `the verifier says: ${verdict}` };
+    return { status: 'dropped', isPreselected: false, why: VERDICT_WORDS[verdict] };
   }
   const isGood = isCertain || (signals.length === 0 && passes(examined, verdict));
   if (isGood && mode === 'auto') return { status: 'applied', isPreselected: true, why: null };
   const why = isGood
     ? null
     : signals.length > 0
-      ? `look at: ${signals.join(', ')}`
-      : 'the verifier is not sure';
+      ? `A person decides, because ${signals.map((signal) => SIGNAL_WORDS[signal]).join('; ')}.`
+      : VERDICT_WORDS[verdict ?? 'unsure'];
   return { status: 'waiting', isPreselected: isGood, why };
 }
 

@@ -5,7 +5,8 @@ import { bringsInstruction } from './instructions.ts';
 import { isBlank, parseHeading, parseMarkdown } from './markdown.ts';
 import { FACT_PATH } from './operations.ts';
 import { listSecrets, nameSecret } from './secrets.ts';
-import { groundsOf, type LocatedOperation, type Workspace } from './workspace.ts';
+import { missingSpecifics, type Specific } from './specifics.ts';
+import { groundsOf, type LocatedOperation, toBare, type Workspace } from './workspace.ts';
 
 /** The catalog of a user's memory. */
 export const INDEX_PATH = 'user/index.md';
@@ -105,7 +106,10 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     const texts = [...lines, operation.add?.heading ?? ''];
     if (texts.some((text) => !isPlainText(text)))
       return 'a control, invisible or turning character';
-    if (texts.some((text) => /<!--|-->|^\s{0,3}(?:---|\.\.\.|===|```|~~~)/.test(text))) {
+    const isMark = (text: string) =>
+      /<!--|-->|^\s{0,3}(?:---|\.\.\.|===)/.test(text) ||
+      /^(?:>|#{1,6}\s|```|~~~)/.test(toBare(text));
+    if (texts.some(isMark)) {
       return 'a mark of the structure';
     }
     for (const path of new Set([...before.changedBy(after), operation.add?.path ?? INDEX_PATH])) {
@@ -199,6 +203,24 @@ export function newTexts({ operation: { add }, lines, place }: LocatedOperation)
   const heading = place.isNewHeading || place.isNewFile ? [add.heading ?? ''] : [];
   const name = place.isNewFile ? [add.path.slice('user/'.length).replace(/\.md$/, '')] : [];
   return [...lines, ...heading, ...name].filter((text) => text !== '');
+}
+
+/** The specifics of an operation's new texts that are not in `grounds`. An entry says of its file what stands there. */
+export function findNewSpecifics(
+  located: LocatedOperation,
+  memory: Workspace,
+  grounds: readonly string[],
+): Specific[] {
+  const texts = newTexts(located);
+  if (located.operation.kind !== 'index') {
+    return texts.flatMap((text) => missingSpecifics(text, grounds.join('\n')));
+  }
+  const linked = findLinks(texts.join('\n'), INDEX_PATH).flatMap((link) => [
+    link,
+    ...memory.live(link).map(({ text }) => text),
+  ]);
+  const known = [...grounds, ...linked].join('\n');
+  return texts.flatMap((text) => missingSpecifics(text.replace(/\]\([^)]*\)/g, ']'), known));
 }
 
 function isOwnPath(path: string): boolean {

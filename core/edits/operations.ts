@@ -5,6 +5,16 @@ export { DREAM_KINDS, VERDICTS };
 
 export type Verdict = (typeof VERDICTS)[number];
 
+/** What a verdict says to a person, where an operation does not pass with it. */
+export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
+  keeps: 'The verifier did not find that the source makes the old line untrue.',
+  replaces: 'The verifier found that a value is replaced, and the operation was to keep it.',
+  loses: 'The verifier found that a fact would be lost.',
+  adds: 'The verifier found something in the new lines that no source says.',
+  wrong: 'The verifier found that the result would be wrong.',
+  unsure: 'The verifier could not tell whether the result is right.',
+};
+
 /** What an operation does. Each caller of the engine allows some of these. */
 export type EditKind = (typeof DREAM_KINDS)[number] | 'add' | 'update';
 
@@ -40,7 +50,15 @@ export interface ParsedEdits {
   malformed: number[];
 }
 
-const LIMITS = { characters: 400_000, operations: 200, refs: 50, lines: 50, line: 2_000 } as const;
+/** Those of one operation keep the work between two turns of the event loop short. */
+const LIMITS = {
+  characters: 400_000,
+  operations: 200,
+  operation: 24_000,
+  refs: 50,
+  lines: 50,
+  line: 2_000,
+} as const;
 
 const lineRef = {
   type: 'object',
@@ -149,6 +167,8 @@ function parseOperation(
   const added = add === null ? null : parseAdd(add);
   if (removed === null || named === null || added === undefined) return null;
   if (removed.some(({ text }) => text === null)) return null;
+  const texts = [...[...removed, ...named].map(({ text }) => text ?? ''), ...(added?.lines ?? [])];
+  if (texts.join('').length > LIMITS.operation) return null;
   return {
     number,
     kind: kind as EditKind,

@@ -1,7 +1,6 @@
-import { findLinks } from '../files/links.ts';
 import { SIGNALS } from '../schemas/dreams.ts';
-import { INDEX_PATH, newTexts } from './guards.ts';
-import { listSpecifics, missingSpecifics, type Specific, type SpecificKind } from './specifics.ts';
+import { findNewSpecifics, newTexts } from './guards.ts';
+import { missingSpecifics, type Specific, type SpecificKind } from './specifics.ts';
 import { findDates } from './dates.ts';
 import { FACT_PATH } from './operations.ts';
 import { type Subjects } from './subject.ts';
@@ -26,24 +25,18 @@ const linesOf = ({ sources }: LocatedOperation): Row[] =>
 const FINDERS: Record<Signal, (context: SignalContext) => boolean> = {
   specific_lost: ({ located, subjects }: SignalContext) => {
     const left = `${located.lines.join('\n')}\n${textOf(linesOf(located))}`;
-    const gone = located.remove.map((row) => withoutSaid(row, left)).join('\n');
-    return missingSpecifics(gone, left).some(isOfOther(subjects));
+    const isLost = (text: string) => missingSpecifics(text, left).some(isOfOther(subjects));
+    return located.remove.some((row) => isLost(row.text) && isLost(withoutSaid(row, left)));
   },
 
   specific_added: ({ located, subjects, before }: SignalContext) => {
-    const links = findLinks(located.lines.join('\n'), INDEX_PATH).flatMap((link) => [
-      link,
-      textOf(before.live(link)),
-    ]);
-    const said = [...located.remove, ...located.sources].flatMap((row) =>
-      phrasesOf(row).flatMap(({ dates }) => dates),
+    const added = findNewSpecifics(located, before, [groundsOf(located)]).filter(
+      isOfOther(subjects),
     );
-    const isIndex = located.operation.kind === 'index';
-    const grounds = [groundsOf(located), ...said, ...(isIndex ? links : [])].join('\n');
-    const texts = newTexts(located).map((text) =>
-      isIndex ? text.replace(/\]\([^)]*\)/g, ']') : text,
-    );
-    return texts.some((text) => missingSpecifics(text, grounds).some(isOfOther(subjects)));
+    if (added.length === 0) return false;
+    const rows = [...located.remove, ...located.sources];
+    const said = rows.flatMap((row) => phrasesOf(row).flatMap(({ dates }) => dates)).join('\n');
+    return missingSpecifics(added.map(({ text }) => text).join('\n'), said).length > 0;
   },
 
   negation: ({ located: { remove, sources, lines } }: SignalContext) =>
@@ -103,9 +96,27 @@ const FINDERS: Record<Signal, (context: SignalContext) => boolean> = {
   },
 };
 
-/** The signals of an operation, in the order of the table. */
-export function findSignals(context: SignalContext): Signal[] {
-  return SIGNALS.filter((signal) => FINDERS[signal](context));
+/** What each signal says to a person, as a part of a sentence. */
+export const SIGNAL_WORDS: Readonly<Record<Signal, string>> = {
+  specific_lost: 'a number, date, name, address or quote would be lost',
+  specific_added: 'a new line has a number, date, name, address or quote that no source has',
+  negation: 'a line says no, not, never or the like',
+  modality: 'a word such as must, may, if or plans to is lost or added',
+  conflict: 'the merged lines have different numbers, dates or names',
+  sensitive: 'the lines are about a sensitive subject, such as health, money or law',
+  other_subject: 'the lines are about different people or things',
+  task: 'a task would be closed or opened',
+  older_source: 'the line named as the reason is older than the line that it replaces',
+};
+
+/** The signals of an operation, in the order of the table; yields between them. */
+export function* findSignals(context: SignalContext): Generator<null, Signal[]> {
+  const found: Signal[] = [];
+  for (const signal of SIGNALS) {
+    if (FINDERS[signal](context)) found.push(signal);
+    yield null;
+  }
+  return found;
 }
 
 const COMPARED: readonly (readonly SpecificKind[])[] = [
@@ -142,7 +153,7 @@ function withoutSaid(row: Row, left: string): string {
   let { text } = row;
   for (const { phrase, dates } of phrasesOf(row)) {
     const at = fold(text).indexOf(phrase);
-    const isSaid = missingSpecifics(left, dates.join('\n')).length < listSpecifics(left).length;
+    const isSaid = missingSpecifics(dates.join('\n'), left).length < dates.length;
     if (at !== -1 && isSaid && fold(text).length === text.length) {
       text = `${text.slice(0, at)}${text.slice(at + phrase.length)}`;
     }

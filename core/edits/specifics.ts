@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { isEnglish } from '../search/text/language.ts';
 import { isStopWord } from '../search/text/english.ts';
-import { readLanguageHints } from '../search/text/tokenise.ts';
-import { readWords } from '../search/text/words.ts';
+import { isEnglishText } from '../search/text/tokenise.ts';
 import { isOpener } from './sentence-starters.ts';
 import { findDates, type NamedDate } from './dates.ts';
-import { fold, isTopic } from './words.ts';
+import { toNumber, withDigits } from './number-words.ts';
+import { listWeekdays } from './times.ts';
+import { fold, isTopic, relationOf } from './words.ts';
 
 export type SpecificKind =
   'number' | 'amount' | 'date' | 'time' | 'address' | 'link' | 'quote' | 'name';
@@ -21,24 +21,35 @@ export interface Specific {
 
 /** The numbers, dates, times, amounts, addresses, links, quoted texts and names of a text. */
 export function listSpecifics(text: string): Specific[] {
-  const reader = new Reader(text);
+  return text.split('\n').flatMap(readLine);
+}
+
+/** One line at a time: reading is quadratic in the length of what is read. */
+function readLine(line: string): readonly Specific[] {
+  const kept = LINES.get(line);
+  if (kept !== undefined) return kept;
+  const reader = new Reader(line);
   readQuotes(reader);
   readAddresses(reader);
   readDates(reader);
   readTimes(reader);
   readNumbers(reader);
-  readNumberWords(reader);
+  readWordsOfValue(reader);
   readNames(reader);
+  LINES.set(line, reader.found);
   return reader.found;
 }
+
+/** Each line of an operation is compared with several texts. */
+const LINES = new LRUCache<string, readonly Specific[]>({ max: 200 });
 
 /** Specifics of a text whose value its grounds do not have: 2 is two, 2pm is 14:00, $2500 is $2,500. */
 export function missingSpecifics(text: string, grounds: string): Specific[] {
   const known = knownKeys(grounds);
-  const folded = fold(grounds).replace(/\s+/g, ' ');
+  const toSpaced = (quoted: string) => fold(quoted).replace(/\s+/g, ' ');
   return listSpecifics(text).filter(({ kind, text: own, keys }) => {
     if (keys.some((key) => known.has(key))) return false;
-    return kind !== 'quote' || !folded.includes(fold(own).replace(/\s+/g, ' '));
+    return kind !== 'quote' || !toSpaced(grounds).includes(toSpaced(own));
   });
 }
 
@@ -52,7 +63,7 @@ function knownKeys(grounds: string): ReadonlySet<string> {
 }
 
 /** Line after line is compared with the same grounds, which may be long. */
-const KEPT = new LRUCache<string, ReadonlySet<string>>({ max: 8 });
+const KEPT = new LRUCache<string, ReadonlySet<string>>({ max: 200 });
 
 function readKnownKeys(grounds: string): Set<string> {
   const known = new Set<string>();
@@ -69,8 +80,8 @@ function readKnownKeys(grounds: string): Set<string> {
   }
   // Words count as numbers from one on where they are looked up; "one" alone is no number.
   for (const [token] of fold(grounds).matchAll(WORD)) {
-    const number = NUMBER_WORDS.get(token);
-    if (number !== undefined) known.add(`n:${number}`);
+    const number = toNumber(token);
+    if (number !== null) known.add(`n:${number}`);
   }
   return known;
 }
@@ -78,12 +89,10 @@ function readKnownKeys(grounds: string): Set<string> {
 /** A text whose parts are taken out one after the other, so that no part is read twice. */
 class Reader {
   readonly found: Specific[] = [];
-  readonly whole: string;
   rest: string;
 
   constructor(text: string) {
-    this.whole = text.normalize('NFC');
-    this.rest = this.whole;
+    this.rest = withDigits(text.normalize('NFC'));
   }
 
   take(
@@ -210,6 +219,7 @@ const NUMBER =
   /(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}])[\p{Script=Latin}\p{Script=Cyrillic}]{0,20}\p{Nd}[\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}]{0,30}(?:[.,:_/'’+-][\p{Script=Latin}\p{Script=Cyrillic}\p{Nd}]{1,30}){0,8}/gu;
 
 function readNumbers(reader: Reader): void {
+  const numbered = reader.rest;
   reader.take(AMOUNT, ([, before, first, k1, second, k2, after]) => {
     const sign = fold(before ?? after ?? '');
     const unit = CURRENCIES.get(sign) ?? sign;
@@ -239,7 +249,7 @@ function readNumbers(reader: Reader): void {
     // A number and its unit apart are the same as together: `5 kg`, `5kg`.
     return { kind: 'number', keys: toReadings(token, 1).map((one) => `n:${one}`) };
   });
-  for (const [whole, number = '', name = ''] of reader.whole.matchAll(
+  for (const [whole, number = '', name = ''] of numbered.matchAll(
     /(?<![\p{L}\p{Nd}.,])(\d{1,9}(?:[.,]\d{1,3})?) ?(kg|g|mg|ml|l|cm|mm|km|m|mi|lb|lbs|kb|mb|gb|tb|min|h|s)(?!\p{L})/giu,
   )) {
     const keys = toReadings(number, 1).flatMap((one) => [`n:${one}`, `n:${one} ${fold(name)}`]);
@@ -261,64 +271,25 @@ function toReadings(token: string, factor: number): string[] {
   return readings.map((number) => String(Math.round(number * factor * 1e6) / 1e6));
 }
 
-/** From two on: `one`, `ein`, `un` are articles as often as numbers. */
-const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
-  [
-    ['one once eins uno una un une ein eine einmal ett jeden один 一', 1],
-    [
-      'two twice zwei zweimal deux dos due dois duas twee två to dwa dva iki kaksi ketto doi два две 二 两 兩',
-      2,
-    ],
-    ['three drei trois tres tre drie trzy tri uc kolme harom trei три 三', 3],
-    [
-      'four vier quatre cuatro quattro quatro fyra fire cztery ctyri dort nelja negy patru четыре 四',
-      4,
-    ],
-    ['five funf cinq cinco cinque vijf fem piec pet bes viisi ot cinci пять 五', 5],
-    ['six sechs seis sei zes sex seks szesc sest alti kuusi hat sase шесть 六', 6],
-    [
-      'seven sieben sept siete sette sete zeven sju syv siedem sedm yedi seitseman het sapte семь 七',
-      7,
-    ],
-    ['eight acht huit ocho otto oito atta otte osiem osm sekiz kahdeksan nyolc opt восемь 八', 8],
-    [
-      'nine neun neuf nueve nove negen nio ni dziewiec devet dokuz yhdeksan kilenc noua девять 九',
-      9,
-    ],
-    ['ten zehn dix diez dieci dez tien tio ti dziesiec deset on kymmenen tiz zece десять 十', 10],
-    ['eleven elf onze once undici elva elleve jedenascie', 11],
-    ['twelve zwolf douze doce dodici doze twaalf tolv dwanascie', 12],
-    ['fifteen funfzehn quinze quince quindici vijftien femton', 15],
-    ['twenty zwanzig vingt veinte venti vinte twintig tjugo', 20],
-    ['thirty dreißig dreissig trente treinta trenta dertig', 30],
-    ['forty vierzig quarante cuarenta quaranta quarenta veertig', 40],
-    ['fifty funfzig cinquante cincuenta cinquanta vijftig', 50],
-    ['hundred hundert cent cien cento honderd', 100],
-  ].flatMap(([words, number]) =>
-    String(words)
-      .split(' ')
-      .map((word) => [word, number as number] as const),
-  ),
-);
 /** Words of the table that are something else in another language: they are looked up, not listed. */
 const NOT_LISTED = new Set(
   'to once on ti het hat ot sei tri pet ni opt due sex fire dos un bes cent tio once doi acht elf'.split(
     ' ',
   ),
 );
-const CJK_NUMBER =
-  /([二两兩三四五六七八九十])(?=[个個只隻岁歲年月天次点點人位名杯本台辆块元公人匹つ歳杯回])/gu;
-
-function readNumberWords(reader: Reader): void {
-  for (const [token] of fold(reader.rest).matchAll(WORD)) {
-    const number = NUMBER_WORDS.get(token);
-    if (number === undefined || number < 2 || NOT_LISTED.has(token) || /\p{Lo}/u.test(token))
-      continue;
-    reader.found.push({ kind: 'number', text: token, keys: [`n:${number}`] });
+function readWordsOfValue(reader: Reader): void {
+  const folded = fold(reader.rest);
+  for (const [token] of folded.matchAll(WORD)) {
+    const relation = relationOf(token);
+    if (relation !== null)
+      reader.found.push({ kind: 'name', text: token, keys: [`r:${relation}`] });
+    const number = NOT_LISTED.has(token) ? null : toNumber(token);
+    if (number !== null && number > 1) {
+      reader.found.push({ kind: 'number', text: token, keys: [`n:${number}`] });
+    }
   }
-  for (const [token] of reader.rest.matchAll(CJK_NUMBER)) {
-    const number = NUMBER_WORDS.get(token);
-    reader.found.push({ kind: 'number', text: token, keys: [`n:${number}`] });
+  for (const { text, weekday } of listWeekdays(folded)) {
+    reader.found.push({ kind: 'date', text, keys: [`day:${weekday}`] });
   }
 }
 
@@ -326,7 +297,7 @@ const WORD = /[\p{L}\p{M}]+(?:['’-][\p{L}\p{M}]+)*/gu;
 
 function readNames(reader: Reader): void {
   const { rest } = reader;
-  const english = isEnglish(readLanguageHints(readWords(rest), rest));
+  const english = isEnglishText(rest);
   const tokens = [...rest.matchAll(WORD)];
   const inside = new Set(
     tokens.filter(({ index }) => !beginsSentence(rest, index)).map(([token]) => token),
@@ -337,6 +308,7 @@ function readNames(reader: Reader): void {
     const word = token.toLowerCase();
     const [base = word] = word.split(/['’]/u);
     if (isStopWord(word.replace(/['’]/gu, '')) || isStopWord(base)) return;
+    if (GERMAN_ARTICLE.test(tokens[index - 1]?.[0] ?? '')) return;
     if (beginsSentence(rest, match.index)) {
       if (isOpener(base) || isTopic(base)) return;
       // Of other languages no list tells a name from a common word: its company does.
@@ -356,6 +328,10 @@ function readNames(reader: Reader): void {
     });
   });
 }
+
+/** In front of a German noun, whose capital says nothing. */
+const GERMAN_ARTICLE =
+  /^(?:d(?:er|as|em)|(?:[kmsd]?ein|ihr|unser)(?:e[mnrs]?)?|im|ins|vom|zu[mr]|beim)$/iu;
 
 /** A name with and without its genitive or plural. */
 function toNameForms(token: string): string[] {

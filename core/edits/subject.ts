@@ -1,4 +1,7 @@
 import { isStopWord } from '../search/text/english.ts';
+import { isEnglish } from '../search/text/language.ts';
+import { readLanguageHints } from '../search/text/tokenise.ts';
+import { readWords } from '../search/text/words.ts';
 import { isOpener } from './sentence-starters.ts';
 import { fold, isTopic, relationOf } from './words.ts';
 import { type Row, toBare, type Workspace } from './workspace.ts';
@@ -36,16 +39,33 @@ const POSSESSIVE =
 const NAME_LINE =
   /^(?:full |nick)?(?:name|nom|nombre|nome|naam|namn|navn|imie|jmeno)\s*[:：]\s*(.{1,80})|^(?:姓名|名字|名前|이름)\s*[:：]\s*(.{1,40})/iu;
 
+/** Characters of memory that tell its language. */
+const SAMPLE_LENGTH = 5_000;
+
 /** Reads the names of the user from memory (`- Name: …`), so that they are not somebody else. */
 export function createSubjects(workspace: Workspace, paths: readonly string[]): Subjects {
   const own = new Set<string>();
+  /** Words in capitals, other than before a colon: a word there is a name only if it is one of these. */
+  const named = new Set<string>();
   for (const path of paths) {
     for (const { text } of workspace.live(path)) {
+      for (const [word] of text.matchAll(
+        /(?<=\p{Ll},? )\p{Lu}\p{L}+|(?<=^#+ )\p{Lu}\p{L}+$|(?<=^\s*[-*] )\p{Lu}\p{L}+(?= \p{Ll}|['’]s)/gu,
+      ))
+        named.add(toWord(word));
       const match = NAME_LINE.exec(toBare(text).replace(/[*_]/g, ''));
       for (const name of fold(match?.[1] ?? match?.[2] ?? '').split(/[\s,()]+/u))
         if (name !== '') own.add(name);
     }
   }
+
+  const hintsOf = (text: string) => readLanguageHints(readWords(text), text);
+  const sample = paths
+    .flatMap((path) => workspace.live(path).map(({ text }) => text))
+    .join('\n')
+    .slice(0, SAMPLE_LENGTH);
+  const surrounding = hintsOf(sample);
+  const isEnglishLine = (line: string) => isEnglish(hintsOf(line), surrounding);
 
   const withoutUser = (subject: Subject | null): Subject | null =>
     subject?.name !== null && subject?.relation === null && own.has(subject.name) ? null : subject;
@@ -54,7 +74,7 @@ export function createSubjects(workspace: Workspace, paths: readonly string[]): 
     const bare = toBare(text);
     const places = [bare, ...[...parents].reverse()];
     for (const one of places) {
-      const leading = readLeading(one);
+      const leading = readLeading(one, { named, isEnglish: isEnglishLine });
       if (leading !== null) return withoutUser(leading);
     }
     const file = path.slice(path.lastIndexOf('/') + 1).replace(/\.\w+$/, '');
@@ -90,10 +110,15 @@ function isSame(one: Subject | null, other: Subject | null): boolean {
 }
 
 /** The name or relation that a line begins with; `null` where it begins with what it says. */
-function readLeading(text: string): Subject | null {
+function readLeading(
+  text: string,
+  {
+    named,
+    isEnglish: isEnglishLine,
+  }: { named: ReadonlySet<string>; isEnglish: (line: string) => boolean },
+): Subject | null {
   const [whole = '', words = '', bracket = ''] = LEADING.exec(text) ?? [];
   const all = words.trim().split(/\s+/u);
-  if (PRONOUN.test(fold(words.trim())) || PRONOUN.test(fold(all[0] ?? ''))) return null;
   let at = 0;
   while (
     at < all.length &&
@@ -106,6 +131,8 @@ function readLeading(text: string): Subject | null {
       break;
     at += 1;
   }
+  if (at === 0 && (PRONOUN.test(fold(words.trim())) || PRONOUN.test(fold(all[0] ?? ''))))
+    return null;
   const relation = relationOf(toWord(all[at]));
   if (relation !== null) at += 1;
   const name = toWord(all[at]);
@@ -118,7 +145,10 @@ function readLeading(text: string): Subject | null {
     (relation !== null ||
       bracket !== '' ||
       /['’]s$/u.test(all[at] ?? '') ||
-      isFollowed(all[at + 1], rest));
+      isFollowed(all.slice(at + 1), rest, {
+        isKnown: named.has(name),
+        english: isEnglishLine(text),
+      }));
   const said = [
     ...(bracket.match(/[\p{L}\p{M}]+/gu) ?? []),
     ...all.slice(at + 1),
@@ -135,28 +165,39 @@ function readLeading(text: string): Subject | null {
   return relation === null ? null : { name: null, relation };
 }
 
-/** Whether a leading word in capitals is followed as a subject is: by a verb, a colon or a surname. */
-function isFollowed(next: string | undefined, rest: string): boolean {
-  if (next === undefined) return /^\s?[:：,–—-]/u.test(rest);
+/** Whether a leading word in capitals, and its surname, are followed as a subject is: by a verb, or a colon. */
+function isFollowed(
+  [next, ...more]: readonly string[],
+  rest: string,
+  { isKnown, english }: { isKnown: boolean; english: boolean },
+): boolean {
+  if (next === undefined) return isKnown && /^\s?[:：,–—-]/u.test(rest);
+  if (/^\p{Lu}/u.test(next)) {
+    // Of German nouns, too, the second may be in capitals.
+    return (english && more.length > 0) || isFollowed(more, rest, { isKnown: true, english });
+  }
   return (
-    /^\p{Lu}/u.test(next) ||
-    /^(?:is|was|has|had|and|lives|works|likes|loves|hates|prefers|wants|needs|moved|plays|speaks|drinks|eats|ist|war|hat|wohnt|arbeitet|mag|est|a|était|habite|travaille|aime|es|tiene|vive|trabaja|è|ha|lavora|é|tem|mora|trabalha|heeft|woont|werkt|är|har|bor|er|jest|ma|mieszka|je|má)$/u.test(
-      next,
-    ) ||
-    (/[a-z]{2}(?:s|ed)$/.test(next) && !/(?:ss|ness|ings)$/.test(next))
+    VERB.test(next) ||
+    (english && /[a-z]{2}(?:s|ed)$/.test(next) && !/(?:ss|ness|ings)$/.test(next))
   );
 }
+
+const VERB =
+  /^(?:is|was|has|had|and|lives|works|likes|loves|hates|prefers|wants|needs|moved|plays|speaks|drinks|eats|ist|war|hat|wohnt|arbeitet|mag|est|a|était|habite|travaille|aime|es|tiene|vive|trabaja|è|ha|lavora|é|tem|mora|trabalha|heeft|woont|werkt|är|har|bor|er|jest|ma|mieszka|je|má)$/u;
 
 /** Whom a heading or file name names: `null` for topics, dates and sentences. */
 function readTitle(title: string): Subject | null {
   const words = title.match(/[\p{L}\p{M}][\p{L}\p{M}'’]*/gu) ?? [];
   const relation = words.map(relationOf).find((one) => one !== null) ?? null;
-  const names = words
-    .map(toWord)
-    .filter(
-      (word) =>
-        !isTopic(word) && !isStopWord(word) && relationOf(word) === null && !POSSESSIVE.test(word),
-    );
+  const names = words.map(toWord).filter(
+    (word) =>
+      // A letter names nobody.
+      (word.length > 1 || /\p{Lo}/u.test(word)) &&
+      !isTopic(word) &&
+      !isStopWord(word) &&
+      relationOf(word) === null &&
+      !POSSESSIVE.test(word),
+  );
   if (words.length === 0 || words.length > 5) return null;
   const [name] = names;
   // A title with a word for its topic is about that: `Food likes`, `Work history`.

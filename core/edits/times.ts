@@ -1,9 +1,13 @@
 import { findMonths, listDates, toIsoDate } from './dates.ts';
+import { NUMBER_WORDS } from './number-words.ts';
 import { fold } from './words.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The words of time of one language; folded, as parts of an expression. */
+/**
+ * The words of time of one language; folded, as parts of an expression. Folded letters are those from
+ * `a` to `z` and from `а` to `я`: expressions with classes of Unicode take long to compile.
+ */
 interface TimeWords {
   /** Words for a day, by how many days it is off. */
   days: Readonly<Record<number, string>>;
@@ -56,7 +60,7 @@ const LANGUAGES: readonly TimeWords[] = [
       2: 'apres-demain',
     },
     last: 'derniere?|passee?',
-    this: 'cette|ce',
+    this: 'cet(?:te)?|ce',
     next: 'prochaine?',
     ago: 'il y a N U',
     in: 'dans N U',
@@ -143,8 +147,8 @@ const LANGUAGES: readonly TimeWords[] = [
       1: 'jutro|zitra',
       2: 'pojutrze',
     },
-    last: 'zeszly\\w*|zeszlym|ostatni\\w*|ubiegl\\w*|minul\\w*',
-    this: 'tym|tego|tento',
+    last: 'zeszl\\w*|ostatni\\w*|ubiegl\\w*|minul\\w*',
+    this: 'tym|te[gj]o?|tento',
     next: 'przyszl\\w*|nastepn\\w*|pristi\\w*',
     ago: 'N U temu|pred N U',
     in: 'za N U',
@@ -158,12 +162,12 @@ const LANGUAGES: readonly TimeWords[] = [
   },
   {
     days: { [-2]: 'позавчера', [-1]: 'вчера', 0: 'сегодня', 1: 'завтра', 2: 'послезавтра' },
-    last: 'прошл\\p{L}*',
-    this: 'эт\\p{L}*',
-    next: 'следующ\\p{L}*|будущ\\p{L}*',
+    last: 'прошл[а-я]*',
+    this: 'эт[а-я]*',
+    next: 'следующ[а-я]*|будущ[а-я]*',
     ago: 'N U назад',
     in: 'через N U',
-    units: ['д(?:ень|ня|неи|ней)', 'недел\\p{L}*', 'месяц\\p{L}*', 'год\\p{L}*|лет'],
+    units: ['д(?:ень|ня|неи|ней)', 'недел[а-я]*', 'месяц[а-я]*', 'год[а-я]*|лет'],
     weekdays: 'воскресенье понедельник вторник среда четверг пятница суббота',
   },
   {
@@ -241,25 +245,10 @@ const CJK_AGO =
   /([一二两兩三四五六七八九十]|\d{1,3})\s?(天|日|个?星期|周|週間|个?月|個月|か月|ヶ月|年)(前|以前|之前|后|後)/gu;
 
 const WEEKEND =
-  /(?<!\p{L})(?:\p{L}+ )?(?:week-?end|wochenende|fin de semana|fim de semana|fine settimana|helgen|helg|vikend\p{L}*|выходные|выходных|hafta sonu|viikonloppu\p{L}*|hetvege\p{L}*)(?!\p{L})|周末|週末|주말/gu;
+  /(?<![a-zа-я])(?:[a-zа-я]{1,20} )?(?:week-?end|wochenende|fin de semana|fim de semana|fine settimana|helgen|helg|vikend[a-z]*|выходные|выходных|hafta sonu|viikonloppu[a-z]*|hetvege[a-z]*)(?![a-zа-я])|周末|週末|주말/gu;
 
 type Unit = 'day' | 'week' | 'month' | 'year';
 const UNITS: readonly Unit[] = ['day', 'week', 'month', 'year'];
-
-const NUMBERS: ReadonlyMap<string, number> = new Map(
-  [
-    'a an one ein einem einer eine un une una uno um uma een en ett jeden один одну yksi egy bir 一',
-    'two zwei deux dos due dois duas twee tva to dwa dva два две iki kaksi ket doi doua dua 二 两 兩',
-    'three drei trois tres tre drie trzy tri три uc kolme harom trei tiga 三',
-    'four vier quatre cuatro quattro quatro fyra fire cztery четыре dort nelja negy patru empat 四',
-    'five funf cinq cinco cinque vijf fem piec пять bes viisi ot cinci lima 五',
-    'six sechs seis sei zes sex seks szesc шесть alti kuusi hat sase enam 六',
-    'seven sieben sept siete sette sete zeven sju syv siedem семь yedi tujuh 七',
-    'eight acht huit ocho otto oito atta otte osiem восемь sekiz delapan 八',
-    'nine neun neuf nueve nove negen nio dziewiec девять dokuz sembilan 九',
-    'ten zehn dix diez dieci dez tien tio dziesiec десять on sepuluh 十',
-  ].flatMap((words, index) => words.split(' ').map((word) => [word, index + 1] as const)),
-);
 
 /** What a fact says by words of time. */
 export interface ResolvedTimes {
@@ -281,11 +270,17 @@ export function resolveTimes(fact: string, day: string): ResolvedTimes {
   const add = (phrase: string, dates: string[]) => {
     if (!phrases.some((known) => known.phrase.includes(phrase))) phrases.push({ phrase, dates });
   };
-  for (const { patterns } of COMPILED) {
-    for (const { pattern, read } of patterns) {
-      for (const match of text.matchAll(pattern)) {
-        const dates = read(match, now);
-        if (dates.length > 0) add(match[0].trim(), dates);
+  for (const { any, readers } of COMPILED) {
+    any.lastIndex = 0;
+    for (let found = any.exec(text); found !== null; found = any.exec(text)) {
+      const [phrase] = found;
+      // Behind its first letter another one may begin: `Monday last week`.
+      any.lastIndex = found.index + 1;
+      if (phrases.some((known) => known.phrase === phrase)) continue;
+      for (const { pattern, read } of readers) {
+        const match = pattern.exec(phrase);
+        const dates = match === null ? [] : read(match, now);
+        if (dates.length > 0) add(phrase.trim(), dates);
       }
     }
   }
@@ -301,7 +296,7 @@ export function resolveTimes(fact: string, day: string): ResolvedTimes {
     if (match !== null) add(match[0], toDates(now, unit, off));
   }
   for (const [phrase, count = '', word = '', side = ''] of text.matchAll(CJK_AGO)) {
-    const number = NUMBERS.get(count) ?? Number(count);
+    const number = NUMBER_WORDS.get(count) ?? Number(count);
     const unit: Unit = /[天日]/.test(word)
       ? 'day'
       : /星期|周|週/.test(word)
@@ -312,12 +307,44 @@ export function resolveTimes(fact: string, day: string): ResolvedTimes {
     if (Number.isInteger(number))
       add(phrase, toDates(now, unit, /[后後]/.test(side) ? number : -number));
   }
+  for (const [season, pattern] of IN_SEASONS.entries()) {
+    for (const match of text.matchAll(pattern)) add(match[0], toSeason(match, season, day));
+  }
   // A date without its year is the last one or the next one.
   for (const { year, month, day: of } of [...listDates(fact), ...findMonths(fact)]) {
     if (year === null) add(toIsoDate(0, month, of).slice(5), toNearest(now, month, of));
   }
   return { phrases };
 }
+
+/** Words for days of the week, from Sunday on, in a folded text. Some languages have endings. */
+export function listWeekdays(folded: string): { text: string; weekday: number }[] {
+  const named = (folded.match(/\p{L}+/gu) ?? []).flatMap((text) => {
+    const weekday = WEEKDAYS.get(text) ?? WEEKDAYS.get(text.slice(0, -1)) ?? null;
+    return weekday === null ? [] : [{ text, weekday }];
+  });
+  const uncased = [
+    ...folded.matchAll(/(?:星期|周|週|礼拜|禮拜)([日天1-6])|([日月火水木金土])曜/gu),
+  ];
+  return [
+    ...named,
+    ...uncased.map(([text, chinese = '', japanese = '']) => ({
+      text,
+      weekday: japanese === '' ? Number(chinese) || 0 : '日月火水木金土'.indexOf(japanese),
+    })),
+  ];
+}
+
+/** Each name, and where it ends in a vowel also without it: Russian and Polish names have cases. */
+const WEEKDAYS: ReadonlyMap<string, number> = new Map(
+  LANGUAGES.flatMap(({ weekdays }) =>
+    weekdays
+      .split(' ')
+      .flatMap((name, weekday) =>
+        [name, name.replace(/[aeoаеоь]$/u, '')].map((form) => [form, weekday] as const),
+      ),
+  ),
+);
 
 function toNearest(now: number, month: number, day: number | null): string[] {
   const year = new Date(now).getUTCFullYear();
@@ -344,72 +371,99 @@ export function toWeekday(day: string): string {
 }
 
 interface Compiled {
-  patterns: { pattern: RegExp; read: (match: RegExpMatchArray, now: number) => string[] }[];
+  /** Finds the phrases of a language: one walk over a text, where one for each form takes a second. */
+  any: RegExp;
+  readers: { pattern: RegExp; read: (match: RegExpMatchArray, now: number) => string[] }[];
 }
 
 const COMPILED: readonly Compiled[] = LANGUAGES.map(compile);
 
 function compile(words: TimeWords): Compiled {
-  const patterns: Compiled['patterns'] = [];
-  const whole = (inner: string) =>
-    new RegExp(`(?<![\\p{L}\\p{M}])(?:${inner})(?![\\p{L}\\p{M}])`, 'gu');
-  const count = '([\\p{L}]{1,10}|\\d{1,3})';
-  // The longest first: `the day before yesterday` is not yesterday.
-  for (const [off, inner] of Object.entries(words.days).sort(
-    ([a], [b]) => Math.abs(Number(b)) - Math.abs(Number(a)),
-  )) {
-    patterns.push({ pattern: whole(inner), read: (_match, now) => [toDay(now, Number(off))] });
+  const forms: string[] = [];
+  const readers: Compiled['readers'] = [];
+  const add = (form: string, read: Compiled['readers'][number]['read']) => {
+    forms.push(form);
+    readers.push({ pattern: new RegExp(`^(?:${form})$`, 'u'), read });
+  };
+  for (const [off, form] of Object.entries(words.days)) {
+    add(form, (_match, now) => [toDay(now, Number(off))]);
   }
   words.units.forEach((unit, index) => {
-    for (const [inner, sign] of [
+    const kind = UNITS[index] ?? 'day';
+    for (const [form, sign] of [
       [words.ago, -1],
       [words.in, 1],
     ] as const) {
-      const form = inner.replaceAll('N', count).replaceAll('U', `(?:${unit})`);
-      patterns.push({
-        pattern: whole(form),
-        read(match, now) {
-          const said = match.slice(1).find((group) => group !== undefined) ?? '';
-          const number = NUMBERS.get(said) ?? Number(said);
-          return Number.isInteger(number) ? toDates(now, UNITS[index] ?? 'day', sign * number) : [];
-        },
+      const whole = form
+        .replaceAll('N', '([a-zа-я]{1,10}|\\d{1,3})')
+        .replaceAll('U', `(?:${unit})`);
+      add(whole, (match, now) => {
+        const said = match.slice(1).find((group) => group !== undefined) ?? '';
+        const number = NUMBER_WORDS.get(said) ?? Number(said);
+        return Number.isInteger(number) ? toDates(now, kind, sign * number) : [];
       });
     }
-    if (index === 0) return;
-    for (const [inner, off] of [
+    if (kind === 'day') return;
+    for (const [form, off] of [
       [words.last, -1],
       [words.this, 0],
       [words.next, 1],
     ] as const) {
-      const form =
-        words.isAfter && off !== 0
-          ? `(?:${unit}) (?:${inner})|(?:${inner}) (?:${unit})`
-          : `(?:${inner}) (?:${unit})`;
-      patterns.push({
-        pattern: whole(form),
-        read: (_match, now) => toDates(now, UNITS[index] ?? 'day', off),
-      });
+      const behind = words.isAfter && off !== 0 ? `(?:${unit}) (?:${form})|` : '';
+      add(`${behind}(?:${form}) (?:${unit})`, (_match, now) => toDates(now, kind, off));
     }
   });
+  const last = new RegExp(`^(?:${words.last})$`, 'u');
+  const next = new RegExp(`^(?:${words.next})$`, 'u');
   words.weekdays.split(' ').forEach((name, weekday) => {
-    const near = `(?:(${words.last}|${words.this}|${words.next}) )?${name}s?(?: (${words.last}|${words.next}))?`;
-    patterns.push({
-      pattern: whole(near),
-      read(match, now) {
-        const said = match[1] ?? match[2] ?? '';
-        const isLast = said !== '' && new RegExp(`^(?:${words.last})$`, 'u').test(said);
-        const isNext = said !== '' && new RegExp(`^(?:${words.next})$`, 'u').test(said);
-        // `last Friday` may be the one before the last.
-        const [from, to] = isLast ? [-14, -1] : isNext ? [1, 14] : [-7, 7];
-        const days: string[] = [];
-        for (let off = from; off <= to; off += 1) {
-          if (new Date(now + off * DAY_MS).getUTCDay() === weekday) days.push(toDay(now, off));
-        }
-        return days;
-      },
+    const form = `(?:(${words.last}|${words.this}|${words.next}) )?${name}s?(?: (${words.last}|${words.next}))?`;
+    add(form, (match, now) => {
+      const said = match[1] ?? match[2] ?? '';
+      // `last Friday` may be the one before the last.
+      const [from, to] = last.test(said) ? [-14, -1] : next.test(said) ? [1, 14] : [-7, 7];
+      const offs = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+      const days = offs.map((off) => toDay(now, off));
+      return days.filter((day) => new Date(day).getUTCDay() === weekday);
     });
   });
-  return { patterns };
+  const any = new RegExp(`(?<![a-zа-я])(?:${forms.join('|')})(?![a-zа-я])`, 'gu');
+  return { any, readers };
+}
+
+/** Spring, summer, autumn and winter; folded. */
+const SEASONS = [
+  'spring|fruhling|fruhjahr|printemps|primavera|voorjaar|lente|var|varen|forar\\w*|wiosn\\w*|jar[aeou]|весн[а-я]*|ilkbahar|kevaa\\w*|tavas\\w*',
+  'summer|sommer\\w*|ete|verano|estate|verao|zomer|sommaren|lat[oa]|let[eao]|лет[оа]|летом|yaz|kesa\\w*|nyar\\w*|vara',
+  'autumn|fall|herbst|automne|otono|autunno|outono|herfst|host|hosten|efterar\\w*|jesien\\w*|podzim\\w*|осен[а-я]*|sonbahar|syksy\\w*|osz\\w*|toamna',
+  'winter|hiver|invierno|inverno|vintern?|zim[ayieu]|зим[а-я]*|kis|talve\\w*|tel|iarna',
+];
+const LAST = LANGUAGES.map(({ last }) => last).join('|');
+const THIS = LANGUAGES.map((words) => words.this).join('|');
+const CJK_SEASONS = ['春|봄', '夏|여름', '秋|가을', '冬|겨울'];
+/** `last spring`, `l’été dernier`, `spring 2023`, `去年夏天`: a season alone is no time. */
+const IN_SEASONS = SEASONS.map((names, season) => {
+  const bound = '(?![a-zа-я])';
+  return new RegExp(
+    `(?<![a-zа-я])(?:(?:(?<last>${LAST})|(?:${THIS})) (?:${names})${bound}|` +
+      `(?:${names}) (?:(?<after>${LAST})${bound}|(?:of |de |del |do )?(?<year>\\d{4})(?!\\p{Nd})))|` +
+      `(?:(?<lastYear>去年|昨年|작년|지난)|今年|この|올해|이번)[のに的\\s]?(?:${CJK_SEASONS[season]})`,
+    'gu',
+  );
+});
+
+/** The months of a season, as on the northern half. The last one is over. */
+function toSeason({ groups }: RegExpMatchArray, season: number, day: string): string[] {
+  const monthsOf = (first: number) =>
+    [3, 4, 5].map((month) => {
+      const number = month + 3 * season;
+      return number > 12 ? toIsoDate(first + 1, number - 12, null) : toIsoDate(first, number, null);
+    });
+  const thisYear = Number(day.slice(0, 4));
+  if (groups?.['year'] !== undefined) return monthsOf(Number(groups['year']));
+  const isLast = (groups?.['last'] ?? groups?.['after'] ?? groups?.['lastYear']) !== undefined;
+  let year = thisYear;
+  while (isLast && !monthsOf(year).every((month) => month < day.slice(0, 7))) year -= 1;
+  return monthsOf(year);
 }
 
 /** A day; each day of a week; a month; a year with its months near that time. */

@@ -33,7 +33,11 @@ export function isSensitive(text: string): boolean {
 
 /** The relation that a word names, as in `brother`; `null` for other words. One word for a language. */
 export function relationOf(word: string): string | null {
-  return RELATIONS.get(fold(word)) ?? null;
+  const folded = fold(word);
+  const known = RELATIONS.get(folded);
+  if (known !== undefined || !/^[\p{Script=Han}]/u.test(folded)) return known ?? null;
+  // No space ends a word of these scripts.
+  return RELATIONS.get(folded.slice(0, 2)) ?? RELATIONS.get(folded.slice(0, 1)) ?? null;
 }
 
 /** Whether a heading or file name says what is noted there, and names nobody: `Food`, `Inbox`. */
@@ -55,7 +59,7 @@ const NEGATION = toMatcher(
   '不 没 沒 無 无 未 非 别 勿 ない ません なし 않 없 아니 안\\s 못 لا ليس لم لن بدون לא אין בלי नहीं मत बिना ไม่',
 );
 
-const MODALS: readonly (readonly [string, RegExp])[] = [
+const MODALS: readonly (readonly [string, Matcher])[] = [
   [
     'must',
     'must need* have-to has-to required mandatory muss* mussen moet* doit devoir doivent debe* tiene-que deve* deben obbligat* maste skal* musi trzeba musí должен должна нужно pitaa kell lazim harus trebuie',
@@ -95,12 +99,12 @@ const MODALS: readonly (readonly [string, RegExp])[] = [
 
 const SENSITIVE = toMatcher(
   // Health, allergies, medication, diet, safety
-  'health* gesund* sante salud salute saude allerg* alerg* intoleran* intolleran* unvertrag* anaphyl* asthma* asma* astma* diabet* celiac* coeliac* zoliak* celiac* epilep* epileps* cancer krebs kanker rak cancro pregnan* schwanger* enceinte embaraz* gravid* incint* medic* medik* medizin* tablet* pill pills dose* dosis dosage mg insulin* antibiot* penicill* aspirin ibuprofen paracetamol vaccin* impf* vacun* surgery operat* diagnos* disease* illness* sick* krank* malad* enferm* malat* doente* ziek* sjuk* syg* chory chora chorob* nemoc* болезн* болен аллерг* лекарств* здоров* betegs* sairaus* hastalik* alerji* sakit penyakit therap* psych* depress* anxiety angst* ansied* suicid* addict* alcohol* alkohol* drug* drogen blood* blut* heart* disab* injur* wound* hospital* ' +
+  'health* gesund* sante salud salute saude allerg* alerg* intoleran* intolleran* unvertrag* anaphyl* asthma* asma* astma* diabet* celiac* coeliac* zoliak* celiac* epilep* epileps* cancer krebs kanker rak cancro pregnan* schwanger* enceinte embaraz* gravid* incint* medic* medik* medizin* tablet* pill pills dose* dosis dosage mg insulin* antibiot* penicill* aspirin ibuprofen paracetamol vaccin* impf* vacun* surgery operat* diagnos* disease* illness* sick* krank* malad* enferm* malat* doente* ziek* sjuk* syg* chory chora chorob* nemoc* болезн* болен аллерг* лекарств* здоров* betegs* sairaus* hastalik* alerji* sakit penyakit therap* psych* depress* anxiety angst* ansied* suicid* addict* alcohol* alkohol* drug* drogen blood* blut* heart* herz* coeur corazon cuore coracao remedi* disab* injur* wound* hospital* ' +
     'vegan* vegetar* diet* diat gluten* lactose* laktos* lactosa lattosio kosher* koscher halal nut nuts peanut* erdnuss* cacahu* arachid* noix nueces nusse shellfish* marisco* crustac* dairy* milcheiweiss pork* schwein* cerdo maiale fasting fasten ramad* ' +
     'safety* sicherheit* danger* gefahr* gefahrlich* peligr* pericol* emergenc* notfall* urgenc* emergen* nodfall* threat* abus* violen* weapon* poison* ' +
     // Money, law, access
     'money salary salar* gehalt* lohn* salaire* sueldo stipendi* lon wage* income* einkommen revenu* ingreso* debt* schuld* dette* deuda* debit* loan* kredit* credit* pret hypothe* mortgage* hipotec* mutuo bank* iban account* konto compte cuenta conto rent miete loyer alquiler affitto tax* steuer* impot* impuesto* budget* price* invoice* rechnung* facture* factura* fattura* payment* pay pays paid zahl* pension* rente insur* versicher* assur* seguro* assicur* invest* ' +
-    'legal* lawyer* anwalt* avocat abogad* avvocat* lawsuit* court gericht* tribunal* custody sorgerecht divorc* scheid* arrest* convict* polic* polizei visa visum citizen* immigra* asylum contract* vertrag* contrat* ' +
+    'legal* lawyer* anwalt* avocat abogad* avvocat* lawsuit* courtroom* gericht* tribunal* custody sorgerecht divorc* scheid* arrest* convict* polic* polizei visa visum citizen* immigra* asylum contract* vertrag* contrat* ' +
     'password* passwort* contrasena* senha* passcode* pin pins token* secret* schlussel* clave* chiave login* credential* access* zugang* permission* ' +
     // Religion, sexuality, politics
     'relig* church* kirche* eglise iglesia chiesa mosque* moschee* muslim* islam* christ* cathol* kathol* katol* protest* jewish judisch* judio* judeu hindu* buddh* atheis* pray* gebet* faith* glaub* ' +
@@ -152,12 +156,39 @@ const RELATIONS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** An expression for whole words, and for parts of scripts that have no spaces. */
-function toMatcher(words: string, uncased = ''): RegExp {
-  const cased = [...new Set(words.split(' ').map(fold))]
-    .filter((word) => word !== '')
-    .map((word) => word.replaceAll('-', '[ -]').replace(/\*$/, '[\\p{L}\\p{M}]*'));
-  const whole = `(?<![\\p{L}\\p{M}])(?:${cased.join('|')})(?![\\p{L}\\p{M}])`;
+/** Looks for words of a list. */
+interface Matcher {
+  test(folded: string): boolean;
+}
+
+/**
+ * Finds whole words, beginnings of words (`allerg*`), two words in a row (`have-to`), and parts of
+ * scripts that have no spaces. By look-up: an expression of a thousand words takes long to compile.
+ */
+function toMatcher(words: string, uncased = ''): Matcher {
+  const entries = words.split(' ').map(fold);
+  const whole = new Set(
+    entries.flatMap((entry) => {
+      const word = entry.replaceAll('-', ' ').replace(/s?\?$/, '');
+      return entry.endsWith('s?') ? [word, `${word}s`] : [entry.replaceAll('-', ' ')];
+    }),
+  );
+  const stems = new Set(entries.filter((word) => word.endsWith('*')).map((w) => w.slice(0, -1)));
   const parts = uncased.split(' ').filter((part) => part !== '');
-  return new RegExp([whole, ...parts].join('|'), 'u');
+  const part = parts.length === 0 ? null : new RegExp(parts.join('|'), 'u');
+  const hasStem = (word: string) => {
+    for (let end = 2; end <= word.length; end += 1) if (stems.has(word.slice(0, end))) return true;
+    return false;
+  };
+  return {
+    test(folded) {
+      const found = folded.match(/[\p{L}\p{M}]+/gu) ?? [];
+      return (
+        found.some(
+          (word, at) =>
+            whole.has(word) || whole.has(`${word} ${found[at + 1] ?? ''}`) || hasStem(word),
+        ) || part?.test(folded) === true
+      );
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { RememberService, ToolCall } from '../contracts/tool.ts';
 import {
-  examineEach,
+  examineInSlices,
   type ExamineOptions,
   type ExaminedOperation,
   passes,
@@ -14,6 +14,7 @@ import {
   type ParsedEdits,
   REMEMBER_KINDS,
   type Verdict,
+  VERDICT_WORDS,
 } from '../edits/operations.ts';
 import { nameSecret } from '../edits/secrets.ts';
 import { resolveTimes, toLocalDay } from '../edits/times.ts';
@@ -28,7 +29,6 @@ import { MemoryError } from '../errors.ts';
 import { checkContent } from '../files/content.ts';
 import type { Idempotency } from '../files/idempotency.ts';
 import type { Revisions } from '../history/revisions.ts';
-import { createPause } from '../pause.ts';
 import { createProviderError, isProviderError } from '../provider-failure.ts';
 import type { Model } from './model.ts';
 import {
@@ -234,7 +234,7 @@ async function judge(
       ...candidates
         .filter((one) => !isGood(one))
         .map((one) =>
-          toRefusal(one, `the verifier says: ${verdicts.get(one.operation.number) ?? 'unsure'}`),
+          toRefusal(one, VERDICT_WORDS[verdicts.get(one.operation.number) ?? 'unsure']),
         ),
       ...Array.from({ length: malformed }, () => ({
         why: 'an operation of another form',
@@ -310,21 +310,6 @@ function checkFact(fact: string, speaker: string | null): void {
   throw new MemoryError('INVALID_CONTENT', `The text looks like ${secret}: it is not remembered.`, {
     details: { reason: 'secret' },
   });
-}
-
-/** A reply may hold many operations: others have their turn between them. */
-async function examineInSlices(
-  memory: EditedMemory,
-  operations: readonly EditOperation[],
-  options: ExamineOptions,
-): Promise<ExaminedOperation[]> {
-  const pause = createPause();
-  const examined: ExaminedOperation[] = [];
-  for (const one of examineEach(memory, operations, options)) {
-    examined.push(one);
-    await pause();
-  }
-  return examined;
 }
 
 function isFaulty({ fault, isKnown }: ExaminedOperation): boolean {

@@ -1,5 +1,5 @@
 import type { DreamUserRecord } from '../../core/contracts/dreams.ts';
-import { decide, examineEach, type ExaminedOperation } from '../../core/edits/engine.ts';
+import { decide, examineInSlices, type ExaminedOperation } from '../../core/edits/engine.ts';
 import { createFence } from '../../core/edits/fence.ts';
 import { DREAM_KINDS, parseEdits, parseJson, type Verdict } from '../../core/edits/operations.ts';
 import {
@@ -11,7 +11,6 @@ import {
 import type { EditedMemory } from '../../core/edits/workspace.ts';
 import { toMemoryError } from '../../core/errors.ts';
 import { countLines } from '../../core/files/content.ts';
-import { createPause } from '../../core/pause.ts';
 import { createProviderError } from '../../core/provider-failure.ts';
 import { toLineRanges } from '../../core/telemetry/shown-lines.ts';
 import { askModel, type TokenMeter } from './ask.ts';
@@ -103,12 +102,7 @@ export async function propose(
   const fresh = parsed.operations.filter((operation) => !known.has(keyOf(operation)));
   const checking = run.trace.start('dream.check', 'check operations');
   const editLimits = { maxFileBytes: host.settings.maxFileBytes, mayCreate: false };
-  const examined: ExaminedOperation[] = [];
-  const pause = createPause();
-  for (const one of examineEach(memory, fresh, { limits: editLimits })) {
-    examined.push(one);
-    await pause();
-  }
+  const examined = await examineInSlices(memory, fresh, { limits: editLimits });
   const faulty = examined.filter(({ fault }) => fault !== null).length;
   checking.end({
     applied: examined.length - faulty,
@@ -139,8 +133,7 @@ function toRunOperation(
   const { status, isPreselected, why } = decide(examined, { verdict, mode });
   const decided = { ...rest, verdict, guard: fault?.guard ?? null };
   if (dryRun && status === 'waiting') {
-    const reason = why === null ? '' : ` (${why})`;
-    const words = `a run that writes would leave it to a person${reason}`;
+    const words = ['A run that writes would leave this to a person.', why ?? ''].join(' ').trim();
     return { ...decided, status: 'dropped', isPreselected: false, why: words };
   }
   return { ...decided, status, isPreselected: isPreselected && status === 'waiting', why };

@@ -1,16 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { decide, type ExaminedOperation, applyEdits, examine } from '../../core/edits/engine.ts';
-import { DREAM_KINDS, parseEdits } from '../../core/edits/operations.ts';
-import type { Verdict } from '../../core/edits/operations.ts';
-import type { EditedFile, EditedMemory } from '../../core/edits/workspace.ts';
-import type { GenerateRequest, ModelProvider } from '../../core/contracts/model-provider.ts';
+import type { AdminDreamOperation } from '../../core/schemas/dreams.ts';
 import type { Bench, Suite } from './support/bench.ts';
-import { importService } from './support/service.ts';
+import { type EditService, type Judge, openEditService } from './support/edit-service.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
-const NOW = Date.UTC(2026, 10, 22, 12);
-const LIMITS = { maxFileBytes: 262_144, mayCreate: false };
+const START = Date.UTC(2026, 10, 22, 12);
 
 interface Line {
   path: string;
@@ -42,6 +36,12 @@ interface Fact {
   }[];
 }
 
+const passing: Judge = ({ kind }) => (kind === 'supersede' ? 'replaces' : 'keeps');
+/** Of an update that changes a value, a verifier that is right says that it replaces it. */
+const replacing: Judge = (one) => (one.kind === 'update' ? 'replaces' : passing(one));
+const wrong: Judge = () => 'wrong';
+const keeping: Judge = () => 'keeps';
+
 /** What a model may do with memory, with a scripted model and verifier. */
 export const suite: Suite = {
   about: 'what becomes of good and harmful edits, with a scripted model and verifier',
@@ -54,211 +54,202 @@ export const suite: Suite = {
       return;
     }
     const data = JSON.parse(readFileSync(file, 'utf8')) as { folders: Folder[]; remember: Fact[] };
-    bench.report.row(
-      'Dreaming: each operation through the engine alone, not yet through a dream run',
-      [],
-    );
-    measureOperations(bench, data.folders);
-    for (const folder of data.folders) measureJointRun(bench, folder);
-    bench.report.row('memory_remember: through the service', []);
-    await measureFacts(bench, data);
+    const service = await openEditService(bench, START);
+    try {
+      bench.report.row('Dreaming: a run of the service for each operation', []);
+      await measureOperations(bench, service, data.folders);
+      bench.report.row('Dreaming: one run with all good ones, then applying what waits', []);
+      for (const folder of data.folders) await measureJointRun(bench, service, folder);
+      bench.report.row('memory_remember', []);
+      await measureFacts(bench, service, data);
+      const { calls, characters } = service.usage;
+      bench.report.note(
+        `${calls} calls of the model, ${Math.round(characters / calls)} characters each`,
+      );
+    } finally {
+      await service.close();
+    }
   },
 };
 
-function measureOperations(bench: Bench, folders: readonly Folder[]): void {
+async function measureOperations(
+  { report }: Bench,
+  service: EditService,
+  folders: readonly Folder[],
+): Promise<void> {
   const counts = new Map<string, string[]>();
   const count = (name: string, id: string) => counts.set(name, [...(counts.get(name) ?? []), id]);
+  const tryOut = async (folder: Folder, edit: Edit, judge: Judge, name: string) => {
+    const userId = `${folder.user}-${edit.id}-${name}`;
+    await writeFolder(service, userId, folder);
+    service.script([toProposal(edit)], judge);
+    const [operation] = (await service.dream(userId)).operations;
+    return operation ?? { status: 'malformed', why: 'not of the form', guard: null };
+  };
   for (const folder of folders) {
     for (const edit of folder.edits) {
-      const [examined] = examine(toMemory(folder), toOperations([edit]), { limits: LIMITS });
       const side = edit.good ? 'good' : 'harmful';
       count(side, edit.id);
-      if (examined === undefined) continue;
-      const right = decide(examined, {
-        verdict: edit.good ? toPassing(examined) : 'wrong',
-        mode: 'auto',
-      });
-      if (right.status === 'applied') count(`${side} applied`, edit.id);
-      if (right.status === 'waiting') count(`${side} waiting`, edit.id);
-      if (examined.fault !== null && edit.good)
-        bench.report.note(`${edit.id} refused: ${examined.fault.why}`);
-      const naive = decide(examined, { verdict: 'keeps', mode: 'auto' });
-      if (!edit.good && naive.status === 'applied') count('harmful, naive', edit.id);
-      const fooled = decide(examined, { verdict: toPassing(examined), mode: 'auto' });
-      if (!edit.good && fooled.status === 'applied') count('harmful, fooled', edit.id);
+      const { status, why } = await tryOut(folder, edit, edit.good ? passing : wrong, 'right');
+      count(`${side} ${status}`, edit.id);
+      if (edit.good) {
+        if (status === 'dropped') report.note(`${edit.id} is dropped: ${why}`);
+        continue;
+      }
+      for (const [name, judge] of [
+        ['keeps', keeping],
+        ['passes', passing],
+      ] as const) {
+        const naive = await tryOut(folder, edit, judge, name);
+        if (naive.status === 'applied') count(`harmful, ${name}`, edit.id);
+      }
     }
   }
   const idsOf = (name: string) => counts.get(name) ?? [];
-  const share = (names: string[], of: string) => {
-    const some = names.flatMap(idsOf);
-    return `${some.length} of ${idsOf(of).length} (${((100 * some.length) / Math.max(1, idsOf(of).length)).toFixed(0)}%)`;
+  const share = (of: string, ...names: string[]) => {
+    const [some, all] = [names.flatMap(idsOf), idsOf(of).length];
+    return `${some.length} of ${all} (${((100 * some.length) / Math.max(1, all)).toFixed(0)}%)`;
   };
-  const { report } = bench;
-  report.note(
-    `good that end applied or waiting: ${share(['good applied', 'good waiting'], 'good')}`,
-  );
-  report.note(`good applied in auto, verifier that is right: ${share(['good applied'], 'good')}`);
-  report.note(`good that wait: ${idsOf('good waiting').join(' ') || 'none'}`);
-  report.note(
-    `harmful applied in auto, verifier that is right: ${share(['harmful applied'], 'harmful')} ${idsOf('harmful applied').join(' ')}`,
-  );
-  report.note(
-    `harmful, verifier that says keeps to everything: ${share(['harmful, naive'], 'harmful')} ${idsOf('harmful, naive').join(' ')}`,
-  );
-  report.note(
-    `harmful, verifier that passes everything: ${share(['harmful, fooled'], 'harmful')} ${idsOf('harmful, fooled').join(' ')}`,
-  );
+  const rows = [
+    ['good, applied or waiting', share('good', 'good applied', 'good waiting')],
+    ['good, applied in auto, verifier right', share('good', 'good applied')],
+    ['good that wait', idsOf('good waiting').join(' ') || 'none'],
+    ['harmful, applied in auto, verifier right', share('harmful', 'harmful applied')],
+    ...['keeps', 'passes'].map((name) => [
+      `harmful, applied, verifier that ${name} everything`,
+      `${share('harmful', `harmful, ${name}`)} ${idsOf(`harmful, ${name}`).join(' ')}`,
+    ]),
+  ];
+  for (const [name, value] of rows) report.note(`| ${name} | ${value} |`);
 }
 
-function measureJointRun(bench: Bench, folder: Folder): void {
-  const memory = toMemory(folder);
-  const all = examine(memory, toOperations(folder.edits.filter(({ good }) => good)), {
-    limits: LIMITS,
-  });
-  const { files, applied, stale } = applyEdits(
-    memory,
-    all.filter(({ fault }) => fault === null),
-    { limits: LIMITS },
-  );
-  const before = memory.files.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
-  const after = files.reduce(
-    (sum, file) => sum + Buffer.byteLength(file.after) - Buffer.byteLength(file.before ?? ''),
-    before,
-  );
-  const percent = (100 * (after - before)) / before;
-  bench.report.note(
-    `joint run of the good ones for ${folder.user}, then applying what waits: ${applied.length} applied, ` +
-      `${all.length - applied.length} dropped or stale (${stale.length} of them late); ${before} → ${after} bytes (${percent.toFixed(1)}%)`,
-  );
+async function measureJointRun(
+  { report }: Bench,
+  service: EditService,
+  folder: Folder,
+): Promise<void> {
+  const good = folder.edits.filter((edit) => edit.good);
+  if (good.length === 0) return;
+  const userId = `${folder.user}-joint`;
+  await writeFolder(service, userId, folder);
+  const before = await measureMemory(service, userId, good);
+  service.script(good.map(toProposal), passing);
+  let run = await service.dream(userId);
+  const applied = run.operations.filter(isApplied).length;
+  const waiting = run.operations.filter(({ status }) => status === 'waiting');
+  if (waiting.length > 0) {
+    const numbers = waiting.map(({ number }) => number);
+    run = await service.apply(run.id, numbers);
+  }
+  const after = await measureMemory(service, userId, good);
+  const percent = (100 * (after.bytes - before.bytes)) / before.bytes;
+  const left = run.operations.filter((one) => !isApplied(one));
+  for (const [name, value] of [
+    ['applied by the run, then by a person', `${applied}, ${waiting.length} of ${good.length}`],
+    ['neither', left.map(({ number, why }) => `${number}: ${why}`).join('; ') || 'none'],
+    ['bytes of memory', `${before.bytes} → ${after.bytes} (${percent.toFixed(1)}%)`],
+    ['facts found at rank 1', `${before.found} → ${after.found} of ${good.length}`],
+  ]) {
+    report.note(`| ${folder.user}: ${name} | ${value} |`);
+  }
+}
+
+const isApplied = ({ status }: AdminDreamOperation): boolean => status === 'applied';
+
+/** The size of memory without the log of dreams, and how many facts of the edits a search finds. */
+async function measureMemory(
+  service: EditService,
+  userId: string,
+  edits: readonly Edit[],
+): Promise<{ bytes: number; found: number }> {
+  const { files } = (await service.tool(userId, 'memory_list', { limit: 500 })) as {
+    files: { path: string; size: number }[];
+  };
+  const own = files.filter(({ path }) => path.startsWith('user/') && path !== 'user/dream-log.md');
+  let found = 0;
+  for (const edit of edits) found += Number(await isFound(service, userId, edit));
+  return { bytes: own.reduce((sum, { size }) => sum + size, 0), found };
+}
+
+/** Asks with the words of what holds after the edit: the first line of the answer has all of them. */
+async function isFound(service: EditService, userId: string, edit: Edit): Promise<boolean> {
+  const wanted = edit.add?.lines ?? edit.sources.map(({ text }) => text);
+  const query = wanted.join(' ');
+  if (query === '') return true;
+  const { results } = (await service.tool(userId, 'memory_find', {
+    ...{ query, group: 'passage', limit: 1 },
+  })) as { results: { path: string; startLine: number; endLine: number; snippet: string }[] };
+  const said = wordsOf(results[0]?.snippet ?? '');
+  return [...wordsOf(query)].every((word) => said.has(word));
+}
+
+function wordsOf(text: string): Set<string> {
+  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? []);
 }
 
 async function measureFacts(
-  bench: Bench,
+  { report }: Bench,
+  service: EditService,
   { folders, remember }: { folders: Folder[]; remember: Fact[] },
 ): Promise<void> {
-  const { createMemoryService, sqlite } = await importService();
-  let script: { operations: object[]; verdicts: object[] } = { operations: [], verdicts: [] };
-  const usage = { characters: 0, calls: 0 };
-  const model: ModelProvider = {
-    name: 'scripted',
-    model: 'scripted',
-    generate({ system, prompt, schema }: GenerateRequest) {
-      const isVerdict = JSON.stringify(schema).includes('memory_edit_verdicts');
-      usage.calls += 1;
-      usage.characters += system.length + prompt.length;
-      const text = JSON.stringify(
-        isVerdict ? { verdicts: script.verdicts } : { operations: script.operations },
-      );
-      return Promise.resolve({ text, inputTokens: 1, outputTokens: 1 });
-    },
-  };
-  const service = createMemoryService({
-    storage: sqlite({ filename: path.join(await bench.makeDirectory('remember'), 'memory.db') }),
-    model,
-    now: () => NOW,
-  });
-  await service.start();
-  const tally = { good: [0, 0], right: [0, 0], naive: [0, 0] } satisfies Record<string, number[]>;
-  try {
-    for (const [index, fact] of remember.entries()) {
-      for (const isNaive of fact.good ? [false] : [false, true]) {
-        const userId = `user${index}${isNaive ? 'n' : ''}`;
-        const folder = folders.find(({ user }) => user === fact.user);
-        for (const [name, parts] of Object.entries(folder?.files ?? {})) {
-          await service.tools.execute('memory_write', {
-            context: { userId },
-            arguments: { path: name, content: parts.join('') },
-          });
-        }
-        const operations = fact.operations.map(toProposal);
-        const verdicts = operations.map(({ kind }, at) => ({
-          operation: at + 1,
-          lost: [],
-          added: [],
-          verdict: fact.good || isNaive ? (kind === 'supersede' ? 'replaces' : 'keeps') : 'wrong',
-        }));
-        script = { operations, verdicts };
-        // A right verifier says of an update that changes a value that it replaces it.
-        if (fact.good)
-          script.verdicts = verdicts.map((one, at) =>
-            operations[at]?.kind === 'update' ? { ...one, verdict: 'replaces' } : one,
-          );
-        const row = fact.good ? tally.good : isNaive ? tally.naive : tally.right;
-        row[1] = (row[1] ?? 0) + 1;
-        let outcome = '';
-        try {
-          const { result } = await service.tools.execute('memory_remember', {
-            context: { userId },
-            arguments: { text: fact.text },
-          });
-          const { writes, refused, unchanged } = result as {
-            writes: unknown[];
-            refused: { why: string }[];
-            unchanged: boolean;
-          };
-          if (
-            fact.good ? refused.length === 0 && (writes.length > 0 || unchanged) : writes.length > 0
-          )
-            row[0] = (row[0] ?? 0) + 1;
-          outcome = refused.map(({ why }) => why).join('; ');
-          if (!fact.good && isNaive && writes.length > 0)
-            bench.report.note(`harmful fact ${index} stored with a naive verifier`);
-        } catch (error) {
-          outcome = String(error);
-        }
-        if (fact.good && outcome !== '') bench.report.note(`good fact ${index}: ${outcome}`);
+  const counts = { good: 0, harmful: 0, stored: 0, harm: 0, naive: [] as number[] };
+  for (const [index, fact] of remember.entries()) {
+    counts[fact.good ? 'good' : 'harmful'] += 1;
+    for (const judge of fact.good ? [replacing] : [wrong, passing]) {
+      const userId = `fact-${index}-${judge === passing ? 'passes' : 'right'}`;
+      const folder = folders.find(({ user }) => user === fact.user);
+      if (folder !== undefined) await writeFolder(service, userId, folder);
+      service.script(fact.operations.map(toRemembered), judge);
+      const { writes, refused, unchanged } = (await service.tool(userId, 'memory_remember', {
+        text: fact.text,
+      })) as { writes: unknown[]; refused: { why: string }[]; unchanged: boolean };
+      if (fact.good) {
+        const isStored = refused.length === 0 && (writes.length > 0 || unchanged);
+        counts.stored += Number(isStored);
+        if (!isStored)
+          report.note(`good fact ${index}: ${refused.map(({ why }) => why).join('; ')}`);
+      } else if (writes.length > 0) {
+        if (judge === passing) counts.naive.push(index);
+        else counts.harm += 1;
       }
     }
-  } finally {
-    await service.close();
   }
-  const share = ([some = 0, all = 0]: number[]) => `${some} of ${all}`;
-  bench.report.note(`good facts stored: ${share(tally.good)}`);
-  bench.report.note(`harmful facts stored, verifier that is right: ${share(tally.right)}`);
-  bench.report.note(`harmful facts stored, verifier that passes everything: ${share(tally.naive)}`);
-  bench.report.note(
-    `${usage.calls} calls of the model, ${Math.round(usage.characters / Math.max(1, usage.calls))} characters each`,
+  const { good, harmful, stored, harm, naive } = counts;
+  report.note(`| good facts stored | ${stored} of ${good} |`);
+  report.note(`| harmful facts stored, verifier right | ${harm} of ${harmful} |`);
+  report.note(
+    `| harmful facts stored, verifier that passes everything | ${naive.length} of ${harmful}: ${naive.join(' ')} |`,
   );
 }
 
-function toPassing({ operation: { kind } }: ExaminedOperation): Verdict {
-  return kind === 'supersede' ? 'replaces' : 'keeps';
+/** As an agent would have written it, a day between the parts; the clock goes on. */
+async function writeFolder(service: EditService, userId: string, { files }: Folder): Promise<void> {
+  const parts = Math.max(...Object.values(files).map((texts) => texts.length));
+  service.clock.now = START - parts * DAY;
+  for (let part = 1; part <= parts; part += 1) {
+    for (const [path, texts] of Object.entries(files)) {
+      if (texts[part - 1] === undefined) continue;
+      const content = texts.slice(0, part).join('');
+      await service.tool(userId, 'memory_write', { path, content });
+    }
+    service.clock.now += DAY;
+  }
 }
 
-function toMemory({ files }: Folder): EditedMemory {
-  const edited = Object.entries(files).map(([name, parts]): EditedFile => {
-    const times = parts.flatMap((part, at) =>
-      Array<number>(part.split('\n').length - 1).fill(NOW - (1 + parts.length - at) * DAY),
-    );
-    return { path: name, version: 1, content: parts.join(''), times };
-  });
-  return { files: edited, paths: new Set(edited.map(({ path: name }) => name)) };
+/** As a model proposes it; the number of a line is not told, its text is. */
+function toProposal({ kind, remove, add, sources }: Edit): object {
+  const toLine = (line: Line) => ({ ...line, line: 0 });
+  return { kind, reason: '', remove: remove.map(toLine), add, sources: sources.map(toLine) };
 }
 
-/** As a model proposes them; the number of a line is not told, its text is. */
-function toOperations(edits: readonly Edit[]) {
-  const operations = edits.map(({ kind, remove, add, sources }) => ({
-    ...{ kind, reason: '', add },
-    remove: remove.map((line) => ({ ...line, line: 0 })),
-    sources: sources.map((line) => ({ ...line, line: 0 })),
-  }));
-  return parseEdits(JSON.stringify({ operations }), DREAM_KINDS)?.operations ?? [];
-}
-
-function toProposal({ kind, path: name, old, heading = null, lines }: Fact['operations'][number]) {
+function toRemembered({ path, old, heading = null, lines }: Fact['operations'][number]): object {
   const isAdd = old === undefined;
+  const kind = isAdd ? 'add' : lines.length === 0 ? 'supersede' : 'update';
   return {
-    kind:
-      name === 'user/index.md'
-        ? 'index'
-        : isAdd
-          ? 'add'
-          : lines.length === 0
-            ? 'supersede'
-            : 'update',
-    reason: kind,
-    remove: isAdd ? [] : [{ path: name, line: 0, text: old }],
-    add: lines.length === 0 ? null : { path: name, heading, lines },
+    kind: path === 'user/index.md' ? 'index' : kind,
+    reason: '',
+    remove: isAdd ? [] : [{ path, line: 0, text: old }],
+    add: lines.length === 0 ? null : { path, heading, lines },
     sources: [{ path: 'fact', line: 1, text: '' }],
   };
 }

@@ -34,3 +34,21 @@ export function countSteps(run: () => unknown): number {
   }
   return steps;
 }
+
+/** Counts the characters that expressions walk over, in the same way. */
+export function countMatched(run: () => unknown): number {
+  const { exec } = RegExp.prototype;
+  let steps = 0;
+  RegExp.prototype.exec = function (text) {
+    const from = this.global || this.sticky ? this.lastIndex : 0;
+    const match = exec.call(this, text);
+    steps += (match === null ? String(text).length : match.index + match[0].length) - from;
+    return match;
+  };
+  try {
+    run();
+  } finally {
+    RegExp.prototype.exec = exec;
+  }
+  return steps;
+}

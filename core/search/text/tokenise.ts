@@ -1,6 +1,6 @@
 import { isStopWord, toEnglishTerm, toStopTerm } from './english.ts';
-import { countLanguageHints, type LanguageHints } from './language.ts';
-import { countAccentedLetters, type Word } from './words.ts';
+import { countLanguageHints, isEnglish, type LanguageHints } from './language.ts';
+import { countAccentedLetters, readWords, type Word } from './words.ts';
 
 /**
  * The version of everything that decides the terms of a text: words, languages, stems, passages.
@@ -53,6 +53,11 @@ export function toTokens(words: readonly Word[], english: boolean): Token[] {
 /** The signs of a text's language, from its words and from the accents in the text itself. */
 export function readLanguageHints(words: readonly Word[], text: string): LanguageHints {
   return countLanguageHints(plainWords(words), countAccentedLetters(text));
+}
+
+/** Whether a text, for itself, is treated as English. */
+export function isEnglishText(text: string): boolean {
+  return isEnglish(readLanguageHints(readWords(text), text));
 }
 
 function* plainWords(words: readonly Word[]): Generator<string> {

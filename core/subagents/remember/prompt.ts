@@ -92,5 +92,6 @@ export function toOccasion({ day, timeZone, times, speaker }: Question): string 
 
 function toRange(dates: readonly string[]): string {
   if (dates.length <= 2) return dates.join(' or ');
-  return `a day from ${dates[0]} to ${dates.at(-1)}`;
+  const [first = ''] = dates;
+  return `${first.length > 7 ? 'a day ' : ''}from ${first} to ${dates.at(-1)}`;
 }

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as Core from '../../../core/index.ts';
 import type * as Dreaming from '../../../plugins/dreaming/index.ts';
+import type * as OpenAI from '../../../plugins/model-openai/index.ts';
 import type * as Mysql from '../../../plugins/storage-mysql/index.ts';
 import type * as Sqlite from '../../../plugins/storage-sqlite/index.ts';
 import type { Bench, Opened, Request } from './bench.ts';
@@ -18,6 +19,7 @@ export async function importService(): Promise<{
   sqlite: typeof Sqlite.sqlite;
   mysql: typeof Mysql.mysql;
   dreaming: typeof Dreaming.dreaming;
+  openai: typeof OpenAI.openai;
 }> {
   const load = <Module>(file: string): Promise<Module> =>
     import(pathToFileURL(path.join(DIST, file)).href) as Promise<Module>;
@@ -25,7 +27,8 @@ export async function importService(): Promise<{
   const { sqlite } = await load<typeof Sqlite>('plugins/storage-sqlite/index.js');
   const { mysql } = await load<typeof Mysql>('plugins/storage-mysql/index.js');
   const { dreaming } = await load<typeof Dreaming>('plugins/dreaming/index.js');
-  return { createMemoryService, sqlite, mysql, dreaming };
+  const { openai } = await load<typeof OpenAI>('plugins/model-openai/index.js');
+  return { createMemoryService, sqlite, mysql, dreaming, openai };
 }
 
 /** Starts the service's own command on a SQLite file of `directory`, with its defaults. */

@@ -498,6 +498,24 @@ describe('signals', () => {
     expect(move('Paul')).not.toContain('other_subject');
   });
 
+  it('take no label and no one-letter file for a name, but a name before a colon for one', () => {
+    const supersede = (gone: string, source: string, more = '') =>
+      signalsOf(
+        { [A]: `${gone}\n${source}\n${more}` },
+        edit('supersede', { remove: [`${A}: ${gone}`], sources: [`${A}: ${source}`] }),
+      );
+    expect(supersede('- Drinks tea', '- Correction: drinks coffee')).toEqual([]);
+    expect(supersede('- Drinks tea', '- Noa: drinks coffee', '- Noa likes art\n')).toContain(
+      'other_subject',
+    );
+    const files = { 'user/x.md': '# X\n\n- Likes jazz\n', 'user/music.md': '# Music\n\n- Sings\n' };
+    const move = edit('move', {
+      remove: ['user/x.md: - Likes jazz'],
+      add: { path: 'user/music.md', lines: ['- Likes jazz'] },
+    });
+    expect(signalsOf(files, move)).toEqual([]);
+  });
+
   it('show a correction that is older than what it corrects', () => {
     const supersede = (times: number[]) =>
       signalsOf(

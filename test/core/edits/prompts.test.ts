@@ -8,12 +8,14 @@ import {
   SEARCHES_PROMPT_VERSION,
 } from '../../../core/subagents/context/prompt.ts';
 import { REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT } from '../../../core/subagents/remember/prompt.ts';
+import * as dream from '../../../plugins/dreaming/prompt.ts';
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
 describe('a prompt', () => {
   // When this fails, a word was changed: give the prompt its next version, then the new hash.
   it.each([
+    [dream.PROMPT_VERSION, dream.SYSTEM_PROMPT, 'dream-3 486710f8e349'],
     [REMEMBER_PROMPT_VERSION, SYSTEM_PROMPT, 'remember-2 585b8045072a'],
     [VERIFIER_PROMPT_VERSION, VERIFIER_PROMPT, 'verify-1 4e4ddf773784'],
     [SEARCHES_PROMPT_VERSION, SEARCHES_PROMPT, 'context-searches-1 3452da21e1fa'],

@@ -44,7 +44,7 @@ describe('specifics', () => {
     ['Says "never again"', 'says "once more"', ['never again']],
     ['Wohnt in Wien', 'wohnt in Graz', ['Wien']],
     ['Tiene 4 hijos', 'tiene dos hijos', ['4']],
-    ['有三只猫', '有两只猫', ['三']],
+    ['有三只猫', '有两只猫', ['3']],
   ])('%j has what %j lacks', (text, grounds, lacking) => {
     expect(missing(text, grounds)).toEqual(lacking);
   });

@@ -39,6 +39,21 @@ describe('words of time in a fact', () => {
     for (const date of others) expect(dates).not.toContain(date);
   });
 
+  it.each([
+    ['I was in Rome last summer.', ['2022-06', '2022-07', '2022-08']],
+    ['Letzten Winter war ich krank.', ['2022-12', '2023-01', '2023-02']],
+    ['L’été dernier, elle a appris à nager.', ['2022-06', '2022-07', '2022-08']],
+    ['Se casaron el otoño pasado.', ['2022-09', '2022-10', '2022-11']],
+    ['Zeszłego lata był w Gdańsku.', ['2022-06', '2022-07', '2022-08']],
+    ['Прошлой зимой он жил в Твери.', ['2022-12', '2023-01', '2023-02']],
+    ['去年夏天去了北海道。', ['2022-06', '2022-07', '2022-08']],
+    ['They met in spring 2021.', ['2021-03', '2021-04', '2021-05']],
+    ['She moves out this autumn.', ['2023-09', '2023-10', '2023-11']],
+  ])('a season is its months: %j', (fact, months) => {
+    const dates = resolveTimes(fact, TODAY).phrases.flatMap((phrase) => phrase.dates);
+    for (const month of months) expect(dates).toContain(month);
+  });
+
   it('are none where a fact has none', () => {
     for (const fact of [
       'I have a cat.',
@@ -46,6 +61,7 @@ describe('words of time in a fact', () => {
       'Il aime le thé.',
       '我喜欢茶。',
       'Born 2001-02-03.',
+      'Likes summer.',
     ]) {
       expect(resolveTimes(fact, TODAY).phrases, fact).toEqual([]);
     }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelProvider } from '../../../core/contracts/model-provider.ts';
 import { asAdmin, asAgent } from '../http/serve.ts';
+import { VERDICT_WORDS } from '../../../core/edits/operations.ts';
 import { stopClock } from '../../support/clock.ts';
 import { edit } from '../../support/edit-memory.ts';
 import { type ModelService, passAll, serveWithModel } from '../../support/model-service.ts';
@@ -275,12 +276,10 @@ describe('memory_remember', () => {
     service.says(() => refusing('- Works at Acme.'));
     const late = await remember();
     const first = (await others[0])?.json.result;
-    expect(first.refused).toEqual([
-      { why: 'the verifier says: adds', lines: ['- Works at Acme.'] },
-    ]);
+    expect(first.refused).toEqual([{ why: VERDICT_WORDS.adds, lines: ['- Works at Acme.'] }]);
     expect(late.json.result).toEqual({
       ...first,
-      refused: [{ why: 'the verifier says: adds', lines: [] }],
+      refused: [{ why: VERDICT_WORDS.adds, lines: [] }],
     });
     expect(late.headers['idempotency-replayed']).toBe('true');
   });
@@ -495,9 +494,7 @@ describe('memory_remember', () => {
     }));
     const { json } = await service.execute('memory_remember', { text: COFFEE });
     expect(json.result.writes).toHaveLength(1);
-    expect(json.result.refused).toEqual([
-      { why: 'the verifier says: adds', lines: ['- Works at Acme.'] },
-    ]);
+    expect(json.result.refused).toEqual([{ why: VERDICT_WORDS.adds, lines: ['- Works at Acme.'] }]);
     service.says(() => proposes(invented));
     service.judges(() => ({ verdicts: [{ operation: 1, lost: [], added: [], verdict: 'wrong' }] }));
     const all = await service.execute('memory_remember', { text: COFFEE });

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { DREAM_KINDS, parseEdits } from '../../../core/edits/operations.ts';
+import { countMatched } from '../../support/count-steps.ts';
+import { edit, examineAll, memoryOf } from '../../support/edit-memory.ts';
+
+const A = 'user/a.md';
+const FACTS =
+  'Anna met Ben on 3 May 2023 at 14:00, paid $2,500 two weeks ago and may stay until last summer';
+
+/** A merge of this many long lines, and memory that has them. */
+function mergeOf(count: number, seed: string) {
+  const lines = Array.from({ length: count }, (_, n) => `- ${FACTS} ${seed}${n} ${FACTS}`);
+  const operation = edit('merge', {
+    remove: lines.map((line) => `${A}: ${line}`),
+    add: { path: A, lines: lines.map((line) => `${line} 77`) },
+  });
+  const content = `${lines.join('\n')}\n`;
+  const times = { [A]: lines.map(() => Date.UTC(2026, 0, 1)) };
+  return { operation, memory: memoryOf({ [A]: content }, { times }) };
+}
+
+it('takes twice the work for twice the lines', () => {
+  // The first one compiles expressions.
+  const [, some, double] = [5, 20, 40].map((count) => {
+    const { operation, memory } = mergeOf(count, `n${count}x`);
+    return countMatched(() => {
+      const [examined] = examineAll(memory, [operation]);
+      expect(examined?.signals).toContain('specific_added');
+    });
+  });
+  expect(double).toBeGreaterThan(0);
+  expect(double).toBeLessThan(2.5 * (some ?? 0));
+});
+
+it('takes no operation with more text than a few pages', () => {
+  const parse = (length: number) => {
+    const remove = Array.from({ length: 20 }, (_, n) => `${A}: - ${'x'.repeat(length)}${n}`);
+    return parseEdits(JSON.stringify({ operations: [edit('merge', { remove })] }), DREAM_KINDS);
+  };
+  expect(parse(1_000)).toMatchObject({ operations: [{}], malformed: [] });
+  expect(parse(1_500)).toEqual({ operations: [], malformed: [1] });
+});
