@@ -322,7 +322,7 @@ function parseGoal(
 ): Goal {
   const scope = toScope(parseUserId(userId));
   const time = parseTime(at, 'at');
-  if (time > now) throw refuse('/at', `time ${at} is in the future`);
+  if (time > now) throw refuse('/at', `${at} is in the future`);
   if (path === undefined) return { scope, at: time, path: '' };
   const home = `users/${userId}/`;
   if (!path.startsWith(home)) {
@@ -356,7 +356,7 @@ function checkGoal({ scope, at, path }: Goal, { examined, firstAt }: Survey): vo
     throw new MemoryError('FILE_NOT_FOUND', `There never was any memory of ${whole}.`, { details });
   }
   if (at < firstAt) {
-    throw refuse('/at', `time ${toTime(at)} is before the first write, at ${toTime(firstAt)}`);
+    throw refuse('/at', `${toTime(at)} is before the first write, at ${toTime(firstAt)}`);
   }
 }
 

@@ -132,7 +132,8 @@ describe('the story of an incident', () => {
       ...{ actor: 'agent', reason: 'see `[x](http://evil.example)`\n# Title', tool: null },
       ...{ toolCallId: null, traceId: null, runId: null, at: '2026-01-01T00:00:00.000Z' },
       ...{ size: 1, addedLines: 1, removedLines: 0, peerId: null, redacted: false },
-      ...{ contentBefore: null, contentAfter: 'x', diff: '' },
+      ...{ contentBefore: null, contentAfter: 'x', diff: '', redactedBefore: false },
+      ...{ hash: null, previousHash: null },
     } as const;
     const writer: AdminRevisionDetail = { ...revision, afterReading: [] };
     const story = toStory(
