@@ -467,6 +467,27 @@ describe('another model', () => {
     expect(textsSent().filter((text) => text === 'She drinks tea.')).toHaveLength(2);
   });
 
+  it('gets the prefixes that it was trained with, and another passage prefix is another model', async () => {
+    const open = await makeDatabase();
+    const prefixed = (passagePrefix: string) =>
+      openai({
+        ...{ baseUrl: server.baseUrl, name: 'meaning', dimensions: 8 },
+        ...{ questionPrefix: 'query: ', passagePrefix },
+      });
+    const first = await open({ embedder: prefixed('passage: ') });
+    await write(first, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(first);
+    expect((await find(first, 'ann', 'beverage')).mode).toBe('hybrid');
+    expect(textsSent()).toEqual(['passage: She drinks tea.', 'query: beverage']);
+    await first.close();
+
+    const second = await open({ embedder: prefixed('document: ') });
+    expect((await find(second, 'ann', 'coffee')).mode).toBe('text');
+    await embed(second);
+    expect(textsSent()).toContain('document: She drinks tea.');
+    expect((await find(second, 'ann', 'puppy')).mode).toBe('hybrid');
+  });
+
   it('and the first one embeds what was written before there was any', async () => {
     const open = await makeDatabase();
     const plain = await open({});
