@@ -44,7 +44,7 @@ const LEAST_Z = 1;
 /** How gradually that begins: a smaller z-score always counts less, and never nothing. */
 const SHARPNESS = 4;
 
-/** How many of the best results by words show whether the rankings agree. 20 to 100 are even. */
+/** How many of the best results by words show whether the rankings agree. 20 and 50 are even. */
 const JUDGED = 50;
 
 /** The least agreement: what the vectors alone find still comes, after the words. */
