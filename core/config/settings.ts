@@ -180,6 +180,22 @@ export const SETTINGS = {
     description: 'Length of a vector.',
     isOfCommand: true,
   },
+  'embedder.questionPrefix': {
+    schema: text(ANY, 1_000),
+    default: null,
+    env: 'SERVICE_EMBEDDING_QUESTION_PREFIX',
+    description: 'Text before each question, if the embedding model was trained with one.',
+    allowed: 'text',
+    isOfCommand: true,
+  },
+  'embedder.passagePrefix': {
+    schema: text(ANY, 1_000),
+    default: null,
+    env: 'SERVICE_EMBEDDING_PASSAGE_PREFIX',
+    description: 'Text before each passage; another one has all passages embedded again.',
+    allowed: 'text',
+    isOfCommand: true,
+  },
   'limits.maxFileBytes': {
     schema: integer(1, 67_108_864),
     default: 262_144,

@@ -8,6 +8,11 @@ export interface Embedder {
   readonly model: string;
   readonly dimensions: number;
   /**
+   * What the model was trained to read before a question and before a passage, as in `query: ` and
+   * `passage: `; core puts it there. Absent: nothing. Another passage prefix counts as another model.
+   */
+  readonly prefixes?: { question: string; passage: string };
+  /**
    * One vector for each text, in order, each of `dimensions` finite numbers, not all of them 0. Their
    * length (the norm) is the model's: core brings it to 1. No text is empty.
    */

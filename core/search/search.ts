@@ -53,19 +53,24 @@ export interface Hit {
   /** The passage's place in `passages`. */
   passage: number;
   score: number;
-  /** The parts of the score: `Signals`, and for a hybrid search the places in both rankings. */
+  /** The parts of the score: `Signals`, and for a hybrid search what each ranking gave. */
   explain(): Partial<Signals> & Partial<HybridSignals> & { time?: number };
 }
 
-/** A result's places by words and by meaning; absent where it was not ranked. */
+/** What the rankings by words and by meaning gave a result; absent where it was not ranked. */
 export interface HybridSignals {
   textRank: number;
   textScore: number;
   vectorRank: number;
   /** The cosine of the passage and the question, above 0 and up to 1. */
   similarity: number;
-  /** How much the passage stands out from all compared ones, 0 to 1. */
-  prominence: number;
+  /** How many standard deviations the result is above the mean of all compared passages. */
+  zScore: number;
+  /** What each ranking gave: the score is their sum. */
+  textPart: number;
+  vectorPart: number;
+  /** How far the rankings agree on this question, 0 to 1; it multiplies the part by vectors. */
+  agreement: number;
 }
 
 /** The best hits, best first. */
@@ -276,13 +281,16 @@ async function fuseRankings(
   const byMeaning = orderByPath(vectorHits.candidates, paths, scopes, depth);
   const keyOf = ({ scope, file, passage }: Candidate) =>
     group === 'file' ? `${scope} ${file}` : `${scope} ${file} ${passage}`;
-  const fused = new Map(
-    fuse(byWords, byMeaning, weights, keyOf).map((one) => [keyOf(one.candidate), one]),
-  );
+  const { fused, agreement } = fuse(byWords, byMeaning, {
+    ...{ ranking: vectorHits, weights, group, keyOf },
+  });
+  const known = new Map(fused.map((one) => [keyOf(one.candidate), one]));
   return {
-    candidates: takeFirst(fused.values(), limit),
+    candidates: takeFirst(fused, limit),
     explain(candidate) {
-      const { textRank = null, vectorRank = null } = fused.get(keyOf(candidate)) ?? {};
+      const own = known.get(keyOf(candidate));
+      if (own === undefined) return {};
+      const { textRank, vectorRank, zScore, textPart, vectorPart } = own;
       const word = textRank === null ? undefined : byWords[textRank - 1];
       const meaning = vectorRank === null ? undefined : byMeaning[vectorRank - 1];
       return {
@@ -290,7 +298,9 @@ async function fuseRankings(
         ...(word === undefined || textRank === null ? {} : { textRank, textScore: word.score }),
         ...(meaning === undefined || vectorRank === null
           ? {}
-          : { vectorRank, similarity: meaning.similarity, prominence: meaning.prominence }),
+          : { vectorRank, similarity: meaning.similarity }),
+        ...(zScore === null ? {} : { zScore }),
+        ...{ textPart, vectorPart, agreement },
       };
     },
   };
@@ -304,8 +314,8 @@ function listTied<C extends Candidate>(candidates: readonly C[]): C[] {
 }
 
 /** The best `limit` by fused scores, and all that tie with the last of them. */
-function takeFirst(fused: Iterable<Fused>, limit: number): Candidate[] {
-  const candidates = Array.from(fused, ({ candidate, score }) => ({ ...candidate, score }));
+function takeFirst(fused: readonly Fused[], limit: number): Candidate[] {
+  const candidates = fused.map(({ candidate, score }) => ({ ...candidate, score }));
   candidates.sort((left, right) => right.score - left.score);
   const least = candidates[limit - 1]?.score ?? 0;
   return candidates.filter(({ score }) => score >= least);

@@ -22,6 +22,16 @@ const OPTIONS = {
     default: null,
     description: "Length of a vector; required for a model that is not OpenAI's own.",
   },
+  questionPrefix: {
+    schema: Type.String({ maxLength: 1_000 }),
+    default: '',
+    description: 'Text before each question, if the model was trained with one.',
+  },
+  passagePrefix: {
+    schema: Type.String({ maxLength: 1_000 }),
+    default: '',
+    description: 'Text before each passage, if the model was trained with one.',
+  },
   batchSize: {
     schema: Type.Integer({ minimum: 1, maximum: 2_048 }),
     default: 64,
@@ -107,6 +117,7 @@ export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
     name: 'openai',
     model,
     dimensions,
+    prefixes: { question: settings.questionPrefix, passage: settings.passagePrefix },
     async embed(texts, { signal, onTokens }) {
       const vectors: Float32Array[] = [];
       for (let at = 0; at < texts.length; at += batchSize) {

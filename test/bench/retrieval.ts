@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { toEmbeddedText } from '../../core/search/embedding/embedded-text.ts';
@@ -6,6 +7,7 @@ import { splitPassages } from '../../core/search/text/passages.ts';
 import { startProviderServer } from '../support/provider-server/server.ts';
 import type { Bench, Opened, Suite } from './support/bench.ts';
 import { type FtsQuery, openFts5 } from './support/fts5-search.ts';
+import { keepVectors } from './support/kept-vectors.ts';
 import { fetchEmbedding, startService, toolRequest } from './support/service.ts';
 import { type Answered, STAND_INS } from './support/stand-in-embedders.ts';
 import { DIMENSIONS } from './support/stub-embedder.ts';
@@ -25,10 +27,10 @@ const CONTEXT_CHARS = [2_000, 8_000];
 export const suite: Suite = {
   about: 'retrieval on a labelled collection: recall and nDCG of files and passages (needs --data)',
   options: {
-    data: 'JSON lines, gzipped or not: doc rows (user, path, text) and query rows (relevant paths)',
+    data: 'JSON lines, gzipped or not: doc rows (user, path, text) and query rows (relevant paths); with an address as --embedder several files, separated by commas',
     turns: 'the same collection with a passage as a file; default: beside --data, session → turn',
     skip: 'a category of questions that is left out (default adversarial)',
-    embedder: `stands in for a model with --hybrid: ${Object.keys(STAND_INS).join(', ')} (default words)`,
+    embedder: `the base URL of an OpenAI-compatible server: prints words, vectors and hybrid in one table. Or what stands in for a model with --hybrid: ${Object.keys(STAND_INS).join(', ')} (default words)`,
   },
   switches: {
     hybrid: 'by words and vectors too: SERVICE_EMBEDDING_* name the embedder; else a stand-in',
@@ -36,8 +38,13 @@ export const suite: Suite = {
   async run(bench) {
     const { data } = bench.options;
     if (data === undefined) throw new Error('retrieval needs --data <file>: see --help.');
-    const collection = readCollection(data);
     const skip = bench.options['skip'] ?? 'adversarial';
+    const { embedder } = bench.options;
+    if (embedder !== undefined && /^https?:/.test(embedder)) {
+      for (const file of data.split(',')) await measureEmbedder(bench, { file, skip, embedder });
+      return;
+    }
+    const collection = readCollection(data);
     const queries = collection.queries.filter(({ category }) => category !== skip);
     const passages = findPassages(bench.options['turns'] ?? toTurnFile(data), collection);
 
@@ -81,6 +88,71 @@ export const suite: Suite = {
     }
   },
 };
+
+/** Weights of the service's settings for one ranking alone, and for both. */
+const RANKINGS = {
+  words: { mode: 'text', settings: {} },
+  vectors: { mode: 'hybrid', settings: { SERVICE_SEARCH_TEXT_WEIGHT: '0' } },
+  hybrid: { mode: 'hybrid', settings: {} },
+} as const;
+
+/**
+ * What a real embedder gives on one collection: words, vectors and both, by category, each with the
+ * default settings; and both with random vectors, which an embedder that knows nothing has.
+ */
+async function measureEmbedder(
+  bench: Bench,
+  { file, skip, embedder }: { file: string; skip: string; embedder: string },
+): Promise<void> {
+  const collection = readCollection(file);
+  const queries = collection.queries.filter(({ category }) => category !== skip);
+  const passages = findPassages(bench.options['turns'] ?? toTurnFile(file), collection);
+  const name = process.env['SERVICE_EMBEDDING_NAME'] ?? 'embedder';
+  bench.report.note(
+    `${path.basename(file)}: ${collection.docs.length} files, ${queries.length} questions`,
+  );
+  const measure = async (
+    environment: Record<string, string>,
+    mode: 'text' | 'hybrid',
+  ): Promise<Tables> => {
+    const directory = await bench.makeDirectory('service');
+    const service = await startService(bench, 'memory-service', directory, {
+      // A question waits for the embedder once; all later runs have its vector.
+      SERVICE_SEARCH_EMBED_TIMEOUT_MS: '60000',
+      ...environment,
+    });
+    await bench.fill(service, fillRequest(collection.docs));
+    await untilEmbedded(service);
+    const ask = createAsker(service, mode);
+    const files = await measureFiles(ask, queries);
+    if (passages.size === 0) return { files };
+    return { files, passages: await measurePassages(ask, queries, passages) };
+  };
+  const kept = await keepVectors(embedder, name);
+  try {
+    const environment = {
+      SERVICE_EMBEDDING_PROVIDER: 'openai',
+      SERVICE_EMBEDDING_BASE_URL: kept.baseUrl,
+      SERVICE_EMBEDDING_NAME: name,
+      SERVICE_EMBEDDING_DIMENSIONS: String(kept.dimensions),
+    };
+    for (const [ranking, { mode, settings }] of Object.entries(RANKINGS)) {
+      const tables = await measure({ ...environment, ...settings }, mode);
+      bench.report.note(`${ranking}:`);
+      for (const [what, table] of Object.entries(tables)) print(bench, what, table, toLine);
+    }
+  } finally {
+    await kept.close();
+  }
+  const random = await openEmbedder('noise', () => []);
+  try {
+    const tables = await measure(random.environment, 'hybrid');
+    bench.report.note('hybrid with random vectors:');
+    for (const [what, table] of Object.entries(tables)) print(bench, what, table, toLine);
+  } finally {
+    await random.close();
+  }
+}
 
 /** The scores of each question, by category; `all` has them all. */
 type Table = Record<string, Scores[]>;

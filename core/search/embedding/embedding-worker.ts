@@ -140,7 +140,10 @@ export function createEmbeddingWorker(deps: {
   }
 
   async function register(): Promise<ModelKey> {
-    const { provider, model, dimensions } = embedding;
+    const { provider, dimensions, passagePrefix } = embedding;
+    // With another prefix the same text has another vector. Without one, the name is the model's own.
+    const model =
+      passagePrefix === '' ? embedding.model : JSON.stringify([embedding.model, passagePrefix]);
     key ??= await vectors.useModel({ provider, model, dimensions });
     return key;
   }
@@ -253,7 +256,7 @@ export function createEmbeddingWorker(deps: {
     try {
       const answer = await whileClaimed(own, () =>
         embedding.embed(
-          batch.map((task) => texts.get(task) ?? ''),
+          batch.map((task) => embedding.passagePrefix + (texts.get(task) ?? '')),
           { limitMs: LIMIT_MS, signal: stopping.signal },
         ),
       );

@@ -21,6 +21,8 @@ export interface Embedding {
   readonly provider: string;
   readonly model: string;
   readonly dimensions: number;
+  /** What stands before each passage that is embedded. */
+  readonly passagePrefix: string;
   readonly circuit: CircuitBreaker;
   /**
    * Returns vectors of length 1, one for each text. Throws `EMBEDDING_FAILED`; `details.reason` is
@@ -52,7 +54,7 @@ export function createEmbedding(
   embedder: Embedder,
   { questionMs }: { questionMs: number },
 ): Embedding {
-  const { name, model, dimensions } = embedder;
+  const { name, model, dimensions, prefixes = { question: '', passage: '' } } = embedder;
   const circuit = new CircuitBreaker();
   const questions = new LRUCache<string, Float32Array>({ max: QUESTIONS_KEPT });
 
@@ -95,6 +97,7 @@ export function createEmbedding(
     provider: name,
     model,
     dimensions,
+    passagePrefix: prefixes.passage,
     circuit,
     embed,
     async embedQuestion(question, call) {
@@ -105,7 +108,7 @@ export function createEmbedding(
       if (known !== undefined) return { vector: known };
       const span = call.trace.start('embedding', 'embed question');
       try {
-        const { vectors, tokens } = await embed([text], {
+        const { vectors, tokens } = await embed([prefixes.question + text], {
           limitMs: questionMs,
           signal: call.signal,
         });

@@ -17,14 +17,28 @@ const AFTER = 0.2;
 export interface VectorCandidate extends Candidate {
   /** The cosine of the passage and the question. */
   similarity: number;
-  /** How much its score stands out from those of all that were compared, 0 to 1. */
-  prominence: number;
 }
 
-/** Candidates in no order, and how many vectors were compared. */
+/** The passages of a collection beside a question. */
 export interface VectorRanking {
+  /** In no order. */
   candidates: readonly VectorCandidate[];
+  /** How many vectors were compared. */
   compared: number;
+  /** The scores of all passages that were compared. */
+  passages: Spread;
+  /** The scores of all results that there could be: each file's best passage, or each passage. */
+  results: Spread;
+  /** The score of a candidate of another ranking, as a result; `null` without a vector. */
+  scoreOf(candidate: Candidate): number | null;
+}
+
+/** How numbers are spread. */
+export interface Spread {
+  count: number;
+  mean: number;
+  /** The standard deviation. */
+  deviation: number;
 }
 
 /**
@@ -48,32 +62,49 @@ export async function rankVectors(
   const { group, limit } = options;
   const { fileCount, firstSlots } = collection.lengths;
   const { cosines, compared } = await compareAll(query, collection, options);
-  if (compared === 0) return { candidates: [], compared };
   const scores = addNeighbours(cosines, collection);
-  const prominenceOf = measureProminence(scores);
   // By slot: the score of a result; NaN for the others.
-  const results = scores.map((score, slot) => ((cosines[slot] as number) > 0 ? score : Number.NaN));
+  const results = scores.slice();
   if (group === 'file') {
     for (let number = 0; number < fileCount; number += 1) {
       keepBest(results, firstSlots[number] ?? 0, firstSlots[number + 1] ?? 0);
     }
   }
-  const least = findLargest(results, limit).at(-1) ?? Number.POSITIVE_INFINITY;
+  const positive = results.map((score, slot) =>
+    (cosines[slot] as number) > 0 ? score : Number.NaN,
+  );
+  const least = findLargest(positive, limit).at(-1) ?? Number.POSITIVE_INFINITY;
   const candidates: VectorCandidate[] = [];
   for (let number = 0; number < fileCount; number += 1) {
     const first = firstSlots[number] ?? 0;
     const end = firstSlots[number + 1] ?? 0;
     for (let slot = first; slot < end; slot += 1) {
-      const score = results[slot] as number;
+      const score = positive[slot] as number;
       if (!(score >= least)) continue;
       const { scope, file } = collection.fileAt(number);
       const similarity = cosines[slot] as number;
-      const prominence = prominenceOf(score);
-      const passage = slot - first;
-      candidates.push({ scope, file, passage, score, slot, similarity, prominence });
+      candidates.push({ scope, file, passage: slot - first, score, slot, similarity });
     }
   }
-  return { candidates, compared };
+  return {
+    candidates,
+    compared,
+    passages: measureSpread(scores),
+    results: measureSpread(results),
+    scoreOf({ scope, file, slot }) {
+      if (group === 'passage') return toNumberOrNull(scores[slot]);
+      const number = collection.lengths.fileOf(slot);
+      const own = collection.fileAt(number);
+      // An empty file has no passage: the slot is the next file's.
+      if (own.scope !== scope || own.file !== file) return null;
+      const passages = results.subarray(firstSlots[number] ?? 0, firstSlots[number + 1] ?? 0);
+      return toNumberOrNull(passages.find((score) => !Number.isNaN(score)));
+    },
+  };
+}
+
+function toNumberOrNull(score: number | undefined): number | null {
+  return score === undefined || Number.isNaN(score) ? null : score;
 }
 
 /** By slot: the cosine of the passage and the question; NaN without a vector. */
@@ -146,36 +177,18 @@ function keepBest(results: Float64Array, first: number, end: number): void {
   }
 }
 
-/** From a score to how much it stands out, 0 to 1. */
-export type Prominence = (score: number) => number;
-
-/**
- * How much a score stands out from the others, so that an embedder that knows nothing about a
- * question is not believed: some passage always is the most alike.
- *
- * The scores above a high threshold fall off exponentially for nearly every distribution (peaks over
- * a threshold: Pickands, Annals of Statistics 1975). Of `n` such the best is expected at their mean
- * times ln n, by chance alone; the prominence is the share of a score's lead over the threshold that
- * goes beyond that. Only how they are spread counts: a model whose cosines all lie between 0.7 and
- * 0.9 is judged as one whose cosines lie around 0.
- *
- * Scores that are not a number are left out. Fewer than three say little; two that differ give the
- * better one 0.65, one alone gives 0.
- */
-export function measureProminence(scores: Float64Array): Prominence {
+/** How the numbers are spread that are not NaN. */
+export function measureSpread(values: Float64Array): Spread {
+  const mean = meanOf(values);
   let count = 0;
-  for (const score of scores) if (!Number.isNaN(score)) count += 1;
-  const size = Math.min(count, Math.max(2, Math.round(TAIL * Math.sqrt(count))));
-  const best = findLargest(scores, size + 1);
-  const threshold = best[Math.min(size, best.length - 1)] ?? 0;
-  let lead = 0;
-  for (let place = 0; place < size; place += 1) lead += (best[place] ?? threshold) - threshold;
-  const chance = size < 2 ? Number.POSITIVE_INFINITY : (lead / size) * Math.log(size);
-  return (score) => (score - threshold > chance ? 1 - chance / (score - threshold) : 0);
+  let squares = 0;
+  for (const value of values) {
+    if (Number.isNaN(value)) continue;
+    count += 1;
+    squares += (value - mean) ** 2;
+  }
+  return { count, mean, deviation: count === 0 ? 0 : Math.sqrt(squares / count) };
 }
-
-/** The tail has so many times the root of all scores. 1 to 4 rank alike. */
-const TAIL = 2;
 
 /**
  * The largest `count` of the numbers, descending; fewer when there are fewer. Sorts only a few at a

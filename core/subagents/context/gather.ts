@@ -91,7 +91,7 @@ function keepScored(hits: readonly Hit[]): Hit[] {
   return hits.filter(({ score }) => score >= least);
 }
 
-/** Fused scores are of places: the words' own scores tell what is noise, and places in meaning. */
+/** By words a share of the best score tells what is noise; by meaning some passage always is best. */
 function keepWorthwhile(hits: readonly Hit[]): Hit[] {
   const signals = hits.map((hit) => hit.explain());
   const best = Math.max(0, ...signals.map(({ textScore = 0 }) => textScore));

@@ -38,7 +38,7 @@ async function write(core: Core, userId: string, file: string, content: string):
 interface Found {
   mode: string;
   degraded?: string;
-  results: { path: string; snippet: string; signals?: Record<string, number> }[];
+  results: { path: string; score: number; snippet: string; signals?: Record<string, number> }[];
 }
 
 async function find(core: Core, userId: string, query: string, more: object = {}): Promise<Found> {
@@ -94,7 +94,26 @@ describe('passages get their vectors behind the writes', () => {
     const { results } = await find(core, 'ann', 'tea', { explain: true });
     expect(results.map(({ path: file }) => file)).toEqual(['user/a.md', 'user/b.md']);
     expect(results[0]?.signals).toMatchObject({ textRank: 1, vectorRank: 1, matched: 1 });
-    expect(results[1]?.signals).toMatchObject({ vectorRank: 2 });
+    expect(results[1]?.signals).toMatchObject({ vectorRank: 2, textPart: 0 });
+    for (const { score, signals = {} } of results) {
+      const { textPart = NaN, vectorPart = NaN, agreement, zScore } = signals;
+      expect(textPart + vectorPart).toBeCloseTo(score, 12);
+      expect(agreement).toBeGreaterThan(0);
+      expect(zScore).toBeTypeOf('number');
+    }
+  });
+
+  it('and a search by words has the same scores with an embedder as without one', async () => {
+    const [plain, hybrid] = [await openCore(), await openCore({ embedder: embedder() })];
+    const answers: unknown[] = [];
+    for (const core of [plain, hybrid]) {
+      await write(core, 'ann', 'a.md', 'She drinks tea.\n\nTea is green.\n');
+      await write(core, 'ann', 'b.md', 'He likes coffee and green tea.\n');
+      await embed(core);
+      const { results } = await find(core, 'ann', 'green tea', { mode: 'text', explain: true });
+      answers.push(results.map(({ path: file, signals }) => ({ file, signals })));
+    }
+    expect(answers[1]).toEqual(answers[0]);
   });
 
   it('by text: what moves, or stands in two files, is embedded once', async () => {
@@ -446,6 +465,27 @@ describe('another model', () => {
     await embed(third);
     expect((await find(third, 'ann', 'puppy tea')).mode).toBe('hybrid');
     expect(textsSent().filter((text) => text === 'She drinks tea.')).toHaveLength(2);
+  });
+
+  it('gets the prefixes that it was trained with, and another passage prefix is another model', async () => {
+    const open = await makeDatabase();
+    const prefixed = (passagePrefix: string) =>
+      openai({
+        ...{ baseUrl: server.baseUrl, name: 'meaning', dimensions: 8 },
+        ...{ questionPrefix: 'query: ', passagePrefix },
+      });
+    const first = await open({ embedder: prefixed('passage: ') });
+    await write(first, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(first);
+    expect((await find(first, 'ann', 'beverage')).mode).toBe('hybrid');
+    expect(textsSent()).toEqual(['passage: She drinks tea.', 'query: beverage']);
+    await first.close();
+
+    const second = await open({ embedder: prefixed('document: ') });
+    expect((await find(second, 'ann', 'coffee')).mode).toBe('text');
+    await embed(second);
+    expect(textsSent()).toContain('document: She drinks tea.');
+    expect((await find(second, 'ann', 'puppy')).mode).toBe('hybrid');
   });
 
   it('and the first one embeds what was written before there was any', async () => {
