@@ -166,7 +166,9 @@ export const RevertSelection = strictObject({
   actor: Type.Optional(text('What this actor wrote since a time.')),
   since: Type.Optional(requestTime('Inclusive; required with actor.')),
   until: Type.Optional(requestTime('Exclusive; only with actor.')),
-  userId: Type.Optional(text('Only in the memory of this user. With runId, default the user of the run.')),
+  userId: Type.Optional(
+    text('Only in the memory of this user. With runId, default the user of the run.'),
+  ),
   dryRun: Type.Optional(
     Type.Boolean({ description: 'Show what would happen, with diffs, and write nothing.' }),
   ),
