@@ -258,6 +258,22 @@ function runNpm(args) {
 }
 
 /**
+ * The environment in which npm compiles: most installations of Node bring its headers along, and
+ * node-gyp would still download them, which fails without a way to nodejs.org.
+ */
+function compileEnvironment() {
+  const prefix = path.resolve(process.execPath, '..', '..');
+  const header = readText(path.join(prefix, 'include', 'node', 'node_version.h')) || '';
+  const version = ['MAJOR', 'MINOR', 'PATCH'].map((part) => {
+    const found = new RegExp('#define NODE_' + part + '_VERSION (\\d+)').exec(header);
+    return found && found[1];
+  });
+  return version.join('.') === process.versions.node
+    ? Object.assign({ npm_package_config_node_gyp_nodedir: prefix }, process.env)
+    : process.env;
+}
+
+/**
  * @param {string} command
  * @param {string[]} args
  * @param {string} progress said every ten seconds
@@ -268,6 +284,7 @@ function run(command, args, progress) {
     const started = Date.now();
     const child = spawn(command, args, {
       cwd: root,
+      env: compileEnvironment(),
       stdio: ['ignore', 'pipe', 'pipe'],
       shell: command.endsWith('.cmd'),
     });
