@@ -207,6 +207,25 @@ describe('the install', () => {
     );
   });
 
+  it('compiles native modules with the headers of the running Node, where it has them', () => {
+    const prefix = dirname(dirname(process.execPath));
+    const headers = join(prefix, 'include/node/node_version.h');
+    mkdirSync(join(root, 'native'));
+    const script = `node -e "require('fs').writeFileSync('seen', process.env.npm_package_config_node_gyp_nodedir || '')"`;
+    const native = { name: 'native', version: '1.0.0', scripts: { install: script } };
+    write('native/package.json', JSON.stringify(native));
+    const dependencies = { native: 'file:native' };
+    write('package.json', JSON.stringify({ engines: { node: '>=20.19' }, dependencies }));
+    lock({
+      '': { dependencies, engines: { node: '>=20.19' } },
+      'node_modules/native': { resolved: 'native', link: true },
+      native: { name: 'native', version: '1.0.0', hasInstallScript: true },
+    });
+    prepare('prepare.cjs', [], { ...offline, npm_config_cache: join(root, 'cache') });
+    const seen = readFileSync(join(root, 'native/seen'), 'utf8');
+    expect(seen).toBe(existsSync(headers) ? prefix : '');
+  });
+
   it('goes on without the SQLite driver where no compiler is, and says what to install', () => {
     prepare();
     rmSync(join(root, 'node_modules/sqlite3'), { recursive: true });
