@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import ui from '@nuxt/ui/vite';
@@ -57,8 +57,8 @@ function coloursAsFile(): Plugin {
 }
 
 /**
- * Writes a `.br` and a `.gz` beside each file below assets/, so that the service compresses nothing
- * at run time.
+ * Writes a `.br` and a `.gz` in place of each script and style below assets/, so that the service
+ * compresses nothing at run time. For a client that takes neither, it unpacks the `.gz`.
  */
 function compressedFiles(): Plugin {
   return {
@@ -67,6 +67,7 @@ function compressedFiles(): Plugin {
     writeBundle({ dir }) {
       const assets = join(dir ?? '', 'assets');
       for (const name of readdirSync(assets)) {
+        if (!/\.(?:js|css)$/.test(name)) continue;
         const file = join(assets, name);
         const content = readFileSync(file);
         const params = {
@@ -75,6 +76,7 @@ function compressedFiles(): Plugin {
         };
         writeFileSync(`${file}.br`, brotliCompressSync(content, { params }));
         writeFileSync(`${file}.gz`, gzipSync(content, { level: constants.Z_BEST_COMPRESSION }));
+        rmSync(file);
       }
     },
   };

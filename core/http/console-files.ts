@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { extname } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { type IndexedFile, readFileIndex } from './file-index.ts';
 
 /** One file of the console. */
@@ -83,19 +84,22 @@ export function readConsoleFiles(directory: string, basePath: string): ConsoleFi
     };
   };
 
-  /** The smallest form of a file that is accepted. */
-  const negotiate = (file: IndexedFile, acceptEncoding: string | null) => {
+  /** The smallest form of a file that is accepted; `null` if there is no such file. */
+  const negotiate = (path: string, acceptEncoding: string | null) => {
     const forms = ENCODINGS.flatMap(({ name, extension }) => {
-      const form = files.get(file.path + extension);
+      const form = files.get(path + extension);
       return form === undefined ? [] : [{ name, form }];
     });
+    const isNegotiated = forms.length > 0;
     const accepted = forms.find(({ name }) => accepts(acceptEncoding, name));
-    return {
-      content: (accepted?.form ?? file).content,
-      etag: (accepted?.form ?? file).etag,
-      contentEncoding: accepted?.name ?? null,
-      isNegotiated: forms.length > 0,
-    };
+    if (accepted !== undefined) {
+      const { content, etag } = accepted.form;
+      return { content, etag, contentEncoding: accepted.name, isNegotiated };
+    }
+    const plain = files.get(path) ?? unzip(forms.find(({ name }) => name === 'gzip')?.form);
+    if (plain === null) return null;
+    const { content, etag } = plain;
+    return { content, etag, contentEncoding: null, isNegotiated };
   };
 
   return {
@@ -103,19 +107,25 @@ export function readConsoleFiles(directory: string, basePath: string): ConsoleFi
     find(path, acceptEncoding) {
       const extension = extname(path.slice(path.lastIndexOf('/') + 1)).toLowerCase();
       if (extension === '' || path === PAGE) return toPage();
-      const file = files.get(path);
       const isForm = ENCODINGS.some((encoding) => encoding.extension === extension);
-      if (file === undefined || isForm) return null;
+      const form = isForm ? null : negotiate(path, acceptEncoding);
+      if (form === null) return null;
       // The bundler adds a content hash to every file name below assets/.
       const isHashed = path.startsWith('assets/');
       return {
-        ...negotiate(file, acceptEncoding),
+        ...form,
         contentType: CONTENT_TYPES[extension] ?? 'application/octet-stream',
         cacheControl: isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
         styleNonce: null,
       };
     },
   };
+}
+
+/** The content of a zipped file, with a tag of its own. */
+function unzip(file: IndexedFile | undefined): Pick<IndexedFile, 'content' | 'etag'> | null {
+  if (file === undefined) return null;
+  return { content: gunzipSync(file.content), etag: file.etag.replace(/"$/, '-plain"') };
 }
 
 /** Whether `Accept-Encoding` takes an encoding: named, or by `*`, and not with `q=0`. */

@@ -202,6 +202,7 @@ describe('an archive that this service did not write', () => {
         ...{ runId: null, at: '2026-01-01T00:00:00.000Z', size: after.length },
         ...{ addedLines: 0, removedLines: 0, peerId: null, redacted: false },
         hash: toHash(after),
+        ...{ contentSalt: null, contentSeal: null, previousHash: null, chainHash: null },
         ...{ existedBefore: !isOldest, existsAfter: true, keyframe: null },
         delta: isOldest ? null : { hunks: [grown] },
       });

@@ -16,7 +16,6 @@ async function serveBuilt() {
     writeFile(path.join(built, name), content);
   await write('index.html', '<!doctype html>');
   await write('favicon.svg', '<svg/>');
-  await write('assets/app-1a2b.js', SCRIPT);
   await write('assets/app-1a2b.js.br', brotliCompressSync(SCRIPT));
   await write('assets/app-1a2b.js.gz', gzipSync(SCRIPT));
   const service = await serve(consoleRoutes(readConsoleFiles(built, '')));

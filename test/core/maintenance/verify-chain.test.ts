@@ -329,13 +329,20 @@ it('starts after the history of today, and says so', async () => {
   await core.close();
   // The schema of before.
   await database.run('drop table svc_pruned_revision');
-  for (const column of ['content_salt', 'content_seal', 'previous_hash', 'chain_hash']) {
+  const columns = [
+    'content_salt',
+    'content_seal',
+    'previous_hash',
+    'chain_hash',
+    'redacted_before',
+  ];
+  for (const column of columns) {
     await database.run(`alter table svc_revision drop column ${column}`);
   }
-  for (const column of ['chain_head', 'chain_after']) {
+  for (const column of ['chain_head', 'chain_after', 'erased_at']) {
     await database.run(`alter table svc_scope drop column ${column}`);
   }
-  await database.run("update svc_meta set value = '8' where value = '9'");
+  await database.run("update svc_meta set value = '8' where value = '10'");
 
   const migrated = await openCore({ storage: database.storage() });
   const newest = old.at(-1) as RevisionRecord;
