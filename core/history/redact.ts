@@ -95,9 +95,16 @@ async function planRedaction(
   revision: RevisionRecord,
 ): Promise<RedactPlan> {
   const key: FileKey = { scope: revision.scope, path: revision.path };
-  if (revision.redacted) return { redacted: new Set(), from: [], to: [] };
-  checkNotCurrent(await storage.files.get(key), revision);
-  const redacted = await findSame(storage, revision);
+  let redacted: ReadonlySet<number>;
+  if (revision.redacted) {
+    // A row that an import joined on may stand before a step that still leads to its content.
+    const next = await storage.revisions.ofVersion(key, revision.version + 1);
+    if (next?.redactedBefore !== false) return { redacted: new Set(), from: [], to: [] };
+    redacted = new Set([revision.version]);
+  } else {
+    checkNotCurrent(await storage.files.get(key), revision);
+    redacted = await findSame(storage, revision);
+  }
   const from = new Map<number, NewRevision>();
   const to = new Map<number, NewRevision>();
   for (const version of redacted) {
@@ -114,6 +121,7 @@ async function planRedaction(
     if (content === null) throw new MemoryError('REVISION_NOT_FOUND');
     const newer = next.existsAfter ? await storedTextAt(key, version + 1) : null;
     to.set(version + 1, { ...next, redactedBefore: true, ...blankStep(next, content, newer) });
+    if (row.redacted) continue;
     // A step that tells only lines fits the text without content, too.
     const isKept = !row.existedBefore || row.redactedBefore;
     const before = isKept ? null : await storedTextAt(key, version - 1);

@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { RedactCurrent } from '../../../core/contracts/erasure.ts';
+import { sealContent } from '../../../core/history/chain.ts';
+import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
@@ -160,6 +163,31 @@ describe('a revision that is redacted', () => {
     await core.revisions.redact(second, request, operator);
     const again = await core.revisions.redact(second, request, operator);
     expect(again).toMatchObject({ unchanged: true, revisions: [] });
+  });
+
+  it('is completed when the step back of the next revision still has its content', async () => {
+    const { core, database, contents, ids, second } = await openWithCanary();
+    const key = { scope: 'u:alice', path: 'notes.md' } as const;
+    const redactOnlyRow = ({ rows }: RedactCurrent) => ({
+      result: null,
+      rows: rows.map((row) => ({
+        ...row,
+        ...{ redacted: true, hash: null, contentSalt: null, contentSeal: sealContent(row) },
+        ...{ delta: null, keyframe: contents[0] ?? '' },
+      })),
+      audit: null,
+    });
+    await core.storage.erasure?.redact(key, [2], redactOnlyRow);
+    expect((await verifyMemory(core.storage)).findings).toMatchObject([
+      { invariant: 'I3', path, message: expect.stringContaining('version 3') as string },
+    ]);
+    const answer = await core.revisions.redact(second, request, operator);
+    expect(answer).toMatchObject({ unchanged: false, revisions: [{ id: second }, { id: ids[2] }] });
+    expect(await findCanary(database, CANARY)).toEqual([]);
+    expect((await verifyMemory(core.storage)).findings).toEqual([]);
+    for (const version of [1, 3, 4]) {
+      expect(await core.revisions.textAt(key, version)).toBe(contents[version - 1]);
+    }
   });
 
   it('is audited with its reason, and without its content', async () => {
