@@ -213,6 +213,30 @@ describe('a revision that is redacted', () => {
     });
   });
 
+  it('takes the same content before the oldest kept revision along', async () => {
+    const { core, database, contents, ids, second } = await openWithCanary();
+    const again = await write(core, contents[1] ?? '');
+    await write(core, 'end\n');
+    await core.indexer.drain();
+    await core.revisions.prune({ keepLast: 4 }, operator);
+    expect(await rejection(core.revisions.get(second))).toMatchObject({
+      code: 'REVISION_NOT_FOUND',
+    });
+    const answer = await core.revisions.redact(again, request, operator);
+    expect(answer.revisions.map(({ version, loses }) => [version, loses])).toEqual([
+      [3, 'before'],
+      [5, 'after'],
+      [6, 'before'],
+    ]);
+    expect(await core.revisions.get(ids[2] ?? '')).toMatchObject({
+      ...{ redactedBefore: true, contentBefore: null, contentAfter: contents[2] },
+    });
+    const key = { scope: 'u:alice', path: 'notes.md' } as const;
+    expect(await core.revisions.textAt(key, 2)).toBe(null);
+    expect(await findCanary(database, CANARY)).toEqual([]);
+    expect((await verifyMemory(core.storage)).findings).toEqual([]);
+  });
+
   it('leaves all others as they were, whichever are redacted in whichever order', async () => {
     const lines = fc.array(fc.constantFrom('a\n', 'b\n', 'c\n', 'd', ''), { maxLength: 6 });
     const contents = fc.array(
