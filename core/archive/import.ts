@@ -11,6 +11,7 @@ import {
   type ImportedFiles,
   isSameRevision,
   planImport,
+  readSeam,
 } from '../files/imported-files.ts';
 import type { AdoptedChain } from '../files/draft.ts';
 import { toPhysicalPath } from '../files/paths.ts';
@@ -306,7 +307,8 @@ async function* compare(
     if (file.type !== 'file') continue;
     const existing = await files.find(file.key);
     const hash = file.content === null ? '' : hashText(file.content);
-    const outcome = planImport(toImport(file, work), { existing, hash });
+    const seam = await readSeam(deps.storage, existing);
+    const outcome = planImport(toImport(file, work), { existing, seam, hash });
     yield counter.count(file.key, outcome === 'older' ? 'restored' : outcome);
   }
   return counter.summary;

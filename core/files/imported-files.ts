@@ -1,5 +1,6 @@
 import { type AuditEntry, toAuditRecord } from '../audit.ts';
 import type { FileKey, FileState, NewRevision, PrunedRevision } from '../contracts/records.ts';
+import type { Storage } from '../contracts/storage.ts';
 import type { ImportOutcome, OnExisting } from '../schemas/archive.ts';
 import { noTrace } from '../telemetry/tracer.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
@@ -12,6 +13,15 @@ export type ExistingFile = Pick<
   FileState,
   'version' | 'hash' | 'deletedAt' | 'latestRevisionId' | 'revisions'
 > | null;
+
+/**
+ * Where older revisions join on to a file: its oldest revision, and whether the content before that
+ * one was taken out.
+ */
+export interface Seam {
+  version: number;
+  redactedBefore: boolean;
+}
 
 /** A file as another database held it, with its newest revisions first. */
 export interface RestoredFile {
@@ -65,12 +75,12 @@ export interface ImportedFiles {
  */
 export function planImport(
   { content, restored, onExisting }: Pick<FileToImport, 'content' | 'restored' | 'onExisting'>,
-  { existing, hash }: { existing: ExistingFile; hash: string },
+  { existing, seam, hash }: { existing: ExistingFile; seam: Seam | null; hash: string },
 ): ImportOutcome | 'older' {
   if (restored !== null) {
     if (existing === null) return 'restored';
     if (isSameRevision(existing, restored.state)) {
-      return olderThan(existing, restored.revisions).length > 0 ? 'older' : 'unchanged';
+      return olderThan(existing, seam, restored.revisions).length > 0 ? 'older' : 'unchanged';
     }
   }
   if (content === null) return 'skipped';
@@ -87,10 +97,21 @@ export function isSameRevision(
   return one.version === other.version && one.latestRevisionId === other.latestRevisionId;
 }
 
+/** Reads where older revisions join on to a file; `null` for a file that there never was. */
+export async function readSeam(
+  { revisions }: Pick<Storage, 'revisions'>,
+  file: (FileKey & Pick<FileState, 'version' | 'revisions'>) | null,
+): Promise<Seam | null> {
+  if (file === null) return null;
+  const version = oldestOf(file);
+  const oldest = await revisions.ofVersion(file, version);
+  return { version, redactedBefore: oldest?.redactedBefore ?? false };
+}
+
 /** Creates the writes of imports, through the one write path. */
 export function createImportedFiles(
   commit: Commit,
-  { limits, ids }: Pick<CommitDependencies, 'limits' | 'ids'>,
+  { storage, limits, ids }: Pick<CommitDependencies, 'storage' | 'limits' | 'ids'>,
 ): ImportedFiles {
   async function write<R>(
     key: FileKey,
@@ -115,19 +136,25 @@ export function createImportedFiles(
     return result;
   }
 
+  const seamOf = async (key: FileKey) => await readSeam(storage, await storage.files.get(key));
+
   return {
     async importFile(file, options) {
       const { key, content, chain } = file;
       const facts = content === null ? null : checkContent(content, limits.maxFileBytes);
+      const seam = file.restored === null ? null : await seamOf(key);
       return await write(key, options, (draft) => {
         const existing = draft.file(key);
         const isAdopted = chain === null || draft.adoptChain(key.scope, chain);
         const restored = isAdopted ? file.restored : null;
-        const outcome = planImport({ ...file, restored }, { existing, hash: facts?.hash ?? '' });
+        const outcome = planImport(
+          { ...file, restored },
+          { existing, seam, hash: facts?.hash ?? '' },
+        );
         if (restored !== null && outcome === 'restored') {
           draft.restore(restored.state, restored.revisions);
         } else if (restored !== null && existing !== null && outcome === 'older') {
-          draft.restoreOlder(existing, olderThan(existing, restored.revisions));
+          draft.restoreOlder(existing, olderThan(existing, seam, restored.revisions));
         } else if (facts !== null && (outcome === 'created' || outcome === 'updated')) {
           const action = outcome === 'created' ? 'create' : 'update';
           draft.put(key, { content, facts, action, reason: 'Imported.' });
@@ -140,22 +167,35 @@ export function createImportedFiles(
       await write(key, options, (draft) => draft.addPruned(key.scope, pruned));
     },
 
-    importOlder: (key, revisions, options) =>
-      write(key, options, (draft) => {
+    async importOlder(key, revisions, options) {
+      const seam = await seamOf(key);
+      return await write(key, options, (draft) => {
         const existing = draft.file(key);
-        const older = existing === null ? [] : olderThan(existing, revisions);
+        const older = existing === null ? [] : olderThan(existing, seam, revisions);
         if (existing !== null && older.length > 0) draft.restoreOlder(existing, older);
         return older.length;
-      }),
+      });
+    },
   };
 }
 
-/** The revisions that a file lacks, if they join on to its oldest one. */
-function olderThan<Revision extends Pick<NewRevision, 'version'>>(
-  { version, revisions: kept }: Pick<FileState, 'version' | 'revisions'>,
+/**
+ * The revisions that a file lacks, if they join on to its oldest one. After a redaction on one side
+ * alone they don't: the step back from the oldest one leads to another text, or to the secret.
+ */
+function olderThan<Revision extends Pick<NewRevision, 'version' | 'redacted'>>(
+  file: Pick<FileState, 'version' | 'revisions'>,
+  seam: Seam | null,
   revisions: readonly Revision[],
 ): readonly Revision[] {
-  const oldest = version - kept + 1;
-  const older = revisions.filter((revision) => revision.version < oldest);
-  return older[0]?.version === oldest - 1 ? older : [];
+  const oldest = oldestOf(file);
+  const older = revisions.filter(({ version }) => version < oldest);
+  const [newest] = older;
+  // The oldest one was pruned since the seam was read: a repeated import joins on to the next.
+  if (seam?.version !== oldest || newest?.version !== oldest - 1) return [];
+  return newest.redacted === seam.redactedBefore ? older : [];
+}
+
+function oldestOf({ version, revisions }: Pick<FileState, 'version' | 'revisions'>): number {
+  return version - revisions + 1;
 }

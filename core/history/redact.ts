@@ -10,7 +10,7 @@ import type { IdSource } from '../ids.ts';
 import { sealContent } from './chain.ts';
 import { type Delta, diffTexts } from './delta.ts';
 import { decodeDelta, encodeDelta } from './delta/codec.ts';
-import { countLines } from '../files/content.ts';
+import { countLines, hashText } from '../files/content.ts';
 
 /** The most versions with one content that a redaction takes out at once. */
 const MAX_VERSIONS = 100;
@@ -90,30 +90,38 @@ export function requireErasure({ erasure, name }: Storage): ErasureStore {
   );
 }
 
-async function planRedaction(
-  { storage, storedTextAt }: Dependencies,
-  revision: RevisionRecord,
-): Promise<RedactPlan> {
+async function planRedaction(deps: Dependencies, revision: RevisionRecord): Promise<RedactPlan> {
+  const { storage, storedTextAt } = deps;
   const key: FileKey = { scope: revision.scope, path: revision.path };
-  if (revision.redacted) return { redacted: new Set(), from: [], to: [] };
-  checkNotCurrent(await storage.files.get(key), revision);
-  const redacted = await findSame(storage, revision);
+  let redacted: ReadonlySet<number>;
+  if (revision.redacted) {
+    // A row that an import joined on may stand before a step that still leads to its content.
+    const next = await storage.revisions.ofVersion(key, revision.version + 1);
+    if (next?.redactedBefore !== false) return { redacted: new Set(), from: [], to: [] };
+    redacted = new Set([revision.version]);
+  } else {
+    checkNotCurrent(await storage.files.get(key), revision);
+    redacted = await findSame(deps, revision);
+  }
   const from = new Map<number, NewRevision>();
   const to = new Map<number, NewRevision>();
   for (const version of redacted) {
     for (const each of [version, version + 1]) {
       const row = from.get(each) ?? (await readRow(storage, key, each));
+      // Only the next row has what is left of a pruned version.
+      if (row === null && each === version && version !== revision.version) continue;
       if (row === null) throw new MemoryError('REVISION_NOT_FOUND');
       from.set(each, row);
       to.set(each, to.get(each) ?? row);
     }
   }
   for (const version of redacted) {
-    const [row, next] = [to.get(version) as NewRevision, to.get(version + 1) as NewRevision];
+    const [row, next] = [to.get(version), to.get(version + 1) as NewRevision];
     const content = await storedTextAt(key, version);
     if (content === null) throw new MemoryError('REVISION_NOT_FOUND');
     const newer = next.existsAfter ? await storedTextAt(key, version + 1) : null;
     to.set(version + 1, { ...next, redactedBefore: true, ...blankStep(next, content, newer) });
+    if (row === undefined || row.redacted) continue;
     // A step that tells only lines fits the text without content, too.
     const isKept = !row.existedBefore || row.redactedBefore;
     const before = isKept ? null : await storedTextAt(key, version - 1);
@@ -129,8 +137,11 @@ async function planRedaction(
   return { redacted, from: inOrder(from), to: inOrder(to) };
 }
 
-/** The versions of the file with the content of a revision. */
-async function findSame(storage: Storage, revision: RevisionRecord): Promise<Set<number>> {
+/** The versions of the file with the content of a revision; the newest pruned one may be of them. */
+async function findSame(
+  { storage, storedTextAt }: Dependencies,
+  revision: RevisionRecord,
+): Promise<Set<number>> {
   const { scope, path, hash } = revision;
   const found = new Set<number>();
   const filter: RevisionFilter = { path: { scope, path } };
@@ -149,6 +160,13 @@ async function findSame(storage: Storage, revision: RevisionRecord): Promise<Set
     throw new MemoryError('WORK_LIMIT_EXCEEDED', message, {
       details: { limit: 'versions', max: MAX_VERSIONS },
     });
+  }
+  const file = await storage.files.get(revision);
+  const pruned = file === null ? 0 : file.version - file.revisions;
+  const oldest = pruned === 0 ? null : await storage.revisions.ofVersion(revision, pruned + 1);
+  if (oldest?.existedBefore === true && !oldest.redactedBefore) {
+    const before = await storedTextAt(revision, pruned);
+    if (before !== null && hashText(before) === hash) found.add(pruned);
   }
   return found.add(revision.version);
 }

@@ -58,8 +58,8 @@ import { parseTime, parseTimeOrNull, toTime, toTimeOrNull } from '../time.ts';
 export interface Revisions {
   list(query: RevisionListQuery): Promise<ListAnswer<AdminRevision>>;
   get(id: string): Promise<AdminRevisionDetail>;
-  /** The content before and after a revision; `null` where the file did not exist. */
-  contents(id: string): Promise<RevisionContents>;
+  /** The content before and after a revision; `null` where one of them is redacted. */
+  contents(id: string): Promise<RevisionContents | null>;
   /** The content of a file at a version or a time. Throws if it didn't exist or is pruned. */
   contentAt(key: FileKey, point: FilePointQuery): Promise<EarlierContent>;
   /** The content of a file at a version; `null` where it did not exist or is pruned. */
@@ -222,8 +222,7 @@ export function createRevisions(deps: {
         hash: revision.chainHash,
         previousHash: revision.previousHash,
         // Half of a diff would show that the other half is what was taken out.
-        diff:
-          revision.redacted || revision.redactedBefore ? '' : unifiedDiff(before, after, { path }),
+        diff: isWhole(revision) ? unifiedDiff(before, after, { path }) : '',
       };
     },
 
@@ -248,7 +247,10 @@ export function createRevisions(deps: {
       return toEarlierContent({ content, version: wanted, made });
     },
 
-    contents: async (id) => textsOf(await find(id)),
+    async contents(id) {
+      const revision = await find(id);
+      return isWhole(revision) ? await textsOf(revision) : null;
+    },
 
     textAt,
 
@@ -376,13 +378,12 @@ export function createRevisions(deps: {
         const page = { limit: 200, order: 'asc', after } as const;
         const { items, next } = await storage.revisions.list({ scope, runId }, page);
         for (const revision of items) {
-          const isWhole = !revision.redacted && !revision.redactedBefore;
-          const contents = await (isWhole ? textsOf(revision) : Promise.resolve(null)).catch(
-            (error: unknown) => {
-              if (error instanceof MemoryError && error.code === 'REVISION_NOT_FOUND') return null;
-              throw error;
-            },
-          );
+          const contents = await (
+            isWhole(revision) ? textsOf(revision) : Promise.resolve(null)
+          ).catch((error: unknown) => {
+            if (error instanceof MemoryError && error.code === 'REVISION_NOT_FOUND') return null;
+            throw error;
+          });
           found.push({ revision, contents });
         }
         after = next;
@@ -459,6 +460,10 @@ function parseRevisionId(id: string): string {
 
 function revisionNotFound(id: string): MemoryError {
   return new MemoryError('REVISION_NOT_FOUND', undefined, { details: { id: id.slice(0, 64) } });
+}
+
+function isWhole(revision: RevisionRecord): boolean {
+  return !revision.redacted && !revision.redactedBefore;
 }
 
 function redactedBefore({ id }: RevisionRecord): MemoryError {

@@ -168,6 +168,9 @@ async function checkHistory({ file, revisions, steps }: FileHistory): Promise<Fi
     if (row.version !== before.version + 1) add('I8', `has a gap before version ${row.version}`);
     if (row.id <= before.id) add('I8', `has ids out of order at version ${row.version}`);
     if (row.at < before.at) add('I8', `has times out of order at version ${row.version}`);
+    if (row.redactedBefore !== before.redacted) {
+      add('I3', `at version ${row.version} and the one before say different things of a redaction`);
+    }
   }
   if ((file.content === null) !== (file.deletedAt !== null)) {
     add('I1', 'is deleted and has content, or neither');

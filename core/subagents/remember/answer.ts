@@ -59,7 +59,7 @@ export function toKept(
   return { ...outcome, writes, refused: refused.map(({ why }) => why) };
 }
 
-/** The answer, the first or a repeated one, with the diff of each revision that is still kept. */
+/** The answer, the first or a repeated one, with the diff of each revision that is still whole. */
 export async function withDiffs(
   revisions: Pick<Revisions, 'contents'>,
   { summary, writes, refused: reasons, unchanged }: Kept,
@@ -70,9 +70,11 @@ export async function withDiffs(
   for (const write of writes) {
     let diff = '';
     try {
-      const { before, after } = await revisions.contents(write.revisionId);
+      const contents = await revisions.contents(write.revisionId);
       await pause();
-      diff = unifiedDiff(before, after, { path: write.path });
+      if (contents !== null) {
+        diff = unifiedDiff(contents.before, contents.after, { path: write.path });
+      }
     } catch (error) {
       // Pruned since the first answer; or the database went away, after what was to be done is done.
       if (!(error instanceof MemoryError)) throw error;

@@ -6,6 +6,8 @@ import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
 import { exportAll, importAll } from './archives.ts';
 
+const operator = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
+
 async function write(core: Core, path: string, content: string): Promise<void> {
   await call(core, 'alice', 'memory_write', { path: `user/${path}`, content });
 }
@@ -31,6 +33,16 @@ async function contents(core: Core): Promise<Record<string, string>> {
     found[path] = `${file?.content} v${file?.version} ${file?.latestActor}`;
   }
   return found;
+}
+
+/** A file whose second version is redacted, and the archive from before that. */
+async function openRedacted(): Promise<{ core: Core; archive: Buffer }> {
+  const core = await openCore();
+  for (const content of ['one', 'secret', 'three', 'four']) await write(core, 'a.md', content);
+  const archive = await exportAll(core);
+  const { items } = await core.revisions.list({ path: 'users/alice/a.md', order: 'asc' });
+  await core.revisions.redact(items[1]?.id ?? '', { reason: 'a secret' }, operator);
+  return { core, archive };
 }
 
 const THERE = {
@@ -131,5 +143,46 @@ describe('an import over existing files', () => {
     const { files } = await importAll(core, await exportAll(here), { onExisting: 'new_versions' });
     expect(files).toEqual({ 'users/alice/gone.md': 'skipped' });
     expect(await contents(core)).toEqual({ 'gone.md': 'there v1 agent' });
+  });
+
+  it('joins no older history on to a file whose redacted revision is pruned here', async () => {
+    const { core, archive } = await openRedacted();
+    await core.revisions.prune({ keepLast: 2 }, operator);
+    const before = await exportAll(core);
+    for (const dryRun of [true, false]) {
+      const { summary } = await importAll(core, archive, { dryRun });
+      expect(summary).toMatchObject({ unchanged: 1, restored: 0 });
+    }
+    expect((await exportAll(core)).equals(before)).toBe(true);
+    await core.indexer.drain();
+    expect((await verifyMemory(core.storage)).findings).toEqual([]);
+  });
+
+  it('joins no redacted revision on to a file that has the content of it', async () => {
+    const { core: there, archive } = await openRedacted();
+    const core = await openCore();
+    await importAll(core, archive);
+    await core.revisions.prune({ keepLast: 2 }, operator);
+    const before = await exportAll(core);
+    for (const dryRun of [true, false]) {
+      const { summary } = await importAll(core, await exportAll(there), { dryRun });
+      expect(summary).toMatchObject({ unchanged: 1, restored: 0 });
+    }
+    expect((await exportAll(core)).equals(before)).toBe(true);
+  });
+
+  it('joins a redacted revision on to a file in which it is redacted, too', async () => {
+    const { core } = await openRedacted();
+    const whole = await exportAll(core);
+    await core.revisions.prune({ keepLast: 2 }, operator);
+    const { summary } = await importAll(core, whole);
+    expect(summary).toMatchObject({ unchanged: 0, restored: 1 });
+    await core.indexer.drain();
+    expect((await verifyMemory(core.storage)).findings).toEqual([]);
+    const { content } = await core.revisions.contentAt(
+      { scope: 'u:alice', path: 'a.md' },
+      { version: 1 },
+    );
+    expect(content).toBe('one');
   });
 });

@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { RedactCurrent } from '../../../core/contracts/erasure.ts';
+import { sealContent } from '../../../core/history/chain.ts';
+import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import type { Core } from '../../../core/service.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
@@ -162,6 +165,31 @@ describe('a revision that is redacted', () => {
     expect(again).toMatchObject({ unchanged: true, revisions: [] });
   });
 
+  it('is completed when the step back of the next revision still has its content', async () => {
+    const { core, database, contents, ids, second } = await openWithCanary();
+    const key = { scope: 'u:alice', path: 'notes.md' } as const;
+    const redactOnlyRow = ({ rows }: RedactCurrent) => ({
+      result: null,
+      rows: rows.map((row) => ({
+        ...row,
+        ...{ redacted: true, hash: null, contentSalt: null, contentSeal: sealContent(row) },
+        ...{ delta: null, keyframe: contents[0] ?? '' },
+      })),
+      audit: null,
+    });
+    await core.storage.erasure?.redact(key, [2], redactOnlyRow);
+    expect((await verifyMemory(core.storage)).findings).toMatchObject([
+      { invariant: 'I3', path, message: expect.stringContaining('version 3') as string },
+    ]);
+    const answer = await core.revisions.redact(second, request, operator);
+    expect(answer).toMatchObject({ unchanged: false, revisions: [{ id: second }, { id: ids[2] }] });
+    expect(await findCanary(database, CANARY)).toEqual([]);
+    expect((await verifyMemory(core.storage)).findings).toEqual([]);
+    for (const version of [1, 3, 4]) {
+      expect(await core.revisions.textAt(key, version)).toBe(contents[version - 1]);
+    }
+  });
+
   it('is audited with its reason, and without its content', async () => {
     const { core, second } = await openWithCanary();
     await core.revisions.redact(second, request, operator);
@@ -183,6 +211,30 @@ describe('a revision that is redacted', () => {
     expect(await rejection(core.revisions.contentAt(key, { version: 2 }))).toMatchObject({
       code: 'REVISION_NOT_FOUND',
     });
+  });
+
+  it('takes the same content before the oldest kept revision along', async () => {
+    const { core, database, contents, ids, second } = await openWithCanary();
+    const again = await write(core, contents[1] ?? '');
+    await write(core, 'end\n');
+    await core.indexer.drain();
+    await core.revisions.prune({ keepLast: 4 }, operator);
+    expect(await rejection(core.revisions.get(second))).toMatchObject({
+      code: 'REVISION_NOT_FOUND',
+    });
+    const answer = await core.revisions.redact(again, request, operator);
+    expect(answer.revisions.map(({ version, loses }) => [version, loses])).toEqual([
+      [3, 'before'],
+      [5, 'after'],
+      [6, 'before'],
+    ]);
+    expect(await core.revisions.get(ids[2] ?? '')).toMatchObject({
+      ...{ redactedBefore: true, contentBefore: null, contentAfter: contents[2] },
+    });
+    const key = { scope: 'u:alice', path: 'notes.md' } as const;
+    expect(await core.revisions.textAt(key, 2)).toBe(null);
+    expect(await findCanary(database, CANARY)).toEqual([]);
+    expect((await verifyMemory(core.storage)).findings).toEqual([]);
   });
 
   it('leaves all others as they were, whichever are redacted in whichever order', async () => {

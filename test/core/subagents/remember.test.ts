@@ -187,6 +187,21 @@ describe('memory_remember', () => {
     );
   });
 
+  it('repeats an answer without the diff of what was redacted since', async () => {
+    const service = await withProfile();
+    service.says(() => proposes(toCoffee));
+    const options = { idempotencyKey: 'k-redacted' };
+    await service.execute('memory_remember', { text: COFFEE }, options);
+    const before = (await revisionsOf(service))[1] as unknown as { id: string };
+    const redacted = await service.request('POST', `/v1/admin/revisions/${before.id}/redact`, {
+      headers: asAdmin,
+      body: { reason: 'a secret' },
+    });
+    expect(redacted.status, redacted.text).toBe(200);
+    const { json } = await service.execute('memory_remember', { text: COFFEE }, options);
+    expect(json.result.writes).toMatchObject([{ path: PATH, version: 2, diff: '' }]);
+  });
+
   it('answers a repeated idempotency key with the first answer, and asks the model once', async () => {
     const service = await withProfile();
     service.says(() => proposes(toCoffee));
