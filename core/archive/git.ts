@@ -73,12 +73,9 @@ export async function* packCommits(
         notes.push('The content after this revision is not known: it was redacted or pruned.');
         continue;
       }
-      if (half.redacted) notes.push('The content was redacted: this is what is left of it.');
-      const isAfterGap =
-        previous?.existsAfter === true &&
-        (half.redacted || previous.redacted) &&
-        (await revisions.textAt(half, previous.version)) === null;
-      if (isAfterGap) notes.push('Holds the changes of the revision before it, too.');
+      if (previous?.redacted === true) {
+        notes.push('Holds the changes of the revision before it, too.');
+      }
       changes.push({ path: toPath(half), content });
     }
     // Removals first: git then sees a rename.
