@@ -73,8 +73,9 @@ export async function* packCommits(
         notes.push('The content after this revision is not known: it was redacted or pruned.');
         continue;
       }
-      if (previous?.existsAfter === true && previous.redacted)
+      if (previous?.redacted === true) {
         notes.push('Holds the changes of the revision before it, too.');
+      }
       changes.push({ path: toPath(half), content });
     }
     // Removals first: git then sees a rename.

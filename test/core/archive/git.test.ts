@@ -5,7 +5,6 @@ import { git, GIT_TESTS, HAS_GIT } from '../../support/git.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
 
-const ADMIN = { address: '127.0.0.1', traceId: '0'.repeat(31) + '1' };
 const everyTool = { delete: true, move: true };
 const stream = async (core: Core, userId: string | null = null): Promise<Buffer> =>
   await buffer(await core.archive.export({ userId, history: true, format: 'git' }, null));
@@ -112,18 +111,19 @@ describe.skipIf(!HAS_GIT)(`an export as a git repository (${GIT_TESTS})`, () => 
     expect(show(folder, 'users/alice/a.md', 'main~1')).toBe('one\ntwo\n');
   });
 
-  it('leaves redacted content out, and says so', async () => {
+  it('says what was redacted and what is not known, and invents no content', async () => {
     const core = await openCore();
     for (const content of ['one\n', 'secret\n', 'three\n']) {
       await call(core, 'alice', 'memory_write', { path: 'user/a.md', content });
     }
-    const [, second] = await revisionsOf(core);
-    await core.revisions.redact(second?.id ?? '', { reason: 'a token' }, ADMIN);
+    const second = (await revisionsOf(core)).find(({ version }) => version === 2);
+    const caller = { address: '127.0.0.1', traceId: '0'.repeat(32) };
+    await core.revisions.redact(second?.id ?? '', { reason: 'a secret' }, caller);
     const folder = await toRepository(core);
     expect(git(folder, ['log', '-p'])).not.toMatch('secret');
     const commits = lines(git(folder, ['log', '--reverse', '--format=%H'])).slice(1);
     expect(commits.map((commit) => git(folder, ['show', '--format=%b', commit]))).toEqual([
-      expect.stringMatching(/^The content after this revision is not known: [^+]*$/),
+      expect.stringMatching(/^The content after this revision is not known: it was redacted[^+]*$/),
       expect.stringMatching(
         /^Holds the changes of the revision before it, too\.[^]*-one\n\+three\n$/,
       ),
