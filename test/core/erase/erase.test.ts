@@ -213,6 +213,15 @@ describe('an erasure', () => {
     expect(again.result).toMatchObject({ version: 1 });
   });
 
+  it('lets the calls of the user go on when it fails after its end', async () => {
+    const { core, write } = await openFilled();
+    const { erasure } = core.storage;
+    if (erasure === undefined) throw new Error('There is no erasure store.');
+    erasure.settle = () => Promise.reject(new Error('The disk is full.'));
+    await expect(erase(core)).rejects.toThrow('The disk is full.');
+    expect((await write('alice', 'user/b.md', 'new\n')).result).toMatchObject({ version: 1 });
+  });
+
   it('refuses a restore of contents that were read before it', async () => {
     const { core, write } = await openFilled();
     const { result } = await write('alice', 'user/b.md', 'three\n');
