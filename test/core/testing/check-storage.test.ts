@@ -10,6 +10,7 @@ import type { Storage } from '../../../core/contracts/storage.ts';
 import { journalStorage } from '../../../examples/custom-storage/journal-storage.mjs';
 import { temporaryDirectory } from '../../support/service.ts';
 import { dreamCases } from '../../../core/testing/storage/dreams.ts';
+import { erasureCases } from '../../../core/testing/storage/erasure.ts';
 import { observationCases } from '../../../core/testing/storage/observations.ts';
 import { vectorCases } from '../../../core/testing/storage/vectors.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
@@ -30,7 +31,8 @@ async function goodStorages(): Promise<(place: string) => Storage> {
 }
 
 /** Rules about stores that the journal does not have; one of them is about holds. */
-const OPTIONAL_RULES = observationCases().length + dreamCases().length + vectorCases().length + 1;
+const OPTIONAL_RULES =
+  [observationCases, dreamCases, vectorCases, erasureCases].flatMap((cases) => cases()).length + 1;
 
 const failed = (results: Awaited<ReturnType<typeof checkStorage>>) =>
   results.filter(({ status }) => status === 'failed').map(({ name }) => name);
