@@ -59,6 +59,8 @@ export interface ScopeState {
   chainHead: string | null;
   /** The newest revision from before the chain; `null` if the chain has all revisions. */
   chainAfter: string | null;
+  /** When the memory was erased last: what began before is not written. `null` if never. */
+  erasedAt: number | null;
 }
 
 /** Why the writes of a scope wait: work of an operator that takes several transactions. */

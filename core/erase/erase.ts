@@ -156,6 +156,8 @@ export function createErasures(deps: {
             ...caller,
           }),
       });
+      // Before what may fail: the user's calls go on.
+      held.delete(scope);
       await erasure.settle?.();
       const left = await erasure.count(scope);
       const { readers = [], isComplete = false } = progress.readers ?? {};
@@ -167,9 +169,7 @@ export function createErasures(deps: {
     })();
     active.set(hold.id, running);
     try {
-      const answer = await running;
-      held.delete(scope);
-      return answer;
+      return await running;
     } finally {
       active.delete(hold.id);
     }

@@ -57,6 +57,8 @@ export interface RestoreOptions {
   qualifies: boolean;
   /** Set for a part of work for which all other writes of the user wait. */
   held?: HeldWrite | undefined;
+  /** When the earlier contents began to be read, unless `held` keeps all others out. */
+  startedAt?: number | undefined;
 }
 
 /** Who the audit names; `null` for work that goes on after a restart. */
@@ -89,7 +91,8 @@ export function createAdminFiles(
     },
 
     async restore(restorations, options, caller) {
-      const { reason, target, qualifies, held, action = 'revisions.revert', details } = options;
+      const { reason, target, qualifies, held, startedAt } = options;
+      const { action = 'revisions.revert', details } = options;
       const prepared = restorations.map(({ key, content, ifVersion }) => ({
         key,
         ifVersion,
@@ -106,7 +109,7 @@ export function createAdminFiles(
       const keys = prepared.map(({ key }) => key);
       const write = {
         ...adminWrite<AdminWritten[]>(keys, { ...caller, action, target, details }),
-        held,
+        ...{ held, startedAt },
       };
       write.caller.triggersDream = qualifies;
       return commit(write, (draft) => {

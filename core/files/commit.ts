@@ -10,7 +10,9 @@ import type { Guard, Storage } from '../contracts/storage.ts';
 import type { Span, ToolCall, Trace } from '../contracts/tool.ts';
 import { Draft, type DraftCaller } from './draft.ts';
 import { findReplay, toOpenKey } from './idempotency.ts';
-import { checkHolds, type HeldWrite } from './hold.ts';
+import { checkHolds, checkNotErased, type HeldWrite } from './hold.ts';
+import { toIdMs } from '../id-time.ts';
+import { parseUserId, toScope } from './paths.ts';
 import type { InstanceIds } from '../ids.ts';
 import type { WriteHealth } from './write-health.ts';
 
@@ -26,6 +28,8 @@ interface PlannedWrite<R> {
   audit?: (result: R) => AuditRecord;
   /** Set for a write of work for which all others of the scope wait. */
   held?: HeldWrite | undefined;
+  /** When the work began that led to the write, if that was before the write and no tool call. */
+  startedAt?: number | undefined;
 }
 
 /**
@@ -69,9 +73,11 @@ export function createCommit(deps: CommitDependencies): Commit {
     const scopes = inLockOrder([
       ...write.keys.map(({ scope }) => scope),
       ...(write.held === undefined ? [] : [write.held.hold.scope]),
-      ...(idempotency === null ? [] : [idempotency.scope]),
+      // Rows in shared memory name the user too.
+      ...(caller.userId === null ? [] : [toScope(parseUserId(caller.userId))]),
     ]);
     const now = deps.now();
+    const startedAt = write.startedAt ?? (call === undefined ? now : toIdMs(call.toolCallId));
     let read: Span = trace.start('db.read', 'lock and read');
     let apply: Span | null = null;
     let replayed: IdempotencyRecord | null = null;
@@ -97,6 +103,7 @@ export function createCommit(deps: CommitDependencies): Commit {
           const written = write.keys.map(({ scope }) => scope);
           if (write.held !== undefined) written.push(write.held.hold.scope);
           const holds = checkHolds(current, written, { held: write.held ?? null, now });
+          checkNotErased(current, scopes, startedAt);
           const building = trace.start('revision.write', 'revision');
           const draft = new Draft(current, {
             now,

@@ -43,6 +43,25 @@ export function checkHolds(
   return [{ scope: hold.scope, hold: step === 'release' ? null : { ...hold, progressAt: now } }];
 }
 
+/**
+ * Throws `MEMORY_HELD` if one of the scopes was erased after the caller's work began: what it writes
+ * may come from the memory as it was before. The same code as during the erasure, since the caller
+ * learns the same: a new call may succeed, and this one never will.
+ */
+export function checkNotErased(
+  current: Pick<Current, 'scope'>,
+  scopes: Iterable<ScopeKey>,
+  startedAt: number,
+): void {
+  for (const scope of scopes) {
+    if (startedAt >= (current.scope(scope).erasedAt ?? 0)) continue;
+    throw new MemoryError('MEMORY_HELD', 'The memory was erased after this call began.', {
+      details: { userId: toUserId(scope), kind: 'erase', reason: 'erased' },
+      retryAfterSeconds: RETRY_SECONDS,
+    });
+  }
+}
+
 /** Whether work ended because its hold is gone: another process has finished it. */
 export function isHoldLost(error: unknown): boolean {
   return error instanceof MemoryError && error.details?.['reason'] === 'hold_lost';

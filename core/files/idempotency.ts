@@ -3,6 +3,8 @@ import type { Storage } from '../contracts/storage.ts';
 import type { ToolCall } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { hashText } from './content.ts';
+import { toIdMs } from '../id-time.ts';
+import { checkNotErased } from './hold.ts';
 import { parseUserId, toScope } from './paths.ts';
 
 /** How long an idempotency key is stored. */
@@ -52,6 +54,7 @@ export function createIdempotency({
     // Stored before the run, so that a repeat after a crash learns that the call may have run.
     const first = await storage.mutate(place, (current) => {
       const record = findReplay(current.idempotency, { wanted: idempotency, now: confirmedNow() });
+      checkNotErased(current, place.scopes, toIdMs(call.toolCallId));
       return { result: record, writes: 0, changes: record === null ? keep(BEGUN) : {} };
     });
     if (first?.result === BEGUN) {
@@ -67,7 +70,11 @@ export function createIdempotency({
     }
     const result = await run();
     const text = JSON.stringify(result ?? null);
-    await storage.mutate(place, () => ({ result: null, writes: 0, changes: keep(text) }));
+    await storage.mutate(place, (current) => {
+      // The tool did its work: only what it answered is not kept of an erased user.
+      const isErased = toIdMs(call.toolCallId) < (current.scope(idempotency.scope).erasedAt ?? 0);
+      return { result: null, writes: 0, changes: isErased ? {} : keep(text) };
+    });
     return result;
   }
 

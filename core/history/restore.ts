@@ -176,13 +176,18 @@ export function createRestores(deps: {
   async function writeAll(
     { targets, unchanged }: Survey,
     goal: Goal,
-    { caller, hold }: { caller: AdminAuthor; hold: HoldRecord | null },
+    {
+      caller,
+      hold,
+      startedAt,
+    }: { caller: AdminAuthor; hold: HoldRecord | null; startedAt?: number },
   ): Promise<RestoreAnswer> {
     const receipt = createReceipt(goal, { dryRun: false, unchanged });
     const held: HeldWrite | undefined = hold === null ? undefined : { hold, step: 'work' };
     const work: BatchWork<Target, RestoredFile> = {
       plan: async (target) => [await planTarget(target, null)],
-      write: (restorations) => files.restore(restorations, toOptions(goal, held), caller),
+      write: (restorations) =>
+        files.restore(restorations, { ...toOptions(goal, held), startedAt }, caller),
       written: (file, { version, revisionId }) => ({
         ...file,
         version: revisionId === '' ? null : version,
@@ -245,7 +250,8 @@ export function createRestores(deps: {
 
   return {
     async restore(userId, request, caller) {
-      const goal = parseGoal(userId, request, now());
+      const startedAt = now();
+      const goal = parseGoal(userId, request, startedAt);
       const held = await findHold(storage, goal.scope);
       if (held?.kind === 'erase') throw memoryHeld(held);
       await checkErased(storage, goal);
@@ -259,7 +265,7 @@ export function createRestores(deps: {
       }
       const bytes = found.targets.reduce((sum, { size }) => sum + size, 0);
       if (found.targets.length <= BATCH_FILES && bytes <= BATCH_BYTES) {
-        return await writeAll(found, goal, { caller, hold: null });
+        return await writeAll(found, goal, { caller, hold: null, startedAt });
       }
       if (storage.holds === undefined) {
         const message = 'This storage can restore 100 files and 2 MB at once: restore by path.';

@@ -14,6 +14,7 @@ const MAX_REVISIONS = 10_000;
 interface Parts {
   storage: Pick<Storage, 'files' | 'revisions' | 'dreams'>;
   files: Pick<AdminFiles, 'restore'>;
+  now: () => number;
   /** The content of a file at a version; `null` where it did not exist or is pruned. */
   textAt(key: FileKey, version: number): Promise<string | null>;
 }
@@ -51,6 +52,7 @@ export async function revertWrites(
   selection: RevertSelection,
   { caller, links = [] }: { caller: AdminCaller; links?: readonly RevertLink[] },
 ): Promise<RevertWritesAnswer> {
+  const startedAt = parts.now();
   const { filter, target } = await withRunScope(parts.storage, parseSelection(selection));
   const dryRun = selection.dryRun === true;
   const diffs = dryRun ? createDiffBudget() : null;
@@ -68,7 +70,8 @@ export async function revertWrites(
       const qualifies = first?.[0]?.[0]?.actor !== 'dream-agent';
       const reason = `Reverts ${target}.`;
       try {
-        return await parts.files.restore(restorations, { reason, target, qualifies }, caller);
+        const options = { reason, target, qualifies, startedAt };
+        return await parts.files.restore(restorations, options, caller);
       } catch (error) {
         const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
         if (isConflict) held = await findHeld(parts, groups, links);

@@ -268,9 +268,13 @@ export function createRevisions(deps: {
     },
 
     revertWrites: (selection, caller, links = []) =>
-      revertWrites({ storage, files: deps.files, textAt }, selection, { caller, links }),
+      revertWrites({ storage, files: deps.files, textAt, now: deps.now }, selection, {
+        caller,
+        links,
+      }),
 
     async revert(id, { dryRun = false, ifVersion }, caller) {
+      const startedAt = deps.now();
       const revision = await find(id);
       const peer = revision.peerId === null ? null : await storage.revisions.get(revision.peerId);
       // To revert one path of a move alone would lose the content that was moved.
@@ -301,7 +305,7 @@ export function createRevisions(deps: {
             restorations,
             {
               reason: `Reverts revision ${revision.id}.`,
-              target: revision.id,
+              ...{ target: revision.id, startedAt },
               // Reverting a dream must not trigger another dream.
               qualifies: revision.actor !== 'dream-agent',
             },

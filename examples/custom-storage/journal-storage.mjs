@@ -280,6 +280,7 @@ function newScope(scope) {
     lastQualifyingAt: null,
     chainHead: null,
     chainAfter: null,
+    erasedAt: null,
   };
 }
 

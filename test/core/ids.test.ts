@@ -239,6 +239,7 @@ function state(lastMs: number, idCounter: number): ScopeState {
     lastQualifyingAt: null,
     chainHead: null,
     chainAfter: null,
+    erasedAt: null,
   };
 }
 

@@ -71,6 +71,7 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
       lastQualifyingAt: null,
       chainHead: null,
       chainAfter: null,
+      erasedAt: null,
     };
 
   /** One transaction after the other: the simplest lock that there is. */

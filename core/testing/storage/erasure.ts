@@ -64,6 +64,10 @@ export function erasureCases(): StorageCase[] {
         assert.equal(await erasure.begin(hold, auditRow({ action: 'users.erase' })), null);
         assert.equal((await erasure.begin(toHold('u:alice'), auditRow({})))?.id, hold.id);
         assert.equal(await erasure.erasedAt('u:alice'), hold.progressAt);
+        const seen = await storage.mutate({ scopes: ['u:alice'], files: [] }, ({ scope }) => ({
+          ...{ result: scope('u:alice').erasedAt, writes: 0, changes: {} },
+        }));
+        assert.equal(seen, hold.progressAt);
         const other = { limit: 9, progress: () => hold };
         assert.equal((await refusal(erasure.erase(toHold('u:alice'), other))).code, 'RUN_STATE');
 

@@ -57,7 +57,7 @@ export function fileCases(): StorageCase[] {
       assert.deepEqual(state, {
         ...{ scope: 'u:alice', version: 1, nextFileNo: 2, lastMs: 0, idCounter: 0 },
         ...{ files: 1, bytes: 8, revisions: 1, lastWriteAt: at, lastQualifyingAt: at },
-        ...{ chainHead: sha256(`chain ${id}`), chainAfter: id },
+        ...{ chainHead: sha256(`chain ${id}`), chainAfter: id, erasedAt: null },
       });
       const { content: _content, ...record } = file ?? assert.fail('A written file was not found.');
       assert.deepEqual(await storage.files.list('u:alice', { prefix: '', after: null, limit: 9 }), [

@@ -49,6 +49,7 @@ export const SCOPES = mapTable<ScopeState>(
     lastQualifyingAt: number('last_qualifying_at'),
     chainHead: hex('chain_head'),
     chainAfter: uuid('chain_after'),
+    erasedAt: number('erased_at'),
   },
   { fixed: ['scope'] },
 );
@@ -70,6 +71,7 @@ export function newScopeState(scope: ScopeKey): ScopeState {
     lastQualifyingAt: null,
     chainHead: null,
     chainAfter: null,
+    erasedAt: null,
   };
 }
 

@@ -185,6 +185,58 @@ describe('an erasure', () => {
     await write('alice', 'user/late.md', 'now\n');
   });
 
+  it('refuses what a call writes that began before it, to shared memory too', async () => {
+    const { core, database } = await openFilled();
+    const { storage } = core;
+    const mutate = storage.mutate.bind(storage);
+    const eraseFirst = () => {
+      storage.mutate = async (request, decide) => {
+        storage.mutate = mutate;
+        await erase(core);
+        return await mutate(request, decide);
+      };
+    };
+    const late = { code: 'MEMORY_HELD', details: { kind: 'erase', reason: 'erased' } };
+    const calls = [
+      ['memory_write', { path: `user/late.md`, content: `${CANARY}\n` }, {}],
+      ['memory_write', { path: `shared/late.md`, content: `${CANARY}\n` }, {}],
+      ['memory_write', { path: `shared/late.md`, content: 'x' }, { idempotencyKey: CANARY }],
+    ] as const;
+    for (const [tool, args, more] of calls) {
+      eraseFirst();
+      expect(await rejection(call(core, 'alice', tool, args, more))).toMatchObject(late);
+    }
+    await core.queue.flush();
+    expect(await findCanary(database, CANARY)).toEqual([]);
+    expect(await storage.erasure?.count('u:alice')).toEqual({});
+    const again = await call(core, 'alice', 'memory_write', { path: 'shared/x.md', content: 'x' });
+    expect(again.result).toMatchObject({ version: 1 });
+  });
+
+  it('lets the calls of the user go on when it fails after its end', async () => {
+    const { core, write } = await openFilled();
+    const { erasure } = core.storage;
+    if (erasure === undefined) throw new Error('There is no erasure store.');
+    erasure.settle = () => Promise.reject(new Error('The disk is full.'));
+    await expect(erase(core)).rejects.toThrow('The disk is full.');
+    expect((await write('alice', 'user/b.md', 'new\n')).result).toMatchObject({ version: 1 });
+  });
+
+  it('refuses a restore of contents that were read before it', async () => {
+    const { core, write } = await openFilled();
+    const { result } = await write('alice', 'user/b.md', 'three\n');
+    const { storage } = core;
+    const mutate = storage.mutate.bind(storage);
+    storage.mutate = async (request, decide) => {
+      storage.mutate = mutate;
+      await erase(core);
+      await write('alice', 'user/b.md', 'new\n');
+      return await mutate(request, decide);
+    };
+    const revert = core.revisions.revert(String(result['revisionId']), {}, operator);
+    expect(await rejection(revert)).toMatchObject({ details: { reason: 'erased' } });
+  });
+
   it('leaves out the log rows of calls that were under way', async () => {
     const { core, database, write } = await open();
     const { result } = await write('alice', 'user/a.md', `${CANARY}\n`);

@@ -241,6 +241,7 @@ function emptyScope(scope: ScopeKey): ScopeState {
     lastQualifyingAt: null,
     chainHead: null,
     chainAfter: null,
+    erasedAt: null,
   };
 }
 
