@@ -135,7 +135,12 @@ interface Part {
   table: string;
   where: string;
   parameters: readonly SqlValue[];
+  /** The column that named the user, where the rows stay without it. */
+  cleared?: string;
 }
+
+/** A write of shared memory keeps its row: its revision stays, too. */
+const SHARED_WRITE = "t.action = 'write' and t.revision_id is not null";
 
 /** All of a user's rows: what leads to other rows comes after those. */
 function partsOf(scope: ScopeKey): Part[] {
@@ -151,8 +156,14 @@ function partsOf(scope: ScopeKey): Part[] {
     byName('svc_lease', dreamLeaseOf(userId)),
     {
       table: 'svc_access_log',
-      where: 't.scope_id = ? and t.user_id = ?',
+      where: `t.scope_id = ? and t.user_id = ? and not (${SHARED_WRITE})`,
       parameters: [SHARED, userId],
+    },
+    {
+      table: 'svc_access_log',
+      where: `t.scope_id = ? and t.user_id = ? and ${SHARED_WRITE}`,
+      parameters: [SHARED, userId],
+      cleared: 'user_id',
     },
     ...SCOPE_TABLES.map((table) => ({
       table,
@@ -170,9 +181,19 @@ async function countPart(connection: Connection, { table, where, parameters }: P
 
 async function removePart(
   connection: Connection,
-  { table, where, parameters }: Part,
+  { table, where, parameters, cleared }: Part,
   limit: number,
 ): Promise<number> {
+  if (cleared !== undefined) {
+    const sql = `select t.id from ${table} t where ${where} limit ?`;
+    const ids = (await connection.all(sql, [...parameters, limit])).map(
+      (row) => row['id'] as Buffer,
+    );
+    for (const id of ids) {
+      await connection.run(`update ${table} set ${cleared} = null where id = ?`, [id]);
+    }
+    return ids.length;
+  }
   const { primaryKey, columns } = tableOf(table);
   const kinds = primaryKey.map((name) => columns.find((column) => column.name === name)?.kind);
   const rows = await connection.all(

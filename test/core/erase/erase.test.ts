@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MemoryServiceConfig } from '../../../core/config/service.ts';
 import type { Core } from '../../../core/service.ts';
+import { verifyMemory } from '../../../core/maintenance/verify.ts';
 import { rejection } from '../../support/rejection.ts';
 import { call, openCore } from '../../support/service.ts';
 import { findCanary, makeDatabase, openDatabase, readTables } from '../../support/tables.ts';
@@ -65,6 +66,18 @@ describe('an erased user', () => {
     expect(await findCanary(database, CANARY)).toEqual([]);
     const named = new Set(await findCanary(database, 'alice'));
     expect([...named].sort()).toEqual(['svc_admin_audit.target', 'svc_scope.scope']);
+  });
+
+  it('stays the writer of shared memory in no row but by its tool call, and verify agrees', async () => {
+    const { core, database } = await openFilled();
+    await call(core, 'alice', 'memory_write', { path: 'shared/tea.md', content: 'x\n' });
+    await call(core, 'alice', 'memory_read', { path: 'shared/tea.md' });
+    await core.queue.flush();
+    await erase(core);
+    expect((await verifyMemory(core.storage)).findings).toEqual([]);
+    const { items } = await core.accessLog.list({ prefix: 'shared/tea.md' });
+    expect(items.map(({ action, userId }) => [action, userId])).toEqual([['write', null]]);
+    expect(await findCanary(database, CANARY)).toEqual([]);
   });
 
   it('leaves the rows of all others as they were, byte for byte', async () => {
