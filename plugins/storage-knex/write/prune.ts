@@ -4,6 +4,7 @@ import { MemoryError } from '../../../core/errors.ts';
 import { assertFileKey, assertScope } from '../../../core/files/paths.ts';
 import type { SqlDatabase } from '../sql-database.ts';
 import type { Connection, SqlValue } from '../dialects/dialect.ts';
+import { readHold } from '../read/holds.ts';
 import { insertRecords } from '../schema/row-sets.ts';
 import { toInteger, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
@@ -150,7 +151,8 @@ async function removeRows(
     [scopeId, scope],
   );
   const count: PruneCount = { pruned: 0, bytes: 0 };
-  if (locked === undefined) return count;
+  // An operator's work on the memory comes first: the next round prunes it.
+  if (locked === undefined || (await readHold(connection, scope)) !== null) return count;
   const bytes = `coalesce(${connection.dialect.byteLength('r.delta')}, 0) + coalesce(${connection.dialect.byteLength('r.keyframe')}, 0)`;
   for (const { fileNo, below } of cuts) {
     const rows = await connection.all(

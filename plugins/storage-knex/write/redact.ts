@@ -1,8 +1,10 @@
 import type { ErasureStore } from '../../../core/contracts/erasure.ts';
 import type { NewRevision } from '../../../core/contracts/records.ts';
+import { memoryHeld } from '../../../core/files/hold.ts';
 import { assertFileKey } from '../../../core/files/paths.ts';
 import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
 import { readFile } from '../read/files.ts';
+import { readHold } from '../read/holds.ts';
 import { AUDIT_ROWS, NEW_REVISIONS } from '../schema/records.ts';
 import { insertRecords } from '../schema/row-sets.ts';
 import { toScopeId } from '../schema/scope-id.ts';
@@ -25,6 +27,8 @@ export function createRedact(database: SqlDatabase): ErasureStore['redact'] {
         'update svc_scope set version = version + 1 where scope_id = ? and scope = ?',
         [scopeId, key.scope],
       );
+      const hold = await readHold(connection, key.scope);
+      if (hold !== null) throw memoryHeld(hold);
       const file = await readFile(connection, key);
       const rows: NewRevision[] = [];
       for (const version of file === null ? [] : versions) {

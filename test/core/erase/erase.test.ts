@@ -178,7 +178,12 @@ describe('an erasure', () => {
     const { core, write } = await openFilled();
     const { erasure } = core.storage;
     if (erasure === undefined) throw new Error('There is no erasure store.');
+    await write('alice', 'user/old.md', 'one\n');
+    await write('alice', 'user/old.md', 'two\n');
+    const path = 'users/alice/old.md';
+    const [old] = (await core.revisions.list({ path, order: 'asc' })).items;
     const seen: unknown[] = [];
+    const pruned: number[] = [];
     const erasing = erasure.erase.bind(erasure);
     erasure.erase = async (hold, options) => {
       if (seen.length === 0) {
@@ -187,13 +192,20 @@ describe('an erasure', () => {
         seen.push(await rejection(erase(core)));
         seen.push(await rejection(core.files.put('users/alice/x.md', { content: 'x' }, operator)));
         seen.push(await rejection(core.restores.release('alice', operator)));
+        seen.push(await rejection(core.revisions.redact(old?.id ?? '', { reason: 'x' }, operator)));
+        const filter = { userId: 'alice', keepLast: 1 };
+        pruned.push((await core.revisions.prune(filter, operator)).pruned);
         seen.push(await call(core, 'bob', 'memory_read', { path: 'user/profile.md' }));
       }
       return await erasing(hold, options);
     };
     await erase(core);
     const held = { code: 'MEMORY_HELD', details: { kind: 'erase', userId: 'alice' } };
-    expect(seen).toMatchObject([held, held, held, held, held, { result: { content: 'tea\n' } }]);
+    expect(seen).toMatchObject([
+      ...[held, held, held, held, held, held],
+      { result: { content: 'tea\n' } },
+    ]);
+    expect(pruned).toEqual([0]);
     expect(await core.storage.holds?.list(10)).toEqual([]);
     await write('alice', 'user/late.md', 'now\n');
   });
