@@ -14,6 +14,8 @@ export type RowCounts = Readonly<Record<string, number>>;
 export interface RedactCurrent {
   /** The file as it is now; `null` when there is none. */
   file: FileState | null;
+  /** Why the writes of the scope wait; `null` when they don't. */
+  hold: HoldRecord | null;
   /** The rows of the versions asked for, ascending; pruned ones are missing. */
   rows: readonly NewRevision[];
 }

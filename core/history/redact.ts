@@ -4,6 +4,7 @@ import type { ErasureStore, RedactCurrent } from '../contracts/erasure.ts';
 import type { FileKey, NewRevision, RevisionRecord } from '../contracts/records.ts';
 import type { RevisionFilter, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
+import { memoryHeld } from '../files/hold.ts';
 import type { AdminAuthor } from '../files/admin-files.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import type { IdSource } from '../ids.ts';
@@ -69,6 +70,7 @@ export async function redactRevision(
     });
     const versions = plan.from.map(({ version }) => version);
     const isDone = await erasure.redact(key, versions, (current) => {
+      if (current.hold !== null) throw memoryHeld(current.hold);
       checkNotCurrent(current.file, revision);
       if (!isSame(current.rows, plan.from)) return { result: false, rows: [], audit: null };
       return { result: true, rows: plan.to, audit };

@@ -1,6 +1,5 @@
 import type { ErasureStore } from '../../../core/contracts/erasure.ts';
 import type { NewRevision } from '../../../core/contracts/records.ts';
-import { memoryHeld } from '../../../core/files/hold.ts';
 import { assertFileKey } from '../../../core/files/paths.ts';
 import type { Connection, Row, SqlValue } from '../dialects/dialect.ts';
 import { readFile } from '../read/files.ts';
@@ -28,14 +27,13 @@ export function createRedact(database: SqlDatabase): ErasureStore['redact'] {
         [scopeId, key.scope],
       );
       const hold = await readHold(connection, key.scope);
-      if (hold !== null) throw memoryHeld(hold);
       const file = await readFile(connection, key);
       const rows: NewRevision[] = [];
       for (const version of file === null ? [] : versions) {
         const [row] = await connection.all(GET_ROW, [scopeId, file?.fileNo ?? 0, version]);
         if (row !== undefined) rows.push(toNewRevision({ ...row, path: key.path }, key.scope));
       }
-      const decision = decide({ file, rows });
+      const decision = decide({ file, hold, rows });
       for (const row of decision.rows) await replaceRow(connection, row);
       if (decision.audit !== null) {
         await insertRecords(connection, [decision.audit], { into: AUDIT_ROWS });

@@ -87,7 +87,7 @@ export function emptyStorage(): WholeStorage {
     erasure: {
       redact: async (_key, _versions, decide) => {
         await Promise.resolve();
-        return decide({ file: null, rows: [] }).result;
+        return decide({ file: null, hold: null, rows: [] }).result;
       },
       erasedAt: nothing,
       count: () => Promise.resolve({}),
