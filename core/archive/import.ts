@@ -74,10 +74,11 @@ export async function importMemory(
   options: ImportOptions,
 ): Promise<AsyncGenerator<ImportedFile, ImportSummary>> {
   const inspection = requireInspection(deps.storage);
+  const startedAt = deps.now();
   const plan = await planArchive({ ...deps, inspection }, open, options);
   return options.dryRun
     ? compare({ ...deps, inspection }, open, { ...options, plan })
-    : write(deps, open, { ...options, plan });
+    : write(deps, open, { ...options, plan, startedAt });
 }
 
 /** The outcome of the first pass. */
@@ -318,12 +319,13 @@ async function* compare(
 async function* write(
   deps: ImportDependencies,
   open: OpenArchive,
-  work: Work,
+  work: Work & { startedAt: number },
 ): AsyncGenerator<ImportedFile, ImportSummary> {
   const { files } = deps;
-  const { plan, onExisting, caller, from } = work;
+  const { plan, startedAt, onExisting, caller, from } = work;
   const counter = new Counter(false);
   const traceId = caller?.traceId ?? null;
+  const writeOptions = { traceId, startedAt, audit: null };
   let audit: AuditEntry | null = {
     action: 'memory.import',
     target: plan.manifest.userId ?? 'all',
@@ -350,14 +352,14 @@ async function* write(
       if (plan.merged.has(first.key.scope)) continue;
       // Without its newer revisions, or with ids of others, there is nothing to join on to.
       if (await takesId(deps.storage, first)) continue;
-      await files.importOlder(first.key, first.revisions, { traceId, audit: null });
+      await files.importOlder(first.key, first.revisions, writeOptions);
       continue;
     }
     if (first?.type === 'chain') {
       if (last === null || plan.merged.has(first.scope) || first.absent.length === 0) continue;
       // The numbers of files belong to the database that the archive is of.
       const pruned = first.absent.map((each) => ({ ...each, fileNo: 0, version: 0 }));
-      await files.importPruned(last, pruned, { traceId, audit: null });
+      await files.importPruned(last, pruned, writeOptions);
       continue;
     }
     const importOne = async (file: ArchivedFile): Promise<ImportOutcome> => {
@@ -367,7 +369,7 @@ async function* write(
       if (given.restored !== null && isFirst(file)) {
         given.chain = plan.chains.get(file.key.scope) ?? null;
       }
-      return await files.importFile(given, { traceId, audit: takeAudit() });
+      return await files.importFile(given, { ...writeOptions, audit: takeAudit() });
     };
     const pending = batch.filter((each) => each.type === 'file');
     const firsts = new Set(

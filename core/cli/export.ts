@@ -127,9 +127,9 @@ async function watch(
   let written: string | null = null;
   while (!stopped.signal.aborted) {
     // Read before the files: a change between the two is written again.
-    const newest = await carrier.newestRevisions(userId);
-    if (newest !== written) await writeOut(carrier, { target, userId });
-    written = newest;
+    const mark = await carrier.mark(userId);
+    if (mark !== written) await writeOut(carrier, { target, userId });
+    written = mark;
     await sleep(WATCH_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
   }
   process.off('SIGINT', stop).off('SIGTERM', stop);

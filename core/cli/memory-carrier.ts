@@ -16,8 +16,8 @@ import { type RunningServer, toQuery } from './running-server.ts';
 export interface MemoryCarrier {
   export(selection: ExportSelection): Promise<Readable>;
   import(file: string, options: Omit<ImportSource, 'caller'>): Promise<Imported>;
-  /** Text that is another one after each write: the ids of the newest revisions. */
-  newestRevisions(userId: string | null): Promise<string>;
+  /** A text that each write and each erasure changes: the ids of the newest of them. */
+  mark(userId: string | null): Promise<string>;
   /** Whether others can change the memory meanwhile. */
   isShared: boolean;
 }
@@ -37,10 +37,12 @@ export async function carryMemory<T>(
           export: (selection) => core.archive.export(selection, null),
           import: (file, options) =>
             core.archive.import(() => createReadStream(file), { ...options, caller: null }),
-          async newestRevisions(userId) {
+          async mark(userId) {
+            const { revisions, audit } = core.storage;
             const scope = userId === null ? null : (`u:${userId}` as const);
             const page = { limit: NEWEST, order: 'desc', after: null } as const;
-            return toMark((await core.storage.revisions.list({ scope }, page)).items);
+            const written = await revisions.list({ scope }, page);
+            return toMark(written.items, (await audit.list(ERASURES, page)).items);
           },
           isShared: name !== 'sqlite',
         });
@@ -61,10 +63,12 @@ function carryThere(server: RunningServer): MemoryCarrier {
       const query = toQuery({ onExisting, dryRun: String(dryRun), from, userId });
       return readLines(await server.stream('POST', `import?${query}`, createReadStream(file)));
     },
-    async newestRevisions(userId) {
-      const query = toQuery({ limit: String(NEWEST), userId });
-      const { items } = await server.ask<{ items: { id: string }[] }>('GET', `revisions?${query}`);
-      return toMark(items);
+    async mark(userId) {
+      const list = async (path: string, filter: Record<string, string | null>) => {
+        const query = toQuery({ limit: String(NEWEST), ...filter });
+        return (await server.ask<{ items: { id: string }[] }>('GET', `${path}?${query}`)).items;
+      };
+      return toMark(await list('revisions', { userId }), await list('audit', ERASURES));
     },
     isShared: true,
   };
@@ -73,8 +77,11 @@ function carryThere(server: RunningServer): MemoryCarrier {
 /** More than one: a write of another user may get its id earlier and be committed later. */
 const NEWEST = 50;
 
-function toMark(items: readonly { id: string }[]): string {
-  return items.map(({ id }) => id).join();
+/** An erasure writes no revision, and removes those that it finds. */
+const ERASURES = { action: 'users.erase' } as const;
+
+function toMark(...lists: readonly (readonly { id: string }[])[]): string {
+  return lists.flatMap((items) => items.map(({ id }) => id)).join();
 }
 
 /** The lines of an import's answer. */

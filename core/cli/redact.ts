@@ -13,6 +13,7 @@ export const redact: Command = {
   summary: 'Show which revisions a redaction changes; with --yes, take the content out.',
   flags: {
     yes: { value: null, summary: 'Take the content out. Nothing brings it back.' },
+    before: { value: null, summary: 'Take out the content before the revision, not after it.' },
     reason: { value: 'text', summary: 'Why, for the audit.' },
   },
   argument: 'revisionId',
@@ -24,7 +25,8 @@ async function run(context: CommandContext): Promise<void> {
   if (id === null) throw new StartError('redact needs the id of a revision.');
   const loaded = await loadConfig(context);
   const reason = context.flags.get('reason') ?? 'redacted on the command line';
-  const request = { reason, dryRun: !context.flags.has('yes') };
+  const { flags } = context;
+  const request = { reason, before: flags.has('before'), dryRun: !flags.has('yes') };
   const answer = await workOnMemory<RedactAnswer>(loaded, {
     there: (server) => server.ask('POST', `revisions/${encodeURIComponent(id)}/redact`, request),
     here: (config) =>

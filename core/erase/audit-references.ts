@@ -18,6 +18,8 @@ export async function eraseAuditReferences(
   scope: ScopeKey,
 ): Promise<number> {
   const isOwn = ownTest(scope.slice(2));
+  const isOwnTarget = ({ action, target }: AuditRecord) =>
+    targets.has(target) || isOwn(target, meansOther(action, target) ? '' : USER_ID);
   const targets = await findOwnTargets(storage, scope);
   let changed = 0;
   let after: string | null = null;
@@ -26,16 +28,10 @@ export async function eraseAuditReferences(
       { after, limit: PAGE },
       (row) => {
         if (row.action === 'users.erase') return null;
-        const isAboutUser = targets.has(row.target) || mentions([row.target, row.details], isOwn);
-        if (!isAboutUser) return null;
+        // What else such a row says, as a reason or a diff, is about the user too.
+        if (isOwnTarget(row)) return { ...row, target: ERASED, details: { erased: true } };
         const details = toErased(row.details, isOwn) as AuditRecord['details'];
-        const next: AuditRecord = {
-          ...row,
-          target: isOwn(row.target) || targets.has(row.target) ? ERASED : row.target,
-          // What else such a row says, as a reason or a diff, is about the user too.
-          details: targets.has(row.target) || isOwn(row.target) ? { erased: true } : details,
-        };
-        return JSON.stringify(next) === JSON.stringify(row) ? null : next;
+        return JSON.stringify(details) === JSON.stringify(row.details) ? null : { ...row, details };
       },
     );
     changed += page.changed;
@@ -44,44 +40,56 @@ export async function eraseAuditReferences(
   return changed;
 }
 
-/** Targets that are ids of the user's revisions and dream runs. */
+/** Targets that name a revision, a dream run or a tool call of the user by its id. */
 async function findOwnTargets(storage: Storage, scope: ScopeKey): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
+  const { revisions, dreams } = storage;
+  const isOwnId = async (id: string): Promise<boolean> => {
+    const owner = (await revisions.get(id)) ?? (await dreams?.run(id));
+    if (owner !== null && owner !== undefined) return owner.scope === scope;
+    const page = { limit: 1, order: 'asc', after: null } as const;
+    return (await revisions.list({ scope, toolCallId: id }, page)).items.length > 0;
+  };
   let after: readonly (string | number)[] | null = null;
   do {
     const page = await storage.audit.list({}, { limit: PAGE, order: 'asc', after });
     for (const { target } of page.items) {
-      if (!isUuid(target) || found.has(target)) continue;
-      const owner = (await storage.revisions.get(target)) ?? (await storage.dreams?.run(target));
-      if (owner?.scope === scope) found.add(target);
+      // "dream run <id>" and "tool call <id>" are targets of reverts.
+      const id = target.split(' ').at(-1) ?? '';
+      if (isUuid(id) && !found.has(target) && (await isOwnId(id))) found.add(target);
     }
     after = page.next;
   } while (after !== null);
   return found;
 }
 
-/** Tells whether a text is the user's id, or a path in the user's memory. */
-function ownTest(userId: string): (text: string) => boolean {
-  const own = [userId, `u:${userId}`];
-  const places = [`users/${userId}/`, `/v1/admin/users/${userId}/`];
-  return (text) => own.includes(text) || places.some((place) => text.startsWith(place));
+/** The field of audit details that names a user. */
+const USER_ID = 'userId';
+
+/** Whether a target that may look like a user id is none: `all`, or the name of a setting. */
+function meansOther(action: string, target: string): boolean {
+  if (action === 'dream.config') return true;
+  return target === 'all' && /^(?:memory|revisions|index|backup)\./.test(action);
 }
 
-function mentions(value: unknown, isOwn: (text: string) => boolean): boolean {
-  if (typeof value === 'string') return isOwn(value);
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.entries(value).some(([key, member]) => isOwn(key) || mentions(member, isOwn));
+/** Tells whether the text of a field is the user's id, or a path in the user's memory. */
+type OwnTest = (text: string, field: string) => boolean;
+
+function ownTest(userId: string): OwnTest {
+  const places = [`users/${userId}/`, `/v1/admin/users/${userId}/`];
+  return (text, field) =>
+    (field === USER_ID && text === userId) || places.some((place) => text.startsWith(place));
 }
 
 /** The value with what names the user replaced; an object that does loses its other fields. */
-function toErased(value: unknown, isOwn: (text: string) => boolean): unknown {
-  if (typeof value === 'string') return isOwn(value) ? ERASED : value;
-  if (Array.isArray(value)) return value.map((member) => toErased(member, isOwn));
+function toErased(value: unknown, isOwn: OwnTest, field = ''): unknown {
+  if (typeof value === 'string') return isOwn(value, field) ? ERASED : value;
+  if (Array.isArray(value)) return value.map((member) => toErased(member, isOwn, field));
   if (typeof value !== 'object' || value === null) return value;
   const fields = Object.entries(value);
   const namesUser = fields.some(
-    ([key, one]) => isOwn(key) || (typeof one === 'string' && isOwn(one)),
+    ([key, one]) => isOwn(key, '') || (typeof one === 'string' && isOwn(one, key)),
   );
   if (namesUser) return { erased: true };
-  return Object.fromEntries(fields.map(([key, one]) => [key, toErased(one, isOwn)]));
+  return Object.fromEntries(fields.map(([key, one]) => [key, toErased(one, isOwn, key)]));
 }

@@ -8,7 +8,8 @@ import type { HoldRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AdminAuthor } from '../files/admin-files.ts';
-import { isHoldLost, MAX_HOLDS, memoryHeld, STALLED_MS } from '../files/hold.ts';
+import { createHeldWork } from '../files/held-work.ts';
+import { isStalled, memoryHeld, STALLED_MS } from '../files/hold.ts';
 import { parseUserId, toScope, type UserId } from '../files/paths.ts';
 import { chainHeadOf } from '../history/chain.ts';
 import { requireErasure } from '../history/redact.ts';
@@ -20,6 +21,8 @@ import { findReaders } from './readers.ts';
 
 /** Rows that one transaction removes. */
 const BATCH_ROWS = 500;
+/** How often the search for readers keeps the hold, so that no other instance takes it over. */
+const KEEP_MS = STALLED_MS / 6;
 /** How often an instance looks which users the others are erasing. */
 const LOOK_MS = 1_000;
 
@@ -69,24 +72,25 @@ interface Progress {
 export function createErasures(deps: {
   storage: Storage;
   ids: IdSource;
-  accessQueue: Pick<AccessQueue, 'flush'>;
+  accessQueue: Pick<AccessQueue, 'flush' | 'forgetCounts'>;
   log: Logger;
   now: () => number;
 }): Erasures {
   const { storage, ids, log, now } = deps;
-  const active = new Map<string, Promise<unknown>>();
+  const heldWork = createHeldWork('erase', {
+    ...{ storage, log, now },
+    goOn: (hold) => work(requireErasure(storage), hold, { address: null, traceId: null }),
+  });
   let held = new Map<ScopeKey, HoldRecord>();
-  let isStopped = false;
-  let timers: NodeJS.Timeout[] = [];
+  let lookTimer: NodeJS.Timeout | undefined;
   /** Other instances may serve the same database, unless it is a file. */
   const isShared = storage.filename === undefined;
 
-  const listHolds = async () =>
-    ((await storage.holds?.list(MAX_HOLDS)) ?? []).filter(({ kind }) => kind === 'erase');
-
   async function look(): Promise<void> {
-    const holds = await listHolds();
-    held = new Map(holds.map((hold) => [hold.scope, hold]));
+    const before = held;
+    held = new Map((await heldWork.list()).map((hold) => [hold.scope, hold]));
+    // Another instance has ended an erasure.
+    if ([...before.keys()].some((scope) => !held.has(scope))) await deps.accessQueue.forgetCounts();
   }
 
   async function preview(scope: ScopeKey): Promise<EraseAnswer> {
@@ -106,94 +110,87 @@ export function createErasures(deps: {
     hold: HoldRecord,
     caller: AdminAuthor,
   ): Promise<EraseAnswer> {
+    held.set(hold.scope, hold);
+    return await heldWork.run(hold, () => eraseHeld(erasure, hold, caller));
+  }
+
+  async function eraseHeld(
+    erasure: ErasureStore,
+    hold: HoldRecord,
+    caller: AdminAuthor,
+  ): Promise<EraseAnswer> {
     const { scope } = hold;
     const userId = scope.slice(2);
-    held.set(scope, hold);
-    const running = (async (): Promise<EraseAnswer> => {
-      let progress = toProgress(hold);
-      const save = (next: Partial<Progress>) => ({
-        ...hold,
-        progressAt: now(),
-        details: { ...progress, ...next },
-      });
-      const put = async (next: Partial<Progress>) => {
-        await erasure.erase(hold, { limit: 0, progress: () => save(next) });
-        progress = { ...progress, ...next };
-      };
-      if (isShared) await sleep(2 * LOOK_MS);
-      // From rows that will be gone.
-      if (progress.readers === null) await put({ readers: await findReaders(storage, scope) });
+    let progress = toProgress(hold);
+    const save = (next: Partial<Progress>) => ({
+      ...hold,
+      progressAt: now(),
+      details: { ...progress, ...next },
+    });
+    /** Keeps the hold, and what was found: other instances take over what has stalled. */
+    const put = async (next: Partial<Progress> = {}) => {
+      heldWork.checkRunning();
+      await erasure.erase(hold, { limit: 0, progress: () => save(next) });
+      progress = { ...progress, ...next };
+    };
+    const scrubAudit = async () => {
       const changed = await eraseAuditReferences({ storage, erasure }, scope);
       if (changed > 0) await put({ auditRows: progress.auditRows + changed });
-      // Rows of calls from before are removed too; later ones find the time of the erasure.
-      await deps.accessQueue.flush();
-      for (let isEmpty = false; !isEmpty;) {
-        if (isStopped) throw new MemoryError('SHUTTING_DOWN');
-        let tables = progress.tables;
-        const removed = await erasure.erase(hold, {
-          limit: BATCH_ROWS,
-          progress(counts) {
-            tables = sum(progress.tables, counts);
-            return save({ tables });
-          },
-        });
-        progress = { ...progress, tables };
-        isEmpty = Object.keys(removed).length === 0;
-      }
-      await deps.accessQueue.flush();
-      const at = now();
-      const { chainHead, auditRows } = progress;
-      const last = await erasure.end(hold, {
-        at,
-        audit: (removed) =>
-          toAuditRecord(ids, {
-            action: 'users.erase',
-            target: userId,
-            details: {
-              ...{ step: 'end', tables: sum(progress.tables, removed), auditRows, chainHead },
-              readers: progress.readers?.readers.length ?? 0,
-            },
-            ...caller,
-          }),
+    };
+    if (isShared) await sleep(2 * LOOK_MS);
+    // From rows that will be gone.
+    if (progress.readers === null) {
+      let keptAt = now();
+      const readers = await findReaders(storage, scope, async () => {
+        if (Math.abs(now() - keptAt) < KEEP_MS) return;
+        await put();
+        keptAt = now();
       });
-      // Before what may fail: the user's calls go on.
-      held.delete(scope);
-      await erasure.settle?.();
-      const left = await erasure.count(scope);
-      const { readers = [], isComplete = false } = progress.readers ?? {};
-      return {
-        ...{ dryRun: false, userId, erasedAt: toTime(at) },
-        ...{ tables: sum(progress.tables, last), auditRows, left, chainHead },
-        ...{ readers, readersComplete: isComplete, keeps: KEEPS, mayRemain: MAY_REMAIN },
-      };
-    })();
-    active.set(hold.id, running);
-    try {
-      return await running;
-    } finally {
-      active.delete(hold.id);
+      await put({ readers });
     }
-  }
-
-  async function resume(isDue: (hold: HoldRecord) => boolean): Promise<void> {
-    const { erasure } = storage;
-    for (const hold of erasure === undefined ? [] : await listHolds()) {
-      if (erasure === undefined || isStopped || active.has(hold.id) || !isDue(hold)) continue;
-      log.info({}, 'going on with an erasure');
-      try {
-        await work(erasure, hold, { address: null, traceId: null });
-      } catch (error) {
-        if (isHoldLost(error)) continue;
-        log.warn({ err: error }, 'an erasure could not go on: it is tried again');
-      }
+    await scrubAudit();
+    for (let isEmpty = false; !isEmpty;) {
+      heldWork.checkRunning();
+      let tables = progress.tables;
+      const removed = await erasure.erase(hold, {
+        limit: BATCH_ROWS,
+        progress(counts) {
+          tables = sum(progress.tables, counts);
+          return save({ tables });
+        },
+      });
+      progress = { ...progress, tables };
+      isEmpty = Object.keys(removed).length === 0;
     }
-  }
-
-  let round: Promise<void> = Promise.resolve();
-  function inBackground(task: () => Promise<void>): void {
-    round = round
-      .then(task)
-      .catch((error: unknown) => log.warn({ err: error }, 'the holds could not be read'));
+    await deps.accessQueue.flush();
+    // What an operator asked for just before the erasure has its row now.
+    await scrubAudit();
+    const at = now();
+    const { chainHead, auditRows } = progress;
+    const last = await erasure.end(hold, {
+      at,
+      audit: (removed) =>
+        toAuditRecord(ids, {
+          action: 'users.erase',
+          target: userId,
+          details: {
+            ...{ step: 'end', tables: sum(progress.tables, removed), auditRows, chainHead },
+            readers: progress.readers?.readers.length ?? 0,
+          },
+          ...caller,
+        }),
+    });
+    // Before what may fail: the user's calls go on.
+    held.delete(scope);
+    await deps.accessQueue.forgetCounts();
+    await erasure.settle?.();
+    const left = await erasure.count(scope);
+    const { readers = [], isComplete = false } = progress.readers ?? {};
+    return {
+      ...{ dryRun: false, userId, erasedAt: toTime(at) },
+      ...{ tables: sum(progress.tables, last), auditRows, left, chainHead },
+      ...{ readers, readersComplete: isComplete, keeps: KEEPS, mayRemain: MAY_REMAIN },
+    };
   }
 
   return {
@@ -207,12 +204,14 @@ export function createErasures(deps: {
         });
       }
       const erasure = requireErasure(storage);
-      const known = (await listHolds()).find((hold) => hold.scope === scope);
+      const known = (await heldWork.list()).find((hold) => hold.scope === scope);
       if (known === undefined) await checkKnown(erasure, scope);
+      // Reads that are still queued tell who has read the memory; after the beginning they get lost.
+      await deps.accessQueue.flush();
       if (dryRun) return await preview(scope);
       if (known !== undefined) {
-        const isStalled = Math.abs(now() - known.progressAt) > STALLED_MS;
-        if (active.has(known.id) || (isShared && !isStalled)) throw memoryHeld(known);
+        const isElsewhere = isShared && !isStalled(known, now());
+        if (heldWork.isActive(known) || isElsewhere) throw memoryHeld(known);
         return await work(erasure, known, caller);
       }
       const startedAt = now();
@@ -240,22 +239,15 @@ export function createErasures(deps: {
     look,
 
     start() {
-      isStopped = false;
-      inBackground(() => resume(() => true));
-      const isDue = ({ progressAt }: HoldRecord) => Math.abs(now() - progressAt) > STALLED_MS;
-      const every = (ms: number, task: () => Promise<void>) =>
-        setInterval(() => inBackground(task), ms).unref();
-      timers = [every(STALLED_MS, () => resume(isDue))];
-      if (isShared)
-        timers.push(setInterval(() => void look().catch(() => undefined), LOOK_MS).unref());
+      heldWork.start();
+      if (!isShared) return;
+      lookTimer ??= setInterval(() => void look().catch(() => undefined), LOOK_MS).unref();
     },
 
     async stop() {
-      isStopped = true;
-      for (const timer of timers) clearInterval(timer);
-      timers = [];
-      await round;
-      await Promise.allSettled(active.values());
+      clearInterval(lookTimer);
+      lookTimer = undefined;
+      await heldWork.stop();
     },
   };
 }

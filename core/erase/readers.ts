@@ -1,6 +1,6 @@
 import type { ErasedReader } from '../contracts/admin.ts';
-import type { AccessRecord, RevisionRecord, ScopeKey } from '../contracts/records.ts';
-import type { AccessFilter, PageRequest, Storage } from '../contracts/storage.ts';
+import type { RevisionRecord, ScopeKey } from '../contracts/records.ts';
+import type { AccessFilter, PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { toPhysicalPath, toUserId } from '../files/paths.ts';
 import { listReadBefore } from '../history/read-before.ts';
 import { createPause } from '../pause.ts';
@@ -12,16 +12,19 @@ const MAX_READERS = 100;
 const PAGE = 500;
 
 /**
- * The files of shared memory and of other users whose writers had read a user's memory: in the same
- * trace or dream run, or by the same actor for the same user in the ten minutes before.
+ * The files of shared memory and of other users that may hold what a user's memory held: files that
+ * were moved out of it, and files whose writers had read it, in the same trace or dream run, or by
+ * the same actor for the same user in the ten minutes before. Calls `goOn` after each row.
  */
 export async function findReaders(
   { log, revisions }: Pick<Storage, 'log' | 'revisions'>,
   scope: ScopeKey,
+  goOn: () => Promise<void> = () => Promise.resolve(),
 ): Promise<{ readers: ErasedReader[]; isComplete: boolean }> {
   const readers = new Map<string, ErasedReader>();
   const pause = createPause();
-  let isComplete = true;
+  let isComplete = await hasFirstRead({ log, revisions }, scope);
+  const listAccess = (filter: AccessFilter) => (page: PageRequest) => log.listAccess(filter, page);
   const add = (revision: RevisionRecord, probably: boolean) => {
     const path = toPhysicalPath(revision);
     const known = readers.get(path);
@@ -30,11 +33,17 @@ export async function findReaders(
       readers.set(path, { path, revisionId: revision.id, probably });
     }
   };
-  const each = async (filter: AccessFilter, work: (row: AccessRecord) => Promise<void>) => {
+  const each = async <Row>(
+    list: (page: PageRequest) => Promise<PageResult<Row>>,
+    work: (row: Row) => Promise<void> | void,
+  ) => {
     let after: PageRequest['after'] = null;
     for (let examined = 0; ;) {
-      const page = await log.listAccess(filter, { limit: PAGE, order: 'desc', after });
-      for (const row of page.items) await work(row);
+      const page = await list({ limit: PAGE, order: 'desc', after });
+      for (const row of page.items) {
+        await work(row);
+        await goOn();
+      }
       await pause();
       examined += page.items.length;
       after = page.next;
@@ -46,10 +55,19 @@ export async function findReaders(
     }
   };
 
+  // Files that were moved to shared memory.
+  await each(
+    (page) => revisions.list({ scope, action: 'move' }, page),
+    async ({ peerId }) => {
+      const peer = peerId === null ? null : await revisions.get(peerId);
+      if (peer !== null && peer.scope !== scope && peer.existsAfter) add(peer, false);
+    },
+  );
+
   // What the traces and runs that read the memory wrote elsewhere.
   const seen = new Set<string>();
   const reads = { scope, actions: ['read', 'find', 'context'], outcome: 'ok' } as const;
-  await each(reads, async ({ traceId, runId, id }) => {
+  await each(listAccess(reads), async ({ traceId, runId, id }) => {
     const link = runId !== null ? { runId } : traceId !== null ? { traceId } : null;
     const key = runId ?? traceId;
     if (link === null || key === null || seen.has(key)) return;
@@ -58,15 +76,18 @@ export async function findReaders(
       isComplete = false;
       return;
     }
-    const page = { limit: PAGE, order: 'desc', after: null } as const;
-    for (const revision of (await revisions.list(link, page)).items) {
-      if (revision.scope !== scope && revision.id > id) add(revision, false);
-    }
+    await each(
+      (page) => revisions.list(link, page),
+      (revision) => {
+        if (revision.scope !== scope && revision.id > id) add(revision, false);
+      },
+    );
   });
 
   // What was written to shared memory for the user, without such a link.
   const userId = toUserId(scope);
-  await each({ scope: 's', userId, action: 'write', outcome: 'ok' }, async ({ revisionId }) => {
+  const writes = { scope: 's', userId, action: 'write', outcome: 'ok' } as const;
+  await each(listAccess(writes), async ({ revisionId }) => {
     const revision = revisionId === null ? null : await revisions.get(revisionId);
     if (revision === null) return;
     const read = await listReadBefore(log, revision);
@@ -75,4 +96,16 @@ export async function findReaders(
   });
   const list = [...readers.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
   return { readers: list, isComplete };
+}
+
+/** Whether the access log begins with the history: else its first rows have expired, or are elsewhere. */
+async function hasFirstRead(
+  { log, revisions }: Pick<Storage, 'log' | 'revisions'>,
+  scope: ScopeKey,
+): Promise<boolean> {
+  const page = { limit: 1, order: 'asc', after: null } as const;
+  const [first] = (await revisions.list({ scope }, page)).items;
+  const [row] = (await log.listAccess({ scope }, page)).items;
+  if (first === undefined) return true;
+  return !first.existedBefore && row !== undefined && row.at <= first.at;
 }

@@ -62,6 +62,11 @@ export function checkNotErased(
   }
 }
 
+/** Whether work under a hold has stopped. Clocks of instances differ: the time may lie ahead. */
+export function isStalled({ progressAt }: HoldRecord, now: number): boolean {
+  return Math.abs(now - progressAt) > STALLED_MS;
+}
+
 /** Whether work ended because its hold is gone: another process has finished it. */
 export function isHoldLost(error: unknown): boolean {
   return error instanceof MemoryError && error.details?.['reason'] === 'hold_lost';

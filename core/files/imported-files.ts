@@ -47,6 +47,8 @@ export interface FileToImport {
 /** Options of one write of an import. */
 export interface ImportOptions {
   traceId: string | null;
+  /** When the import began: it writes nothing of a user who was erased since. */
+  startedAt: number;
   /** Set for the first write of an import: its audit row is in the same transaction. */
   audit: AuditEntry | null;
 }
@@ -115,7 +117,7 @@ export function createImportedFiles(
 ): ImportedFiles {
   async function write<R>(
     key: FileKey,
-    { traceId, audit }: ImportOptions,
+    { traceId, audit, startedAt }: ImportOptions,
     plan: (draft: Draft) => R,
   ): Promise<R> {
     const caller: DraftCaller = {
@@ -130,7 +132,7 @@ export function createImportedFiles(
     };
     const trace = noTrace(traceId ?? undefined);
     const row = audit === null ? {} : { audit: () => toAuditRecord(ids, audit) };
-    const { result } = await commit({ keys: [key], caller, trace, ...row }, (draft) => ({
+    const { result } = await commit({ keys: [key], caller, trace, startedAt, ...row }, (draft) => ({
       result: plan(draft),
     }));
     return result;

@@ -22,6 +22,7 @@ const TRIES = 5;
 
 const MAY_REMAIN = [
   'Other versions of the file, and other files, that have parts of the text: redact those revisions too.',
+  'For 24 hours, a hash of the arguments of the call that wrote it, if it had an idempotency key.',
   'Reasons of revisions, and operations of dream runs that quote lines.',
   'Free pages of the database, its own logs, backups, exports, traces that were sent, and the provider of the model.',
 ];
@@ -35,14 +36,18 @@ interface Dependencies {
 
 /** What a redaction writes, and the rows that it was made from. */
 interface RedactPlan {
+  target: Target;
   redacted: ReadonlySet<number>;
   from: readonly NewRevision[];
   to: readonly NewRevision[];
 }
 
+/** The version of a file that loses its content. */
+type Target = Pick<NewRevision, 'scope' | 'path' | 'version' | 'hash' | 'redacted'>;
+
 /**
- * Takes the content after a revision out of the history, with that of the file's other versions that
- * have the same content:
+ * Takes the content after a revision out of the history, or with `before` that before it, with that
+ * of the file's other versions that have the same content:
  *
  * - the row of a redacted version loses salt and hash, and gets the content before it as a keyframe;
  * - the step of the next version tells only which lines changed: blame goes on, and the text is gone.
@@ -53,13 +58,15 @@ interface RedactPlan {
 export async function redactRevision(
   deps: Dependencies,
   revision: RevisionRecord,
-  { reason, dryRun = false, caller }: RedactRequest & { caller: AdminAuthor },
+  { reason, before = false, dryRun = false, caller }: RedactRequest & { caller: AdminAuthor },
 ): Promise<RedactAnswer> {
   const erasure = requireErasure(deps.storage);
   const key: FileKey = { scope: revision.scope, path: revision.path };
-  if (!revision.existsAfter) throw notRedactable('no_content', key);
+  if (!(before ? revision.existedBefore : revision.existsAfter)) {
+    throw notRedactable('no_content', key);
+  }
   for (let attempt = 1; ; attempt += 1) {
-    const plan = await planRedaction(deps, revision);
+    const plan = await planRedaction(deps, before ? await targetBefore(deps, revision) : revision);
     const answer = await toAnswer(deps.storage, plan, { key, dryRun });
     if (dryRun || answer.unchanged) return answer;
     const audit = toAuditRecord(deps.ids, {
@@ -71,7 +78,7 @@ export async function redactRevision(
     const versions = plan.from.map(({ version }) => version);
     const isDone = await erasure.redact(key, versions, (current) => {
       if (current.hold !== null) throw memoryHeld(current.hold);
-      checkNotCurrent(current.file, revision);
+      checkNotCurrent(current.file, plan.target);
       if (!isSame(current.rows, plan.from)) return { result: false, rows: [], audit: null };
       return { result: true, rows: plan.to, audit };
     });
@@ -92,18 +99,31 @@ export function requireErasure({ erasure, name }: Storage): ErasureStore {
   );
 }
 
-async function planRedaction(deps: Dependencies, revision: RevisionRecord): Promise<RedactPlan> {
+/** The version before a revision, whose own row may be pruned. */
+async function targetBefore(
+  { storage, storedTextAt }: Dependencies,
+  revision: RevisionRecord,
+): Promise<Target> {
+  const { scope, path, redactedBefore: redacted } = revision;
+  const version = revision.version - 1;
+  const row = await storage.revisions.ofVersion(revision, version);
+  if (row !== null) return row;
+  const content = redacted ? null : await storedTextAt(revision, version);
+  return { scope, path, version, hash: content === null ? null : hashText(content), redacted };
+}
+
+async function planRedaction(deps: Dependencies, target: Target): Promise<RedactPlan> {
   const { storage, storedTextAt } = deps;
-  const key: FileKey = { scope: revision.scope, path: revision.path };
+  const key: FileKey = { scope: target.scope, path: target.path };
   let redacted: ReadonlySet<number>;
-  if (revision.redacted) {
-    // A row that an import joined on may stand before a step that still leads to its content.
-    const next = await storage.revisions.ofVersion(key, revision.version + 1);
-    if (next?.redactedBefore !== false) return { redacted: new Set(), from: [], to: [] };
-    redacted = new Set([revision.version]);
+  if (target.redacted) {
+    // An import can add the redacted row alone: the step after it still leads to the content.
+    const next = await storage.revisions.ofVersion(key, target.version + 1);
+    if (next?.redactedBefore !== false) return { target, redacted: new Set(), from: [], to: [] };
+    redacted = new Set([target.version]);
   } else {
-    checkNotCurrent(await storage.files.get(key), revision);
-    redacted = await findSame(deps, revision);
+    checkNotCurrent(await storage.files.get(key), target);
+    redacted = await findSame(deps, target);
   }
   const from = new Map<number, NewRevision>();
   const to = new Map<number, NewRevision>();
@@ -111,7 +131,7 @@ async function planRedaction(deps: Dependencies, revision: RevisionRecord): Prom
     for (const each of [version, version + 1]) {
       const row = from.get(each) ?? (await readRow(storage, key, each));
       // Only the next row has what is left of a pruned version.
-      if (row === null && each === version && version !== revision.version) continue;
+      if (row === null && each === version) continue;
       if (row === null) throw new MemoryError('REVISION_NOT_FOUND');
       from.set(each, row);
       to.set(each, to.get(each) ?? row);
@@ -136,15 +156,15 @@ async function planRedaction(deps: Dependencies, revision: RevisionRecord): Prom
       ...{ hash: null, contentSalt: null, contentSeal },
     });
   }
-  return { redacted, from: inOrder(from), to: inOrder(to) };
+  return { target, redacted, from: inOrder(from), to: inOrder(to) };
 }
 
-/** The versions of the file with the content of a revision; the newest pruned one may be of them. */
+/** The versions of the file with the content of one; the newest pruned one may be of them. */
 async function findSame(
   { storage, storedTextAt }: Dependencies,
-  revision: RevisionRecord,
+  target: Target,
 ): Promise<Set<number>> {
-  const { scope, path, hash } = revision;
+  const { scope, path, hash } = target;
   const found = new Set<number>();
   const filter: RevisionFilter = { path: { scope, path } };
   let after: readonly (string | number)[] | null = null;
@@ -163,14 +183,14 @@ async function findSame(
       details: { limit: 'versions', max: MAX_VERSIONS },
     });
   }
-  const file = await storage.files.get(revision);
+  const file = await storage.files.get(target);
   const pruned = file === null ? 0 : file.version - file.revisions;
-  const oldest = pruned === 0 ? null : await storage.revisions.ofVersion(revision, pruned + 1);
+  const oldest = pruned === 0 ? null : await storage.revisions.ofVersion(target, pruned + 1);
   if (oldest?.existedBefore === true && !oldest.redactedBefore) {
-    const before = await storedTextAt(revision, pruned);
+    const before = await storedTextAt(target, pruned);
     if (before !== null && hashText(before) === hash) found.add(pruned);
   }
-  return found.add(revision.version);
+  return found.add(target.version);
 }
 
 async function readRow(
@@ -204,10 +224,10 @@ function blank({ hunks }: Delta): Delta {
   };
 }
 
-function checkNotCurrent(file: RedactCurrent['file'], revision: RevisionRecord): void {
+function checkNotCurrent(file: RedactCurrent['file'], target: Target): void {
   if (file === null) throw new MemoryError('REVISION_NOT_FOUND');
-  const isSameText = file.content !== null && file.hash === revision.hash;
-  if (isSameText || file.version === revision.version) throw notRedactable('current', file);
+  const isSameText = file.content !== null && file.hash === target.hash;
+  if (isSameText || file.version === target.version) throw notRedactable('current', file);
 }
 
 function notRedactable(reason: 'current' | 'no_content', key: FileKey): MemoryError {
@@ -215,7 +235,7 @@ function notRedactable(reason: 'current' | 'no_content', key: FileKey): MemoryEr
   const message =
     reason === 'current'
       ? `${path} has this content now: change or delete the file first, then redact the revision.`
-      : `This revision deleted ${path}, so it has no content; redact the one before it.`;
+      : `There is no content of ${path} on this side of the revision: it created or deleted the file.`;
   return new MemoryError('REVISION_NOT_REDACTABLE', message, { details: { path, reason } });
 }
 

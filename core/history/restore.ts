@@ -5,7 +5,8 @@ import type { FileKey, HoldRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AdminAuthor, AdminFiles } from '../files/admin-files.ts';
-import { type HeldWrite, isHoldLost, MAX_HOLDS, memoryHeld, STALLED_MS } from '../files/hold.ts';
+import { type HeldWrite, isStalled, MAX_HOLDS, memoryHeld } from '../files/hold.ts';
+import { createHeldWork } from '../files/held-work.ts';
 import {
   parsePhysicalPath,
   parsePhysicalPrefix,
@@ -73,7 +74,7 @@ interface Survey {
   targets: Target[];
   unchanged: number;
   examined: number;
-  /** When the oldest of the examined files was first written. */
+  /** When the oldest of the examined files was first written; `Infinity` without any. */
   firstAt: number;
 }
 
@@ -86,10 +87,11 @@ export function createRestores(deps: {
   now: () => number;
 }): Restores {
   const { storage, files, revisions, log, now } = deps;
-  /** Holds that this process works on. */
-  const active = new Map<string, Promise<unknown>>();
-  let isStopped = false;
-  let timer: NodeJS.Timeout | null = null;
+  const heldWork = createHeldWork('restore', {
+    ...{ storage, log, now },
+    goOn: (hold) =>
+      workHeld({ hold, isTaken: true }, toGoal(hold), { address: null, traceId: null }),
+  });
 
   async function survey({ scope, at, path }: Goal): Promise<Survey> {
     const found: Survey = { targets: [], unchanged: 0, examined: 0, firstAt: Infinity };
@@ -196,7 +198,7 @@ export function createRestores(deps: {
       refused: (file, why) => ({ ...file, outcome: 'refused', why }),
     };
     for await (const batch of toBatches(targets, (target) => work.plan(target))) {
-      if (isStopped && hold !== null) throw new MemoryError('SHUTTING_DOWN');
+      if (hold !== null) heldWork.checkRunning();
       for (const outcome of await writeBatch(work, batch)) receipt.add(outcome);
     }
     return receipt.answer();
@@ -211,41 +213,14 @@ export function createRestores(deps: {
     goal: Goal,
     caller: AdminAuthor,
   ): Promise<RestoreAnswer> {
-    const running = (async () => {
+    return await heldWork.run(hold, async () => {
       const step = isTaken ? 'work' : 'take';
       await files.restore([], toOptions(goal, { hold, step }), caller);
       // Again: others may have written until the hold was taken.
       const answer = await writeAll(await survey(goal), goal, { caller, hold });
       await files.restore([], toOptions(goal, { hold, step: 'release' }), caller);
       return answer;
-    })();
-    active.set(hold.id, running);
-    try {
-      return await running;
-    } finally {
-      active.delete(hold.id);
-    }
-  }
-
-  async function resume(isDue: (hold: HoldRecord) => boolean): Promise<void> {
-    for (const hold of (await storage.holds?.list(MAX_HOLDS)) ?? []) {
-      if (isStopped || hold.kind !== 'restore' || active.has(hold.id) || !isDue(hold)) continue;
-      const goal = toGoal(hold);
-      log.info({ at: toTime(goal.at) }, 'going on with a restore');
-      try {
-        await workHeld({ hold, isTaken: true }, goal, { address: null, traceId: null });
-      } catch (error) {
-        if (isHoldLost(error)) continue;
-        log.warn({ err: error }, 'a restore could not go on: it is tried again');
-      }
-    }
-  }
-
-  let round: Promise<void> = Promise.resolve();
-  function resumeInBackground(isDue: (hold: HoldRecord) => boolean): void {
-    round = round
-      .then(() => resume(isDue))
-      .catch((error: unknown) => log.warn({ err: error }, 'the holds could not be read'));
+    });
   }
 
   return {
@@ -254,13 +229,13 @@ export function createRestores(deps: {
       const goal = parseGoal(userId, request, startedAt);
       const held = await findHold(storage, goal.scope);
       if (held?.kind === 'erase') throw memoryHeld(held);
-      await checkErased(storage, goal);
       const found = await survey(goal);
+      if (goal.at < found.firstAt) await checkErased(storage, goal);
       checkGoal(goal, found);
       if (request.dryRun === true) return await preview(found, goal);
       if (held !== null) {
         const isSame = held.kind === 'restore' && isSameGoal(toGoal(held), goal);
-        if (!isSame || active.has(held.id)) throw memoryHeld(held);
+        if (!isSame || heldWork.isActive(held)) throw memoryHeld(held);
         return await workHeld({ hold: held, isTaken: true }, goal, caller);
       }
       const bytes = found.targets.reduce((sum, { size }) => sum + size, 0);
@@ -294,30 +269,15 @@ export function createRestores(deps: {
         });
       }
       // What is left of an erasure is half of a memory: it goes on.
-      const isStalled = Math.abs(now() - hold.progressAt) > STALLED_MS;
-      if (hold.kind === 'erase' || active.has(hold.id) || !isStalled) throw memoryHeld(hold);
+      const isBusy = heldWork.isActive(hold) || !isStalled(hold, now());
+      if (hold.kind === 'erase' || isBusy) throw memoryHeld(hold);
       const options = toOptions(toGoal(hold), { hold, step: 'release' });
       await files.restore([], { ...options, action: 'users.release' }, caller);
       return { userId, released: true };
     },
 
-    start() {
-      isStopped = false;
-      resumeInBackground(() => true);
-      timer ??= setInterval(
-        () => resumeInBackground(({ progressAt }) => Math.abs(now() - progressAt) > STALLED_MS),
-        STALLED_MS,
-      );
-      timer.unref();
-    },
-
-    async stop() {
-      isStopped = true;
-      if (timer !== null) clearInterval(timer);
-      timer = null;
-      await round;
-      await Promise.allSettled(active.values());
-    },
+    start: heldWork.start,
+    stop: heldWork.stop,
   };
 }
 

@@ -130,6 +130,12 @@ export const RedactRequest = strictObject({
     maxLength: 500,
     description: 'Why, for the audit. It stays, so name no secret.',
   }),
+  before: Type.Optional(
+    Type.Boolean({
+      description:
+        'Take out the content before the revision: that of a version whose own revision is pruned.',
+    }),
+  ),
   dryRun: Type.Optional(
     Type.Boolean({ description: 'Show which revisions lose content, and change nothing.' }),
   ),

@@ -41,6 +41,8 @@ export interface AccessQueue {
   event(event: EventRecord): void;
   /** Resolves when everything queued so far is written, or writing it failed. */
   flush(): Promise<void>;
+  /** Forgets the totals of roll-ups, whose rows were removed. */
+  forgetCounts(): Promise<void>;
   /** Writes the queued rows and stops. */
   close(): Promise<void>;
   counters(): { accessQueued: number; eventsQueued: number; eventsDropped: number };
@@ -229,6 +231,11 @@ export function createAccessQueue(deps: {
       // The running batch may have been cut before the newest row was queued.
       if (writing !== null) await writing;
       if (isDue()) await drain();
+    },
+    async forgetCounts() {
+      // A batch under way has made its totals already.
+      if (writing !== null) await writing;
+      deps.rollUp?.forget();
     },
     async close() {
       isClosed = true;

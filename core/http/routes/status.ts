@@ -1,6 +1,6 @@
 import type { RouteDefinition } from '../../contracts/route.ts';
 import type { Core } from '../../service.ts';
-import { MAX_HOLDS, STALLED_MS } from '../../files/hold.ts';
+import { isStalled, MAX_HOLDS } from '../../files/hold.ts';
 import { toUserId } from '../../files/paths.ts';
 import { toTime } from '../../time.ts';
 import type { ExporterState } from '../../telemetry/exporters.ts';
@@ -69,9 +69,13 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
             hint: hintUnless(settings.dream.enabled, 'Set SERVICE_DREAM_ENABLED=true.'),
           },
           dreaming: { operationsWaiting: waiting },
-          holds: holds.map(({ scope, kind, progressAt }) => ({
-            ...{ userId: toUserId(scope), kind, progressAt: toTime(progressAt) },
-            isStalled: Math.abs(core.now() - progressAt) > STALLED_MS,
+          holds: holds.map((hold) => ({
+            ...{
+              userId: toUserId(hold.scope),
+              kind: hold.kind,
+              progressAt: toTime(hold.progressAt),
+            },
+            isStalled: isStalled(hold, core.now()),
           })),
           toolsApi: {
             configured: settings.apiKey !== null,

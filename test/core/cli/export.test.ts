@@ -107,12 +107,18 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
     const alone = await runCommand({ cwd, args: ['export', 'out', '--watch'] });
     expect(alone.stderr).toMatch('--watch needs a running service');
     const server = await startCommand({ cwd });
-    const change = async (method: string, body?: object) => {
-      const url = `${server.url}/v1/admin/files/users/user0/notes/0.md`;
+    const ask = async (method: string, route: string, body?: object) => {
+      const url = `${server.url}/v1/admin/${route}`;
       const headers = { 'x-admin-secret': server.adminSecret, 'content-type': 'application/json' };
       const given = body === undefined ? {} : { body: JSON.stringify(body) };
       expect((await fetch(url, { method, headers, ...given })).ok).toBe(true);
     };
+    const change = (method: string, body?: object) =>
+      ask(method, 'files/users/user0/notes/0.md', body);
+    // So many that those of user1 are not among the newest.
+    for (let nth = 0; nth < 60; nth += 1) {
+      await ask('PUT', 'files/users/user0/many.md', { content: `${nth}\n` });
+    }
     const bin = path.join(root, 'dist/core/cli/bin.cjs');
     const watching = spawn(process.execPath, [bin, 'export', 'out', '--watch'], {
       cwd,
@@ -132,6 +138,10 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
     await opened.close();
     await change('DELETE');
     await expect.poll(read).toBe(null);
+    const users = () => readdir(path.join(cwd, 'out/users'));
+    expect(await users()).toEqual(['user0', 'user1', 'user2']);
+    await ask('POST', 'users/user1/erase', { confirm: 'user1' });
+    await expect.poll(users).toEqual(['user0', 'user2']);
     watching.kill(signal);
     expect([await ended, await said]).toEqual([[0, null], expect.stringMatching(PROGRESS)]);
     expect((await readdir(path.join(cwd, 'out'))).sort()).toEqual([

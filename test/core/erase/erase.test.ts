@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { MemoryServiceConfig } from '../../../core/config/service.ts';
 import type { Core } from '../../../core/service.ts';
@@ -152,6 +154,49 @@ describe('an erased user', () => {
   });
 });
 
+describe('the audit of a user who is named', () => {
+  it.each(['all', 'git', 'dream_enabled'])(
+    '%s keeps the rows that mean no user',
+    async (userId) => {
+      const { core, write } = await open();
+      const { storage } = core;
+      await write('bob', 'user/a.md', 'tea\n');
+      await write(userId, 'user/a.md', 'tea\n');
+      await buffer(await core.archive.export({ userId: null, history: true, format: 'git' }, null));
+      await buffer(await core.archive.export({ userId, history: true }, null));
+      await core.revisions.prune({ keepLast: 50 }, operator);
+      await core.files.put(`users/${userId}/b.md`, { content: 'x\n' }, operator);
+      const list = async () => {
+        const page = { limit: 50, order: 'asc', after: null } as const;
+        return (await storage.audit.list({}, page)).items;
+      };
+      const before = await list();
+      await erase(core, userId);
+      const after = (await list()).slice(0, before.length);
+      const isOwn = ({ action, target }: (typeof before)[number]) =>
+        action === 'files.write' || (action === 'memory.export' && target !== 'all');
+      expect(after).toEqual(
+        before.map((row) =>
+          isOwn(row) ? { ...row, target: 'erased', details: { erased: true } } : row,
+        ),
+      );
+      expect(after.filter(({ target }) => target === 'erased').length).toBe(
+        userId === 'all' ? 1 : 2,
+      );
+    },
+  );
+
+  it('by a tool call alone is erased too', async () => {
+    const { core, write } = await open();
+    const { toolCallId } = await write('alice', 'user/a.md', 'tea\n');
+    await core.revisions.revertWrites({ toolCallId }, operator);
+    expect((await erase(core)).auditRows).toBe(1);
+    const page = { limit: 1, order: 'asc', after: null } as const;
+    const { items } = await core.storage.audit.list({ action: 'revisions.revert' }, page);
+    expect(items).toMatchObject([{ target: 'erased', details: { erased: true } }]);
+  });
+});
+
 describe('an erasure', () => {
   it('lists the files of shared memory that were written after reading the memory', async () => {
     const { core, write } = await open({ sharedWrites: true });
@@ -164,14 +209,95 @@ describe('an erasure', () => {
     await write('alice', 'shared/another-actor.md', 'x\n', { actor: 'three' });
     await write('bob', 'shared/another-user.md', 'x\n', { actor: 'one' });
     await write('bob', 'user/of-bob.md', 'x\n', { traceparent: trace });
-    await core.queue.flush();
+    await write('alice', 'user/moved.md', 'secret\n', { actor: 'three' });
+    const moved = { from: 'user/moved.md', to: 'shared/moved.md' };
+    await call(core, 'alice', 'memory_move', moved, { actor: 'three' });
+    // The rows of the last calls may still be queued.
     const { readers, readersComplete } = await erase(core);
     expect(readersComplete).toBe(true);
     expect(readers.map(({ path, probably }) => [path, probably])).toEqual([
+      ['shared/moved.md', false],
       ['shared/same-actor.md', true],
       ['shared/same-trace.md', false],
       ['users/bob/of-bob.md', false],
     ]);
+  });
+
+  it('says that readers may be missing when the access log does not reach back', async () => {
+    const { core } = await openFilled();
+    expect(await erase(core, 'alice', true)).toMatchObject({ readersComplete: true });
+    await core.storage.log.expire('access', Date.now() + 1, 5);
+    expect(await erase(core)).toMatchObject({ readersComplete: false });
+  });
+
+  it('keeps its hold while it looks for readers, so that no other instance takes over', async () => {
+    let at = Date.now();
+    const { core, write } = await open({ now: () => at });
+    await write('alice', 'user/a.md', 'one\n');
+    for (let read = 0; read < 3; read += 1) {
+      await call(core, 'alice', 'memory_read', { path: 'user/a.md' });
+    }
+    const { log, holds } = core.storage;
+    const listAccess = log.listAccess.bind(log);
+    const kept: number[] = [];
+    log.listAccess = async (filter, page) => {
+      at += 10_000;
+      kept.push(...((await holds?.list(1)) ?? []).map(({ progressAt }) => at - progressAt));
+      return await listAccess(filter, page);
+    };
+    await erase(core);
+    expect(kept.length).toBeGreaterThan(2);
+    expect(Math.max(...kept)).toBeLessThanOrEqual(20_000);
+  });
+
+  it('starts the counts of the user at nothing', async () => {
+    const { core, write } = await openFilled();
+    const counted = async (scope: 'u:alice' | null) => {
+      await core.queue.flush();
+      const filter = { grain: 'day', scope, since: 0, until: Date.now() } as const;
+      const rows = (await core.storage.observations?.rollups(filter)) ?? [];
+      return rows.reduce((sum, { calls }) => sum + calls, 0);
+    };
+    const before = await counted(null);
+    expect(await counted('u:alice')).toBeGreaterThan(5);
+    await erase(core);
+    await write('alice', 'user/b.md', 'new\n');
+    expect(await counted('u:alice')).toBe(1);
+    expect(await counted(null)).toBe(before + 1);
+  });
+
+  it('stops an import that began before it, for this user', async () => {
+    const { core, database } = await openFilled();
+    const whole = { userId: null, history: true };
+    const archive = await buffer(await core.archive.export(whole, null));
+    await erase(core);
+    const options = { onExisting: 'refuse', dryRun: false, caller: null } as const;
+    const imported = await core.archive.import(() => Readable.from([archive]), options);
+    await erase(core);
+    const ended = (async () => {
+      for (let next = await imported.next(); next.done !== true; next = await imported.next());
+    })();
+    expect(await rejection(ended)).toMatchObject({
+      ...{ code: 'MEMORY_HELD', details: { userId: 'alice', reason: 'erased' } },
+    });
+    expect(await findCanary(database, CANARY)).toEqual([]);
+    expect(await core.storage.erasure?.count('u:alice')).toEqual({});
+  });
+
+  it('allows a restore to a time before it, of history that was imported since', async () => {
+    const { core, write } = await openFilled();
+    const at = new Date().toISOString();
+    const archive = await buffer(
+      await core.archive.export({ userId: 'alice', history: true }, null),
+    );
+    await erase(core);
+    const options = { onExisting: 'refuse', dryRun: false, caller: null } as const;
+    const imported = await core.archive.import(() => Readable.from([archive]), options);
+    for (let next = await imported.next(); next.done !== true; next = await imported.next());
+    await write('alice', 'user/b.md', 'three\n');
+    expect(await core.restores.restore('alice', { at }, operator)).toMatchObject({ restored: 1 });
+    const { file } = await core.fileLists.file('users/alice/b.md', {});
+    expect(file.content).toBe('two\n');
   });
 
   it('makes calls for the user wait, and refuses a second one meanwhile', async () => {

@@ -237,6 +237,42 @@ describe('a revision that is redacted', () => {
     expect((await verifyMemory(core.storage)).findings).toEqual([]);
   });
 
+  it('can be named by the revision after it, when its own is pruned', async () => {
+    const { core, database, contents, ids } = await openWithCanary();
+    const third = ids[2] ?? '';
+    await core.revisions.prune({ keepLast: 2 }, operator);
+    const before = { ...request, before: true };
+    const preview = await core.revisions.redact(third, { ...before, dryRun: true }, operator);
+    expect(preview.revisions).toEqual([{ id: third, version: 3, loses: 'before' }]);
+    expect(await core.revisions.redact(third, before, operator)).toMatchObject({
+      ...{ unchanged: false, revisions: preview.revisions },
+    });
+    expect(await core.revisions.get(third)).toMatchObject({
+      ...{ redactedBefore: true, contentBefore: null, contentAfter: contents[2] },
+    });
+    expect(await findCanary(database, CANARY)).toEqual([]);
+    expect(await core.revisions.redact(third, before, operator)).toMatchObject({ unchanged: true });
+    expect((await verifyMemory(core.storage)).findings).toEqual([]);
+  });
+
+  it('can be named by the revision after it, whose own is kept', async () => {
+    const { core, database, ids, second } = await openWithCanary();
+    const answer = await core.revisions.redact(
+      ids[2] ?? '',
+      { ...request, before: true },
+      operator,
+    );
+    expect(answer.revisions).toMatchObject([
+      { id: second, loses: 'after' },
+      { id: ids[2], loses: 'before' },
+    ]);
+    expect(await findCanary(database, CANARY)).toEqual([]);
+    const created = core.revisions.redact(ids[0] ?? '', { ...request, before: true }, operator);
+    expect(await rejection(created)).toMatchObject({
+      ...{ code: 'REVISION_NOT_REDACTABLE', details: { reason: 'no_content' } },
+    });
+  });
+
   it('leaves all others as they were, whichever are redacted in whichever order', async () => {
     const lines = fc.array(fc.constantFrom('a\n', 'b\n', 'c\n', 'd', ''), { maxLength: 6 });
     const contents = fc.array(

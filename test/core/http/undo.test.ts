@@ -296,3 +296,34 @@ describe('a revert', () => {
     expect((await revert('"2"')).status).toBe(412);
   });
 });
+
+describe('a restore that was cut off', () => {
+  it('is in the status, and an operator can end it once it has stalled', async () => {
+    const { server, clock, admin, write, contentOf } = await openFilled();
+    const release = () => admin('POST', 'users/alice/release');
+    expect(await release()).toMatchObject({ status: 409, json: { error: { code: 'RUN_STATE' } } });
+    const hold = {
+      ...{ scope: 'u:alice' as const, kind: 'restore' as const, id: randomUUID() },
+      ...{ progressAt: clock.now(), details: { at: clock.now(), path: '' } },
+    };
+    const held = { hold, step: 'take' as const };
+    const options = { reason: '', target: 'alice', qualifies: false, held };
+    await server.core.files.restore([], options, { address: null, traceId: null });
+    const statusOf = async () => (await admin('GET', 'status')).json.holds as unknown;
+    const known = { userId: 'alice', kind: 'restore', progressAt: at(4) };
+    expect(await statusOf()).toEqual([{ ...known, isStalled: false }]);
+    expect(await release()).toMatchObject({
+      ...{ status: 503, json: { error: { code: 'MEMORY_HELD' } } },
+    });
+    clock.advance(31_000);
+    expect(await statusOf()).toEqual([{ ...known, isStalled: true }]);
+    expect(await release()).toMatchObject({
+      ...{ status: 200, json: { userId: 'alice', released: true } },
+    });
+    expect(await statusOf()).toEqual([]);
+    await write('a.md', 'new\n');
+    expect(await contentOf('alice/a.md')).toBe('new\n');
+    const { json } = await admin('GET', 'audit?action=users.release');
+    expect(json.items).toMatchObject([{ target: 'alice' }]);
+  });
+});

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../core/errors.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { temporaryDirectory } from '../../support/service.ts';
+import { findCanary, makeDatabase, openDatabase } from '../../support/tables.ts';
 import { lines, MINUTE, openDreams, operation } from './dream-service.ts';
 
 const PROFILE = `# Profile
@@ -434,4 +435,40 @@ it('a run that was asked for goes on though the database fails right after it wa
   await service.plugin.settle();
   const { json: run } = await service.admin('GET', `dream/runs/${begun.json.id}`);
   expect(run).toMatchObject({ state: 'completed', outcome: 'no_op' });
+});
+
+describe('an erasure of a user', () => {
+  const erase = async (service: Awaited<ReturnType<typeof openWithMemory>>) =>
+    (await service.admin('POST', 'users/alice/erase', { confirm: 'alice' })).json;
+  const named = async (database: string) =>
+    [...new Set(await findCanary(database, 'alice'))].sort();
+
+  it('takes the runs and the operations that wait along', async () => {
+    const database = await makeDatabase();
+    const storage = openDatabase(database);
+    const service = await openWithMemory({ storage, settings: { dream_mode: 'review' } });
+    service.say(everyKind);
+    expect(await service.dream('alice')).toMatchObject({ outcome: 'waiting' });
+    expect(await findCanary(database, 'green tea')).toContain('svc_dream_history.details');
+    expect(await erase(service)).toMatchObject({ left: {} });
+    expect(await findCanary(database, 'green tea')).toEqual([]);
+    expect(await named(database)).toEqual(['svc_admin_audit.target', 'svc_scope.scope']);
+  });
+
+  it('ends the run that is under way, which writes nothing any more', async () => {
+    const database = await makeDatabase();
+    const service = await openWithMemory({ storage: openDatabase(database) });
+    let erasing = Promise.resolve<unknown>(null);
+    service.say(() => {
+      erasing = erase(service);
+      return everyKind();
+    });
+    await service.admin('POST', 'dream/users/alice/run', {});
+    await service.plugin.settle();
+    expect(await erasing).toMatchObject({ left: {} });
+    expect(await findCanary(database, 'green tea')).toEqual([]);
+    await service.write('alice', 'user/new.md', 'new\n');
+    service.say(() => ({ operations: [] }));
+    expect(await service.dream('alice')).toMatchObject({ state: 'completed' });
+  });
 });
