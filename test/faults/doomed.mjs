@@ -1,0 +1,38 @@
+// What the processes have in common that kill themselves in the middle of their work.
+
+/** @param {string} path */
+const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
+
+/**
+ * Opens the service on a database, without HTTP.
+ *
+ * @param {string} database a file name, or the URL of a MySQL database
+ */
+export async function openService(database) {
+  const { createCore } = await load('core/service.js');
+  const isMysql = database.startsWith('mysql:');
+  const plugin = await load(`plugins/storage-${isMysql ? 'mysql' : 'sqlite'}/index.js`);
+  const storage = isMysql ? plugin.mysql({ url: database }) : plugin.sqlite({ filename: database });
+  const core = createCore({ storage });
+  await core.ready();
+  return { core, storage };
+}
+
+/**
+ * Kills the process when methods of a store were called so many times.
+ *
+ * @param {Record<string, (...args: unknown[]) => Promise<unknown>>} store
+ * @param {string[]} names
+ * @param {number} calls
+ */
+export function killAfter(store, names, calls) {
+  let left = calls;
+  for (const name of names) {
+    const method = store[name];
+    store[name] = async (...args) => {
+      if (left === 0) process.kill(process.pid, 'SIGKILL');
+      left -= 1;
+      return await method?.(...args);
+    };
+  }
+}
