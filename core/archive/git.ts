@@ -26,8 +26,8 @@ const EMAIL_DOMAIN = 'memory-service.invalid';
  *
  * - A move is one commit that renames, so that `git log --follow` and `git blame` follow it. The
  *   commit of its second revision changes nothing.
- * - Where older revisions are pruned, a commit "Before …" by the service has the content that the
- *   oldest remaining one changed.
+ * - If the first revisions of a file are pruned, a commit "Before …" by the service adds the content
+ *   that the oldest kept one changed.
  * - A revision whose content is not known changes nothing, and its message says so.
  *
  * The stream ends with `done`: git refuses one that was cut off.

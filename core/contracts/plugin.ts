@@ -203,8 +203,8 @@ export interface PluginHistory {
   /** When each line of a file was written, in milliseconds, as far back as its revisions tell. */
   lineTimes(scope: ScopeKey, path: string): Promise<{ version: number; times: readonly number[] }>;
   /**
-   * The revisions of a run in one memory, oldest first, with the contents where they are kept. An
-   * import keeps run ids, so that the same id may be in the memory of another user, too.
+   * What a run wrote in the memory of one scope: its revisions, oldest first, with the contents that
+   * are still kept. Imports keep run ids, so other scopes may have revisions of the same run.
    */
   ofRun(scope: ScopeKey, runId: string): Promise<readonly RunRevision[]>;
   /**

@@ -226,9 +226,9 @@ export class Draft {
   }
 
   /**
-   * Takes on the chain of an archive for a scope without revisions. The head is set before the
-   * revisions are there, so that writes of meanwhile follow it. `false` where the scope has a chain
-   * of its own.
+   * Gives a scope without revisions the chain of an archive. It sets the head before the revisions are
+   * imported, so that writes in between follow the head. Returns `false` if the scope has another
+   * chain already.
    */
   adoptChain(key: ScopeKey, { head, after, newest }: AdoptedChain): boolean {
     const scope = this.#scope(key);

@@ -98,7 +98,7 @@ export interface Revisions {
    * oldest remaining revision. Version 0 if the file doesn't exist.
    */
   lineTimes(key: FileKey): Promise<{ version: number; times: readonly number[] }>;
-  /** The revisions of a run in one memory, oldest first, with their contents. */
+  /** What a run wrote in one scope: its revisions, oldest first, with their contents. */
   ofRun(scope: ScopeKey, runId: string): Promise<RunRevision[]>;
 }
 

@@ -182,8 +182,8 @@ export interface ListedItem {
 }
 
 /**
- * Makes a file of a heading and items; more than one, with numbers, above the limit of a file. An
- * item that is too large by itself is skipped.
+ * Makes a file of a heading and items. Where they don't fit into one file, it makes several, with
+ * numbers in their names. Skips an item that is too large for any file.
  */
 export function toListFiles(
   items: readonly ListedItem[],

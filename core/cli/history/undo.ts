@@ -38,8 +38,8 @@ const LEFT = ['left', 'changed_since', 'gone', 'refused'];
 const IDLE = [...LEFT, 'unchanged'];
 
 /**
- * Makes the command. It shows what would happen and asks, on a terminal; elsewhere it writes only
- * with `--yes`. With `--json` it prints the answer as the admin API gives it.
+ * Makes a command that shows what would happen before it writes. On a terminal it asks first;
+ * elsewhere it writes only if `--yes` is given. `--json` prints the answer of the admin API.
  */
 export function createUndo<Answer>({ ask, toOutcomes, flags, ...command }: Undo<Answer>): Command {
   return {
