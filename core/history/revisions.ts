@@ -9,7 +9,6 @@ import type {
   ListAnswer,
   PruneAnswer,
   PruneRequest,
-  ReadBefore,
   RedactAnswer,
   RedactRequest,
   RevertAnswer,
@@ -17,16 +16,13 @@ import type {
   RevertWritesAnswer,
   RevisionListQuery,
 } from '../contracts/admin.ts';
-import { toAuditRecord } from '../audit.ts';
-import type { FileKey, RevisionRecord, RevisionStep, ScopeKey } from '../contracts/records.ts';
+import type { FileKey, RevisionRecord, ScopeKey } from '../contracts/records.ts';
 import type { RunRevision } from '../contracts/plugin.ts';
-import type { PruneFilter, RevisionChain, Storage } from '../contracts/storage.ts';
+import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import { countLines, hashText } from '../files/content.ts';
-import { type BlamedRange, blameLines } from './blame.ts';
-import { applyDelta } from './delta.ts';
-import { decodeDelta } from './delta/codec.ts';
-import { toPruned } from './chain.ts';
+import { countLines } from '../files/content.ts';
+import { blameLines } from './blame.ts';
+import { toBlameAnswer } from './blame-answer.ts';
 import { unifiedDiff } from './delta/unified-diff.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
 import type {
@@ -38,12 +34,13 @@ import type {
 } from '../files/admin-files.ts';
 import { type IdSource, isUuid } from '../ids.ts';
 import { answerList } from '../page.ts';
-import { createPause } from '../pause.ts';
 import { listChanges } from './memory-diff.ts';
+import { pruneRevisions } from './prune.ts';
 import { redactRevision } from './redact.ts';
 import { type RevertLink, revertWrites } from './revert-writes.ts';
 import { versionConflict } from '../files/draft.ts';
 import { listReadBefore } from './read-before.ts';
+import { createTexts, isWhole, type RevisionContents, revisionNotFound } from './texts.ts';
 import { type EarlierMemory, type EarlierText, fileAt, memoryAt } from './time-travel.ts';
 import {
   parsePhysicalPath,
@@ -72,7 +69,7 @@ export interface Revisions {
   diff(query: DiffQuery): Promise<ListAnswer<ChangedFile>>;
   /**
    * Who wrote each line of a content, when, why, and what that writer had read. Only the newest
-   * {@link READ_BEFORE_REVISIONS} revisions include the reads; `get` includes them for any revision.
+   * 50 revisions include the reads; `get` includes them for any revision.
    */
   blame(
     key: FileKey,
@@ -102,9 +99,6 @@ export interface Revisions {
   ofRun(scope: ScopeKey, runId: string): Promise<RunRevision[]>;
 }
 
-/** The content of a file before and after a revision; `null` where the file did not exist. */
-type RevisionContents = NonNullable<RunRevision['contents']>;
-
 /** Creates the history of a storage; reverts go through the one write path. */
 export function createRevisions(deps: {
   storage: Storage;
@@ -114,75 +108,12 @@ export function createRevisions(deps: {
   now: () => number;
 }): Revisions {
   const { storage } = deps;
+  const { textAt, storedTextAt, textsOf } = createTexts(storage);
 
   async function find(id: string): Promise<RevisionRecord> {
     const revision = await storage.revisions.get(parseRevisionId(id));
     if (revision === null) throw revisionNotFound(id);
     return revision;
-  }
-
-  async function textAt(key: FileKey, version: number): Promise<string | null> {
-    try {
-      return await readTextAt(key, version);
-    } catch (error) {
-      if (error instanceof MemoryError) storage.noteDamage?.(error);
-      throw error;
-    }
-  }
-
-  async function readTextAt(key: FileKey, version: number): Promise<string | null> {
-    const chain = await storage.revisions.chain(key, version);
-    if (chain === null) return null;
-    let { hash }: { hash: string | null } = chain.file;
-    if (version !== chain.file.version) {
-      const made = await storage.revisions.ofVersion(key, version);
-      // Of a pruned revision, the next one tells it.
-      const next = made === null ? await storage.revisions.ofVersion(key, version + 1) : null;
-      if (made?.redacted === true || next?.redactedBefore === true) return null;
-      hash = made?.hash ?? null;
-    }
-    const content = await walkBack(chain, version);
-    if (content === null) return null;
-    if (hash !== null && hash !== hashText(content)) throw damagedHistory();
-    return content;
-  }
-
-  /** The text that the rows lead to: for a redacted version, one with as many lines. */
-  async function storedTextAt(key: FileKey, version: number): Promise<string | null> {
-    const chain = await storage.revisions.chain(key, version);
-    return chain === null ? null : await walkBack(chain, version);
-  }
-
-  /** Content before and after a revision. */
-  async function textsOf(revision: RevisionRecord): Promise<RevisionContents> {
-    const hasBefore = revision.existedBefore && !revision.redactedBefore;
-    const hasAfter = revision.existsAfter && !revision.redacted;
-    const before = hasBefore ? await textAt(revision, revision.version - 1) : null;
-    const after = hasAfter ? await textAt(revision, revision.version) : null;
-    // Pruned since it was found. Treating its contents as absent would let a revert delete the file.
-    if (hasBefore !== (before !== null) || hasAfter !== (after !== null)) {
-      throw revisionNotFound(revision.id);
-    }
-    return { before, after };
-  }
-
-  /** What the writers of the newest revisions had read, by revision. */
-  async function listReads(
-    revisions: readonly (RevisionRecord | null)[],
-  ): Promise<ReadonlyMap<string, ReadBefore[]>> {
-    const newest = [...new Map(revisions.map((revision) => [revision?.id, revision])).values()]
-      .filter((revision) => revision !== null)
-      .sort((one, other) => other.at - one.at)
-      .slice(0, READ_BEFORE_REVISIONS);
-    const readBefore = new Map<string, ReadBefore[]>();
-    let length = 0;
-    for (const revision of newest) {
-      const reads = await listReadBefore(storage.log, revision);
-      length += JSON.stringify(reads).length;
-      if (length > READ_BEFORE_LENGTH) break;
-      readBefore.set(revision.id, reads);
-    }
-    return readBefore;
   }
 
   const readFileAt = (key: FileKey, at: number) =>
@@ -263,8 +194,7 @@ export function createRevisions(deps: {
     async blame(key, at) {
       const { ranges, oldestAt } = await blameLines(storage.revisions, key, at);
       await deps.accessQueue.flush();
-      const readBefore = await listReads(ranges.map(({ revision }) => revision));
-      return toBlameAnswer(ranges, { oldestAt, readBefore });
+      return await toBlameAnswer(ranges, { log: storage.log, oldestAt });
     },
 
     revertWrites: (selection, caller, links = []) =>
@@ -328,40 +258,7 @@ export function createRevisions(deps: {
       });
     },
 
-    async prune(request, { address, traceId }) {
-      const { olderThan, keepLast, userId, path, dryRun = false } = request;
-      if (olderThan === undefined && keepLast === undefined) {
-        const message = 'needs olderThan, keepLast or both';
-        throw new MemoryError('INVALID_REQUEST', `A prune ${message}.`, {
-          details: { issues: [{ path: '', message }] },
-        });
-      }
-      if (keepLast !== undefined && !(Number.isSafeInteger(keepLast) && keepLast >= 1)) {
-        const message = 'must be a whole number from 1: the newest revision stays';
-        throw new MemoryError('INVALID_REQUEST', `keepLast ${message}.`, {
-          details: { issues: [{ path: '/keepLast', message }] },
-        });
-      }
-      const filter: PruneFilter = {
-        scope: userId === undefined ? null : toScope(parseUserId(userId)),
-        path: path === undefined ? null : parsePhysicalPath(path),
-        olderThan: parseTimeOrNull(olderThan, 'olderThan'),
-        keepLast: keepLast ?? 1,
-      };
-      const count = await storage.revisions.prune(filter, {
-        dryRun,
-        keep: toPruned,
-        audit: ({ pruned, bytes }) =>
-          toAuditRecord(deps.ids, {
-            action: 'revisions.prune',
-            target: path ?? userId ?? 'all',
-            details: { olderThan: olderThan ?? null, keepLast: filter.keepLast, pruned, bytes },
-            address,
-            traceId,
-          }),
-      });
-      return { ...count, dryRun };
-    },
+    prune: (request, caller) => pruneRevisions({ storage, ids: deps.ids }, request, caller),
 
     async lineTimes(key) {
       const file = await storage.files.get(key);
@@ -397,102 +294,16 @@ export function createRevisions(deps: {
   };
 }
 
-/** How many of a blame's revisions include what their writer had read. */
-const READ_BEFORE_REVISIONS = 50;
-/** The longest JSON of these reads, and of the lines of a blame, in UTF-16 units. */
-const READ_BEFORE_LENGTH = 1024 * 1024;
-const BLAME_LENGTH = 4 * 1024 * 1024;
-
-/** The lines as the admin API shows them, from the first on, as many as may be sent. */
-function toBlameAnswer(
-  ranges: readonly BlamedRange[],
-  {
-    oldestAt,
-    readBefore,
-  }: { oldestAt: number | null; readBefore: ReadonlyMap<string, ReadBefore[]> },
-): { blame: BlamedLines[]; blameEnd: number | null } {
-  const blame: BlamedLines[] = [];
-  const seen = new Set<string>();
-  let length = 0;
-  for (const { startLine, endLine, revision } of ranges) {
-    const id = revision?.id ?? null;
-    const lines: BlamedLines = {
-      startLine,
-      endLine,
-      revisionId: id,
-      version: revision?.version ?? null,
-      actor: revision?.actor ?? null,
-      reason: revision?.reason ?? null,
-      tool: revision?.tool ?? null,
-      toolCallId: revision?.toolCallId ?? null,
-      at: toTimeOrNull(revision?.at ?? null),
-      ...(revision?.redacted === true ? { redacted: true } : {}),
-      before: revision === null ? toTimeOrNull(oldestAt) : null,
-      ...(id !== null && seen.has(id) ? {} : { afterReading: readBefore.get(id ?? '') ?? null }),
-    };
-    length += JSON.stringify(lines).length;
-    if (length > BLAME_LENGTH) return { blame, blameEnd: startLine - 1 };
-    if (id !== null) seen.add(id);
-    blame.push(lines);
-  }
-  return { blame, blameEnd: null };
-}
-
-/** The content before a revision of a file that existed; `null` if it can't be derived. */
-function stepBack(content: string | null, { keyframe, delta }: RevisionStep): string | null {
-  if (keyframe !== null) return keyframe;
-  if (content === null || delta === null) return null;
-  try {
-    return applyDelta(content, decodeDelta(delta));
-  } catch (error) {
-    throw damagedHistory(error);
-  }
-}
-
-function damagedHistory(cause?: unknown): MemoryError {
-  return new MemoryError('STORAGE_DAMAGED', 'The stored history of a file is damaged.', {
-    details: { reason: 'history' },
-    ...(cause === undefined ? {} : { cause }),
-  });
-}
-
 /** Reports a malformed id as not found, like an unknown one. */
 function parseRevisionId(id: string): string {
   if (isUuid(id)) return id;
   throw revisionNotFound(id);
 }
 
-function revisionNotFound(id: string): MemoryError {
-  return new MemoryError('REVISION_NOT_FOUND', undefined, { details: { id: id.slice(0, 64) } });
-}
-
-function isWhole(revision: RevisionRecord): boolean {
-  return !revision.redacted && !revision.redactedBefore;
-}
-
 function redactedBefore({ id }: RevisionRecord): MemoryError {
   return new MemoryError('REVISION_NOT_FOUND', 'The content before this revision is redacted.', {
     details: { id, reason: 'redacted' },
   });
-}
-
-/** Walks from the head to a version's content; `null` if it didn't exist or is pruned. */
-async function walkBack({ file, steps }: RevisionChain, version: number): Promise<string | null> {
-  const pause = createPause();
-  if (version > file.version || version < 0) return null;
-  const top = steps.at(-1);
-  if (top === undefined) return version === file.version ? file.content : null;
-  let content: string | null = file.content;
-  // A chain that ends before the head starts with a keyframe or a creation, which need no newer text.
-  let at = top.keyframe !== null || !top.existedBefore ? top.version : file.version;
-  for (const step of [...steps].reverse()) {
-    if (step.version !== at) return null;
-    content = step.existedBefore ? stepBack(content, step) : null;
-    if (step.existedBefore && content === null) return null;
-    at -= 1;
-    await pause();
-  }
-  return at === version ? content : null;
 }
 
 function toOutcome(written: AdminWritten | undefined): {

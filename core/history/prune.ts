@@ -1,0 +1,49 @@
+import type { PruneAnswer, PruneRequest } from '../contracts/admin.ts';
+import { toAuditRecord } from '../audit.ts';
+import type { PruneFilter, Storage } from '../contracts/storage.ts';
+import { MemoryError } from '../errors.ts';
+import type { AdminCaller } from '../files/admin-files.ts';
+import { parsePhysicalPath, parseUserId, toScope } from '../files/paths.ts';
+import type { IdSource } from '../ids.ts';
+import { parseTimeOrNull } from '../time.ts';
+import { toPruned } from './chain.ts';
+
+/** Removes old revisions, at the request of an operator; the newest one of each file stays. */
+export async function pruneRevisions(
+  { storage, ids }: { storage: Pick<Storage, 'revisions'>; ids: IdSource },
+  request: PruneRequest,
+  { address, traceId }: AdminCaller,
+): Promise<PruneAnswer> {
+  const { olderThan, keepLast, userId, path, dryRun = false } = request;
+  if (olderThan === undefined && keepLast === undefined) {
+    const message = 'needs olderThan, keepLast or both';
+    throw new MemoryError('INVALID_REQUEST', `A prune ${message}.`, {
+      details: { issues: [{ path: '', message }] },
+    });
+  }
+  if (keepLast !== undefined && !(Number.isSafeInteger(keepLast) && keepLast >= 1)) {
+    const message = 'must be a whole number from 1: the newest revision stays';
+    throw new MemoryError('INVALID_REQUEST', `keepLast ${message}.`, {
+      details: { issues: [{ path: '/keepLast', message }] },
+    });
+  }
+  const filter: PruneFilter = {
+    scope: userId === undefined ? null : toScope(parseUserId(userId)),
+    path: path === undefined ? null : parsePhysicalPath(path),
+    olderThan: parseTimeOrNull(olderThan, 'olderThan'),
+    keepLast: keepLast ?? 1,
+  };
+  const count = await storage.revisions.prune(filter, {
+    dryRun,
+    keep: toPruned,
+    audit: ({ pruned, bytes }) =>
+      toAuditRecord(ids, {
+        action: 'revisions.prune',
+        target: path ?? userId ?? 'all',
+        details: { olderThan: olderThan ?? null, keepLast: filter.keepLast, pruned, bytes },
+        address,
+        traceId,
+      }),
+  });
+  return { ...count, dryRun };
+}
