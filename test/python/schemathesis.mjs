@@ -99,7 +99,7 @@ export async function findMistakes(python, { url, apiKey, adminSecret, cwd }) {
     ...['-H', `Authorization: Bearer ${apiKey}`, '-H', `x-admin-secret: ${adminSecret}`],
     // Event streams never end; archives have tests of their own.
     ...['--exclude-path-regex', 'stream|export|import|backup'],
-    ...['--max-examples', '25', '--seed', '7', '--workers', '2', '--request-timeout', '20'],
+    ...['--max-examples', '50', '--seed', '7', '--workers', '2', '--request-timeout', '20'],
     ...['--continue-on-failure', '--no-color'],
   ];
   const run = promisify(execFile)(python, args, { cwd, maxBuffer: 1e9 });
