@@ -4,7 +4,7 @@ import { isEnglishText } from '../search/text/tokenise.ts';
 import { isOpener } from './sentence-starters.ts';
 import { findDates, type NamedDate } from './dates.ts';
 import { toNumber, withDigits } from './number-words.ts';
-import { listWeekdays } from './times.ts';
+import { listWeekdays } from './time-words.ts';
 import { fold, isTopic, relationOf } from './words.ts';
 
 export type SpecificKind =

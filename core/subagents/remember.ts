@@ -17,7 +17,7 @@ import {
   VERDICT_WORDS,
 } from '../edits/operations.ts';
 import { nameSecret } from '../edits/secrets.ts';
-import { resolveTimes, toLocalDay } from '../edits/times.ts';
+import { resolveTimes } from '../edits/times.ts';
 import {
   parseVerdicts,
   toVerifierPrompt,
@@ -30,6 +30,7 @@ import { checkContent } from '../files/content.ts';
 import type { Idempotency } from '../files/idempotency.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { createProviderError, isProviderError } from '../provider-failure.ts';
+import { toLocalDay } from '../time.ts';
 import type { Model } from './model.ts';
 import {
   type Kept,

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../contracts/tool.ts';
 import { isObject, parseJson } from '../../edits/operations.ts';
-import { toWeekday } from '../../edits/times.ts';
+import { toWeekday } from '../../time.ts';
 
 /** Whoever changes a word of a prompt gives it another version. */
 export const SEARCHES_PROMPT_VERSION = 'context-searches-1';
