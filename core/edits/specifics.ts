@@ -3,9 +3,10 @@ import { isStopWord } from '../search/text/english.ts';
 import { isEnglishText } from '../search/text/tokenise.ts';
 import { isOpener } from './sentence-starters.ts';
 import { findDates, type NamedDate } from './dates.ts';
+import { fold } from './fold.ts';
 import { toNumber, withDigits } from './number-words.ts';
 import { listWeekdays } from './time-words.ts';
-import { fold, isTopic, relationOf } from './words.ts';
+import { isTopic, relationOf } from './words.ts';
 
 export type SpecificKind =
   'number' | 'amount' | 'date' | 'time' | 'address' | 'link' | 'quote' | 'name';

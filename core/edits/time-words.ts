@@ -1,8 +1,4 @@
-import { fold } from './words.ts';
-
-/** A unit of time, from the shortest. */
-export type TimeUnit = 'day' | 'week' | 'month' | 'year';
-const UNITS: readonly TimeUnit[] = ['day', 'week', 'month', 'year'];
+import { WordTable } from './word-table.ts';
 
 /**
  * The words of time of one language. `|` divides words that mean the same, `*` stands for any ending,
@@ -148,14 +144,35 @@ const SEASONS = [
 const WEEKEND =
   'weekend|week end|wochenende|fin de semana|fim de semana|fine settimana|helgen|helg|vikend*|выходные|выходных|hafta sonu|viikonloppu*|hetvege*';
 
-/** What words of time mean, by themselves. */
-export type TimeMeaning = { language: TimeWords | null } & (
-  | { is: 'day' | 'turn'; off: number }
-  | { is: 'unit'; unit: TimeUnit }
-  | { is: 'weekday'; weekday: number }
-  | { is: 'season'; season: number }
-  | { is: 'weekend' }
-);
+/** What words of time mean by themselves. */
+export interface TimeMeaning {
+  /** A `turn` is last, this or next. */
+  is: 'day' | 'turn' | 'unit' | 'weekday' | 'season' | 'weekend';
+  /** Days or turns off; a unit from the day on, a day of the week from Sunday on, a season from spring on. */
+  value: number;
+  /** `null` for all. */
+  language: TimeWords | null;
+}
+
+/** By the words, of which there are at most five in a row. */
+export const TIME_WORDS = new WordTable<TimeMeaning>();
+
+function add(
+  is: TimeMeaning['is'],
+  words: readonly string[],
+  { first = 0, language = null }: { first?: number; language?: TimeWords | null },
+): void {
+  words.forEach((same, at) => TIME_WORDS.add(same.split('|'), { is, value: at + first, language }));
+}
+
+for (const language of LANGUAGES) {
+  add('day', language.days.split(', '), { first: -2, language });
+  add('turn', language.turns.split(', '), { first: -1, language });
+  add('unit', language.units.split(', '), { language });
+  add('weekday', language.weekdays.replace(/\S+/g, '$&s?').split(' '), { language });
+}
+add('season', SEASONS, {});
+add('weekend', [WEEKEND], {});
 
 /** `N U ago` and the like, word by word; `sign` is -1 for the past. */
 export const SPANS = LANGUAGES.flatMap((language) =>
@@ -165,48 +182,6 @@ export const SPANS = LANGUAGES.flatMap((language) =>
       forms.split('|').map((form) => ({ language, parts: form.split(' '), sign: 2 * index - 1 })),
     ),
 );
-
-/** Words in a row that mean one thing, at most: `the day before yesterday`. */
-export const MOST_WORDS = 4;
-
-/** By whole words, and by stems. */
-const MEANINGS = new Map<string, TimeMeaning[]>();
-const STEMS = new Map<string, TimeMeaning[]>();
-
-function put(words: string, meaning: TimeMeaning): void {
-  for (const word of words.split('|').filter((one) => one !== '')) {
-    const folded = fold(word);
-    const forms = folded.endsWith('s?') ? [folded.slice(0, -2), folded.slice(0, -1)] : [folded];
-    for (const form of forms) {
-      const [table, key] = form.endsWith('*') ? [STEMS, form.slice(0, -1)] : [MEANINGS, form];
-      table.set(key, [...(table.get(key) ?? []), meaning]);
-    }
-  }
-}
-
-for (const language of LANGUAGES) {
-  const { days, turns, units, weekdays } = language;
-  days.split(', ').forEach((words, at) => put(words, { language, is: 'day', off: at - 2 }));
-  turns.split(', ').forEach((words, at) => put(words, { language, is: 'turn', off: at - 1 }));
-  units.split(', ').forEach((words, at) => {
-    put(words, { language, is: 'unit', unit: UNITS[at] ?? 'day' });
-  });
-  weekdays.split(' ').forEach((word, weekday) => {
-    put(`${word}s?`, { language, is: 'weekday', weekday });
-  });
-}
-SEASONS.forEach((words, season) => put(words, { language: null, is: 'season', season }));
-put(WEEKEND, { language: null, is: 'weekend' });
-
-/** What a word, or words with a space between them, mean; folded. */
-export function meaningsOf(words: string): readonly TimeMeaning[] {
-  const found = [...(MEANINGS.get(words) ?? [])];
-  const isOne = !words.includes(' ');
-  for (let end = 2; isOne && end <= words.length; end += 1) {
-    found.push(...(STEMS.get(words.slice(0, end)) ?? []));
-  }
-  return found;
-}
 
 /** Words for days of the week, from Sunday on, in a folded text. Some languages have endings. */
 export function listWeekdays(folded: string): { text: string; weekday: number }[] {
