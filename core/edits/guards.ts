@@ -6,6 +6,7 @@ import { isBlank, parseHeading, parseMarkdown } from './markdown.ts';
 import { FACT_PATH } from './operations.ts';
 import { listSecrets, nameSecret } from './secrets.ts';
 import { missingSpecifics, type Specific } from './specifics.ts';
+import { isSameView, type OperationView, toView } from './views.ts';
 import { groundsOf, type LocatedOperation, toBare, type Workspace } from './workspace.ts';
 
 /** The catalog of a user's memory. */
@@ -22,6 +23,8 @@ export interface EditLimits {
 /** What a guard looks at. */
 export interface GuardContext {
   located: LocatedOperation;
+  /** What was examined, where it is applied later. */
+  seen: OperationView | null;
   /** Memory before the operation, and after it. */
   before: Workspace;
   after: Workspace;
@@ -66,6 +69,13 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     return kind === 'add' && limits.mayCreate && operation.add?.path.endsWith('.md') === true
       ? null
       : 'only add may create a file, and its name ends in .md';
+  },
+
+  /** What was examined is what is applied: the same lines in the same places. */
+  place({ located, seen, before }) {
+    return seen === null || isSameView(toView(before, located), seen)
+      ? null
+      : 'its lines stand in another place by now';
   },
 
   /** Only this user's files, and the catalog only by `index`. */

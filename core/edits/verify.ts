@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../contracts/tool.ts';
 import { isObject, parseJson, type Verdict, VERDICTS } from './operations.ts';
-import type { ExaminedOperation, LineView } from './engine.ts';
+import type { ExaminedOperation } from './engine.ts';
+import type { LineView } from './views.ts';
 
 /** Kept with each run. Whoever changes a word of the prompt gives it another version. */
 export const VERIFIER_PROMPT_VERSION = 'verify-1';

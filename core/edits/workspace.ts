@@ -205,35 +205,19 @@ export class Workspace {
     }
   }
 
-  /** The same memory, to try an operation out on; with the rows of `located` in their new place. */
-  fork(located: LocatedOperation): { workspace: Workspace; located: LocatedOperation } {
+  /** Memory as an operation leaves it, beside this one. */
+  fork(operation: EditOperation): Workspace {
     const workspace = new Workspace({ files: [], paths: this.#paths });
-    const twins = new Map<Row, Row>();
-    const { add } = located.operation;
-    const touched = new Set(located.remove.map(({ path }) => path));
-    if (add !== null) touched.add(add.path);
+    const { remove, add } = operation;
+    const touched = new Set([...remove, ...(add === null ? [] : [add])].map(({ path }) => path));
+    // Only what the operation touches is copied: memory may be large, and operations many.
     for (const [path, entry] of this.#files) {
-      // Only what the operation touches is copied: memory may be large, and operations many.
-      if (!touched.has(path)) {
-        workspace.#files.set(path, entry);
-        continue;
-      }
-      const rows = entry.rows.map((row) => {
-        const twin = { ...row };
-        twins.set(row, twin);
-        return twin;
-      });
-      workspace.#files.set(path, { ...entry, rows });
+      const rows = touched.has(path) ? entry.rows.map((row) => ({ ...row })) : entry.rows;
+      workspace.#files.set(path, touched.has(path) ? { ...entry, rows } : entry);
     }
-    const toTwin = (row: Row) => twins.get(row) ?? row;
-    return {
-      workspace,
-      located: {
-        ...located,
-        remove: located.remove.map(toTwin),
-        sources: located.sources.map(toTwin),
-      },
-    };
+    const located = workspace.locate(operation);
+    if (!('status' in located)) workspace.apply(located);
+    return workspace;
   }
 
   /** The headings above a line, from the outermost; with `isOwn`, a heading counts itself. */
