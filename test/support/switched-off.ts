@@ -58,7 +58,6 @@ function replaceLocate(
   ) => ReturnType<Locate>,
 ): void {
   const { prototype } = Workspace;
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- bound below, for each call
   const { locate } = prototype;
   prototype.locate = function (operation) {
     return replacement((one) => locate.call(this, one), this, operation);
