@@ -14,7 +14,6 @@ export interface ExaminedOperation extends OperationView {
   signals: Signal[];
   /** Why it can't be carried out; `null` when it can. */
   fault: {
-    stage: 'locate' | 'guard';
     status: 'stale' | 'dropped';
     guard: string | null;
     why: string;
@@ -83,9 +82,7 @@ function* examineInSteps(
     const after = workspace.fork(operation);
     const fault = findFault({ located, seen: null, before: workspace, after, limits }, guards);
     if (fault === null) workspace.apply(located);
-    yield fault === null
-      ? examined
-      : { ...examined, fault: { stage: 'guard', status: 'dropped', ...fault } };
+    yield fault === null ? examined : { ...examined, fault: { status: 'dropped', ...fault } };
   }
 }
 
@@ -112,7 +109,7 @@ export function applyEdits(
     const why = applyOne(workspace, examined, { limits, guards });
     if (why === null) applied.push(examined);
     else {
-      const fault = { stage: 'locate', status: 'stale', guard: null, why } as const;
+      const fault = { status: 'stale', guard: null, why } as const;
       stale.push({ ...examined, fault });
     }
   }
@@ -191,7 +188,7 @@ function toFaulty(
     sources: operation.sources.map(toLine),
     class: 'meaning',
     signals: [],
-    fault: { stage: 'locate', status, guard: null, why },
+    fault: { status, guard: null, why },
     isKnown: false,
   };
 }

@@ -32,7 +32,7 @@ describe('locating', () => {
         edit('merge', { remove: [`${A}:${number}: - Vegan`], sources: [`${A}: - Plays chess`] }),
       ])[0];
     expect(remove(10)?.remove[0]).toMatchObject({ line: 10, heading: 'People > Mia' });
-    expect(remove(7)?.fault).toMatchObject({ stage: 'locate', status: 'dropped' });
+    expect(remove(7)?.fault).toMatchObject({ guard: null, status: 'dropped' });
   });
 
   it('drops a quote that is not there', () => {
