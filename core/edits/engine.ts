@@ -64,8 +64,10 @@ function* examineInSteps(
 ): Generator<ExaminedOperation | null> {
   const workspace = new Workspace(memory);
   const paths = memory.files.map(({ path }) => path);
+  yield null;
   const subjects = createSubjects(workspace, paths);
   for (const operation of operations) {
+    yield null;
     const located = workspace.locate(operation);
     if ('status' in located) {
       yield toFaulty(operation, located);
