@@ -155,7 +155,7 @@ export class Workspace {
     }
     const gone = [...remove, ...sources].find(({ isLive }) => !isLive);
     if (gone !== undefined) {
-      return { status: 'stale', why: 'an earlier operation changed one of its lines' };
+      return { status: 'stale', why: 'An earlier operation changed one of its lines.' };
     }
     for (const row of this.#files.has(FACT_PATH) ? this.live(FACT_PATH) : []) {
       if (!sources.includes(row)) sources.push(row);
@@ -271,15 +271,17 @@ export class Workspace {
 
   #find({ path, line, text }: LineRef): Row | LocateFault {
     const rows = this.#files.get(path)?.rows;
-    if (rows === undefined) return { status: 'dropped', why: `${path} was not shown` };
+    if (rows === undefined)
+      return { status: 'dropped', why: 'A file that it names was not shown to the model.' };
     const numbered = rows.find((row) => row.line === line);
-    if (text === null) return numbered ?? { status: 'dropped', why: 'a source has no such line' };
+    if (text === null)
+      return numbered ?? { status: 'dropped', why: 'A source names a line that does not exist.' };
     const isQuote = (row: Row) =>
       path === FACT_PATH ? row.text.includes(text.trim()) : toBare(row.text) === toBare(text);
     const exact = rows.filter((row) => row.text.trim() === text.trim());
     const all = exact.length > 0 ? exact : rows.filter(isQuote);
     const [first] = all;
-    if (first === undefined) return { status: 'dropped', why: 'a quoted line is not there' };
+    if (first === undefined) return { status: 'dropped', why: 'A quoted line is not in the file.' };
     if (all.length === 1) return first;
     const named = all.find((row) => row === numbered);
     if (named !== undefined) return named;
@@ -290,7 +292,7 @@ export class Workspace {
       ? only
       : {
           status: 'dropped',
-          why: 'a quoted line occurs several times, and its number is of none of them',
+          why: 'A quoted line occurs several times, and its number is that of none of them.',
         };
   }
 
@@ -308,7 +310,8 @@ export class Workspace {
       ...{ after: null, isInPlace: false, lead: [] },
     };
     if (!this.#files.has(path)) {
-      if (this.#paths.has(path)) return { status: 'dropped', why: 'that file was not shown' };
+      if (this.#paths.has(path))
+        return { status: 'dropped', why: 'A file that it names was not shown to the model.' };
       const lead = heading === null ? [] : [`# ${heading}`, ''];
       return { ...place, isNewFile: true, lead };
     }
@@ -323,7 +326,7 @@ export class Workspace {
       }
     }
     if (titles.length > 1) {
-      return { status: 'dropped', why: 'that heading occurs several times in the file' };
+      return { status: 'dropped', why: 'The heading occurs several times in the file.' };
     }
     const [title = null] = titles;
     if (heading !== null && title === null) {

@@ -238,7 +238,7 @@ async function judge(
           toRefusal(one, VERDICT_WORDS[verdicts.get(one.operation.number) ?? 'unsure']),
         ),
       ...Array.from({ length: malformed }, () => ({
-        why: 'an operation of another form',
+        why: 'The model proposed an operation that is not of the form asked for.',
         lines: [],
       })),
     ],
@@ -261,7 +261,7 @@ async function store(
     const result = applyWithCatalog(memory, accepted, options);
     refused = [
       ...refused,
-      ...result.stale.map((one) => toRefusal(one, 'its lines changed meanwhile')),
+      ...result.stale.map((one) => toRefusal(one, 'Its lines changed meanwhile.')),
     ];
     accepted = result.applied;
     if (result.files.length > maxWrites) throw tooManyWrites(result.files.length, maxWrites);
@@ -354,9 +354,9 @@ function toProblem(examined: readonly ExaminedOperation[], reply: ParsedEdits | 
     ...examined
       .filter(isFaulty)
       .map(({ operation, fault }) => `operation ${operation.number}: ${fault?.why}`),
-    ...reply.malformed.map((number) => `operation ${number}: not of the form asked for`),
+    ...reply.malformed.map((number) => `operation ${number}: It is not of the form asked for.`),
   ];
-  return `Of your last answer these were refused: ${reasons.join('; ')}. The others are taken. Propose the refused ones again, mended, or leave them out.`;
+  return `Of your last answer these were refused: ${reasons.join(' ')} The others are taken. Propose the refused ones again, mended, or leave them out.`;
 }
 
 /**

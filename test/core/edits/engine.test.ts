@@ -39,7 +39,7 @@ describe('locating', () => {
     const [examined] = examineAll(memoryOf({ [A]: FILE }), [
       edit('reword', { remove: [`${A}: - Likes rock`], add: { path: A, lines: ['- x'] } }),
     ]);
-    expect(examined?.fault?.why).toContain('not there');
+    expect(examined?.fault?.why).toContain('A quoted line is not in the file.');
   });
 
   it('calls the second of two operations stale that each remove the other’s source', () => {
