@@ -39,3 +39,21 @@ function readTime(text: string): number {
   if (new Date(`${date}T00:00:00Z`).getUTCDate() !== Number(day)) return Number.NaN;
   return Date.parse(text);
 }
+
+/** The day that a moment is on in a time zone, as `2026-01-31`. */
+export function toLocalDay(at: number, timeZone: string): string {
+  const parts = new Intl.DateTimeFormat('en-CA', {
+    timeZone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+  }).formatToParts(at);
+  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? '';
+  return `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`;
+}
+
+/** The English name of a day's weekday. */
+export function toWeekday(day: string): string {
+  const format = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' });
+  return format.format(Date.parse(`${day}T00:00:00Z`));
+}

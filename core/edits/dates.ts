@@ -37,8 +37,8 @@ const MONTH_NAMES: readonly (readonly string[])[] = [
 const MONTH_OF: ReadonlyMap<string, number> = new Map(
   MONTH_NAMES.flatMap((names, index) => names.map((name) => [name, index + 1] as const)),
 );
-// The longest first, so that `mar` never cuts `march` short.
-const MONTH = [...MONTH_OF.keys()].sort((a, b) => b.length - a.length).join('|');
+/** A word that may be the name of a month: it is looked up, as an expression of all names is slow to compile. */
+const NAME = '(\\p{L}{3,12})';
 const ORDINAL = '(?:st|nd|rd|th|er|[.ºª])?';
 const OF = "(?:of |de |d’|d')?";
 const YEAR = `(?:,? ${OF}(\\d{4})(?!\\p{Nd}))?`;
@@ -48,16 +48,16 @@ const NUMERIC = /(?<![\p{Nd}./])(\d{1,2})([./])(\d{1,2})\2(\d{4})(?![\p{Nd}])/gu
 const CJK = /(?:(\d{4}) ?[年년] ?)?(\d{1,2}) ?[月월](?: ?(\d{1,2}) ?[日号號일])?/gu;
 /** `3 March 2023`, `3rd of March`, `3. März`, `3 de marzo de 2023`. */
 const DAY_FIRST = new RegExp(
-  `(?<!\\p{Nd})(\\d{1,2})${ORDINAL} ${OF}(${MONTH})(?!\\p{L})\\.?${YEAR}`,
+  `(?<!\\p{Nd})(\\d{1,2})${ORDINAL} ${OF}${NAME}(?!\\p{L})\\.?${YEAR}`,
   'giu',
 );
 /** `March 3rd, 2023`, `Mar 3`. */
 const MONTH_FIRST = new RegExp(
-  `(?<!\\p{L})(${MONTH})\\.? (\\d{1,2})${ORDINAL}(?![\\p{L}\\p{Nd}])${YEAR}`,
+  `(?<!\\p{L})${NAME}\\.? (\\d{1,2})${ORDINAL}(?![\\p{L}\\p{Nd}])${YEAR}`,
   'giu',
 );
 /** `March 2023`, `mars 2023`, `marzo de 2023`. */
-const MONTH_ALONE = new RegExp(`(?<!\\p{L})(${MONTH})\\.?,? ${OF}(\\d{4})(?!\\p{Nd})`, 'giu');
+const MONTH_ALONE = new RegExp(`(?<!\\p{L})${NAME}\\.?,? ${OF}(\\d{4})(?!\\p{Nd})`, 'giu');
 
 const FORMS: readonly { pattern: RegExp; read: (groups: (string | undefined)[]) => NamedDate }[] = [
   { pattern: ISO, read: ([year, month, day]) => toDate(year, Number(month), day) },
@@ -88,15 +88,16 @@ export function findDates(text: string): FoundDate[] {
 
 /** A month by its name alone, behind a word that makes it one: `in May`, `seit Oktober`. */
 const MONTH_ONLY = new RegExp(
-  `(?<!\\p{L})(?:in|since|until|till|from|by|last|next|this|im|seit|ab|bis|en|depuis|dès|desde|em|dal|da|w|we|od|do|v|в|с|i|sinds|vanaf|tot) (${MONTH})(?!\\p{L})(?!\\.?,? (?:${OF})\\d)`,
+  `(?<=(?<!\\p{L})(?:in|since|until|till|from|by|last|next|this|im|seit|ab|bis|en|depuis|dès|desde|em|dal|da|w|we|od|do|v|в|с|i|sinds|vanaf|tot) )${NAME}(?!\\p{L})(?!\\.?,? (?:${OF})\\d)`,
   'giu',
 );
 
 /** Months that are named without a day and a year. */
 export function findMonths(text: string): NamedDate[] {
-  return [...text.matchAll(MONTH_ONLY)].map(([, name]) =>
-    toDate(undefined, toMonth(name), undefined),
-  );
+  return [...text.matchAll(MONTH_ONLY)].flatMap(([, name]) => {
+    const month = toMonth(name);
+    return month === 0 ? [] : [toDate(undefined, month, undefined)];
+  });
 }
 
 /** The dates of a text: as `2023-03-03`, as `3.3.2023`, and in the words of several languages. */

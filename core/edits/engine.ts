@@ -4,30 +4,16 @@ import { type EditLimits, findFault, type Guard, GUARDS } from './guards.ts';
 import { type EditOperation, type Verdict, VERDICT_WORDS } from './operations.ts';
 import { findSignals, type Signal, SIGNAL_WORDS } from './signals.ts';
 import { createSubjects, type Subjects } from './subject.ts';
-import { type EditedMemory, type LocatedOperation, type Row, Workspace } from './workspace.ts';
-
-/** A line as a person and the verifier see it. */
-export interface LineView {
-  path: string;
-  line: number | null;
-  /** The headings above it and the items that it hangs below, outermost first; `null` for none. */
-  heading: string | null;
-  text: string;
-  /** When it was written, in milliseconds. */
-  at: number | null;
-}
+import { type LineView, type OperationView, toView } from './views.ts';
+import { type EditedMemory, type LocatedOperation, Workspace } from './workspace.ts';
 
 /** An operation as far as code can judge it. */
-export interface ExaminedOperation {
+export interface ExaminedOperation extends OperationView {
   operation: EditOperation;
-  remove: LineView[];
-  add: { path: string; heading: string | null; lines: string[] } | null;
-  sources: LineView[];
   class: EditClass;
   signals: Signal[];
   /** Why it can't be carried out; `null` when it can. */
   fault: {
-    stage: 'locate' | 'guard';
     status: 'stale' | 'dropped';
     guard: string | null;
     why: string;
@@ -78,8 +64,10 @@ function* examineInSteps(
 ): Generator<ExaminedOperation | null> {
   const workspace = new Workspace(memory);
   const paths = memory.files.map(({ path }) => path);
+  yield null;
   const subjects = createSubjects(workspace, paths);
   for (const operation of operations) {
+    yield null;
     const located = workspace.locate(operation);
     if ('status' in located) {
       yield toFaulty(operation, located);
@@ -87,19 +75,16 @@ function* examineInSteps(
     }
     const examined: ExaminedOperation = {
       operation,
-      ...toViews(workspace, located),
+      ...toView(workspace, located),
       class: classify(located, workspace),
       signals: yield* findSignals({ located, subjects, before: workspace }),
       fault: null,
       isKnown: isKnown(workspace, located, { paths, subjects }),
     };
-    const trial = workspace.fork(located);
-    trial.workspace.apply(trial.located);
-    const fault = findFault({ located, before: workspace, after: trial.workspace, limits }, guards);
+    const after = workspace.fork(operation);
+    const fault = findFault({ located, seen: null, before: workspace, after, limits }, guards);
     if (fault === null) workspace.apply(located);
-    yield fault === null
-      ? examined
-      : { ...examined, fault: { stage: 'guard', status: 'dropped', ...fault } };
+    yield fault === null ? examined : { ...examined, fault: { status: 'dropped', ...fault } };
   }
 }
 
@@ -126,7 +111,7 @@ export function applyEdits(
     const why = applyOne(workspace, examined, { limits, guards });
     if (why === null) applied.push(examined);
     else {
-      const fault = { stage: 'locate', status: 'stale', guard: null, why } as const;
+      const fault = { status: 'stale', guard: null, why } as const;
       stale.push({ ...examined, fault });
     }
   }
@@ -141,12 +126,8 @@ function applyOne(
 ): string | null {
   const located = workspace.locate(examined.operation);
   if ('status' in located) return located.why;
-  if (!isSameView(toViews(workspace, located), examined)) {
-    return 'its lines stand in another place by now';
-  }
-  const trial = workspace.fork(located);
-  trial.workspace.apply(trial.located);
-  const fault = findFault({ located, before: workspace, after: trial.workspace, limits }, guards);
+  const after = workspace.fork(examined.operation);
+  const fault = findFault({ located, seen: examined, before: workspace, after, limits }, guards);
   if (fault !== null) return fault.why;
   workspace.apply(located);
   return null;
@@ -195,7 +176,7 @@ function toFaulty(
   operation: EditOperation,
   { status, why }: { status: 'stale' | 'dropped'; why: string },
 ): ExaminedOperation {
-  const toView = ({ path, line, text }: EditOperation['remove'][number]): LineView => ({
+  const toLine = ({ path, line, text }: EditOperation['remove'][number]): LineView => ({
     path,
     line,
     heading: null,
@@ -204,53 +185,14 @@ function toFaulty(
   });
   return {
     operation,
-    remove: operation.remove.map(toView),
+    remove: operation.remove.map(toLine),
     add: operation.add === null ? null : { ...operation.add, lines: [...operation.add.lines] },
-    sources: operation.sources.map(toView),
+    sources: operation.sources.map(toLine),
     class: 'meaning',
     signals: [],
-    fault: { stage: 'locate', status, guard: null, why },
+    fault: { status, guard: null, why },
     isKnown: false,
   };
-}
-
-type Views = Pick<ExaminedOperation, 'remove' | 'add' | 'sources'>;
-
-function toViews(
-  workspace: Workspace,
-  { operation, remove, sources, lines, place }: LocatedOperation,
-): Views {
-  const toView = (row: Row): LineView => ({
-    path: row.path,
-    line: row.line,
-    heading: toTrail([...workspace.headingsOf(row), ...workspace.parentsOf(row)]),
-    text: row.text,
-    at: row.at,
-  });
-  const { add } = operation;
-  return {
-    remove: remove.map(toView),
-    add:
-      add === null || place === null
-        ? null
-        : { path: add.path, heading: toTrail(place.headings), lines },
-    sources: sources.map(toView),
-  };
-}
-
-function toTrail(headings: readonly string[]): string | null {
-  return headings.length === 0 ? null : headings.join(' > ');
-}
-
-/** The same lines in the same places; numbers and dates may differ. */
-function isSameView(one: Views, other: Views): boolean {
-  const toKey = ({ remove, add, sources }: Views) =>
-    JSON.stringify(
-      [remove, sources]
-        .map((lines) => lines.map(({ path, heading, text }) => [path, heading, text]))
-        .concat([[add as never]]),
-    );
-  return toKey(one) === toKey(other);
 }
 
 /** Whether each new line stands already where it would go, or elsewhere about the same. */

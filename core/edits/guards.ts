@@ -6,6 +6,7 @@ import { isBlank, parseHeading, parseMarkdown } from './markdown.ts';
 import { FACT_PATH } from './operations.ts';
 import { listSecrets, nameSecret } from './secrets.ts';
 import { missingSpecifics, type Specific } from './specifics.ts';
+import { isSameView, type OperationView, toView } from './views.ts';
 import { groundsOf, type LocatedOperation, toBare, type Workspace } from './workspace.ts';
 
 /** The catalog of a user's memory. */
@@ -22,6 +23,8 @@ export interface EditLimits {
 /** What a guard looks at. */
 export interface GuardContext {
   located: LocatedOperation;
+  /** What was examined, where it is applied later. */
+  seen: OperationView | null;
   /** Memory before the operation, and after it. */
   before: Workspace;
   after: Workspace;
@@ -44,28 +47,35 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
   shape({ located: { operation, remove, sources, lines, place }, before, after, limits }) {
     const { kind } = operation;
     const isSame = place?.isNewFile !== true && before.changedBy(after).length === 0;
-    if (isSame) return 'the operation changes nothing';
+    if (isSame) return 'The operation changes nothing.';
     const isFree = kind === 'add' || kind === 'index';
-    if (remove.length === 0 && !isFree) return `${kind} needs a line in "remove"`;
-    if (remove.length > 0 && kind === 'add') return 'add removes nothing; use update';
+    if (remove.length === 0 && !isFree) return `${kind} needs a line in "remove".`;
+    if (remove.length > 0 && kind === 'add') return 'add removes nothing. Use update.';
     if (lines.length === 0 && ['reword', 'move', 'update', 'add'].includes(kind)) {
-      return `${kind} needs "add"`;
+      return `${kind} needs new lines in "add".`;
     }
     if (
       sources.length === 0 &&
       (kind === 'supersede' || (kind === 'merge' && lines.length === 0))
     ) {
-      return `${kind} needs a source: the line that holds now`;
+      return `${kind} needs a source: the line that holds now.`;
     }
     if (kind === 'move') {
       const moved = remove.map(({ text }) => text.trim()).join('\n');
       if (moved !== lines.map((line) => line.trim()).join('\n'))
-        return 'move keeps lines word for word';
+        return 'move keeps lines word for word.';
     }
     if (place?.isNewFile !== true) return null;
     return kind === 'add' && limits.mayCreate && operation.add?.path.endsWith('.md') === true
       ? null
-      : 'only add may create a file, and its name ends in .md';
+      : 'Only add may create a file, and its name ends in .md.';
+  },
+
+  /** What was examined is what is applied: the same lines in the same places. */
+  place({ located, seen, before }) {
+    return seen === null || isSameView(toView(before, located), seen)
+      ? null
+      : 'Its lines stand in another place by now.';
   },
 
   /** Only this user's files, and the catalog only by `index`. */
@@ -75,11 +85,12 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       ...(operation.add === null ? [] : [operation.add.path]),
     ];
     const read = sources.map(({ path }) => path).filter((path) => path !== FACT_PATH);
-    if ([...changed, ...read].some((path) => !isOwnPath(path))) return 'only files below user/';
+    if ([...changed, ...read].some((path) => !isOwnPath(path)))
+      return 'Only files below user/ may be used.';
     const isIndex = operation.kind === 'index';
     return changed.every((path) => (path === INDEX_PATH) === isIndex)
       ? null
-      : 'index, and nothing else, changes user/index.md';
+      : 'Only index changes user/index.md, and no other file.';
   },
 
   records({ located: { operation, remove, sources }, before }) {
@@ -88,29 +99,31 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       .filter((path) => path !== FACT_PATH);
     if (operation.add !== null) paths.push(operation.add.path);
     return paths.some((path) => before.isRecord(path))
-      ? 'logs and transcripts are left alone'
+      ? 'Logs and transcripts are never changed or used as a source.'
       : null;
   },
 
   protected({ located: { remove }, before }) {
-    if (remove.some(({ isProtected }) => isProtected)) return 'that line is protected';
-    if (remove.some(({ text }) => parseHeading(text) !== null)) return 'headings are not removed';
+    if (remove.some(({ isProtected }) => isProtected))
+      return 'A line that it removes is protected.';
+    if (remove.some(({ text }) => parseHeading(text) !== null))
+      return 'Headings are never removed.';
     const isOrphaned = remove.some((row) =>
       before.childrenOf(row).some((child) => !remove.includes(child)),
     );
-    return isOrphaned ? 'lines that hang below that line would be left' : null;
+    return isOrphaned ? 'Lines that hang below a removed line would stay behind.' : null;
   },
 
   /** What is protected, and each heading, is the same before and after; new lines are plain lines. */
   structure({ located: { operation, lines, place }, before, after }) {
     const texts = [...lines, operation.add?.heading ?? ''];
     if (texts.some((text) => !isPlainText(text)))
-      return 'a control, invisible or turning character';
+      return 'A new text has an invisible or a control character.';
     const isMark = (text: string) =>
       /<!--|-->|^\s{0,3}(?:---|\.\.\.|===)/.test(text) ||
       /^(?:>|#{1,6}\s|```|~~~)/.test(toBare(text));
     if (texts.some(isMark)) {
-      return 'a mark of the structure';
+      return 'A new text has a mark of a heading, quotation, code block, comment or front matter.';
     }
     for (const path of new Set([...before.changedBy(after), operation.add?.path ?? INDEX_PATH])) {
       const [old, fresh] = [
@@ -119,31 +132,33 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       ];
       const kept = (text: typeof old) =>
         text.lines.filter((_line, at) => text.isProtected[at]).join('\n');
-      if (kept(old) !== kept(fresh)) return 'protected text would change';
+      if (kept(old) !== kept(fresh)) return 'Protected text would change.';
       const titles = fresh.headings.filter((title) => title !== null);
       const known = old.headings.filter((title) => title !== null);
       if (place?.isNewFile === true) {
         if (titles.length > 1 || titles.some((title) => title.length > HEADING_LENGTH)) {
-          return `a new file has one heading, of at most ${HEADING_LENGTH} characters`;
+          return `A new file has one heading, of at most ${HEADING_LENGTH} characters.`;
         }
         continue;
       }
       const isNew = place?.isNewHeading === true && path === operation.add?.path;
-      if (titles.length !== known.length + (isNew ? 1 : 0)) return 'a line would become a heading';
+      if (titles.length !== known.length + (isNew ? 1 : 0)) return 'A line would become a heading.';
     }
-    if (place?.isNewFile !== true && lines.some(isBlank)) return 'an empty line is added';
+    if (place?.isNewFile !== true && lines.some(isBlank)) return 'A new line is empty.';
     return null;
   },
 
   limits({ located, limits, after }) {
     const { operation, lines } = located;
     const size = Buffer.byteLength(after.text(operation.add?.path ?? '') ?? '');
-    if (size > limits.maxFileBytes) return `a file has at most ${limits.maxFileBytes} bytes`;
+    if (size > limits.maxFileBytes) return `A file has at most ${limits.maxFileBytes} bytes.`;
     if ((operation.add?.heading ?? '').length > HEADING_LENGTH) {
-      return `a heading has at most ${HEADING_LENGTH} characters`;
+      return `A heading has at most ${HEADING_LENGTH} characters.`;
     }
     const most = GROWTH.factor * groundsOf(located).length + GROWTH.characters;
-    return lines.join('\n').length > most ? 'much more is written than was said' : null;
+    return lines.join('\n').length > most
+      ? 'The new lines are much longer than the lines that they come from.'
+      : null;
   },
 
   /** A secret stays in its file, and no new one comes. */
@@ -159,7 +174,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
       );
     return listSecrets(added).every(isOwn)
       ? null
-      : 'a secret would leave its file, or a new one come';
+      : 'A secret would leave its file, or a new line has one that no source has.';
   },
 
   /** Text that speaks to an agent, and that no source has. Names and targets of links are text, too. */
@@ -168,7 +183,7 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     const texts = newTexts(located);
     const spoken = [...texts, texts.join(' ')].flatMap((text) => [text, toSpoken(text)]);
     return spoken.some((text) => bringsInstruction(text, `${grounds}\n${toSpoken(grounds)}`))
-      ? 'a line reads like an instruction to an agent, and no source has it'
+      ? 'A new text reads like an instruction to an agent, and no source has it.'
       : null;
   },
 
@@ -177,11 +192,15 @@ export const GUARDS: Readonly<Record<string, Guard>> = {
     if (operation.kind !== 'index') return null;
     const linked = (texts: readonly string[]) =>
       texts.flatMap((text) => findLinks(text, INDEX_PATH));
-    if (lines.some((line) => linked([line]).length !== 1)) return 'an entry has one link';
-    if (linked(lines).some((path) => !after.exists(path))) return 'an entry links to no file';
+    if (lines.some((line) => linked([line]).length !== 1))
+      return 'An entry of the catalog has exactly one link.';
+    if (linked(lines).some((path) => !after.exists(path)))
+      return 'An entry links to a file that does not exist.';
     const left = new Set(linked(after.live(INDEX_PATH).map(({ text }) => text)));
     const lost = linked(remove.map(({ text }) => text)).filter((path) => !left.has(path));
-    return lost.some((path) => before.exists(path)) ? 'a file would lose its entry' : null;
+    return lost.some((path) => before.exists(path))
+      ? 'A file would lose its entry in the catalog.'
+      : null;
   },
 };
 

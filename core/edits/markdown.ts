@@ -12,8 +12,6 @@ export interface MarkdownText {
   isProtected: readonly boolean[];
   /** For each line the text of the heading that it is; `null` for others. */
   headings: readonly (string | null)[];
-  /** For each line the level of the heading that it is, from 1. */
-  levels: readonly (number | null)[];
   /** Whether the front matter says `dream: never`. */
   isNeverDreamed: boolean;
 }
@@ -36,13 +34,12 @@ export function parseMarkdown(content: string): MarkdownText {
     if (titles[index]?.isUnderlined === true) isProtected.fill(true, index, index + 2);
   });
   const headings = titles.map((title) => title?.text ?? null);
-  const levels = titles.map((title) => title?.level ?? null);
   const isNeverDreamed = lines.slice(0, frontMatter).some((line) => {
     const [key = '', value = ''] = line.split(':', 2);
     return toPlain(key) === 'dream' && toPlain(value.split('#', 1)[0] ?? '') === 'never';
   });
   const lineEnd = lines[0]?.endsWith('\r') === true ? '\r' : '';
-  return { lines, lineEnd, endsWithEol, isProtected, headings, levels, isNeverDreamed };
+  return { lines, lineEnd, endsWithEol, isProtected, headings, isNeverDreamed };
 }
 
 /** The text of lines, as the parsed one ended its own. */
@@ -142,7 +139,6 @@ function findCode(lines: readonly string[], from: number): boolean[] {
 
 interface Title {
   text: string;
-  level: number;
   isUnderlined: boolean;
 }
 
@@ -154,16 +150,11 @@ function findTitles(
   return lines.map((line, index) => {
     if (isOutside(index)) return null;
     const text = parseHeading(withoutMark(line));
-    if (text !== null) {
-      const level = withoutMark(line).length - withoutMark(line).replace(/^#+/, '').length;
-      return { text, level, isUnderlined: false };
-    }
+    if (text !== null) return { text, isUnderlined: false };
     const below = lines[index + 1]?.trim() ?? '';
     const isUnderlined =
       /^(?:=+|--+)$/.test(below) && !isOutside(index + 1) && /^\s{0,3}[^\s>|#<*+-]/.test(line);
-    return isUnderlined
-      ? { text: line.trim(), level: below.startsWith('=') ? 1 : 2, isUnderlined }
-      : null;
+    return isUnderlined ? { text: line.trim(), isUnderlined } : null;
   });
 }
 

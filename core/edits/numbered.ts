@@ -1,4 +1,4 @@
-import { toLocalDay } from './times.ts';
+import { toLocalDay } from '../time.ts';
 import type { EditedFile } from './workspace.ts';
 
 /**

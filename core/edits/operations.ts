@@ -1,5 +1,7 @@
+import Type from 'typebox';
 import type { JsonSchema } from '../contracts/tool.ts';
 import { DREAM_KINDS, VERDICTS } from '../schemas/dreams.ts';
+import { nullable, strict, strictObject } from '../schemas/shapes.ts';
 
 export { DREAM_KINDS, VERDICTS };
 
@@ -60,48 +62,27 @@ const LIMITS = {
   line: 2_000,
 } as const;
 
-const lineRef = {
-  type: 'object',
-  properties: {
-    path: { type: 'string' },
-    line: { type: 'integer' },
-    text: { type: 'string', description: 'The exact text of the line.' },
-  },
-  required: ['path', 'line', 'text'],
-  additionalProperties: false,
-};
+const line = strictObject({
+  path: Type.String(),
+  line: Type.Integer(),
+  text: Type.String({ description: 'The exact text of the line.' }),
+});
+const added = strictObject({
+  path: Type.String(),
+  heading: nullable(Type.String()),
+  lines: Type.Array(Type.String()),
+});
 
 /** The form of a proposing reply: strict in the way that providers enforce. */
 export function editsSchema(kinds: readonly EditKind[]): JsonSchema {
-  const add = {
-    type: 'object',
-    properties: {
-      path: { type: 'string' },
-      heading: { anyOf: [{ type: 'string' }, { type: 'null' }] },
-      lines: { type: 'array', items: { type: 'string' } },
-    },
-    required: ['path', 'heading', 'lines'],
-    additionalProperties: false,
-  };
-  const operation = {
-    type: 'object',
-    properties: {
-      kind: { type: 'string', enum: [...kinds] },
-      reason: { type: 'string', description: 'One short sentence.' },
-      remove: { type: 'array', items: lineRef },
-      add: { anyOf: [add, { type: 'null' }] },
-      sources: { type: 'array', items: lineRef },
-    },
-    required: ['kind', 'reason', 'remove', 'add', 'sources'],
-    additionalProperties: false,
-  };
-  return {
-    title: 'memory_edits',
-    type: 'object',
-    properties: { operations: { type: 'array', items: operation } },
-    required: ['operations'],
-    additionalProperties: false,
-  };
+  const operation = strictObject({
+    kind: Type.Unsafe<EditKind>({ type: 'string', enum: [...kinds] }),
+    reason: Type.String({ description: 'One short sentence.' }),
+    remove: Type.Array(line),
+    add: nullable(added),
+    sources: Type.Array(line),
+  });
+  return Type.Object({ operations: Type.Array(operation) }, { title: 'memory_edits', ...strict });
 }
 
 /**

@@ -3,9 +3,10 @@ import { isStopWord } from '../search/text/english.ts';
 import { isEnglishText } from '../search/text/tokenise.ts';
 import { isOpener } from './sentence-starters.ts';
 import { findDates, type NamedDate } from './dates.ts';
+import { fold } from './fold.ts';
 import { toNumber, withDigits } from './number-words.ts';
-import { listWeekdays } from './times.ts';
-import { fold, isTopic, relationOf } from './words.ts';
+import { listWeekdays } from './time-words.ts';
+import { isTopic, relationOf } from './words.ts';
 
 export type SpecificKind =
   'number' | 'amount' | 'date' | 'time' | 'address' | 'link' | 'quote' | 'name';
@@ -21,13 +22,11 @@ export interface Specific {
 
 /** The numbers, dates, times, amounts, addresses, links, quoted texts and names of a text. */
 export function listSpecifics(text: string): Specific[] {
-  return text.split('\n').flatMap(readLine);
+  return text.split('\n').flatMap((line) => LINES.memo(line));
 }
 
 /** One line at a time: reading is quadratic in the length of what is read. */
 function readLine(line: string): readonly Specific[] {
-  const kept = LINES.get(line);
-  if (kept !== undefined) return kept;
   const reader = new Reader(line);
   readQuotes(reader);
   readAddresses(reader);
@@ -36,16 +35,15 @@ function readLine(line: string): readonly Specific[] {
   readNumbers(reader);
   readWordsOfValue(reader);
   readNames(reader);
-  LINES.set(line, reader.found);
   return reader.found;
 }
 
 /** Each line of an operation is compared with several texts. */
-const LINES = new LRUCache<string, readonly Specific[]>({ max: 200 });
+const LINES = new LRUCache<string, readonly Specific[]>({ max: 200, memoMethod: readLine });
 
 /** Specifics of a text whose value its grounds do not have: 2 is two, 2pm is 14:00, $2500 is $2,500. */
 export function missingSpecifics(text: string, grounds: string): Specific[] {
-  const known = knownKeys(grounds);
+  const known = KNOWN_KEYS.memo(grounds);
   const toSpaced = (quoted: string) => fold(quoted).replace(/\s+/g, ' ');
   return listSpecifics(text).filter(({ kind, text: own, keys }) => {
     if (keys.some((key) => known.has(key))) return false;
@@ -54,17 +52,6 @@ export function missingSpecifics(text: string, grounds: string): Specific[] {
 }
 
 /** Every key by which a specific of another text can be found in this one. */
-function knownKeys(grounds: string): ReadonlySet<string> {
-  const kept = KEPT.get(grounds);
-  if (kept !== undefined) return kept;
-  const keys = readKnownKeys(grounds);
-  KEPT.set(grounds, keys);
-  return keys;
-}
-
-/** Line after line is compared with the same grounds, which may be long. */
-const KEPT = new LRUCache<string, ReadonlySet<string>>({ max: 200 });
-
 function readKnownKeys(grounds: string): Set<string> {
   const known = new Set<string>();
   for (const { keys, kind } of listSpecifics(grounds)) {
@@ -85,6 +72,12 @@ function readKnownKeys(grounds: string): Set<string> {
   }
   return known;
 }
+
+/** Line after line is compared with the same grounds, which may be long. */
+const KNOWN_KEYS = new LRUCache<string, ReadonlySet<string>>({
+  max: 200,
+  memoMethod: readKnownKeys,
+});
 
 /** A text whose parts are taken out one after the other, so that no part is read twice. */
 class Reader {
@@ -127,34 +120,21 @@ function readQuotes(reader: Reader): void {
   );
 }
 
+/** `](target)`, also unclosed, and `[[target]]`. */
+const LINK = /\]\(([^()\s]{1,2000})\)?|\[\[([^[\]\n]{1,300})\]\]/gu;
+/** The address of a page, of a mailbox, or of a person: `@ana`. */
+const ADDRESS =
+  /(?:[a-z][a-z0-9+.-]{1,20}:\/\/|www\.)[^\s<>"'`)\]]{2,2000}|[\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}.-]{1,253}[\p{L}\p{N}]|(?<![\p{L}\p{N}])@[\p{L}\p{N}_]{2,64}/giu;
+
 function readAddresses(reader: Reader): void {
-  reader.take(/\]\(([^()\s]{1,2000})\)?/gu, ([, target = '']) => ({
-    kind: 'link',
-    text: target,
-    keys: [`l:${target}`],
-  }));
-  reader.take(/\[\[([^[\]\n]{1,300})\]\]/gu, ([, target = '']) => ({
-    kind: 'link',
-    text: target,
-    keys: [`l:${target}`],
-  }));
-  reader.take(/(?:[a-z][a-z0-9+.-]{1,20}:\/\/|www\.)[^\s<>"'`)\]]{2,2000}/giu, ([url]) => ({
-    kind: 'address',
-    keys: [
-      `a:${url
-        .replace(/[.,;:!?]$/u, '')
-        .replace(/\/$/u, '')
-        .toLowerCase()}`,
-    ],
-  }));
-  reader.take(/[\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}.-]{1,253}[\p{L}\p{N}]/giu, ([address]) => ({
-    kind: 'address',
-    keys: [`a:${address.toLowerCase()}`],
-  }));
-  reader.take(/(?<![\p{L}\p{N}])@[\p{L}\p{N}_]{2,64}/giu, ([handle]) => ({
-    kind: 'address',
-    keys: [`a:${handle.toLowerCase()}`],
-  }));
+  reader.take(LINK, ([, target, page = '']) => {
+    const text = target ?? page;
+    return { kind: 'link', text, keys: [`l:${text}`] };
+  });
+  reader.take(ADDRESS, ([address]) => {
+    const plain = address.replace(/[.,;:!?]$/u, '').replace(/\/$/u, '');
+    return { kind: 'address', keys: [`a:${plain.toLowerCase()}`] };
+  });
 }
 
 function readDates(reader: Reader): void {

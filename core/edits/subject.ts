@@ -3,8 +3,9 @@ import { isEnglish } from '../search/text/language.ts';
 import { readLanguageHints } from '../search/text/tokenise.ts';
 import { readWords } from '../search/text/words.ts';
 import { isOpener } from './sentence-starters.ts';
-import { fold, isTopic, relationOf } from './words.ts';
+import { isTopic, relationOf } from './words.ts';
 import { type Row, toBare, type Workspace } from './workspace.ts';
+import { fold } from './fold.ts';
 
 /** Whom or what a line is about. */
 export interface Subject {

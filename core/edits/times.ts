@@ -1,254 +1,9 @@
 import { findMonths, listDates, toIsoDate } from './dates.ts';
 import { NUMBER_WORDS } from './number-words.ts';
-import { fold } from './words.ts';
+import { fold } from './fold.ts';
+import { SPANS, TIME_WORDS, type TimeMeaning } from './time-words.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-
-/**
- * The words of time of one language; folded, as parts of an expression. Folded letters are those from
- * `a` to `z` and from `а` to `я`: expressions with classes of Unicode take long to compile.
- */
-interface TimeWords {
-  /** Words for a day, by how many days it is off. */
-  days: Readonly<Record<number, string>>;
-  last: string;
-  this: string;
-  next: string;
-  /** `N` is the number and `U` the unit. */
-  ago: string;
-  in: string;
-  units: readonly [day: string, week: string, month: string, year: string];
-  /** From Sunday on. */
-  weekdays: string;
-  /** Whether `last` stands behind the unit: `la semaine dernière`. */
-  isAfter?: true;
-}
-
-const LANGUAGES: readonly TimeWords[] = [
-  {
-    days: {
-      [-2]: 'the day before yesterday',
-      [-1]: 'yesterday|last night',
-      0: 'today|tonight|this (?:morning|afternoon|evening)',
-      1: 'tomorrow',
-      2: 'the day after tomorrow',
-    },
-    last: 'last|past',
-    this: 'this',
-    next: 'next',
-    ago: 'N U ago',
-    in: 'in N U',
-    units: ['days?', 'weeks?', 'months?', 'years?'],
-    weekdays: 'sunday monday tuesday wednesday thursday friday saturday',
-  },
-  {
-    days: { [-2]: 'vorgestern', [-1]: 'gestern', 0: 'heute', 1: 'morgen', 2: 'ubermorgen' },
-    last: 'letzt\\w*|vergangen\\w*|vorig\\w*',
-    this: 'dies\\w*',
-    next: 'nachst\\w*|kommend\\w*',
-    ago: 'vor N U',
-    in: 'in N U',
-    units: ['tag\\w*', 'woche\\w*', 'monat\\w*', 'jahr\\w*'],
-    weekdays: 'sonntag montag dienstag mittwoch donnerstag freitag samstag',
-  },
-  {
-    days: {
-      [-2]: 'avant-hier',
-      [-1]: 'hier',
-      0: 'aujourd.hui|ce soir|ce matin',
-      1: 'demain',
-      2: 'apres-demain',
-    },
-    last: 'derniere?|passee?',
-    this: 'cet(?:te)?|ce',
-    next: 'prochaine?',
-    ago: 'il y a N U',
-    in: 'dans N U',
-    units: ['jours?', 'semaines?', 'mois', 'ans?|annees?'],
-    weekdays: 'dimanche lundi mardi mercredi jeudi vendredi samedi',
-    isAfter: true,
-  },
-  {
-    days: {
-      [-2]: 'anteayer|antes de ayer',
-      [-1]: 'ayer|anoche',
-      0: 'hoy|esta noche',
-      1: 'manana',
-      2: 'pasado manana',
-    },
-    last: 'pasad[oa]',
-    this: 'est[ea]',
-    next: 'proxim[oa]|que viene',
-    ago: 'hace N U',
-    in: 'en N U|dentro de N U',
-    units: ['dias?', 'semanas?', 'mes(?:es)?', 'anos?'],
-    weekdays: 'domingo lunes martes miercoles jueves viernes sabado',
-    isAfter: true,
-  },
-  {
-    days: { [-2]: 'anteontem', [-1]: 'ontem', 0: 'hoje', 1: 'amanha', 2: 'depois de amanha' },
-    last: 'passad[oa]',
-    this: 'est[ea]',
-    next: 'proxim[oa]|que vem',
-    ago: 'ha N U|N U atras',
-    in: 'em N U|daqui a N U',
-    units: ['dias?', 'semanas?', 'mes(?:es)?', 'anos?'],
-    weekdays: 'domingo segunda terca quarta quinta sexta sabado',
-    isAfter: true,
-  },
-  {
-    days: {
-      [-2]: 'l.altro ieri|avantieri',
-      [-1]: 'ieri',
-      0: 'oggi|stasera',
-      1: 'domani',
-      2: 'dopodomani',
-    },
-    last: 'scors[oa]|passat[oa]',
-    this: 'quest[oa]',
-    next: 'prossim[oa]',
-    ago: 'N U fa',
-    in: 'tra N U|fra N U',
-    units: ['giorn[oi]', 'settiman[ae]', 'mes[ei]', 'ann[oi]'],
-    weekdays: 'domenica lunedi martedi mercoledi giovedi venerdi sabato',
-    isAfter: true,
-  },
-  {
-    days: {
-      [-2]: 'eergisteren',
-      [-1]: 'gisteren',
-      0: 'vandaag|vanavond',
-      1: 'morgen',
-      2: 'overmorgen',
-    },
-    last: 'vorige?|afgelopen',
-    this: 'deze|dit',
-    next: 'volgende?',
-    ago: 'N U geleden',
-    in: 'over N U',
-    units: ['dag(?:en)?', 'we(?:ek|ken)', 'maand(?:en)?', 'ja(?:ar|ren)'],
-    weekdays: 'zondag maandag dinsdag woensdag donderdag vrijdag zaterdag',
-  },
-  {
-    days: { [-1]: 'igar|i gar', 0: 'idag|i dag|i dag', 1: 'imorgon|i morgon|i morgen' },
-    last: 'forra|sista|sidste|forrige',
-    this: 'denna|detta|denne',
-    next: 'nasta|naeste|neste',
-    ago: 'for N U sedan|for N U siden',
-    in: 'om N U',
-    units: ['dag(?:ar|er|e)?', 'vecka|veckor|uger?|uker?', 'manad(?:er)?|maned(?:er)?', 'ar|aret'],
-    weekdays: 'sondag mandag tisdag onsdag torsdag fredag lordag',
-  },
-  {
-    days: {
-      [-2]: 'przedwczoraj',
-      [-1]: 'wczoraj|vcera',
-      0: 'dzis|dzisiaj|dnes',
-      1: 'jutro|zitra',
-      2: 'pojutrze',
-    },
-    last: 'zeszl\\w*|ostatni\\w*|ubiegl\\w*|minul\\w*',
-    this: 'tym|te[gj]o?|tento',
-    next: 'przyszl\\w*|nastepn\\w*|pristi\\w*',
-    ago: 'N U temu|pred N U',
-    in: 'za N U',
-    units: [
-      'dni|dzien|dnu|dny',
-      'tydzien|tygodni\\w*|tyden|tydn\\w*',
-      'miesi\\w*|mesic\\w*',
-      'rok\\w*|lat|lety',
-    ],
-    weekdays: 'niedziela poniedzialek wtorek sroda czwartek piatek sobota',
-  },
-  {
-    days: { [-2]: 'позавчера', [-1]: 'вчера', 0: 'сегодня', 1: 'завтра', 2: 'послезавтра' },
-    last: 'прошл[а-я]*',
-    this: 'эт[а-я]*',
-    next: 'следующ[а-я]*|будущ[а-я]*',
-    ago: 'N U назад',
-    in: 'через N U',
-    units: ['д(?:ень|ня|неи|ней)', 'недел[а-я]*', 'месяц[а-я]*', 'год[а-я]*|лет'],
-    weekdays: 'воскресенье понедельник вторник среда четверг пятница суббота',
-  },
-  {
-    days: { [-1]: 'dun', 0: 'bugun', 1: 'yarin' },
-    last: 'gecen',
-    this: 'bu',
-    next: 'gelecek|onumuzdeki',
-    ago: 'N U once',
-    in: 'N U sonra',
-    units: ['gun', 'hafta', 'ay', 'y[iı]l|sene'],
-    weekdays: 'pazar pazartesi sali carsamba persembe cuma cumartesi',
-  },
-  {
-    days: { [-1]: 'eilen', 0: 'tanaan', 1: 'huomenna' },
-    last: 'viime',
-    this: 'tana|talla',
-    next: 'ensi',
-    ago: 'N U sitten',
-    in: 'N U paasta',
-    units: ['paiva\\w*', 'viik\\w*', 'kuu\\w*|kuukau\\w*', 'vuo\\w*'],
-    weekdays: 'sunnuntai maanantai tiistai keskiviikko torstai perjantai lauantai',
-  },
-  {
-    days: { [-1]: 'tegnap', 0: '\\bma\\b', 1: 'holnap' },
-    last: 'mult|elozo',
-    this: 'ez|ezen',
-    next: 'jovo|kovetkezo',
-    ago: 'N U(?:pel|vel|jal|tel)? ezelott',
-    in: 'N U mulva',
-    units: ['nap', 'het\\w*', 'honap\\w*', 'ev\\w*'],
-    weekdays: 'vasarnap hetfo kedd szerda csutortok pentek szombat',
-  },
-  {
-    days: { [-1]: 'ieri', 0: 'azi|astazi', 1: 'maine' },
-    last: 'trecut\\w*',
-    this: 'acest\\w*',
-    next: 'viito\\w*',
-    ago: 'acum N U',
-    in: 'peste N U',
-    units: ['zile?', 'saptaman\\w*', 'lun\\w*', 'an[iu]?\\w*'],
-    weekdays: 'duminica luni marti miercuri joi vineri sambata',
-    isAfter: true,
-  },
-  {
-    days: { [-1]: 'kemarin', 0: 'hari ini', 1: 'besok' },
-    last: 'lalu',
-    this: 'ini',
-    next: 'depan',
-    ago: 'N U (?:yang )?lalu',
-    in: 'dalam N U',
-    units: ['hari', 'minggu', 'bulan', 'tahun'],
-    weekdays: 'minggu senin selasa rabu kamis jumat sabtu',
-    isAfter: true,
-  },
-];
-
-/** Scripts without spaces: expression, unit, and how far off. */
-const UNCASED: readonly (readonly [pattern: RegExp, unit: Unit, off: number])[] = [
-  [/前天|一昨日|おととい|그저께/, 'day', -2],
-  [/昨天|昨晚|昨日|어제|أمس|אתמול/, 'day', -1],
-  [/今天|今晚|今日|오늘|اليوم|היום/, 'day', 0],
-  [/明天|明日|내일|غدا|מחר/, 'day', 1],
-  [/后天|後天|明後日|모레/, 'day', 2],
-  [/上个?(?:星期|周|禮拜|礼拜)|上週|先週|지난\s?주/, 'week', -1],
-  [/这(?:个?星期|周)|這週|今週|이번\s?주/, 'week', 0],
-  [/下个?(?:星期|周|礼拜)|下週|来週|다음\s?주/, 'week', 1],
-  [/上个?月|上個月|先月|지난\s?달/, 'month', -1],
-  [/这个?月|這個月|本月|今月|이번\s?달/, 'month', 0],
-  [/下个?月|下個月|来月|다음\s?달/, 'month', 1],
-  [/去年|昨年|작년/, 'year', -1],
-  [/今年|올해/, 'year', 0],
-  [/明年|来年|내년/, 'year', 1],
-];
-const CJK_AGO =
-  /([一二两兩三四五六七八九十]|\d{1,3})\s?(天|日|个?星期|周|週間|个?月|個月|か月|ヶ月|年)(前|以前|之前|后|後)/gu;
-
-const WEEKEND =
-  /(?<![a-zа-я])(?:[a-zа-я]{1,20} )?(?:week-?end|wochenende|fin de semana|fim de semana|fine settimana|helgen|helg|vikend[a-z]*|выходные|выходных|hafta sonu|viikonloppu[a-z]*|hetvege[a-z]*)(?![a-zа-я])|周末|週末|주말/gu;
-
-type Unit = 'day' | 'week' | 'month' | 'year';
-const UNITS: readonly Unit[] = ['day', 'week', 'month', 'year'];
 
 /** What a fact says by words of time. */
 export interface ResolvedTimes {
@@ -268,47 +23,26 @@ export function resolveTimes(fact: string, day: string): ResolvedTimes {
   const now = Date.parse(`${day}T00:00:00Z`);
   const phrases: ResolvedTimes['phrases'] = [];
   const add = (phrase: string, dates: string[]) => {
-    if (!phrases.some((known) => known.phrase.includes(phrase))) phrases.push({ phrase, dates });
-  };
-  for (const { any, readers } of COMPILED) {
-    any.lastIndex = 0;
-    for (let found = any.exec(text); found !== null; found = any.exec(text)) {
-      const [phrase] = found;
-      // Behind its first letter another one may begin: `Monday last week`.
-      any.lastIndex = found.index + 1;
-      if (phrases.some((known) => known.phrase === phrase)) continue;
-      for (const { pattern, read } of readers) {
-        const match = pattern.exec(phrase);
-        const dates = match === null ? [] : read(match, now);
-        if (dates.length > 0) add(phrase.trim(), dates);
-      }
+    if (dates.length > 0 && !phrases.some((known) => known.phrase.includes(phrase))) {
+      phrases.push({ phrase, dates });
     }
-  }
-  for (const match of text.matchAll(WEEKEND)) {
-    const days = Array.from({ length: 29 }, (_, index) => toDay(now, index - 14));
-    add(
-      match[0],
-      days.filter((one) => [0, 6].includes(new Date(one).getUTCDay())),
-    );
-  }
+  };
+  for (const { phrase, dates } of readPhrases(text, now)) add(phrase, dates);
   for (const [pattern, unit, off] of UNCASED) {
     const match = pattern.exec(text);
     if (match !== null) add(match[0], toDates(now, unit, off));
   }
   for (const [phrase, count = '', word = '', side = ''] of text.matchAll(CJK_AGO)) {
-    const number = NUMBER_WORDS.get(count) ?? Number(count);
-    const unit: Unit = /[天日]/.test(word)
-      ? 'day'
-      : /星期|周|週/.test(word)
-        ? 'week'
-        : /月/.test(word)
-          ? 'month'
-          : 'year';
-    if (Number.isInteger(number))
-      add(phrase, toDates(now, unit, /[后後]/.test(side) ? number : -number));
+    const unit = [/[天日]/, /星期|周|週/, /月/, /年/].findIndex((signs) => signs.test(word));
+    const number = toCount(count);
+    if (number !== null) add(phrase, toDates(now, unit, /[后後]/.test(side) ? number : -number));
   }
-  for (const [season, pattern] of IN_SEASONS.entries()) {
-    for (const match of text.matchAll(pattern)) add(match[0], toSeason(match, season, day));
+  for (const [phrase, year = '', ...signs] of text.matchAll(CJK_SEASON)) {
+    const season = signs.findIndex((sign) => sign !== undefined);
+    add(phrase, toSeason(now, season, /[去昨작난]/.test(year)));
+  }
+  for (const [phrase] of text.matchAll(/周末|週末|주말/g)) {
+    add(phrase, listDays(now, [-14, 14], [0, 6]));
   }
   // A date without its year is the last one or the next one.
   for (const { year, month, day: of } of [...listDates(fact), ...findMonths(fact)]) {
@@ -317,34 +51,120 @@ export function resolveTimes(fact: string, day: string): ResolvedTimes {
   return { phrases };
 }
 
-/** Words for days of the week, from Sunday on, in a folded text. Some languages have endings. */
-export function listWeekdays(folded: string): { text: string; weekday: number }[] {
-  const named = (folded.match(/\p{L}+/gu) ?? []).flatMap((text) => {
-    const weekday = WEEKDAYS.get(text) ?? WEEKDAYS.get(text.slice(0, -1)) ?? null;
-    return weekday === null ? [] : [{ text, weekday }];
-  });
-  const uncased = [
-    ...folded.matchAll(/(?:星期|周|週|礼拜|禮拜)([日天1-6])|([日月火水木金土])曜/gu),
-  ];
-  return [
-    ...named,
-    ...uncased.map(([text, chinese = '', japanese = '']) => ({
-      text,
-      weekday: japanese === '' ? Number(chinese) || 0 : '日月火水木金土'.indexOf(japanese),
-    })),
-  ];
+/** A meaning of one word or several, and the place of the word behind them. */
+type Found = TimeMeaning & { to: number };
+
+/** The phrases of scripts with spaces in their order, the longest of those that begin at a word first. */
+function readPhrases(text: string, now: number): { phrase: string; dates: string[] }[] {
+  const words = [...text.matchAll(/[a-zа-я]+|\d+/g)].map(({ 0: word, index }) => ({
+    ...{ word, start: index, end: index + word.length },
+  }));
+  /** The words that follow with only a space, hyphen or apostrophe between them, at most five. */
+  const rowAt = (at: number) => {
+    let to = at + 1;
+    while (to < at + 5 && /^[\s'’-]$/.test(text.slice(words[to - 1]?.end, words[to]?.start)))
+      to += 1;
+    return words.slice(at, to).map(({ word }) => word);
+  };
+  const rows = words.map((_word, at) => rowAt(at));
+  const meant = rows.map((row, at) =>
+    row.flatMap((_word, last): Found[] =>
+      TIME_WORDS.get(row.slice(0, last + 1).join(' ')).map((meaning) => ({
+        ...{ ...meaning, to: at + last + 1 },
+      })),
+    ),
+  );
+  return words.flatMap(({ start }, at) =>
+    [...readTurns({ rows, meant, at, now }), ...readSpans({ rows, meant, at, now })]
+      .sort((a, b) => b.to - a.to)
+      .map(({ to, dates }) => ({ phrase: text.slice(start, words[to - 1]?.end), dates })),
+  );
 }
 
-/** Each name, and where it ends in a vowel also without it: Russian and Polish names have cases. */
-const WEEKDAYS: ReadonlyMap<string, number> = new Map(
-  LANGUAGES.flatMap(({ weekdays }) =>
-    weekdays
-      .split(' ')
-      .flatMap((name, weekday) =>
-        [name, name.replace(/[aeoаеоь]$/u, '')].map((form) => [form, weekday] as const),
-      ),
-  ),
-);
+interface Reading {
+  /** For each word the row that it begins, and the meanings of the beginnings of that row. */
+  rows: readonly (readonly string[])[];
+  meant: readonly (readonly Found[])[];
+  at: number;
+  now: number;
+}
+
+/** Words by themselves, and with `last`, `this` or `next` in front or behind. */
+function readTurns({ rows, meant, at, now }: Reading): { to: number; dates: string[] }[] {
+  return (meant[at] ?? []).flatMap((one) => {
+    const isLast = (rows[one.to - 1]?.length ?? 0) < 2;
+    const behind = (isLast ? [] : (meant[one.to] ?? [])).filter(
+      ({ language }) => [one.language, null].includes(language) || one.language === null,
+    );
+    if (one.is === 'turn') {
+      return behind.map((other) => ({ to: other.to, dates: toMeant(now, other, one.value) }));
+    }
+    const isTurned = one.is !== 'unit' || one.language?.isAfter === true;
+    const turns = behind.filter(({ is, value }) => isTurned && is === 'turn' && value !== 0);
+    const [, next = '', last = ''] = rows[one.to - 1] ?? [];
+    const isOf = /^(?:of|de|del|do)$/.test(next);
+    const year = isOf ? last : next;
+    return [
+      { to: one.to, dates: toMeant(now, one, null) },
+      ...turns.map((other) => ({ to: other.to, dates: toMeant(now, one, other.value) })),
+      ...(one.is === 'season' && /^\d{4}$/.test(year)
+        ? [{ to: one.to + (isOf ? 2 : 1), dates: toMonths(Number(year), one.value) }]
+        : []),
+    ];
+  });
+}
+
+/** `two weeks ago`, `in drei Tagen`. */
+function readSpans({ rows, meant, at, now }: Reading): { to: number; dates: string[] }[] {
+  return SPANS.flatMap(({ language, parts, sign }) => {
+    const row = rows[at] ?? [];
+    const isSaid = parts.every((part, index) => ['N', 'U', row[index]].includes(part));
+    if (!isSaid || row.length < parts.length) return [];
+    const count = toCount(row[parts.indexOf('N')] ?? '');
+    const unit = meant[at + parts.indexOf('U')]?.find(
+      (one) => one.is === 'unit' && one.language === language,
+    );
+    if (count === null || unit === undefined) return [];
+    return { to: at + parts.length, dates: toDates(now, unit.value, sign * count) };
+  });
+}
+
+/** The dates of a word; `turn` is -1 for last, 0 for this, 1 for next, and `null` for none of them. */
+function toMeant(now: number, { is, value }: TimeMeaning, turn: number | null): string[] {
+  if (is === 'day' && turn === null) return [toDay(now, value)];
+  if (is === 'unit' && value > 0 && turn !== null) return toDates(now, value, turn);
+  if (is === 'season' && turn !== null && turn < 1) return toSeason(now, value, turn < 0);
+  if (is === 'weekend') return listDays(now, [-14, 14], [0, 6]);
+  if (is !== 'weekday') return [];
+  // `last Friday` may be the one before the last.
+  return listDays(now, turn === -1 ? [-14, -1] : turn === 1 ? [1, 14] : [-7, 7], [value]);
+}
+
+function toCount(word: string): number | null {
+  return NUMBER_WORDS.get(word) ?? (/^\d{1,3}$/.test(word) ? Number(word) : null);
+}
+
+/** Scripts without spaces: expression, unit (day, week, month, year), and how far off. */
+const UNCASED: readonly (readonly [pattern: RegExp, unit: number, off: number])[] = [
+  [/前天|一昨日|おととい|그저께/, 0, -2],
+  [/昨天|昨晚|昨日|어제|أمس|אתמול/, 0, -1],
+  [/今天|今晚|今日|오늘|اليوم|היום/, 0, 0],
+  [/明天|明日|내일|غدا|מחר/, 0, 1],
+  [/后天|後天|明後日|모레/, 0, 2],
+  [/上个?(?:星期|周|禮拜|礼拜)|上週|先週|지난\s?주/, 1, -1],
+  [/这(?:个?星期|周)|這週|今週|이번\s?주/, 1, 0],
+  [/下个?(?:星期|周|礼拜)|下週|来週|다음\s?주/, 1, 1],
+  [/上个?月|上個月|先月|지난\s?달/, 2, -1],
+  [/这个?月|這個月|本月|今月|이번\s?달/, 2, 0],
+  [/下个?月|下個月|来月|다음\s?달/, 2, 1],
+  [/去年|昨年|작년/, 3, -1],
+  [/今年|올해/, 3, 0],
+  [/明年|来年|내년/, 3, 1],
+];
+const CJK_AGO =
+  /([一二两兩三四五六七八九十]|\d{1,3})\s?(天|日|个?星期|周|週間|个?月|個月|か月|ヶ月|年)(前|以前|之前|后|後)/gu;
+const CJK_SEASON =
+  /(去年|昨年|작년|지난|今年|この|올해|이번)[のに的\s]?(?:([春봄])|(夏|여름)|(秋|가을)|(冬|겨울))/gu;
 
 function toNearest(now: number, month: number, day: number | null): string[] {
   const year = new Date(now).getUTCFullYear();
@@ -352,143 +172,46 @@ function toNearest(now: number, month: number, day: number | null): string[] {
   return [own, toIsoDate(own <= toDay(now, 0) ? year + 1 : year - 1, month, day)];
 }
 
-/** The day that a moment is on in a time zone, as `2026-01-31`. */
-export function toLocalDay(at: number, timeZone: string): string {
-  const parts = new Intl.DateTimeFormat('en-CA', {
-    timeZone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-  }).formatToParts(at);
-  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? '';
-  return `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`;
+/** The days from one to another, as far off as these say; `weekdays` leaves out all others. */
+function listDays(
+  now: number,
+  [from, to]: readonly [number, number],
+  weekdays = [0, 1, 2, 3, 4, 5, 6],
+): string[] {
+  const days = Array.from({ length: to - from + 1 }, (_, index) => toDay(now, from + index));
+  return days.filter((day) => weekdays.includes(new Date(day).getUTCDay()));
 }
 
-/** The English name of a day's weekday. */
-export function toWeekday(day: string): string {
-  const format = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' });
-  return format.format(Date.parse(`${day}T00:00:00Z`));
-}
-
-interface Compiled {
-  /** Finds the phrases of a language: one walk over a text, where one for each form takes a second. */
-  any: RegExp;
-  readers: { pattern: RegExp; read: (match: RegExpMatchArray, now: number) => string[] }[];
-}
-
-const COMPILED: readonly Compiled[] = LANGUAGES.map(compile);
-
-function compile(words: TimeWords): Compiled {
-  const forms: string[] = [];
-  const readers: Compiled['readers'] = [];
-  const add = (form: string, read: Compiled['readers'][number]['read']) => {
-    forms.push(form);
-    readers.push({ pattern: new RegExp(`^(?:${form})$`, 'u'), read });
-  };
-  for (const [off, form] of Object.entries(words.days)) {
-    add(form, (_match, now) => [toDay(now, Number(off))]);
-  }
-  words.units.forEach((unit, index) => {
-    const kind = UNITS[index] ?? 'day';
-    for (const [form, sign] of [
-      [words.ago, -1],
-      [words.in, 1],
-    ] as const) {
-      const whole = form
-        .replaceAll('N', '([a-zа-я]{1,10}|\\d{1,3})')
-        .replaceAll('U', `(?:${unit})`);
-      add(whole, (match, now) => {
-        const said = match.slice(1).find((group) => group !== undefined) ?? '';
-        const number = NUMBER_WORDS.get(said) ?? Number(said);
-        return Number.isInteger(number) ? toDates(now, kind, sign * number) : [];
-      });
-    }
-    if (kind === 'day') return;
-    for (const [form, off] of [
-      [words.last, -1],
-      [words.this, 0],
-      [words.next, 1],
-    ] as const) {
-      const behind = words.isAfter && off !== 0 ? `(?:${unit}) (?:${form})|` : '';
-      add(`${behind}(?:${form}) (?:${unit})`, (_match, now) => toDates(now, kind, off));
-    }
+/** The months of a season that began in a year, as on the northern half. */
+function toMonths(year: number, season: number): string[] {
+  return [3, 4, 5].map((month) => {
+    const number = month + 3 * season;
+    return number > 12 ? toIsoDate(year + 1, number - 12, null) : toIsoDate(year, number, null);
   });
-  const last = new RegExp(`^(?:${words.last})$`, 'u');
-  const next = new RegExp(`^(?:${words.next})$`, 'u');
-  words.weekdays.split(' ').forEach((name, weekday) => {
-    const form = `(?:(${words.last}|${words.this}|${words.next}) )?${name}s?(?: (${words.last}|${words.next}))?`;
-    add(form, (match, now) => {
-      const said = match[1] ?? match[2] ?? '';
-      // `last Friday` may be the one before the last.
-      const [from, to] = last.test(said) ? [-14, -1] : next.test(said) ? [1, 14] : [-7, 7];
-      const offs = Array.from({ length: to - from + 1 }, (_, index) => from + index);
-      const days = offs.map((off) => toDay(now, off));
-      return days.filter((day) => new Date(day).getUTCDay() === weekday);
-    });
-  });
-  const any = new RegExp(`(?<![a-zа-я])(?:${forms.join('|')})(?![a-zа-я])`, 'gu');
-  return { any, readers };
 }
 
-/** Spring, summer, autumn and winter; folded. */
-const SEASONS = [
-  'spring|fruhling|fruhjahr|printemps|primavera|voorjaar|lente|var|varen|forar\\w*|wiosn\\w*|jar[aeou]|весн[а-я]*|ilkbahar|kevaa\\w*|tavas\\w*',
-  'summer|sommer\\w*|ete|verano|estate|verao|zomer|sommaren|lat[oa]|let[eao]|лет[оа]|летом|yaz|kesa\\w*|nyar\\w*|vara',
-  'autumn|fall|herbst|automne|otono|autunno|outono|herfst|host|hosten|efterar\\w*|jesien\\w*|podzim\\w*|осен[а-я]*|sonbahar|syksy\\w*|osz\\w*|toamna',
-  'winter|hiver|invierno|inverno|vintern?|zim[ayieu]|зим[а-я]*|kis|talve\\w*|tel|iarna',
-];
-const LAST = LANGUAGES.map(({ last }) => last).join('|');
-const THIS = LANGUAGES.map((words) => words.this).join('|');
-const CJK_SEASONS = ['春|봄', '夏|여름', '秋|가을', '冬|겨울'];
-/** `last spring`, `l’été dernier`, `spring 2023`, `去年夏天`: a season alone is no time. */
-const IN_SEASONS = SEASONS.map((names, season) => {
-  const bound = '(?![a-zа-я])';
-  return new RegExp(
-    `(?<![a-zа-я])(?:(?:(?<last>${LAST})|(?:${THIS})) (?:${names})${bound}|` +
-      `(?:${names}) (?:(?<after>${LAST})${bound}|(?:of |de |del |do )?(?<year>\\d{4})(?!\\p{Nd})))|` +
-      `(?:(?<lastYear>去年|昨年|작년|지난)|今年|この|올해|이번)[のに的\\s]?(?:${CJK_SEASONS[season]})`,
-    'gu',
-  );
-});
-
-/** The months of a season, as on the northern half. The last one is over. */
-function toSeason({ groups }: RegExpMatchArray, season: number, day: string): string[] {
-  const monthsOf = (first: number) =>
-    [3, 4, 5].map((month) => {
-      const number = month + 3 * season;
-      return number > 12 ? toIsoDate(first + 1, number - 12, null) : toIsoDate(first, number, null);
-    });
-  const thisYear = Number(day.slice(0, 4));
-  if (groups?.['year'] !== undefined) return monthsOf(Number(groups['year']));
-  const isLast = (groups?.['last'] ?? groups?.['after'] ?? groups?.['lastYear']) !== undefined;
-  let year = thisYear;
-  while (isLast && !monthsOf(year).every((month) => month < day.slice(0, 7))) year -= 1;
-  return monthsOf(year);
+/** A season of this year, or the last one that is over. */
+function toSeason(now: number, season: number, isLast: boolean): string[] {
+  const today = toDay(now, 0);
+  let year = Number(today.slice(0, 4));
+  const isOver = (month: string) => month < today.slice(0, 7);
+  while (isLast && !toMonths(year, season).every(isOver)) year -= 1;
+  return toMonths(year, season);
 }
 
-/** A day; each day of a week; a month; a year with its months near that time. */
-function toDates(now: number, unit: Unit, off: number): string[] {
+/** A day; each day of a week; a month; a year with its month near that time. */
+function toDates(now: number, unit: number, off: number): string[] {
   const date = new Date(now);
-  switch (unit) {
-    case 'day':
-      return [toDay(now, off)];
-    case 'week': {
-      // Weeks begin on one day or another.
-      const middle = off * 7;
-      return Array.from({ length: 13 }, (_, index) => toDay(now, middle - 6 + index)).filter(
-        (day) => Math.sign(off) >= 0 || day < toDay(now, 0),
-      );
-    }
-    case 'month': {
-      const first = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + off, 1));
-      return [toIsoDate(first.getUTCFullYear(), first.getUTCMonth() + 1, null)];
-    }
-    case 'year': {
-      const year = date.getUTCFullYear() + off;
-      const months = Math.abs(off) === 1 ? [] : [toIsoDate(year, date.getUTCMonth() + 1, null)];
-      return [String(year), ...months];
-    }
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  if (unit === 0) return [toDay(now, off)];
+  if (unit === 1) {
+    // Weeks begin on one day or another.
+    const days = listDays(now, [off * 7 - 6, off * 7 + 6]);
+    return days.filter((day) => off >= 0 || day < toDay(now, 0));
   }
+  if (unit === 2) return [new Date(Date.UTC(year, month + off, 1)).toISOString().slice(0, 7)];
+  const months = Math.abs(off) === 1 ? [] : [toIsoDate(year + off, month + 1, null)];
+  return [String(year + off), ...months];
 }
 
 function toDay(now: number, off: number): string {

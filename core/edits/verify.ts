@@ -1,6 +1,9 @@
+import Type from 'typebox';
 import type { JsonSchema } from '../contracts/tool.ts';
+import { strict, strictObject } from '../schemas/shapes.ts';
 import { isObject, parseJson, type Verdict, VERDICTS } from './operations.ts';
-import type { ExaminedOperation, LineView } from './engine.ts';
+import type { ExaminedOperation } from './engine.ts';
+import type { LineView } from './views.ts';
 
 /** Kept with each run. Whoever changes a word of the prompt gives it another version. */
 export const VERIFIER_PROMPT_VERSION = 'verify-1';
@@ -35,29 +38,18 @@ Examples:
 - removed "- Afraid of dogs" under "Ana"; added "- Afraid of dogs" under "Ben": wrong.
 - added "- Allergic to cats"; source: fact "I am not allergic to cats": wrong.`;
 
+const verdict = strictObject({
+  operation: Type.Integer(),
+  lost: Type.Array(Type.String()),
+  added: Type.Array(Type.String()),
+  verdict: Type.Unsafe<Verdict>({ type: 'string', enum: [...VERDICTS] }),
+});
+
 /** The form of the verifier's reply: strict in the way that providers enforce. */
-export const VERDICTS_SCHEMA: JsonSchema = {
-  title: 'memory_edit_verdicts',
-  type: 'object',
-  properties: {
-    verdicts: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: {
-          operation: { type: 'integer' },
-          lost: { type: 'array', items: { type: 'string' } },
-          added: { type: 'array', items: { type: 'string' } },
-          verdict: { type: 'string', enum: [...VERDICTS] },
-        },
-        required: ['operation', 'lost', 'added', 'verdict'],
-        additionalProperties: false,
-      },
-    },
-  },
-  required: ['verdicts'],
-  additionalProperties: false,
-};
+export const VERDICTS_SCHEMA: JsonSchema = Type.Object(
+  { verdicts: Type.Array(verdict) },
+  { title: 'memory_edit_verdicts', ...strict },
+);
 
 /** The operations between marks that no line of them can close; `about` says when and by whom a fact was said. */
 export function toVerifierPrompt(

@@ -1,19 +1,10 @@
+import { fold } from './fold.ts';
+import { WordTable } from './word-table.ts';
+
 /**
  * Words that say how a fact is meant, in the languages that search tells apart and some that it need
  * not. Entries are folded: lower case, Latin letters without their accents; `*` stands for any ending.
  */
-
-/** Lower case, and Latin letters without their accents. */
-export function fold(text: string): string {
-  return text
-    .normalize('NFD')
-    .replace(/[\u0300-\u036f]/g, '')
-    .normalize('NFC')
-    .toLowerCase()
-    .replace(/[łøđıß]/g, (letter) => PLAIN_LETTERS[letter] ?? letter);
-}
-
-const PLAIN_LETTERS: Readonly<Record<string, string>> = { ł: 'l', ø: 'o', đ: 'd', ı: 'i', ß: 'ss' };
 
 /** Whether a text denies something: no, not, never, without, any more… */
 export function hasNegation(text: string): boolean {
@@ -161,33 +152,18 @@ interface Matcher {
   test(folded: string): boolean;
 }
 
-/**
- * Finds whole words, beginnings of words (`allerg*`), two words in a row (`have-to`), and parts of
- * scripts that have no spaces. By look-up: an expression of a thousand words takes long to compile.
- */
+/** Finds words of a table in a row of them, and parts of scripts that have no spaces. */
 function toMatcher(words: string, uncased = ''): Matcher {
-  const entries = words.split(' ').map(fold);
-  const whole = new Set(
-    entries.flatMap((entry) => {
-      const word = entry.replaceAll('-', ' ').replace(/s?\?$/, '');
-      return entry.endsWith('s?') ? [word, `${word}s`] : [entry.replaceAll('-', ' ')];
-    }),
-  );
-  const stems = new Set(entries.filter((word) => word.endsWith('*')).map((w) => w.slice(0, -1)));
-  const parts = uncased.split(' ').filter((part) => part !== '');
-  const part = parts.length === 0 ? null : new RegExp(parts.join('|'), 'u');
-  const hasStem = (word: string) => {
-    for (let end = 2; end <= word.length; end += 1) if (stems.has(word.slice(0, end))) return true;
-    return false;
-  };
+  const table = new WordTable<true>();
+  table.add(words.split(' '), true);
+  const part = uncased === '' ? null : new RegExp(uncased.split(' ').join('|'), 'u');
+  const has = (phrase: string) => table.get(phrase).length > 0;
   return {
     test(folded) {
       const found = folded.match(/[\p{L}\p{M}]+/gu) ?? [];
       return (
-        found.some(
-          (word, at) =>
-            whole.has(word) || whole.has(`${word} ${found[at + 1] ?? ''}`) || hasStem(word),
-        ) || part?.test(folded) === true
+        found.some((word, at) => has(word) || has(`${word} ${found[at + 1] ?? ''}`)) ||
+        part?.test(folded) === true
       );
     },
   };

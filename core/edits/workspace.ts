@@ -49,8 +49,21 @@ export interface LocatedOperation {
   sources: Row[];
   /** The new lines, with the bullet and indent of the line whose place they take. */
   lines: string[];
-  /** Where new lines go: `headings` above them, from the outermost. */
-  place: { headings: string[]; isNewFile: boolean; isNewHeading: boolean } | null;
+  place: Place | null;
+}
+
+/** Where new lines go. */
+interface Place {
+  /** Above them, from the outermost. */
+  headings: string[];
+  isNewFile: boolean;
+  isNewHeading: boolean;
+  /** The line that they follow; `null` at the beginning of the file. */
+  after: Row | null;
+  /** Whether they take the place of that line. */
+  isInPlace: boolean;
+  /** What comes in front of them: a new heading, an empty line. */
+  lead: string[];
 }
 
 /** Why an operation was not found: it is out of date, or it names what is not there. */
@@ -142,98 +155,57 @@ export class Workspace {
     }
     const gone = [...remove, ...sources].find(({ isLive }) => !isLive);
     if (gone !== undefined) {
-      return { status: 'stale', why: 'an earlier operation changed one of its lines' };
+      return { status: 'stale', why: 'An earlier operation changed one of its lines.' };
     }
     for (const row of this.#files.has(FACT_PATH) ? this.live(FACT_PATH) : []) {
       if (!sources.includes(row)) sources.push(row);
     }
     const { add } = operation;
     if (add === null) return { operation, remove, sources, lines: [], place: null };
-    if (!this.#files.has(add.path)) {
-      if (this.#paths.has(add.path)) return { status: 'dropped', why: 'that file was not shown' };
-      const headings = add.heading === null ? [] : [add.heading];
-      return {
-        operation,
-        remove,
-        sources,
-        lines: [...add.lines],
-        place: { headings, isNewFile: true, isNewHeading: false },
-      };
-    }
-    const found = this.#findPlace(add, remove);
-    if (found === 'ambiguous') {
-      return { status: 'dropped', why: 'that heading occurs several times in the file' };
-    }
-    const headings =
-      found.isNewHeading && add.heading !== null
-        ? [...this.headingsOf(this.live(add.path).find(isTitle) ?? null), add.heading]
-        : found.after === null
-          ? []
-          : this.headingsOf(found.after, true);
-    const lines = add.lines.map((line) =>
-      toForm(
-        line,
-        remove.find((row) => row === found.after),
-      ),
-    );
-    const place = { headings, isNewFile: false, isNewHeading: found.isNewHeading };
+    const place = this.#findPlace(add, remove);
+    if ('status' in place) return place;
+    const replaced = place.isInPlace ? place.after : null;
+    const lines = add.lines.map((line) => (replaced === null ? line : toForm(line, replaced)));
     return { operation, remove, sources, lines, place };
   }
 
   /** Carries out a located operation. */
   apply(located: LocatedOperation): void {
-    const { operation, remove, sources } = located;
+    const { operation, remove, sources, lines, place } = located;
     const { add } = operation;
     for (const { path } of [...remove, ...(add === null ? [] : [add])]) this.#touched.add(path);
-    const madeOf = groundsOf(located);
-    const added = located.lines.map((text): Row => {
-      const at = Math.max(...[...remove, ...sources].map((row) => row.at ?? 0), 0);
-      return {
-        path: add?.path ?? '',
-        line: null,
-        text,
-        isLive: true,
-        isProtected: false,
-        at: at || null,
-        madeOf,
-      };
+    const at = Math.max(...[...remove, ...sources].map((row) => row.at ?? 0), 0) || null;
+    const toRow = (text: string): Row => ({
+      ...{ path: add?.path ?? '', line: null, text, isLive: true, isProtected: false, at },
+      madeOf: groundsOf(located),
     });
-    if (add !== null) this.#insert(add, added, remove);
+    const added = lines.map(toRow);
+    if (add !== null && place !== null) {
+      if (place.isNewFile) this.#open({ path: add.path, version: 0, content: '' });
+      const entry = this.#files.get(add.path);
+      if (entry?.rows.length === 0) entry.endsWithEol = true;
+      const from = place.after === null ? 0 : (entry?.rows.indexOf(place.after) ?? 0) + 1;
+      entry?.rows.splice(from, 0, ...place.lead.map(toRow), ...added);
+    }
     for (const [index, row] of remove.entries()) {
       row.isLive = false;
       if (operation.kind === 'move' && added[index] !== undefined) row.movedTo = added[index];
     }
   }
 
-  /** The same memory, to try an operation out on; with the rows of `located` in their new place. */
-  fork(located: LocatedOperation): { workspace: Workspace; located: LocatedOperation } {
+  /** Memory as an operation leaves it, beside this one. */
+  fork(operation: EditOperation): Workspace {
     const workspace = new Workspace({ files: [], paths: this.#paths });
-    const twins = new Map<Row, Row>();
-    const { add } = located.operation;
-    const touched = new Set(located.remove.map(({ path }) => path));
-    if (add !== null) touched.add(add.path);
+    const { remove, add } = operation;
+    const touched = new Set([...remove, ...(add === null ? [] : [add])].map(({ path }) => path));
+    // Only what the operation touches is copied: memory may be large, and operations many.
     for (const [path, entry] of this.#files) {
-      // Only what the operation touches is copied: memory may be large, and operations many.
-      if (!touched.has(path)) {
-        workspace.#files.set(path, entry);
-        continue;
-      }
-      const rows = entry.rows.map((row) => {
-        const twin = { ...row };
-        twins.set(row, twin);
-        return twin;
-      });
-      workspace.#files.set(path, { ...entry, rows });
+      const rows = touched.has(path) ? entry.rows.map((row) => ({ ...row })) : entry.rows;
+      workspace.#files.set(path, touched.has(path) ? { ...entry, rows } : entry);
     }
-    const toTwin = (row: Row) => twins.get(row) ?? row;
-    return {
-      workspace,
-      located: {
-        ...located,
-        remove: located.remove.map(toTwin),
-        sources: located.sources.map(toTwin),
-      },
-    };
+    const located = workspace.locate(operation);
+    if (!('status' in located)) workspace.apply(located);
+    return workspace;
   }
 
   /** The headings above a line, from the outermost; with `isOwn`, a heading counts itself. */
@@ -299,15 +271,17 @@ export class Workspace {
 
   #find({ path, line, text }: LineRef): Row | LocateFault {
     const rows = this.#files.get(path)?.rows;
-    if (rows === undefined) return { status: 'dropped', why: `${path} was not shown` };
+    if (rows === undefined)
+      return { status: 'dropped', why: 'A file that it names was not shown to the model.' };
     const numbered = rows.find((row) => row.line === line);
-    if (text === null) return numbered ?? { status: 'dropped', why: 'a source has no such line' };
+    if (text === null)
+      return numbered ?? { status: 'dropped', why: 'A source names a line that does not exist.' };
     const isQuote = (row: Row) =>
       path === FACT_PATH ? row.text.includes(text.trim()) : toBare(row.text) === toBare(text);
     const exact = rows.filter((row) => row.text.trim() === text.trim());
     const all = exact.length > 0 ? exact : rows.filter(isQuote);
     const [first] = all;
-    if (first === undefined) return { status: 'dropped', why: 'a quoted line is not there' };
+    if (first === undefined) return { status: 'dropped', why: 'A quoted line is not in the file.' };
     if (all.length === 1) return first;
     const named = all.find((row) => row === numbered);
     if (named !== undefined) return named;
@@ -318,7 +292,7 @@ export class Workspace {
       ? only
       : {
           status: 'dropped',
-          why: 'a quoted line occurs several times, and its number is of none of them',
+          why: 'A quoted line occurs several times, and its number is that of none of them.',
         };
   }
 
@@ -328,97 +302,64 @@ export class Workspace {
   }
 
   #findPlace(
-    add: NonNullable<EditOperation['add']>,
+    { path, heading }: NonNullable<EditOperation['add']>,
     remove: readonly Row[],
-  ): { after: Row | null; isNewHeading: boolean } | 'ambiguous' {
-    const rows = this.live(add.path);
-    const inPlace = remove.find(({ path }) => path === add.path) ?? null;
-    if (add.heading === null) return { after: inPlace ?? rows.at(-1) ?? null, isNewHeading: false };
-    const wanted = add.heading.toLowerCase();
-    const titles = rows.filter((row) => {
-      if (levelOf(row) === 7 || row.isProtected) return false;
+  ): Place | LocateFault {
+    const place: Place = {
+      ...{ headings: heading === null ? [] : [heading], isNewFile: false, isNewHeading: false },
+      ...{ after: null, isInPlace: false, lead: [] },
+    };
+    if (!this.#files.has(path)) {
+      if (this.#paths.has(path))
+        return { status: 'dropped', why: 'A file that it names was not shown to the model.' };
+      const lead = heading === null ? [] : [`# ${heading}`, ''];
+      return { ...place, isNewFile: true, lead };
+    }
+    const rows = this.live(path);
+    const titles = heading === null ? [] : this.#findTitles(rows, heading);
+    const replaced = remove.find((row) => row.path === path);
+    if (replaced !== undefined) {
+      const above = rows.slice(0, rows.indexOf(replaced)).findLast((row) => levelOf(row) < 7);
+      if (heading === null || (above !== undefined && titles.includes(above))) {
+        const headings = this.headingsOf(replaced, true);
+        return { ...place, headings, after: replaced, isInPlace: true };
+      }
+    }
+    if (titles.length > 1) {
+      return { status: 'dropped', why: 'The heading occurs several times in the file.' };
+    }
+    const [title = null] = titles;
+    if (heading !== null && title === null) {
+      const lead = [...(rows.length === 0 ? [] : ['']), `## ${heading}`, ''];
+      const after = rows.findLast(({ text }) => !isBlank(text)) ?? null;
+      return { ...place, isNewHeading: true, after, lead };
+    }
+    // At the end of the section, or of the file.
+    const from = title === null ? 0 : rows.indexOf(title) + 1;
+    const next = title === null ? -1 : rows.findIndex((row, at) => at >= from && levelOf(row) < 7);
+    const section = rows.slice(from, next === -1 ? undefined : next);
+    // Never right below code, a table or a pinned block: the line would become a part of it.
+    const isPlain = ({ text, isProtected }: Row) => !isBlank(text) && !isProtected;
+    const after = section.findLast(isPlain) ?? title;
+    const headings = this.headingsOf(title ?? rows.at(-1) ?? null, true);
+    const isFirst = after !== null && levelOf(after) < 7;
+    return { ...place, headings, after, lead: isFirst ? [''] : [] };
+  }
+
+  /** The headings of that name, or of that trail: `Food > Drinks`. */
+  #findTitles(rows: readonly Row[], heading: string): Row[] {
+    const wanted = heading.toLowerCase();
+    return rows.filter((row) => {
+      if (levelOf(row) === 7) return false;
       const trail = this.headingsOf(row, true).join(' > ').toLowerCase();
       return trail === wanted || trail.endsWith(` > ${wanted}`);
     });
-    const own =
-      inPlace === null
-        ? undefined
-        : titles.find(
-            (title) =>
-              this.headingsOf(inPlace, true).at(-1) === parseHeading(title.text) &&
-              this.#isIn(inPlace, title),
-          );
-    if (own !== undefined) return { after: inPlace, isNewHeading: false };
-    if (titles.length > 1) return 'ambiguous';
-    return { after: titles[0] ?? null, isNewHeading: titles.length === 0 };
-  }
-
-  #isIn(row: Row, title: Row): boolean {
-    const rows = this.live(row.path);
-    const above = rows.slice(0, rows.indexOf(row)).findLast((one) => levelOf(one) < 7);
-    return above === title;
-  }
-
-  #insert(add: NonNullable<EditOperation['add']>, added: Row[], remove: readonly Row[]): void {
-    const toRow = (text: string): Row => ({ ...(added[0] as Row), text });
-    if (!this.#files.has(add.path)) {
-      const head = add.heading === null ? [] : [toRow(`# ${add.heading}`), toRow('')];
-      const file = { path: add.path, version: 0, content: '' };
-      this.#files.set(add.path, {
-        file,
-        rows: [...head, ...added],
-        lineEnd: '',
-        endsWithEol: true,
-        isOff: false,
-      });
-      return;
-    }
-    const entry = this.#files.get(add.path);
-    const place = this.#findPlace(add, remove);
-    if (entry === undefined || place === 'ambiguous') return;
-    const { rows } = entry;
-    if (rows.length === 0) entry.endsWithEol = true;
-    const { after, isNewHeading } = place;
-    if (after !== null && remove.includes(after)) {
-      rows.splice(rows.indexOf(after) + 1, 0, ...added);
-      return;
-    }
-    const live = this.live(add.path);
-    if (isNewHeading) {
-      const gap = live.length === 0 ? [] : [toRow('')];
-      const last = live.findLast(({ text }) => !isBlank(text));
-      rows.splice(
-        last === undefined ? 0 : rows.indexOf(last) + 1,
-        0,
-        ...gap,
-        toRow(`## ${add.heading}`),
-        toRow(''),
-        ...added,
-      );
-      return;
-    }
-    // At the end of the section, or of the file.
-    const from = add.heading === null || after === null ? 0 : live.indexOf(after) + 1;
-    const next =
-      add.heading === null ? -1 : live.findIndex((row, at) => at >= from && levelOf(row) < 7);
-    const section = live.slice(from, next === -1 ? undefined : next);
-    // Never right below code, a table or a pinned block: the line would become a part of it.
-    const last =
-      section.findLast(({ text, isProtected }) => !isBlank(text) && !isProtected) ??
-      (add.heading === null ? undefined : (after ?? undefined));
-    const isFirst = last !== undefined && levelOf(last) < 7;
-    rows.splice(
-      last === undefined ? 0 : rows.indexOf(last) + 1,
-      0,
-      ...(isFirst ? [toRow('')] : []),
-      ...added,
-    );
   }
 }
 
 /** A line with the indent, and where it has none the bullet, of the one whose place it takes. */
-function toForm(line: string, replaced: Row | undefined): string {
-  const [, indent = '', bullet = ''] = /^(\s*)([-*+]\s+)?/.exec(replaced?.text ?? '') ?? [];
+function toForm(line: string, replaced: Row): string {
+  const [, indent = '', bullet = ''] = /^(\s*)([-*+]\s+)?/.exec(replaced.text) ?? [];
   if (bullet === '' || indentOf(line) > 0) return line;
   return `${indent}${isItem(line) ? '' : bullet}${line}`;
 }
@@ -440,8 +381,4 @@ export function groundsOf({ remove, sources }: LocatedOperation): string {
 function levelOf({ text, isProtected }: Row): number {
   if (isProtected || parseHeading(text) === null) return 7;
   return text.length - text.replace(/^#+/, '').length;
-}
-
-function isTitle(row: Row): boolean {
-  return levelOf(row) === 1;
 }

@@ -17,7 +17,7 @@ import {
   VERDICT_WORDS,
 } from '../edits/operations.ts';
 import { nameSecret } from '../edits/secrets.ts';
-import { resolveTimes, toLocalDay } from '../edits/times.ts';
+import { resolveTimes } from '../edits/times.ts';
 import {
   parseVerdicts,
   toVerifierPrompt,
@@ -30,6 +30,7 @@ import { checkContent } from '../files/content.ts';
 import type { Idempotency } from '../files/idempotency.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { createProviderError, isProviderError } from '../provider-failure.ts';
+import { toLocalDay } from '../time.ts';
 import type { Model } from './model.ts';
 import {
   type Kept,
@@ -237,7 +238,7 @@ async function judge(
           toRefusal(one, VERDICT_WORDS[verdicts.get(one.operation.number) ?? 'unsure']),
         ),
       ...Array.from({ length: malformed }, () => ({
-        why: 'an operation of another form',
+        why: 'The model proposed an operation that is not of the form asked for.',
         lines: [],
       })),
     ],
@@ -260,7 +261,7 @@ async function store(
     const result = applyWithCatalog(memory, accepted, options);
     refused = [
       ...refused,
-      ...result.stale.map((one) => toRefusal(one, 'its lines changed meanwhile')),
+      ...result.stale.map((one) => toRefusal(one, 'Its lines changed meanwhile.')),
     ];
     accepted = result.applied;
     if (result.files.length > maxWrites) throw tooManyWrites(result.files.length, maxWrites);
@@ -353,9 +354,9 @@ function toProblem(examined: readonly ExaminedOperation[], reply: ParsedEdits | 
     ...examined
       .filter(isFaulty)
       .map(({ operation, fault }) => `operation ${operation.number}: ${fault?.why}`),
-    ...reply.malformed.map((number) => `operation ${number}: not of the form asked for`),
+    ...reply.malformed.map((number) => `operation ${number}: It is not of the form asked for.`),
   ];
-  return `Of your last answer these were refused: ${reasons.join('; ')}. The others are taken. Propose the refused ones again, mended, or leave them out.`;
+  return `Of your last answer these were refused: ${reasons.join(' ')} The others are taken. Propose the refused ones again, mended, or leave them out.`;
 }
 
 /**

@@ -141,7 +141,7 @@ function withPlan(one: RunOperation, { stale, overBudget }: WritePlan): RunOpera
   const late = stale.find(({ operation }) => operation.number === number);
   if (late !== undefined) return { ...one, status: 'stale', why: late.fault?.why ?? null };
   if (!overBudget.some(({ operation }) => operation.number === number)) return one;
-  return { ...toPending(one), why: 'the write budget is spent' };
+  return { ...toPending(one), why: 'The write budget of the run is spent.' };
 }
 
 /** Brings a run that failed or was stopped to a final state, as far as that can be written. */

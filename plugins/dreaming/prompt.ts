@@ -1,6 +1,6 @@
 import { toNumbered } from '../../core/edits/numbered.ts';
 import { DREAM_KINDS, editsSchema } from '../../core/edits/operations.ts';
-import { toLocalDay } from '../../core/edits/times.ts';
+import { toLocalDay } from '../../core/time.ts';
 import type { EditedFile } from '../../core/edits/workspace.ts';
 
 /** Kept with every run. Whoever changes a word of the prompt gives it another version. */

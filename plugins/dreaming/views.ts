@@ -1,6 +1,6 @@
 import type { DreamRunListing, DreamRunRecord, DreamUser } from '../../core/contracts/dreams.ts';
 import type { Host } from '../../core/contracts/plugin.ts';
-import type { LineView } from '../../core/edits/engine.ts';
+import type { LineView } from '../../core/edits/views.ts';
 import type {
   AdminDreamOperation,
   AdminDreamRun,

@@ -117,10 +117,16 @@ export async function commitWrite(
     ...(await countWrites(host, run)),
     applied: new Set(planned.applied.map(({ operation }) => operation.number)),
     stale: new Map(
-      planned.stale.map(({ operation, fault }) => [operation.number, fault?.why ?? 'out of date']),
+      planned.stale.map(({ operation, fault }) => [
+        operation.number,
+        fault?.why ?? 'It is out of date.',
+      ]),
     ),
     held: new Map(
-      planned.overBudget.map(({ operation }) => [operation.number, 'the write budget is spent']),
+      planned.overBudget.map(({ operation }) => [
+        operation.number,
+        'The write budget of the run is spent.',
+      ]),
     ),
   };
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { MemoryError } from '../../core/errors.ts';
-import { parseTime, parseTimeOrNull, toTime, toTimeOrNull } from '../../core/time.ts';
+import { parseTime, parseTimeOrNull, toTime, toTimeOrNull, toLocalDay } from '../../core/time.ts';
 
 const AT = Date.UTC(2026, 0, 31, 9, 30);
 
@@ -67,6 +67,12 @@ describe('a time', () => {
   it('may be absent in a filter', () => {
     expect(parseTimeOrNull(undefined, 'since')).toBeNull();
   });
+});
+
+it('takes the day of a moment from the time zone', () => {
+  const moment = Date.parse('2026-01-01T02:00:00Z');
+  expect(toLocalDay(moment, 'UTC')).toBe('2026-01-01');
+  expect(toLocalDay(moment, 'America/New_York')).toBe('2025-12-31');
 });
 
 function expectRefused(text: string): void {

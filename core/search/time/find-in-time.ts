@@ -1,5 +1,5 @@
-import { toLocalDay } from '../../edits/times.ts';
 import { toVirtualPath } from '../../files/paths.ts';
+import { toLocalDay } from '../../time.ts';
 import type { Hit, SearchRequest } from '../search.ts';
 import { type LineTimes, newestOf } from './line-times.ts';
 import { isOfTime, type QuestionTime, readQuestionTime } from './question-time.ts';

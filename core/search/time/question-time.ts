@@ -1,6 +1,7 @@
 import { findDates, toIsoDate } from '../../edits/dates.ts';
-import { resolveTimes, toLocalDay } from '../../edits/times.ts';
-import { fold } from '../../edits/words.ts';
+import { resolveTimes } from '../../edits/times.ts';
+import { fold } from '../../edits/fold.ts';
+import { toLocalDay } from '../../time.ts';
 
 /** What a question says of time. */
 export interface QuestionTime {

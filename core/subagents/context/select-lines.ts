@@ -1,7 +1,6 @@
 import type { ToolCall } from '../../contracts/tool.ts';
 import { createFence } from '../../edits/fence.ts';
 import { parseHeading } from '../../edits/markdown.ts';
-import { toLocalDay } from '../../edits/times.ts';
 import type { Files } from '../../files/files.ts';
 import { toVirtualPath } from '../../files/paths.ts';
 import { createPause } from '../../pause.ts';
@@ -11,7 +10,7 @@ import type { ShownLines } from '../../search/find.ts';
 import type { Hit } from '../../search/search.ts';
 import { type LineTimes, newestOf } from '../../search/time/line-times.ts';
 import { toLineRanges } from '../../telemetry/shown-lines.ts';
-import { toTime } from '../../time.ts';
+import { toLocalDay, toTime } from '../../time.ts';
 import type { Model } from '../model.ts';
 import { cutToFit, isSameFile, measureRanges, type Range } from './print.ts';
 import {

@@ -25,8 +25,9 @@ export function createFactGuard({ times, day }: { times: ResolvedTimes; day: str
     const missing = findNewSpecifics(located, after, grounds).filter(({ kind }) =>
       REFUSED.has(kind),
     );
-    return missing.length === 0
+    const kinds = [...new Set(missing.map(({ kind }) => kind))].join(', ');
+    return kinds === ''
       ? null
-      : `the fact has no ${[...new Set(missing.map(({ kind }) => kind))].join(', ')} like that`;
+      : `A new line has a ${kinds} that neither the fact nor a removed line has.`;
   };
 }

@@ -32,14 +32,14 @@ describe('locating', () => {
         edit('merge', { remove: [`${A}:${number}: - Vegan`], sources: [`${A}: - Plays chess`] }),
       ])[0];
     expect(remove(10)?.remove[0]).toMatchObject({ line: 10, heading: 'People > Mia' });
-    expect(remove(7)?.fault).toMatchObject({ stage: 'locate', status: 'dropped' });
+    expect(remove(7)?.fault).toMatchObject({ guard: null, status: 'dropped' });
   });
 
   it('drops a quote that is not there', () => {
     const [examined] = examineAll(memoryOf({ [A]: FILE }), [
       edit('reword', { remove: [`${A}: - Likes rock`], add: { path: A, lines: ['- x'] } }),
     ]);
-    expect(examined?.fault?.why).toContain('not there');
+    expect(examined?.fault?.why).toContain('A quoted line is not in the file.');
   });
 
   it('calls the second of two operations stale that each remove the other’s source', () => {

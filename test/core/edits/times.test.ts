@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { resolveTimes, toLocalDay } from '../../../core/edits/times.ts';
+import { resolveTimes } from '../../../core/edits/times.ts';
 
 /** A Thursday. */
 const TODAY = '2023-05-25';
@@ -70,10 +70,4 @@ describe('words of time in a fact', () => {
   it('are looked for in any text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void resolveTimes(text, TODAY)));
   });
-});
-
-it('takes the day of a moment from the time zone', () => {
-  const moment = Date.parse('2026-01-01T02:00:00Z');
-  expect(toLocalDay(moment, 'UTC')).toBe('2026-01-01');
-  expect(toLocalDay(moment, 'America/New_York')).toBe('2025-12-31');
 });

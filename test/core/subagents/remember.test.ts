@@ -351,7 +351,7 @@ describe('memory_remember', () => {
     const { json } = await service.execute('memory_remember', { text: COFFEE });
     expect(json.result.writes).toEqual([]);
     expect(json.result.refused).toEqual([
-      { why: 'its lines changed meanwhile', lines: ['- Prefers coffee.'] },
+      { why: 'Its lines changed meanwhile.', lines: ['- Prefers coffee.'] },
     ]);
     expect(await service.read(PATH)).toContain('water');
   });
@@ -492,7 +492,7 @@ describe('memory_remember', () => {
     const { json } = await service.execute('memory_remember', { text });
     expect(json.result).toMatchObject({ refused: [], unchanged: false });
     expect(service.asked).toHaveLength(2);
-    expect(service.asked[1]?.prompt).toContain('operation 1: a quoted line is not there');
+    expect(service.asked[1]?.prompt).toContain('operation 1: A quoted line is not in the file.');
     expect(service.judged).toHaveLength(1);
     expect(await service.read(PATH)).toBe('# Profile\n\n- Prefers coffee.\n- Lives in Oslo.\n');
   });

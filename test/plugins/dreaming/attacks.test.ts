@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { SIGNALS } from '../../../core/schemas/dreams.ts';
-import { switchOffGuards, switchOffSignals } from '../../support/switched-off.ts';
+import {
+  locateByNumber,
+  locateWithoutSources,
+  switchOffGuards,
+  switchOffSignals,
+} from '../../support/switched-off.ts';
 import { type DreamService, openDreams, operation, type Proposed } from './dream-service.ts';
 
 const A = 'user/a.md';
@@ -179,28 +184,37 @@ describe('a dream run whose proposer and verifier are hostile', () => {
     expect(await hasWorked(await attack(one), one)).toBe(true);
   });
 
-  it('keeps one of two lines that two operations each remove for the other', async () => {
+  it('keeps one of two lines that two operations each remove for the other; both are gone if sources are not looked up', async () => {
     const [tea, joy] = ['- Likes tea', '- Likes tea a lot'];
     const merge = (gone: string, stays: string) =>
       operation({ kind: 'merge', remove: [line(gone)], sources: [line(stays)] });
-    const service = await attack({
-      name: '',
-      files: { [A]: `${tea}\n${joy}\n` },
-      operations: [merge(tea, joy), merge(joy, tea)],
-    });
-    expect(await service.read('alice', A)).toBe(`${joy}\n`);
+    const run = async () => {
+      const operations = [merge(tea, joy), merge(joy, tea)];
+      const service = await attack({ name: '', files: { [A]: `${tea}\n${joy}\n` }, operations });
+      return await service.read('alice', A);
+    };
+    expect(await run()).toBe(`${joy}\n`);
+    locateWithoutSources();
+    switchOffGuards(['shape']);
+    expect(await run()).toBe('');
   });
 
-  it('removes the line that was quoted, also when another one has its number by then', async () => {
-    const service = await openDreams({ settings: { dream_mode: 'review' } });
-    await service.write('alice', A, '- Likes tea\n- Likes tea a lot\n');
-    const remove = [{ path: A, line: 1, text: '- Likes tea' }];
-    const sources = [{ path: A, line: 2, text: '- Likes tea a lot' }];
-    service.say(() => ({ operations: [operation({ kind: 'merge', remove, sources })] }));
-    const { id } = await service.dream('alice');
-    await service.write('alice', A, '- Never alone\n- Likes tea\n- Likes tea a lot\n');
-    await service.admin('POST', `dream/runs/${id}/apply`, { operations: [1] });
-    expect(await service.read('alice', A)).toBe('- Never alone\n- Likes tea a lot\n');
+  it('removes the line that was quoted, also when another one has its number by then; it removes that one if numbers decide', async () => {
+    const run = async () => {
+      const service = await openDreams({ settings: { dream_mode: 'review' } });
+      await service.write('alice', A, '- Likes tea\n- Likes tea a lot\n');
+      const remove = [{ path: A, line: 1, text: '- Likes tea' }];
+      const sources = [{ path: A, line: 2, text: '- Likes tea a lot' }];
+      service.say(() => ({ operations: [operation({ kind: 'merge', remove, sources })] }));
+      const { id } = await service.dream('alice');
+      await service.write('alice', A, '- Never alone\n- Likes tea\n- Likes tea a lot\n');
+      await service.admin('POST', `dream/runs/${id}/apply`, { operations: [1] });
+      return await service.read('alice', A);
+    };
+    expect(await run()).toBe('- Never alone\n- Likes tea a lot\n');
+    locateByNumber();
+    switchOffGuards(['place']);
+    expect(await run()).toBe('- Likes tea\n- Likes tea a lot\n');
   });
 
   it('leaves to a person what a verifier passes whose reply a line of memory dictates', async () => {

@@ -202,7 +202,10 @@ describe('a dream run in auto mode', () => {
 
 - Decided to use Postgres for billing.
 `);
-    expect(run.operations[1]).toMatchObject({ status: 'stale', why: 'a quoted line is not there' });
+    expect(run.operations[1]).toMatchObject({
+      status: 'stale',
+      why: 'A quoted line is not in the file.',
+    });
     const { items } = (await service.admin('GET', 'dream/users')).json;
     // What came in between is yet to be dreamed.
     expect(items[0]).toMatchObject({ skipReason: 'grace' });
@@ -263,8 +266,8 @@ describe('a dream run in auto mode', () => {
     ).toEqual([
       ['applied', null, false],
       ['applied', null, false],
-      ['waiting', 'the write budget is spent', true],
-      ['waiting', 'the write budget is spent', true],
+      ['waiting', 'The write budget of the run is spent.', true],
+      ['waiting', 'The write budget of the run is spent.', true],
     ]);
     // What a person applies later spends no budget.
     const { json } = await service.admin('POST', `dream/runs/${run.id}/apply`, {});

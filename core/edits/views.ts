@@ -1,0 +1,56 @@
+import type { LocatedOperation, Row, Workspace } from './workspace.ts';
+
+/** A line as a person and the verifier see it. */
+export interface LineView {
+  path: string;
+  line: number | null;
+  /** The headings above it and the items that it hangs below, outermost first; `null` for none. */
+  heading: string | null;
+  text: string;
+  /** When it was written, in milliseconds. */
+  at: number | null;
+}
+
+/** The lines of an operation with their places. */
+export interface OperationView {
+  remove: LineView[];
+  add: { path: string; heading: string | null; lines: string[] } | null;
+  sources: LineView[];
+}
+
+/** The view of an operation that was located. */
+export function toView(
+  workspace: Workspace,
+  { operation: { add }, remove, sources, lines, place }: LocatedOperation,
+): OperationView {
+  const toLine = (row: Row): LineView => ({
+    path: row.path,
+    line: row.line,
+    heading: toTrail([...workspace.headingsOf(row), ...workspace.parentsOf(row)]),
+    text: row.text,
+    at: row.at,
+  });
+  return {
+    remove: remove.map(toLine),
+    add:
+      add === null || place === null
+        ? null
+        : { path: add.path, heading: toTrail(place.headings), lines },
+    sources: sources.map(toLine),
+  };
+}
+
+/** Whether two views have the same lines in the same places; numbers and dates may differ. */
+export function isSameView(one: OperationView, other: OperationView): boolean {
+  const toKey = ({ remove, add, sources }: OperationView) => {
+    const [gone, named] = [remove, sources].map((lines) =>
+      lines.map(({ path, heading, text }) => [path, heading, text]),
+    );
+    return JSON.stringify([gone, named, add]);
+  };
+  return toKey(one) === toKey(other);
+}
+
+function toTrail(headings: readonly string[]): string | null {
+  return headings.length === 0 ? null : headings.join(' > ');
+}
