@@ -14,7 +14,7 @@ import { toMemoryError } from '../../errors.ts';
 import { explainProviderError } from '../../provider-failure.ts';
 import { hashText, toEmbeddedText } from './embedded-text.ts';
 import { splitPassages } from '../text/passages.ts';
-import { type Embedding, isRefusal } from './embedding.ts';
+import { type Embedding, isRefusal, type PassageText } from './embedding.ts';
 import type { Indexer } from '../index/indexer.ts';
 
 /** Embeds passages in the background, after they were indexed. */
@@ -140,10 +140,7 @@ export function createEmbeddingWorker(deps: {
   }
 
   async function register(): Promise<ModelKey> {
-    const { provider, dimensions, passagePrefix } = embedding;
-    // With another prefix the same text has another vector. Without one, the name is the model's own.
-    const model =
-      passagePrefix === '' ? embedding.model : JSON.stringify([embedding.model, passagePrefix]);
+    const { provider, dimensions, storedModel: model } = embedding;
     key ??= await vectors.useModel({ provider, model, dimensions });
     return key;
   }
@@ -250,17 +247,14 @@ export function createEmbeddingWorker(deps: {
   async function embedBatch(
     own: ModelKey,
     batch: readonly EmbedTask[],
-    texts: ReadonlyMap<EmbedTask, string>,
+    texts: ReadonlyMap<EmbedTask, PassageText>,
   ): Promise<'done' | 'refused' | 'failed'> {
     let results: EmbedResult[];
     try {
-      const answer = await whileClaimed(own, () =>
-        embedding.embed(
-          batch.map((task) => embedding.passagePrefix + (texts.get(task) ?? '')),
-          { limitMs: LIMIT_MS, signal: stopping.signal },
-        ),
-      );
-      results = batch.map((task, at) => ({ task, vector: answer.vectors[at] ?? null }));
+      const passages = batch.map((task) => texts.get(task) as PassageText);
+      const limits = { limitMs: LIMIT_MS, signal: stopping.signal };
+      const made = await whileClaimed(own, () => embedding.embedPassages(passages, limits));
+      results = batch.map((task, at) => ({ task, vector: made[at] ?? null }));
     } catch (error) {
       const isRefused = isRefusal(error);
       const attempts = Math.max(...batch.map((task) => task.attempts));
@@ -347,7 +341,7 @@ export function createEmbeddingWorker(deps: {
 async function readTexts(
   index: IndexStore,
   tasks: readonly EmbedTask[],
-): Promise<Map<EmbedTask, string>> {
+): Promise<Map<EmbedTask, PassageText>> {
   const wanted = new Map<string, EmbedTask[]>();
   for (const task of tasks) {
     const name = `${task.scope} ${task.fileNo}`;
@@ -357,15 +351,15 @@ async function readTexts(
   }
   const keys = [...wanted.values()].map(([first]) => first as EmbedTask);
   const files = await index.snapshot((view) => view.readFiles(keys));
-  const texts = new Map<EmbedTask, string>();
+  const texts = new Map<EmbedTask, PassageText>();
   for (const { scope, fileNo, content } of files) {
+    if (content === null) continue;
     const own = new Map(
       (wanted.get(`${scope} ${fileNo}`) ?? []).map((task) => [task.textHash, task]),
     );
-    for (const passage of content === null ? [] : splitPassages(content)) {
-      const text = toEmbeddedText(content ?? '', passage);
-      const task = own.get(hashText(text));
-      if (task !== undefined) texts.set(task, text);
+    for (const passage of splitPassages(content)) {
+      const task = own.get(hashText(toEmbeddedText(content, passage)));
+      if (task !== undefined) texts.set(task, { content, passage });
     }
   }
   return texts;

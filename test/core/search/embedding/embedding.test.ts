@@ -444,6 +444,75 @@ describe('an embedder that is down', () => {
   });
 });
 
+/** A passage about many things that ends with coffee, in about 200 tokens. */
+const LONG = `${'The weather was fine, and nothing happened at all. '.repeat(14)}She likes coffee.`;
+/** As a model that reads few tokens: it knows nothing of the rest. */
+const embedStart = (text: string, dimensions: number) =>
+  embedMeaning(text.slice(0, 500), dimensions);
+const limited = (maxTokens: number) =>
+  openai({ baseUrl: server.baseUrl, name: 'meaning', dimensions: 8, maxTokens, maxRetries: 0 });
+
+describe('a passage that is longer than the model takes', () => {
+  it('is embedded in parts, and found by its best part', async () => {
+    await start({ embed: embedStart });
+    const core = await openCore({ embedder: limited(128) });
+    await write(core, 'ann', 'a.md', `# Ann\n\n${LONG}\n`);
+    await write(core, 'ann', 'b.md', 'The puppy sleeps a lot.\n');
+    await embed(core);
+    const sent = textsSent().filter((text) => text.includes('weather'));
+    expect(sent.length).toBeGreaterThan(1);
+    for (const text of sent) expect(text).toMatch(/^Ann\n\n/);
+    const { results } = await find(core, 'ann', 'beverage', { explain: true });
+    expect(results[0]).toMatchObject({ path: 'user/a.md' });
+    expect(results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
+    expect(await core.embeddings?.progress()).toMatchObject({ textsEmbedded: 2, textsWaiting: 0 });
+  });
+
+  it('and is refused is embedded in smaller parts', async () => {
+    server.always(({ body, sendJson, proper }) =>
+      body.input.some((text: string) => text.length > 300)
+        ? sendJson(400, { error: { message: 'the input is too long' } })
+        : sendJson(200, proper()),
+    );
+    const core = await openCore({ embedder: limited(8_000) });
+    await write(core, 'ann', 'a.md', `${LONG}\n`);
+    await embed(core);
+    const { results } = await find(core, 'ann', 'beverage', { explain: true });
+    expect(results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
+    expect((await core.embeddings?.progress())?.textsWaiting).toBe(0);
+  });
+
+  it('gets its parts after an update, though its cut vector was stored before', async () => {
+    await start({ embed: embedStart });
+    const open = await makeDatabase();
+    // Versions before knew no limit.
+    const { maxTokens: _unknown, ...before } = limited(128);
+    const first = await open({ embedder: before });
+    await write(first, 'ann', 'a.md', `${LONG}\n`);
+    await write(first, 'ann', 'b.md', 'Coffee.\n\nThe puppy.\n');
+    await embed(first);
+    await first.close();
+    const second = await open({ embedder: limited(128) });
+    await embed(second);
+    const found = await find(second, 'ann', 'beverage', { explain: true, path: 'user/a.md' });
+    expect(found.mode).toBe('hybrid');
+    expect(found.results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
+    await second.close();
+    // An earlier version finds its own vectors still.
+    const third = await open({ embedder: before });
+    expect((await find(third, 'ann', 'drink')).mode).toBe('hybrid');
+  });
+
+  it('is not a question: of that, the beginning is asked', async () => {
+    const core = await openCore({ embedder: limited(128) });
+    await write(core, 'ann', 'a.md', 'She likes tea.\n');
+    await embed(core);
+    await find(core, 'ann', `beverage ${LONG}`);
+    expect(textsSent().at(-1)).toMatch(/^beverage The weather/);
+    expect(textsSent().at(-1)).not.toContain('coffee');
+  });
+});
+
 describe('another model', () => {
   it('has its own vectors made in the background, and none of another is compared', async () => {
     const open = await makeDatabase();
