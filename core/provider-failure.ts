@@ -35,6 +35,9 @@ const PROBLEMS = {
   not_json: 'the answer was not JSON',
   not_unpacked: 'the answer could not be unpacked',
   other_dimensions: 'the vectors have another length; check the dimensions of the embedder',
+  same_vectors: 'different texts have the same vector; check the model of the embedder',
+  other_model:
+    'the model gives other vectors than those stored under its name; run memory-service reindex --embeddings',
 } as const;
 
 const HINTS: Readonly<Record<number, string>> = {
@@ -51,6 +54,8 @@ export type FailureProblem = keyof typeof PROBLEMS;
 export interface ProviderFailure {
   reason: FailureReason;
   problem?: FailureProblem;
+  /** Of `other_dimensions`: the length that the vectors have. */
+  vectorLength?: number;
   /** The HTTP status of the answer. */
   providerStatus?: number;
   /** Of a `timeout`. */
@@ -134,12 +139,13 @@ export function explainProviderError(error: unknown): string | null {
 /** The known parts of an error's details, whoever made them; `null` where the reason is none. */
 export function readFailure(details: unknown): ProviderFailure | null {
   const given = (details ?? {}) as Record<string, unknown>;
-  const { reason, problem, providerStatus, limitMs, failures, lastFailure } = given;
+  const { reason, problem, vectorLength, providerStatus, limitMs, failures, lastFailure } = given;
   if (!isKeyOf(REASONS, reason)) return null;
   const last = reason === 'circuit_open' ? readFailure(lastFailure) : null;
   return {
     reason,
     ...(isKeyOf(PROBLEMS, problem) ? { problem } : {}),
+    ...(isWhole(vectorLength, 1e9) ? { vectorLength } : {}),
     ...(isWhole(providerStatus, 999) ? { providerStatus } : {}),
     ...(isWhole(limitMs, 86_400_000) ? { limitMs } : {}),
     ...(isWhole(failures, Number.MAX_SAFE_INTEGER) ? { failures } : {}),
@@ -163,6 +169,10 @@ function toPhrase(failure: ProviderFailure): string {
   }
   if (reason === 'timeout' && limitMs !== undefined) {
     return `the provider did not answer in ${limitMs / 1_000} s`;
+  }
+  if (problem === 'other_dimensions' && failure.vectorLength !== undefined) {
+    const length = failure.vectorLength;
+    return `the vectors have ${length} numbers; set the dimensions of the embedder to ${length}`;
   }
   return problem === undefined ? REASONS[reason] : PROBLEMS[problem];
 }

@@ -161,7 +161,8 @@ function readAnswer(answer: unknown, count: number, dimensions: number): Answer 
 function toVector(embedding: unknown, dimensions: number): Float32Array {
   if (!Array.isArray(embedding)) throw new ProviderFault('malformed');
   if (embedding.length !== dimensions) {
-    throw new ProviderFault('malformed', { problem: 'other_dimensions' });
+    const { length: vectorLength } = embedding;
+    throw new ProviderFault('malformed', { problem: 'other_dimensions', vectorLength });
   }
   const vector = new Float32Array(dimensions);
   let isZero = true;

@@ -6,7 +6,6 @@ import { MemoryError } from '../../errors.ts';
 import {
   createProviderError,
   explainProviderError,
-  type FailureProblem,
   type ProviderFailure,
   toProviderError,
 } from '../../provider-failure.ts';
@@ -35,6 +34,16 @@ interface CallLimits {
   signal?: AbortSignal | undefined;
 }
 
+/**
+ * Two texts that every model tells apart. The vector of the first also shows whether the model is
+ * still the one that made the stored vectors: never change it.
+ */
+const SAMPLES = ['She drinks green tea in the morning.', 'The invoice of March is not paid yet.'];
+/** Two texts with a cosine above this have the same vector. */
+const SAME = 0.9999;
+/** The least cosine of two vectors of one text: another quantisation of a model stays above it. */
+const ALIKE = 0.9;
+
 /** The embedder with checks, time limits and a circuit breaker. */
 export interface Embedding {
   readonly provider: string;
@@ -54,6 +63,12 @@ export interface Embedding {
    * or when `signal` fires, even if the embedder ignores both.
    */
   embedPassages(passages: readonly PassageText[], limits: CallLimits): Promise<Float32Array[]>;
+  /**
+   * Embeds two sentences, and returns the first one's vector. Throws if the embedder fails, if both
+   * vectors are the same, or if the first one is not like `stored`, the vector that the model gave
+   * before. Any failure counts as one of the embedder.
+   */
+  check(stored: Float32Array | null, limits: CallLimits): Promise<Float32Array>;
   /** Never rejects and never exceeds the limit: a find goes on without the vector. */
   embedQuestion(text: string, call: ToolCall): Promise<QuestionVector>;
 }
@@ -94,6 +109,7 @@ export function createEmbedding(
   const embed = async (
     texts: readonly string[],
     { limitMs, signal }: CallLimits,
+    judge?: (vectors: readonly Float32Array[]) => void,
   ): Promise<{ vectors: Float32Array[]; tokens: number }> => {
     if (texts.length === 0) return { vectors: [], tokens: 0 };
     if (!circuit.tryEnter()) throw failure(circuit.explain());
@@ -106,6 +122,7 @@ export function createEmbedding(
         embedder.embed(texts, { signal: stop, onTokens: (count) => (tokens += count) }),
       );
       const vectors = check(given, texts.length, dimensions);
+      judge?.(vectors);
       circuit.succeed();
       return { vectors, tokens };
     } catch (thrown) {
@@ -118,7 +135,7 @@ export function createEmbedding(
           : toProviderError(thrown, ['EMBEDDING_FAILED'], name);
       // A timeout says that the embedder is slow; an abort says nothing about it.
       if (isGivenUp) circuit.release();
-      else if (isRefusal(error)) circuit.succeed();
+      else if (isRefusal(error) && judge === undefined) circuit.succeed();
       else circuit.fail(error);
       throw error;
     } finally {
@@ -152,6 +169,15 @@ export function createEmbedding(
     circuit,
     embedPassages: (passages, limits) =>
       embedParts(passages, Math.max(LEAST_PART_TOKENS, roomBehind(prefixes.passage)), limits),
+    async check(stored, limits) {
+      const { vectors } = await embed(SAMPLES, limits, ([first, second]) => {
+        if (compare(first, second) > SAME) throw malformed({ problem: 'same_vectors' });
+        if (stored !== null && compare(first, stored) < ALIKE) {
+          throw malformed({ problem: 'other_model' });
+        }
+      });
+      return vectors[0] as Float32Array;
+    },
     async embedQuestion(question, call) {
       const whole = question.slice(0, QUESTION_LENGTH).toWellFormed().trim();
       const text = takeTokens(whole, Math.max(1, roomBehind(prefixes.question)));
@@ -227,16 +253,20 @@ function check(given: unknown, count: number, dimensions: number): Float32Array[
   if (!Array.isArray(given) || given.length !== count) throw malformed();
   return given.map((vector: unknown) => {
     if (!(vector instanceof Float32Array)) throw malformed();
-    if (vector.length !== dimensions) throw malformed('other_dimensions');
+    if (vector.length !== dimensions) {
+      throw malformed({ problem: 'other_dimensions', vectorLength: vector.length });
+    }
     const normalised = normalise(vector);
     if (normalised !== null) return normalised;
     throw malformed();
   });
 }
 
-function malformed(problem?: FailureProblem): MemoryError {
-  return createProviderError('EMBEDDING_FAILED', {
-    reason: 'malformed',
-    ...(problem === undefined ? {} : { problem }),
-  });
+function malformed(more: Partial<ProviderFailure> = {}): MemoryError {
+  return createProviderError('EMBEDDING_FAILED', { reason: 'malformed', ...more });
+}
+
+/** The cosine of two vectors of length 1. */
+function compare(left: Float32Array | undefined, right: Float32Array | undefined): number {
+  return left?.reduce((sum, value, at) => sum + value * (right?.[at] ?? 0), 0) ?? 0;
 }
