@@ -90,6 +90,13 @@ it('says why an embedder cannot be used', async () => {
   expect([zeros.code, zeros.stdout]).toEqual([1, expect.stringContaining("It can't be used: ")]);
 });
 
+it('says what to install for a model in the same process', async () => {
+  const { code, stdout } = await ask({ SERVICE_EMBEDDING_PROVIDER: 'local' });
+  expect(code).toBe(1);
+  expect(stdout).toContain('model Xenova/multilingual-e5-small\n');
+  expect(stdout).toContain('run npm install @huggingface/transformers.\n');
+});
+
 it('says that no embedder is configured, and how to set one', async () => {
   const { code, stdout } = await ask({ SERVICE_EMBEDDING_PROVIDER: '' });
   expect(code).toBe(0);
