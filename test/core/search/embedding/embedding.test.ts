@@ -423,7 +423,11 @@ describe('an embedder that is down', () => {
       name: 'bad',
       model: 'bad',
       dimensions: 8,
-      embed: async () => make(new Float32Array(8).fill(1)) as Float32Array[],
+      // It goes wrong once it was checked.
+      embed: async (texts) =>
+        texts.some(isSample)
+          ? texts.map(toVector)
+          : (make(new Float32Array(8).fill(1)) as Float32Array[]),
     };
     const core = await openCore({ embedder: bad });
     await write(core, 'ann', 'a.md', 'She drinks tea.\n');
