@@ -35,6 +35,16 @@ const PROBLEMS = {
   not_json: 'the answer was not JSON',
   not_unpacked: 'the answer could not be unpacked',
   other_dimensions: 'the vectors have another length; check the dimensions of the embedder',
+  same_vectors: 'different texts have the same vector; check the model of the embedder',
+  no_transformers: 'its package is missing; run npm install @huggingface/transformers',
+  no_download:
+    'the model could not be downloaded; check the network, or give the folder of a model',
+  no_such_model: 'there is no such model with ONNX files; check the name of the embedder',
+  damaged_model:
+    'the files of the model are damaged; delete them from the cache, and they are downloaded again',
+  downloading: 'the model is being downloaded',
+  other_model:
+    'the model gives other vectors than those stored under its name; run memory-service reindex --embeddings',
 } as const;
 
 const HINTS: Readonly<Record<number, string>> = {
@@ -51,6 +61,10 @@ export type FailureProblem = keyof typeof PROBLEMS;
 export interface ProviderFailure {
   reason: FailureReason;
   problem?: FailureProblem;
+  /** Of `other_dimensions`: the length that the vectors have. */
+  vectorLength?: number;
+  /** Of `downloading`: how much has arrived. */
+  percent?: number;
   /** The HTTP status of the answer. */
   providerStatus?: number;
   /** Of a `timeout`. */
@@ -134,12 +148,15 @@ export function explainProviderError(error: unknown): string | null {
 /** The known parts of an error's details, whoever made them; `null` where the reason is none. */
 export function readFailure(details: unknown): ProviderFailure | null {
   const given = (details ?? {}) as Record<string, unknown>;
-  const { reason, problem, providerStatus, limitMs, failures, lastFailure } = given;
+  const { reason, problem, vectorLength, percent, providerStatus, limitMs } = given;
+  const { failures, lastFailure } = given;
   if (!isKeyOf(REASONS, reason)) return null;
   const last = reason === 'circuit_open' ? readFailure(lastFailure) : null;
   return {
     reason,
     ...(isKeyOf(PROBLEMS, problem) ? { problem } : {}),
+    ...(isWhole(vectorLength, 1e9) ? { vectorLength } : {}),
+    ...(isWhole(percent, 100) ? { percent } : {}),
     ...(isWhole(providerStatus, 999) ? { providerStatus } : {}),
     ...(isWhole(limitMs, 86_400_000) ? { limitMs } : {}),
     ...(isWhole(failures, Number.MAX_SAFE_INTEGER) ? { failures } : {}),
@@ -163,6 +180,13 @@ function toPhrase(failure: ProviderFailure): string {
   }
   if (reason === 'timeout' && limitMs !== undefined) {
     return `the provider did not answer in ${limitMs / 1_000} s`;
+  }
+  if (problem === 'other_dimensions' && failure.vectorLength !== undefined) {
+    const length = failure.vectorLength;
+    return `the vectors have ${length} numbers; set the dimensions of the embedder to ${length}`;
+  }
+  if (problem === 'downloading' && failure.percent !== undefined) {
+    return `${PROBLEMS[problem]}, ${failure.percent} %`;
   }
   return problem === undefined ? REASONS[reason] : PROBLEMS[problem];
 }

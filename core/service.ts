@@ -198,7 +198,10 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   const embeddings =
     embedding === null || vectors === undefined
       ? null
-      : createEmbeddingWorker({ embedding, vectors, index: storage.index, indexer, log });
+      : createEmbeddingWorker({
+          ...{ embedding, vectors, indexer, log },
+          ...{ index: storage.index, config: storage.config },
+        });
   const files: Files = createFiles({
     storage,
     limits: settings.limits,
@@ -224,7 +227,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     hybrid:
       embedding === null || embeddings === null
         ? null
-        : { embedding, key: () => embeddings.key(), weights: settings.search },
+        : { embedding, use: () => embeddings.use(), weights: settings.search },
   };
   const provider =
     config.model === undefined || config.model === null ? null : guardModel(config.model);

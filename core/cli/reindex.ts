@@ -73,7 +73,8 @@ function reembedHere(loaded: LoadedConfig, config: MemoryServiceConfig): Promise
     const log = createLog(loaded.values.logLevel);
     const indexer = createIndexer({ store: storage.index, log, listsPassages: true });
     const embedding = createEmbedding(embedder, { questionMs: 1_000 });
-    const deps = { embedding, vectors, index: storage.index, indexer, log };
+    const { index, config: entries } = storage;
+    const deps = { embedding, vectors, index, config: entries, indexer, log };
     const worker = createEmbeddingWorker(deps);
     const show = createProgress('texts');
     await worker.reembed();

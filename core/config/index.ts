@@ -324,6 +324,11 @@ async function openProvider<K extends 'model' | 'embedder'>(
   return produce(kind, { plugin, options }, lookup);
 }
 
+/** The embedder of a configuration alone; `null` if none is configured. Throws a `ConfigError`. */
+export async function openEmbedder(loaded: LoadedConfig): Promise<Embedder | null> {
+  return await openProvider(loaded, 'embedder');
+}
+
 /** The model provider with another model; `null` if the model verifies its own edits. */
 async function openVerifier(loaded: LoadedConfig): Promise<ModelProvider | null> {
   const { values, file, cwd } = loaded;

@@ -180,6 +180,14 @@ export const SETTINGS = {
     description: 'Length of a vector.',
     isOfCommand: true,
   },
+  'embedder.maxTokens': {
+    schema: integer(128, 1_000_000),
+    default: null,
+    env: 'SERVICE_EMBEDDING_MAX_TOKENS',
+    description:
+      'Most tokens of a text that the model reads; longer passages are embedded in parts.',
+    isOfCommand: true,
+  },
   'embedder.questionPrefix': {
     schema: text(ANY, 1_000),
     default: null,

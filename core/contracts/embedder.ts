@@ -13,6 +13,11 @@ export interface Embedder {
    */
   readonly prefixes?: { question: string; passage: string };
   /**
+   * The most tokens of a text that the model reads. Core embeds a longer passage in parts, and
+   * cuts off a longer question. Absent: any passage fits.
+   */
+  readonly maxTokens?: number;
+  /**
    * One vector for each text, in order, each of `dimensions` finite numbers, not all of them 0. Their
    * length (the norm) is the model's: core brings it to 1. No text is empty.
    */

@@ -28,9 +28,13 @@ export interface EmbedTask {
   attempts: number;
 }
 
-/** The result of a task: a vector of length 1, or `null` when the file no longer has the text. */
+/** The result of a task. */
 export interface EmbedResult {
   task: EmbedTask;
+  /**
+   * A vector of length 1 or, of a text that was embedded in parts, those of its parts one after the
+   * other; `null` when the file no longer has the text.
+   */
   vector: Float32Array | null;
 }
 
@@ -89,6 +93,7 @@ export interface ScopeVectors {
   isWhole: { lists: boolean; vectors: boolean };
   /** Lists of passages, of files that are indexed at the listed version. */
   lists: readonly PassageList[];
+  /** By text, as they were given to `complete`. */
   vectors: readonly { textHash: string; vector: Float32Array }[];
 }
 

@@ -37,8 +37,8 @@ export interface FindDependencies {
 /** The dependencies of a search by meaning. */
 export interface HybridDependencies {
   embedding: Embedding;
-  /** The model that is in use; `null` until it is registered. */
-  key(): ModelKey | null;
+  /** The model that is in use, or why it can't be. */
+  use(): { key: ModelKey } | { degraded: string };
   weights: Settings['search'];
 }
 
@@ -136,8 +136,9 @@ async function askByMeaning(
   }
   const { textWeight: text, vectorWeight: vector } = deps.weights;
   if (vector === 0 && mode === 'auto') return { hybrid: null, degraded: null };
-  const key = deps.key();
-  if (key === null) return { hybrid: null, degraded: 'The embedder is being started.' };
+  const used = deps.use();
+  if ('degraded' in used) return { hybrid: null, degraded: used.degraded };
+  const { key } = used;
   const question = await deps.embedding.embedQuestion(query, call);
   if ('degraded' in question) return { hybrid: null, degraded: question.degraded };
   const weights = { text, vector };

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { ConfigError } from '../../core/config/error.ts';
 import { type OptionsOf, type OptionTable, readOptions } from '../../core/config/option.ts';
 import type { Embedder } from '../../core/contracts/embedder.ts';
+import { findEmbeddingModel, USUAL_MAX_TOKENS } from '../../core/embedding-models.ts';
 import { readTokens, toObject } from '../provider-http/answer.ts';
 import { ProviderFault, toFault } from '../provider-http/fault.ts';
 import { createOpenAIClient } from '../provider-http/openai-client.ts';
@@ -20,7 +21,12 @@ const OPTIONS = {
   dimensions: {
     schema: Type.Integer({ minimum: 1, maximum: 65_536 }),
     default: null,
-    description: "Length of a vector; required for a model that is not OpenAI's own.",
+    description: 'Length of a vector; required for a model whose name is not known.',
+  },
+  maxTokens: {
+    schema: Type.Integer({ minimum: 128, maximum: 1_000_000 }),
+    default: null,
+    description: `The most tokens of a text that the model reads; default ${USUAL_MAX_TOKENS}, or what is known of the model.`,
   },
   questionPrefix: {
     schema: Type.String({ maxLength: 1_000 }),
@@ -42,12 +48,6 @@ const OPTIONS = {
 /** The options of `openai()`. */
 export type OpenAIEmbedderOptions = OptionsOf<typeof OPTIONS>;
 
-/** OpenAI's own, from its page on embeddings. */
-const KNOWN_DIMENSIONS: Readonly<Record<string, number>> = {
-  'text-embedding-3-small': 1_536,
-  'text-embedding-3-large': 3_072,
-  'text-embedding-ada-002': 1_536,
-};
 /** 64 vectors of 65,536 numbers in JSON are more, but those of any model that there is are less. */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
@@ -77,7 +77,8 @@ export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
     keyedUrl: OPENAI_URL,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
-  const known = KNOWN_DIMENSIONS[model] ?? null;
+  const family = findEmbeddingModel(model);
+  const known = family?.dimensions ?? null;
   const dimensions = settings.dimensions ?? known ?? missingDimensions(model);
   const client = createOpenAIClient({ baseUrl, apiKey, fetch, timeoutMs });
   let takesDimensions = dimensions !== known;
@@ -117,6 +118,7 @@ export function openai(options: OpenAIEmbedderOptions = {}): Embedder {
     name: 'openai',
     model,
     dimensions,
+    maxTokens: settings.maxTokens ?? family?.maxTokens ?? USUAL_MAX_TOKENS,
     prefixes: { question: settings.questionPrefix, passage: settings.passagePrefix },
     async embed(texts, { signal, onTokens }) {
       const vectors: Float32Array[] = [];
@@ -159,7 +161,8 @@ function readAnswer(answer: unknown, count: number, dimensions: number): Answer 
 function toVector(embedding: unknown, dimensions: number): Float32Array {
   if (!Array.isArray(embedding)) throw new ProviderFault('malformed');
   if (embedding.length !== dimensions) {
-    throw new ProviderFault('malformed', { problem: 'other_dimensions' });
+    const { length: vectorLength } = embedding;
+    throw new ProviderFault('malformed', { problem: 'other_dimensions', vectorLength });
   }
   const vector = new Float32Array(dimensions);
   let isZero = true;

@@ -9,6 +9,7 @@ import {
 export class ProviderFault extends Error {
   readonly reason: FailureReason;
   readonly problem: FailureProblem | null;
+  readonly vectorLength: number | null;
   readonly status: number | null;
   /** Milliseconds that the provider asked to wait; `null` when it did not. */
   readonly retryAfterMs: number | null;
@@ -19,6 +20,7 @@ export class ProviderFault extends Error {
     reason: FailureReason,
     more: {
       problem?: FailureProblem;
+      vectorLength?: number;
       status?: number;
       retryAfterMs?: number | null;
       isTransient?: boolean;
@@ -29,6 +31,7 @@ export class ProviderFault extends Error {
     this.name = 'ProviderFault';
     this.reason = reason;
     this.problem = more.problem ?? null;
+    this.vectorLength = more.vectorLength ?? null;
     this.status = more.status ?? null;
     this.retryAfterMs = more.retryAfterMs ?? null;
     this.isTransient =
@@ -47,12 +50,13 @@ export function toProviderError(
   fault: ProviderFault,
   { provider, codes, timeoutMs }: { provider: string; codes: FaultCodes; timeoutMs: number },
 ): MemoryError {
-  const { reason, problem, status, retryAfterMs } = fault;
+  const { reason, problem, vectorLength, status, retryAfterMs } = fault;
   return createProviderError(
     reason === 'timeout' ? codes.timedOut : codes.failed,
     {
       reason,
       ...(problem === null ? {} : { problem }),
+      ...(vectorLength === null ? {} : { vectorLength }),
       ...(status === null ? {} : { providerStatus: status }),
       ...(reason === 'timeout' ? { limitMs: timeoutMs } : {}),
     },

@@ -1,7 +1,7 @@
 import type { EmbeddingProgress } from '../../contracts/admin.ts';
 import type { Logger } from '../../contracts/plugin.ts';
 import type { ScopeKey } from '../../contracts/records.ts';
-import type { IndexStore } from '../../contracts/storage.ts';
+import type { ConfigStore, IndexStore } from '../../contracts/storage.ts';
 import type {
   EmbedResult,
   EmbedTask,
@@ -14,13 +14,13 @@ import { toMemoryError } from '../../errors.ts';
 import { explainProviderError } from '../../provider-failure.ts';
 import { hashText, toEmbeddedText } from './embedded-text.ts';
 import { splitPassages } from '../text/passages.ts';
-import { type Embedding, isRefusal } from './embedding.ts';
+import { type Embedding, isRefusal, type PassageText } from './embedding.ts';
 import type { Indexer } from '../index/indexer.ts';
 
 /** Embeds passages in the background, after they were indexed. */
 export interface EmbeddingWorker {
-  /** The model in use; `null` until it is registered. */
-  key(): ModelKey | null;
+  /** The model whose vectors a find can use, or why it can't. Cheap. */
+  use(): { key: ModelKey } | { degraded: string };
   /** Reports that the index of some scopes changed. Cheap. */
   wake(scopes?: readonly ScopeKey[]): void;
   /**
@@ -60,8 +60,10 @@ const RETRY_MS = 1_000;
 /** The pause after the embedder refused a text. It doubles each time, up to an hour. */
 const FIRST_REFUSAL_MS = 1_000;
 const LONGEST_REFUSAL_MS = 3_600_000;
-/** After this many refusals the model is to blame (it may not exist), not the texts. */
-const REFUSALS_IN_A_ROW = 3;
+/** How long a check of the embedder is good for. */
+const CHECK_MS = 300_000;
+/** Before the model's id: the key in `svc_config` of the vector that the model gave at first. */
+const SAMPLE_KEY = 'embedding_sample_';
 /** The pause after any other failure, on top of the circuit breaker's. */
 const OUTAGE_MS = 1_000;
 
@@ -70,10 +72,11 @@ export function createEmbeddingWorker(deps: {
   embedding: Embedding;
   vectors: VectorStore;
   index: IndexStore;
+  config: ConfigStore;
   indexer: Pick<Indexer, 'wake' | 'drain'>;
   log: Logger;
 }): EmbeddingWorker {
-  const { embedding, vectors, index, indexer, log } = deps;
+  const { embedding, vectors, index, config, indexer, log } = deps;
   const stopping = new AbortController();
   let key: ModelKey | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -90,6 +93,12 @@ export function createEmbeddingWorker(deps: {
   let lastFailure: string | null = null;
   let lastFailureReason: string | null = null;
   let lastError: unknown = null;
+  /** When the embedder last passed a check. */
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  /** Why the last check failed, in words; `null` if it passed. */
+  let fault: string | null = null;
+  /** Whether it answers, but with what can't be used. An outage may be over before the next check. */
+  let isUnfit = false;
   /**
    * Claimed tasks that are neither done nor released. After a failure the next round takes them.
    */
@@ -127,6 +136,7 @@ export function createEmbeddingWorker(deps: {
       const done = await step();
       if (stopping.signal.aborted) return;
       if (done > 0 || isWoken) schedule(0);
+      else if (fault !== null) schedule(Math.max(POLL_MS, embedding.circuit.pauseMs));
       else if (key !== null && (await vectors.countWaiting(key)).texts > 0) {
         schedule(Math.max(POLL_MS, embedding.circuit.pauseMs));
       }
@@ -140,10 +150,7 @@ export function createEmbeddingWorker(deps: {
   }
 
   async function register(): Promise<ModelKey> {
-    const { provider, dimensions, passagePrefix } = embedding;
-    // With another prefix the same text has another vector. Without one, the name is the model's own.
-    const model =
-      passagePrefix === '' ? embedding.model : JSON.stringify([embedding.model, passagePrefix]);
+    const { provider, dimensions, storedModel: model } = embedding;
     key ??= await vectors.useModel({ provider, model, dimensions });
     return key;
   }
@@ -154,9 +161,51 @@ export function createEmbeddingWorker(deps: {
     const walked = await walkOn();
     const scopes = await vectors.enqueue(own, BATCH_LISTS);
     scopes.forEach((scope) => changed.add(scope));
-    const embedded = embedding.circuit.pauseMs > 0 ? 0 : await embedSome(own);
+    const embedded = (await isFit(own)) ? await embedSome(own) : 0;
     const done = walked + scopes.length + embedded;
     return done > 0 ? done : await sweepOne();
+  }
+
+  /** Whether the embedder may be asked. Checks it at the start, after a failed check, and now and then. */
+  async function isFit(own: ModelKey): Promise<boolean> {
+    if (embedding.circuit.pauseMs > 0) return false;
+    return performance.now() - checkedAt < CHECK_MS || (await check(own));
+  }
+
+  /** Checks the embedder; says once why it can't be used, and once that it can again. */
+  async function check(own: ModelKey): Promise<boolean> {
+    const name = `${SAMPLE_KEY}${own.id}`;
+    const { [name]: kept } = await config.entries(name);
+    checkedAt = Number.NEGATIVE_INFINITY;
+    let sample: Float32Array;
+    try {
+      const limits = { limitMs: LIMIT_MS, signal: stopping.signal };
+      sample = await embedding.check(readSample(kept, own), limits);
+    } catch (error) {
+      if (stopping.signal.aborted) return false;
+      recordFailure(error);
+      const reason = explainProviderError(error) ?? 'the provider failed';
+      if (reason !== fault) {
+        const { provider, model } = embedding;
+        log.error({ provider, model, reason }, 'the embedder cannot be used: finds use words only');
+      }
+      fault = reason;
+      isUnfit = isRefusal(error);
+      return false;
+    }
+    if (fault !== null)
+      log.info({ provider: embedding.provider }, 'the embedder can be used again');
+    [fault, isUnfit, lastFailure, lastFailureReason] = [null, false, null, null];
+    checkedAt = performance.now();
+    if (typeof kept !== 'string') await config.set({ [name]: writeSample(sample) }, null);
+    return true;
+  }
+
+  function recordFailure(error: unknown): void {
+    failures += 1;
+    lastError = error;
+    lastFailure = String(toMemoryError(error).details?.['reason'] ?? 'failed');
+    lastFailureReason = explainProviderError(error);
   }
 
   async function walkOn(): Promise<number> {
@@ -195,11 +244,8 @@ export function createEmbeddingWorker(deps: {
       left.filter(({ attempts }) => attempts === 0),
       ...left.filter(({ attempts }) => attempts > 0).map((task) => [task]),
     ].filter((batch) => batch.length > 0);
-    let refusals = 0;
     for (const [at, batch] of batches.entries()) {
-      const outcome = await embedBatch(own, batch, texts);
-      refusals = outcome === 'refused' ? refusals + 1 : 0;
-      if (outcome !== 'failed' && refusals < REFUSALS_IN_A_ROW) continue;
+      if (await embedBatch(own, batch, texts)) continue;
       const rest = batches.slice(at + 1).flat();
       await giveBack(own, rest, { delayMs: OUTAGE_MS, isRefused: false });
       // Returning 0 ends the round; the tasks are tried again later.
@@ -247,47 +293,49 @@ export function createEmbeddingWorker(deps: {
     }
   }
 
+  /** Returns `false` if the embedder failed, and others need not be tried. */
   async function embedBatch(
     own: ModelKey,
     batch: readonly EmbedTask[],
-    texts: ReadonlyMap<EmbedTask, string>,
-  ): Promise<'done' | 'refused' | 'failed'> {
+    texts: ReadonlyMap<EmbedTask, PassageText>,
+  ): Promise<boolean> {
     let results: EmbedResult[];
     try {
-      const answer = await whileClaimed(own, () =>
-        embedding.embed(
-          batch.map((task) => embedding.passagePrefix + (texts.get(task) ?? '')),
-          { limitMs: LIMIT_MS, signal: stopping.signal },
-        ),
-      );
-      results = batch.map((task, at) => ({ task, vector: answer.vectors[at] ?? null }));
+      const passages = batch.map((task) => texts.get(task) as PassageText);
+      const limits = { limitMs: LIMIT_MS, signal: stopping.signal };
+      const made = await whileClaimed(own, () => embedding.embedPassages(passages, limits));
+      results = batch.map((task, at) => ({ task, vector: made[at] ?? null }));
     } catch (error) {
-      const isRefused = isRefusal(error);
+      // The embedder may refuse whatever it is given: then the texts are not to blame.
+      const isRefused = isRefusal(error) && (await whileClaimed(own, () => check(own)));
       const attempts = Math.max(...batch.map((task) => task.attempts));
       const delayMs = isRefused
         ? Math.min(FIRST_REFUSAL_MS * 2 ** Math.min(attempts, 20), LONGEST_REFUSAL_MS)
         : OUTAGE_MS;
       await giveBack(own, batch, { delayMs, isRefused });
-      if (stopping.signal.aborted) return 'failed';
-      failures += 1;
-      lastError = error;
-      lastFailure = String(toMemoryError(error).details?.['reason'] ?? 'failed');
-      lastFailureReason = explainProviderError(error);
+      if (stopping.signal.aborted) return false;
+      recordFailure(error);
       log.warn(
         { texts: batch.length, reason: lastFailureReason, error: describeError(error) },
         'passages could not be embedded, and wait',
       );
-      return isRefused ? 'refused' : 'failed';
+      return isRefused;
     }
     await complete(own, results);
     textsEmbedded += results.length;
     lastFailure = null;
     lastFailureReason = null;
-    return 'done';
+    return true;
   }
 
   return {
-    key: () => key,
+    use() {
+      if (key === null) return { degraded: 'The embedder is being started.' };
+      const isOld = performance.now() - checkedAt >= CHECK_MS;
+      // After an outage the queue need not wait for the end of a long pause.
+      if (isOld || lastFailure !== null) schedule(POLL_MS);
+      return isUnfit ? { degraded: `The embedder failed: ${fault}.` } : { key };
+    },
     wake(scopes = []) {
       scopes.forEach((scope) => changed.add(scope));
       schedule(DELAY_MS);
@@ -318,7 +366,11 @@ export function createEmbeddingWorker(deps: {
       };
     },
     async reembed() {
+      // Another instance that sees other vectors than before waits until there is a new sample.
+      const samples = Object.keys(await config.entries(SAMPLE_KEY));
+      await config.set(Object.fromEntries(samples.map((name) => [name, null])), null);
       await vectors.dropAll();
+      checkedAt = Number.NEGATIVE_INFINITY;
       walk = null;
       schedule(0);
     },
@@ -343,11 +395,22 @@ export function createEmbeddingWorker(deps: {
   };
 }
 
+function writeSample(sample: Float32Array): string {
+  return Buffer.from(sample.buffer, sample.byteOffset, sample.byteLength).toString('base64');
+}
+
+/** A vector of {@link writeSample}; `null` if there is none of the model's length. */
+function readSample(kept: unknown, { dimensions }: ModelKey): Float32Array | null {
+  if (typeof kept !== 'string') return null;
+  const bytes = Uint8Array.from(Buffer.from(kept, 'base64'));
+  return bytes.length === 4 * dimensions ? new Float32Array(bytes.buffer) : null;
+}
+
 /** Reads the texts of tasks. Drops a task whose file no longer has the text. */
 async function readTexts(
   index: IndexStore,
   tasks: readonly EmbedTask[],
-): Promise<Map<EmbedTask, string>> {
+): Promise<Map<EmbedTask, PassageText>> {
   const wanted = new Map<string, EmbedTask[]>();
   for (const task of tasks) {
     const name = `${task.scope} ${task.fileNo}`;
@@ -357,15 +420,15 @@ async function readTexts(
   }
   const keys = [...wanted.values()].map(([first]) => first as EmbedTask);
   const files = await index.snapshot((view) => view.readFiles(keys));
-  const texts = new Map<EmbedTask, string>();
+  const texts = new Map<EmbedTask, PassageText>();
   for (const { scope, fileNo, content } of files) {
+    if (content === null) continue;
     const own = new Map(
       (wanted.get(`${scope} ${fileNo}`) ?? []).map((task) => [task.textHash, task]),
     );
-    for (const passage of content === null ? [] : splitPassages(content)) {
-      const text = toEmbeddedText(content ?? '', passage);
-      const task = own.get(hashText(text));
-      if (task !== undefined) texts.set(task, text);
+    for (const passage of splitPassages(content)) {
+      const task = own.get(hashText(toEmbeddedText(content, passage)));
+      if (task !== undefined) texts.set(task, { content, passage });
     }
   }
   return texts;

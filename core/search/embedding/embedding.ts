@@ -6,33 +6,69 @@ import { MemoryError } from '../../errors.ts';
 import {
   createProviderError,
   explainProviderError,
-  type FailureProblem,
   type ProviderFailure,
   toProviderError,
 } from '../../provider-failure.ts';
-import { hashText } from './embedded-text.ts';
+import type { Passage } from '../text/passages.ts';
+import {
+  ANY_PASSAGE_TOKENS,
+  countTokens,
+  hashText,
+  takeTokens,
+  toEmbeddedParts,
+} from './embedded-text.ts';
 import { normalise } from './passage-vectors.ts';
 
 /** A question's vector, or why there is none. */
 export type QuestionVector = { vector: Float32Array } | { degraded: string };
+
+/** A passage of a file's text. */
+export interface PassageText {
+  content: string;
+  passage: Passage;
+}
+
+/** How long a call may take, and what ends it before. */
+interface CallLimits {
+  limitMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Two texts that every model tells apart. The vector of the first also shows whether the model is
+ * still the one that made the stored vectors: never change it.
+ */
+const SAMPLES = ['She drinks green tea in the morning.', 'The invoice of March is not paid yet.'];
+/** Two texts with a cosine above this have the same vector. */
+const SAME = 0.9999;
+/** The least cosine of two vectors of one text: another quantisation of a model stays above it. */
+const ALIKE = 0.9;
 
 /** The embedder with checks, time limits and a circuit breaker. */
 export interface Embedding {
   readonly provider: string;
   readonly model: string;
   readonly dimensions: number;
-  /** What stands before each passage that is embedded. */
-  readonly passagePrefix: string;
+  /**
+   * What vectors are stored under: the model's name, with what else another vector of the same
+   * passage depends on.
+   */
+  readonly storedModel: string;
   readonly circuit: CircuitBreaker;
   /**
-   * Returns vectors of length 1, one for each text. Throws `EMBEDDING_FAILED`; `details.reason` is
+   * Returns for each passage a vector of length 1, or those of its parts one after the other: a
+   * passage that is longer than the model takes is embedded in parts. A single passage that is
+   * refused is tried in smaller parts, as only the model knows how long it is. Throws `EMBEDDING_FAILED`; `details.reason` is
    * `circuit_open` if the embedder was not called, `timeout` after `limitMs`. It ends at the limit
    * or when `signal` fires, even if the embedder ignores both.
    */
-  embed(
-    texts: readonly string[],
-    options: { limitMs: number; signal?: AbortSignal | undefined },
-  ): Promise<{ vectors: Float32Array[]; tokens: number }>;
+  embedPassages(passages: readonly PassageText[], limits: CallLimits): Promise<Float32Array[]>;
+  /**
+   * Embeds two sentences, and returns the first one's vector. Throws if the embedder fails, if both
+   * vectors are the same, or if the first one is not like `stored`, the vector that the model gave
+   * before. Any failure counts as one of the embedder.
+   */
+  check(stored: Float32Array | null, limits: CallLimits): Promise<Float32Array>;
   /** Never rejects and never exceeds the limit: a find goes on without the vector. */
   embedQuestion(text: string, call: ToolCall): Promise<QuestionVector>;
 }
@@ -43,6 +79,13 @@ const QUESTION_LENGTH = 4_000;
 const QUESTIONS_KEPT = 256;
 /** Refusals that concern the text: the embedder itself works. */
 const REFUSALS = new Set(['rejected', 'malformed', 'empty', 'too_large']);
+
+/** The answers to a text that is too long; of others, a smaller part is refused as well. */
+const TOO_LONG = new Set<unknown>([400, 413, 422]);
+/** A passage is not tried in smaller parts than this, in tokens. */
+const LEAST_PART_TOKENS = 32;
+/** The tokens that models put before and after each text. */
+const OWN_TOKENS = 2;
 
 /** Whether an embedder failed because of its input, so that another text may succeed. */
 export function isRefusal(error: unknown): boolean {
@@ -55,13 +98,19 @@ export function createEmbedding(
   { questionMs }: { questionMs: number },
 ): Embedding {
   const { name, model, dimensions, prefixes = { question: '', passage: '' } } = embedder;
+  const { maxTokens = ANY_PASSAGE_TOKENS } = embedder;
+  const roomBehind = (prefix: string) => maxTokens - countTokens(prefix) - OWN_TOKENS;
   const circuit = new CircuitBreaker();
   const questions = new LRUCache<string, Float32Array>({ max: QUESTIONS_KEPT });
 
   const failure = (why: ProviderFailure, cause?: unknown) =>
     createProviderError('EMBEDDING_FAILED', why, { provider: name, cause });
 
-  const embed: Embedding['embed'] = async (texts, { limitMs, signal }) => {
+  const embed = async (
+    texts: readonly string[],
+    { limitMs, signal }: CallLimits,
+    judge?: (vectors: readonly Float32Array[]) => void,
+  ): Promise<{ vectors: Float32Array[]; tokens: number }> => {
     if (texts.length === 0) return { vectors: [], tokens: 0 };
     if (!circuit.tryEnter()) throw failure(circuit.explain());
     const slow = new AbortController();
@@ -73,6 +122,7 @@ export function createEmbedding(
         embedder.embed(texts, { signal: stop, onTokens: (count) => (tokens += count) }),
       );
       const vectors = check(given, texts.length, dimensions);
+      judge?.(vectors);
       circuit.succeed();
       return { vectors, tokens };
     } catch (thrown) {
@@ -85,7 +135,7 @@ export function createEmbedding(
           : toProviderError(thrown, ['EMBEDDING_FAILED'], name);
       // A timeout says that the embedder is slow; an abort says nothing about it.
       if (isGivenUp) circuit.release();
-      else if (isRefusal(error)) circuit.succeed();
+      else if (isRefusal(error) && judge === undefined) circuit.succeed();
       else circuit.fail(error);
       throw error;
     } finally {
@@ -93,15 +143,44 @@ export function createEmbedding(
     }
   };
 
+  async function embedParts(
+    passages: readonly PassageText[],
+    most: number,
+    limits: CallLimits,
+  ): Promise<Float32Array[]> {
+    const parts = passages.map((one) => toEmbeddedParts(one.content, one.passage, most));
+    try {
+      const texts = parts.flat().map((part) => prefixes.passage + part);
+      const { vectors } = await embed(texts, limits);
+      return parts.map(({ length }) => join(vectors.splice(0, length), dimensions));
+    } catch (error) {
+      const longest = Math.max(...parts.flat().map(countTokens));
+      const smaller = Math.ceil(Math.min(most, longest) / 2);
+      if (passages.length > 1 || smaller < LEAST_PART_TOKENS || !isTooLong(error)) throw error;
+      return await embedParts(passages, smaller, limits);
+    }
+  }
+
   return {
     provider: name,
     model,
     dimensions,
-    passagePrefix: prefixes.passage,
+    storedModel: toStoredModel(embedder),
     circuit,
-    embed,
+    embedPassages: (passages, limits) =>
+      embedParts(passages, Math.max(LEAST_PART_TOKENS, roomBehind(prefixes.passage)), limits),
+    async check(stored, limits) {
+      const { vectors } = await embed(SAMPLES, limits, ([first, second]) => {
+        if (compare(first, second) > SAME) throw malformed({ problem: 'same_vectors' });
+        if (stored !== null && compare(first, stored) < ALIKE) {
+          throw malformed({ problem: 'other_model' });
+        }
+      });
+      return vectors[0] as Float32Array;
+    },
     async embedQuestion(question, call) {
-      const text = question.slice(0, QUESTION_LENGTH).toWellFormed().trim();
+      const whole = question.slice(0, QUESTION_LENGTH).toWellFormed().trim();
+      const text = takeTokens(whole, Math.max(1, roomBehind(prefixes.question)));
       if (text === '') return { degraded: 'The question is empty.' };
       const key = hashText(text);
       const known = questions.get(key);
@@ -123,6 +202,30 @@ export function createEmbedding(
       }
     },
   };
+}
+
+/**
+ * Without a prefix and with room for every passage it is the model's own name, as it was before there
+ * were others.
+ */
+function toStoredModel({ model, prefixes, maxTokens = ANY_PASSAGE_TOKENS }: Embedder): string {
+  const prefix = prefixes?.passage ?? '';
+  if (maxTokens < ANY_PASSAGE_TOKENS) return JSON.stringify([model, prefix, maxTokens]);
+  return prefix === '' ? model : JSON.stringify([model, prefix]);
+}
+
+/** Joins the vectors of a passage's parts. */
+function join(vectors: readonly Float32Array[], dimensions: number): Float32Array {
+  const [only] = vectors;
+  if (only !== undefined && vectors.length === 1) return only;
+  const joined = new Float32Array(vectors.length * dimensions);
+  vectors.forEach((vector, part) => joined.set(vector, part * dimensions));
+  return joined;
+}
+
+function isTooLong(error: unknown): boolean {
+  const { reason, providerStatus } = (error as MemoryError).details ?? {};
+  return reason === 'rejected' && TOO_LONG.has(providerStatus);
 }
 
 /** A third-party embedder may ignore the signal and end at any time. */
@@ -150,16 +253,20 @@ function check(given: unknown, count: number, dimensions: number): Float32Array[
   if (!Array.isArray(given) || given.length !== count) throw malformed();
   return given.map((vector: unknown) => {
     if (!(vector instanceof Float32Array)) throw malformed();
-    if (vector.length !== dimensions) throw malformed('other_dimensions');
+    if (vector.length !== dimensions) {
+      throw malformed({ problem: 'other_dimensions', vectorLength: vector.length });
+    }
     const normalised = normalise(vector);
     if (normalised !== null) return normalised;
     throw malformed();
   });
 }
 
-function malformed(problem?: FailureProblem): MemoryError {
-  return createProviderError('EMBEDDING_FAILED', {
-    reason: 'malformed',
-    ...(problem === undefined ? {} : { problem }),
-  });
+function malformed(more: Partial<ProviderFailure> = {}): MemoryError {
+  return createProviderError('EMBEDDING_FAILED', { reason: 'malformed', ...more });
+}
+
+/** The cosine of two vectors of length 1. */
+function compare(left: Float32Array | undefined, right: Float32Array | undefined): number {
+  return left?.reduce((sum, value, at) => sum + value * (right?.[at] ?? 0), 0) ?? 0;
 }

@@ -19,12 +19,17 @@ function isAllFinite(vector: Float32Array): boolean {
   return true;
 }
 
+/** About the size of an entry of a map. */
+const ENTRY_BYTES = 120;
+
 /** Vectors by text. Rows are only added, so that several snapshots can share the table. */
 class VectorTable {
   readonly dimensions: number;
   #values: Float32Array;
   #isFilled: Uint8Array;
   readonly #rows = new Map<string, number>();
+  /** By row: the vectors of a long text's parts from the second one, one after the other. */
+  readonly #furtherParts = new Map<number, Float32Array>();
 
   constructor(dimensions: number, capacity: number) {
     this.dimensions = dimensions;
@@ -37,8 +42,9 @@ class VectorTable {
   }
 
   get bytes(): number {
-    // About the size of an entry of the map: 120 bytes.
-    return this.#values.byteLength + this.#rows.size * 120;
+    let bytes = this.#values.byteLength;
+    for (const parts of this.#furtherParts.values()) bytes += parts.byteLength + ENTRY_BYTES;
+    return bytes + this.#rows.size * ENTRY_BYTES;
   }
 
   /** The texts, by row. */
@@ -61,23 +67,37 @@ class VectorTable {
     return row;
   }
 
+  /** Takes the vector of a text, or those of its parts one after the other. */
   set(textHash: string, vector: Float32Array): void {
+    const { dimensions } = this;
+    const isWhole = vector.length > 0 && vector.length % dimensions === 0;
     // The vector is damaged, or from another model of the same name.
-    if (vector.length !== this.dimensions || !isAllFinite(vector)) return;
+    if (!isWhole || !isAllFinite(vector)) return;
     const row = this.take(textHash);
-    this.#values.set(vector, row * this.dimensions);
+    this.#values.set(vector.subarray(0, dimensions), row * dimensions);
     this.#isFilled[row] = 1;
+    if (vector.length > dimensions) this.#furtherParts.set(row, vector.slice(dimensions));
+    else this.#furtherParts.delete(row);
   }
 
   isFilled(row: number): boolean {
     return this.#isFilled[row] === 1;
   }
 
-  /** The dot product, which is the cosine: both vectors have length 1. */
+  /** The cosine of a text and a question: that of the part which fits best. */
   compare(row: number, query: Float32Array): number {
-    const values = this.#values;
+    const cosine = this.#multiply(this.#values, row * this.dimensions, query);
+    const parts = this.#furtherParts.size === 0 ? undefined : this.#furtherParts.get(row);
+    let best = cosine;
+    for (let at = 0; at < (parts?.length ?? 0); at += this.dimensions) {
+      best = Math.max(best, this.#multiply(parts as Float32Array, at, query));
+    }
+    return best;
+  }
+
+  /** The dot product, which is the cosine: both vectors have length 1. */
+  #multiply(values: Float32Array, from: number, query: Float32Array): number {
     const { dimensions } = this;
-    const from = row * dimensions;
     // Four independent sums, so that additions need not wait for each other. Kept in an array, they
     // take three times as long.
     let a = 0;

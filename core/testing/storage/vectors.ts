@@ -176,6 +176,27 @@ export function vectorCases(): StorageCase[] {
     ),
 
     onVectors(
+      'keeps all vectors of a text that was embedded in parts, beside those of one part',
+      async ({ vectors, list, view }) => {
+        const key = await vectors.useModel(MODEL);
+        await list('u:alice', 'a', ['long', 'short']);
+        await vectors.enqueue(key, 9);
+        const tasks = await vectors.claim(key, { limit: 9, leaseMs: LEASE_MS });
+        const parts = { long: ['one', 'two', 'three'], short: ['short'] };
+        const join = (text: string) =>
+          (parts[text as keyof typeof parts] ?? []).flatMap((part) => [
+            ...vectorOf(part, MODEL.dimensions),
+          ]);
+        await vectors.complete(
+          key,
+          tasks.map((task) => ({ task, vector: Float32Array.from(join(textOf(task.textHash))) })),
+        );
+        const expected = { long: join('long'), short: join('short') };
+        assert.deepEqual(toNumbers(await view('u:alice', key)), expected);
+      },
+    ),
+
+    onVectors(
       'tells a search what changed since what it knows, and all when that is not to be known',
       async ({ vectors, list, embedAll, view }) => {
         const key = await vectors.useModel(MODEL);

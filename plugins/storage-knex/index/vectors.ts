@@ -308,18 +308,19 @@ interface VectorRow {
   modelId: number;
   textHash: string;
   generation: number;
+  dimensions: number;
   vector: Float32Array;
 }
 
 const VECTOR_ROW: RowWriter<VectorRow> = {
   table: 'svc_vector',
   columns: ['scope_id', 'model_id', 'text_hash', 'generation', 'dimensions', 'vector'],
-  toCells: ({ scopeId, modelId, textHash, generation, vector }) => [
+  toCells: ({ scopeId, modelId, textHash, generation, dimensions, vector }) => [
     scopeId,
     modelId,
     textHash,
     generation,
-    vector.length,
+    dimensions,
     toBytes(vector),
   ],
 };
@@ -352,7 +353,10 @@ async function complete(
     const generation = await nextGeneration(connection, scopeId, key);
     await insertRecords(
       connection,
-      vectors.map((one) => ({ ...one, scopeId, modelId: key.id, generation })),
+      vectors.map((one) => ({
+        ...{ ...one, scopeId, modelId: key.id, generation },
+        dimensions: key.dimensions,
+      })),
       { into: VECTOR_ROW, conflict: { update: ['generation', 'dimensions', 'vector'] } },
     );
   }

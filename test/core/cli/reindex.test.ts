@@ -3,6 +3,7 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
+import { isSample } from '../../support/provider-server/embed.ts';
 import { startProviderServer } from '../../support/provider-server/server.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
 import { PROGRESS } from './maintenance.ts';
@@ -73,7 +74,10 @@ it('asks the server that has the database open, with the secret beside it', asyn
 async function startEmbedder() {
   const provider = await startProviderServer({ dimensions: 16 });
   onTestFinished(() => provider.close());
-  const texts = () => provider.received.flatMap(({ body }) => body.input as string[]);
+  const texts = () =>
+    provider.received
+      .flatMap(({ body }) => body.input as string[])
+      .filter((text) => !isSample(text));
   const env = {
     SERVICE_EMBEDDING_PROVIDER: 'openai',
     SERVICE_EMBEDDING_BASE_URL: provider.baseUrl,

@@ -654,6 +654,7 @@ function sampleOf(key: (typeof SETTING_KEYS)[number]): string {
     'model.baseUrl': 'https://models.example',
     'embedder.baseUrl': 'https://models.example',
     'embedder.dimensions': '384',
+    'embedder.maxTokens': '256',
   };
   return samples[key] ?? 'openai';
 }

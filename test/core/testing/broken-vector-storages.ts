@@ -95,6 +95,20 @@ export const brokenVectorStorages: readonly BrokenStorage[] = [
     })),
   },
   {
+    bug: 'keeps as many numbers of a text as the model has dimensions',
+    breaks: 'keeps all vectors of a text that was embedded in parts, beside those of one part',
+    wrap: withVectors((good) => ({
+      complete: (key, results) =>
+        good.complete(
+          key,
+          results.map(({ task, vector }) => ({
+            task,
+            vector: vector?.slice(0, key.dimensions) ?? null,
+          })),
+        ),
+    })),
+  },
+  {
     bug: 'takes any generation that it does not have for an older one',
     breaks: 'tells a search what changed since what it knows, and all when that is not to be known',
     wrap: withVectorView((view) => ({

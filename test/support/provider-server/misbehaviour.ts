@@ -318,13 +318,13 @@ export const EMBEDDINGS: readonly Misbehaviour[] = [
     name: 'shorter vectors',
     behave: each((vector) => vector.slice(1)),
     reason: 'malformed',
-    why: 'the vectors have another length; check the dimensions of the embedder',
+    why: 'the vectors have 7 numbers; set the dimensions of the embedder to 7',
   },
   {
     name: 'longer vectors',
     behave: each((vector) => [...vector, 1]),
     reason: 'malformed',
-    why: 'the vectors have another length; check the dimensions of the embedder',
+    why: 'the vectors have 9 numbers; set the dimensions of the embedder to 9',
   },
   {
     name: 'a null in a vector',

@@ -7,11 +7,12 @@ import type { Core } from '../../../../core/service.ts';
 import { openai } from '../../../../plugins/embedder-openai/index.ts';
 import { mysql } from '../../../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../../../plugins/storage-sqlite/index.ts';
-import { stopClock } from '../../../support/clock.ts';
+import { skipTime, stopClock } from '../../../support/clock.ts';
 import { freshDatabase } from '../../../support/mariadb.ts';
-import { embedMeaning } from '../../../support/provider-server/embed.ts';
-import { TRANSPORT } from '../../../support/provider-server/misbehaviour.ts';
+import { embedMeaning, embedWords, isSample } from '../../../support/provider-server/embed.ts';
+import { EMBEDDINGS, TRANSPORT } from '../../../support/provider-server/misbehaviour.ts';
 import {
+  type Behaviour,
   type ProviderServer,
   type ProviderServerOptions,
   startProviderServer,
@@ -52,12 +53,13 @@ const embed = async (core: Core): Promise<void> => {
 
 /** The worker in the background may have come first. */
 async function untilFailed(core: Core): Promise<void> {
-  while ((await core.embeddings?.progress())?.failures === 0) {
-    await embed(core).catch(() => undefined);
-  }
+  do await embed(core).catch(() => undefined);
+  while ((await core.embeddings?.progress())?.failures === 0);
 }
 
-const textsSent = (): string[] => server.received.flatMap(({ body }) => body.input as string[]);
+/** What is sent to check the embedder is left out. */
+const sent = () => server.received.filter(({ body }) => !body.input.some(isSample));
+const textsSent = (): string[] => sent().flatMap(({ body }) => body.input as string[]);
 
 /** Opens services one after the other, or beside each other, on one database. */
 async function makeDatabase(): Promise<(config: Partial<MemoryServiceConfig>) => Promise<Core>> {
@@ -161,6 +163,8 @@ describe('passages get their vectors behind the writes', () => {
   });
 });
 
+const toVector = (text: string) => Float32Array.from(embedWords(text, 8));
+
 describe('a drain', () => {
   it('ends when what the background has taken is embedded, too', async () => {
     let embedNow = () => undefined as void;
@@ -171,9 +175,11 @@ describe('a drain', () => {
       model: 'slow',
       dimensions: 8,
       async embed(texts) {
-        asked += 1;
-        await mayEmbed;
-        return texts.map(() => new Float32Array(8).fill(1));
+        if (texts.every((text) => !isSample(text))) {
+          asked += 1;
+          await mayEmbed;
+        }
+        return texts.map(toVector);
       },
     };
     const core = await openCore({ embedder: slow });
@@ -195,9 +201,9 @@ describe('a drain', () => {
       model: 'slow',
       dimensions: 8,
       async embed(texts) {
-        sent.push(...texts);
+        sent.push(...texts.filter((text) => !isSample(text)));
         await sleep(120);
-        return texts.map(() => new Float32Array(8).fill(1));
+        return texts.map(toVector);
       },
     };
     const core = await openCore({ embedder: slow });
@@ -346,7 +352,7 @@ describe('an embedder that is down', () => {
       lastFailureReason: 'the provider answered 401; check the API key',
     });
     server.always(null);
-    while ((await core.embeddings?.progress())?.textsWaiting !== 0) {
+    while ((await core.embeddings?.progress())?.textsEmbedded !== 1) {
       await embed(core).catch(() => undefined);
     }
     expect(await core.embeddings?.progress()).toMatchObject({
@@ -405,7 +411,7 @@ describe('an embedder that is down', () => {
     ['too many', NO_FIT, (vector: Float32Array) => [vector, vector]],
     [
       'another length',
-      'the vectors have another length; check the dimensions of the embedder',
+      'the vectors have 7 numbers; set the dimensions of the embedder to 7',
       (vector: Float32Array) => [vector.subarray(1)],
     ],
     ['what is not a number', NO_FIT, (vector: Float32Array) => [vector.fill(NaN)]],
@@ -417,7 +423,11 @@ describe('an embedder that is down', () => {
       name: 'bad',
       model: 'bad',
       dimensions: 8,
-      embed: async () => make(new Float32Array(8).fill(1)) as Float32Array[],
+      // It goes wrong once it was checked.
+      embed: async (texts) =>
+        texts.some(isSample)
+          ? texts.map(toVector)
+          : (make(new Float32Array(8).fill(1)) as Float32Array[]),
     };
     const core = await openCore({ embedder: bad });
     await write(core, 'ann', 'a.md', 'She drinks tea.\n');
@@ -444,6 +454,194 @@ describe('an embedder that is down', () => {
   });
 });
 
+/** Answers with the proper vectors changed. */
+const changed =
+  (change: (vector: number[]) => number[]): Behaviour =>
+  ({ proper, sendJson }) => {
+    const answer = proper() as { data: { embedding: number[] }[] };
+    const data = answer.data.map((item) => ({ ...item, embedding: change(item.embedding) }));
+    sendJson(200, { ...answer, data });
+  };
+const sameForAll = changed((vector) => vector.map((_, at) => at + 1));
+const otherModel = changed((vector) => vector.toReversed());
+const ofAnswer = (name: string): Behaviour =>
+  EMBEDDINGS.find((way) => way.name === name)?.behave ?? expect.fail(name);
+
+const SAME = 'different texts have the same vector; check the model of the embedder';
+const OTHER =
+  'the model gives other vectors than those stored under its name; run memory-service reindex --embeddings';
+
+describe('an embedder that goes wrong in the middle of its work', () => {
+  it.each<[string, Behaviour, string]>([
+    ['becomes slow', () => undefined, 'the provider did not answer in 0.2 s'],
+    ['goes away', ({ socket }) => socket.destroy(), 'the connection was closed'],
+    ['gives another length', ofAnswer('shorter vectors'), 'the vectors have 7 numbers'],
+    ['gives what is not a number', ofAnswer('a null in a vector'), NO_FIT],
+    ['gives each text the same vector', sameForAll, SAME],
+    ['has another model under its name', otherModel, OTHER],
+  ])(
+    'and %s leaves search by words with the reason, and all is well once it is back',
+    async (_what, behave, why) => {
+      const skip = skipTime();
+      const hasty = openai({
+        ...{ baseUrl: server.baseUrl, name: 'meaning', dimensions: 8 },
+        ...{ timeoutMs: 1_000, maxRetries: 0 },
+      });
+      const core = await openCore({ embedder: hasty, search: { embedTimeoutMs: 200 } });
+      await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+      await write(core, 'ann', 'b.md', 'She has a dog.\n');
+      await embed(core);
+      expect((await find(core, 'ann', 'tea')).mode).toBe('hybrid');
+      server.always(behave);
+      // The last check is too long ago.
+      skip(300_000);
+      let asked = 0;
+      const ask = () => find(core, 'ann', `beverage tea ${(asked += 1)}`);
+      await expect
+        .poll(async () => (await ask()).degraded, { timeout: 20_000 })
+        .toContain(`The embedder failed: `);
+      await expect.poll(async () => (await ask()).degraded).toContain(why);
+      expect(await ask()).toMatchObject({ mode: 'text', results: [{ path: 'user/a.md' }] });
+      await write(core, 'ann', 'c.md', 'The puppy sleeps.\n');
+
+      server.always(null);
+      // Past the pause of the circuit breaker.
+      skip(600_000);
+      await expect.poll(async () => (await ask()).mode, { timeout: 20_000 }).toBe('hybrid');
+      // With vectors of the right model alone, and none is missing.
+      await expect
+        .poll(async () => (await core.embeddings?.progress())?.textsEmbedded, { timeout: 20_000 })
+        .toBe(3);
+      expect(await core.embeddings?.progress()).toMatchObject({
+        lastFailure: null,
+        textsWaiting: 0,
+      });
+      const { results } = await find(core, 'ann', 'pet', { explain: true, path: 'user/c.md' });
+      expect(results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
+    },
+  );
+
+  it('says at the start, and once, that its vectors have another length', async () => {
+    const lines: [object, string][] = [];
+    const log = {
+      ...{ debug: () => undefined, info: () => undefined, warn: () => undefined },
+      error: (details: object, message?: string) => void lines.push([details, message ?? '']),
+    };
+    server.always(ofAnswer('longer vectors'));
+    const core = await openCore({ embedder: embedder(), log });
+    const reason = 'the vectors have 9 numbers; set the dimensions of the embedder to 9';
+    await expect.poll(() => lines).toHaveLength(1);
+    for (let n = 0; n < 3; n += 1) {
+      await write(core, 'ann', `${n}.md`, `Note ${n} on tea.\n`);
+      await embed(core).catch(() => undefined);
+    }
+    expect(lines).toEqual([
+      [
+        { provider: 'openai', model: 'meaning', reason },
+        'the embedder cannot be used: finds use words only',
+      ],
+    ]);
+    // No text is blamed for it: all are embedded when the length is right.
+    server.always(null);
+    skipTime()(600_000);
+    while ((await core.embeddings?.progress())?.textsWaiting !== 0) {
+      await embed(core).catch(() => undefined);
+    }
+    expect((await find(core, 'ann', 'beverage')).mode).toBe('hybrid');
+  });
+
+  it('another model under the same name is noticed after a restart, and gets its own vectors on demand', async () => {
+    const open = await makeDatabase();
+    const first = await open({ embedder: embedder() });
+    await write(first, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(first);
+    await first.close();
+    server.always(otherModel);
+    const second = await open({ embedder: embedder() });
+    await embed(second).catch(() => undefined);
+    expect(await find(second, 'ann', 'beverage tea')).toMatchObject({
+      mode: 'text',
+      degraded: `The embedder failed: ${OTHER}.`,
+    });
+    await second.embeddings?.reembed();
+    while ((await second.embeddings?.progress())?.textsEmbedded !== 1) {
+      await embed(second).catch(() => undefined);
+    }
+    const { mode, results } = await find(second, 'ann', 'beverage', { explain: true });
+    expect(mode).toBe('hybrid');
+    expect(results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
+  });
+});
+
+/** A passage about many things that ends with coffee, in about 200 tokens. */
+const LONG = `${'The weather was fine, and nothing happened at all. '.repeat(14)}She likes coffee.`;
+/** As a model that reads few tokens: it knows nothing of the rest. */
+const embedStart = (text: string, dimensions: number) =>
+  embedMeaning(text.slice(0, 500), dimensions);
+const limited = (maxTokens: number) =>
+  openai({ baseUrl: server.baseUrl, name: 'meaning', dimensions: 8, maxTokens, maxRetries: 0 });
+
+describe('a passage that is longer than the model takes', () => {
+  it('is embedded in parts, and found by its best part', async () => {
+    await start({ embed: embedStart });
+    const core = await openCore({ embedder: limited(128) });
+    await write(core, 'ann', 'a.md', `# Ann\n\n${LONG}\n`);
+    await write(core, 'ann', 'b.md', 'The puppy sleeps a lot.\n');
+    await embed(core);
+    const sent = textsSent().filter((text) => text.includes('weather'));
+    expect(sent.length).toBeGreaterThan(1);
+    for (const text of sent) expect(text).toMatch(/^Ann\n\n/);
+    const { results } = await find(core, 'ann', 'beverage', { explain: true });
+    expect(results[0]).toMatchObject({ path: 'user/a.md' });
+    expect(results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
+    expect(await core.embeddings?.progress()).toMatchObject({ textsEmbedded: 2, textsWaiting: 0 });
+  });
+
+  it('and is refused is embedded in smaller parts', async () => {
+    server.always(({ body, sendJson, proper }) =>
+      body.input.some((text: string) => text.length > 300)
+        ? sendJson(400, { error: { message: 'the input is too long' } })
+        : sendJson(200, proper()),
+    );
+    const core = await openCore({ embedder: limited(8_000) });
+    await write(core, 'ann', 'a.md', `${LONG}\n`);
+    await embed(core);
+    const { results } = await find(core, 'ann', 'beverage', { explain: true });
+    expect(results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
+    expect((await core.embeddings?.progress())?.textsWaiting).toBe(0);
+  });
+
+  it('gets its parts after an update, though its cut vector was stored before', async () => {
+    await start({ embed: embedStart });
+    const open = await makeDatabase();
+    // Versions before knew no limit.
+    const { maxTokens: _unknown, ...before } = limited(128);
+    const first = await open({ embedder: before });
+    await write(first, 'ann', 'a.md', `${LONG}\n`);
+    await write(first, 'ann', 'b.md', 'Coffee.\n\nThe puppy.\n');
+    await embed(first);
+    await first.close();
+    const second = await open({ embedder: limited(128) });
+    await embed(second);
+    const found = await find(second, 'ann', 'beverage', { explain: true, path: 'user/a.md' });
+    expect(found.mode).toBe('hybrid');
+    expect(found.results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
+    await second.close();
+    // An earlier version finds its own vectors still.
+    const third = await open({ embedder: before });
+    expect((await find(third, 'ann', 'drink')).mode).toBe('hybrid');
+  });
+
+  it('is not a question: of that, the beginning is asked', async () => {
+    const core = await openCore({ embedder: limited(128) });
+    await write(core, 'ann', 'a.md', 'She likes tea.\n');
+    await embed(core);
+    await find(core, 'ann', `beverage ${LONG}`);
+    expect(textsSent().at(-1)).toMatch(/^beverage The weather/);
+    expect(textsSent().at(-1)).not.toContain('coffee');
+  });
+});
+
 describe('another model', () => {
   it('has its own vectors made in the background, and none of another is compared', async () => {
     const open = await makeDatabase();
@@ -456,7 +654,7 @@ describe('another model', () => {
     const before = await find(second, 'ann', 'beverage drink');
     expect(before).toMatchObject({ mode: 'text', degraded: expect.stringMatching(/no|No/) });
     await embed(second);
-    expect(server.received.map(({ body }) => body.model)).toEqual(['one', 'two', 'two']);
+    expect(sent().map(({ body }) => body.model)).toEqual(['one', 'two', 'two']);
     expect((await find(second, 'ann', 'beverage drink')).mode).toBe('hybrid');
     await second.close();
 

@@ -47,6 +47,40 @@ describe('a vector of length 1', () => {
 });
 
 describe('the vectors of a scope', () => {
+  it('compare a text in parts by the part that fits best', async () => {
+    const known = { dimensions: 2, indexGeneration: 1 };
+    const [right, up, left] = [
+      [1, 0],
+      [0, 1],
+      [-1, 0],
+    ];
+    const vectors = await PassageVectors.from(
+      read({
+        isWhole: { lists: true, vectors: true },
+        lists: [{ fileNo: 1, hashes: toHashes([1, 2, 3]) }],
+        vectors: [
+          { textHash: hash(1), vector: Float32Array.from([left, right, up].flat() as number[]) },
+          { textHash: hash(2), vector: Float32Array.from(left as number[]) },
+          // Half a vector more: it is damaged.
+          { textHash: hash(3), vector: Float32Array.from([1, 0, 1]) },
+        ],
+      }),
+      null,
+      known,
+    );
+    expect(cosines(vectors, 1, Float32Array.from([1, 0]))).toEqual([1, -1, NaN]);
+    // Embedded again, in one part.
+    const next = await PassageVectors.from(
+      read({
+        vectorGeneration: 2,
+        vectors: [{ textHash: hash(1), vector: Float32Array.from([0, 1]) }],
+      }),
+      vectors,
+      known,
+    );
+    expect(cosines(next, 1, Float32Array.from([1, 0]))).toEqual([0, -1, NaN]);
+  });
+
   it('are the cosines of the passages, whatever their order of arrival and their length', async () => {
     await fc.assert(
       fc.asyncProperty(
