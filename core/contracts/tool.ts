@@ -1,6 +1,31 @@
+import type {
+  DeleteArguments,
+  DeleteResult,
+  ListArguments,
+  ListResult,
+  MoveArguments,
+  MoveResult,
+  PatchArguments,
+  PatchResult,
+  ReadArguments,
+  ReadResult,
+  WriteArguments,
+  WriteResult,
+} from '../schemas/memory-tools/files.ts';
+import type { FindArguments, FindResult } from '../schemas/memory-tools/find.ts';
+import type { ContextArguments, ContextResult } from '../schemas/memory-tools/context.ts';
+import type { RememberArguments, RememberResult } from '../schemas/memory-tools/remember.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { ListedTool, ToolContext } from '../schemas/tools.ts';
 import type { SpanAttributes, SpanKind } from './records.ts';
+
+export type {
+  ListedFile,
+  PatchArguments,
+  PatchEdit,
+  WriteResult,
+} from '../schemas/memory-tools/files.ts';
+export type { FindArguments, FoundPassage } from '../schemas/memory-tools/find.ts';
 
 /** Plain JSON Schema (draft 2020-12), as every framework takes it. */
 export type JsonSchema = object;
@@ -128,17 +153,17 @@ export interface TypedToolRunner extends ToolRunner {
   ): Promise<ToolResponse<ToolResult<Name>>>;
 }
 
-/** The service’s own tools by name, with the types of the service functions that they call. */
+/** The service’s own tools by name, with what they take and give. */
 export interface BuiltInTools {
-  memory_list: TypesOf<FileService['list']>;
-  memory_read: TypesOf<FileService['read']>;
-  memory_write: TypesOf<FileService['write']>;
-  memory_patch: TypesOf<FileService['patch']>;
-  memory_find: TypesOf<FindService['find']>;
-  memory_context: TypesOf<ContextService['context']>;
-  memory_remember: TypesOf<RememberService['remember']>;
-  memory_delete: TypesOf<FileService['remove']>;
-  memory_move: TypesOf<FileService['move']>;
+  memory_list: { arguments: ListArguments; result: ListResult };
+  memory_read: { arguments: ReadArguments; result: ReadResult };
+  memory_write: { arguments: WriteArguments; result: WriteResult };
+  memory_patch: { arguments: PatchArguments; result: PatchResult };
+  memory_find: { arguments: FindArguments; result: FindResult };
+  memory_context: { arguments: ContextArguments; result: ContextResult };
+  memory_remember: { arguments: RememberArguments; result: RememberResult };
+  memory_delete: { arguments: DeleteArguments; result: DeleteResult };
+  memory_move: { arguments: MoveArguments; result: MoveResult };
 }
 
 /** Any tool’s name; an editor offers those of the service. */
@@ -154,11 +179,6 @@ export type ToolResult<Name> = Name extends keyof BuiltInTools
   ? BuiltInTools[Name]['result']
   : unknown;
 
-interface TypesOf<Run extends (args: never, call: ToolCall) => Promise<unknown>> {
-  arguments: Parameters<Run>[0];
-  result: Awaited<ReturnType<Run>>;
-}
-
 /** What a tool works with. Every path is virtual and parsed by the service. */
 export interface MemoryServices {
   files: FileService;
@@ -170,163 +190,27 @@ export interface MemoryServices {
   remember: RememberService | null;
 }
 
-/** A memory file as tools list it. The path is virtual, the time RFC 3339 in UTC. */
-export interface ListedFile {
-  path: string;
-  size: number;
-  version: number;
-  updatedAt: string;
-}
-
-/** The result of a write. */
-export interface WriteResult {
-  path: string;
-  version: number;
-  /** The revision that was written; the present one when unchanged. */
-  revisionId: string;
-  created: boolean;
-  unchanged: boolean;
-}
-
-/** Exact text and what takes its place; it must occur once, unless `replaceAll` is set. */
-export interface PatchEdit {
-  oldText: string;
-  newText: string;
-  replaceAll?: boolean;
-}
-
-/** Edits in order, then lines to append; all of it applies, or nothing. */
-export interface PatchArguments {
-  path: string;
-  edits?: readonly PatchEdit[];
-  append?: { text: string; afterHeading?: string };
-  reason?: string;
-  ifVersion?: number;
-}
-
 /** The file tools. Refusals are `MemoryError`s, and leave an access row with their outcome. */
 export interface FileService {
-  list(
-    args: { path?: string; limit?: number; cursor?: string },
-    call: ToolCall,
-  ): Promise<{ files: ListedFile[]; nextCursor: string | null }>;
-  read(
-    args: { path: string; startLine?: number; endLine?: number; asOf?: string },
-    call: ToolCall,
-  ): Promise<{
-    path: string;
-    content: string;
-    version: number;
-    updatedAt: string;
-    totalLines: number;
-  }>;
-  write(
-    args: { path: string; content: string; reason?: string; ifVersion?: number },
-    call: ToolCall,
-  ): Promise<WriteResult>;
-  patch(
-    args: PatchArguments,
-    call: ToolCall,
-  ): Promise<{
-    path: string;
-    version: number;
-    revisionId: string;
-    replacements: number;
-    unchanged: boolean;
-  }>;
-  remove(
-    args: { path: string; reason?: string; ifVersion?: number },
-    call: ToolCall,
-  ): Promise<{ path: string; version: number; revisionId: string }>;
-  move(
-    args: { from: string; to: string; reason?: string; ifVersion?: number },
-    call: ToolCall,
-  ): Promise<{ from: string; to: string; version: number; revisionId: string }>;
-}
-
-/** What is looked for, and where: the user’s memory together with the shared one. */
-export interface FindArguments {
-  query: string;
-  path?: string;
-  limit?: number;
-  group?: 'file' | 'passage';
-  mode?: 'auto' | 'text' | 'hybrid';
-  /** Only passages with a line that was written in this time, RFC 3339; `until` is exclusive. */
-  since?: string;
-  until?: string;
-  sort?: 'relevance' | 'newest';
-  /** Memory as it stood at that moment, RFC 3339; found by words alone. */
-  asOf?: string;
-  explain?: boolean;
-}
-
-/** A passage of a memory file, with lines from 1, both inclusive. */
-export interface FoundPassage {
-  path: string;
-  score: number;
-  startLine: number;
-  endLine: number;
-  /** The headings above it, outermost first, joined by ` > `. */
-  heading: string | null;
-  snippet: string;
-  version: number;
-  updatedAt: string;
-  /** When the newest line of the passage was written, where the find asks of time. */
-  writtenAt?: string;
-  /** What the score is made of, by name. */
-  signals?: Record<string, number>;
+  list(args: ListArguments, call: ToolCall): Promise<ListResult>;
+  read(args: ReadArguments, call: ToolCall): Promise<ReadResult>;
+  write(args: WriteArguments, call: ToolCall): Promise<WriteResult>;
+  patch(args: PatchArguments, call: ToolCall): Promise<PatchResult>;
+  remove(args: DeleteArguments, call: ToolCall): Promise<DeleteResult>;
+  move(args: MoveArguments, call: ToolCall): Promise<MoveResult>;
 }
 
 /** The search. */
 export interface FindService {
-  find(
-    args: FindArguments,
-    call: ToolCall,
-  ): Promise<{ mode: 'text' | 'hybrid'; degraded?: string; results: FoundPassage[] }>;
+  find(args: FindArguments, call: ToolCall): Promise<FindResult>;
 }
 
 /** What memory holds on a question, as one text for a prompt. */
 export interface ContextService {
-  context(
-    args: { query: string; maxChars?: number; asOf?: string },
-    call: ToolCall,
-  ): Promise<{
-    context: string;
-    /** `updatedAt` is the time of the newest of the lines. */
-    sources: {
-      path: string;
-      startLine: number;
-      endLine: number;
-      version: number;
-      updatedAt: string;
-    }[];
-    mode: 'model' | 'find';
-    /** Why a model that is configured did not select the lines. */
-    degraded?: string;
-  }>;
+  context(args: ContextArguments, call: ToolCall): Promise<ContextResult>;
 }
 
 /** Files a fact where it belongs, with a model. */
 export interface RememberService {
-  remember(
-    args: {
-      text: string;
-      /** When it was said, RFC 3339; default now. */
-      at?: string;
-      /** Who said it, where it was not the user. */
-      speaker?: string;
-      reason?: string;
-      maxWrites?: number;
-      dryRun?: boolean;
-    },
-    call: ToolCall,
-  ): Promise<{
-    summary: string;
-    /** `revisionId` is `null` in a dry run. */
-    writes: { path: string; version: number; revisionId: string | null; diff: string }[];
-    /** What was proposed and not stored; the lines are absent from a replayed answer. */
-    refused: { why: string; lines: string[] }[];
-    /** Memory says so already. */
-    unchanged: boolean;
-  }>;
+  remember(args: RememberArguments, call: ToolCall): Promise<RememberResult>;
 }

@@ -1,38 +1,12 @@
-import Type, { type Static } from 'typebox';
 import type { ToolDefinition } from '../contracts/tool.ts';
-import {
-  ifVersionSchema,
-  pathSchema,
-  reasonSchema,
-  revisionIdSchema,
-  strict,
-  versionSchema,
-} from './schemas.ts';
+import { DeleteArguments, DeleteResult } from '../schemas/memory-tools/files.ts';
 
-const inputSchema = Type.Object(
-  {
-    path: pathSchema,
-    reason: Type.Optional(reasonSchema),
-    ifVersion: Type.Optional(ifVersionSchema),
-  },
-  strict,
-);
-
-const outputSchema = Type.Object({
-  path: Type.String(),
-  version: versionSchema,
-  revisionId: revisionIdSchema,
-});
-
-export const memoryDelete: ToolDefinition<
-  Static<typeof inputSchema>,
-  Static<typeof outputSchema>
-> = {
+export const memoryDelete: ToolDefinition<DeleteArguments, DeleteResult> = {
   name: 'memory_delete',
   title: 'Delete a memory file',
   description: 'Deletes a memory file. Its history stays, and an operator can bring it back.',
-  inputSchema,
-  outputSchema,
+  inputSchema: DeleteArguments,
+  outputSchema: DeleteResult,
   readOnly: false,
   idempotent: true,
   requiresModel: false,

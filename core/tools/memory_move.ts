@@ -1,37 +1,12 @@
-import Type, { type Static } from 'typebox';
 import type { ToolDefinition } from '../contracts/tool.ts';
-import {
-  ifVersionSchema,
-  pathSchema,
-  reasonSchema,
-  revisionIdSchema,
-  strict,
-  versionSchema,
-} from './schemas.ts';
+import { MoveArguments, MoveResult } from '../schemas/memory-tools/files.ts';
 
-const inputSchema = Type.Object(
-  {
-    from: pathSchema,
-    to: pathSchema,
-    reason: Type.Optional(reasonSchema),
-    ifVersion: Type.Optional(ifVersionSchema),
-  },
-  strict,
-);
-
-const outputSchema = Type.Object({
-  from: Type.String(),
-  to: Type.String(),
-  version: versionSchema,
-  revisionId: revisionIdSchema,
-});
-
-export const memoryMove: ToolDefinition<Static<typeof inputSchema>, Static<typeof outputSchema>> = {
+export const memoryMove: ToolDefinition<MoveArguments, MoveResult> = {
   name: 'memory_move',
   title: 'Move a memory file',
   description: 'Moves a memory file to a path where none is. Its history stays with both paths.',
-  inputSchema,
-  outputSchema,
+  inputSchema: MoveArguments,
+  outputSchema: MoveResult,
   readOnly: false,
   idempotent: true,
   requiresModel: false,

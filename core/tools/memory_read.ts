@@ -1,34 +1,12 @@
-import Type, { type Static } from 'typebox';
 import type { ToolDefinition } from '../contracts/tool.ts';
-import { asOfSchema, pathSchema, strict, timeSchema, versionSchema } from './schemas.ts';
+import { ReadArguments, ReadResult } from '../schemas/memory-tools/files.ts';
 
-const lineSchema = (description: string) =>
-  Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description });
-
-const inputSchema = Type.Object(
-  {
-    path: pathSchema,
-    startLine: Type.Optional(lineSchema('First line, from 1. Default: 1.')),
-    endLine: Type.Optional(lineSchema('Last line, inclusive. Default: the last one.')),
-    asOf: Type.Optional(asOfSchema),
-  },
-  strict,
-);
-
-const outputSchema = Type.Object({
-  path: Type.String(),
-  content: Type.String(),
-  version: versionSchema,
-  updatedAt: timeSchema,
-  totalLines: Type.Integer({ minimum: 0 }),
-});
-
-export const memoryRead: ToolDefinition<Static<typeof inputSchema>, Static<typeof outputSchema>> = {
+export const memoryRead: ToolDefinition<ReadArguments, ReadResult> = {
   name: 'memory_read',
   title: 'Read a memory file',
   description: 'Reads a memory file, whole or a range of its lines.',
-  inputSchema,
-  outputSchema,
+  inputSchema: ReadArguments,
+  outputSchema: ReadResult,
   readOnly: true,
   requiresModel: false,
   errorCodes: ['INVALID_PATH', 'FILE_NOT_FOUND', 'REVISION_NOT_FOUND'],

@@ -1,42 +1,13 @@
-import Type, { type Static } from 'typebox';
 import type { ToolDefinition } from '../contracts/tool.ts';
-import {
-  ifVersionSchema,
-  pathSchema,
-  reasonSchema,
-  revisionIdSchema,
-  strict,
-  versionSchema,
-} from './schemas.ts';
+import { WriteArguments, WriteResult } from '../schemas/memory-tools/files.ts';
 
-const inputSchema = Type.Object(
-  {
-    path: pathSchema,
-    content: Type.String({ description: 'The whole new content, usually markdown.' }),
-    reason: Type.Optional(reasonSchema),
-    ifVersion: Type.Optional(ifVersionSchema),
-  },
-  strict,
-);
-
-const outputSchema = Type.Object({
-  path: Type.String(),
-  version: versionSchema,
-  revisionId: revisionIdSchema,
-  created: Type.Boolean({ description: 'The file did not exist.' }),
-  unchanged: Type.Boolean({ description: 'It had that content already: no revision was made.' }),
-});
-
-export const memoryWrite: ToolDefinition<
-  Static<typeof inputSchema>,
-  Static<typeof outputSchema>
-> = {
+export const memoryWrite: ToolDefinition<WriteArguments, WriteResult> = {
   name: 'memory_write',
   title: 'Write a memory file',
   description:
     'Creates a memory file or replaces its whole content. To change a part of a file, use memory_patch.',
-  inputSchema,
-  outputSchema,
+  inputSchema: WriteArguments,
+  outputSchema: WriteResult,
   readOnly: false,
   idempotent: true,
   requiresModel: false,

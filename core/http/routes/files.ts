@@ -13,7 +13,7 @@ import {
 } from '../../schemas/files.ts';
 import { listOf, strictObject } from '../../schemas/shapes.ts';
 import type { Core } from '../../service.ts';
-import { reasonSchema } from '../../tools/schemas.ts';
+import { reasonSchema } from '../../schemas/memory-tools/parts.ts';
 import { toCaller } from '../caller.ts';
 import { ifVersionOf, matchesTag, toVersionTag, withPrecondition } from '../precondition.ts';
 

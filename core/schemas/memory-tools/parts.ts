@@ -38,6 +38,3 @@ export const timeArgument = (description: string) =>
 export const asOfSchema = timeArgument(
   'Memory as it stood at this moment, RFC 3339; found by words alone. Redacted and erased text is not in it.',
 );
-
-/** Strict objects: a member that is not known is refused and named. */
-export const strict = { additionalProperties: false } as const;

@@ -1,0 +1,86 @@
+import Type, { type Static } from 'typebox';
+import { strict } from '../shapes.ts';
+import { versionSchema, timeSchema, timeArgument, asOfSchema } from './parts.ts';
+
+/** What is looked for, and where: the user’s memory together with the shared one. */
+export const FindArguments = Type.Object(
+  {
+    query: Type.String({
+      minLength: 1,
+      maxLength: 200_000,
+      description: 'What you look for, in your own words; any text works.',
+    }),
+    path: Type.Optional(
+      Type.String({
+        maxLength: 1024,
+        description: 'Only paths that start with this, as in user/projects/. Default: everything.',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 50, description: 'Results. Default: 10.' }),
+    ),
+    group: Type.Optional(
+      Type.Enum(['file', 'passage'], {
+        type: 'string',
+        description:
+          'file: each file once, with its best passage (default). passage: each passage.',
+      }),
+    ),
+    mode: Type.Optional(
+      Type.Enum(['auto', 'text', 'hybrid'], {
+        type: 'string',
+        description: 'auto: hybrid when an embedder is configured, else text (default).',
+      }),
+    ),
+    since: Type.Optional(
+      timeArgument('Only passages with a line that was written at or after this time, RFC 3339.'),
+    ),
+    until: Type.Optional(
+      timeArgument('Only passages with a line that was written before this time, RFC 3339.'),
+    ),
+    sort: Type.Optional(
+      Type.Enum(['relevance', 'newest'], {
+        type: 'string',
+        description: 'newest: of what matches best, the lines written last come first.',
+      }),
+    ),
+    asOf: Type.Optional(asOfSchema),
+    explain: Type.Optional(Type.Boolean({ description: 'Add what each score is made of.' })),
+  },
+  strict,
+);
+export type FindArguments = Static<typeof FindArguments>;
+
+const lineSchema = Type.Integer({ minimum: 1 });
+
+/** A passage of a memory file, with lines from 1, both inclusive. */
+const FoundPassage = Type.Object({
+  path: Type.String(),
+  score: Type.Number({ description: 'Comparable within one answer alone.' }),
+  startLine: lineSchema,
+  endLine: lineSchema,
+  heading: Type.Union([Type.String(), Type.Null()], {
+    description: 'The headings above the passage, joined by " > ".',
+  }),
+  snippet: Type.String({ description: 'The passage, with neighbours where there is room.' }),
+  version: versionSchema,
+  updatedAt: timeSchema,
+  writtenAt: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'When the newest line of the passage was written, where time was asked for.',
+    }),
+  ),
+  signals: Type.Optional(
+    Type.Record(Type.String(), Type.Number(), { description: 'With explain alone.' }),
+  ),
+});
+export type FoundPassage = Static<typeof FoundPassage>;
+
+/** The best passages, best first. */
+export const FindResult = Type.Object({
+  mode: Type.Enum(['text', 'hybrid'], { description: 'The search that was used.' }),
+  degraded: Type.Optional(Type.String({ description: 'Why a hybrid search fell back to text.' })),
+  results: Type.Array(FoundPassage),
+});
+export type FindResult = Static<typeof FindResult>;

@@ -1,0 +1,56 @@
+import Type, { type Static } from 'typebox';
+import { strict } from '../shapes.ts';
+import { reasonSchema, versionSchema, revisionIdSchema } from './parts.ts';
+
+/** A fact, and when and by whom it was said. */
+export const RememberArguments = Type.Object(
+  {
+    text: Type.String({ minLength: 1, maxLength: 16_384, description: 'The fact to remember.' }),
+    at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'When it was said, RFC 3339; default now. Words like yesterday go by it.',
+      }),
+    ),
+    speaker: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 100,
+        description: 'Who said it, where it was not the user: "I" is the speaker.',
+      }),
+    ),
+    reason: Type.Optional(reasonSchema),
+    maxWrites: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 20, description: 'Files it may change. Default: 5.' }),
+    ),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Answer the diffs and write nothing.' })),
+  },
+  strict,
+);
+export type RememberArguments = Static<typeof RememberArguments>;
+
+/** What became of a fact. */
+export const RememberResult = Type.Object({
+  summary: Type.String(),
+  writes: Type.Array(
+    Type.Object({
+      path: Type.String(),
+      version: versionSchema,
+      revisionId: Type.Union([revisionIdSchema, Type.Null()], {
+        description: 'Id of the revision; null in a dry run.',
+      }),
+      diff: Type.String({ description: 'Unified diff.' }),
+    }),
+  ),
+  refused: Type.Array(
+    Type.Object({
+      why: Type.String(),
+      lines: Type.Array(Type.String(), {
+        description: 'The lines that were not written; empty in a replayed answer.',
+      }),
+    }),
+    { description: 'What was proposed and not stored.' },
+  ),
+  unchanged: Type.Boolean({ description: 'Memory says so already.' }),
+});
+export type RememberResult = Static<typeof RememberResult>;
