@@ -131,7 +131,7 @@ describe('a model in a folder', () => {
     expect(results.filter(({ status }) => status !== 'passed')).toEqual([]);
   });
 
-  it('lets the service find by meaning, and does not keep it waiting', async () => {
+  it('lets the service find by meaning', async () => {
     const core = await openCore({ embedder: await inFolder() });
     await call(core, 'ann', 'memory_write', { path: 'user/a.md', content: 'She likes coffee.\n' });
     await call(core, 'ann', 'memory_write', { path: 'user/b.md', content: 'The puppy sleeps.\n' });
