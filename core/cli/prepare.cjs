@@ -221,7 +221,6 @@ function checkWritable(folder) {
 /** @param {string[]} sources */
 function hashSources(sources) {
   const hash = createHash('sha256');
-  hash.update(process.versions.modules);
   for (const source of sources) addToHash(hash, source);
   return hash.digest('hex');
 }
