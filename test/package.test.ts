@@ -15,6 +15,8 @@ interface LockedPackage {
 
 const read = (name: string): unknown => JSON.parse(readFileSync(join(ROOT, name), 'utf8'));
 const manifest = read('package.json') as {
+  dependencies: Record<string, string>;
+  optionalDependencies: Record<string, string>;
   exports: Record<string, string | Record<string, string>>;
   allowScripts: Record<string, boolean>;
 };
@@ -30,6 +32,15 @@ it('the lock file holds the optional packages of every platform, so that npm ci 
   for (const { optionalDependencies = {} } of Object.values(locked)) {
     for (const name of Object.keys(optionalDependencies)) expect(names).toContain(name);
   }
+});
+
+it('each dependency has its purpose in the docs, and nothing else has', () => {
+  const page = readFileSync(join(ROOT, 'docs/decisions/dependencies.md'), 'utf8');
+  const named = [...page.matchAll(/^\| `([^`]+)` +\| (optional)?/gm)];
+  const namesOf = (isOptional: boolean) =>
+    named.filter(([, , word]) => (word !== undefined) === isOptional).map(([, name]) => name);
+  expect(namesOf(false).sort()).toEqual(Object.keys(manifest.dependencies).sort());
+  expect(namesOf(true).sort()).toEqual(Object.keys(manifest.optionalDependencies).sort());
 });
 
 it('install scripts run for the SQLite drivers alone', () => {

@@ -4,10 +4,11 @@
 //
 //   npm test                       everything
 //   npm test -- test/core/files    the files whose path contains that
-//   npm run test:release           the long samples of the same tests
+//   npm run test:release           the long samples of the same tests, and `npm test` on other Nodes
 //   npm run test:cluster           instances on three Galera nodes, which are killed and come back
 
 import { createRequire } from 'node:module';
+import { runOnEachNode } from './support/each-node.mjs';
 import { prepareParts } from './support/prepare-parts.mjs';
 
 const require = createRequire(import.meta.url);
@@ -20,7 +21,8 @@ const {
 } = require('../core/cli/prepare.cjs');
 
 const args = process.argv.slice(2);
-if (args.includes('--release')) process.env.MEMORY_TEST_RELEASE = '1';
+const isRelease = args.includes('--release');
+if (isRelease) process.env.MEMORY_TEST_RELEASE = '1';
 const isCluster = args.includes('--cluster');
 if (isCluster) process.env.MEMORY_TEST_CLUSTER = '1';
 const filters = args.filter((arg) => !arg.startsWith('--'));
@@ -66,10 +68,13 @@ if (process.env.MEMORY_TEST_RELEASE === undefined && filters.length === 0) {
   notRun.push('the release samples (npm run test:release)');
 }
 
+const otherNodes = isRelease ? await runOnEachNode(root, filters) : [];
+
 const lines = [
   ...notRun.map((line) => `not run: ${line}`),
+  ...otherNodes.map(({ line }) => line),
   `${count.passed} passed, ${count.failed} failed`,
 ];
-const code = count.failed === 0 ? 0 : 1;
+const code = count.failed === 0 && otherNodes.every(({ isPassed }) => isPassed) ? 0 : 1;
 // Exits once the line is out: on a pipe it would be cut off otherwise.
 process.stdout.write(`\n${lines.join('\n')}\n`, () => process.exit(code));

@@ -82,7 +82,7 @@ async function dispatch(given: CommandContext): Promise<void> {
 
   const argv = withoutFirst(withoutFirst(context.argv, words[0]), argument ?? undefined);
   if (switches.has('print-config'))
-    return print(printConfig(await loadConfig({ ...context, argv })));
+    return print(await printConfig(await loadConfig({ ...context, argv })));
   await command.run({ ...context, argument, argv });
 }
 

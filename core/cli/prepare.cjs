@@ -5,6 +5,7 @@
 const { spawn } = require('node:child_process');
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
+const { isBuiltin } = require('node:module');
 const path = require('node:path');
 
 const root = path.resolve(__dirname, '..', '..');
@@ -18,12 +19,14 @@ const BUILDS = [
     name: 'service',
     sources: ['core', 'plugins', 'adapters', 'tsconfig.base.json', 'tsconfig.build.json'],
     output: 'dist/core/cli/main.js',
+    usually: '20 to 40 seconds',
     run: buildService,
   },
   {
     name: 'console',
     sources: ['console', 'core/errors.ts'],
     output: 'dist/console/index.html',
+    usually: '10 to 20 seconds',
     run: buildConsole,
   },
 ];
@@ -62,9 +65,10 @@ async function ensureInstalled() {
   say(
     missing.length === 0
       ? 'The SQLite driver is missing: installing again.'
-      : 'Installing the packages of package-lock.json (missing: ' +
+      : 'The first start installs ' +
           missing.length +
-          '). The SQLite driver may have to be compiled, which takes a minute or two.',
+          ' packages (usually 1 to 2 minutes; 2 more if the SQLite driver has to be compiled), builds ' +
+          '(usually 1 minute) and serves. Later starts take a few seconds.',
   );
   let result = await runNpm(['ci', '--include=dev', '--include=optional']);
   if (result.code !== 0 && compiler.length > 0 && /gyp|prebuild|node-gyp/i.test(result.output)) {
@@ -86,7 +90,7 @@ async function ensureBuilt() {
     if (isFresh) continue;
     checkWritable(root);
     const started = Date.now();
-    say('Building the ' + build.name + '.');
+    say('Building the ' + build.name + ' (usually ' + build.usually + ').');
     await build.run();
     fs.writeFileSync(stampFile, stamp);
     say('Built in ' + ((Date.now() - started) / 1000).toFixed(1) + ' s.');
@@ -174,14 +178,16 @@ function findMissingCompilers() {
 
 /** @param {string[]} missing */
 function warnAboutDriver(missing) {
+  const instead = isBuiltin('node:sqlite')
+    ? 'The SQLite of this Node is used instead, if it is 3.51.3 or newer.'
+    : 'Node 24 and a mysql:// database work without it.';
   say(
     missing.length > 0
       ? 'The SQLite driver is not there: it is compiled, and ' +
           missing.join(', ') +
           ' is missing. On Debian or Ubuntu: apt-get install -y python3 make g++, then start again. ' +
-          'A mysql:// database works without it.'
-      : 'The SQLite driver did not compile; npm rebuild sqlite3 shows why. ' +
-          'A mysql:// database works without it.',
+          instead
+      : 'The SQLite driver did not compile; npm rebuild sqlite3 shows why. ' + instead,
   );
 }
 
@@ -221,7 +227,6 @@ function checkWritable(folder) {
 /** @param {string[]} sources */
 function hashSources(sources) {
   const hash = createHash('sha256');
-  hash.update(process.versions.modules);
   for (const source of sources) addToHash(hash, source);
   return hash.digest('hex');
 }

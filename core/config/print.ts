@@ -1,3 +1,4 @@
+import { importPlugin } from './factories.ts';
 import { describeDatabase, type LoadedConfig, storageOfFile } from './index.ts';
 import { maskUrl } from './option.ts';
 import { SETTING_KEYS, flagOf, settingOf, type SettingKey } from './settings.ts';
@@ -6,8 +7,9 @@ import { SETTING_KEYS, flagOf, settingOf, type SettingKey } from './settings.ts'
  * The output of `--print-config`: each key in use with its value and origin, and the database with its
  * driver and file. Secrets are masked.
  */
-export function printConfig(loaded: LoadedConfig): string {
+export async function printConfig(loaded: LoadedConfig): Promise<string> {
   const { file } = loaded;
+  const storage = await showStorage(loaded);
   const parts = Object.entries(file?.parts ?? {}).filter(([part]) => isPartInUse(loaded, part));
   const replaced = new Set(parts.map(([part]) => part));
   const rows = SETTING_KEYS.filter((key) => !replaced.has(partOf(key))).map((key) => [
@@ -16,10 +18,10 @@ export function printConfig(loaded: LoadedConfig): string {
     showOrigin(loaded, key),
   ]);
   if (!replaced.has('storage')) {
-    rows.push(['storage', showStorage(loaded), showOrigin(loaded, 'databaseUrl')]);
+    rows.push(['storage', storage, showOrigin(loaded, 'databaseUrl')]);
   }
   for (const [part, value] of parts) {
-    const shown = part === 'storage' ? showStorage(loaded) : showPart(value);
+    const shown = part === 'storage' ? storage : showPart(value);
     rows.push([part, shown, `file ${file?.name ?? ''}`]);
   }
   const lines = alignColumns([['key', 'value', 'origin'], ...rows]);
@@ -72,16 +74,23 @@ function partOf(key: SettingKey): string {
   return key === 'databaseUrl' ? 'storage' : (key.split('.', 1)[0] ?? key);
 }
 
-const DEFAULT_DRIVERS: Readonly<Record<string, string>> = { sqlite: 'sqlite3', mysql: 'mysql2' };
-
-function showStorage(loaded: LoadedConfig): string {
-  const { name, filename, driver = DEFAULT_DRIVERS[name] } = describeDatabase(loaded);
+async function showStorage(loaded: LoadedConfig): Promise<string> {
+  const { name, filename, driver = await findDriver(name, loaded.cwd) } = describeDatabase(loaded);
   const driverName = typeof driver === 'string' ? driver : Object(driver).name;
   return [
     name,
     ...(typeof driverName === 'string' ? [`driver ${driverName}`] : []),
     ...(filename === null ? [] : [filename]),
   ].join(', ');
+}
+
+/** The driver that a database uses unless the configuration chooses one. */
+async function findDriver(name: string, directory: string): Promise<string | undefined> {
+  if (name !== 'sqlite') return name === 'mysql' ? 'mysql2' : undefined;
+  // Imported by name, like every plugin.
+  const plugin = await importPlugin('storage-sqlite', { directory, origin: 'storage' });
+  const { findSqliteDriver } = plugin as { findSqliteDriver: () => Promise<string | null> };
+  return (await findSqliteDriver()) ?? 'not found';
 }
 
 /** Prints only names, because options may contain secrets. */

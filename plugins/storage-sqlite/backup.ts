@@ -11,14 +11,13 @@ const BUSY_MS = 30_000;
 
 /**
  * Copies a database file as of one moment to `target`, which must not exist, and syncs it to disk.
- * Other connections can write meanwhile, because the copy is one long read. With better-sqlite3 it
- * blocks this process until it is done. An error leaves a partial file behind, so use a temporary
- * name. Throws `STORAGE_DAMAGED` if the copy is not intact.
+ * Other connections can write meanwhile, because the copy is one long read. An error leaves a partial
+ * file behind, so use a temporary name. Throws `STORAGE_DAMAGED` if the copy is not intact.
  */
 export async function backUpFile(
   filename: string,
   target: string,
-  { driver = 'sqlite3' }: { driver?: SqliteDriver | SqliteModule } = {},
+  { driver = null }: { driver?: SqliteDriver | SqliteModule | null } = {},
 ): Promise<void> {
   const native = await loadSqliteModule(driver);
   try {

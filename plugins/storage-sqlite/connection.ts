@@ -25,5 +25,8 @@ export interface SqliteModule {
   open(filename: string, options: { busyTimeoutMs: number }): Promise<SqliteConnection>;
 }
 
-/** The modules that the configuration can choose by name. */
-export type SqliteDriver = 'sqlite3' | 'better-sqlite3';
+/** The modules that the configuration can choose by name, in the order in which they are tried. */
+export const SQLITE_DRIVERS = ['sqlite3', 'better-sqlite3', 'node:sqlite'] as const;
+
+/** One of them. */
+export type SqliteDriver = (typeof SQLITE_DRIVERS)[number];

@@ -17,7 +17,7 @@ const MAKE_MS = 30_000;
 export interface OwnerOptions {
   /** The server's address, for tools that find the file and want to talk to the server. */
   address: string;
-  driver?: SqliteDriver | SqliteModule;
+  driver?: SqliteDriver | SqliteModule | null;
 }
 
 /** The server that has claimed the file. */
@@ -92,7 +92,7 @@ async function refuse(connection: SqliteConnection, error: unknown): Promise<Mem
 /** The server that has the database file open; `null` if there is none. */
 export async function readOwner(
   filename: string,
-  options: { driver?: SqliteDriver | SqliteModule } = {},
+  options: { driver?: SqliteDriver | SqliteModule | null } = {},
 ): Promise<OwnerInfo | null> {
   const path = ownerFile(await resolveDatabasePath(filename));
   const connection = await openOwnerFile(path, options.driver);
@@ -114,7 +114,7 @@ function ownerFile(path: string): string {
 
 async function openOwnerFile(
   path: string,
-  driver: SqliteDriver | SqliteModule = 'sqlite3',
+  driver?: SqliteDriver | SqliteModule | null,
 ): Promise<SqliteConnection> {
   const native = await loadSqliteModule(driver);
   return await untilUnlocked(async () => {

@@ -9,6 +9,7 @@ import { SqliteDatabase } from './sqlite-database.ts';
 export type { SqliteConnection, SqliteDriver, SqliteModule } from './connection.ts';
 export type { SqliteOptions } from './options.ts';
 export { backUpFile } from './backup.ts';
+export { findSqliteDriver } from './drivers/load.ts';
 export { claimOwner, readOwner } from './database-lock.ts';
 export type { Owner, OwnerInfo, OwnerOptions } from './database-lock.ts';
 
@@ -24,7 +25,7 @@ export function sqlite(options: SqliteOptions): Storage {
   return {
     ...createStorage(new SqliteDatabase(settings)),
     filename,
-    driver,
+    ...(driver === null ? {} : { driver }),
     planMigration: () => planSqliteMigration(settings),
     // A temporary database needs no backup.
     ...(filename === ':memory:'

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { OptionsOf, OptionTable, ReadOptions } from '../../core/config/option.ts';
-import type { SqliteDriver, SqliteModule } from './connection.ts';
+import { SQLITE_DRIVERS, type SqliteDriver, type SqliteModule } from './connection.ts';
 
 /** The options of the SQLite plugin. */
 export const SQLITE_OPTIONS = {
@@ -13,12 +13,12 @@ export const SQLITE_OPTIONS = {
   },
   driver: {
     schema: Type.Unsafe<SqliteDriver | SqliteModule>(
-      Type.Union([Type.Enum(['sqlite3', 'better-sqlite3']), Type.Object({ open: Type.Any() })]),
+      Type.Union([Type.Enum([...SQLITE_DRIVERS]), Type.Object({ open: Type.Any() })]),
     ),
-    default: 'sqlite3',
-    allowed: 'sqlite3 or better-sqlite3',
+    default: null,
+    allowed: 'sqlite3, better-sqlite3 or node:sqlite',
     description:
-      '`sqlite3` works on threads of its own; `better-sqlite3`, which you install yourself, on the event loop.',
+      '`sqlite3`, `better-sqlite3` (which you install yourself) or `node:sqlite` (of Node 22.23 and newer). Unset: the first of them that can be used.',
   },
   readers: {
     schema: Type.Integer({ minimum: 1, maximum: 16 }),

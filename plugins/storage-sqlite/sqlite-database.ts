@@ -87,6 +87,7 @@ export class SqliteDatabase implements SqlDatabase {
     const place = await findPlace(this.options.filename);
     try {
       this.opened = await this.open(native, place, log);
+      log.info({ driver: native.name, version: this.opened.version }, 'the database is open');
     } catch (error) {
       await place.remove();
       throw translateSqliteError(error);

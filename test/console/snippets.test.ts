@@ -35,9 +35,12 @@ describe('arguments in a snippet', () => {
 
   it('are the same when Python reads them', () => {
     const values = fc.sample(json, 3_000);
-    const script = `import json,sys\nprint(json.dumps([${values.map((value) => toPython(value)).join(',\n')}]))`;
+    // Pairs instead of keys: on Node 23 to 26 `JSON.parse` can misread a key with an escape.
+    const script = `import json
+values = [${values.map((value) => toPython(value)).join(',\n')}]
+print(json.dumps([list(value.items()) for value in values]))`;
     const output = execFileSync('python3', ['-'], { input: script, maxBuffer: 1e9 });
-    expect(JSON.parse(output.toString('utf8'))).toEqual(JSON.parse(JSON.stringify(values)));
+    expect(JSON.parse(output.toString('utf8'))).toEqual(values.map(Object.entries));
   });
 
   it('are the same when a shell reads them', () => {

@@ -140,10 +140,9 @@ function classAt(text: string, index: number): number {
   const code = text.charCodeAt(index);
   const known = CLASSES[code] ?? UNKNOWN;
   if (known !== UNKNOWN) return known;
-  const point = text.codePointAt(index) ?? code;
-  const kind = classOf(String.fromCodePoint(point));
+  const kind = classOf(text.slice(index, index + widthAt(text, index)));
   // A surrogate has the class of its pair, so it can't be cached.
-  if (point < 0x10000 && (point < 0xd800 || point > 0xdfff)) CLASSES[point] = kind;
+  if (code < 0xd800 || code > 0xdfff) CLASSES[code] = kind;
   return kind;
 }
 
@@ -158,8 +157,20 @@ function classOf(character: string): number {
   return UPPER_CASE.test(character) ? UPPER : LOWER;
 }
 
+/**
+ * The code units of a character: 2 for a surrogate pair. Not with `codePointAt`: on Node 23 to 26 it
+ * reads past the end of a slice.
+ */
 function widthAt(text: string, index: number): number {
-  return (text.codePointAt(index) ?? 0) > 0xffff ? 2 : 1;
+  return isSurrogate(text.charCodeAt(index), 0xd800) &&
+    isSurrogate(text.charCodeAt(index + 1), 0xdc00)
+    ? 2
+    : 1;
+}
+
+/** Whether the code unit is one of the 1,024 first or second halves of a pair. */
+function isSurrogate(code: number, first: 0xd800 | 0xdc00): boolean {
+  return code >= first && code < first + 0x400;
 }
 
 function isWordClass(kind: number): boolean {

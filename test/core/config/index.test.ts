@@ -387,7 +387,7 @@ describe('--print-config', () => {
   it('shows each key, what holds, and where it came from', async () => {
     write('memory.config.json', '{ "rateLimit": 60, "plugins": ["./a.mjs"] }');
     write('.env', 'SERVICE_HOST=localhost\n');
-    const printed = printConfig(await load(['--base-path=/m'], { SERVICE_PORT: '9000' }));
+    const printed = await printConfig(await load(['--base-path=/m'], { SERVICE_PORT: '9000' }));
     const row = (key: string) =>
       printed
         .split('\n')
@@ -403,11 +403,11 @@ describe('--print-config', () => {
   });
 
   it.each([
-    ['{}', [], 'sqlite, driver sqlite3, <cwd>/data/memory.db', 'default'],
+    ['{}', [], 'sqlite, driver sqlite3 6.0.1, <cwd>/data/memory.db', 'default'],
     [
       '{}',
       ['--database-url=sqlite:m.db'],
-      'sqlite, driver sqlite3, <cwd>/m.db',
+      'sqlite, driver sqlite3 6.0.1, <cwd>/m.db',
       'flag --database-url',
     ],
     ['{}', ['--database-url=mysql://u:p@db/m'], 'mysql, driver mysql2', 'flag --database-url'],
@@ -419,7 +419,7 @@ describe('--print-config', () => {
     ],
   ])('shows the driver and the file of the database: %s %j', async (file, argv, value, origin) => {
     write('memory.config.json', file);
-    const rows = printConfig(await load(argv))
+    const rows = (await printConfig(await load(argv)))
       .split('\n')
       .map((line) => line.split(/ {2,}/));
     expect(rows.filter(([key]) => key === 'storage')).toEqual([
@@ -435,7 +435,7 @@ describe('--print-config', () => {
       `import { sqlite } from '${plugin}';
       export default { storage: sqlite({ filename: 'i.db', driver: 'better-sqlite3' }) };`,
     );
-    const printed = printConfig(await load());
+    const printed = await printConfig(await load());
     expect(printed).toContain(`sqlite, driver better-sqlite3, ${join(cwd, 'i.db')}`);
   });
 
@@ -444,9 +444,7 @@ describe('--print-config', () => {
     const storage = { plugin: 'storage-sqlite', options: { filename: 'f.db' } };
     write('memory.config.json', JSON.stringify({ model, storage }));
     const keys = async (argv: string[]) =>
-      printConfig(await load(argv))
-        .split('\n')
-        .map((line) => line.split(' ')[0]);
+      (await printConfig(await load(argv))).split('\n').map((line) => line.split(' ')[0]);
     expect(await keys([])).toEqual(expect.arrayContaining(['model', 'storage', 'embedder.name']));
     expect(await keys([])).not.toContain('model.name');
     const replaced = await keys(['--model-provider=openai', '--database-url=sqlite:m.db']);
@@ -461,7 +459,7 @@ describe('--print-config', () => {
     for (const key of SETTING_KEYS.filter((it) => settingOf(it).isSecret === true)) {
       env[settingOf(key).env] = `canary-${key}`;
     }
-    const printed = printConfig(await load([], env));
+    const printed = await printConfig(await load([], env));
     expect(printed).not.toContain('canary');
     expect(printed).toContain('mysql://u:********@db:3306/m');
     expect(printed.match(/\*{8}/g)?.length).toBeGreaterThanOrEqual(5);

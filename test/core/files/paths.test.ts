@@ -536,16 +536,10 @@ function toTable(ranges: Ranges): Uint8Array {
   return table;
 }
 
-/** `null` for half of a surrogate pair. */
+/** `null` for half of a surrogate pair. Iterates, because `codePointAt` is wrong on Node 23 to 26. */
 function toCodePoints(text: string): number[] | null {
-  const codes: number[] = [];
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.codePointAt(at) as number;
-    if (code >= 0xd800 && code <= 0xdfff) return null;
-    if (code > 0xffff) at += 1;
-    codes.push(code);
-  }
-  return codes;
+  const codes = [...text].map((character) => character.codePointAt(0) as number);
+  return codes.some((code) => code >= 0xd800 && code <= 0xdfff) ? null : codes;
 }
 
 function byteLength(codes: readonly number[]): number {

@@ -3,8 +3,9 @@ import { describe, it } from 'vitest';
 import { runStorageCase, storageCases } from '../../../core/testing/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { temporaryDirectory } from '../../support/service.ts';
+import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
-describe.each(['sqlite3', 'better-sqlite3'] as const)('storage on %s', (driver) => {
+describe.each(sqliteDrivers)('storage on %s', (driver) => {
   it.each(storageCases)('$name', async (storageCase) => {
     const directory = await temporaryDirectory();
     await runStorageCase(storageCase, (place) =>

@@ -12,6 +12,7 @@ import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { write } from '../../../core/testing/rows.ts';
+import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
 const PLUGIN = fileURLToPath(
   new URL('../../../dist/plugins/storage-sqlite/index.js', import.meta.url),
@@ -22,7 +23,7 @@ async function databaseFile(): Promise<string> {
   return join(await temporaryDirectory(), 'memory.db');
 }
 
-describe.each(['sqlite3', 'better-sqlite3'] as const)('the owner of a file (%s)', (driver) => {
+describe.each(sqliteDrivers)('the owner of a file (%s)', (driver) => {
   it('is the one server that claimed it, until it lets go', async () => {
     const filename = await databaseFile();
     expect(await readOwner(filename, { driver })).toBeNull();

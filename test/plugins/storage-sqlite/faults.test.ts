@@ -10,6 +10,7 @@ import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { accessRow, write } from '../../../core/testing/rows.ts';
+import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
 const alice: FileKey = { scope: 'u:alice', path: 'notes.md' };
 const append = (line: string) => (before: string | null) => `${before ?? ''}${line}\n`;
@@ -50,7 +51,7 @@ function sqliteError(code: string): Error {
   return Object.assign(new Error(`${code}: made by the test`), { code });
 }
 
-describe.each(['sqlite3', 'better-sqlite3'] as const)('on %s', (driver) => {
+describe.each(sqliteDrivers)('on %s', (driver) => {
   async function openTampered(
     lockTimeoutMs = 60_000,
   ): Promise<{ storage: Storage; module: Tampered; filename: string }> {

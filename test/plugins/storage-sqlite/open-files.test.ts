@@ -9,6 +9,8 @@ import { backUpFile, sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
+import type { SqliteDriver } from '../../../plugins/storage-sqlite/connection.ts';
+import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
 const STEPS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 150 : 5_000;
 const OVERWRITTEN = process.env['MEMORY_TEST_RELEASE'] === undefined ? 8 : 24;
@@ -23,7 +25,7 @@ interface Opened {
   logged: string[];
 }
 
-async function open(driver: 'sqlite3' | 'better-sqlite3'): Promise<Opened> {
+async function open(driver: SqliteDriver): Promise<Opened> {
   const filename = join(await temporaryDirectory(), 'memory.db');
   const storage = sqlite({ filename, driver });
   onTestFinished(() => storage.close());
@@ -51,7 +53,7 @@ const STEPS_OF = [
   ({ other }: Opened) => other.all('pragma wal_checkpoint(truncate)', []),
 ] as const;
 
-describe.each(['sqlite3', 'better-sqlite3'] as const)('the files of a database (%s)', (driver) => {
+describe.each(sqliteDrivers)('the files of a database (%s)', (driver) => {
   it('are the same through all that SQLite does with them', async () => {
     const opened = await open(driver);
     const random = createRandom(3);

@@ -8,10 +8,11 @@ import { quiet } from '../../support/quiet-log.ts';
 import { withRawSql } from '../../support/raw-sql.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
+import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
 const KEY = 'readers-test';
 
-describe.each(['sqlite3', 'better-sqlite3'] as const)('with %s', (driver) => {
+describe.each(sqliteDrivers)('with %s', (driver) => {
   async function open(readers: number) {
     const filename = path.join(await temporaryDirectory(), 'memory.db');
     const database = new SqliteDatabase(

@@ -19,6 +19,7 @@ import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 import { accessRow, write } from '../../../core/testing/rows.ts';
+import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
 /** How often the migrations are interrupted before each of their steps. */
 const ROUNDS = process.env['MEMORY_TEST_RELEASE'] === undefined ? 1 : 5;
@@ -121,19 +122,16 @@ describe('the schema', () => {
     expect(await readdir(join(filename, '..'))).toEqual(['memory.db']);
   });
 
-  it.each(['sqlite3', 'better-sqlite3'] as const)(
-    'is made by several that open a new file at once (%s)',
-    async (driver) => {
-      const filename = join(await temporaryDirectory(), 'memory.db');
-      const storages = await Promise.all(
-        Array.from({ length: 5 }, (_, index) => open({ filename, driver, readers: 1 + index })),
-      );
-      await Promise.all(
-        storages.map((storage) => write(storage, alice, (before) => `${before ?? ''}line\n`)),
-      );
-      expect((await storages[0]?.files.get(alice))?.version).toBe(5);
-    },
-  );
+  it.each(sqliteDrivers)('is made by several that open a new file at once (%s)', async (driver) => {
+    const filename = join(await temporaryDirectory(), 'memory.db');
+    const storages = await Promise.all(
+      Array.from({ length: 5 }, (_, index) => open({ filename, driver, readers: 1 + index })),
+    );
+    await Promise.all(
+      storages.map((storage) => write(storage, alice, (before) => `${before ?? ''}line\n`)),
+    );
+    expect((await storages[0]?.files.get(alice))?.version).toBe(5);
+  });
 
   const steps = MIGRATIONS.flatMap((migration) =>
     migration.steps.map((step, place) => ({

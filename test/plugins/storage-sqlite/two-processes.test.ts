@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
+import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 
 const PLUGIN = fileURLToPath(
@@ -12,9 +13,10 @@ const PLUGIN = fileURLToPath(
 );
 const PROGRAM = fileURLToPath(new URL('../../support/append-process.mjs', import.meta.url));
 
-it.each([
+it.each<[string, string]>([
   ['sqlite3', 'sqlite3'],
   ['sqlite3', 'better-sqlite3'],
+  ...sqliteDrivers.slice(2).map((driver): [string, string] => ['sqlite3', driver]),
 ])(
   'loses none of 200 writes of each of two processes on one file (%s, %s)',
   async (left, right) => {

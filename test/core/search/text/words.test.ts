@@ -27,6 +27,15 @@ describe('readWords', () => {
     expect(show('Ёлка ΟΔΟΣ οδός')).toEqual(['елка', 'οδοσ', 'οδοσ']);
   });
 
+  it('reads nothing past the end of a text that is cut within a character', () => {
+    const text = 'drinks green tea 𠮷';
+    // Node 23 to 26 read past the end of a slice once the code is optimised.
+    for (let run = 0; run < 20_000; run += 1) {
+      if (show(text.slice(0, -1)).length !== 3) throw new Error(`run ${run} read more`);
+    }
+    expect(show(text)).toEqual(['drinks', 'green', 'tea', '𠮷']);
+  });
+
   it('keeps the vowel signs of the scripts that need them', () => {
     expect(show('हिन्दी किताब')).toEqual(['हिन्दी', 'किताब']);
   });
