@@ -3,6 +3,7 @@ import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolDescription, ToolRunner } from '../../core/contracts/tool.ts';
 import { MemoryError, toolNotFound } from '../../core/errors.ts';
+import { memoryInstructions } from '../../core/memory-instructions.ts';
 import { toPortableSchema } from '../../core/schemas/portable-schema.ts';
 import { toProtocolError } from './protocol-error.ts';
 import { type Call, listResources, listResourceTemplates, readResource } from './resources.ts';
@@ -42,7 +43,7 @@ export function createMcpServer(
     { name: 'memory-service', title: 'Memory', version: readVersion() },
     {
       capabilities: { tools: {}, ...(hasResources ? { resources: {} } : {}) },
-      instructions: describeUse(options),
+      instructions: memoryInstructions(options),
       jsonSchemaValidator: sharedValidator(sdk),
     },
   );
@@ -146,22 +147,6 @@ function toMcpTool(tool: ToolDescription): ListToolsResult['tools'][number] {
       openWorldHint: false,
     },
   };
-}
-
-/** What a client may put in front of its model. */
-function describeUse({ readOnly, tools }: McpOptions): string {
-  const lines = [
-    'Memory of one user that lasts from one conversation to the next, as text files: user/<path> is theirs, shared/<path> is common to all.',
-    'Look up what is known before you answer or ask.',
-  ];
-  if (readOnly !== true && (tools?.some(isOfWriting) ?? true)) {
-    lines.push('Write down what will still matter later, with a reason; correct what has changed.');
-  }
-  return lines.join(' ');
-}
-
-function isOfWriting(tool: string): boolean {
-  return ['memory_write', 'memory_patch', 'memory_remember'].includes(tool);
 }
 
 /** A failure outside of a tool's call is an error of the protocol. */
