@@ -30,6 +30,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   revert: async () => (await import('./history/revert.ts')).revert,
   restore: async () => (await import('./history/restore.ts')).restore,
   mcp: async () => (await import('./mcp.ts')).mcp,
+  new: async () => (await import('./new.ts')).newCommand,
 };
 
 /**
