@@ -90,7 +90,7 @@ module.exports = {
         pathNot: [
           '^core/contracts/',
           '^core/schemas/(define-route|dreams|portable-schema|shapes)\\.ts$',
-          '^core/(errors|page|pause|time)\\.ts$',
+          '^core/(errors|memory-instructions|page|pause|time)\\.ts$',
           '^core/files/paths\\.ts$',
           // Rules of texts and ids that core and plugins hold alike.
           '^core/(id-time|describe-error|files/(content|dream-exclusion|dream-names|links)|telemetry/shown-lines)\\.ts$',
@@ -122,7 +122,7 @@ module.exports = {
       from: { path: '^adapters/' },
       to: {
         path: '^(core|plugins|console|examples|test)/',
-        pathNot: ['^core/contracts/', '^core/(errors|files/paths|schemas/strict-schema)\\.ts$'],
+        pathNot: ['^core/contracts/', '^core/(errors|files/paths|memory-instructions|schemas/strict-schema)\\.ts$'],
       },
     },
     {

@@ -74,6 +74,8 @@ const SWITCHED_OFF: Record<string, string> = {
 };
 
 const ROOT = '/memories';
+/** More have no room in the six characters of a line's number. */
+const MAX_LINES = 999_999;
 /** Writers that get in between are few: an agent’s own parallel calls. */
 const ATTEMPTS = 20;
 
@@ -102,6 +104,11 @@ async function view(path: string, range: unknown, execute: Execute): Promise<str
   const file = await readFile(path, execute);
   if (file === null) return viewFolder(path, execute);
   const lines = file.content.split('\n');
+  if (lines.length > MAX_LINES) {
+    throw new Answer(
+      `Error: File ${path} has too many lines (${lines.length}). Maximum is 999,999 lines.`,
+    );
+  }
   const [from, to] = Array.isArray(range) ? (range as unknown[]).map(Number) : [];
   const first = Math.max(1, from ?? 1);
   const shown = lines.slice(first - 1, to === undefined || to === -1 ? lines.length : to);
@@ -147,7 +154,7 @@ async function replace(
   newText: string,
   execute: Execute,
 ): Promise<string> {
-  return edit(path, `${NO_PATH(path)}. Please provide a valid path.`, execute, (content) => {
+  return edit(path, execute, (content) => {
     const places = occurrences(content, oldText);
     const [place] = places;
     if (place === undefined) {
@@ -178,7 +185,7 @@ async function insert(
   text: string,
   execute: Execute,
 ): Promise<string> {
-  return edit(path, NO_PATH(path), execute, (content) => {
+  return edit(path, execute, (content) => {
     const lines = content.split('\n');
     if (!Number.isInteger(line) || Number(line) < 0 || Number(line) > lines.length) {
       throw new Answer(
@@ -193,13 +200,19 @@ async function insert(
 /** Reads, changes and writes; when another writer got in between, all of it once more. */
 async function edit(
   path: string,
-  missing: string,
   execute: Execute,
   change: (content: string) => { content: string; answer: string },
 ): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     const file = await readFile(path, execute);
-    if (file === null) throw new Answer(missing);
+    if (file === null) {
+      const isFolder = (await listFiles(withoutSlash(path), execute)).length > 0;
+      throw new Answer(
+        isFolder
+          ? `Error: The path ${path} is not a file.`
+          : `${NO_PATH(path)}. Please provide a valid path.`,
+      );
+    }
     const { content, answer } = change(file.content);
     const write = { path: toVirtualPath(path), content, ifVersion: file.version };
     try {
@@ -282,7 +295,20 @@ function toVirtualPath(path: string): string {
   if (plain !== ROOT && !plain.startsWith(`${ROOT}/`)) {
     throw new Answer(`Error: Path must start with ${ROOT}, got: ${path.slice(0, 200)}`);
   }
+  if (leavesRoot(plain.slice(ROOT.length))) {
+    throw new Answer(`Error: Path ${path.slice(0, 200)} would escape ${ROOT} directory`);
+  }
   return `user${plain.slice(ROOT.length)}`;
+}
+
+function leavesRoot(path: string): boolean {
+  let depth = 0;
+  for (const segment of path.split('/')) {
+    if (segment === '..') depth -= 1;
+    else if (segment !== '' && segment !== '.') depth += 1;
+    if (depth < 0) return true;
+  }
+  return false;
 }
 
 function withoutSlash(path: string): string {

@@ -13,6 +13,9 @@ import {
   toUnknownTool,
 } from './runner.ts';
 
+export { memoryInstructions } from '../core/memory-instructions.ts';
+export { toMemoryPrompt } from './memory-prompt.ts';
+export type { MemoryPromptOptions } from './memory-prompt.ts';
 export type { AdapterOptions, CallsOptions } from './runner.ts';
 
 /** Tools of the Messages API, and what runs the calls in an answer. */

@@ -1,6 +1,7 @@
-import type { AIMessage, BaseMessage, ToolMessage } from '@langchain/core/messages';
+import type { AIMessage, BaseMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import type { StructuredToolInterface } from '@langchain/core/tools';
 import type { ToolRunner } from '../core/contracts/tool.ts';
+import { createMemoryPrompt, type MemoryPromptOptions } from './memory-prompt.ts';
 import {
   type BoundCall,
   bindTools,
@@ -9,6 +10,8 @@ import {
   toUnreadableCall,
 } from './runner.ts';
 
+export { memoryInstructions } from '../core/memory-instructions.ts';
+export type { MemoryPromptOptions } from './memory-prompt.ts';
 export type { AdapterOptions, StrictAdapterOptions, ToolFailure } from './runner.ts';
 
 /**
@@ -114,6 +117,54 @@ export function answerUnreadableCalls(): LangChainMiddleware {
         const next = readable.length === 0 ? { jumpTo: 'model' as const } : {};
         return { messages: [last, ...answers], ...next };
       },
+    },
+  };
+}
+
+/** Middleware of `createAgent` that changes what the model is asked. */
+export interface LangChainMemoryMiddleware {
+  name: string;
+  wrapModelCall<Request extends ModelRequest, Answer>(
+    request: Request,
+    handler: (request: Request) => Promise<Answer> | Answer,
+  ): Promise<Answer>;
+}
+
+/** What LangChain asks a model, as far as it matters here. */
+interface ModelRequest {
+  messages: BaseMessage[];
+  systemMessage: SystemMessage;
+  runtime?: { signal?: AbortSignal };
+}
+
+/**
+ * Makes middleware for `createAgent` that puts memory in front of the model: how to use it, and what
+ * `memory_context` finds for the last message of the user, at the end of the system message. Memory is asked
+ * once for a message, not at each step, and nothing of it stays in the agent's state. If memory cannot be
+ * read, the model is told so and the agent goes on. Throws `INVALID_USER_ID` for a bad user id. Needs
+ * `langchain`.
+ *
+ * @example
+ * const memory = service.tools;
+ * const tools = await toLangChainTools(memory, { userId });
+ * const middleware = [recallMemory(memory, { userId, maxChars: 4_000 })];
+ * const agent = createAgent({ model: 'openai:gpt-5', tools, middleware });
+ */
+export function recallMemory(
+  runner: ToolRunner,
+  options: MemoryPromptOptions,
+): LangChainMemoryMiddleware {
+  const toPrompt = createMemoryPrompt(runner, options);
+  return {
+    name: 'recallMemory',
+    async wrapModelCall(request, handler) {
+      const { messages, systemMessage, runtime } = request;
+      const text = await toPrompt(messages, runtime?.signal);
+      const isEmpty = systemMessage.text === '';
+      return handler({
+        ...request,
+        systemMessage: systemMessage.concat(isEmpty ? text : `\n\n${text}`),
+      });
     },
   };
 }

@@ -3,6 +3,9 @@ import type { ToolRunner } from '../core/contracts/tool.ts';
 import type { OpenAiOptions } from './openai.ts';
 import { bindTools, importPeer, toUnreadableCall } from './runner.ts';
 
+export { memoryInstructions } from '../core/memory-instructions.ts';
+export { toMemoryPrompt } from './memory-prompt.ts';
+export type { MemoryPromptOptions } from './memory-prompt.ts';
 export type { OpenAiOptions } from './openai.ts';
 
 /**

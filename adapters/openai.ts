@@ -8,6 +8,9 @@ import {
   toUnknownTool,
 } from './runner.ts';
 
+export { memoryInstructions } from '../core/memory-instructions.ts';
+export { toMemoryPrompt } from './memory-prompt.ts';
+export type { MemoryPromptOptions } from './memory-prompt.ts';
 export type { AdapterOptions, CallsOptions } from './runner.ts';
 
 /** Which tools, for whom, and whether OpenAI holds the model to their schemas. */

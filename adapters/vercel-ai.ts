@@ -1,8 +1,11 @@
-import type { ToolSet } from 'ai';
+import type { LanguageModelMiddleware, ToolSet } from 'ai';
 import type { ToolResponse, ToolRunner } from '../core/contracts/tool.ts';
 import { toErrorText } from '../core/errors.ts';
+import { createMemoryPrompt, type MemoryPromptOptions } from './memory-prompt.ts';
 import { bindTools, importPeer, type StrictAdapterOptions, type ToolFailure } from './runner.ts';
 
+export { memoryInstructions } from '../core/memory-instructions.ts';
+export type { MemoryPromptOptions } from './memory-prompt.ts';
 export type { AdapterOptions, StrictAdapterOptions, ToolFailure } from './runner.ts';
 
 /** What a call gives the app: the tool's result, or why there is none. */
@@ -50,6 +53,38 @@ export async function toVercelAiTools(
     } as never),
   ]);
   return Object.fromEntries(entries) as ToolSet;
+}
+
+/**
+ * Makes middleware for `wrapLanguageModel` that puts memory in front of the model: how to use it, and what
+ * `memory_context` finds for the last message of the user, as the last system message. Memory is asked once
+ * for a message, not at each step. If memory cannot be read, the model is told so and the steps go on.
+ * Throws `INVALID_USER_ID` for a bad user id. Works with `ai` 6 and 7.
+ *
+ * @example
+ * import { wrapLanguageModel } from 'ai';
+ * import { recallMemory } from 'memory-service/adapters/vercel-ai';
+ *
+ * const middleware = recallMemory(service.tools, { userId: session.userId });
+ * const model = wrapLanguageModel({ model: openai('gpt-5'), middleware });
+ */
+export function recallMemory(
+  runner: ToolRunner,
+  options: MemoryPromptOptions,
+): LanguageModelMiddleware {
+  const toPrompt = createMemoryPrompt(runner, options);
+  return {
+    specificationVersion: 'v3',
+    async transformParams({ params }) {
+      const { prompt, abortSignal } = params;
+      const content = await toPrompt(prompt, abortSignal);
+      // Providers take system messages at the beginning alone.
+      const first = prompt.findIndex(({ role }) => role !== 'system');
+      const at = first === -1 ? prompt.length : first;
+      const system = { role: 'system' as const, content };
+      return { ...params, prompt: [...prompt.slice(0, at), system, ...prompt.slice(at)] };
+    },
+  };
 }
 
 /** What the SDK hands to a tool beside its arguments, as far as it matters here. */

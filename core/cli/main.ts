@@ -31,6 +31,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   restore: async () => (await import('./history/restore.ts')).restore,
   doctor: async () => (await import('./doctor.ts')).doctor,
   mcp: async () => (await import('./mcp.ts')).mcp,
+  new: async () => (await import('./new.ts')).newCommand,
 };
 
 /**

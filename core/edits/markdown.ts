@@ -34,12 +34,27 @@ export function parseMarkdown(content: string): MarkdownText {
     if (titles[index]?.isUnderlined === true) isProtected.fill(true, index, index + 2);
   });
   const headings = titles.map((title) => title?.text ?? null);
-  const isNeverDreamed = lines.slice(0, frontMatter).some((line) => {
-    const [key = '', value = ''] = line.split(':', 2);
-    return toPlain(key) === 'dream' && toPlain(value.split('#', 1)[0] ?? '') === 'never';
-  });
+  const isNeverDreamed = hasField(lines.slice(0, frontMatter), 'dream', 'never');
   const lineEnd = lines[0]?.endsWith('\r') === true ? '\r' : '';
   return { lines, lineEnd, endsWithEol, isProtected, headings, isNeverDreamed };
+}
+
+/**
+ * Where the text of a file begins whose front matter says `context: always`; `null` for other files.
+ */
+export function findAlwaysShown(content: string): number | null {
+  if (!/^[\uFEFF\s]*---/u.test(content)) return null;
+  const lines = content.split('\n');
+  const frontMatter = lines.slice(0, findFrontMatter(lines));
+  if (!hasField(frontMatter, 'context', 'always')) return null;
+  return Math.min(content.length, frontMatter.join('\n').length + 1);
+}
+
+function hasField(frontMatter: readonly string[], name: string, expected: string): boolean {
+  return frontMatter.some((line) => {
+    const [key = '', value = ''] = line.split(':', 2);
+    return toPlain(key) === name && toPlain(value.split('#', 1)[0] ?? '') === expected;
+  });
 }
 
 /** The text of lines, as the parsed one ended its own. */

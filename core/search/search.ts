@@ -8,7 +8,7 @@ import type { Collection, CollectionFile } from './index/collection.ts';
 import type { Indexer } from './index/indexer.ts';
 import { fuse, type Fused, type FusionWeights } from './rank/fuse.ts';
 import { expandQuery, listPrefixes } from './rank/fuzzy.ts';
-import { listTerms, parseQuery, type SearchQuery } from './rank/query.ts';
+import { listTerms, parseQuery, type SearchQuery, toTermQuery } from './rank/query.ts';
 import {
   type Candidate,
   orderCandidates,
@@ -24,6 +24,8 @@ import type { Passage } from './text/passages.ts';
 /** One search, for a caller who may see all of `scopes`. */
 export interface SearchRequest {
   text: string;
+  /** Finds the files with this term of the index instead of those with the words of `text`. */
+  term?: string;
   /** Searched as one collection: the user's scope and shared memory. */
   scopes: readonly ScopeKey[];
   /** Limits the hits to a prefix or to these files. The statistics always count all files. */
@@ -99,7 +101,7 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
     request: SearchRequest,
     maxFilesRead: number,
   ): Promise<SearchAnswer | Obstacle> {
-    const query = parseQuery(request.text);
+    const query = request.term === undefined ? parseQuery(request.text) : toTermQuery(request.term);
     if (listTerms(query).length === 0 && request.hybrid === undefined) {
       return { hits: [], stats: { files: 0, terms: 0, behind: 0, fuzzy: 0 } };
     }

@@ -8,7 +8,8 @@ import { toLineRanges } from '../telemetry/shown-lines.ts';
 import { parseAsOf } from '../search/time/memory-at.ts';
 import { toTime } from '../time.ts';
 import { gather, search } from './context/gather.ts';
-import { assemble, isSameFile, printRanges, type Range } from './context/print.ts';
+import { findAlways, withoutAlways } from './context/always.ts';
+import { assemble, isSameFile, measureRanges, printRanges, type Range } from './context/print.ts';
 import { type SelectDependencies, selectLines } from './context/select-lines.ts';
 import type { Model } from './model.ts';
 
@@ -24,30 +25,43 @@ const DEFAULT_CHARS = 8_000;
 /**
  * `memory_context`: lines of memory as they stand, each with its source. With a model, these are the
  * lines that it selects of what the question and the searches that it plans find; without one, or when
- * it fails (`degraded` says why), the passages that find gathers.
+ * it fails (`degraded` says why), the passages that find gathers. Before them stand the files that are in
+ * each context.
  */
 export function createContext(deps: ContextDependencies): ContextService {
   return {
     async context({ query, maxChars = DEFAULT_CHARS, asOf }, call) {
       const at = asOf === undefined ? null : parseAsOf(asOf, deps.now());
-      const { hits, degraded } = await gather(deps.search, query, { call, at });
+      const always = await withTimes(
+        await findAlways(deps.search, { maxChars, at }, call),
+        deps.lineTimes,
+      );
+      const room = always.length === 0 ? maxChars : maxChars - measureRanges(always);
+      const { hits: found, degraded } = await gather(deps.search, query, { call, at });
+      const hits = withoutAlways(found, always);
       const selection =
         deps.model === null || at !== null
           ? null
           : await selectLines(
               deps,
               {
-                ...{ model: deps.model, query, maxChars, own: hits },
-                search: (text) => search(deps.search, text, call),
+                ...{ model: deps.model, query, maxChars: room, own: hits },
+                search: async (text) =>
+                  withoutAlways(await search(deps.search, text, call), always),
               },
               call,
             );
       const isSelected = selection !== null && 'ranges' in selection;
-      const ranges = isSelected
+      const chosen = isSelected
         ? selection.ranges
-        : await withTimes(assemble(hits, maxChars), deps.lineTimes);
+        : await withTimes(assemble(hits, room), deps.lineTimes);
+      const ranges = [...always, ...chosen];
       // What a model was shown has been read, whether or not it selected it.
-      const read = [...toShown(hits, ranges), ...(selection?.shown ?? [])];
+      const read = [
+        ...toShown(always, always),
+        ...toShown(hits, chosen),
+        ...(selection?.shown ?? []),
+      ];
       await logShown(deps.search, { shown: read, action: 'context' }, call);
       const failure = selection !== null && 'degraded' in selection ? [selection.degraded] : [];
       const why = [...failure, ...(degraded === null ? [] : [degraded])];
@@ -79,8 +93,8 @@ function withTimes(
   );
 }
 
-/** The ranges with the lines of their headings, the files in the order of their hits. */
-function toShown(hits: readonly Hit[], ranges: readonly Range[]): ShownLines[] {
+/** The ranges with the lines of their headings, in the order of these files. */
+function toShown(hits: readonly Pick<Hit, 'file'>[], ranges: readonly Range[]): ShownLines[] {
   return hits.flatMap(({ file }) =>
     ranges
       .filter((range) => isSameFile(range.file, file))

@@ -5,7 +5,7 @@ export const memoryContext: ToolDefinition<ContextArguments, ContextResult> = {
   name: 'memory_context',
   title: 'Gather context from memory',
   description:
-    'Gathers what memory holds on a question: lines as they stand, ready for a prompt, each with file, line, version and date.',
+    'Gathers what memory holds on a question: lines as they stand, ready for a prompt, each with file, line, version and date. Files with context: always in their front matter are always in it.',
   inputSchema: ContextArguments,
   outputSchema: ContextResult,
   readOnly: true,

@@ -35,3 +35,23 @@ export const CONVERSATIONS = [
     ],
   },
 ];
+
+/**
+ * The same two, where memory stands in front of the model: the second answer needs no tool.
+ *
+ * @type {typeof CONVERSATIONS}
+ */
+export const RECALLED = CONVERSATIONS.map(({ prompt, turns }, index) =>
+  index === 0 ? { prompt, turns } : { prompt, turns: [answerFromPrompt] },
+);
+
+/**
+ * @param {unknown} _answers
+ * @param {any} body
+ */
+function answerFromPrompt(_answers, body) {
+  // The instructions are in another place in each API.
+  const text = JSON.stringify(body).replaceAll('\\n', '\n');
+  const [, source, line] = /^## \w+ (\S+, line \d+),.*\n\n(- .*tea.*)$/m.exec(text) ?? [];
+  return { text: line === undefined ? 'I do not know.' : `Tea: "${line}" (${source}).` };
+}

@@ -1,9 +1,15 @@
 import type {
+  CompleteResult,
   ListResourcesResult,
   ListResourceTemplatesResult,
   ReadResourceResult,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { ListedFile, ToolRequest, ToolRunner } from '../../core/contracts/tool.ts';
+import type {
+  BuiltInTools,
+  ListedFile,
+  ToolRequest,
+  ToolRunner,
+} from '../../core/contracts/tool.ts';
 import { MemoryError } from '../../core/errors.ts';
 
 const SCHEME = 'memory://';
@@ -33,6 +39,48 @@ export async function listResources(
     })),
     ...(nextCursor === null ? {} : { nextCursor }),
   };
+}
+
+/** All memory files of the user, and the shared ones. */
+export async function listAllFiles(runner: ToolRunner, call: Call): Promise<ListedFile[]> {
+  const found: ListedFile[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page = await runner.execute('memory_list', {
+      ...call,
+      arguments: { limit: 500, cursor },
+    });
+    const { files, nextCursor } = page.result as BuiltInTools['memory_list']['result'];
+    found.push(...files);
+    cursor = nextCursor;
+  }
+  return found;
+}
+
+/** The paths that begin as the one that is being typed, for the `path` of a template. */
+export async function completePath(
+  runner: ToolRunner,
+  call: Call,
+  { template, value }: { template: string; value: string },
+): Promise<CompleteResult> {
+  const known = listResourceTemplates().resourceTemplates;
+  if (!known.some(({ uriTemplate }) => uriTemplate === template)) {
+    throw new MemoryError('INVALID_REQUEST', `There is no template ${template.slice(0, 200)}.`);
+  }
+  const folder = template.slice(SCHEME.length, template.indexOf('{'));
+  const listed = await runner
+    .execute('memory_list', {
+      ...call,
+      arguments: { path: folder + value, limit: PAGE_SIZE },
+    })
+    .catch((error: unknown) => {
+      // What is typed so far may be no path yet.
+      if ((error as MemoryError).code === 'INVALID_PATH') return null;
+      throw error;
+    });
+  if (listed === null) return { completion: { values: [] } };
+  const { files, nextCursor } = listed.result as BuiltInTools['memory_list']['result'];
+  const values = files.map(({ path }) => path.slice(folder.length));
+  return { completion: { values, hasMore: nextCursor !== null } };
 }
 
 /** The forms of the addresses, for a client that knows a path. */

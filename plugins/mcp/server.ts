@@ -3,9 +3,17 @@ import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolDescription, ToolRunner } from '../../core/contracts/tool.ts';
 import { MemoryError, toolNotFound } from '../../core/errors.ts';
+import { memoryInstructions } from '../../core/memory-instructions.ts';
 import { toPortableSchema } from '../../core/schemas/portable-schema.ts';
 import { toProtocolError } from './protocol-error.ts';
-import { type Call, listResources, listResourceTemplates, readResource } from './resources.ts';
+import { getPrompt, listPrompts } from './prompts.ts';
+import {
+  type Call,
+  completePath,
+  listResources,
+  listResourceTemplates,
+  readResource,
+} from './resources.ts';
 import type { McpSdk } from './sdk.ts';
 import { toCallResult, toErrorResult, toRunnerError } from './tool-result.ts';
 
@@ -35,14 +43,15 @@ export function createMcpServer(
   caller: McpCaller,
   options: McpOptions = {},
 ): Server {
-  const hasResources =
-    options.tools === undefined ||
-    (options.tools.includes('memory_list') && options.tools.includes('memory_read'));
   const server = new sdk.Server(
     { name: 'memory-service', title: 'Memory', version: readVersion() },
     {
-      capabilities: { tools: {}, ...(hasResources ? { resources: {} } : {}) },
-      instructions: describeUse(options),
+      capabilities: {
+        tools: {},
+        prompts: {},
+        ...(hasResources(options) ? { resources: {}, completions: {} } : {}),
+      },
+      instructions: memoryInstructions(options),
       jsonSchemaValidator: sharedValidator(sdk),
     },
   );
@@ -87,7 +96,26 @@ export function createMcpServer(
     }
   });
 
-  if (hasResources) {
+  server.setRequestHandler(sdk.ListPromptsRequestSchema, () =>
+    asProtocolError(sdk, async () => listPrompts(await listOffered(runner, options))),
+  );
+  server.setRequestHandler(sdk.GetPromptRequestSchema, ({ params }, extra) =>
+    asProtocolError(sdk, async () => {
+      const { name, arguments: args = {} } = params;
+      const offered = await listOffered(runner, options);
+      return getPrompt(runner, { name, args }, { call: toCall(extra), offered });
+    }),
+  );
+
+  if (hasResources(options)) {
+    server.setRequestHandler(sdk.CompleteRequestSchema, ({ params }, extra) =>
+      asProtocolError(sdk, async () => {
+        const { ref, argument } = params;
+        if (ref.type !== 'ref/resource') return { completion: { values: [] } };
+        const typed = { template: ref.uri, value: argument.value };
+        return completePath(runner, toCall(extra), typed);
+      }),
+    );
     server.setRequestHandler(sdk.ListResourcesRequestSchema, ({ params }, extra) =>
       asProtocolError(sdk, async () => listResources(runner, toCall(extra), params?.cursor)),
     );
@@ -97,6 +125,11 @@ export function createMcpServer(
     );
   }
   return server;
+}
+
+/** Whether the user's memory files are resources: where the tools to list and to read are given. */
+export function hasResources({ tools }: McpOptions): boolean {
+  return tools === undefined || (tools.includes('memory_list') && tools.includes('memory_read'));
 }
 
 /** What a handler learns beside the request. */
@@ -148,24 +181,8 @@ function toMcpTool(tool: ToolDescription): ListToolsResult['tools'][number] {
   };
 }
 
-/** What a client may put in front of its model. */
-function describeUse({ readOnly, tools }: McpOptions): string {
-  const lines = [
-    'Memory of one user that lasts from one conversation to the next, as text files: user/<path> is theirs, shared/<path> is common to all.',
-    'Look up what is known before you answer or ask.',
-  ];
-  if (readOnly !== true && (tools?.some(isOfWriting) ?? true)) {
-    lines.push('Write down what will still matter later, with a reason; correct what has changed.');
-  }
-  return lines.join(' ');
-}
-
-function isOfWriting(tool: string): boolean {
-  return ['memory_write', 'memory_patch', 'memory_remember'].includes(tool);
-}
-
 /** A failure outside of a tool's call is an error of the protocol. */
-async function asProtocolError<T>(sdk: McpSdk, work: () => Promise<T>): Promise<T> {
+export async function asProtocolError<T>(sdk: McpSdk, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {

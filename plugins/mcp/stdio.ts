@@ -3,7 +3,8 @@ import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolRunner } from '../../core/contracts/tool.ts';
 import { importSdk } from './sdk.ts';
-import { createMcpServer, type McpOptions } from './server.ts';
+import { createMcpServer, hasResources, type McpOptions } from './server.ts';
+import { Subscriptions } from './subscriptions.ts';
 
 /** Options of {@link serveStdio}. */
 export interface StdioOptions extends McpOptions {
@@ -13,10 +14,14 @@ export interface StdioOptions extends McpOptions {
   output?: Writable;
   /** Aborting it has the same effect as the end of the input. */
   signal?: AbortSignal;
+  /** How often files that the client has subscribed to are looked at; default 30,000. */
+  pollMs?: number;
   /** Called for invalid messages and transport errors, not for failed tool calls. */
   onError?: (error: Error) => void;
 }
 
+/** Each look leaves an access row. */
+const POLL_MS = 30_000;
 /** How long open requests may take after the input ends. */
 const END_LIMIT_MS = 10_000;
 
@@ -27,7 +32,12 @@ const END_LIMIT_MS = 10_000;
 export async function serveStdio(runner: ToolRunner, options: StdioOptions): Promise<void> {
   const { userId, input = process.stdin, output = process.stdout, signal, onError } = options;
   const sdk = await importSdk();
-  const server = createMcpServer(sdk, runner, { userId }, options);
+  const subscriptions = new Subscriptions(runner, {
+    call: { context: { userId, ...(options.actor === undefined ? {} : { actor: options.actor }) } },
+    pollMs: options.pollMs ?? POLL_MS,
+  });
+  const server = createMcpServer(sdk, subscriptions.watch(), { userId }, options);
+  if (hasResources(options)) subscriptions.serve(sdk, server);
   const transport = new sdk.StdioServerTransport(input, output);
   server.onerror = (error) => onError?.(error);
 
@@ -71,6 +81,7 @@ export async function serveStdio(runner: ToolRunner, options: StdioOptions): Pro
 
   await finished;
   clearTimeout(limit);
+  subscriptions.close();
   signal?.removeEventListener('abort', end);
   await server.close();
   if (output.writableNeedDrain && !output.destroyed)

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { BetaLocalFilesystemMemoryTool, betaMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { toAnthropicMemoryTool } from '../../adapters/anthropic-memory.ts';
 import type { ToolRunner } from '../../core/contracts/tool.ts';
 import { manualClock } from '../support/clock.ts';
@@ -69,6 +69,11 @@ const CONVERSATION: Command[] = [
   { command: 'insert', path: '/memories/notes.md', insert_line: 2, insert_text: '- Zero.\n' },
   { command: 'insert', path: '/memories/notes.md', insert_line: 0, insert_text: 'Top' },
   { command: 'insert', path: '/memories/notes.md', insert_line: 99, insert_text: 'Beyond' },
+  { command: 'insert', path: '/memories/nothing.md', insert_line: 0, insert_text: 'Top' },
+  { command: 'insert', path: '/memories/work', insert_line: 0, insert_text: 'Top' },
+  { command: 'str_replace', path: '/memories/work', old_str: 'a', new_str: 'b' },
+  { command: 'view', path: '/memories/../../etc/passwd' },
+  { command: 'create', path: '/memories/a/../../b.md', file_text: 'Outside.' },
   { command: 'view', path: '/memories/notes.md' },
   { command: 'view', path: '/memories' },
   { command: 'view', path: '/memories/work' },
@@ -107,6 +112,23 @@ describe('the memory tool', () => {
     });
   });
 
+  it('shows no file with more lines than its line numbers have room for, as theirs does', async () => {
+    const large = await openService({ limits: { maxFileBytes: 2_000_000 } });
+    onTestFinished(() => large.close());
+    const ours = await toAnthropicMemoryTool(large.tools, { userId: 'claude' });
+    const disk = await BetaLocalFilesystemMemoryTool.init(await temporaryDirectory());
+    const steps = [999_998, 999_999].flatMap((breaks): Command[] => [
+      { command: 'create', path: `/memories/${breaks}.md`, file_text: '\n'.repeat(breaks) },
+      { command: 'view', path: `/memories/${breaks}.md`, view_range: [999_998, -1] },
+    ]);
+    const refusal = `File /memories/999999.md has too many lines (1000000). Maximum is 999,999 lines.`;
+    for (const tool of [betaMemoryTool(disk), ours]) {
+      const [, shown, , refused = ''] = await answersTo(tool, steps);
+      expect(shown).toMatch(/\n999998\t\n999999\t$/);
+      expect(toComparable(refused)).toBe(refusal);
+    }
+  });
+
   it('refuses in the words that the documentation gives', async () => {
     const path = '/memories/a.md';
     const refused = await answersTo(await ofUser(newUser()), [
@@ -124,7 +146,7 @@ describe('the memory tool', () => {
     expect(refused).toEqual([
       `The path ${path} does not exist. Please provide a valid path.`,
       `Error: The path ${path} does not exist. Please provide a valid path.`,
-      `Error: The path ${path} does not exist`,
+      `Error: The path ${path} does not exist. Please provide a valid path.`,
       `Error: The path ${path} does not exist`,
       `Error: The path ${path} does not exist`,
       `File created successfully at: ${path}`,
@@ -151,14 +173,15 @@ describe('the memory tool', () => {
 
   it('writes the user’s memory alone, as files that the other tools see', async () => {
     const userId = newUser();
+    const escapes = 'would escape /memories directory';
     const [, shared, up, other] = await answersTo(await ofUser(userId), [
       { command: 'create', path: '/memories/profile.md', file_text: '- Prefers tea.\n' },
       { command: 'create', path: '/memories/../shared/a.md', file_text: 'Mine.' },
       { command: 'view', path: '/memories/../../users/bob/profile.md' },
       { command: 'view', path: 'shared/a.md' },
     ]);
-    expect(shared).toMatch(/^Error INVALID_PATH: /);
-    expect(up).toMatch(/^Error INVALID_PATH: /);
+    expect(shared).toBe(`Error: Path /memories/../shared/a.md ${escapes}`);
+    expect(up).toBe(`Error: Path /memories/../../users/bob/profile.md ${escapes}`);
     expect(other).toMatch(/^Error: Path must start with \/memories/);
     const revisions = await service.admin(`revisions?userId=${userId}`);
     expect(revisions).toMatchObject([{ path: `users/${userId}/profile.md`, actor: 'claude' }]);

@@ -1,4 +1,5 @@
 import type { Pause } from '../../pause.ts';
+import { findAlwaysShown } from '../../edits/markdown.ts';
 import { isStopTerm } from '../text/english.ts';
 import { isEnglish, type LanguageHints } from '../text/language.ts';
 import { splitPassages, type Passage } from '../text/passages.ts';
@@ -78,8 +79,12 @@ export function* indexFile(text: string, path: string): Generator<undefined, Ind
     builder.add(passage, toTokens(words, english), contexts.read(passage.context, english));
     yield;
   }
+  if (findAlwaysShown(text) !== null) builder.mark(ALWAYS_TERM);
   return builder.finish();
 }
+
+/** The term of files with `context: always` in their front matter. No word of a text makes it. */
+export const ALWAYS_TERM = ':always';
 
 /** Runs a generator to its end, with a pause after each step for which `pause` returns one. */
 export async function inSlices<T>(steps: Generator<undefined, T>, pause: Pause): Promise<T> {
@@ -186,6 +191,11 @@ class Builder {
         if (!isStopTerm(term)) this.#contextLength++;
       }
     }
+  }
+
+  /** Adds a term to the first passage that counts in no length. */
+  mark(term: string): void {
+    this.#postingsOf(term).entries.push({ passage: 0, positions: [0] });
   }
 
   finish(): IndexedFile {

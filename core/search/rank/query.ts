@@ -72,6 +72,12 @@ export function parseQuery(text: string): SearchQuery {
   return { ...builder.finish(isCut), isPhrase };
 }
 
+/** The question for the files that have one term of the index. */
+export function toTermQuery(term: string): SearchQuery {
+  const unit: QueryUnit = { terms: [term], weight: 1, kind: 'word', group: 0, covers: 1 };
+  return { units: [unit], size: 1, isPhrase: false, truncated: false };
+}
+
 function cutMiddle(text: string): string {
   const half = MAX_QUERY_LENGTH / 2;
   return `${text.slice(0, half)}\n${text.slice(-half)}`;

@@ -235,6 +235,81 @@ describe('memory_context', () => {
     ]);
   });
 
+  describe('with files whose front matter says context: always', () => {
+    const ALWAYS = '---\ncontext: always\n---\n\n';
+
+    it('begins with their text, whatever the question is, and finds the rest beside it', async () => {
+      const core = await openCore({ sharedWrites: true });
+      await write(core, 'alice', 'shared/rules.md', `${ALWAYS}# Rules\n\nAnswer in English.\n`);
+      await write(core, 'alice', 'user/me.md', `${ALWAYS}# Me\n\n- Name: Ann.\n`);
+      await write(core, 'bob', 'user/me.md', `${ALWAYS}Name: Bob.\n`);
+      await write(core, 'alice', 'user/tea.md', 'Prefers green tea.\n');
+      const found = await gather(core, 'alice', 'which tea');
+      expect(readParts(found).map(({ path, text }) => [path, text])).toEqual([
+        ['user/me.md', '# Me\n\n- Name: Ann.'],
+        ['shared/rules.md', '# Rules\n\nAnswer in English.'],
+        ['user/tea.md', 'Prefers green tea.'],
+      ]);
+      expect(found.sources[0]).toMatchObject({ path: 'user/me.md', startLine: 5, endLine: 7 });
+      await checkSources(core, 'alice', found);
+      expect(pathsOf(await gather(core, 'alice', 'zebra quilt'))).toEqual([
+        'user/me.md',
+        'shared/rules.md',
+      ]);
+    });
+
+    it('shows each of their lines once, and logs that it did', async () => {
+      const core = await openCore();
+      await write(core, 'alice', 'user/me.md', `${ALWAYS}- Prefers green tea.\n`);
+      const { toolCallId, result } = await call<Context>(core, 'alice', 'memory_context', {
+        query: 'green tea, context always',
+      });
+      expect(readParts(result)).toHaveLength(1);
+      const { items } = await core.accessLog.list({ toolCallId });
+      expect(items).toMatchObject([{ path: 'users/alice/me.md', action: 'context', rank: 1 }]);
+    });
+
+    it('gives them at most a quarter of maxChars, and cuts the last one that has room', async () => {
+      const core = await openCore();
+      const line = (name: string, n: number) => `- ${name} ${n}: ${'word '.repeat(6).trim()}\n`;
+      const lines = (name: string) => Array.from({ length: 12 }, (_, n) => line(name, n)).join('');
+      await write(core, 'alice', 'user/a.md', `${ALWAYS}${lines('first')}`);
+      await write(core, 'alice', 'user/b.md', `${ALWAYS}${lines('second')}`);
+      await write(core, 'alice', 'user/garden.md', `Garden.\n\n${lines('garden')}`);
+      for (const maxChars of [200, 800, 2_000, 3_200]) {
+        const none = await gather(core, 'alice', 'zebra quilt', { maxChars });
+        expect(none.context.length).toBeLessThanOrEqual(maxChars / 4);
+        await checkSources(core, 'alice', none);
+        const found = await gather(core, 'alice', 'garden', { maxChars });
+        expect(found.context.length).toBeLessThanOrEqual(maxChars);
+        expect(pathsOf(found)).toContain('user/garden.md');
+        await checkSources(core, 'alice', found);
+      }
+      const cut = await gather(core, 'alice', 'zebra quilt', { maxChars: 3_200 });
+      expect(pathsOf(cut)).toEqual(['user/a.md', 'user/b.md']);
+      expect(cut.context).toContain('first 11');
+      expect(cut.context).not.toContain('second 11');
+    });
+
+    it('still has them among hundreds of files that say both words', async () => {
+      const core = await openCore();
+      await write(core, 'alice', 'user/me.md', `${ALWAYS}- Name: Ann.\n`);
+      for (let n = 0; n < 200; n += 1) {
+        const text = 'Give the context, always: a context is always of use.\n'.repeat(1 + (n % 3));
+        await write(core, 'alice', `user/context/always-${n}.md`, text);
+      }
+      expect(pathsOf(await gather(core, 'alice', 'zebra quilt'))).toEqual(['user/me.md']);
+    });
+
+    it('has nothing of a file that says so elsewhere, or whose front matter is all', async () => {
+      const core = await openCore();
+      await write(core, 'alice', 'user/a.md', 'Notes.\n\ncontext: always\n');
+      await write(core, 'alice', 'user/b.md', `${ALWAYS}\n`);
+      await write(core, 'alice', 'user/c.md', '---\ncontext: always-ish\n---\n\nText.\n');
+      expect((await gather(core, 'alice', 'zebra quilt')).context).toBe('');
+    });
+  });
+
   describe('stays inside maxChars', () => {
     const long = `${'The garden has roses and tulips by the wall. '.repeat(18)}\n`;
 

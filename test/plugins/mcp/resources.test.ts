@@ -75,6 +75,28 @@ describe('memory files as resources', () => {
     ]);
   });
 
+  it('completes the path of a template with the files that begin so', async () => {
+    const { connect } = await serveMcp({ sharedWrites: true });
+    const client = await connect('alice');
+    for (const path of ['user/plan.md', 'user/plans/may.md', 'user/tea.md', 'shared/plan.md']) {
+      await client.callTool(file(path, 'x'));
+    }
+    await (await connect('bob')).callTool(file('user/plan-of-bob.md', 'x'));
+    const complete = async (uri: string, value: string) => {
+      const ref = { type: 'ref/resource' as const, uri };
+      return (await client.complete({ ref, argument: { name: 'path', value } })).completion;
+    };
+    expect(await complete('memory://user/{+path}', 'pla')).toEqual({
+      values: ['plan.md', 'plans/may.md'],
+      hasMore: false,
+    });
+    expect((await complete('memory://shared/{+path}', '')).values).toEqual(['plan.md']);
+    expect((await complete('memory://user/{+path}', '../bob/')).values).toEqual([]);
+    await expect(complete('memory://users/bob/{+path}', '')).rejects.toMatchObject({
+      code: -32_602,
+    });
+  });
+
   it('says by its code that a file is not there, or that an address is none', async () => {
     const { connect } = await serveMcp();
     const client = await connect('alice');

@@ -5,6 +5,7 @@ import type { ToolRequest, ToolRunner } from '../../../core/contracts/tool.ts';
 import { toFailedOutcome } from '../../../adapters/runner.ts';
 import { MemoryError } from '../../../core/errors.ts';
 import { serveStdio } from '../../../plugins/mcp/index.ts';
+import { serveMcp } from './clients.ts';
 import { toErrorResult } from '../../../plugins/mcp/tool-result.ts';
 
 /** A runner whose calls wait until they are let go. */
@@ -40,6 +41,51 @@ function streams() {
 }
 
 describe('serving over streams', () => {
+  it('tells of changes of the files that a client has subscribed to, whoever writes', async () => {
+    const { service } = await serveMcp();
+    const { input, output, said, send } = streams();
+    const options = { userId: 'alice', input, output, pollMs: 20 };
+    const served = serveStdio(service.tools, options);
+    const write = (path: string, content: string) => ({ path, content });
+    const context = { userId: 'alice' };
+    const updatesOf = (uri: string) =>
+      (said as { method?: string; params?: { uri: string } }[]).filter(
+        ({ method, params }) => method === 'notifications/resources/updated' && params?.uri === uri,
+      ).length;
+    const [tea, later] = ['memory://user/tea.md', 'memory://user/later.md'];
+    for (const [id, uri] of [tea, later].entries()) {
+      send({ id, method: 'resources/subscribe', params: { uri } });
+    }
+    send({ id: 2, method: 'resources/subscribe', params: { uri: 'file:///etc/passwd' } });
+    await expect.poll(() => said.length).toBe(3);
+    expect(said.find(({ id }) => id === 2)).toMatchObject({ error: { code: -32_602 } });
+    // Another client of the same memory.
+    const one = write('user/tea.md', 'Green.');
+    await service.tools.execute('memory_write', { context, arguments: one });
+    await expect.poll(() => updatesOf(tea)).toBe(1);
+    // The client itself.
+    const params = { name: 'memory_write', arguments: write('user/later.md', 'Black.') };
+    send({ id: 3, method: 'tools/call', params });
+    await expect.poll(() => updatesOf(later)).toBe(1);
+    send({ id: 4, method: 'resources/unsubscribe', params: { uri: tea } });
+    await expect.poll(() => said.some(({ id }) => id === 4)).toBe(true);
+    for (const path of ['user/tea.md', 'user/later.md']) {
+      const two = write(path, 'None.');
+      await service.tools.execute('memory_write', { context, arguments: two });
+    }
+    await expect.poll(() => updatesOf(later)).toBe(2);
+    expect(updatesOf(tea)).toBe(1);
+    input.end();
+    await served;
+  });
+
+  it('offers no subscription over HTTP, where no stream stays open', async () => {
+    const client = await (await serveMcp()).connect('alice');
+    expect(client.getServerCapabilities()?.resources).toEqual({});
+    const uri = 'memory://user/tea.md';
+    await expect(client.subscribeResource({ uri })).rejects.toMatchObject({ code: -32_601 });
+  });
+
   it('answers what is under way when the input ends, and ends then', async () => {
     const { runner, gate, called } = gatedRunner();
     const { input, output, said, call } = streams();

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { MAX_FREQUENCY, MAX_POSITION } from '../../../../core/search/index/index-file.ts';
+import {
+  ALWAYS_TERM,
+  MAX_FREQUENCY,
+  MAX_POSITION,
+} from '../../../../core/search/index/index-file.ts';
 import { encodeFile } from '../../../../core/search/index/postings.ts';
 import { TOKENISER_VERSION } from '../../../../core/search/text/tokenise.ts';
 import { indexText } from '../../../support/index-text.ts';
@@ -57,6 +61,17 @@ describe('indexFile', () => {
     expect(indexText(text, 'x.md').passages.length).toBe(5_000);
   });
 
+  it('marks a file with context: always in its front matter, and counts no word for it', () => {
+    const text = '---\nContext: "always" # for each prompt\n---\n\nTea.';
+    const { terms, passages } = indexText(text, 'x.md');
+    expect(terms.get(ALWAYS_TERM)?.entries).toEqual([{ passage: 0, positions: [0] }]);
+    const other = indexText(text.replace('Context', 'Contest'), 'x.md');
+    expect(other.terms.has(ALWAYS_TERM)).toBe(false);
+    expect(other.passages.map(({ length }) => length)).toEqual(
+      passages.map(({ length }) => length),
+    );
+  });
+
   it('gives the index that this version of the tokeniser is known for', () => {
     const indexed = indexText(SAMPLE, 'people/ann-lee.md');
     const hash = createHash('sha256');
@@ -68,10 +83,11 @@ describe('indexFile', () => {
   });
 });
 
-const KNOWN = [2, 'b722311d3d33f858'];
+const KNOWN = [3, '909f620c19a4ad10'];
 
 const SAMPLE = `---
 tags: [people, tea]
+context: always
 ---
 # Ann Lee
 

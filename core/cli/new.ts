@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ConfigError } from '../config/error.ts';
+import { findPackageRoot } from '../package-root.ts';
+import type { Command, CommandContext } from './command.ts';
+
+/** What can be begun: the folder of the package that is copied, and how it is tested. */
+const KINDS: Readonly<Record<string, { from: string; isTypeScript: boolean; test: string }>> = {
+  plugin: {
+    from: 'examples/plugin-template',
+    isTypeScript: true,
+    test: 'tsc && node --test dist',
+  },
+  storage: { from: 'examples/custom-storage', isTypeScript: false, test: 'node check.mjs' },
+};
+
+/**
+ * `memory-service new`: makes a folder with a plugin or a storage driver that works, and its test. It
+ * changes nothing else.
+ */
+export const newCommand: Command = {
+  summary: 'Make a folder with a plugin or a storage driver to begin with, and its test.',
+  argument: 'plugin|storage',
+  flags: { name: { value: 'name', summary: 'The name of the folder; default my-<kind>.' } },
+  run,
+};
+
+async function run({ argument, flags, cwd }: CommandContext): Promise<void> {
+  const kind = Object.hasOwn(KINDS, argument ?? '') ? KINDS[argument ?? ''] : undefined;
+  if (kind === undefined) {
+    const known = Object.keys(KINDS).join(' or ');
+    throw new ConfigError(null, `new takes ${known}, as in memory-service new plugin.`);
+  }
+  const name = flags.get('name') ?? `my-${argument}`;
+  if (!/^[a-z][a-z0-9-]{0,63}$/.test(name)) {
+    const rule = '1 to 64 characters of a-z, 0-9 and -, the first a letter';
+    throw new ConfigError(null, `--name is not valid: it has ${rule}.`);
+  }
+  const folder = join(cwd, name);
+  if (existsSync(folder)) {
+    throw new ConfigError(null, `${name} exists already. Choose another --name.`);
+  }
+  const { directory, version } = findPackageRoot();
+  await mkdir(folder);
+  const files = await readdir(join(directory, kind.from));
+  for (const file of files.filter((one) => one !== 'README.md')) {
+    await copyFile(join(directory, kind.from, file), join(folder, file));
+  }
+  await writeJson(join(folder, 'package.json'), toManifest({ name, version, ...kind }));
+  if (kind.isTypeScript) await writeJson(join(folder, 'tsconfig.json'), TSCONFIG);
+  process.stdout.write(`Made ${name}. Next:\n\n  cd ${name}\n  npm install\n  npm test\n`);
+}
+
+function toManifest(made: {
+  name: string;
+  version: string;
+  isTypeScript: boolean;
+  test: string;
+}): object {
+  const { name, version, isTypeScript, test } = made;
+  const main = isTypeScript ? './dist/plugin.js' : './journal-storage.mjs';
+  return {
+    ...{ name, version: '0.1.0', type: 'module', private: true, exports: main },
+    scripts: { test },
+    devDependencies: {
+      ...(isTypeScript ? { '@types/node': '^20.19.0' } : {}),
+      'memory-service': `^${version}`,
+      ...(isTypeScript ? { typescript: '>=5.8' } : {}),
+    },
+    allowScripts: { sqlite3: true },
+  };
+}
+
+const TSCONFIG = {
+  compilerOptions: {
+    ...{ module: 'nodenext', target: 'es2023', types: ['node'], strict: true },
+    ...{ declaration: true, skipLibCheck: true, rootDir: '.', outDir: 'dist' },
+  },
+  include: ['*.ts'],
+};
+
+async function writeJson(file: string, value: object): Promise<void> {
+  await writeFile(file, `${JSON.stringify(value, null, 2)}\n`);
+}
