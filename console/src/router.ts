@@ -1,5 +1,4 @@
 import { createRouter, createWebHistory, type Router } from 'vue-router';
-import { keepScroll } from './keep-scroll.ts';
 import OverviewView from './views/OverviewView.vue';
 
 /** A view of the console, for the navigation, the palette and the shortcuts. */
@@ -59,7 +58,6 @@ export function createConsoleRouter(basePath: string): Router {
       },
     ],
   });
-  keepScroll(router);
   router.afterEach((to) => {
     const entry = NAV.find(({ name }) => name === to.name);
     document.title = `${entry?.label ?? 'Console'} · memory-service`;

@@ -92,28 +92,4 @@ describe('the activity', () => {
     expect(rows).toHaveLength(130);
     expectNoProblems(opened);
   });
-
-  it('is scrolled where it was, when Back returns to it', async () => {
-    const opened = await openConsole({ path: '/nothing' });
-    const { page, service, visit } = opened;
-    for (let index = 0; index < 60; index += 1) {
-      const path = `user/n${index}.md`;
-      await call(service.core, 'alice', 'memory_write', { path, content: 'Tea.\n' });
-    }
-    await visit('/activity');
-    const list = page.getByRole('region', { name: 'Accesses' });
-    await list.getByText('Wrote n0.md').scrollIntoViewIfNeeded();
-    const top = () =>
-      page.evaluate<number>(`document.querySelector('[aria-label="Accesses"]').scrollTop`);
-    const before = await top();
-    expect(before).toBeGreaterThan(500);
-    await page
-      .getByRole('navigation', { name: 'Views' })
-      .getByRole('link', { name: 'Audit' })
-      .click();
-    await page.getByText('No changes yet').waitFor();
-    await page.goBack();
-    await expect.poll(top).toBe(before);
-    expectNoProblems(opened);
-  });
 });
