@@ -17,6 +17,7 @@ import {
   createEmbeddingWorker,
   type EmbeddingWorker,
 } from './search/embedding/embedding-worker.ts';
+import { createContentSearch } from './files/content-search.ts';
 import { createFileLists, type FileLists } from './files/file-lists.ts';
 import { createFiles, type Files } from './files/files.ts';
 import { toUserId } from './files/paths.ts';
@@ -71,6 +72,7 @@ export interface Core {
   readonly tools: Tools;
   readonly files: Files;
   readonly fileLists: FileLists;
+  readonly searchContents: ReturnType<typeof createContentSearch>;
   readonly revisions: Revisions;
   readonly restores: Restores;
   readonly erasures: Erasures;
@@ -418,6 +420,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     tools,
     files,
     fileLists: createFileLists(storage, revisions),
+    searchContents: createContentSearch({ storage, ids }),
     revisions,
     restores,
     erasures,

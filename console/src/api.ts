@@ -13,14 +13,22 @@ import type {
   AdminTrace,
   AdminUser,
   ChangedFile,
+  ContentSearchAnswer,
+  EraseAnswer,
+  EraseRequest,
+  ImportedFile,
+  ImportSummary,
   ListAnswer,
   PruneAnswer,
   PruneRequest,
+  RedactAnswer,
+  RedactRequest,
   RestoreAnswer,
   RestoreRequest,
   RevertAnswer,
   RevertSelection,
   RevertWritesAnswer,
+  SkippedItem,
   ToolAnswer,
 } from '../../core/contracts/admin.ts';
 import type { ToolDescription } from '../../core/contracts/tool.ts';
@@ -29,6 +37,9 @@ import { inSeconds } from './composables/countdown.ts';
 
 /** Query parameters; absent and empty ones are left out. */
 export type Query = Record<string, string | number | boolean | null | undefined>;
+
+/** A line of the answer of an import, before its summary. */
+export type ImportLine = ImportedFile | SkippedItem;
 
 /** Supplies the secret, and is told when it is wrong. */
 export interface ApiOptions {
@@ -94,10 +105,10 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
         method,
         headers: {
           ...(value === null ? {} : { 'x-admin-secret': toHeaderText(value) }),
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(body === undefined ? {} : { 'content-type': typeOf(body) }),
           ...headers,
         },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(body === undefined ? {} : { body: body instanceof Blob ? body : JSON.stringify(body) }),
         ...(signal === undefined ? {} : { signal }),
         credentials: 'same-origin',
         cache: 'no-store',
@@ -152,6 +163,10 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
         headers: preconditionOf(ifVersion),
       }),
 
+    /** Files whose content has the words; see `GET /v1/admin/search`. */
+    searchContents: (query: Query, signal?: AbortSignal) =>
+      get<ContentSearchAnswer>('/v1/admin/search', query, signal),
+
     revisions: (query: Query = {}, signal?: AbortSignal) =>
       get<ListAnswer<AdminRevision>>('/v1/admin/revisions', query, signal),
     revision: (id: string, signal?: AbortSignal) =>
@@ -166,6 +181,10 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
       get<ListAnswer<ChangedFile>>('/v1/admin/diff', query, signal),
     restore: (userId: string, body: RestoreRequest) =>
       ask<RestoreAnswer>('POST', `/v1/admin/users/${encodeURIComponent(userId)}/restore`, { body }),
+    redact: (id: string, body: RedactRequest) =>
+      ask<RedactAnswer>('POST', `/v1/admin/revisions/${encodeURIComponent(id)}/redact`, { body }),
+    erase: (userId: string, body: EraseRequest) =>
+      ask<EraseAnswer>('POST', `/v1/admin/users/${encodeURIComponent(userId)}/erase`, { body }),
     prune: (body: PruneRequest) => ask<PruneAnswer>('POST', '/v1/admin/revisions/prune', { body }),
 
     accessLogs: (query: Query = {}, signal?: AbortSignal) =>
@@ -187,6 +206,55 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
       ask<ToolAnswer>('POST', `/v1/admin/playground/${encodeURIComponent(name)}`, { body }),
     checkKey: (checkKey: string) =>
       ask<{ valid: boolean }>('POST', '/v1/admin/playground/memory_list', { body: { checkKey } }),
+
+    /** The bytes of an export. `onProgress` gets how many have arrived. */
+    async exportMemory(
+      query: Query,
+      { signal, onProgress }: { signal: AbortSignal; onProgress(bytes: number): void },
+    ): Promise<Blob> {
+      const response = await send('GET', '/v1/admin/export', { query, signal });
+      const parts: Uint8Array<ArrayBuffer>[] = [];
+      let bytes = 0;
+      for await (const part of chunksOf(response)) {
+        parts.push(part);
+        onProgress((bytes += part.length));
+      }
+      return new Blob(parts, { type: response.headers.get('content-type') ?? '' });
+    },
+    /** Sends a file to the import. `onLines` gets the lines of the answer as they come. */
+    async importMemory(
+      query: Query,
+      {
+        file,
+        signal,
+        onLines,
+      }: { file: File; signal: AbortSignal; onLines(lines: readonly ImportLine[]): void },
+    ): Promise<ImportSummary> {
+      const response = await send('POST', '/v1/admin/import', { query, body: file, signal });
+      const decoder = new TextDecoder();
+      let rest = '';
+      let summary: ImportSummary | null = null;
+      for await (const part of chunksOf(response)) {
+        const texts = (rest + decoder.decode(part, { stream: true })).split('\n');
+        rest = texts.pop() ?? '';
+        const lines: ImportLine[] = [];
+        for (const text of texts) {
+          const line = JSON.parse(text) as
+            ImportLine | { summary: ImportSummary } | { error: ErrorBody };
+          if ('error' in line) throw new ApiError(200, line.error);
+          if ('summary' in line) summary = line.summary;
+          else lines.push(line);
+        }
+        onLines(lines);
+      }
+      if (summary === null) {
+        throw new ApiError(0, {
+          ...{ code: 'SERVICE_UNREACHABLE', retryable: true },
+          message: 'The connection broke before the import had ended. It can be repeated.',
+        });
+      }
+      return summary;
+    },
 
     /** Any other route; the view names the type of the answer. */
     read: get,
@@ -217,6 +285,21 @@ interface SendOptions {
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+}
+
+/** The body of an answer, as it arrives. */
+async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+  const reader = body?.getReader();
+  for (;;) {
+    const part = await reader?.read();
+    if (part === undefined || part.done) return;
+    yield part.value;
+  }
+}
+
+/** The service finds out by the content what kind of file it gets. */
+function typeOf(body: unknown): string {
+  return body instanceof Blob ? 'application/octet-stream' : 'application/json';
 }
 
 function toQueryString(query: Query): string {

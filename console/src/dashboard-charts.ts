@@ -1,4 +1,12 @@
-import type { ActivitySeries, LatencySeries, Topology } from '../../core/contracts/admin.ts';
+import type {
+  ActivitySeries,
+  LatencySeries,
+  Topology,
+  TopologyNode,
+} from '../../core/contracts/admin.ts';
+import type { RouteLocationRaw } from 'vue-router';
+import { type CallSelection, toCallQuery } from './calls.ts';
+import { count } from './story.ts';
 import { formatDuration, formatTime } from './times.ts';
 
 /** A chart, and its data as rows of a table. */
@@ -7,7 +15,26 @@ export interface DashboardChart {
   option: Record<string, unknown> | null;
   columns: readonly string[];
   rows: readonly (readonly (string | number)[])[];
+  /** The calls behind each row. */
+  links: readonly RouteLocationRaw[];
+  /** The calls behind a point, a bar, a node or an edge that was clicked. */
+  linkOf(item: ChartItem): RouteLocationRaw | null;
 }
+
+/** What was clicked, as the charts report it. */
+export interface ChartItem {
+  dataType?: string;
+  seriesName?: string;
+  dataIndex?: number;
+  name?: string;
+  data?: unknown;
+}
+
+/** Adds the calls to the address of the view, whose other parts stay. */
+const callsAt = (query: Readonly<Record<string, unknown>>, selection: CallSelection) =>
+  ({ query: { ...query, ...toCallQuery(selection) } }) as RouteLocationRaw;
+
+type Place = Readonly<Record<string, unknown>>;
 
 /** The time that a bar of the activity covers, in words. */
 export const BUCKETS = {
@@ -30,12 +57,19 @@ const SERIES = [
 ] as const;
 
 /** Calls by kind over time, stacked. */
-export function toActivityChart(found: ActivitySeries | undefined, zone: Zone): DashboardChart {
+export function toActivityChart(
+  found: ActivitySeries | undefined,
+  { zone, place }: { zone: Zone; place: Place },
+): DashboardChart {
   const points = found?.points ?? [];
+  const timeOf = (at: string) => ({ since: at, until: endOf(at, found?.bucket) });
   const moment = (at: string) => toMoment(at, zone, found?.bucket === '1d');
   const option = {
     xAxis: { type: 'category', data: points.map(({ at }) => moment(at)) },
     yAxis: { type: 'value', minInterval: 1 },
+    tooltip: {
+      valueFormatter: (value: unknown) => (typeof value === 'number' ? count(value, 'call') : '–'),
+    },
     series: SERIES.map(([name, key]) => ({
       name,
       type: 'bar',
@@ -53,12 +87,26 @@ export function toActivityChart(found: ActivitySeries | undefined, zone: Zone): 
         moment(at),
         ...[calls, reads, finds, writes, failed, refused],
       ]),
+    links: points.filter(({ calls }) => calls > 0).map(({ at }) => callsAt(place, timeOf(at))),
+    linkOf({ dataIndex, seriesName }) {
+      const at = points[dataIndex ?? -1]?.at;
+      const kind = SERIES.find(([name]) => name === seriesName)?.[1];
+      return at === undefined ? null : callsAt(place, { ...timeOf(at), ...(kind && { kind }) });
+    },
   };
 }
 
 /** The p95 of each tool over time. */
-export function toLatencyChart(found: LatencySeries | undefined, zone: Zone): DashboardChart {
+export function toLatencyChart(
+  found: LatencySeries | undefined,
+  { zone, place }: { zone: Zone; place: Place },
+): DashboardChart {
   const tools = found?.tools ?? [];
+  const linkOf = (tool: string | null, at: string) =>
+    callsAt(place, {
+      ...{ since: at, until: endOf(at, found?.bucket) },
+      ...(tool !== null && { tool }),
+    });
   const moment = (at: string) => toMoment(at, zone, found?.bucket === '1d');
   const option = {
     // The same time range as the activity chart, also where buckets have no calls.
@@ -102,6 +150,12 @@ export function toLatencyChart(found: LatencySeries | undefined, zone: Zone): Da
         ...[p50, p95, p99].map((value) => formatDuration(value)),
       ]),
     ),
+    links: tools.flatMap(({ tool, points }) => points.map(({ at }) => linkOf(tool, at))),
+    linkOf({ seriesName, data }) {
+      const at: unknown = Array.isArray(data) ? data[0] : null;
+      if (typeof at !== 'string') return null;
+      return linkOf(seriesName === 'unknown' ? null : (seriesName ?? null), at);
+    },
   };
 }
 
@@ -114,7 +168,16 @@ const MOST_OF_A_KIND = 12;
 const LONGEST_LABEL = 26;
 
 /** Accesses by user, actor, tool and file. The table has all of them. */
-export function toTopologyChart(found: Topology | undefined): DashboardChart {
+export function toTopologyChart(
+  found: Topology | undefined,
+  { range }: { range: Place },
+): DashboardChart {
+  const nodes = new Map((found?.nodes ?? []).map((node) => [node.id, node]));
+  const filtersOf = (id: string | undefined) => toAccessFilter(nodes.get(id ?? ''));
+  const linkOf = (...ids: (string | undefined)[]): RouteLocationRaw => ({
+    name: 'activity',
+    query: { ...range, ...Object.assign({}, ...ids.map(filtersOf)) } as Record<string, string>,
+  });
   const labels = new Map((found?.nodes ?? []).map(({ id, label }) => [id, label]));
   return {
     option: found === undefined ? null : toSankey(found, labels),
@@ -124,7 +187,35 @@ export function toTopologyChart(found: Topology | undefined): DashboardChart {
       labels.get(to) ?? to,
       weight,
     ]),
+    links: (found?.edges ?? []).map(({ from, to }) => linkOf(from, to)),
+    linkOf({ name, data }) {
+      const { source, target } = (data ?? {}) as SankeyItem['data'];
+      return source === undefined ? linkOf(name) : linkOf(source, target);
+    },
   };
+}
+
+/** The filter of the activity for a node. */
+function toAccessFilter(node: TopologyNode | undefined): Record<string, string> {
+  switch (node?.kind) {
+    case 'scope':
+      return node.label === 'shared'
+        ? { prefix: 'shared/' }
+        : { userId: node.label.replace(/^users\//, '') };
+    case 'actor':
+      return { actor: node.label };
+    case 'tool':
+      return { tool: node.label };
+    case 'file':
+      return { path: node.label };
+    default:
+      return {};
+  }
+}
+
+/** When a bucket ends. */
+function endOf(at: string, bucket: ActivitySeries['bucket'] = '1d'): string {
+  return new Date(Date.parse(at) + BUCKET_MS[bucket]).toISOString();
 }
 
 /** A node or an edge under the pointer. */

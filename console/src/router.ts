@@ -14,6 +14,7 @@ export interface NavEntry {
 export const NAV: readonly NavEntry[] = [
   { name: 'overview', label: 'Overview', icon: 'i-lucide-house', key: 'h' },
   { name: 'files', label: 'Files', icon: 'i-lucide-folder-tree', key: 'f' },
+  { name: 'users', label: 'Users', icon: 'i-lucide-users', key: 'm' },
   { name: 'revisions', label: 'Revisions', icon: 'i-lucide-git-compare', key: 'r' },
   { name: 'compare', label: 'Compare', icon: 'i-lucide-history', key: 'c' },
   { name: 'activity', label: 'Activity', icon: 'i-lucide-list-tree', key: 'a' },
@@ -30,6 +31,7 @@ export function createConsoleRouter(basePath: string): Router {
     routes: [
       { path: '/', name: 'overview', component: OverviewView },
       { path: '/files', name: 'files', component: () => import('./views/FilesView.vue') },
+      { path: '/users', name: 'users', component: () => import('./views/UsersView.vue') },
       {
         path: '/revisions',
         name: 'revisions',

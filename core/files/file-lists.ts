@@ -49,6 +49,7 @@ export function createFileLists(storage: Storage, revisions: Revisions): FileLis
         toItem: (user) => ({
           ...user,
           lastReadAt: toTimeOrNull(user.lastReadAt),
+          lastShownAt: toTimeOrNull(user.lastShownAt),
           lastWriteAt: toTimeOrNull(user.lastWriteAt),
         }),
       });

@@ -11,6 +11,7 @@ import { backupRoutes } from './routes/backup.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { exportRoutes } from './routes/export.ts';
+import { contentSearchRoutes } from './routes/content-search.ts';
 import { filesRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
 import { importRoutes } from './routes/import.ts';
@@ -52,6 +53,7 @@ export function serviceRoutes(core: Core): RouteDefinition[] {
     ...retentionRoutes(core),
     ...usersRoutes(core),
     ...filesRoutes(core),
+    ...contentSearchRoutes(core),
     ...revisionsRoutes(core),
     ...exportRoutes(core),
     ...importRoutes(core),

@@ -254,6 +254,7 @@ export const HygieneReport = strictObject({
   filesChecked: count(),
   files: count(),
   counts: Type.Record(Type.String(), count(), { description: 'Findings by kind.' }),
+  severities: strictObject({ high: count(), medium: count(), low: count() }),
   findings: Type.Array(
     strictObject({
       kind: HygieneKind,
@@ -274,5 +275,22 @@ export const HygieneReport = strictObject({
   omitted: count('Findings beyond those.'),
 });
 export type HygieneReport = Static<typeof HygieneReport>;
+/** How many findings there are in the memory of a user. */
+export const UserHygiene = strictObject({
+  ...{ userId: userIdSchema, filesChecked: count(), files: count() },
+  counts: HygieneReport.properties.counts,
+  severities: HygieneReport.properties.severities,
+});
+export type UserHygiene = Static<typeof UserHygiene>;
+
+const { order: _order, ...pages } = pageQuery;
+
+/** Whose memory to check, of all users. */
+export const UserHygieneQuery = strictObject({
+  q: filterText('Text that the user id contains, without regard to ASCII case.'),
+  ...pages,
+});
+export type UserHygieneQuery = Static<typeof UserHygieneQuery>;
+
 /** One finding: where it is, and how to fix it. */
 export type HygieneFinding = HygieneReport['findings'][number];

@@ -15,8 +15,12 @@ export const AdminUser = strictObject({
   userId: userIdSchema,
   files: count(),
   bytes: count(),
-  revisions: count(),
+  revisions: count('Revisions kept.'),
+  reads: count('Reads of the user’s own files.'),
   lastReadAt: nullable(timeSchema),
+  lastShownAt: nullable(timeSchema, {
+    description: 'When a tool call was last shown a file, also as the result of a search.',
+  }),
   lastWriteAt: nullable(timeSchema),
   historyHash: nullable(
     text('The hash of the newest revision: keep it elsewhere to notice a rewritten history.'),

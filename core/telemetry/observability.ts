@@ -17,14 +17,18 @@ import type {
   TopFiles,
   TopFilesQuery,
   Topology,
+  UserHygiene,
+  UserHygieneQuery,
 } from '../contracts/admin.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Storage } from '../contracts/storage.ts';
+import { answerList } from '../page.ts';
 import type { Revisions } from '../history/revisions.ts';
 import type { AccessQueue } from './access-queue.ts';
 import { readTopFiles, readTopology } from './rollups/accesses.ts';
 import { listEvents, listFailures } from './events/event-lists.ts';
 import { createHygieneCheck } from './hygiene/check.ts';
+import { checkUsers } from './hygiene/check-users.ts';
 import { readInfluence } from './influence.ts';
 import { observationsOf } from './events/observation-store.ts';
 import { chooseBucket, parseRange } from './rollups/range.ts';
@@ -45,6 +49,7 @@ export interface Observability {
   events(query: EventListQuery): Promise<ListAnswer<AdminListedEvent>>;
   influence(query: InfluenceQuery): Promise<Influence>;
   hygiene(query: HygieneQuery): Promise<HygieneReport>;
+  hygieneOfUsers(query: UserHygieneQuery): Promise<ListAnswer<UserHygiene>>;
 }
 
 interface ObservabilityDependencies {
@@ -102,6 +107,19 @@ export function createObservability(deps: ObservabilityDependencies): Observabil
     async hygiene(query) {
       await queue.flush();
       return checkHygiene(query);
+    },
+
+    async hygieneOfUsers(query) {
+      await queue.flush();
+      return await answerList(query, {
+        list: 'user-hygiene',
+        sort: 'userId',
+        defaultOrder: 'asc',
+        read: (page) => checkUsers({ storage, checkHygiene }, query.q ?? null, page),
+        toItem: ({ userId, filesChecked, files, counts, severities }) => ({
+          ...{ userId, filesChecked, files, counts, severities },
+        }),
+      });
     },
   };
 }

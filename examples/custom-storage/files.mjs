@@ -82,8 +82,10 @@ export function fileStore(journal) {
         .filter(({ scope, files }) => scope !== 's' && files > 0)
         .map(({ scope, files, bytes, revisions, lastWriteAt, chainHead: historyHash }) => {
           const userId = scope.slice('u:'.length);
-          const { lastReadAt = null } = journal.table('reads').get(`${scope} 0`) ?? {};
-          return { userId, files, bytes, revisions, lastReadAt, lastWriteAt, historyHash };
+          const shown = journal.table('reads').get(`${scope} 0`);
+          const { reads = 0, lastReadAt = null, lastShownAt = null } = shown ?? {};
+          const times = { lastReadAt, lastShownAt, lastWriteAt };
+          return { userId, files, bytes, revisions, reads, ...times, historyHash };
         })
         .filter(({ userId }) => contains(userId, part));
       return paginate(users, page, ({ userId }) => [userId], ['string']);

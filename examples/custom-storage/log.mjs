@@ -121,16 +121,18 @@ export function checkIds(journal, table, rows) {
  * @param {readonly AccessRecord[]} rows
  */
 function countReads(journal, rows) {
-  /** @type {Map<string, { reads: number, lastReadAt: number }>} */
+  /** @type {Map<string, { reads: number, lastReadAt: number | null, lastShownAt: number | null }>} */
   const counted = new Map();
   for (const { scope, fileNo, action, outcome, at } of rows) {
-    const isRead = outcome === 'ok' && (action === 'read' || action === 'context');
-    if (!isRead || fileNo === null) continue;
-    for (const key of [`${scope} ${fileNo}`, `${scope} 0`]) {
+    if (outcome !== 'ok' || fileNo === null) continue;
+    const isRead = action === 'read' || action === 'context';
+    if (!isRead && action !== 'find') continue;
+    for (const key of isRead ? [`${scope} ${fileNo}`, `${scope} 0`] : [`${scope} 0`]) {
       const stat = counted.get(key) ?? journal.table('reads').get(key);
       counted.set(key, {
-        reads: (stat?.reads ?? 0) + 1,
-        lastReadAt: Math.max(stat?.lastReadAt ?? 0, at),
+        reads: (stat?.reads ?? 0) + (isRead ? 1 : 0),
+        lastReadAt: isRead ? Math.max(stat?.lastReadAt ?? 0, at) : (stat?.lastReadAt ?? null),
+        lastShownAt: Math.max(stat?.lastShownAt ?? 0, at),
       });
     }
   }

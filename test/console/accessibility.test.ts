@@ -98,6 +98,14 @@ const places = ({ now, revision, call: id, run }: Ids): Place[] => [
     shown: 'Revert the chosen writes?',
     act: press(/^Revert the \d+ write/),
   },
+  { path: '/files?q=%5Bx&in=contents', shown: '1 line' },
+  // The users.
+  { path: '/users?hygiene=yes', shown: 'checked, the worst first' },
+  { path: '/users?user=alice', shown: 'Hygiene of alice' },
+  { path: '/users?user=alice&do=erase', shown: 'would be removed' },
+  { path: '/users?do=export-all', shown: 'and shared memory.' },
+  { path: '/users?do=import', shown: 'Preview' },
+  { path: `/revisions?id=${revision}&redact=yes`, shown: 'would lose content' },
   // Two times of a memory.
   { path: '/compare', shown: 'Whose memory?' },
   { path: `/compare?userId=alice&from=2020-01-01T00:00:00.000Z&file=${PATH}`, shown: 'Whole file' },

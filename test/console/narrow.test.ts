@@ -9,6 +9,8 @@ const VIEWS: [path: string, shown: string][] = [
     '/files?path=users/alice/projects/of-this-year/a-name-that-is-long.md',
     'Nearby files, 24 hours',
   ],
+  ['/files?q=tea&in=contents', '1 line'],
+  ['/users?hygiene=yes', 'checked, the worst first'],
   ['/revisions', 'Prune…'],
   ['/revisions?path=users/alice/projects/of-this-year/a-name-that-is-long.md', 'Path'],
   ['/compare?userId=alice&from=2020-01-01T00:00:00.000Z', '2 files changed'],

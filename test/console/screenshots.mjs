@@ -61,6 +61,19 @@ const VIEWS = [
     },
   },
   { name: 'files-new', path: '/files?new=yes' },
+  { name: 'files-contents', path: '/files?q=launch&in=contents' },
+  { name: 'users', path: '/users' },
+  { name: 'users-hygiene', path: '/users?hygiene=yes' },
+  { name: 'users-panel', path: '/users?user=maya.chen' },
+  {
+    name: 'users-erase',
+    path: '/users?user=maya.chen&do=erase',
+    act: async (page) => {
+      await page.getByText('would be removed').waitFor();
+    },
+  },
+  { name: 'users-export', path: '/users?do=export-all' },
+  { name: 'users-import', path: '/users?do=import' },
   { name: 'revisions', path: '/revisions' },
   {
     name: 'revision',
@@ -328,6 +341,7 @@ async function refuseSecrets(page, work) {
 const PLACES = [
   '/',
   '/files',
+  '/users',
   '/revisions',
   '/compare?userId=maya.chen',
   '/activity',

@@ -235,8 +235,16 @@ export function fakeStorage({ delayMs = 0 }: { delayMs?: number } = {}): Storage
               .filter((file) => file.scope === scope)
               .map((file) => toListing(file).lastReadAt ?? 0);
             const lastReadAt = Math.max(0, ...times) || null;
+            const shown = access.filter(
+              (row) =>
+                row.scope === scope &&
+                row.outcome === 'ok' &&
+                ['read', 'context', 'find'].includes(row.action),
+            );
             return {
               ...{ userId, files: count, bytes, revisions: rows, lastReadAt, lastWriteAt },
+              reads: shown.filter(({ action }) => action !== 'find').length,
+              lastShownAt: Math.max(0, ...shown.map(({ at }) => at)) || null,
               historyHash: chainHead,
             };
           })

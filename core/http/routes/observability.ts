@@ -20,6 +20,8 @@ import {
   TopFiles,
   TopFilesQuery,
   Topology,
+  UserHygiene,
+  UserHygieneQuery,
 } from '../../schemas/observability.ts';
 import { listOf } from '../../schemas/shapes.ts';
 import type { Core } from '../../service.ts';
@@ -103,6 +105,17 @@ export function observabilityRoutes(
       resultSchema: HygieneReport,
       errorCodes: ['INVALID_USER_ID'],
       handle: ({ query }) => core.observability.hygiene(query),
+    }),
+    adminRoute('Observability', {
+      method: 'GET',
+      path: '/v1/admin/observability/hygiene/users',
+      summary: 'Count the findings in the memory of each user',
+      description:
+        'By user id, what the check of a user finds, in numbers. A page ends after 16 MB of memory, so it may be short: only nextCursor null is the end.',
+      querySchema: UserHygieneQuery,
+      resultSchema: listOf(UserHygiene),
+      errorCodes: ['INVALID_CURSOR'],
+      handle: ({ query }) => core.observability.hygieneOfUsers(query),
     }),
     adminRoute('Observability', {
       method: 'GET',

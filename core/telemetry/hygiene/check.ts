@@ -46,7 +46,7 @@ const FILES_AT_ONCE = 32;
 const KNOWN_LIMIT = 20_000;
 
 /** Makes a {@link HygieneReport}. Throws `INVALID_USER_ID`. */
-type HygieneCheck = (query: HygieneQuery) => Promise<HygieneReport>;
+export type HygieneCheck = (query: HygieneQuery) => Promise<HygieneReport>;
 
 /**
  * Looks for possible problems in a user's memory, without a model. The filters select files by their
@@ -161,13 +161,20 @@ function toReport(
 ): HygieneReport {
   const { userId, now, filesChecked, files } = facts;
   const counts: Partial<Record<HygieneKind, number>> = {};
-  for (const { kind } of findings) counts[kind] = (counts[kind] ?? 0) + 1;
+  const severities = { high: 0, medium: 0, low: 0 };
+  for (const { kind, severity } of findings) {
+    counts[kind] = (counts[kind] ?? 0) + 1;
+    severities[severity] += 1;
+  }
   const order = { high: 0, medium: 1, low: 2 } as const;
   const listed = findings
     .toSorted((one, other) => order[one.severity] - order[other.severity])
     .slice(0, FINDING_LIMIT);
   const omitted = findings.length - listed.length;
-  return { userId, at: toTime(now), filesChecked, files, counts, findings: listed, omitted };
+  return {
+    ...{ userId, at: toTime(now), filesChecked, files },
+    ...{ counts, severities, findings: listed, omitted },
+  };
 }
 
 /** What the file's own facts say. */

@@ -152,14 +152,16 @@ export function listCases(): StorageCase[] {
         assert.equal(user.revisions, revisions.length);
         assert.equal(user.lastWriteAt, revisions.at(-1)?.at);
         assert.equal(user.historyHash, revisions.at(-1)?.chainHash);
-        const reads = await everyPage(
-          (page) => storage.log.listAccess({ scope, action: 'read' }, page),
+        const shown = await everyPage(
+          (page) => storage.log.listAccess({ scope, actions: ['read', 'find'] }, page),
           500,
         );
-        assert.equal(
-          user.lastReadAt,
-          reads.length === 0 ? null : Math.max(...reads.map(({ at }) => at)),
-        );
+        const reads = shown.filter(({ action }) => action === 'read');
+        const lastOf = (rows: readonly AccessRecord[]) =>
+          rows.length === 0 ? null : Math.max(...rows.map(({ at }) => at));
+        assert.equal(user.reads, reads.length);
+        assert.equal(user.lastReadAt, lastOf(reads));
+        assert.equal(user.lastShownAt, lastOf(shown));
       }
     }),
 
@@ -270,6 +272,10 @@ async function fillFiles(storage: Storage): Promise<FileListing[]> {
     const at = 1_700_000_300_000 + index;
     for (let read = 0; read < reads; read += 1) {
       access.push(accessRow(key.scope, { fileNo: file.fileNo, path: key.path, at: at + read }));
+    }
+    if (index % 5 === 0) {
+      const found = { action: 'find', at: at + 1_000, rank: 1 } as const;
+      access.push(accessRow(key.scope, { fileNo: file.fileNo, path: key.path, ...found }));
     }
     const { content, ...record } = file;
     if (content === null) continue;

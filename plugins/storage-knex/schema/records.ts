@@ -130,12 +130,13 @@ export const CONTENTS = mapTable<FileVersion & Pick<FileState, 'content'>>('svc_
   content: text('content'),
 });
 export const INDEX_QUEUE = mapTable<FileVersion>('svc_index_queue', fileVersion);
-/** The reads of a file. The whole scope has the file number 0. */
+/** The reads of a file. The whole scope has the file number 0, and alone has `lastShownAt`. */
 export interface FileStat {
   scope: ScopeKey;
   fileNo: number;
   reads: number;
   lastReadAt: number | null;
+  lastShownAt: number | null;
 }
 
 export const FILE_STATS = mapTable<FileStat>('svc_file_stat', {
@@ -143,6 +144,7 @@ export const FILE_STATS = mapTable<FileStat>('svc_file_stat', {
   fileNo: number('file_no'),
   reads: number('reads'),
   lastReadAt: number('last_read_at'),
+  lastShownAt: number('last_shown_at'),
 });
 
 /** In place of a hash that a redaction removed: the column takes no NULL. */

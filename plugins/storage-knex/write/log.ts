@@ -119,7 +119,7 @@ async function appendBatch(
   if (batch.rollUp !== undefined) await keepRollups(connection, batch.rollUp, events);
   await insertRecords(connection, countReads(access), {
     into: FILE_STATS,
-    conflict: { add: ['reads'], greatest: ['last_read_at'] },
+    conflict: { add: ['reads'], greatest: ['last_read_at', 'last_shown_at'] },
   });
   await skew.cover(connection, access);
   await skew.cover(
@@ -208,17 +208,24 @@ async function withoutKnown<T extends AccessRecord | EventRecord>(
   return records.filter(({ id }) => !known.has(id));
 }
 
-/** One row for each file that was read and one for its scope, in the order of the keys. */
+/** One row for each file that was read and one for each scope that was shown, in the order of the keys. */
 function countReads(access: readonly AccessRecord[]): FileStat[] {
   const stats = new Map<string, FileStat>();
   for (const { action, outcome, scope, fileNo, at } of access) {
     if (outcome !== 'ok' || fileNo === null) continue;
-    if (action !== 'read' && action !== 'context') continue;
-    for (const counted of [fileNo, 0]) {
+    const isRead = action === 'read' || action === 'context';
+    if (!isRead && action !== 'find') continue;
+    for (const counted of isRead ? [fileNo, 0] : [0]) {
       const key = `${scope} ${counted}`;
-      const stat = stats.get(key) ?? { scope, fileNo: counted, reads: 0, lastReadAt: at };
-      stat.reads += 1;
-      stat.lastReadAt = Math.max(stat.lastReadAt ?? at, at);
+      const stat = stats.get(key) ?? {
+        ...{ scope, fileNo: counted, reads: 0 },
+        ...{ lastReadAt: null, lastShownAt: null },
+      };
+      if (isRead) {
+        stat.reads += 1;
+        stat.lastReadAt = Math.max(stat.lastReadAt ?? at, at);
+      }
+      if (counted === 0) stat.lastShownAt = Math.max(stat.lastShownAt ?? at, at);
       stats.set(key, stat);
     }
   }

@@ -162,7 +162,7 @@ export async function saveWriteSet(
   });
   await insertRecords(
     connection,
-    files.filter(isNew).map((file) => ({ ...file, reads: 0, lastReadAt: null })),
+    files.filter(isNew).map((file) => ({ ...file, reads: 0, lastReadAt: null, lastShownAt: null })),
     { into: FILE_STATS, conflict: 'skip' },
   );
   await replaceRecords(connection, INDEX_QUEUE, files);

@@ -167,7 +167,12 @@ describe('the access log', () => {
     });
     expect(await reads('shared/s.md')).toMatchObject({ reads: 1 });
     expect((await core.fileLists.users({})).items).toMatchObject([
-      { userId: 'alice', lastReadAt: '2026-01-01T00:00:05.000Z' },
+      {
+        userId: 'alice',
+        reads: 4,
+        lastReadAt: '2026-01-01T00:00:05.000Z',
+        lastShownAt: '2026-01-01T00:00:05.000Z',
+      },
     ]);
   });
 

@@ -206,6 +206,28 @@ describe('the schema', () => {
     ]);
   });
 
+  it('takes the last read as the last time shown, where older searches are not counted', async () => {
+    const filename = join(await temporaryDirectory(), 'memory.db');
+    const first = await open({ filename });
+    await write(first, alice, 'text');
+    const { fileNo } = (await first.files.get(alice)) ?? {};
+    const of = { fileNo: fileNo ?? 0, path: alice.path };
+    await first.log.append({ access: [accessRow(alice.scope, { ...of, at: 5_000 })], events: [] });
+    await first.close();
+    withDatabase(filename, (database) => {
+      database.exec('alter table svc_file_stat drop column last_shown_at');
+      database.exec("update svc_meta set value = '10' where key = 'schema_version'");
+    });
+    const storage = await open({ filename });
+    const users = () => storage.files.listUsers({}, { limit: 5, order: 'asc', after: null });
+    expect((await users()).items).toMatchObject([{ lastReadAt: 5_000, lastShownAt: 5_000 }]);
+    const found = accessRow(alice.scope, { ...of, action: 'find', rank: 1, at: 6_000 });
+    await storage.log.append({ access: [found], events: [] });
+    expect((await users()).items).toMatchObject([
+      { reads: 1, lastReadAt: 5_000, lastShownAt: 6_000 },
+    ]);
+  });
+
   it('is changed only after a backup that can be opened', async () => {
     const filename = join(await temporaryDirectory(), 'memory.db');
     const storage = await open({ filename });

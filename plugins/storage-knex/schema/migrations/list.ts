@@ -9,6 +9,7 @@ import { scopeHold } from './0007-scope-hold.ts';
 import { dreamOperations } from './0008-dream-operations.ts';
 import { historyChain } from './0009-history-chain.ts';
 import { erasure } from './0010-erasure.ts';
+import { lastShown } from './0011-last-shown.ts';
 
 /** Every migration, oldest first: the place in the list is the schema's version. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   dreamOperations,
   historyChain,
   erasure,
+  lastShown,
 ];

@@ -55,6 +55,30 @@ describe('the hygiene of a user’s memory', () => {
     expect((await again()).counts).toEqual({ never_read: 2 });
   });
 
+  it('is counted for all users, page by page, with its severities', async () => {
+    const { core, report } = await check({
+      'user/a.md': 'Likes tea in the morning.\n\nSee [gone](gone.md).\n',
+      'user/b.md': 'Likes tea in the morning.\n',
+    });
+    await call(core, 'bob', 'memory_write', { path: 'user/b.md', content: 'Tea.\n' });
+    const { filesChecked, files, counts, severities } = report;
+    const { high, medium, low } = severities;
+    expect(high + medium + low).toBe(Object.values(counts).reduce((sum, one) => sum + one, 0));
+    const alice = { userId: 'alice', filesChecked, files, counts, severities };
+    const bob = {
+      ...{ userId: 'bob', filesChecked: 1, files: 1, counts: {} },
+      severities: { high: 0, medium: 0, low: 0 },
+    };
+    expect((await core.observability.hygieneOfUsers({})).items).toEqual([alice, bob]);
+    const first = await core.observability.hygieneOfUsers({ limit: 1 });
+    expect(first.items).toEqual([alice]);
+    const cursor = first.nextCursor ?? '';
+    expect(await core.observability.hygieneOfUsers({ limit: 1, cursor })).toEqual({
+      ...{ items: [bob], nextCursor: null },
+    });
+    expect((await core.observability.hygieneOfUsers({ q: 'OB' })).items).toEqual([bob]);
+  });
+
   it('finds catalog entries that lead nowhere, and files that the catalog lacks', async () => {
     const { of } = await check({
       'user/index.md': '# Index\n\n- [Profile](profile.md)\n- [Old](old.md)\n- [[old]]\n',

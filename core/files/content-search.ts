@@ -1,0 +1,154 @@
+import { writeAudit } from '../audit.ts';
+import type { FileContent, FileRecord, ScopeKey } from '../contracts/records.ts';
+import type { Storage } from '../contracts/storage.ts';
+import type { IdSource } from '../ids.ts';
+import { parsePage, toCursor } from '../page.ts';
+import { createPause } from '../pause.ts';
+import type {
+  ContentSearchAnswer,
+  ContentSearchQuery,
+  FoundFile,
+} from '../schemas/content-search.ts';
+import { toTime } from '../time.ts';
+import type { AdminCaller } from './admin-files.ts';
+import { parseUserId, toPhysicalPath, toScope, toUserId } from './paths.ts';
+
+/** The most files and bytes that one page looks at. */
+const LIMITS = { files: 2_000, bytes: 16 * 1024 * 1024 } as const;
+const SCOPES_READ = 100;
+/** Reads that are under way together share one query. */
+const FILES_AT_ONCE = 32;
+const LINES_SHOWN = 5;
+const LINE_CHARACTERS = 300;
+/** Characters before the match, where a long line is cut. */
+const CHARACTERS_BEFORE = 80;
+
+/**
+ * Looks for words in the contents of all memory files, as they are now. It reads the files one after
+ * the other, up to {@link LIMITS}, so it also finds what is not indexed yet, parts of words, and
+ * punctuation. It leaves no access row: an operator's look is no use by an agent. The audit row says
+ * whose memory was shown. It does not have the words, because operators look for secrets to redact.
+ */
+export function createContentSearch({ storage, ids }: { storage: Storage; ids: IdSource }) {
+  return async (
+    query: ContentSearchQuery,
+    caller: AdminCaller | null,
+  ): Promise<ContentSearchAnswer> => {
+    const { q, userId } = query;
+    const scope = userId === undefined ? null : toScope(parseUserId(userId));
+    const identity = {
+      ...{ list: 'content-search', sort: 'path', defaultOrder: 'asc' as const },
+      filters: { q, userId },
+    };
+    const { limit, after } = parsePage(query, identity);
+    const words = toComparable(q).split(/\s+/).filter(Boolean);
+    const searched = { files: 0, bytes: 0 };
+    const items: FoundFile[] = [];
+    const pause = createPause();
+    let last: readonly [ScopeKey, string] | null = null;
+    let isCut = false;
+    for await (const { file, content } of walkContents(storage, { scope, after })) {
+      const found = findLines(content, words);
+      if (found !== null) items.push({ ...toFound(file), ...found });
+      searched.files += 1;
+      searched.bytes += file.size;
+      last = [file.scope, file.path];
+      isCut =
+        items.length >= limit || searched.files >= LIMITS.files || searched.bytes >= LIMITS.bytes;
+      if (isCut) break;
+      await pause();
+    }
+    await writeAudit(
+      { storage, ids },
+      {
+        action: 'memory.search',
+        target: userId ?? 'all',
+        details: {
+          files: items.length,
+          users: [...new Set(items.map((item) => item.userId ?? 'shared'))],
+        },
+        address: caller?.address ?? null,
+        traceId: caller?.traceId ?? null,
+      },
+    );
+    return { items, nextCursor: toCursor(isCut ? last : null, query, identity), searched };
+  };
+}
+
+/** The files that exist, by scope and path, each with its content. */
+async function* walkContents(
+  storage: Storage,
+  { scope, after }: { scope: ScopeKey | null; after: readonly (string | number)[] | null },
+): AsyncGenerator<{ file: FileRecord; content: string }, void> {
+  const [startScope, startPath] = (after ?? [null, null]) as [ScopeKey | null, string | null];
+  if (startScope !== null) yield* walkScope(storage, startScope, startPath);
+  if (scope !== null) {
+    if (startScope === null) yield* walkScope(storage, scope, null);
+    return;
+  }
+  for (let from = startScope; ;) {
+    const scopes = await storage.index.listScopes(from, SCOPES_READ);
+    for (const one of scopes) yield* walkScope(storage, one.scope, null);
+    from = scopes.at(-1)?.scope ?? null;
+    if (from === null) return;
+  }
+}
+
+async function* walkScope(
+  storage: Storage,
+  scope: ScopeKey,
+  startPath: string | null,
+): AsyncGenerator<{ file: FileRecord; content: string }, void> {
+  for (let after = startPath; ;) {
+    const files = await storage.files.list(scope, { prefix: '', after, limit: FILES_AT_ONCE });
+    const contents: readonly (FileContent | null)[] = await Promise.all(
+      files.map((file) => storage.files.read(file)),
+    );
+    for (const [at, file] of files.entries()) {
+      const now = contents[at] ?? null;
+      if (now !== null) yield { file: { ...file, ...now }, content: now.content };
+    }
+    after = files.at(-1)?.path ?? null;
+    if (after === null) return;
+  }
+}
+
+function toFound(file: FileRecord): Pick<FoundFile, 'path' | 'userId' | 'version' | 'updatedAt'> {
+  const { scope, version, updatedAt } = file;
+  return {
+    ...{ path: toPhysicalPath(file), userId: toUserId(scope) },
+    ...{ version, updatedAt: toTime(updatedAt) },
+  };
+}
+
+/** The lines that have all of the words; `null` if there are none. */
+function findLines(
+  content: string,
+  words: readonly string[],
+): Pick<FoundFile, 'matches' | 'lines'> | null {
+  // Most files lack a word: that is cheaper to see in the whole content.
+  const whole = toComparable(content);
+  if (!words.every((word) => whole.includes(word))) return null;
+  const lines: FoundFile['lines'] = [];
+  let matches = 0;
+  for (const [index, text] of content.split(/\r\n|\n|\r/).entries()) {
+    const line = toComparable(text);
+    if (!words.every((word) => line.includes(word))) continue;
+    matches += 1;
+    if (lines.length < LINES_SHOWN) {
+      lines.push({ line: index + 1, text: cutLine(text, line.indexOf(words[0] ?? '')) });
+    }
+  }
+  return matches === 0 ? null : { matches, lines };
+}
+
+/** Part of a long line around a place in it, without half characters. */
+function cutLine(text: string, at: number): string {
+  if (text.length <= LINE_CHARACTERS) return text;
+  const from = Math.max(0, Math.min(at - CHARACTERS_BEFORE, text.length - LINE_CHARACTERS));
+  return text.slice(from, from + LINE_CHARACTERS).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '');
+}
+
+function toComparable(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}

@@ -1,0 +1,162 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { lines, openDreams, operation } from '../plugins/dreaming/dream-service.ts';
+import { manualClock } from '../support/clock.ts';
+import { call } from '../support/service.ts';
+import { expectNoProblems, expectUrl, openConsole } from './support/console.ts';
+
+/** The most presses of the pointer that a job may take from the overview on. */
+const MOST = 3;
+const DAY = 86_400_000;
+
+/** Counts presses from now on; the page stays the same one to the end of the job. */
+async function countClicks(page: Page): Promise<() => Promise<number>> {
+  await page.getByText('Latest revisions').waitFor();
+  await page.evaluate(
+    `window.clicks = 0; addEventListener('pointerdown', () => { window.clicks += 1; }, true);`,
+  );
+  return () => page.evaluate<number>('window.clicks');
+}
+
+describe('a job of an operator takes at most three clicks', () => {
+  it('a wrong allergy is found in all memory, with who wrote it, and corrected', async () => {
+    const opened = await openConsole({ path: '/nothing' });
+    const { page, service, visit } = opened;
+    await call(service.core, 'alice', 'memory_write', {
+      path: 'user/health.md',
+      content: '# Health\n\n- No allergies\n- Sleeps well\n',
+      reason: 'Guessed from a menu.',
+    });
+    await call(service.core, 'bob', 'memory_write', { path: 'user/a.md', content: 'Tea.\n' });
+    await visit('/');
+    const clicks = await countClicks(page);
+    await page.keyboard.press('Control+k');
+    await page.getByPlaceholder('Go to a view, a file or a user…').fill('allergies');
+    await page
+      .getByRole('option', { name: 'Search contents for “allergies”' })
+      .and(page.locator('[data-highlighted]'))
+      .waitFor();
+    await page.keyboard.press('Enter');
+    await page
+      .getByRole('list', { name: 'Files with the words' })
+      .getByRole('link', { name: /No allergies/ })
+      .click();
+    const line = page.getByRole('list', { name: 'Source' }).locator('[aria-current]');
+    await line.getByText('No allergies').waitFor();
+    await page.getByRole('link', { name: /“Guessed from a menu.”/ }).waitFor();
+    await page.getByRole('button', { name: 'Edit (e)' }).click();
+    const editor = page.getByRole('textbox', { name: 'Content of users/alice/health.md' });
+    for (const key of ['Control+Home', 'ArrowDown', 'ArrowDown', 'End']) await editor.press(key);
+    await page.keyboard.type(', but to peanuts');
+    await page.getByRole('button', { name: 'Save (Ctrl S)' }).click();
+    await page.getByText('Saved as version 2').first().waitFor();
+    expect(await clicks()).toBeLessThanOrEqual(MOST);
+    expect((await service.core.fileLists.file('users/alice/health.md', {})).file.content).toContain(
+      '- No allergies, but to peanuts\n',
+    );
+    expectNoProblems(opened);
+  });
+
+  it('a harmful dream is reverted', async () => {
+    const text = '# Health\n\n- Sleeps badly before exams\n';
+    const service = await openDreams();
+    await service.write('alice', 'user/health.md', text);
+    service.say(() => ({
+      operations: [
+        operation({
+          kind: 'reword',
+          reason: 'Shorter.',
+          remove: lines('user/health.md', text, 3),
+          add: { path: 'user/health.md', heading: null, lines: ['- Sleeps badly'] },
+        }),
+      ],
+    }));
+    await service.dream('alice');
+    expect(await service.read('alice', 'user/health.md')).not.toBe(text);
+    const opened = await openConsole({ service, path: '/' });
+    const { page } = opened;
+    const clicks = await countClicks(page);
+    await page
+      .getByRole('link', { name: /dream-agent/ })
+      .first()
+      .click();
+    const revision = page.getByRole('article', { name: 'Revision' });
+    await revision
+      .getByRole('definition')
+      .filter({ hasText: /^[0-9a-f-]{36}$/ })
+      .getByRole('link')
+      .last()
+      .click();
+    await page.getByRole('button', { name: 'Revert the run' }).click();
+    await page.getByText(/^The run was reverted: \d files? put back\.$/).waitFor();
+    expect(await clicks()).toBeLessThanOrEqual(MOST);
+    expect(await service.read('alice', 'user/health.md')).toBe(text);
+    expectNoProblems(opened);
+  });
+
+  it('dead weight is found: whose memory no agent was shown', async () => {
+    const clock = manualClock(Date.now() - 60 * DAY);
+    const opened = await openConsole({ path: '/nothing', config: { now: clock.now } });
+    const { page, service, visit } = opened;
+    const write = (userId: string) =>
+      call(service.core, userId, 'memory_write', { path: 'user/a.md', content: 'Likes tea.\n' });
+    const find = (userId: string) => call(service.core, userId, 'memory_find', { query: 'tea' });
+    for (const userId of ['never', 'long-ago', 'used']) await write(userId);
+    await find('long-ago');
+    clock.advance(59 * DAY);
+    await find('used');
+    await visit('/');
+    const clicks = await countClicks(page);
+    await page.getByRole('link', { name: 'Users', exact: true }).click();
+    await page.getByRole('button', { name: /^Dead weight/ }).click();
+    await page.getByRole('status').getByText('2 users shown').waitFor();
+    await page.getByRole('button', { name: 'Open never' }).waitFor();
+    await page.getByRole('button', { name: 'Open long-ago' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Open used' }).count()).toBe(0);
+    expect(await clicks()).toBeLessThanOrEqual(2);
+    expectNoProblems(opened);
+  });
+
+  it('a slow call is found, with the phase that took the time', async () => {
+    const opened = await openConsole({ path: '/nothing', config: { sla: { slowCallMs: 1 } } });
+    const { page, service, visit } = opened;
+    const content = 'Likes tea in the morning, and jazz.\n'.repeat(7_000);
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content });
+    await visit('/');
+    const clicks = await countClicks(page);
+    await page
+      .getByRole('navigation', { name: 'Views' })
+      .getByRole('link', { name: 'Observability' })
+      .click();
+    await page
+      .getByRole('list', { name: 'Calls', exact: true })
+      .getByRole('button', { name: /memory_write/ })
+      .click();
+    await page
+      .getByRole('dialog', { name: 'Tool call' })
+      .getByRole('button', { name: /^db/ })
+      .first()
+      .waitFor();
+    expect(await clicks()).toBeLessThanOrEqual(MOST);
+    expectNoProblems(opened);
+  });
+
+  it('the code that connects LangChain is copied', async () => {
+    const opened = await openConsole({ path: '/nothing' });
+    const { page, service, visit } = opened;
+    await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'Tea.\n' });
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await visit('/');
+    const clicks = await countClicks(page);
+    await page.keyboard.press('Control+k');
+    await page.getByPlaceholder('Go to a view, a file or a user…').fill('langchain');
+    await page.getByRole('option', { name: 'Code for LangChain' }).click();
+    await expectUrl(page, 'lang=langchain');
+    await page.getByRole('region', { name: 'LangChain snippet' }).waitFor();
+    await page.getByRole('button', { name: 'Copy the snippet' }).click();
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(copied).toContain('langchain');
+    expect(await clicks()).toBeLessThanOrEqual(MOST);
+    expectNoProblems(opened);
+  });
+});
