@@ -6,6 +6,7 @@ import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import { hashText } from '../files/content.ts';
+import { isErased } from '../files/hold.ts';
 import {
   type FileToImport,
   type ImportedFiles,
@@ -66,7 +67,8 @@ const NAMED_CONFLICTS = 20;
  *
  * Where all that a user has is in the archive, ids, actors, times and history are kept. So an
  * import that was interrupted can simply be repeated. Other users get new versions by the actor
- * `import`. The audit row is in the transaction of the first write.
+ * `import`. Users who are erased after the beginning are skipped. An audit row is in the transaction
+ * of the first write, and another one says how the import ended.
  */
 export async function importMemory(
   deps: ImportDependencies,
@@ -326,81 +328,92 @@ async function* write(
   const counter = new Counter(false);
   const traceId = caller?.traceId ?? null;
   const writeOptions = { traceId, startedAt, audit: null };
-  let audit: AuditEntry | null = {
-    action: 'memory.import',
-    target: plan.manifest.userId ?? 'all',
-    details: {
-      onExisting,
-      files: plan.files,
-      history: plan.manifest.history,
-      ...(from === undefined ? {} : { from }),
-    },
-    address: caller?.address ?? null,
-    traceId,
-  };
+  const toAudit = (details: Record<string, unknown>): AuditEntry => ({
+    ...{ action: 'memory.import', target: plan.manifest.userId ?? 'all', details },
+    ...{ address: caller?.address ?? null, traceId },
+  });
+  let audit: AuditEntry | null = toAudit({
+    ...{ step: 'begin', onExisting, files: plan.files, history: plan.manifest.history },
+    ...(from === undefined ? {} : { from }),
+  });
   const takeAudit = (): AuditEntry | null => {
     const taken = audit;
     audit = null;
     return taken;
   };
 
-  /** The file before those of a batch. */
-  let last: FileKey | null = null;
-  for await (const batch of inBatches(read(deps, open))) {
-    const [first] = batch;
-    if (first?.type === 'older') {
-      if (plan.merged.has(first.key.scope)) continue;
-      // Without its newer revisions, or with ids of others, there is nothing to join on to.
-      if (await takesId(deps.storage, first)) continue;
-      await files.importOlder(first.key, first.revisions, writeOptions);
-      continue;
-    }
-    if (first?.type === 'chain') {
-      if (last === null || plan.merged.has(first.scope) || first.absent.length === 0) continue;
-      // The numbers of files belong to the database that the archive is of.
-      const pruned = first.absent.map((each) => ({ ...each, fileNo: 0, version: 0 }));
-      await files.importPruned(last, pruned, writeOptions);
-      continue;
-    }
-    const importOne = async (file: ArchivedFile): Promise<ImportOutcome> => {
-      const asked = toImport(file, work);
-      const isTaken = asked.restored !== null && (await takesId(deps.storage, file));
-      const given = isTaken ? { ...asked, restored: null } : asked;
-      if (given.restored !== null && isFirst(file)) {
-        given.chain = plan.chains.get(file.key.scope) ?? null;
+  let isComplete = false;
+  try {
+    /** The file before those of a batch. */
+    let last: FileKey | null = null;
+    for await (const batch of inBatches(read(deps, open))) {
+      const [first] = batch;
+      if (first?.type === 'older') {
+        if (plan.merged.has(first.key.scope)) continue;
+        // Without its newer revisions, or with ids of others, there is nothing to join on to.
+        if (await takesId(deps.storage, first)) continue;
+        await files.importOlder(first.key, first.revisions, writeOptions);
+        continue;
       }
-      return await files.importFile(given, { ...writeOptions, audit: takeAudit() });
-    };
-    const pending = batch.filter((each) => each.type === 'file');
-    const firsts = new Set(
-      pending.filter(({ key }, index) => key.scope !== (pending[index - 1]?.key ?? last)?.scope),
-    );
-    const isFirst = (file: ArchivedFile): boolean => firsts.has(file);
-    const outcomes = new Map<ArchivedFile, ImportOutcome>();
-    const importAll = async (files: readonly ArchivedFile[]): Promise<void> => {
-      const settled = await Promise.allSettled(files.map(importOne));
-      throwFirst(settled);
-      for (const [index, file] of files.entries()) {
-        outcomes.set(file, (settled[index] as PromiseFulfilledResult<ImportOutcome>).value);
+      if (first?.type === 'chain') {
+        if (last === null || plan.merged.has(first.scope) || first.absent.length === 0) continue;
+        // The numbers of files belong to the database that the archive is of.
+        const pruned = first.absent.map((each) => ({ ...each, fileNo: 0, version: 0 }));
+        await files.importPruned(last, pruned, writeOptions);
+        continue;
       }
-    };
-    // Alone, so that no write comes before the audit row.
-    if (audit !== null) await importAll(pending.slice(0, 1));
-    // The first file of a scope brings the head of its chain.
-    await importAll(pending.filter((file) => isFirst(file) && !outcomes.has(file)));
-    for (const file of firsts) {
-      const outcome = outcomes.get(file);
-      if (outcome !== 'restored' && outcome !== 'unchanged') plan.merged.add(file.key.scope);
+      const importOne = async (file: ArchivedFile): Promise<ImportOutcome> => {
+        const asked = toImport(file, work);
+        const isTaken = asked.restored !== null && (await takesId(deps.storage, file));
+        const given = isTaken ? { ...asked, restored: null } : asked;
+        if (given.restored !== null && isFirst(file)) {
+          given.chain = plan.chains.get(file.key.scope) ?? null;
+        }
+        const taken = takeAudit();
+        try {
+          return await files.importFile(given, { ...writeOptions, audit: taken });
+        } catch (error) {
+          if (!isErased(error)) throw error;
+          audit = taken;
+          plan.merged.add(file.key.scope);
+          return 'skipped';
+        }
+      };
+      const pending = batch.filter((each) => each.type === 'file');
+      const firsts = new Set(
+        pending.filter(({ key }, index) => key.scope !== (pending[index - 1]?.key ?? last)?.scope),
+      );
+      const isFirst = (file: ArchivedFile): boolean => firsts.has(file);
+      const outcomes = new Map<ArchivedFile, ImportOutcome>();
+      const importAll = async (files: readonly ArchivedFile[]): Promise<void> => {
+        const settled = await Promise.allSettled(files.map(importOne));
+        throwFirst(settled);
+        for (const [index, file] of files.entries()) {
+          outcomes.set(file, (settled[index] as PromiseFulfilledResult<ImportOutcome>).value);
+        }
+      };
+      // Alone, so that no write comes before the audit row.
+      if (audit !== null) await importAll(pending.slice(0, 1));
+      // The first file of a scope brings the head of its chain.
+      await importAll(pending.filter((file) => isFirst(file) && !outcomes.has(file)));
+      for (const file of firsts) {
+        const outcome = outcomes.get(file);
+        if (outcome !== 'restored' && outcome !== 'unchanged') plan.merged.add(file.key.scope);
+      }
+      await importAll(pending.filter((file) => !outcomes.has(file)));
+      for (const file of pending) {
+        last = file.key;
+        yield counter.count(file.key, outcomes.get(file) as ImportOutcome);
+      }
     }
-    await importAll(pending.filter((file) => !outcomes.has(file)));
-    for (const file of pending) {
-      last = file.key;
-      yield counter.count(file.key, outcomes.get(file) as ImportOutcome);
-    }
+    isComplete = true;
+    return counter.summary;
+  } finally {
+    const begin = takeAudit();
+    if (begin !== null) await writeAudit(deps, begin);
+    const { dryRun: _, ...counts } = counter.summary;
+    await writeAudit(deps, toAudit({ step: 'end', isComplete, ...counts }));
   }
-  const missing = takeAudit();
-  if (missing !== null) await writeAudit(deps, missing);
-  return counter.summary;
 }
 
 /** Waits for all writes of a batch before the first error ends the import. */

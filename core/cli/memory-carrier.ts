@@ -16,7 +16,7 @@ import { type RunningServer, toQuery } from './running-server.ts';
 export interface MemoryCarrier {
   export(selection: ExportSelection): Promise<Readable>;
   import(file: string, options: Omit<ImportSource, 'caller'>): Promise<Imported>;
-  /** A text that each write and each erasure changes: the ids of the newest of them. */
+  /** A text that each write, erasure and import changes: the ids of the newest of them. */
   mark(userId: string | null): Promise<string>;
   /** Whether others can change the memory meanwhile. */
   isShared: boolean;
@@ -42,7 +42,8 @@ export async function carryMemory<T>(
             const scope = userId === null ? null : (`u:${userId}` as const);
             const page = { limit: NEWEST, order: 'desc', after: null } as const;
             const written = await revisions.list({ scope }, page);
-            return toMark(written.items, (await audit.list(ERASURES, page)).items);
+            const marks = ACTS.map((action) => audit.list({ action }, page));
+            return toMark([written, ...(await Promise.all(marks))]);
           },
           isShared: name !== 'sqlite',
         });
@@ -64,11 +65,12 @@ function carryThere(server: RunningServer): MemoryCarrier {
       return readLines(await server.stream('POST', `import?${query}`, createReadStream(file)));
     },
     async mark(userId) {
-      const list = async (path: string, filter: Record<string, string | null>) => {
+      const list = (path: string, filter: Record<string, string | null>) => {
         const query = toQuery({ limit: String(NEWEST), ...filter });
-        return (await server.ask<{ items: { id: string }[] }>('GET', `${path}?${query}`)).items;
+        return server.ask<{ items: { id: string }[] }>('GET', `${path}?${query}`);
       };
-      return toMark(await list('revisions', { userId }), await list('audit', ERASURES));
+      const marks = ACTS.map((action) => list('audit', { action }));
+      return toMark([await list('revisions', { userId }), ...(await Promise.all(marks))]);
     },
     isShared: true,
   };
@@ -77,11 +79,11 @@ function carryThere(server: RunningServer): MemoryCarrier {
 /** More than one: a write of another user may get its id earlier and be committed later. */
 const NEWEST = 50;
 
-/** An erasure writes no revision, and removes those that it finds. */
-const ERASURES = { action: 'users.erase' } as const;
+/** An erasure removes revisions, and an import writes old ones: their audit rows are new. */
+const ACTS = ['users.erase', 'memory.import'];
 
-function toMark(...lists: readonly (readonly { id: string }[])[]): string {
-  return lists.flatMap((items) => items.map(({ id }) => id)).join();
+function toMark(pages: readonly { items: readonly { id: string }[] }[]): string {
+  return pages.flatMap(({ items }) => items.map(({ id }) => id)).join();
 }
 
 /** The lines of an import's answer. */

@@ -10,29 +10,21 @@ const ERASED = 'erased';
 
 /**
  * Takes a user out of the audit: the rows stay, with their action and time, and name neither the
- * user nor a path, a reason or an id of the user's memory. Rows about erasures stay as they are.
- * Returns how many rows changed.
+ * user nor a path, a reason or an id of the user's memory. The rows about the user's own erasures
+ * stay as they are. Returns how many rows changed.
  */
 export async function eraseAuditReferences(
-  { storage, erasure }: { storage: Storage; erasure: ErasureStore },
+  erasure: ErasureStore,
   scope: ScopeKey,
+  ownIds: ReadonlySet<string>,
 ): Promise<number> {
-  const isOwn = ownTest(scope.slice(2));
-  const isOwnTarget = ({ action, target }: AuditRecord) =>
-    targets.has(target) || isOwn(target, meansOther(action, target) ? '' : USER_ID);
-  const targets = await findOwnTargets(storage, scope);
+  const userId = scope.slice(2);
   let changed = 0;
   let after: string | null = null;
   do {
     const page: Awaited<ReturnType<ErasureStore['changeAudit']>> = await erasure.changeAudit(
       { after, limit: PAGE },
-      (row) => {
-        if (row.action === 'users.erase') return null;
-        // What else such a row says, as a reason or a diff, is about the user too.
-        if (isOwnTarget(row)) return { ...row, target: ERASED, details: { erased: true } };
-        const details = toErased(row.details, isOwn) as AuditRecord['details'];
-        return JSON.stringify(details) === JSON.stringify(row.details) ? null : { ...row, details };
-      },
+      (row) => eraseFromRow(row, { userId, ownIds }),
     );
     changed += page.changed;
     after = page.next;
@@ -40,9 +32,28 @@ export async function eraseAuditReferences(
   return changed;
 }
 
-/** Targets that name a revision, a dream run or a tool call of the user by its id. */
-async function findOwnTargets(storage: Storage, scope: ScopeKey): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
+/** The row without the user; `null` where it does not name the user. */
+function eraseFromRow(
+  row: AuditRecord,
+  { userId, ownIds }: { userId: string; ownIds: ReadonlySet<string> },
+): AuditRecord | null {
+  const { action, target, details } = row;
+  if (action === 'users.erase' && target === userId) return null;
+  const id = idOf(target);
+  const isOwnTarget =
+    isOwnPath(target, userId) ||
+    (target === userId && namesUser(action, target)) ||
+    (id !== null && ownIds.has(id));
+  // What else such a row says, as a reason or a diff, is about the user too.
+  if (isOwnTarget) return { ...row, target: ERASED, details: { erased: true } };
+  const next = toErased(details, userId) as AuditRecord['details'];
+  if (JSON.stringify(next) === JSON.stringify(details)) return null;
+  // The id of a row that names the user may be that of a revision which is pruned.
+  return { ...row, target: id === null ? target : ERASED, details: next };
+}
+
+/** The ids of the user's revisions, dream runs and tool calls that are targets of audit rows. */
+export async function findOwnIds(storage: Storage, scope: ScopeKey): Promise<ReadonlySet<string>> {
   const { revisions, dreams } = storage;
   const isOwnId = async (id: string): Promise<boolean> => {
     const owner = (await revisions.get(id)) ?? (await dreams?.run(id));
@@ -50,46 +61,50 @@ async function findOwnTargets(storage: Storage, scope: ScopeKey): Promise<Readon
     const page = { limit: 1, order: 'asc', after: null } as const;
     return (await revisions.list({ scope, toolCallId: id }, page)).items.length > 0;
   };
+  const seen = new Set<string>();
+  const own = new Set<string>();
   let after: readonly (string | number)[] | null = null;
   do {
     const page = await storage.audit.list({}, { limit: PAGE, order: 'asc', after });
     for (const { target } of page.items) {
-      // "dream run <id>" and "tool call <id>" are targets of reverts.
-      const id = target.split(' ').at(-1) ?? '';
-      if (isUuid(id) && !found.has(target) && (await isOwnId(id))) found.add(target);
+      const id = idOf(target);
+      if (id === null || seen.has(id)) continue;
+      seen.add(id);
+      if (await isOwnId(id)) own.add(id);
     }
     after = page.next;
   } while (after !== null);
-  return found;
+  return own;
 }
 
-/** The field of audit details that names a user. */
-const USER_ID = 'userId';
-
-/** Whether a target that may look like a user id is none: `all`, or the name of a setting. */
-function meansOther(action: string, target: string): boolean {
-  if (action === 'dream.config') return true;
-  return target === 'all' && /^(?:memory|revisions|index|backup)\./.test(action);
+/** The id that a target is or ends in, as "tool call <id>" and "dream run <id>" of reverts do. */
+function idOf(target: string): string | null {
+  const id = target.split(' ').at(-1) ?? '';
+  return isUuid(id) ? id : null;
 }
 
-/** Tells whether the text of a field is the user's id, or a path in the user's memory. */
-type OwnTest = (text: string, field: string) => boolean;
-
-function ownTest(userId: string): OwnTest {
-  const places = [`users/${userId}/`, `/v1/admin/users/${userId}/`];
-  return (text, field) =>
-    (field === USER_ID && text === userId) || places.some((place) => text.startsWith(place));
+/** Whether a target that equals a user id is one: it may mean all users, or be a setting's name. */
+function namesUser(action: string, target: string): boolean {
+  if (action === 'dream.config') return false;
+  return target !== 'all' || !/^(?:memory|revisions|index|backup)\./.test(action);
 }
 
-/** The value with what names the user replaced; an object that does loses its other fields. */
-function toErased(value: unknown, isOwn: OwnTest, field = ''): unknown {
-  if (typeof value === 'string') return isOwn(value, field) ? ERASED : value;
-  if (Array.isArray(value)) return value.map((member) => toErased(member, isOwn, field));
+function isOwnPath(text: string, userId: string): boolean {
+  return text.startsWith(`users/${userId}/`) || text.startsWith(`/v1/admin/users/${userId}/`);
+}
+
+/** The fields of audit details that hold user ids. */
+const USER_FIELDS = ['userId', 'users'];
+
+/** The value of a field without the user; an object that names the user loses its other fields. */
+function toErased(value: unknown, userId: string, field = ''): unknown {
+  const isOwn = (text: unknown, name: string) =>
+    typeof text === 'string' &&
+    (isOwnPath(text, userId) || (text === userId && USER_FIELDS.includes(name)));
+  if (isOwn(value, field)) return ERASED;
+  if (Array.isArray(value)) return value.map((member) => toErased(member, userId, field));
   if (typeof value !== 'object' || value === null) return value;
   const fields = Object.entries(value);
-  const namesUser = fields.some(
-    ([key, one]) => isOwn(key, '') || (typeof one === 'string' && isOwn(one, key)),
-  );
-  if (namesUser) return { erased: true };
-  return Object.fromEntries(fields.map(([key, one]) => [key, toErased(one, isOwn, key)]));
+  if (fields.some(([name, one]) => isOwn(name, '') || isOwn(one, name))) return { erased: true };
+  return Object.fromEntries(fields.map(([name, one]) => [name, toErased(one, userId, name)]));
 }

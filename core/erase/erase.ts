@@ -9,20 +9,18 @@ import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AdminAuthor } from '../files/admin-files.ts';
 import { createHeldWork } from '../files/held-work.ts';
-import { isStalled, memoryHeld, STALLED_MS } from '../files/hold.ts';
+import { memoryHeld } from '../files/hold.ts';
 import { parseUserId, toScope, type UserId } from '../files/paths.ts';
 import { chainHeadOf } from '../history/chain.ts';
 import { requireErasure } from '../history/redact.ts';
 import type { IdSource } from '../ids.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
-import { toTime } from '../time.ts';
-import { eraseAuditReferences } from './audit-references.ts';
+import { toTime, toTimeOrNull } from '../time.ts';
+import { eraseAuditReferences, findOwnIds } from './audit-references.ts';
 import { findReaders } from './readers.ts';
 
 /** Rows that one transaction removes. */
 const BATCH_ROWS = 500;
-/** How often the search for readers keeps the hold, so that no other instance takes it over. */
-const KEEP_MS = STALLED_MS / 6;
 /** How often an instance looks which users the others are erasing. */
 const LOOK_MS = 1_000;
 
@@ -52,7 +50,7 @@ export interface Erasures {
   check(userId: UserId): void;
   /** Looks which users are being erased. */
   look(): Promise<void>;
-  /** Goes on with erasures that were cut off, now and every 30 seconds. */
+  /** Goes on with erasures that were cut off, as `HeldWork.start` says. */
   start(): void;
   /** Waits for the erasure under way to end its batch. */
   stop(): Promise<void>;
@@ -61,6 +59,8 @@ export interface Erasures {
 /** What is kept of an erasure while it lasts. */
 interface Progress {
   startedAt: number;
+  /** When an erasure of the user ended before this one; `null` if none did. */
+  erasedBefore: number | null;
   chainHead: string | null;
   /** `null` until they were looked for. */
   readers: { readers: ErasedReader[]; isComplete: boolean } | null;
@@ -97,10 +97,11 @@ export function createErasures(deps: {
     const userId = scope.slice(2);
     const erasure = requireErasure(storage);
     const tables = await erasure.count(scope);
-    const { readers, isComplete } = await findReaders(storage, scope);
+    const readers = await findReaders(storage, scope);
     return {
       ...{ dryRun: true, userId, erasedAt: null, tables, auditRows: 0, left: tables },
-      ...{ chainHead: await readChainHead(storage, scope), readers, readersComplete: isComplete },
+      erasedBefore: toTimeOrNull(await erasure.erasedAt(scope)),
+      ...{ chainHead: await readChainHead(storage, scope), ...toReaders({ readers }) },
       ...{ keeps: KEEPS, mayRemain: MAY_REMAIN },
     };
   }
@@ -122,32 +123,26 @@ export function createErasures(deps: {
     const { scope } = hold;
     const userId = scope.slice(2);
     let progress = toProgress(hold);
-    const save = (next: Partial<Progress>) => ({
+    const toHold = (next: Partial<Progress>) => ({
       ...hold,
       progressAt: now(),
       details: { ...progress, ...next },
     });
-    /** Keeps the hold, and what was found: other instances take over what has stalled. */
-    const put = async (next: Partial<Progress> = {}) => {
+    const saveProgress = async (next: Partial<Progress>) => {
       heldWork.checkRunning();
-      await erasure.erase(hold, { limit: 0, progress: () => save(next) });
+      await erasure.erase(hold, { limit: 0, progress: () => toHold(next) });
       progress = { ...progress, ...next };
     };
     const scrubAudit = async () => {
-      const changed = await eraseAuditReferences({ storage, erasure }, scope);
-      if (changed > 0) await put({ auditRows: progress.auditRows + changed });
+      const changed = await eraseAuditReferences(erasure, scope, ownIds);
+      if (changed > 0) await saveProgress({ auditRows: progress.auditRows + changed });
     };
     if (isShared) await sleep(2 * LOOK_MS);
     // From rows that will be gone.
     if (progress.readers === null) {
-      let keptAt = now();
-      const readers = await findReaders(storage, scope, async () => {
-        if (Math.abs(now() - keptAt) < KEEP_MS) return;
-        await put();
-        keptAt = now();
-      });
-      await put({ readers });
+      await saveProgress({ readers: await findReaders(storage, scope) });
     }
+    const ownIds = await findOwnIds(storage, scope);
     await scrubAudit();
     for (let isEmpty = false; !isEmpty;) {
       heldWork.checkRunning();
@@ -156,7 +151,7 @@ export function createErasures(deps: {
         limit: BATCH_ROWS,
         progress(counts) {
           tables = sum(progress.tables, counts);
-          return save({ tables });
+          return toHold({ tables });
         },
       });
       progress = { ...progress, tables };
@@ -175,7 +170,8 @@ export function createErasures(deps: {
           target: userId,
           details: {
             ...{ step: 'end', tables: sum(progress.tables, removed), auditRows, chainHead },
-            readers: progress.readers?.readers.length ?? 0,
+            // Who asked for the erasure may not get the answer.
+            ...toReaders(progress),
           },
           ...caller,
         }),
@@ -185,11 +181,11 @@ export function createErasures(deps: {
     await deps.accessQueue.forgetCounts();
     await erasure.settle?.();
     const left = await erasure.count(scope);
-    const { readers = [], isComplete = false } = progress.readers ?? {};
     return {
       ...{ dryRun: false, userId, erasedAt: toTime(at) },
+      erasedBefore: toTimeOrNull(progress.erasedBefore),
       ...{ tables: sum(progress.tables, last), auditRows, left, chainHead },
-      ...{ readers, readersComplete: isComplete, keeps: KEEPS, mayRemain: MAY_REMAIN },
+      ...{ ...toReaders(progress), keeps: KEEPS, mayRemain: MAY_REMAIN },
     };
   }
 
@@ -210,15 +206,17 @@ export function createErasures(deps: {
       await deps.accessQueue.flush();
       if (dryRun) return await preview(scope);
       if (known !== undefined) {
-        const isElsewhere = isShared && !isStalled(known, now());
-        if (heldWork.isActive(known) || isElsewhere) throw memoryHeld(known);
+        if (heldWork.isBusy(known)) throw memoryHeld(known);
         return await work(erasure, known, caller);
       }
+      // So are those of other instances, which write them several times a second.
+      if (isShared) await sleep(LOOK_MS);
       const startedAt = now();
       const hold: HoldRecord = {
         ...{ scope, id: randomUUID(), kind: 'erase', progressAt: startedAt },
         details: {
-          ...{ startedAt, chainHead: await readChainHead(storage, scope) },
+          ...{ startedAt, erasedBefore: await erasure.erasedAt(scope) },
+          ...{ chainHead: await readChainHead(storage, scope) },
           ...{ readers: null, tables: {}, auditRows: 0 },
         },
       };
@@ -270,8 +268,12 @@ async function readChainHead(storage: Storage, scope: ScopeKey): Promise<string 
 }
 
 function toProgress({ details, progressAt }: HoldRecord): Progress {
-  const empty = { startedAt: progressAt, chainHead: null, readers: null, tables: {}, auditRows: 0 };
-  return { ...empty, ...details };
+  const none = { erasedBefore: null, chainHead: null, readers: null, tables: {}, auditRows: 0 };
+  return { startedAt: progressAt, ...none, ...details };
+}
+
+function toReaders({ readers }: Pick<Progress, 'readers'>) {
+  return { readers: readers?.readers ?? [], readersComplete: readers?.isComplete ?? false };
 }
 
 function sum(one: RowCounts, other: RowCounts): RowCounts {

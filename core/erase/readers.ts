@@ -14,12 +14,11 @@ const PAGE = 500;
 /**
  * The files of shared memory and of other users that may hold what a user's memory held: files that
  * were moved out of it, and files whose writers had read it, in the same trace or dream run, or by
- * the same actor for the same user in the ten minutes before. Calls `goOn` after each row.
+ * the same actor for the same user in the ten minutes before.
  */
 export async function findReaders(
   { log, revisions }: Pick<Storage, 'log' | 'revisions'>,
   scope: ScopeKey,
-  goOn: () => Promise<void> = () => Promise.resolve(),
 ): Promise<{ readers: ErasedReader[]; isComplete: boolean }> {
   const readers = new Map<string, ErasedReader>();
   const pause = createPause();
@@ -39,10 +38,9 @@ export async function findReaders(
   ) => {
     let after: PageRequest['after'] = null;
     for (let examined = 0; ;) {
-      const page = await list({ limit: PAGE, order: 'desc', after });
+      const page = await list({ limit: PAGE, order: 'asc', after });
       for (const row of page.items) {
         await work(row);
-        await goOn();
       }
       await pause();
       examined += page.items.length;
@@ -64,7 +62,7 @@ export async function findReaders(
     },
   );
 
-  // What the traces and runs that read the memory wrote elsewhere.
+  // What the traces and runs wrote elsewhere after they had read the memory for the first time.
   const seen = new Set<string>();
   const reads = { scope, actions: ['read', 'find', 'context'], outcome: 'ok' } as const;
   await each(listAccess(reads), async ({ traceId, runId, id }) => {

@@ -102,8 +102,8 @@ export function createCommit(deps: CommitDependencies): Commit {
           }
           const written = write.keys.map(({ scope }) => scope);
           if (write.held !== undefined) written.push(write.held.hold.scope);
-          const holds = checkHolds(current, written, { held: write.held ?? null, now });
           checkNotErased(current, scopes, startedAt);
+          const holds = checkHolds(current, written, { held: write.held ?? null, now });
           const building = trace.start('revision.write', 'revision');
           const draft = new Draft(current, {
             now,

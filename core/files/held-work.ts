@@ -4,17 +4,24 @@ import type { Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import { isHoldLost, isStalled, MAX_HOLDS, STALLED_MS } from './hold.ts';
 
+/** How often a hold is renewed, and how often holds are looked at that others may have left. */
+const RENEW_MS = STALLED_MS / 6;
+const LOOK_MS = STALLED_MS / 3;
+
 /** Work of one kind that holds the memory of a user, and goes on after a crash. */
 export interface HeldWork {
   /** The holds of this kind, of all instances. */
   list(): Promise<HoldRecord[]>;
-  /** Whether this process works under the hold. */
-  isActive(hold: HoldRecord): boolean;
-  /** Does work under a hold; {@link HeldWork.stop} waits for it. */
+  /** Whether this process or another one works under the hold. */
+  isBusy(hold: HoldRecord): boolean;
+  /** Does work under a hold, and keeps the hold from looking stalled. {@link HeldWork.stop} waits. */
   run<T>(hold: HoldRecord, work: () => Promise<T>): Promise<T>;
   /** Throws `SHUTTING_DOWN` after {@link HeldWork.stop}: for work to call between two batches. */
   checkRunning(): void;
-  /** Goes on with all work that was cut off, and every 30 seconds with what has stalled. */
+  /**
+   * Goes on with work that was cut off, now and every ten seconds. Of a database that other instances
+   * may serve, it takes over what has not gone on for 30 seconds.
+   */
   start(): void;
   /** Waits until the work under way has ended its batch. */
   stop(): Promise<void>;
@@ -24,7 +31,7 @@ export interface HeldWork {
 export function createHeldWork(
   kind: HoldRecord['kind'],
   deps: {
-    storage: Pick<Storage, 'holds'>;
+    storage: Pick<Storage, 'holds' | 'mutate' | 'filename'>;
     log: Logger;
     now: () => number;
     goOn(hold: HoldRecord): Promise<unknown>;
@@ -34,14 +41,17 @@ export function createHeldWork(
   const active = new Map<string, Promise<unknown>>();
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
-  let round: Promise<void> = Promise.resolve();
+  let round: Promise<void> | null = null;
 
   const list = async () =>
     ((await storage.holds?.list(MAX_HOLDS)) ?? []).filter((hold) => hold.kind === kind);
 
-  async function resume(isDue: (hold: HoldRecord) => boolean): Promise<void> {
+  const isBusy = (hold: HoldRecord) =>
+    active.has(hold.id) || (storage.filename === undefined && !isStalled(hold, now()));
+
+  async function resume(): Promise<void> {
     for (const hold of await list()) {
-      if (isStopped || active.has(hold.id) || !isDue(hold)) continue;
+      if (isStopped || isBusy(hold)) continue;
       log.info({ kind }, 'going on with work that was cut off');
       try {
         await deps.goOn(hold);
@@ -52,22 +62,33 @@ export function createHeldWork(
     }
   }
 
-  function resumeInBackground(isDue: (hold: HoldRecord) => boolean): void {
-    round = round
-      .then(() => resume(isDue))
-      .catch((error: unknown) => log.warn({ err: error }, 'the holds could not be read'));
+  function resumeInBackground(): void {
+    round ??= resume()
+      .catch((error: unknown) => log.warn({ err: error }, 'the holds could not be read'))
+      .finally(() => (round = null));
+  }
+
+  async function renew({ scope, id }: HoldRecord): Promise<void> {
+    await storage.mutate({ scopes: [scope], files: [] }, (current) => {
+      const hold = current.hold?.(scope) ?? null;
+      const holds = hold?.id === id ? [{ scope, hold: { ...hold, progressAt: now() } }] : [];
+      return { result: null, writes: 0, changes: { holds } };
+    });
   }
 
   return {
     list,
-    isActive: ({ id }) => active.has(id),
-    async run({ id }, work) {
+    isBusy,
+    async run(hold, work) {
       const running = work();
-      active.set(id, running);
+      active.set(hold.id, running);
+      // A failure to renew shows in the next step of the work itself.
+      const keeping = setInterval(() => void renew(hold).catch(() => undefined), RENEW_MS).unref();
       try {
         return await running;
       } finally {
-        active.delete(id);
+        clearInterval(keeping);
+        active.delete(hold.id);
       }
     },
     checkRunning() {
@@ -75,11 +96,8 @@ export function createHeldWork(
     },
     start() {
       isStopped = false;
-      resumeInBackground(() => true);
-      timer ??= setInterval(
-        () => resumeInBackground((hold) => isStalled(hold, now())),
-        STALLED_MS,
-      ).unref();
+      resumeInBackground();
+      timer ??= setInterval(resumeInBackground, LOOK_MS).unref();
     },
     async stop() {
       isStopped = true;

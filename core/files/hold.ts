@@ -67,6 +67,11 @@ export function isStalled({ progressAt }: HoldRecord, now: number): boolean {
   return Math.abs(now - progressAt) > STALLED_MS;
 }
 
+/** Whether a write was refused by {@link checkNotErased}. */
+export function isErased(error: unknown): boolean {
+  return error instanceof MemoryError && error.details?.['reason'] === 'erased';
+}
+
 /** Whether work ended because its hold is gone: another process has finished it. */
 export function isHoldLost(error: unknown): boolean {
   return error instanceof MemoryError && error.details?.['reason'] === 'hold_lost';

@@ -47,7 +47,7 @@ export interface Restores {
    * they are now. Throws `MEMORY_HELD` while it is under way, and `RUN_STATE` if there is none.
    */
   release(userId: string, caller: AdminAuthor): Promise<{ userId: string; released: true }>;
-  /** Goes on with restores that were cut off, now and every 30 seconds. */
+  /** Goes on with restores that were cut off, as `HeldWork.start` says. */
   start(): void;
   /** Waits for the restore under way to end its batch; later starts go on with it. */
   stop(): Promise<void>;
@@ -80,7 +80,7 @@ interface Survey {
 
 /** Creates the restores of a storage; they write through the one write path. */
 export function createRestores(deps: {
-  storage: Pick<Storage, 'files' | 'holds' | 'erasure'>;
+  storage: Pick<Storage, 'files' | 'holds' | 'mutate' | 'filename' | 'erasure'>;
   files: Pick<AdminFiles, 'restore'>;
   revisions: Pick<Revisions, 'memoryAt' | 'textAt'>;
   log: Logger;
@@ -235,7 +235,7 @@ export function createRestores(deps: {
       if (request.dryRun === true) return await preview(found, goal);
       if (held !== null) {
         const isSame = held.kind === 'restore' && isSameGoal(toGoal(held), goal);
-        if (!isSame || heldWork.isActive(held)) throw memoryHeld(held);
+        if (!isSame || heldWork.isBusy(held)) throw memoryHeld(held);
         return await workHeld({ hold: held, isTaken: true }, goal, caller);
       }
       const bytes = found.targets.reduce((sum, { size }) => sum + size, 0);
@@ -269,8 +269,9 @@ export function createRestores(deps: {
         });
       }
       // What is left of an erasure is half of a memory: it goes on.
-      const isBusy = heldWork.isActive(hold) || !isStalled(hold, now());
-      if (hold.kind === 'erase' || isBusy) throw memoryHeld(hold);
+      if (hold.kind === 'erase' || heldWork.isBusy(hold) || !isStalled(hold, now())) {
+        throw memoryHeld(hold);
+      }
       const options = toOptions(toGoal(hold), { hold, step: 'release' });
       await files.restore([], { ...options, action: 'users.release' }, caller);
       return { userId, released: true };

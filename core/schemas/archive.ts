@@ -176,7 +176,9 @@ export const ImportSummary = strictObject({
   created: count('Written as new files, by the actor import.'),
   updated: count('Written as new versions, by the actor import.'),
   unchanged: count(),
-  skipped: count('Left alone: they exist already, or are deleted in the archive.'),
+  skipped: count(
+    'Left alone: they exist already, are deleted in the archive, or their user was erased after the import began.',
+  ),
   source: Type.Optional(
     strictObject(
       {

@@ -35,6 +35,10 @@ export const EraseAnswer = strictObject({
   dryRun: Type.Boolean(),
   userId: userIdSchema,
   erasedAt: nullable(timeSchema, { description: 'null for a dry run.' }),
+  erasedBefore: nullable(timeSchema, {
+    description:
+      'When the user was erased before. What that erasure removed, and its readers, are in the audit.',
+  }),
   tables: rowCounts('Rows removed, by table.'),
   auditRows: count('Rows of the audit in which the user is replaced by "erased".'),
   left: rowCounts('Rows of the user that were found afterwards, by table: none.'),

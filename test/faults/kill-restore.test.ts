@@ -24,6 +24,9 @@ const DATABASES: readonly [string, () => Promise<string>, (database: string) => 
 const FILES = 250;
 const CALLER = { address: null, traceId: null };
 
+/** By this clock, no other instance is still at work. */
+const later = () => Date.now() + 60_000;
+
 describe.each(DATABASES)('a restore on %s that is killed with kill -9', (_, make, open) => {
   it.each([1, 2, 4])(
     'after %i of its five transactions is completed by the next start, while writes wait',
@@ -32,7 +35,7 @@ describe.each(DATABASES)('a restore on %s that is killed with kill -9', (_, make
       const at = await fill(await openCore({ storage: open(database) }));
       await restoreAndDie(database, at, transactions);
 
-      const core = await openCore({ storage: open(database) });
+      const core = await openCore({ storage: open(database), now: later });
       const write = (content: string) =>
         call(core, 'alice', 'memory_write', { path: 'user/0.md', content });
       expect(await rejection(write('lost\n'))).toMatchObject({ code: 'MEMORY_HELD' });
@@ -55,7 +58,7 @@ describe.each(DATABASES)('a restore on %s that is killed with kill -9', (_, make
     const database = await make();
     const at = await fill(await openCore({ storage: open(database) }));
     await restoreAndDie(database, at, 2);
-    const core = await openCore({ storage: open(database) });
+    const core = await openCore({ storage: open(database), now: later });
     const answer = await core.restores.restore('alice', { at }, CALLER);
     expect(answer).toMatchObject({ restored: FILES - 100, unchanged: 100, left: 0 });
     expect(await contentsOf(core)).toEqual(new Set(['good\n']));

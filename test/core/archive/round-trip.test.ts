@@ -256,7 +256,7 @@ describe('export and import', () => {
     expect(found.result.results.map((each) => each.path)).toEqual(['user/a.md']);
   });
 
-  it('says once what was imported, by whom and how, in the audit', async () => {
+  it('says in the audit what is imported, by whom and how, and how it ended', async () => {
     const here = await openCore();
     for (const name of ['a', 'b', 'c']) {
       await call(here, 'alice', 'memory_write', { path: `user/${name}.md`, content: name });
@@ -269,7 +269,13 @@ describe('export and import', () => {
       {
         action: 'memory.import',
         target: 'all',
-        details: { onExisting: 'refuse', files: 3, history: true },
+        details: { step: 'begin', onExisting: 'refuse', files: 3, history: true },
+        address: '127.0.0.1',
+      },
+      {
+        action: 'memory.import',
+        target: 'all',
+        details: { step: 'end', isComplete: true, restored: 3, skipped: 0 },
         address: '127.0.0.1',
       },
     ]);

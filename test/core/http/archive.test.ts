@@ -64,7 +64,8 @@ describe('GET /v1/admin/export and POST /v1/admin/import', () => {
     expect((await download(there.port, '/v1/admin/export')).body.equals(body)).toBe(true);
     const audit = await there.request('GET', '/v1/admin/audit?order=asc', { headers: asAdmin });
     expect(audit.json.items).toMatchObject([
-      { action: 'memory.import', address: '127.0.0.1' },
+      { action: 'memory.import', address: '127.0.0.1', details: { step: 'begin' } },
+      { action: 'memory.import', address: '127.0.0.1', details: { step: 'end' } },
       { action: 'memory.export', address: '127.0.0.1' },
     ]);
   });
