@@ -85,7 +85,8 @@ async function run(context: CommandContext): Promise<void> {
   const lines = [`memory-service is ready: ${url}/admin`];
   if (secrets.file !== null) lines.push(`${namesOfKept(values)} in ${secrets.file}`);
   process.stdout.write(`${lines.join('\n')}\n`);
-  log.info({ url, database: database.name }, 'ready');
+  const { driver } = await config.storage.describe();
+  log.info({ url, database: database.name, driver }, 'ready');
 }
 
 /**

@@ -87,7 +87,8 @@ export class SqliteDatabase implements SqlDatabase {
     const place = await findPlace(this.options.filename);
     try {
       this.opened = await this.open(native, place, log);
-      log.info({ driver: native.name, version: this.opened.version }, 'the database is open');
+      // `--print-config` and the status name the driver, too.
+      log.debug({ driver: native.name, version: this.opened.version }, 'the database is open');
     } catch (error) {
       await place.remove();
       throw translateSqliteError(error);

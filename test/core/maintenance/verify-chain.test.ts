@@ -342,7 +342,8 @@ it('starts after the history of today, and says so', async () => {
   for (const column of ['chain_head', 'chain_after', 'erased_at']) {
     await database.run(`alter table svc_scope drop column ${column}`);
   }
-  await database.run("update svc_meta set value = '8' where value = '10'");
+  await database.run('alter table svc_file_stat drop column last_shown_at');
+  await database.run("update svc_meta set value = '8' where value = '11'");
 
   const migrated = await openCore({ storage: database.storage() });
   const newest = old.at(-1) as RevisionRecord;
