@@ -18,8 +18,7 @@ export const revert = createUndo<RevertAnswer | RevertWritesAnswer>({
     user: { value: 'userId', summary: 'Only in the memory of this user; not with --revision.' },
     'if-version': {
       value: 'n',
-      summary:
-        'With --revision: only while the file is at this version, and also if others wrote since; 0 where it is deleted.',
+      summary: 'With --revision: at this version, also if others wrote since; 0: it is deleted.',
     },
   },
   ask({ flags }) {
