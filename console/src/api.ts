@@ -171,9 +171,11 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
       get<ListAnswer<AdminRevision>>('/v1/admin/revisions', query, signal),
     revision: (id: string, signal?: AbortSignal) =>
       get<AdminRevisionDetail>(`/v1/admin/revisions/${encodeURIComponent(id)}`, {}, signal),
-    revert: (id: string, { dryRun }: { dryRun: boolean }) =>
+    /** `ifVersion`: the version of the file that was seen; 0 if there was none. */
+    revert: (id: string, { dryRun, ifVersion }: { dryRun: boolean; ifVersion?: number }) =>
       ask<RevertAnswer>('POST', `/v1/admin/revisions/${encodeURIComponent(id)}/revert`, {
         body: { dryRun },
+        ...(ifVersion === undefined ? {} : { headers: preconditionOf(ifVersion) }),
       }),
     revertWrites: (body: RevertSelection) =>
       ask<RevertWritesAnswer>('POST', '/v1/admin/revert', { body }),

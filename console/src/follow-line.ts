@@ -169,14 +169,5 @@ async function revertWrite(
   const selection: RevertSelection | null =
     runId !== null ? { runId } : toolCallId !== null ? { toolCallId } : null;
   if (selection !== null) return await api.revertWrites({ ...selection, dryRun });
-  const { files } = await api.revert(first.id, { dryRun });
-  return {
-    dryRun,
-    files: files.map(({ unchanged, ...file }) => ({
-      ...file,
-      outcome: unchanged ? 'unchanged' : 'reverted',
-      why: null,
-      diffOmitted: false,
-    })),
-  };
+  return await api.revert(first.id, { dryRun });
 }

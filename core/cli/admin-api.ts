@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { LoadedConfig } from '../config/index.ts';
 import { listen } from '../http/server.ts';
 import { createMemoryService } from '../index.ts';
-import { createLog } from './log.ts';
+import { createCommandLog } from './log.ts';
 import { assertDatabase, workOnMemory } from './open-memory.ts';
 import { callAdminApi, type RunningServer } from './running-server.ts';
 
@@ -21,7 +21,7 @@ export async function withAdminApi<T>(
     there: work,
     async here(config) {
       const adminSecret = randomBytes(32).toString('base64url');
-      const log = createLog(loaded.values.logLevel);
+      const log = createCommandLog(loaded.values.logLevel);
       const service = createMemoryService({ ...config, adminSecret, allowedHosts: [HOST], log });
       try {
         await service.ready();

@@ -12,7 +12,10 @@ import { workOnMemory } from './open-memory.ts';
  */
 export const erase: Command = {
   summary: 'Show what erasing a user would remove; with --yes, erase the user.',
-  flags: { yes: { value: null, summary: 'Erase the user. Nothing brings the memory back.' } },
+  flags: {
+    yes: { value: null, summary: 'Erase the user. Nothing brings the memory back.' },
+    json: { value: null, summary: 'Print the answer as JSON: with --yes, the receipt.' },
+  },
   argument: 'userId',
   run,
 };
@@ -29,7 +32,9 @@ async function run(context: CommandContext): Promise<void> {
         core.erasures.erase(userId, request, { address: null, traceId: null }),
       ),
   });
-  process.stdout.write(`${toReceipt(answer).join('\n')}\n`);
+  const isJson = context.flags.has('json');
+  const text = isJson ? JSON.stringify(answer, null, 2) : toReceipt(answer).join('\n');
+  process.stdout.write(`${text}\n`);
   if (!answer.dryRun && Object.keys(answer.left).length > 0) {
     throw new StartError('Rows of the user are left: see "left" in the receipt, and erase again.');
   }

@@ -13,3 +13,8 @@ export function createLog(level: 'debug' | 'info' | 'warn' | 'error' | 'silent')
     pino.destination({ dest: 2, sync: true }),
   );
 }
+
+/** The log of a command that does one thing and ends: what goes well is not worth a line. */
+export function createCommandLog(level: Parameters<typeof createLog>[0]): Logger {
+  return createLog(level === 'info' ? 'warn' : level);
+}

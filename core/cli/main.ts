@@ -29,6 +29,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   diff: async () => (await import('./history/diff.ts')).diff,
   revert: async () => (await import('./history/revert.ts')).revert,
   restore: async () => (await import('./history/restore.ts')).restore,
+  release: async () => (await import('./release.ts')).release,
   doctor: async () => (await import('./doctor.ts')).doctor,
   mcp: async () => (await import('./mcp.ts')).mcp,
   new: async () => (await import('./new.ts')).newCommand,

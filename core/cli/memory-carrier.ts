@@ -8,7 +8,7 @@ import type { ImportedFile, ImportSummary, SkippedItem } from '../contracts/admi
 import type { ErrorBody } from '../errors.ts';
 import { createCore } from '../service.ts';
 import { StartError } from './failure.ts';
-import { createLog } from './log.ts';
+import { createCommandLog } from './log.ts';
 import { workOnMemory } from './open-memory.ts';
 import { type RunningServer, toQuery } from './running-server.ts';
 
@@ -30,7 +30,7 @@ export async function carryMemory<T>(
   return await workOnMemory<T>(loaded, {
     there: (server) => work(carryThere(server)),
     async here(config, { name }) {
-      const core = createCore({ ...config, log: createLog(loaded.values.logLevel) });
+      const core = createCore({ ...config, log: createCommandLog(loaded.values.logLevel) });
       try {
         await core.ready();
         return await work({

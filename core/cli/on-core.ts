@@ -1,7 +1,7 @@
 import type { LoadedConfig } from '../config/index.ts';
 import type { MemoryServiceConfig } from '../config/service.ts';
 import { type Core, createCore } from '../service.ts';
-import { createLog } from './log.ts';
+import { createCommandLog } from './log.ts';
 
 /** Does some work on the memory of a configuration in this process, without plugins or a server. */
 export async function onCore<T>(
@@ -9,7 +9,7 @@ export async function onCore<T>(
   { storage }: MemoryServiceConfig,
   work: (core: Core) => Promise<T>,
 ): Promise<T> {
-  const core = createCore({ storage, log: createLog(loaded.values.logLevel) });
+  const core = createCore({ storage, log: createCommandLog(loaded.values.logLevel) });
   try {
     await core.ready();
     return await work(core);

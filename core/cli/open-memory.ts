@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Database, describeDatabase, type LoadedConfig, openConfig } from '../config/index.ts';
 import type { MemoryServiceConfig } from '../config/service.ts';
 import { StartError } from './failure.ts';
-import { createLog } from './log.ts';
+import { createCommandLog } from './log.ts';
 import { claimDatabase, findServer } from './owner.ts';
 import { type RunningServer, talkToServer } from './running-server.ts';
 import { checkStorageContract } from '../storage-contract.ts';
@@ -52,7 +52,7 @@ export async function withStorage<T>(
   work: (storage: MemoryServiceConfig['storage']) => Promise<T>,
 ): Promise<T> {
   checkStorageContract(storage);
-  await storage.init({ log: createLog(loaded.values.logLevel), now: Date.now });
+  await storage.init({ log: createCommandLog(loaded.values.logLevel), now: Date.now });
   try {
     return await work(storage);
   } finally {

@@ -3,7 +3,7 @@ import { createIdSource } from '../ids.ts';
 import type { RetentionCounts } from '../contracts/admin.ts';
 import { createRetention } from '../maintenance/retention.ts';
 import { StartError } from './failure.ts';
-import { createLog } from './log.ts';
+import { createCommandLog } from './log.ts';
 import type { Command, CommandContext } from './command.ts';
 import { withStorage, workOnMemory } from './open-memory.ts';
 
@@ -40,7 +40,7 @@ async function run(context: CommandContext): Promise<void> {
           settings: { eventsDays, accessLogDays, revisionsDays, dreamsDays },
           now: Date.now,
           ids: createIdSource(Date.now),
-          log: createLog(loaded.values.logLevel),
+          log: createCommandLog(loaded.values.logLevel),
         });
         return await retention.run({ dryRun });
       }),

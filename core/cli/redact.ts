@@ -15,6 +15,7 @@ export const redact: Command = {
     yes: { value: null, summary: 'Take the content out. Nothing brings it back.' },
     before: { value: null, summary: 'Take out the content before the revision, not after it.' },
     reason: { value: 'text', summary: 'Why, for the audit.' },
+    json: { value: null, summary: 'Print the answer as JSON.' },
   },
   argument: 'revisionId',
   run,
@@ -34,8 +35,12 @@ async function run(context: CommandContext): Promise<void> {
         core.revisions.redact(id, request, { address: null, traceId: null }),
       ),
   });
-  const { dryRun, unchanged, path, revisions, peers, mayRemain } = answer;
-  const lines = [
+  const text = flags.has('json') ? JSON.stringify(answer, null, 2) : toLines(answer).join('\n');
+  process.stdout.write(`${text}\n`);
+}
+
+function toLines({ dryRun, unchanged, path, revisions, peers, mayRemain }: RedactAnswer): string[] {
+  return [
     unchanged
       ? `The content of this revision of ${path} is redacted already.`
       : `${dryRun ? 'Would redact' : 'Redacted'} ${path}:`,
@@ -49,5 +54,4 @@ async function run(context: CommandContext): Promise<void> {
     ...mayRemain.map((line) => `  ${line}`),
     ...(dryRun && !unchanged ? ['Nothing was changed. Run it again with --yes.'] : []),
   ];
-  process.stdout.write(`${lines.join('\n')}\n`);
 }

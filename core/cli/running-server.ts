@@ -15,8 +15,16 @@ type Progress = (done: number, total: number | null) => void;
 
 /** The admin API of the server that has the database open. */
 export interface RunningServer {
-  /** Throws a `StartError` if the answer is not 2xx. */
-  ask<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T>;
+  /**
+   * Throws a `StartError` if the answer is not 2xx. With `ifVersion` the request is carried out only
+   * while the file is at that version; 0: only while it does not exist.
+   */
+  ask<T>(
+    method: 'GET' | 'POST',
+    path: string,
+    body?: object,
+    options?: { ifVersion?: number | undefined },
+  ): Promise<T>;
   /**
    * Sends a request whose body or answer is a stream. Throws a `StartError` with the server's message
    * if the answer is not 2xx.
@@ -40,13 +48,14 @@ export async function talkToServer(
 
 /** The admin API at an address. */
 export function callAdminApi(address: string, secret: string): RunningServer {
-  async function send(method: string, path: string, request: Partial<RequestInit>, type?: string) {
+  async function send(
+    method: string,
+    path: string,
+    { headers, ...request }: Partial<RequestInit> & { headers?: Record<string, string> },
+  ) {
     const answer = await fetch(`${address}/v1/admin/${path}`, {
       method,
-      headers: {
-        'x-admin-secret': secret,
-        ...(type === undefined ? {} : { 'content-type': type }),
-      },
+      headers: { 'x-admin-secret': secret, ...headers },
       ...request,
     }).catch((error: unknown) => {
       const reason = error instanceof Error ? String(error.cause ?? error.message) : String(error);
@@ -69,10 +78,20 @@ export function callAdminApi(address: string, secret: string): RunningServer {
     );
   }
 
-  async function ask<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T> {
-    const answer = await (body === undefined
-      ? send(method, path, {})
-      : send(method, path, { body: JSON.stringify(body) }, 'application/json'));
+  async function ask<T>(
+    method: 'GET' | 'POST',
+    path: string,
+    body?: object,
+    { ifVersion }: { ifVersion?: number | undefined } = {},
+  ): Promise<T> {
+    const precondition =
+      ifVersion === 0 ? { 'if-none-match': '*' } : { 'if-match': `"${ifVersion}"` };
+    const headers = {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(ifVersion === undefined ? {} : precondition),
+    };
+    const request = body === undefined ? {} : { body: JSON.stringify(body) };
+    const answer = await send(method, path, { ...request, headers });
     return (await answer.json()) as T;
   }
 
@@ -81,15 +100,11 @@ export function callAdminApi(address: string, secret: string): RunningServer {
     async stream(method, path, body) {
       const answer = await (body === undefined
         ? send(method, path, {})
-        : send(
-            method,
-            path,
-            {
-              body: Readable.toWeb(body) as ReadableStream,
-              duplex: 'half',
-            } as Partial<RequestInit>,
-            'application/gzip',
-          ));
+        : send(method, path, {
+            headers: { 'content-type': 'application/gzip' },
+            body: Readable.toWeb(body) as ReadableStream,
+            duplex: 'half',
+          } as Parameters<typeof send>[2]));
       return Readable.fromWeb(answer.body as WebStream);
     },
     async runJob<T>(path: string, { body, progress }: { body?: object; progress?: Progress }) {

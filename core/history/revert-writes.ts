@@ -1,5 +1,5 @@
 import type { RevertedFile, RevertSelection, RevertWritesAnswer } from '../contracts/admin.ts';
-import type { FileKey, RevisionRecord } from '../contracts/records.ts';
+import type { FileKey, FileState, RevisionRecord } from '../contracts/records.ts';
 import type { RevisionFilter, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AdminCaller, AdminFiles } from '../files/admin-files.ts';
@@ -262,16 +262,13 @@ async function planFile(
   let present: string | null;
   let before: string | null;
   let version: number;
-  let isAsLeft: boolean;
+  let since: string | null;
   try {
     const head = await storage.files.get(key);
     present = head?.content ?? null;
     version = head?.version ?? 0;
     before = oldest.existedBefore ? await textAt(key, oldest.version - 1) : null;
-    // A later write that was reverted has left it as it was, at another version.
-    isAsLeft =
-      newest.version === version ||
-      (newest.existsAfter && present !== null && (await textAt(key, newest.version)) === present);
+    since = await describeLaterWrites({ storage, textAt }, newest, head);
   } catch (error) {
     if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
       return leave('refused', error.message);
@@ -282,9 +279,7 @@ async function planFile(
     return leave('gone', 'Its content from before is pruned or redacted.');
   }
   if (present === before) return leave('unchanged', 'It holds the content from before already.');
-  if (!isAsLeft) {
-    return leave('changed_since', await describeLaterWrite(storage, key, newest.version));
-  }
+  if (since !== null) return leave('changed_since', since);
   if (held.has(path)) {
     return leave('changed_since', 'The file that its content came from stays, and would lose it.');
   }
@@ -307,15 +302,27 @@ async function planFile(
   };
 }
 
-/** Describes who wrote a file after a version. */
-async function describeLaterWrite(
-  storage: Parts['storage'],
-  key: FileKey,
-  version: number,
-): Promise<string> {
-  const later = await storage.revisions.ofVersion(key, version + 1);
+/**
+ * Describes who wrote a file after one of its revisions; `null` if the file is as that revision left
+ * it. `head` is the present file.
+ */
+export async function describeLaterWrites(
+  { storage, textAt }: { storage: Pick<Storage, 'revisions'> } & Pick<Parts, 'textAt'>,
+  revision: RevisionRecord,
+  head: FileState | null,
+): Promise<string | null> {
+  const present = head?.content ?? null;
+  const newest = head?.version ?? 0;
+  if (revision.version === newest) return null;
+  // A later write that was reverted has left the file as it was, at another version.
+  if (revision.existsAfter && present !== null) {
+    if ((await textAt(revision, revision.version)) === present) return null;
+  }
+  const later = await storage.revisions.ofVersion(revision, revision.version + 1);
   if (later === null) return 'It was written since.';
-  return `${later.actor} wrote version ${later.version} since, at ${toTime(later.at)}.`;
+  const more = newest - later.version;
+  const others = more <= 0 ? '' : ` ${more} later version${more === 1 ? '' : 's'} followed.`;
+  return `${later.actor} wrote version ${later.version} since, at ${toTime(later.at)}.${others}`;
 }
 
 function refuse(path: string, message: string): MemoryError {

@@ -37,7 +37,7 @@ import { answerList } from '../page.ts';
 import { listChanges } from './memory-diff.ts';
 import { pruneRevisions } from './prune.ts';
 import { redactRevision } from './redact.ts';
-import { type RevertLink, revertWrites } from './revert-writes.ts';
+import { describeLaterWrites, type RevertLink, revertWrites } from './revert-writes.ts';
 import { versionConflict } from '../files/draft.ts';
 import { listReadBefore } from './read-before.ts';
 import { createTexts, isWhole, type RevisionContents, revisionNotFound } from './texts.ts';
@@ -50,6 +50,7 @@ import {
   toUserId,
 } from '../files/paths.ts';
 import { parseTime, parseTimeOrNull, toTime, toTimeOrNull } from '../time.ts';
+import { TRIES } from './write-batches.ts';
 
 /** The history of memory files: reading, reverting and pruning revisions. */
 export interface Revisions {
@@ -75,7 +76,10 @@ export interface Revisions {
     key: FileKey,
     at: { version: number; content: string },
   ): Promise<{ blame: BlamedLines[]; blameEnd: number | null }>;
-  /** Writes the content from before a revision as a new revision; reverts a move on both paths. */
+  /**
+   * Writes the content from before a revision as a new revision; reverts a move on both paths. A file
+   * that was written since is left, unless `ifVersion` names its present version.
+   */
   revert(
     id: string,
     options: { dryRun?: boolean | undefined; ifVersion?: number | undefined },
@@ -99,6 +103,15 @@ export interface Revisions {
   ofRun(scope: ScopeKey, runId: string): Promise<RunRevision[]>;
 }
 
+/** What a revert of one revision is to make of a path. */
+interface RevertPlan extends Restoration {
+  ifVersion: number;
+  present: string | null;
+  outcome: 'reverted' | 'unchanged' | 'changed_since';
+  /** Who wrote the path since; `null` if it is as the revision left it. */
+  since: string | null;
+}
+
 /** Creates the history of a storage; reverts go through the one write path. */
 export function createRevisions(deps: {
   storage: Storage;
@@ -118,6 +131,36 @@ export function createRevisions(deps: {
 
   const readFileAt = (key: FileKey, at: number) =>
     fileAt({ revisions: storage.revisions, textAt }, key, { at });
+
+  /**
+   * What a revert makes of a path. With a precondition, the caller has seen what was written since
+   * (`isInsisting`), and a move is reverted only while its other path is as the move left it.
+   */
+  async function planRevert(
+    revision: RevisionRecord,
+    { expected, isInsisting }: { expected: number | undefined; isInsisting: boolean },
+  ): Promise<RevertPlan> {
+    const key = { scope: revision.scope, path: revision.path };
+    if (revision.redactedBefore) throw redactedBefore(revision);
+    const { before } = await textsOf(revision);
+    const head = await storage.files.get(key);
+    const present = head?.content ?? null;
+    const version = present === null ? 0 : (head?.version ?? 0);
+    const since = await describeLaterWrites({ storage, textAt }, revision, head);
+    const isOther = isInsisting && expected === undefined;
+    const wanted =
+      isOther && since !== null ? (revision.existsAfter ? revision.version : 0) : expected;
+    if (wanted !== undefined && wanted !== version) {
+      throw versionConflict(toPhysicalPath(key), { expected: wanted, actual: version });
+    }
+    const outcome =
+      present === before
+        ? 'unchanged'
+        : since === null || isInsisting
+          ? 'reverted'
+          : 'changed_since';
+    return { key, content: before, ifVersion: version, present, outcome, since };
+  }
 
   return {
     async list(query) {
@@ -209,45 +252,36 @@ export function createRevisions(deps: {
       const peer = revision.peerId === null ? null : await storage.revisions.get(revision.peerId);
       // To revert one path of a move alone would lose the content that was moved.
       if (revision.peerId !== null && peer === null) throw revisionNotFound(revision.peerId);
-      const restorations: (Restoration & { present: string | null })[] = [];
-      for (const one of peer === null ? [revision] : [revision, peer]) {
-        const key = { scope: one.scope, path: one.path };
-        if (one.redactedBefore) throw redactedBefore(one);
-        const { before } = await textsOf(one);
-        const head = await storage.files.get(key);
-        const present = head?.content ?? null;
-        // With a precondition, the other path of a move must be as the move left it, too.
-        const expected =
-          one === revision || ifVersion === undefined
-            ? ifVersion
-            : one.existsAfter
-              ? one.version
-              : 0;
-        const actual = present === null ? 0 : (head?.version ?? 0);
-        if (dryRun && expected !== undefined && expected !== actual) {
-          throw versionConflict(toPhysicalPath(key), { expected, actual });
+      const both = peer === null ? [revision] : [revision, peer];
+      for (let tries = 1; ; tries += 1) {
+        const plans: RevertPlan[] = [];
+        for (const one of both) {
+          const expected = one === revision ? ifVersion : undefined;
+          plans.push(await planRevert(one, { expected, isInsisting: ifVersion !== undefined }));
         }
-        restorations.push({ key, content: before, ifVersion: expected, present });
+        // To revert one path of a move alone would lose the content that was moved.
+        const isLeft = plans.some(({ outcome }) => outcome === 'changed_since');
+        try {
+          const written =
+            dryRun || isLeft
+              ? []
+              : await deps.files.restore(
+                  plans,
+                  {
+                    reason: `Reverts revision ${revision.id}.`,
+                    ...{ target: revision.id, startedAt },
+                    // Reverting a dream must not trigger another dream.
+                    qualifies: revision.actor !== 'dream-agent',
+                  },
+                  caller,
+                );
+          const files = plans.map((plan, index) => toReverted(plan, written[index], { isLeft }));
+          return { dryRun, unchanged: files.every((file) => file.unchanged), files };
+        } catch (error) {
+          const isConflict = error instanceof MemoryError && error.code === 'VERSION_CONFLICT';
+          if (!isConflict || ifVersion !== undefined || tries === TRIES) throw error;
+        }
       }
-      const written = dryRun
-        ? []
-        : await deps.files.restore(
-            restorations,
-            {
-              reason: `Reverts revision ${revision.id}.`,
-              ...{ target: revision.id, startedAt },
-              // Reverting a dream must not trigger another dream.
-              qualifies: revision.actor !== 'dream-agent',
-            },
-            caller,
-          );
-      const files = restorations.map(({ key, content, present }, index) => ({
-        path: toPhysicalPath(key),
-        ...toOutcome(written[index]),
-        unchanged: written[index]?.unchanged ?? content === present,
-        diff: unifiedDiff(present, content, { path: toPhysicalPath(key) }),
-      }));
-      return { dryRun, unchanged: files.every((file) => file.unchanged), files };
     },
 
     async redact(id, request, caller) {
@@ -306,13 +340,31 @@ function redactedBefore({ id }: RevisionRecord): MemoryError {
   });
 }
 
-function toOutcome(written: AdminWritten | undefined): {
-  version: number | null;
-  revisionId: string | null;
-} {
-  if (written === undefined || written.revisionId === '')
-    return { version: null, revisionId: null };
-  return { version: written.version, revisionId: written.revisionId };
+/** What became of a path of a reverted revision. `isLeft`: it or the other path was written since. */
+function toReverted(
+  { key, content, present, outcome, since, ifVersion }: RevertPlan,
+  written: AdminWritten | undefined,
+  { isLeft }: { isLeft: boolean },
+): RevertAnswer['files'][number] {
+  const path = toPhysicalPath(key);
+  const isWritten = written !== undefined && written.revisionId !== '';
+  const planned = isLeft && outcome === 'reverted' ? 'changed_since' : outcome;
+  const why = {
+    unchanged: null,
+    reverted: since === null ? null : `${since} The revert takes that out, too.`,
+    changed_since: since ?? 'The other path of the move was written since.',
+  }[planned];
+  return {
+    path,
+    outcome: planned,
+    version: isWritten ? written.version : null,
+    revisionId: isWritten ? written.revisionId : null,
+    why,
+    diff: planned === 'reverted' ? unifiedDiff(present, content, { path }) : '',
+    diffOmitted: false,
+    unchanged: planned === 'unchanged',
+    fromVersion: ifVersion === 0 ? null : ifVersion,
+  };
 }
 
 function toEarlierContent({

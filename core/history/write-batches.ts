@@ -4,8 +4,8 @@ import type { AdminWritten, Restoration } from '../files/admin-files.ts';
 /** The most files and bytes that one transaction restores. */
 export const BATCH_FILES = 100;
 export const BATCH_BYTES = 2 * 1024 * 1024;
-/** How often a batch is planned again because its files changed meanwhile. */
-const TRIES = 5;
+/** How often a revert is planned again because its files changed meanwhile. */
+export const TRIES = 5;
 
 /** What is to become of one file, and at last what became of it. */
 export interface Plan<Outcome> {

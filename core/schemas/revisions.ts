@@ -106,23 +106,6 @@ export const RevisionListQuery = strictObject({
 });
 export type RevisionListQuery = Static<typeof RevisionListQuery>;
 
-/** What a revert wrote, or would write. */
-export const RevertAnswer = strictObject({
-  dryRun: Type.Boolean(),
-  unchanged: Type.Boolean({ description: 'The memory holds that content already.' }),
-  files: Type.Array(
-    strictObject({
-      path: physicalPathSchema,
-      version: nullable(versionSchema),
-      revisionId: nullable(Type.String()),
-      unchanged: Type.Boolean(),
-      diff: Type.String(),
-    }),
-    { description: 'One for each file: two for a move.' },
-  ),
-});
-export type RevertAnswer = Static<typeof RevertAnswer>;
-
 /** What a redaction takes. */
 export const RedactRequest = strictObject({
   reason: Type.String({
@@ -197,6 +180,25 @@ export const RevertedFile = strictObject({
   }),
 });
 export type RevertedFile = Static<typeof RevertedFile>;
+
+/** What a revert of one revision wrote, or would write. */
+export const RevertAnswer = strictObject({
+  dryRun: Type.Boolean(),
+  unchanged: Type.Boolean({ description: 'The memory holds that content already.' }),
+  files: Type.Array(
+    strictObject({
+      ...RevertedFile.properties,
+      diff: text('Unified; empty where nothing is written.'),
+      unchanged: Type.Boolean(),
+      fromVersion: nullable(versionSchema, {
+        description:
+          'The version that was there before; null where the file did not exist. The If-Match that reverts it although others wrote since.',
+      }),
+    }),
+    { description: 'One for each file: two for a move.' },
+  ),
+});
+export type RevertAnswer = Static<typeof RevertAnswer>;
 
 /** What became of the selected writes, file by file. */
 export const RevertWritesAnswer = strictObject({

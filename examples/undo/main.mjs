@@ -5,7 +5,7 @@
 import { createMemoryService } from 'memory-service';
 import { sqlite } from 'memory-service/plugins/storage-sqlite';
 import { randomBytes } from 'node:crypto';
-import { playStory } from './story.mjs';
+import { playSecondMail, playStory } from './story.mjs';
 
 /** @typedef {{ path: string, revisionId: string, probably: boolean }} Read */
 /** @typedef {{ startLine: number, endLine: number, revisionId: string, actor: string, reason: string, tool: string, toolCallId: string }} Blame */
@@ -62,27 +62,26 @@ print(readers.map(({ actor, tool }) => `${actor}, by ${tool}`));
 
 // #region followed
 console.log('\n3. What was written after reading it?');
+/** @type {string[]} */
+const followed = [];
 for (const traceId of new Set(readers.map((reader) => reader.traceId))) {
-  /** @type {{ items: { id: string, path: string, actor: string, reason: string }[] }} */
+  /** @type {{ items: { id: string, path: string, actor: string, reason: string, toolCallId: string }[] }} */
   const { items } = await ask(`/v1/admin/revisions?traceId=${traceId}`);
-  for (const { id, path, actor, reason } of items) {
+  for (const { id, path, actor, reason, toolCallId } of items) {
     console.log(`  ${path} by ${actor}: "${reason}"`);
     /** @type {{ afterReading: Read[] }} */
     const { afterReading } = await ask(`/v1/admin/revisions/${id}`);
     print(afterReading.map((read) => `written after reading ${read.path}`));
+    followed.push(toolCallId);
   }
 }
 // #endregion
 
 // #region undo
 console.log('\n4. Undo it');
-const selections = [
-  { toolCallId: poison.toolCallId },
-  { actor: 'billing-agent', since: '2020-01-01T00:00:00Z', userId: 'anna' },
-];
-for (const selection of selections) {
-  await report({ ...selection, dryRun: true });
-  await report(selection);
+for (const toolCallId of [poison.toolCallId, ...followed]) {
+  await report({ toolCallId, dryRun: true });
+  await report({ toolCallId });
 }
 // #endregion
 
@@ -90,23 +89,28 @@ console.log('\n5. What the memory says now');
 const { file: restored } = await ask('/v1/admin/files/users/anna/suppliers.md');
 print(restored.content.trimEnd().split('\n'));
 
+await playSecondMail(service);
+
 // #region time
-console.log('\n6. The same by time');
-/** @type {{ items: { at: string, version: number }[] }} */
-const { items: written } = await ask('/v1/admin/revisions?path=users/anna/suppliers.md&order=asc');
-const before = written[0]?.at ?? '';
+console.log('\n6. A second mail changes two files: go back to the time of the undo');
+/** @type {{ items: { at: string }[] }} */
+const { items: reverts } = await ask('/v1/admin/revisions?userId=anna&action=revert&limit=1');
+const at = reverts[0]?.at ?? '';
 /** @type {{ items: { path: string, change: string, diff: string }[] }} */
-const { items: changes } = await ask(
-  `/v1/admin/diff?userId=anna&from=${before}&to=${readers[0]?.at ?? ''}`,
-);
+const { items: changes } = await ask(`/v1/admin/diff?userId=anna&from=${at}`);
 for (const { path, change, diff } of changes) {
   console.log(`  ${path}: ${change}`);
   print(diff.split('\n').filter(isChanged));
 }
-/** @type {{ restored: number, deleted: number, unchanged: number }} */
-const preview = await ask('/v1/admin/users/anna/restore', { at: before, dryRun: true });
-const { restored: back, deleted, unchanged } = preview;
-console.log(`  ${back} to be restored, ${deleted} to be deleted, ${unchanged} as they were`);
+for (const options of [{ dryRun: true }, {}]) {
+  /** @type {{ files: Reverted[] }} */
+  const { files } = await ask('/v1/admin/users/anna/restore', { at, ...options });
+  for (const { path, outcome, version } of files) {
+    console.log(`  ${path}: ${outcome}${version === null ? '' : `, now version ${version}`}`);
+  }
+}
+const { file: last } = await ask('/v1/admin/files/users/anna/suppliers.md');
+print(last.content.trimEnd().split('\n'));
 // #endregion
 
 server.close();

@@ -3,14 +3,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** @param {import('memory-service').MemoryService} service */
-export async function playStory(service) {
+function callsOf(service) {
   /** @param {string} actor @param {string} tool @param {object} args @param {string} [traceparent] */
-  const call = (actor, tool, args, traceparent) =>
+  return (actor, tool, args, traceparent) =>
     service.tools.execute(tool, {
       context: { userId: 'anna', actor },
       arguments: args,
       ...(traceparent === undefined ? {} : { traceparent }),
     });
+}
+
+/** @param {import('memory-service').MemoryService} service */
+export async function playStory(service) {
+  const call = callsOf(service);
   await call('assistant', 'memory_write', {
     path: 'user/suppliers.md',
     content: '# Suppliers\n\n- Acme: account 12-34\n- Borealis: account 56-78\n',
@@ -37,4 +42,24 @@ export async function playStory(service) {
     },
     run,
   );
+}
+
+/**
+ * The next forged mail makes the mail agent change two files.
+ *
+ * @param {import('memory-service').MemoryService} service
+ */
+export async function playSecondMail(service) {
+  const call = callsOf(service);
+  await sleep(10);
+  await call('mail-agent', 'memory_patch', {
+    path: 'user/suppliers.md',
+    edits: [{ oldText: 'Borealis: account 56-78', newText: 'Borealis: account 99-99' }],
+    reason: 'Borealis wrote that its account changed',
+  });
+  await call('mail-agent', 'memory_write', {
+    path: 'user/contacts.md',
+    content: '- Borealis: pay@borealis.example\n',
+    reason: 'Borealis wrote that its address changed',
+  });
 }

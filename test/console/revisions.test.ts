@@ -96,6 +96,39 @@ describe('revisions', () => {
     expectNoProblems(opened);
   });
 
+  it('say before a revert what others wrote since, and what it would take out', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const write = (content: string, actor: string) =>
+      call<{ revisionId: string }>(
+        service.core,
+        'alice',
+        'memory_write',
+        { path: 'user/a.md', content },
+        { actor },
+      );
+    await write('tea\n', 'ann');
+    const { revisionId } = (await write('poison\n', 'mallory')).result;
+    await write('poison\nmine\n', 'bob');
+    await visit(`/revisions?id=${revisionId}`);
+    await page.getByRole('button', { name: 'Revert…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revert this revision?' });
+    await dialog.getByText(/^bob wrote version 3 since, .* takes that out, too\.$/).waitFor();
+    await dialog.getByText('mine').waitFor();
+    await write('poison\nours\n', 'bob');
+    // Nobody agreed to lose what was written after the preview.
+    await dialog.getByRole('button', { name: 'Revert anyway' }).click();
+    await page.getByText('Not reverted').first().waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Revert…' }).click();
+    await dialog.getByText('ours').waitFor();
+    await dialog.getByRole('button', { name: 'Revert anyway' }).click();
+    await page.getByText('users/alice/a.md is now at version 5.').first().waitFor();
+    const { file } = await service.core.fileLists.file('users/alice/a.md', {});
+    expect(file.content).toBe('tea\n');
+  });
+
   it('offer no revert that would write nothing', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;

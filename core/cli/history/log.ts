@@ -1,5 +1,5 @@
 import type { AdminRevision, ListAnswer } from '../../contracts/admin.ts';
-import { askList, createLook, LIMIT_FLAG, limitOf } from './look.ts';
+import { askList, assertWritten, createLook, LIMIT_FLAG, limitOf } from './look.ts';
 import { toColumns, toText } from './text.ts';
 
 /** `memory-service log [<path>]`: lists revisions, newest first. */
@@ -11,19 +11,26 @@ export const log = createLook<ListAnswer<AdminRevision>>({
     user: { value: 'userId', summary: 'Revisions of the memory of this user.' },
     actor: { value: 'actor', summary: 'What this actor wrote.' },
     run: { value: 'runId', summary: 'What this dream run wrote.' },
+    trace: { value: 'traceId', summary: 'What was written in this trace; readers names it.' },
     since: { value: 'time', summary: 'From this time on, as 2026-01-31T09:30:00Z.' },
     limit: LIMIT_FLAG,
   },
-  ask(api, given) {
+  async ask(api, given) {
     const { argument, flags } = given;
+    const userId = flags.get('user');
     const query = {
       path: argument === '' ? null : argument,
-      userId: flags.get('user'),
+      userId,
       actor: flags.get('actor'),
       runId: flags.get('run'),
+      traceId: flags.get('trace'),
       since: flags.get('since'),
     };
-    return askList(api, 'revisions', { query, limit: limitOf(given) });
+    const limit = limitOf(given);
+    const answer = await askList<ListAnswer<AdminRevision>>(api, 'revisions', { query, limit });
+    if (answer.items.length === 0 && argument !== '') await assertWritten(api, { path: argument });
+    if (answer.items.length === 0 && userId !== undefined) await assertWritten(api, { userId });
+    return answer;
   },
   print({ items, nextCursor }) {
     const rows = items.map((one) => [
@@ -31,6 +38,7 @@ export const log = createLook<ListAnswer<AdminRevision>>({
       ...[`+${one.addedLines} -${one.removedLines}`, one.actor, one.tool ?? '-', one.reason ?? ''],
     ]);
     const more = nextCursor === null ? [] : ['There are older ones: see more with --limit.'];
-    return toText([...toColumns(rows), ...more]);
+    const none = items.length === 0 ? ['No revisions.'] : [];
+    return toText([...toColumns(rows), ...more, ...none]);
   },
 });

@@ -1,5 +1,6 @@
 import { ConfigError } from '../../config/error.ts';
 import { loadConfig } from '../../config/index.ts';
+import { MemoryError } from '../../errors.ts';
 import { PAGE_LIMITS } from '../../page.ts';
 import type { ListAnswer } from '../../schemas/shapes.ts';
 import { withAdminApi } from '../admin-api.ts';
@@ -56,6 +57,25 @@ export async function askList<Answer extends ListAnswer<unknown>>(
     cursor = page.nextCursor;
     if (cursor === null || items.length >= limit) return { ...page, items };
   }
+}
+
+/**
+ * Throws `FILE_NOT_FOUND` for a path or a user that nothing was ever written to. Call it for an empty
+ * list: the admin API answers one in that case, too.
+ */
+export async function assertWritten(
+  api: RunningServer,
+  query: { path: string } | { userId: string },
+): Promise<void> {
+  const { items } = await api.ask<ListAnswer<unknown>>(
+    'GET',
+    `revisions?${toQuery({ ...query, limit: '1' })}`,
+  );
+  if (items.length > 0) return;
+  const name = 'path' in query ? query.path : `The memory of ${query.userId}`;
+  throw new MemoryError('FILE_NOT_FOUND', `${name} does not exist, and has no history.`, {
+    details: query,
+  });
 }
 
 /** The flag of {@link limitOf}. */

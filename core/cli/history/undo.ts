@@ -28,8 +28,10 @@ export interface Outcomes {
 /** A command that undoes something by new revisions. */
 interface Undo<Answer> extends Omit<Command, 'run' | 'flags' | 'exitCodes'> {
   flags: Readonly<Record<string, OwnFlag>>;
-  /** Called before anything is opened, and once more for the write after a preview. */
-  ask(given: Given): (api: RunningServer, options: { dryRun: boolean }) => Promise<Answer>;
+  /** Called before anything is opened. `preview` is what a person agreed to; `null` if none was shown. */
+  ask(
+    given: Given,
+  ): (api: RunningServer, options: { dryRun: boolean; preview: Answer | null }) => Promise<Answer>;
   toOutcomes(answer: Answer): Outcomes;
 }
 
@@ -64,23 +66,23 @@ export function createUndo<Answer>({ ask, toOutcomes, flags, ...command }: Undo<
       }
       const loaded = await loadConfig(context);
       /** Opened anew for the write, so that nobody waits for the database while a person thinks. */
-      const send = async (dryRun: boolean): Promise<Outcomes> => {
-        const answer = await withAdminApi(loaded, (api) => request(api, { dryRun }));
+      const send = async (dryRun: boolean, preview: Answer | null = null) => {
+        const answer = await withAdminApi(loaded, (api) => request(api, { dryRun, preview }));
         const outcomes = toOutcomes(answer);
         process.stdout.write(
           isJson ? `${JSON.stringify(answer, null, 2)}\n` : print(outcomes, { dryRun }),
         );
         if (hasAny(outcomes, (outcome) => LEFT.includes(outcome))) process.exitCode = EXIT_LEFT;
-        return outcomes;
+        return { answer, outcomes };
       };
       if (isDry || isSure) {
         await send(isDry === true);
         return;
       }
-      const preview = await send(true);
-      if (!hasAny(preview, (outcome) => !IDLE.includes(outcome))) return;
+      const { answer: preview, outcomes } = await send(true);
+      if (!hasAny(outcomes, (outcome) => !IDLE.includes(outcome))) return;
       if (await confirm('Write this? [y/N] ')) {
-        await send(false);
+        await send(false, preview);
         return;
       }
       process.stdout.write('Nothing was written.\n');

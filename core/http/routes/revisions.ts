@@ -48,7 +48,7 @@ export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[
       path: '/v1/admin/revisions/:id/revert',
       summary: 'Revert a revision',
       description:
-        'Writes the content from before that revision as a new revision. With If-Match: "<version>" only while the file is at that version.',
+        'Writes the content from before that revision as a new revision. A file that was written since is left: changed_since. With If-Match: "<version>" it writes only while the file is at that version, and takes out what was written since, too.',
       bodySchema: strictObject({ dryRun: Type.Optional(Type.Boolean()) }),
       resultSchema: RevertAnswer,
       errorCodes: ['REVISION_NOT_FOUND', 'VERSION_CONFLICT', 'QUOTA_EXCEEDED'],

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -80,11 +81,57 @@ describe('memory-service redact', () => {
     expect((await run('verify')).code).toBe(0);
   });
 
+  it('prints with --json what the admin API answers, and so does erase', async () => {
+    const { run, revisionId } = await planted();
+    const parse = async (...args: string[]) =>
+      JSON.parse((await run(...args, '--json')).stdout) as unknown;
+    const redaction = {
+      ...{ unchanged: false, peers: [] },
+      revisions: expect.arrayContaining([
+        { id: revisionId, version: 1, loses: 'after' },
+      ]) as unknown,
+    };
+    expect(await parse('redact', revisionId)).toMatchObject({ ...redaction, dryRun: true });
+    expect(await parse('redact', revisionId, '--yes')).toMatchObject({
+      ...redaction,
+      dryRun: false,
+    });
+    expect(await parse('erase', 'alice')).toMatchObject({ dryRun: true, erasedAt: null });
+    expect(await parse('erase', 'alice', '--yes')).toMatchObject({
+      ...{ dryRun: false, userId: 'alice', left: {} },
+      chainHead: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
+    });
+  });
+
   it('says why it can not', async () => {
     const { run } = await planted();
     const { code, stderr } = await run('redact', '01a20000-0000-7000-8000-000000000001', '--yes');
     expect(code).toBe(1);
     expect(stderr).toContain('revision');
+  });
+});
+
+describe('memory-service release', () => {
+  it('ends a restore that has stalled', async () => {
+    const { filename, run } = await planted();
+    // As a process leaves it that died a minute ago.
+    const now = () => Date.now() - 60_000;
+    const core = createCore({ storage: sqlite({ filename }), now });
+    await core.ready();
+    const hold = {
+      ...{ scope: 'u:alice' as const, kind: 'restore' as const, id: randomUUID() },
+      ...{ progressAt: now(), details: { at: now(), path: '' } },
+    };
+    const options = { reason: '', target: 'alice', qualifies: false };
+    const held = { hold, step: 'take' as const };
+    await core.files.restore([], { ...options, held }, { address: null, traceId: null });
+    await core.close();
+    const released = await run('release', 'alice');
+    expect([released.code, released.stderr]).toEqual([0, '']);
+    expect(released.stdout).toMatch(/^Released alice: /);
+    const again = await run('release', 'alice');
+    expect([again.code, again.stdout]).toEqual([1, '']);
+    expect(again.stderr).toContain('No restore holds the memory of alice.');
   });
 });
 

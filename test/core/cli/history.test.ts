@@ -67,6 +67,11 @@ describe.each(SURROUNDINGS)('the history, %s,', (_, open) => {
     expect(await run('log', '--limit=1', `--since=${at(0)}`)).toMatch(
       /^.* users\/bob\/payments\.md .*\nThere are older ones: see more with --limit\.\n$/,
     );
+    const inTrace = await run('log', `--trace=${'4'.repeat(32)}`, '--user=anna');
+    expect(inTrace.trimEnd().split('\n')).toHaveLength(3);
+    expect(await run('log', `--trace=${'6'.repeat(32)}`)).toBe('No revisions.\n');
+    expect(await run('log', FILE, '--actor=nobody')).toBe('No revisions.\n');
+    expect(await run('diff', 'anna', '--from', at(3))).toBe('Nothing changed.\n');
     const listed = JSON.parse(await run('log', FILE, '--json')) as { items: { id: string }[] };
     expect(listed.items[0]?.id).toBe(forged);
 
@@ -133,6 +138,42 @@ describe.each(SURROUNDINGS)('the history, %s,', (_, open) => {
   });
 });
 
+it('leaves a file that others wrote since the revision, until its present version is named', async () => {
+  const { cwd, forged } = await incident();
+  const filename = path.join(cwd, 'data', 'memory.db');
+  const core = await openCore({ storage: sqlite({ filename }), now: () => Date.parse(at(9)) });
+  const content = '# Suppliers\n\n- Acme: 99-99\n- Borealis: 56-78\n';
+  await call(
+    core,
+    'anna',
+    'memory_write',
+    { path: 'user/suppliers.md', content },
+    { actor: 'bob' },
+  );
+  await core.close();
+  const revert = (...args: string[]) =>
+    runCommand({ cwd, args: ['revert', `--revision=${forged}`, ...args] });
+  for (const flag of ['--dry-run', '--yes']) {
+    const left = await revert(flag);
+    expect([left.code, left.stderr]).toEqual([2, '']);
+    expect(left.stdout).toMatch(
+      /^changed_since {2}users\/anna\/suppliers\.md {4}bob wrote version 3 since, .* --if-version=3 /,
+    );
+  }
+  const preview = await revert('--dry-run', '--if-version=3');
+  expect(preview.stdout).toMatch(
+    /^reverted .* bob wrote version 3 since, .* takes that out, too\.$/m,
+  );
+  expect(preview.stdout).toMatch(/^-- Borealis: 56-78$/m);
+  const done = await revert('--yes', '--if-version=3');
+  expect([done.code, done.stdout]).toEqual([
+    0,
+    expect.stringMatching(
+      /^reverted .* v4 {2}bob wrote version 3 since, .*\nDone: 1 reverted\.\n$/,
+    ),
+  ]);
+});
+
 it('ends with 2 where files are left, and with 1 or 78 and one line for what cannot be', async () => {
   const { cwd, forged } = await incident();
   const server = await startCommand({ cwd });
@@ -144,6 +185,11 @@ it('ends with 2 where files are left, and with 1 or 78 and one line for what can
   ]);
   const cases: [number, RegExp, string[]][] = [
     [1, /users\/anna\/no\.md does not exist/, ['show', 'users/anna/no.md']],
+    [1, /users\/anna\/no\.md does not exist, and has no/, ['log', 'users/anna/no.md']],
+    [1, /memory of nobody does not exist, and has no/, ['log', '--user=nobody', '--json']],
+    [1, /memory of nobody does not exist, and has no/, ['diff', 'nobody', `--from=${at(0)}`]],
+    [1, /A physical path starts with/, ['log', '/etc/passwd']],
+    [1, /No restore holds the memory of anna/, ['release', 'anna']],
     [1, /at must be a time|must be a time/, ['show', FILE, '--at=yesterday']],
     [1, /in the future/, ['restore', 'anna', '--at=2999-01-01T00:00:00Z', '--yes']],
     [1, /never was any memory of nobody/, ['restore', 'nobody', `--at=${at(1)}`, '--yes']],
@@ -154,6 +200,9 @@ it('ends with 2 where files are left, and with 1 or 78 and one line for what can
     [78, /one of --revision/, ['revert', '--dry-run']],
     [78, /one of --revision/, ['revert', '--run=1', '--actor=a', '--dry-run']],
     [78, /--revision takes no/, ['revert', `--revision=${forged}`, '--user=anna', '--yes']],
+    [78, /--if-version is only/, ['revert', '--run=1', '--if-version=2', '--yes']],
+    [78, /from 0/, ['revert', `--revision=${forged}`, '--if-version=x', '--yes']],
+    [1, /is at version 2, not 1/, ['revert', `--revision=${forged}`, '--if-version=1', '--yes']],
     [78, /whole number from 1/, ['log', '--limit=none']],
     [78, /--yes/, ['restore', 'anna', `--at=${at(1)}`, '--json']],
   ];
@@ -166,8 +215,13 @@ it('ends with 2 where files are left, and with 1 or 78 and one line for what can
   await server.stop();
 });
 
-/** Runs a command on a terminal whose person types `answer` once asked. */
-async function onTerminal(cwd: string, args: string[], answer: string): Promise<CommandResult> {
+/** Runs a command on a terminal whose person types `answer` once asked, after `meanwhile`. */
+async function onTerminal(
+  cwd: string,
+  args: string[],
+  answer: string,
+  meanwhile: () => Promise<void> = () => Promise.resolve(),
+): Promise<CommandResult> {
   const bin = path.join(import.meta.dirname, '../../../dist/core/cli/bin.cjs');
   const line = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ');
   const terminal = spawn('script', ['-qec', line, '/dev/null'], {
@@ -178,13 +232,32 @@ async function onTerminal(cwd: string, args: string[], answer: string): Promise<
   terminal.stdout.setEncoding('utf8').on('data', (data: string) => {
     const isAsked = !stdout.includes('[y/N]') && (stdout + data).includes('[y/N]');
     stdout += data;
-    if (isAsked) terminal.stdin.write(answer);
+    if (isAsked) void meanwhile().then(() => terminal.stdin.write(answer));
   });
   const code = await new Promise<number | null>((resolve) => terminal.on('close', resolve));
   return { code, signal: null, stdout: stdout.replaceAll('\r\n', '\n'), stderr: '' };
 }
 
 describe('a person on a terminal', () => {
+  it('agrees to a revert of what the preview showed, and to nothing written meanwhile', async () => {
+    const { cwd, forged } = await incident();
+    const server = await startCommand({ cwd });
+    const address = `${server.url}/v1/admin/files/${FILE}`;
+    const args = ['revert', `--revision=${forged}`];
+    const refused = await onTerminal(cwd, args, 'y\n', async () => {
+      await fetch(address, {
+        method: 'PUT',
+        headers: { 'x-admin-secret': server.adminSecret, 'content-type': 'application/json' },
+        body: JSON.stringify({ content: 'mine\n' }),
+      });
+    });
+    expect([refused.code, refused.stdout]).toEqual([
+      1,
+      expect.stringContaining(`${FILE} is at version 3, not 2.`),
+    ]);
+    await server.stop();
+  });
+
   it('sees the preview in colours, and is asked before anything is written', async () => {
     const { cwd } = await incident();
     const args = ['restore', 'anna', `--at=${at(0)}`, `--path=${FILE}`];

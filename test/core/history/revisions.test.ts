@@ -246,6 +246,92 @@ describe('a revert', () => {
     expect(real.files[0]?.diff).toBe(dry.files[0]?.diff);
   });
 
+  it('leaves a file that was written since, and says by whom, unless its present version is named', async () => {
+    const core = await openCore({ tools: everyTool });
+    const act = (tool: string, args: object, actor: string) =>
+      call(core, 'alice', tool, args, { actor });
+    await act('memory_write', { path: 'user/a.md', content: 'one\n' }, 'ann');
+    const { result } = await act('memory_write', { path: 'user/a.md', content: 'bad\n' }, 'mail');
+    const id = String(result['revisionId']);
+    await act('memory_write', { path: 'user/a.md', content: 'bad\nmine\n' }, 'bob');
+    await act('memory_write', { path: 'user/a.md', content: 'bad\nmine\nmore\n' }, 'cid');
+    for (const dryRun of [true, false]) {
+      const { unchanged, files } = await core.revisions.revert(id, { dryRun }, operator);
+      expect(unchanged).toBe(false);
+      expect(files).toEqual([
+        {
+          ...{ path: PATH, outcome: 'changed_since', version: null, revisionId: null },
+          why: expect.stringMatching(
+            /^bob wrote version 3 since, at .*Z\. 1 later version followed\.$/,
+          ),
+          ...{ diff: '', diffOmitted: false, unchanged: false, fromVersion: 4 },
+        },
+      ]);
+    }
+    expect(await contentAt(core, {})).toBe('bad\nmine\nmore\n');
+    expect((await core.accessLog.audit({})).items).toEqual([]);
+    const seen = { ifVersion: 4 };
+    for (const dryRun of [true, false]) {
+      const { files } = await core.revisions.revert(id, { ...seen, dryRun }, operator);
+      expect(files).toMatchObject([
+        {
+          outcome: 'reverted',
+          version: dryRun ? null : 5,
+          why: expect.stringMatching(/^bob wrote/),
+        },
+      ]);
+      expect(files[0]?.diff).toContain('-bad\n-mine\n-more\n+one\n');
+    }
+    expect(await contentAt(core, {})).toBe('one\n');
+    // Once the later writes are undone, the file is as the revision left it.
+    const undo = (await history(core)).at(-1) as AdminRevision;
+    await core.revisions.revert(undo.id, {}, operator);
+    await act('memory_write', { path: 'user/a.md', content: 'bad\n' }, 'bob');
+    expect((await core.revisions.revert(id, {}, operator)).files).toMatchObject([
+      { outcome: 'reverted', version: 8, why: null },
+    ]);
+  });
+
+  it('leaves both paths of a move if one of them was written since', async () => {
+    const core = await openCore({ tools: everyTool });
+    await write(core, 'user/a.md', 'one');
+    await call(core, 'alice', 'memory_move', { from: 'user/a.md', to: 'user/b.md' });
+    const { id } = (await history(core, 'users/alice/b.md')).at(-1) as AdminRevision;
+    await write(core, 'user/a.md', 'new');
+    const { files } = await core.revisions.revert(id, {}, operator);
+    expect(files).toMatchObject([
+      {
+        path: 'users/alice/b.md',
+        outcome: 'changed_since',
+        why: expect.stringMatching('other path'),
+      },
+      { path: PATH, outcome: 'changed_since', why: expect.stringMatching('wrote version 3') },
+    ]);
+    expect(await contentAt(core, {})).toBe('new');
+    expect(await contentAt(core, {}, 'users/alice/b.md')).toBe('one');
+    // Naming the version of one path says nothing about the other.
+    const refused = await rejection(core.revisions.revert(id, { ifVersion: 1 }, operator));
+    expect(refused).toMatchObject({ code: 'VERSION_CONFLICT', details: { path: PATH } });
+  });
+
+  it('of a revision keeps what is written while it is under way', async () => {
+    const core = await openCore();
+    await write(core, 'user/a.md', 'one');
+    const { revisionId } = await write(core, 'user/a.md', 'two');
+    // The write comes between the plan and its transaction.
+    const { files } = core.storage;
+    const get = files.get.bind(files);
+    files.get = async (key) => {
+      const found = await get(key);
+      files.get = get;
+      await write(core, 'user/a.md', 'three');
+      return found;
+    };
+    const answer = await core.revisions.revert(revisionId, {}, operator);
+    expect(answer.files).toMatchObject([{ outcome: 'changed_since', fromVersion: 3 }]);
+    expect(await contentAt(core, {})).toBe('three');
+  });
+
   it('never deletes a file because its earlier content was pruned meanwhile', async () => {
     const core = await openCore();
     await write(core, 'user/a.md', 'one');
@@ -550,15 +636,30 @@ async function revert(
     );
     return;
   }
-  const wanted = [{ one: target, content: target.versions[index - 1]?.content ?? null }];
+  const toWanted = (one: ModelFile, at: number) => {
+    const content = one.versions[at - 1]?.content ?? null;
+    const left = one.versions[at]?.content ?? null;
+    const isAsLeft = at === one.versions.length - 1 || (left !== null && left === present(one));
+    return { one, content, isChanged: !isAsLeft && present(one) !== content };
+  };
+  const wanted = [toWanted(target, index)];
   for (const one of files) {
     const at = peer === null ? -1 : one.versions.findIndex((version) => version.id === peer);
     if (at + 1 >= one.oldest && at >= 0) {
-      wanted.push({ one, content: one.versions[at - 1]?.content ?? null });
+      wanted.push(toWanted(one, at));
     }
   }
-  const dry = await core.revisions.revert(id, { dryRun: true }, operator);
-  const real = await core.revisions.revert(id, {}, operator);
+  let ifVersion: number | undefined;
+  if (wanted.some(({ isChanged }) => isChanged)) {
+    const left = await core.revisions.revert(id, {}, operator);
+    expect(left.files.map(({ outcome }) => outcome)).toEqual(
+      wanted.map(({ one, content }) => (present(one) === content ? 'unchanged' : 'changed_since')),
+    );
+    if (wanted.length > 1) return;
+    ifVersion = left.files[0]?.fromVersion ?? 0;
+  }
+  const dry = await core.revisions.revert(id, { dryRun: true, ifVersion }, operator);
+  const real = await core.revisions.revert(id, { ifVersion }, operator);
   expect(real.files.map(({ path }) => path)).toEqual(wanted.map(({ one }) => one.physical));
   for (const [place, { one, content }] of wanted.entries()) {
     const isSame = present(one) === content;

@@ -295,6 +295,42 @@ describe('a revert', () => {
     expect(await contentOf('alice/a.md')).toBe('one\n');
     expect((await revert('"2"')).status).toBe(412);
   });
+
+  it('of a revision leaves a file that was written since, unless If-Match names its version', async () => {
+    const { admin, write, contentOf } = await open();
+    await write('a.md', 'one\n');
+    await write('a.md', 'bad\n', { actor: 'mail-agent' });
+    const { id } = (await admin('GET', 'revisions?limit=1')).json.items[0];
+    await write('a.md', 'bad\nmine\n', { actor: 'other' });
+    const revert = (headers?: object) => admin('POST', `revisions/${id}/revert`, {}, headers);
+    const left = await revert();
+    expect(left).toMatchObject({
+      status: 200,
+      json: {
+        unchanged: false,
+        files: [{ outcome: 'changed_since', version: null, fromVersion: 3 }],
+      },
+    });
+    expect(left.json.files[0].why).toBe(`other wrote version 3 since, at ${at(2)}.`);
+    expect(await contentOf('alice/a.md')).toBe('bad\nmine\n');
+    const insisted = await revert({ 'If-Match': '"3"' });
+    expect(insisted.json.files).toMatchObject([
+      { outcome: 'reverted', version: 4, why: expect.stringMatching(/^other wrote version 3/) },
+    ]);
+    expect(await contentOf('alice/a.md')).toBe('one\n');
+  });
+
+  it('of a revision that was reverted brings its content back', async () => {
+    const { admin, write, contentOf } = await open();
+    await write('a.md', 'one\n');
+    await write('a.md', 'two\n');
+    const newest = async () => (await admin('GET', 'revisions?limit=1')).json.items[0].id as string;
+    for (const content of ['one\n', 'two\n', 'one\n']) {
+      const { json } = await admin('POST', `revisions/${await newest()}/revert`, {});
+      expect(json.files).toMatchObject([{ outcome: 'reverted', why: null }]);
+      expect(await contentOf('alice/a.md')).toBe(content);
+    }
+  });
 });
 
 describe('a restore that was cut off', () => {
