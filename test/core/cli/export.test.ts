@@ -140,8 +140,12 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
     await expect.poll(read).toBe(null);
     const users = () => readdir(path.join(cwd, 'out/users'));
     expect(await users()).toEqual(['user0', 'user1', 'user2']);
+    await runCommand({ cwd, args: ['export', 'user1.tar.gz', '--user=user1'] });
     await ask('POST', 'users/user1/erase', { confirm: 'user1' });
     await expect.poll(users).toEqual(['user0', 'user2']);
+    // Its revisions keep their ids, which are older than those of all others.
+    await runCommand({ cwd, args: ['import', 'user1.tar.gz'] });
+    await expect.poll(users).toEqual(['user0', 'user1', 'user2']);
     watching.kill(signal);
     expect([await ended, await said]).toEqual([[0, null], expect.stringMatching(PROGRESS)]);
     expect((await readdir(path.join(cwd, 'out'))).sort()).toEqual([
