@@ -1,6 +1,6 @@
-import { expect, describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { call } from '../support/service.ts';
-import { expectNoProblems, expectUrl, openConsole } from './support/console.ts';
+import { expectNoProblems, openConsole } from './support/console.ts';
 
 describe('a list', () => {
   it('is where it was scrolled to when the operator comes back to it', async () => {
