@@ -61,6 +61,30 @@ export function withoutEmpty(value: unknown, schema: FormSchema): unknown {
   return Object.fromEntries(entries);
 }
 
+/** What stands in for required text that is not filled in yet. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  query: 'What does the user prefer?',
+  path: 'user/profile.md',
+  from: 'user/profile.md',
+  to: 'user/about.md',
+  text: 'Prefers tea to coffee.',
+  content: '# Profile\n\n- Prefers tea to coffee.\n',
+};
+
+/** The arguments with an example for required text that is empty: the service would refuse them. */
+export function withExamples(
+  args: Readonly<Record<string, unknown>>,
+  schema: FormSchema,
+): Record<string, unknown> {
+  const empty = (schema.required ?? []).filter((name) => (args[name] ?? '') === '');
+  return {
+    ...args,
+    ...Object.fromEntries(
+      empty.flatMap((name) => (name in EXAMPLES ? [[name, EXAMPLES[name]]] : [])),
+    ),
+  };
+}
+
 function isPlain(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

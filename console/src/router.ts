@@ -1,4 +1,5 @@
 import { createRouter, createWebHistory, type Router } from 'vue-router';
+import { createScrollMemory } from './keep-scroll.ts';
 import OverviewView from './views/OverviewView.vue';
 
 /** A view of the console, for the navigation, the palette and the shortcuts. */
@@ -26,7 +27,9 @@ export const NAV: readonly NavEntry[] = [
 
 /** Makes the router below `basePath`, which ends in `/admin`. */
 export function createConsoleRouter(basePath: string): Router {
+  const scroll = createScrollMemory();
   const router = createRouter({
+    scrollBehavior: scroll.restore,
     history: createWebHistory(`${basePath}/`),
     routes: [
       { path: '/', name: 'overview', component: OverviewView },
@@ -62,5 +65,6 @@ export function createConsoleRouter(basePath: string): Router {
     const entry = NAV.find(({ name }) => name === to.name);
     document.title = `${entry?.label ?? 'Console'} · memory-service`;
   });
+  router.beforeEach((_to, from) => scroll.save(from.fullPath));
   return router;
 }

@@ -89,10 +89,14 @@ describe('the dashboard', () => {
     expectNoProblems(opened);
   });
 
-  it('shows events as they happen, until it is paused', async () => {
-    const opened = await openConsole({ path: '/observability' });
-    const { page, service } = opened;
+  it('shows the latest events, and others as they happen, until it is paused', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    await call(service.core, 'alice', 'memory_read', { path: 'user/no.md' }).catch(() => undefined);
+    await service.core.queue.flush();
+    await visit('/observability');
     const live = page.getByRole('region', { name: 'Live events', exact: true });
+    await live.getByText('memory_read').waitFor();
     await live.getByText('live', { exact: true }).waitFor();
     await call(service.core, 'alice', 'memory_list', {});
     await live.getByText('memory_list').waitFor();
@@ -101,6 +105,7 @@ describe('the dashboard', () => {
     await live.getByRole('button', { name: 'Resume' }).click();
     await live.getByText('memory_find').waitFor();
     await expectCount(live.getByText('memory_list'), 1);
+    await expectCount(live.getByText('memory_read'), 1);
     expectNoProblems(opened);
   });
 });

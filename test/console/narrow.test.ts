@@ -35,6 +35,11 @@ const BEYOND = `[...document.querySelectorAll('#view *')]
   })
   .map((element) => element.outerHTML.slice(0, 120))`;
 
+/** What stands over the cell beside its own. */
+const OVER_OTHERS = `[...document.querySelectorAll('#view td *')]
+  .filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > element.closest('td').getBoundingClientRect().right + 1)
+  .map((element) => element.outerHTML.slice(0, 120))`;
+
 describe('on a narrow screen', () => {
   it('no view is wider than it, and what can be done is within reach', async () => {
     const service = await openDreams();
@@ -66,6 +71,7 @@ describe('on a narrow screen', () => {
       await page.getByText('Loading', { exact: true }).first().waitFor({ state: 'detached' });
       await settled(page);
       expect(await page.evaluate(BEYOND), view).toEqual([]);
+      expect(await page.evaluate(OVER_OTHERS), view).toEqual([]);
     }
 
     await go(page, '/playground?show=code');

@@ -103,6 +103,12 @@ describe('a snippet', () => {
     },
   );
 
+  it('is accepted by the service before anything is filled in', async () => {
+    const { page } = await openConsole({ path: '/playground?show=code' });
+    const code = await page.getByRole('region', { name: 'curl snippet' }).innerText();
+    expect(JSON.parse(await run('sh', ['-c', code]))).toHaveProperty('result.results');
+  });
+
   it('for MCP connects a client that is configured with it, for the user it names', async () => {
     const service = await serveCore({ plugins: [mcp()] });
     await call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content: 'tea\n' });

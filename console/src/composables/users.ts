@@ -15,7 +15,7 @@ const CHECKED_AT_ONCE = 20;
 /** All users with what is known of their memory. */
 export interface Users {
   readonly rows: ComputedRef<UserRow[]>;
-  readonly isLoading: Ref<boolean>;
+  readonly isLoading: Readonly<Ref<boolean>>;
   readonly error: Ref<Error | null>;
   /** There are more than the table reads. */
   readonly isCut: ComputedRef<boolean>;
@@ -82,7 +82,7 @@ export function useUsers(options: { q: () => string | null; isChecked: () => boo
 
   return {
     rows: computed(() => toUserRows(users.data.value ?? [], dreams.data.value ?? [], found.value)),
-    isLoading: users.isPending,
+    isLoading: computed(() => users.isPending.value || dreams.isPending.value),
     error: users.error,
     isCut: computed(() => (users.data.value?.length ?? 0) >= MOST_USERS),
     checked: computed(() => (isChecked() ? found.value.length : null)),
