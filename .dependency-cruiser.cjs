@@ -122,7 +122,10 @@ module.exports = {
       from: { path: '^adapters/' },
       to: {
         path: '^(core|plugins|console|examples|test)/',
-        pathNot: ['^core/contracts/', '^core/(errors|files/paths|memory-instructions|schemas/strict-schema)\\.ts$'],
+        pathNot: [
+          '^core/contracts/',
+          '^core/(errors|files/paths|memory-instructions|schemas/strict-schema)\\.ts$',
+        ],
       },
     },
     {
