@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../config/index.ts';
 import { listen } from '../http/server.ts';
 import { createMemoryService } from '../index.ts';
 import { createCommandLog } from './log.ts';
-import { assertDatabase, workOnMemory } from './open-memory.ts';
+import { workOnMemory } from './open-memory.ts';
 import { callAdminApi, type RunningServer } from './running-server.ts';
 
 const HOST = '127.0.0.1';
@@ -16,7 +16,6 @@ export async function withAdminApi<T>(
   loaded: LoadedConfig,
   work: (api: RunningServer) => Promise<T>,
 ): Promise<T> {
-  assertDatabase(loaded);
   return await workOnMemory<T>(loaded, {
     there: work,
     async here(config) {

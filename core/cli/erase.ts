@@ -41,11 +41,15 @@ async function run(context: CommandContext): Promise<void> {
 }
 
 function toReceipt(answer: EraseAnswer): string[] {
-  const { dryRun, userId, erasedAt, tables, auditRows, left, chainHead, readers } = answer;
+  const { dryRun, userId, erasedAt, erasedBefore, tables, auditRows, left, chainHead, readers } =
+    answer;
   const rows = (counts: EraseAnswer['tables']) =>
     Object.entries(counts).map(([table, count]) => `  ${table.padEnd(20)}${count}`);
   return [
     dryRun ? `Would erase ${userId}:` : `Erased ${userId} at ${erasedAt ?? ''}:`,
+    ...(erasedBefore === null
+      ? []
+      : [`It was erased before, at ${erasedBefore}: the audit has that receipt.`]),
     ...rows(tables),
     ...(dryRun ? [] : [`Replaced the user in ${auditRows} rows of the audit.`]),
     ...(dryRun

@@ -61,7 +61,7 @@ async function run(context: CommandContext): Promise<void> {
     throw new StartError(`${target} has files that no export wrote: choose a new folder.`);
   }
   process.umask(0o077);
-  await carryMemory(loaded, async (carrier) => {
+  await carryMemory(loaded, { mayCreate: false }, async (carrier) => {
     const selection = { userId, history: true, format: isGit ? 'git' : 'archive' } as const;
     if (isFile) return await writeExport(carrier, selection, { target, isForced });
     if (isGit) return await writeRepository(await carrier.export(selection), target);

@@ -82,7 +82,7 @@ async function run(context: CommandContext): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'memory-service-folder-'));
   try {
     const file = isFolder ? await pack(source, { directory, userId }) : source;
-    await carryMemory(loaded, async (carrier) => {
+    await carryMemory(loaded, { mayCreate: true }, async (carrier) => {
       const progress = createProgress('files');
       const imported = await carrier.import(file, {
         ...{ onExisting, dryRun },

@@ -25,9 +25,11 @@ export interface MemoryCarrier {
 /** Lets the server that has the database open carry memory, or else this process. */
 export async function carryMemory<T>(
   loaded: LoadedConfig,
+  { mayCreate }: { mayCreate: boolean },
   work: (carrier: MemoryCarrier) => Promise<T>,
 ): Promise<T> {
   return await workOnMemory<T>(loaded, {
+    mayCreate,
     there: (server) => work(carryThere(server)),
     async here(config, { name }) {
       const core = createCore({ ...config, log: createCommandLog(loaded.values.logLevel) });

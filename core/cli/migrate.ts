@@ -37,6 +37,7 @@ async function run(context: CommandContext): Promise<void> {
     await mkdir(dirname(database.filename), { recursive: true, mode: 0o700 });
   }
   const lines = await workOnMemory<string[]>(loaded, {
+    mayCreate: true,
     async there(server, address) {
       const { storage } = await server.ask<{ storage: { schemaVersion: number } }>('GET', 'status');
       return [

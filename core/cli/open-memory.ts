@@ -13,12 +13,15 @@ interface Workers<T> {
   there(server: RunningServer, address: string): Promise<T>;
   /** Used otherwise. `config` holds a storage that is not open yet. */
   here(config: MemoryServiceConfig, database: Database): Promise<T>;
+  /** Whether the work may begin with a database that is not there yet. */
+  mayCreate?: boolean;
 }
 
 /**
  * Lets the server that has the database open do the work. Without one, this process does it, and
  * holds the claim meanwhile so that no server can start. A database that is not a file has no such
- * server.
+ * server. Throws a `StartError` if the configured database file is missing: opening would create an
+ * empty database, and what a command finds in it would look like an answer.
  */
 export async function workOnMemory<T>(loaded: LoadedConfig, workers: Workers<T>): Promise<T> {
   const database = describeDatabase(loaded);
@@ -26,22 +29,17 @@ export async function workOnMemory<T>(loaded: LoadedConfig, workers: Workers<T>)
   if (address !== null) {
     return await workers.there(await talkToServer(address, loaded, database), address);
   }
+  const { filename } = database;
+  if (workers.mayCreate !== true && filename !== null && !existsSync(filename)) {
+    throw new StartError(
+      `There is no database at ${filename}. Run the command where the service runs, or say with --config or --database-url which one it is.`,
+    );
+  }
   const claim = await claimDatabase(database);
   try {
     return await workers.here((await openConfig(loaded)).service, database);
   } finally {
     await claim.release();
-  }
-}
-
-/**
- * Throws a `StartError` if the configured database file is missing: opening would create an empty
- * database, and what a command finds in it would look like an answer.
- */
-export function assertDatabase(loaded: LoadedConfig): void {
-  const { filename } = describeDatabase(loaded);
-  if (filename !== null && !existsSync(filename)) {
-    throw new StartError(`There is no database at ${filename}.`);
   }
 }
 

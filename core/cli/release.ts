@@ -3,7 +3,7 @@ import { parseUserId } from '../files/paths.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import { onCore } from './on-core.ts';
-import { assertDatabase, workOnMemory } from './open-memory.ts';
+import { workOnMemory } from './open-memory.ts';
 
 /** `memory-service release <userId>`: ends a restore that cannot go on, so that writes go on. */
 export const release: Command = {
@@ -15,7 +15,6 @@ export const release: Command = {
 async function run(context: CommandContext): Promise<void> {
   if (context.argument === null) throw new StartError('release needs a user id.');
   const loaded = await loadConfig(context);
-  assertDatabase(loaded);
   const userId = parseUserId(context.argument);
   await workOnMemory<unknown>(loaded, {
     there: (server) => server.ask('POST', `users/${encodeURIComponent(userId)}/release`),

@@ -3,7 +3,7 @@ import type { Verification } from '../contracts/admin.ts';
 import { verifyMemory } from '../maintenance/verify.ts';
 import { EXIT_FAILED } from './failure.ts';
 import type { Command, CommandContext } from './command.ts';
-import { assertDatabase, withStorage, workOnMemory } from './open-memory.ts';
+import { withStorage, workOnMemory } from './open-memory.ts';
 import { createProgress } from './running-server.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -20,7 +20,6 @@ export const verify: Command = {
 
 async function run(context: CommandContext): Promise<void> {
   const loaded = await loadConfig(context);
-  assertDatabase(loaded);
   const progress = createProgress('files');
   const verification = await workOnMemory<Verification>(loaded, {
     there: (server) => server.runJob('verify', { progress }),

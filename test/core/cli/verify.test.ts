@@ -60,9 +60,19 @@ it('tells of a second name of the file, and looks at none without a server', asy
   }
 });
 
-it('makes no database where there is none', async () => {
+it.each([
+  ['verify'],
+  ['erase', 'alice'],
+  ['redact', '01890000-0000-7000-8000-000000000000'],
+  ['release', 'alice'],
+  ['export', 'memory.jsonl.gz'],
+  ['prune'],
+  ['reindex'],
+  ['vacuum'],
+  ['log', 'user/a.md', '--user=alice'],
+])('makes no database where there is none: %s', async (...args) => {
   const cwd = await temporaryDirectory();
-  const { code, stderr } = await runCommand({ cwd, args: ['verify'] });
+  const { code, stderr } = await runCommand({ cwd, args });
   expect([code, stderr]).toEqual([1, expect.stringContaining('There is no database at')]);
   expect(existsSync(path.join(cwd, 'data'))).toBe(false);
 });
