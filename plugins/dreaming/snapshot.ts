@@ -108,7 +108,8 @@ export async function takeSnapshot(
 
   const rotation = inRotation(candidates, place);
   const [first] = rotation;
-  if (first !== undefined && place.waited >= MOST_WAITED) await reader.show(first);
+  const isDue = first !== undefined && place.waited >= MOST_WAITED;
+  if (isDue) await reader.show(first);
   // What was begun is read to its end, or two large files could keep each other from it.
   if (holder !== undefined) await reader.show(holder);
 
@@ -125,7 +126,7 @@ export async function takeSnapshot(
     if (isUnbroken) Object.assign(next, { changedAt: file.updatedAt, changedKey: file.key });
   }
   // Without anything new to look at there is nothing to ask.
-  if (changedShown.length > 0 || isAsked) {
+  if (changedShown.length > 0 || isAsked || isDue) {
     const linked = changedShown.flatMap((file) => findLinks(file.content, file.path));
     for (const link of [`user/${INDEX}`, ...linked]) {
       const file = link.startsWith('user/') ? byPath.get(link.slice('user/'.length)) : undefined;
@@ -134,7 +135,8 @@ export async function takeSnapshot(
     next.waited = rotation.length === 0 ? 0 : place.waited + 1;
     for (const file of rotation) {
       const { isComplete, isPart = false } = await reader.show(file);
-      if (isPart) next.waited = 0;
+      // One that was due goes on in the next run, and is then done with.
+      if (isPart && !isDue) next.waited = 0;
       if (!isComplete) break;
       next.rotationKey = file.key;
       next.waited = 0;
