@@ -388,7 +388,8 @@ describe('dreams', () => {
     const run = page.getByRole('button', { name: 'Open the run of user-07' });
     await run.waitFor();
     expect((await run.boundingBox())?.y).toBeLessThan(300);
-    await page.getByRole('link', { name: 'Users', exact: true }).click();
+    const parts = page.getByRole('navigation', { name: /^Parts of/ });
+    await parts.getByRole('link', { name: 'Users' }).click();
     await page.getByRole('row', { name: /user-07/ }).waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('er-42');

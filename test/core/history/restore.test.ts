@@ -306,6 +306,8 @@ describe('a memory that is restored', () => {
       await core.files.restore([], options, operator);
     };
     await step('take');
+    // A hold in a shared database is left to its process until it looks stalled.
+    clock.advance(31_000);
     afterList = async () => {
       afterList = () => Promise.resolve();
       await step('release');
