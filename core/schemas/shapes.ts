@@ -6,7 +6,7 @@ export const strict = { additionalProperties: false } as const;
 /** An object without further members. */
 export const strictObject = <Fields extends TProperties>(
   fields: Fields,
-  options: { description?: string } = {},
+  options: { title?: string; description?: string } = {},
 ): TObject<Fields> => Type.Object(fields, { ...strict, ...options });
 
 /** A value or `null`. */

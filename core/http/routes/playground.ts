@@ -7,9 +7,10 @@ import type { Core } from '../../service.ts';
 import { createSecretCheck } from '../middleware/secret.ts';
 import { ExecuteBody, runTool } from './tools.ts';
 
-const CheckBody = strictObject({
-  checkKey: Type.String({ description: 'Says whether this is a valid API key.' }),
-});
+const CheckBody = strictObject(
+  { checkKey: Type.String({ description: 'Says whether this is a valid API key.' }) },
+  { title: 'CheckKey' },
+);
 
 /**
  * One of two bodies, distinguished by `checkKey`, so that error details refer to the intended one.
@@ -18,7 +19,7 @@ const PlaygroundBody = Type.Unsafe<Static<typeof CheckBody> | ExecuteBody>({
   type: 'object',
   if: { type: 'object', required: ['checkKey'], properties: { checkKey: {} } },
   then: CheckBody,
-  else: ExecuteBody,
+  else: { ...ExecuteBody, title: 'PlaygroundCall' },
 } as TSchema);
 
 /** Tool calls of the Playground: the API key stays on the server. */
@@ -42,7 +43,10 @@ export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteD
       description:
         'The body of a tool call, run with the actor playground; or { checkKey }, which says whether another API key is valid.',
       bodySchema: PlaygroundBody,
-      resultSchema: Type.Union([ToolAnswer, strictObject({ valid: Type.Boolean() })]),
+      resultSchema: Type.Union([
+        ToolAnswer,
+        strictObject({ valid: Type.Boolean() }, { title: 'KeyChecked' }),
+      ]),
       errorCodes: ['INVALID_USER_ID', 'TOOL_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'RATE_LIMITED'],
       async handle(request) {
         const { body } = request;
