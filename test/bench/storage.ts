@@ -5,7 +5,7 @@ import { toSpread } from './support/statistics.ts';
 /** The drivers bare, and what a long history takes on the disk. */
 export const suite: Suite = {
   about:
-    'bare reads and writes of each SQLite driver; SQLite and MariaDB; what 1,000 small patches take on the disk',
+    'bare reads and writes of each SQLite driver; SQLite and MariaDB; what 1,000 small patches take on the disk, and their blame',
   async run(bench) {
     const set: NoteSet = bench.isQuick ? { users: 10, notes: 100 } : { users: 100, notes: 100 };
     await compareDrivers(bench, set);
@@ -87,7 +87,8 @@ async function compareDatabases(bench: Bench, set: NoteSet): Promise<void> {
 
 async function weighPatches(bench: Bench, patches: number): Promise<void> {
   const name = `memory-service, ${patches} patches`;
-  const { party } = await bench.open(name, 'contestants/patched-file.ts', { patches });
+  const opened = await bench.open(name, 'contestants/patched-file.ts', { patches });
+  const { party } = opened;
   if (party === null) return;
   const { fileBytes = 0, before = 0, after = 0 } = party.facts as Record<string, number>;
   const copies = fileBytes * patches;
@@ -97,6 +98,11 @@ async function weighPatches(bench: Bench, patches: number): Promise<void> {
     `  ${toKb(before)} before, ${toKb(after)} after; as many copies would be ${toKb(copies)}.`,
   );
   bench.report.figure('store-size', toSpread([(100 * grown) / copies]));
+  await bench.compare({
+    title: `Who wrote each line of it, ${patches} revisions, whole answer over HTTP`,
+    entrants: [bench.called('service', opened, 'blame', 1)],
+    figures: [{ of: name, figure: 'blame', value: ({ latency }) => latency?.p50 ?? NaN }],
+  });
 }
 
 function toKb(bytes: number): string {

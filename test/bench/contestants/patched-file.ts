@@ -1,10 +1,13 @@
-// One file of 64 KB with as many small patches as are asked for: what the store grows to.
+// One file of 64 KB with as many small patches as are asked for: what the store grows to, and who
+// wrote each line.
 
 import { stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { OpenContestant } from '../support/contestant.ts';
 import { toNote } from '../support/notes.ts';
-import { importService } from '../support/service.ts';
+import { ADMIN_SECRET, fetchAdmin, importService } from '../support/service.ts';
 
 const FILE_BYTES = 65_536;
 const CONTEXT = { context: { userId: 'patcher' } };
@@ -43,9 +46,29 @@ export const open: OpenContestant<{ patches: number }> = async ({ patches, direc
       });
     }
   });
+  const service = createMemoryService({
+    storage: sqlite({ filename }),
+    adminSecret: ADMIN_SECRET,
+  });
+  await service.start();
+  const server = createServer(service.callback());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
   return {
     facts: { fileBytes: Buffer.byteLength(content), before, after },
-    close: () => undefined,
+    operations: {
+      async blame() {
+        const file = 'files/users/patcher/notes.md?blame=true';
+        const { blame } = await fetchAdmin<{ blame: { version: number }[] }>(port, file);
+        const versions = new Set(blame.map(({ version }) => version));
+        if (versions.size < patches / 4) throw new Error('Lines lack their versions.');
+      },
+    },
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await service.close();
+    },
   };
 };
 

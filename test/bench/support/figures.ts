@@ -48,6 +48,7 @@ export const FIGURES = {
   stall: atMost(50, 'ms', 'worst-case arguments, each tool and route', 'longest stall of the loop'),
   'memory-resident': atMost(300, 'MB', '500k documents, 1,000 active users', 'resident'),
   'store-size': atMost(10, '%', '1,000 small patches of a 64 KB file', 'of 1,000 copies'),
+  blame: atMost(200, 'ms', 'blame, 1,000 revisions of 64 KB', 'whole answer over HTTP'),
   'console-list': atMost(100, 'ms', 'console, 100k files, 1M log rows', 'every list at the API'),
   'console-screen': atMost(2, 's', 'console, 100k files, 1M log rows', 'first screen'),
   dashboard: atMost(100, 'ms', 'dashboard, 1M log rows, 2M events', 'each answer, median'),

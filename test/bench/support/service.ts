@@ -132,7 +132,7 @@ export async function flushLog(port: number): Promise<void> {
   await fetchAdmin(port, 'access-logs?limit=1');
 }
 
-async function fetchAdmin<Body>(port: number, path: string): Promise<Body> {
+export async function fetchAdmin<Body>(port: number, path: string): Promise<Body> {
   const answer = await fetch(`http://127.0.0.1:${port}/v1/admin/${path}`, {
     headers: { 'x-admin-secret': ADMIN_SECRET },
   });
