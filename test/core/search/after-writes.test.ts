@@ -7,17 +7,11 @@ import type {
 } from '../../../core/contracts/storage.ts';
 import type { FoundPassage } from '../../../core/contracts/tool.ts';
 import type { Core } from '../../../core/service.ts';
-import * as indexing from '../../../core/search/index/index-file.ts';
+import { TokenisedFiles } from '../../../core/search/index/tokenised-files.ts';
 import { createIndexer } from '../../../core/search/index/indexer.ts';
 import { gateIndex } from '../../support/gated-index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { call, makeStorage, openCore } from '../../support/service.ts';
-
-// Counts the files that are tokenised, which no answer shows.
-vi.mock(import('../../../core/search/index/index-file.ts'), async (load) => {
-  const real = await load();
-  return { ...real, indexFile: vi.fn(real.indexFile) };
-});
 
 const write = (core: Core, userId: string, file: string, content: string) =>
   call(core, userId, 'memory_write', { path: `user/${file}`, content });
@@ -66,6 +60,19 @@ async function openCounted() {
       return { answer, files, rows: read.rows.length };
     },
   };
+}
+
+/** Runs something; returns how many files it found tokenised, and how many it did not. */
+async function tokenised(run: () => Promise<unknown>) {
+  const spy = vi.spyOn(TokenisedFiles.prototype, 'recall');
+  try {
+    await run();
+    const answers = spy.mock.results.map(({ value }) => value as unknown);
+    const known = answers.filter((answer) => answer !== null).length;
+    return { known, isAll: known === answers.length };
+  } finally {
+    spy.mockRestore();
+  }
 }
 
 const FILES = 150;
@@ -131,14 +138,13 @@ describe('a file that a find tokenised', () => {
   it('is not tokenised again, neither by later finds nor for the index', async () => {
     const { core, index } = await openCounted();
     for (let n = 0; n < 40; n += 1) await write(core, 'alice', `${n}.md`, `tea number${n}\n`);
-    const count = vi.mocked(indexing.indexFile).mockClear();
-    expect(paths(await find(core, 'alice', 'number7'))[0]).toBe('user/7.md');
-    expect(count).toHaveBeenCalledTimes(40);
-    expect(paths(await find(core, 'alice', 'number8'))[0]).toBe('user/8.md');
-    await index();
+    const number = async (n: number) =>
+      expect(paths(await find(core, 'alice', `number${n}`))[0]).toBe(`user/${n}.md`);
+    expect(await tokenised(() => number(7))).toEqual({ known: 0, isAll: false });
+    expect(await tokenised(() => number(8))).toEqual({ known: 40, isAll: true });
+    expect(await tokenised(index)).toEqual({ known: 40, isAll: true });
     expect(await core.storage.files.countBehind()).toBe(0);
-    expect(count).toHaveBeenCalledTimes(40);
-    expect(paths(await find(core, 'alice', 'number9'))[0]).toBe('user/9.md');
+    await number(9);
   });
 
   it('is tokenised again when its text is another', async () => {
@@ -161,9 +167,12 @@ describe('a file that a find tokenised', () => {
       for (let n = 0; n < 30; n += 1) await write(core, user, `${n}.md`, text(n));
     }
     for (const user of users) await find(core, user, 'w3x7');
-    const count = vi.mocked(indexing.indexFile).mockClear();
-    for (const user of users) expect(paths(await find(core, user, 'w4x8'))).toEqual(['user/4.md']);
-    expect(count).not.toHaveBeenCalled();
+    const again = async () => {
+      for (const user of users) {
+        expect(paths(await find(core, user, 'w4x8'))).toEqual(['user/4.md']);
+      }
+    };
+    expect(await tokenised(again)).toEqual({ known: 8 * 30, isAll: true });
   });
 });
 
