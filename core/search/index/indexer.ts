@@ -26,7 +26,7 @@ const RECENT_MS = 100;
  * rows.
  */
 const WRITING_REST = 24;
-/** No file waits longer than this, even if writes never stop. */
+/** Once a file has waited this long, writes no longer delay the indexer. */
 const PATIENCE_MS = 10_000;
 /**
  * While searches come in, the indexer works in short rounds: for half of the time on scopes that
