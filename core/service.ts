@@ -25,6 +25,7 @@ import { createIdempotency } from './files/idempotency.ts';
 import { createFind } from './search/find.ts';
 import { createIdSource } from './ids.ts';
 import { createIndexer, type Indexer } from './search/index/indexer.ts';
+import { createSearchCaches } from './search/search-caches.ts';
 import { guardModel } from './subagents/guarded-model.ts';
 import { createModel } from './subagents/model.ts';
 import { createEventStreams, type EventStreams } from './telemetry/events/event-stream.ts';
@@ -191,9 +192,11 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     embedder === null || vectors === undefined
       ? null
       : createEmbedding(embedder, { questionMs: settings.search.embedTimeoutMs });
+  const caches = createSearchCaches();
   const indexer = createIndexer({
     store: storage.index,
     log,
+    caches,
     listsPassages: embedding !== null,
     onUpdate: (scopes) => embeddings?.wake(scopes),
   });
@@ -222,7 +225,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   const lineTimes = createLineTimes(revisions);
   const { timeZone } = settings;
   const search = {
-    search: createSearch({ index: storage.index, indexer }),
+    search: createSearch({ index: storage.index, indexer, caches }),
     ids,
     accessQueue: queue,
     ...{ revisions, lineTimes, timeZone, now },

@@ -492,20 +492,21 @@ export interface IndexStore {
   /** Runs `read` on one consistent snapshot of the database. It writes nothing. */
   snapshot<T>(read: (view: IndexView) => Promise<T>): Promise<T>;
   /**
-   * Files whose index is stale, across scopes, those of one scope together. No scope waits behind
-   * busier ones for ever.
+   * Files whose index is stale, those of one scope together: of `scopes`, or across all scopes, where
+   * no scope waits behind busier ones for ever.
    */
-  listStale(limit: number): Promise<readonly StaleMark[]>;
+  listStale(limit: number, scopes?: readonly ScopeKey[]): Promise<readonly StaleMark[]>;
   /**
    * Changes the index of one scope in one transaction, under a lock on the scope's index. `change`
    * is not called when none of the files is still stale with that version. It has no effects, as the
-   * transaction may be repeated. When it returns `null`, nothing is written.
+   * transaction may be repeated. When it returns `null`, nothing is written. Returns the scope's
+   * generations before and after; `null` when nothing was written.
    */
   update(
     scope: ScopeKey,
     files: readonly StaleMark[],
     change: (current: CurrentIndex) => Promise<IndexChanges | null>,
-  ): Promise<void>;
+  ): Promise<GenerationStep | null>;
   /**
    * Removes the index of a scope and marks its files as stale. Returns how many. It may take several
    * transactions, the first of which marks the files; until the last, the `format` is 0. The next
@@ -577,6 +578,12 @@ export interface IndexState {
   version: number;
 }
 
+/** What one update made of a scope's `generation`. No other update came in between. */
+export interface GenerationStep {
+  before: number;
+  after: number;
+}
+
 /** Blobs of one scope that a caller has from an earlier snapshot. */
 export interface KnownBlobs {
   /** Of the scope's index then. The blobs are the same while it is. */
@@ -594,6 +601,7 @@ export interface IndexedScope {
 /** A file as it is now, whose index is stale. */
 export interface StaleFile {
   fileNo: number;
+  version: number;
   path: string;
   /** SHA-256 of the content, 64 hex digits. */
   hash: string;

@@ -1,19 +1,21 @@
 import { LRUCache } from 'lru-cache';
 import type { ScopeKey } from '../contracts/records.ts';
 import type {
+  GenerationStep,
   IndexBlob,
+  IndexChanges,
   IndexFileKey,
   IndexState,
   IndexText,
   KnownBlobs,
+  StaleFile,
 } from '../contracts/storage.ts';
 import type { PassageVectors } from './embedding/passage-vectors.ts';
-import type { ScopeLengths } from './index/collection.ts';
-import { type FilePayloads, LENGTHS_TERM } from './index/postings.ts';
+import { ScopeLengths } from './index/collection.ts';
+import { LENGTHS_TERM } from './index/postings.ts';
+import { TokenisedFiles } from './index/tokenised-files.ts';
 import { type Passage, splitPassages } from './text/passages.ts';
 
-/** The limit for stale files that were tokenised for a search, in bytes. */
-const FILE_BYTES = 16 * 1024 * 1024;
 /** The limit for decoded lengths of passages, in bytes. A search needs those of a whole scope. */
 const LENGTHS_BYTES = 16 * 1024 * 1024;
 /** The limit for stored rows of terms, in bytes. */
@@ -27,10 +29,8 @@ const VECTOR_BYTES = 96 * 1024 * 1024;
  * Data that searches keep for later ones. Every entry is checked against the snapshot before use.
  */
 export interface SearchCaches {
-  /** Stale files, by hash and path. */
-  files: LRUCache<string, TokenisedFile>;
+  files: TokenisedFiles;
   index: IndexCache;
-  texts: TextCache;
   /** By model and scope. */
   vectors: LRUCache<string, PassageVectors>;
 }
@@ -38,69 +38,159 @@ export interface SearchCaches {
 /** Makes empty caches with their limits. */
 export function createSearchCaches(): SearchCaches {
   return {
-    files: new LRUCache({ maxSize: FILE_BYTES }),
+    files: new TokenisedFiles(),
     index: new IndexCache(),
-    texts: new TextCache(),
     vectors: new LRUCache({ maxSize: VECTOR_BYTES }),
   };
-}
-
-/** A stale file that was tokenised for a search. */
-export interface TokenisedFile {
-  /** Whether it has all terms, or only those that one search needed. */
-  payloads: FilePayloads;
-  /** The hashes of its passages' texts; `null` where no vectors are wanted. */
-  texts: readonly string[] | null;
 }
 
 /** The parts of a scope's index that earlier searches have read. */
 export interface KnownIndex extends KnownBlobs {
   lengths: ScopeLengths;
+  /** What `lengths` was decoded from. */
+  lengthRows: readonly IndexBlob[];
   /** By term, without `LENGTHS_TERM`. */
   rows: ReadonlyMap<string, readonly IndexBlob[]>;
 }
 
-/** Rows and lengths by scope, valid for one generation of the scope's index. */
+/** One update of a scope's index that this process made. */
+export interface IndexUpdate {
+  generation: GenerationStep;
+  /** The files that it indexed or removed. */
+  files: Iterable<number>;
+  blobs: IndexChanges['blobs'];
+}
+
+/**
+ * The generation that the cached data of a scope is of. All data of a scope refers to the same
+ * object, so that an update moves on at once whatever it did not change.
+ */
+interface CachedGeneration {
+  readonly first: number;
+  last: number;
+}
+
+interface CachedLengths extends Pick<KnownIndex, 'lengthRows'> {
+  of: CachedGeneration;
+  /** `null` until a search needs it. */
+  lengths: ScopeLengths | null;
+}
+
+/**
+ * Rows, lengths and texts of scopes. An index update of this process replaces what it changed; after
+ * one of another process everything of the scope is read again.
+ */
 class IndexCache {
-  readonly #lengths = new LRUCache<ScopeKey, { generation: number; lengths: ScopeLengths }>({
-    maxSize: LENGTHS_BYTES,
-  });
+  readonly #lengths = new LRUCache<ScopeKey, CachedLengths>({ maxSize: LENGTHS_BYTES });
   /** By scope and term. */
-  readonly #rows = new LRUCache<string, { generation: number; rows: readonly IndexBlob[] }>({
+  readonly #rows = new LRUCache<string, { of: CachedGeneration; rows: readonly IndexBlob[] }>({
     maxSize: ROWS_BYTES,
+  });
+  /** By scope and file number. */
+  readonly #texts = new LRUCache<string, { of: CachedGeneration; text: ReadText }>({
+    maxSize: TEXT_BYTES,
   });
 
   /** The cached rows of some terms, all of one generation; `null` if nothing is cached. */
   recall(scope: ScopeKey, terms: readonly string[]): KnownIndex | null {
     const kept = this.#lengths.get(scope);
     if (kept === undefined) return null;
+    const { of, lengthRows } = kept;
+    const lengths = kept.lengths ?? ScopeLengths.from(lengthRows);
+    if (lengths === null) return null;
+    if (kept.lengths === null) this.#keepLengths(scope, { ...kept, lengths });
     const rows = new Map<string, readonly IndexBlob[]>();
     for (const term of terms) {
       const own = this.#rows.get(`${scope} ${term}`);
-      if (own?.generation === kept.generation) rows.set(term, own.rows);
+      if (own?.of === of) rows.set(term, own.rows);
     }
-    return { ...kept, rows, keys: [LENGTHS_TERM, ...rows.keys()] };
+    const keys = [LENGTHS_TERM, ...rows.keys()];
+    return { generation: of.last, lengths, lengthRows, rows, keys };
   }
 
-  /** Caches the lengths of one generation and all of its rows of some terms. */
+  /** Caches the lengths of one generation, and all of its rows of some terms. */
   keep(
     scope: ScopeKey,
     generation: number,
-    { lengths, rows }: Pick<KnownIndex, 'lengths' | 'rows'>,
+    { lengths, lengthRows, rows }: Pick<KnownIndex, 'lengths' | 'lengthRows' | 'rows'>,
   ): void {
-    if (this.#lengths.peek(scope)?.generation !== generation) {
-      this.#lengths.set(scope, { generation, lengths }, { size: lengths.bytes });
+    const known = this.#lengths.peek(scope)?.of;
+    // An update came after this snapshot.
+    if (known !== undefined && known.first <= generation && generation < known.last) return;
+    const isKnown = known?.last === generation;
+    const of = isKnown ? known : { first: generation, last: generation };
+    if (!isKnown) this.#keepLengths(scope, { of, lengths, lengthRows: copyRows(lengthRows) });
+    for (const [term, read] of rows) this.#keepRows(`${scope} ${term}`, of, copyRows(read));
+  }
+
+  /**
+   * The text of a file in this state of its scope; else `null`. `stale`: the file's entry among the
+   * scope's stale files, `null` if it has none.
+   */
+  recallText(
+    { scope, fileNo }: IndexFileKey,
+    { generation }: IndexState,
+    stale: StaleFile | null,
+  ): ReadText | null {
+    const kept = this.#texts.get(`${scope} ${fileNo}`);
+    if (kept?.of.last !== generation || kept.of !== this.#lengths.peek(scope)?.of) return null;
+    // Every write marks its file as stale until an update, which makes another generation. After a
+    // scope was erased and created again, its versions repeat but its generations do not.
+    const { version, indexedVersion } = kept.text.file;
+    return version === (stale === null ? indexedVersion : stale.version) ? kept.text : null;
+  }
+
+  /** Caches a text that was read in this state of its scope. */
+  keepText(text: ReadText, { generation }: IndexState): void {
+    const { scope, fileNo } = text.file;
+    const of = this.#lengths.peek(scope)?.of;
+    if (of?.last !== generation) return;
+    this.#texts.set(`${scope} ${fileNo}`, { of, text }, { size: ENTRY_WEIGHT + text.size });
+  }
+
+  /** Replaces what an update changed. Everything else that is cached of the scope stays valid. */
+  follow(scope: ScopeKey, { generation, files, blobs }: IndexUpdate): void {
+    const kept = this.#lengths.peek(scope);
+    if (kept?.of.last !== generation.before) return;
+    const { of } = kept;
+    let { lengthRows } = kept;
+    for (const { key, part, bytes } of blobs) {
+      const change = (rows: readonly IndexBlob[]): IndexBlob[] => [
+        ...rows.filter((row) => row.part !== part),
+        ...(bytes === null ? [] : [{ key, part, bytes }]),
+      ];
+      if (key === LENGTHS_TERM) {
+        lengthRows = change(lengthRows);
+        continue;
+      }
+      const name = `${scope} ${key}`;
+      const own = this.#rows.peek(name);
+      if (own?.of === of) this.#keepRows(name, of, change(own.rows));
     }
-    for (const [term, read] of rows) {
-      let size = ROW_WEIGHT;
-      const own = read.map((row) => {
-        size += row.bytes.length + ROW_WEIGHT;
-        // A driver's bytes may be a view of a much larger buffer.
-        return { ...row, bytes: row.bytes.slice() };
-      });
-      this.#rows.set(`${scope} ${term}`, { generation, rows: own }, { size });
+    for (const fileNo of files) this.#texts.delete(`${scope} ${fileNo}`);
+    of.last = generation.after;
+    if (lengthRows !== kept.lengthRows) {
+      this.#keepLengths(scope, { of, lengthRows, lengths: null });
     }
   }
+
+  #keepLengths(scope: ScopeKey, kept: CachedLengths): void {
+    const size = weighRows(kept.lengthRows) + (kept.lengths?.bytes ?? 0);
+    this.#lengths.set(scope, kept, { size });
+  }
+
+  #keepRows(name: string, of: CachedGeneration, rows: readonly IndexBlob[]): void {
+    this.#rows.set(name, { of, rows }, { size: weighRows(rows) });
+  }
+}
+
+/** Copies rows: a driver's bytes may be a view of a much larger buffer. */
+function copyRows(rows: readonly IndexBlob[]): IndexBlob[] {
+  return rows.map((row) => ({ ...row, bytes: row.bytes.slice() }));
+}
+
+function weighRows(rows: readonly IndexBlob[]): number {
+  return rows.reduce((sum, { bytes }) => sum + bytes.length + ROW_WEIGHT, ROW_WEIGHT);
 }
 
 /** The memory that a row needs beside its bytes, and that a term's entry needs. */
@@ -125,28 +215,6 @@ export class ReadText {
   /** The approximate size in memory, with its passages. */
   get size(): number {
     return 4 * this.file.content.length;
-  }
-}
-
-/** Texts of files, valid until the next write to their scope. */
-class TextCache {
-  /** By scope and file number. */
-  readonly #kept = new LRUCache<string, { text: ReadText; state: IndexState }>({
-    maxSize: TEXT_BYTES,
-  });
-
-  /** The text of a file if its scope still has this state; else `null`. */
-  recall({ scope, fileNo }: IndexFileKey, state: IndexState): ReadText | null {
-    const kept = this.#kept.get(`${scope} ${fileNo}`);
-    // After a scope was erased and created again, its versions repeat but its generations do not.
-    const isSame =
-      kept?.state.version === state.version && kept.state.generation === state.generation;
-    return isSame ? kept.text : null;
-  }
-
-  keep(text: ReadText, state: IndexState): void {
-    const { scope, fileNo } = text.file;
-    this.#kept.set(`${scope} ${fileNo}`, { text, state }, { size: ENTRY_WEIGHT + text.size });
   }
 }
 

@@ -4,13 +4,12 @@ import type {
   IndexedScope,
   IndexFileKey,
   IndexState,
-  IndexText,
   IndexView,
   StaleFile,
 } from '../contracts/storage.ts';
 import type { ModelKey } from '../contracts/vectors.ts';
-import { createPause, type Pause } from '../pause.ts';
-import { packHashes, unpackHashes } from './embedding/embedded-text.ts';
+import { createPause } from '../pause.ts';
+import { unpackHashes } from './embedding/embedded-text.ts';
 import { PassageVectors } from './embedding/passage-vectors.ts';
 import {
   type Collection,
@@ -19,14 +18,9 @@ import {
   type ScopeIndex,
   ScopeLengths,
 } from './index/collection.ts';
-import { indexFile, inSlices } from './index/index-file.ts';
-import { encodeFile, type FilePayloads, LENGTHS_TERM, weighPayloads } from './index/postings.ts';
-import {
-  type KnownIndex,
-  ReadText,
-  type SearchCaches,
-  type TokenisedFile,
-} from './search-caches.ts';
+import { type FilePayloads, LENGTHS_TERM } from './index/postings.ts';
+import type { TokenisedFile } from './index/tokenised-files.ts';
+import { type KnownIndex, ReadText, type SearchCaches } from './search-caches.ts';
 import { TOKENISER_VERSION } from './text/tokenise.ts';
 
 /** Files read at a time: up to 8 MB. A search that has to read more of them waits for its turn. */
@@ -52,7 +46,8 @@ interface SearchedScope {
   readonly scope: ScopeKey;
   /** `null` while nothing in the scope is indexed. */
   state: IndexState | null;
-  stale: readonly StaleFile[];
+  /** By file number. */
+  stale: ReadonlyMap<number, StaleFile>;
   /**
    * The files that were read, each with the terms that this search needs; `null` for a deleted one.
    */
@@ -80,7 +75,7 @@ export class SearchSnapshot {
   ) {
     this.#view = view;
     this.#scopes = scopes.map((scope) => ({
-      ...{ scope, state: null, stale: [], replaced: new Map(), distrust: null },
+      ...{ scope, state: null, stale: new Map(), replaced: new Map(), distrust: null },
     }));
     this.#caches = caches;
     this.#model = model;
@@ -90,6 +85,11 @@ export class SearchSnapshot {
   /** How many files were read because their index is stale. */
   get staleCount(): number {
     return this.#scopes.reduce((sum, { replaced }) => sum + replaced.size, 0);
+  }
+
+  /** Scopes with files that were read because their index is stale. */
+  get staleScopes(): ScopeKey[] {
+    return this.#scopes.filter(({ replaced }) => replaced.size > 0).map(({ scope }) => scope);
   }
 
   /** Scopes whose index is damaged and must be rebuilt. */
@@ -120,7 +120,7 @@ export class SearchSnapshot {
       const scope = opened[index] as IndexedScope;
       const { format } = scope.state;
       searched.state = format === null ? null : scope.state;
-      searched.stale = scope.stale;
+      searched.stale = new Map(scope.stale.map((file) => [file.fileNo, file]));
       // Without a state, the version of the tokeniser that made the blobs is unknown.
       if (format === null && scope.blobs.length > 0) searched.distrust ??= 'damaged';
       if (format !== null && format !== TOKENISER_VERSION) searched.distrust ??= 'foreign';
@@ -157,7 +157,7 @@ export class SearchSnapshot {
         for (const term of found) terms.add(term);
       }
       const isVisited = await this.#visitStale(searched, (_, file) => {
-        for (const term of file?.payloads.keys() ?? []) {
+        for (const [term] of file?.payloads ?? []) {
           if (prefixes.some((prefix) => term.startsWith(prefix))) terms.add(term);
         }
       });
@@ -203,8 +203,8 @@ export class SearchSnapshot {
     if (vectors === null) return null;
     const replaced = this.#scopes[scope]?.replaced.get(file);
     if (replaced === undefined) return vectors.rowsOf(file);
-    const texts = replaced?.texts ?? null;
-    return texts === null ? null : vectors.rowsOfTexts(texts);
+    const hashes = replaced?.hashes ?? null;
+    return hashes === null ? null : vectors.rowsOfTexts(unpackHashes(hashes));
   }
 
   async #readVectors({ scope, state }: SearchedScope): Promise<PassageVectors | null> {
@@ -232,8 +232,10 @@ export class SearchSnapshot {
     const known: ReadText[] = [];
     const unknown: IndexFileKey[] = [];
     for (const { scope: index, file: fileNo } of files) {
-      const { scope, state } = this.#scopes[index] as SearchedScope;
-      const text = state === null ? null : this.#caches.texts.recall({ scope, fileNo }, state);
+      const { scope, state, stale } = this.#scopes[index] as SearchedScope;
+      const mark = stale.get(fileNo) ?? null;
+      const text =
+        state === null ? null : this.#caches.index.recallText({ scope, fileNo }, state, mark);
       if (text === null) unknown.push({ scope, fileNo });
       else known.push(text);
     }
@@ -248,7 +250,7 @@ export class SearchSnapshot {
       const text = new ReadText({ ...file, content });
       texts.push(text);
       const state = this.#scopes.find(({ scope }) => scope === file.scope)?.state ?? null;
-      if (state !== null) this.#caches.texts.keep(text, state);
+      if (state !== null) this.#caches.index.keepText(text, state);
     }
     return texts;
   }
@@ -263,26 +265,28 @@ export class SearchSnapshot {
     if (distrust !== null) return NOTHING;
     const { generation } = opened.state;
     const known = before?.generation === generation ? before : null;
-    const lengths =
-      known?.lengths ?? ScopeLengths.from(opened.blobs.filter(({ key }) => key === LENGTHS_TERM));
+    const lengthRows = known?.lengthRows ?? opened.blobs.filter(({ key }) => key === LENGTHS_TERM);
+    const lengths = known?.lengths ?? ScopeLengths.from(lengthRows);
     if (lengths === null) return null;
     const read = new Map<string, IndexBlob[]>();
     for (const term of terms) if (known?.rows.has(term) !== true) read.set(term, []);
     for (const blob of opened.blobs) read.get(blob.key)?.push(blob);
     // Without an index there is no generation.
-    if (state !== null) this.#caches.index.keep(scope, generation, { lengths, rows: read });
+    if (state !== null) {
+      this.#caches.index.keep(scope, generation, { lengths, lengthRows, rows: read });
+    }
     return { rows: [...read.values(), ...(known?.rows.values() ?? [])].flat(), lengths };
   }
 
-  /** Finds the query's terms in each stale file; not all terms, since the files may be large. */
+  /** Tokenises the stale files. Of one that is not cached only the query's terms stay. */
   async #readStale(
     searched: SearchedScope,
     terms: readonly string[],
   ): Promise<Map<number, FilePayloads | null> | null> {
     searched.replaced = new Map();
     const replaced = new Map<number, FilePayloads | null>();
-    const isVisited = await this.#visitStale(searched, (fileNo, file) => {
-      const payloads = file === null ? null : pick(file.payloads, [LENGTHS_TERM, ...terms]);
+    const isVisited = await this.#visitStale(searched, (fileNo, file, isCached) => {
+      const payloads = file && (isCached ? file.payloads : pick(file.payloads, terms));
       replaced.set(fileNo, payloads);
       searched.replaced.set(fileNo, file && payloads && { ...file, payloads });
     });
@@ -295,15 +299,16 @@ export class SearchSnapshot {
    */
   async #visitStale(
     { scope, stale, distrust }: SearchedScope,
-    visit: (fileNo: number, file: TokenisedFile | null) => void,
+    visit: (fileNo: number, file: TokenisedFile | null, isCached: boolean) => void,
   ): Promise<boolean> {
+    const { files: tokenised } = this.#caches;
+    const listsPassages = this.#model !== null;
     const wanted: number[] = [];
     if (distrust === null) {
-      for (const file of stale) {
-        const known = file.isDeleted ? null : this.#caches.files.get(toCacheKey(file));
-        const isLacking = known === undefined || (known !== null && this.#lacksTexts(known));
-        if (isLacking) wanted.push(file.fileNo);
-        else visit(file.fileNo, known);
+      for (const file of stale.values()) {
+        const known = file.isDeleted ? null : tokenised.recall(file, { listsPassages });
+        if (known === null && !file.isDeleted) wanted.push(file.fileNo);
+        else visit(file.fileNo, known, true);
       }
     } else {
       for (const { fileNo } of await this.#view.listFiles(scope, '')) wanted.push(fileNo);
@@ -315,50 +320,24 @@ export class SearchSnapshot {
       const files = await this.#view.readFiles(chunk.map((fileNo) => ({ scope, fileNo })));
       for (const file of files) {
         const { content } = file;
-        visit(file.fileNo, content === null ? null : await this.#tokenise(file, content, pause));
+        const options = { listsPassages, isKept: true, pause };
+        const taken = content === null ? null : await tokenised.take({ ...file, content }, options);
+        visit(file.fileNo, taken, false);
         await pause();
       }
     }
     return true;
   }
-
-  /** Whether a file was tokenised for a search by words, while this search is hybrid. */
-  #lacksTexts({ texts }: TokenisedFile): boolean {
-    return this.#model !== null && texts === null;
-  }
-
-  async #tokenise(file: IndexText, content: string, pause: Pause): Promise<TokenisedFile> {
-    const key = toCacheKey(file);
-    const known = this.#caches.files.get(key);
-    if (known !== undefined && !this.#lacksTexts(known)) return known;
-    const indexed = await inSlices(indexFile(content, file.path), pause);
-    const payloads = known?.payloads ?? encodeFile(indexed);
-    const listed = indexed.passages.filter(({ start, end }) => end > start);
-    const texts =
-      this.#model === null ? null : unpackHashes(await packHashes(content, listed, pause));
-    const tokenised = { payloads, texts };
-    const size = weighPayloads(payloads) + HASH_WEIGHT * (texts?.length ?? 0);
-    this.#caches.files.set(key, tokenised, { size });
-    return tokenised;
-  }
 }
 
 const NOTHING = { rows: [], lengths: ScopeLengths.from([]) as ScopeLengths };
 
-/** The memory of a passage's hash of 32 digits, in bytes. */
-const HASH_WEIGHT = 60;
-
 /** Copies the payloads of some terms: a view would keep the buffer of all of them. */
 function pick(payloads: FilePayloads, terms: readonly string[]): FilePayloads {
   const picked = new Map<string, Uint8Array>();
-  for (const term of terms) {
+  for (const term of [LENGTHS_TERM, ...terms]) {
     const payload = payloads.get(term);
     if (payload !== undefined) picked.set(term, payload.slice());
   }
   return picked;
-}
-
-/** A file's postings depend only on its text and path. */
-function toCacheKey({ hash, path }: { hash: string; path: string }): string {
-  return `${hash} ${path}`;
 }

@@ -17,7 +17,7 @@ import {
   type Signals,
 } from './rank/rank.ts';
 import { rankVectors, type VectorRanking } from './rank/rank-vectors.ts';
-import { createSearchCaches, type FoundFile } from './search-caches.ts';
+import { createSearchCaches, type FoundFile, type SearchCaches } from './search-caches.ts';
 import { CHUNK_FILES, type FilePath, type Obstacle, SearchSnapshot } from './search-snapshot.ts';
 import type { Passage } from './text/passages.ts';
 
@@ -89,12 +89,16 @@ export interface Search {
 
 /**
  * Makes the search over an index. Its results are exact whatever the state of the index: files with
- * a stale, damaged or outdated index are read and tokenised for the call, and the indexer is woken
- * so that the next call need not do it.
+ * a stale, damaged or outdated index are read and tokenised for the call, and the indexer is told to
+ * index them first, so that later calls need not do it.
  */
-export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Search {
+export function createSearch(deps: {
+  index: IndexStore;
+  indexer: Pick<Indexer, 'noteSearch' | 'rebuild'>;
+  caches?: SearchCaches;
+}): Search {
   const takeTurn = createTurns();
-  const caches = createSearchCaches();
+  const { caches = createSearchCaches() } = deps;
 
   async function search(
     view: IndexView,
@@ -114,7 +118,7 @@ export function createSearch(deps: { index: IndexStore; indexer: Indexer }): Sea
     for (;;) {
       const answer = await answerFrom(snapshot, { query, includes, request });
       if (!('obstacle' in answer)) {
-        if (answer.stats.behind > 0) deps.indexer.wake();
+        deps.indexer.noteSearch(snapshot.staleScopes);
         for (const scope of snapshot.damagedScopes) deps.indexer.rebuild(scope);
         return answer;
       }

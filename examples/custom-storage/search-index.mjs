@@ -19,31 +19,29 @@ export function indexStore(journal) {
   /** @type {(scope: ScopeKey) => FileState[]} */
   const filesOf = (scope) =>
     [...journal.table('files').values()].filter((file) => file.scope === scope);
-  /** @type {(scope: ScopeKey) => Change} */
-  const nextGeneration = (scope) => [
-    'generations',
-    scope,
-    // Only grows, from a random start, so that a copy of the file does not reuse numbers.
-    (journal.table('generations').get(scope) ?? randomInt(2 ** 47)) + 1,
-  ];
+  // Only grows, from a random start, so that a copy of the file does not reuse numbers.
+  /** @type {(scope: ScopeKey) => number} */
+  const nextGeneration = (scope) =>
+    (journal.table('generations').get(scope) ?? randomInt(2 ** 47)) + 1;
 
   return {
     // No writer can run in between, so all reads see one state.
     snapshot: (read) => journal.exclusively(() => read(view)),
 
-    async listStale(limit) {
+    async listStale(limit, scopes) {
       return [...journal.table('queue').values()]
+        .filter(({ scope }) => scopes === undefined || scopes.includes(scope))
         .sort((left, right) => compare(left.scope, right.scope))
         .slice(0, limit);
     },
 
     async update(scope, files, change) {
       assertScope(scope);
-      await journal.exclusively(async () => {
+      return await journal.exclusively(async () => {
         const due = files.filter(
           (file) => journal.table('queue').get(toFileKey(file))?.version === file.version,
         );
-        if (due.length === 0) return;
+        if (due.length === 0) return null;
         const changes = await change({
           format: journal.table('formats').get(scope) ?? null,
           due,
@@ -51,7 +49,9 @@ export function indexStore(journal) {
           read: async (keys) =>
             keys.flatMap((key) => journal.table('blobs').get(toBlobKey(scope, key)) ?? []),
         });
-        if (changes === null) return;
+        if (changes === null) return null;
+        const before = journal.table('generations').get(scope) ?? 0;
+        const after = nextGeneration(scope);
         await journal.commit([
           ...changes.blobs.map((blob) => {
             const kept = blob.bytes === null ? null : { ...blob, scope };
@@ -66,8 +66,9 @@ export function indexStore(journal) {
           ),
           ...due.map((file) => /** @type {Change} */ (['queue', toFileKey(file), null])),
           ['formats', scope, changes.format],
-          nextGeneration(scope),
+          ['generations', scope, after],
         ]);
+        return { before, after };
       });
     },
 
@@ -86,7 +87,7 @@ export function indexStore(journal) {
             (file) => /** @type {Change} */ (['queue', toFileKey(file), toMark(file)]),
           ),
           ['formats', scope, null],
-          nextGeneration(scope),
+          ['generations', scope, nextGeneration(scope)],
         ]);
         return existing.length;
       }),
@@ -127,8 +128,9 @@ function indexView(journal) {
           },
           stale: files
             .filter((file) => journal.table('queue').has(toFileKey(file)))
-            .map(({ fileNo, path, hash, content }) => ({
+            .map(({ fileNo, version, path, hash, content }) => ({
               fileNo,
+              version,
               path,
               hash,
               isDeleted: content === null,

@@ -588,8 +588,9 @@ function fakeIndex(
 
   const store: IndexStore = {
     snapshot: (read) => exclusively(() => read(view)),
-    listStale: async (limit) =>
+    listStale: async (limit, scopes) =>
       [...files.values()]
+        .filter(({ scope }) => scopes?.includes(scope) !== false)
         .flatMap((file) => {
           const version = queue.get(toIndexKey(file));
           return version === undefined ? [] : [{ scope: file.scope, fileNo: file.fileNo, version }];
@@ -598,7 +599,7 @@ function fakeIndex(
     update: (scope, marks, change) =>
       exclusively(async () => {
         const due = marks.filter((mark) => queue.get(toIndexKey(mark)) === mark.version);
-        if (due.length === 0) return;
+        if (due.length === 0) return null;
         const { format, generation } = stateOf(scope);
         const changes = await change({
           format,
@@ -606,7 +607,7 @@ function fakeIndex(
           entries: due.flatMap((mark) => entries.get(toIndexKey(mark)) ?? []),
           read: async (keys) => keys.flatMap((key) => blobs.get(toBlobKey(scope, key)) ?? []),
         });
-        if (changes === null) return;
+        if (changes === null) return null;
         for (const { key, part, bytes } of changes.blobs) {
           const name = toBlobKey(scope, { key, part });
           if (bytes === null) blobs.delete(name);
@@ -618,6 +619,7 @@ function fakeIndex(
         for (const fileNo of changes.removed) entries.delete(toIndexKey({ scope, fileNo }));
         for (const mark of due) queue.delete(toIndexKey(mark));
         states.set(scope, { generation: generation + 1, format: changes.format });
+        return { before: generation, after: generation + 1 };
       }),
     async drop(scope) {
       for (const [key, row] of blobs) if (row.scope === scope) blobs.delete(key);

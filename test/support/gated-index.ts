@@ -17,11 +17,13 @@ export interface GatedIndex {
 export function gateIndex(real: Storage): GatedIndex {
   const index: IndexStore = {
     ...real.index,
-    listStale: async (limit) => (gate.isOpen ? await real.index.listStale(limit) : []),
+    listStale: async (limit, scopes) =>
+      gate.isOpen ? await real.index.listStale(limit, scopes) : [],
     async update(scope, files, change) {
       const fate = gate.fates.shift() ?? 'done';
-      if (fate !== 'lost') await real.index.update(scope, files, change);
+      const step = fate === 'lost' ? null : await real.index.update(scope, files, change);
       if (fate !== 'done') throw new MemoryError('STORAGE_UNAVAILABLE', 'Killed.');
+      return step;
     },
   };
   const storage = new Proxy(real, {

@@ -127,9 +127,10 @@ class ScopeReader {
   readonly #rows = new Map<string, IndexBlob[]>();
   readonly #fresh: FreshFile[] = [];
   /**
-   * The collection's number of each file of the scope; `null` if the lengths contain all of them.
+   * By file of the scope: its number in the collection, counted from 1; 0 for none. `null` if the
+   * lengths contain all files.
    */
-  #numbers: Map<number, number> | null = null;
+  #numbers: Int32Array | null = null;
 
   constructor({ rows, lengths, replaced }: ScopeIndex) {
     this.#replaced = replaced;
@@ -158,19 +159,24 @@ class ScopeReader {
 
   addLengths(table: LengthsTable): void {
     this.start = table.fileCount;
+    const { lengths } = this;
+    const left = [...this.#replaced.keys()]
+      .map((file) => lengths.numberOf(file))
+      .filter((number) => number >= 0)
+      .sort((a, b) => a - b);
     const files: number[] = [];
-    const numbers = new Map<number, number>();
-    const take = (file: number, number: number | null): void => {
-      if (number === null) return;
+    let from = 0;
+    for (const to of [...left, lengths.files.length]) {
+      table.addFiles(lengths.table, from, to);
+      for (let number = from; number < to; number++) files.push(lengths.files[number] ?? 0);
+      from = to + 1;
+    }
+    for (const { file, lengths: own } of this.#fresh) {
+      table.add(own, 0, own.length);
       files.push(file);
-      numbers.set(file, number);
-    };
-    this.lengths.files.forEach((file, number) => {
-      if (!this.#replaced.has(file)) take(file, table.addFile(this.lengths.table, number));
-    });
-    for (const { file, lengths } of this.#fresh) take(file, table.add(lengths, 0, lengths.length));
+    }
     this.files = files;
-    this.#numbers = numbers;
+    this.#numbers = numberFiles(files, this.start);
   }
 
   /** An upper limit of the bytes that `addPostings` decodes. */
@@ -203,8 +209,9 @@ class ScopeReader {
   /** Returns `false` if a row is damaged. */
   addPostings(term: string, list: PostingsList, { firstSlots }: LengthsTable): boolean {
     return this.#visit(term, (own, blob, start, end) => {
-      const file = this.#numbers === null ? this.lengths.numberOf(own) : this.#numbers.get(own);
-      if (file === undefined || file < 0) return false;
+      const file =
+        this.#numbers === null ? this.lengths.numberOf(own) : (this.#numbers[own] ?? 0) - 1;
+      if (file < 0) return false;
       const [first = 0, after = 0] = [firstSlots[file], firstSlots[file + 1]];
       return list.add(blob, start, end, { file, first, after });
     });
@@ -238,6 +245,13 @@ class ScopeReader {
 }
 
 const EMPTY = new Uint8Array();
+
+/** By file: its place among `files` after `start`, counted from 1; 0 for none. */
+function numberFiles(files: readonly number[], start: number): Int32Array {
+  const numbers = new Int32Array(files.reduce((last, file) => Math.max(last, file), -1) + 1);
+  files.forEach((file, place) => (numbers[file] = start + place + 1));
+  return numbers;
+}
 
 /** The lengths of the passages of many files, file after file. */
 export class LengthsTable {
@@ -280,18 +294,19 @@ export class LengthsTable {
     return reader.isDamaged ? null : file;
   }
 
-  /** Adds a file of another table; returns its number here. */
-  addFile(table: LengthsTable, file: number): number {
-    const first = table.firstSlots[file] ?? 0;
-    const after = table.firstSlots[file + 1] ?? 0;
-    const number = this.fileCount++;
+  /** Adds the files of another table from `from` up to, but not including, `to`. */
+  addFiles(table: LengthsTable, from: number, to: number): void {
+    const first = table.firstSlots[from] ?? 0;
+    const after = table.firstSlots[to] ?? 0;
+    const moved = this.slotCount - first;
     this.lengths.set(table.lengths.subarray(first, after), this.slotCount);
+    this.fileLengths.set(table.fileLengths.subarray(from, to), this.fileCount);
+    this.contextLengths.set(table.contextLengths.subarray(from, to), this.fileCount);
+    for (let file = from; file < to; file++) {
+      this.firstSlots[++this.fileCount] = (table.firstSlots[file + 1] ?? 0) + moved;
+      this.totalLength += table.fileLengths[file] ?? 0;
+    }
     this.slotCount += after - first;
-    this.firstSlots[number + 1] = this.slotCount;
-    this.fileLengths[number] = table.fileLengths[file] ?? 0;
-    this.contextLengths[number] = table.contextLengths[file] ?? 0;
-    this.totalLength += table.fileLengths[file] ?? 0;
-    return number;
   }
 
   /** The file that a slot is of. */

@@ -8,23 +8,31 @@ import type {
   StaleMark,
 } from '../../contracts/storage.ts';
 import { createPause, type Pause } from '../../pause.ts';
-import { packHashes } from '../embedding/embedded-text.ts';
+import type { IndexUpdate, SearchCaches } from '../search-caches.ts';
 import { TOKENISER_VERSION } from '../text/tokenise.ts';
-import { indexFile, inSlices } from './index-file.ts';
-import { bucketOf, encodeFile, type FrameChange, replaceFiles } from './postings.ts';
+import type { TokenisedFile } from './tokenised-files.ts';
+import { bucketOf, type FrameChange, replaceFiles } from './postings.ts';
 
 /** The most terms in one transaction. A file with more terms gets a transaction of its own. */
 const UPDATE_TERMS = 16_384;
 
 /**
- * Updates the index for files of one scope. It reads and tokenises them outside the transaction;
- * files that change meanwhile stay stale. `unusable`: the scope's index is damaged or of another
- * tokeniser version and must be dropped.
+ * Updates the index for files of one scope. It reads and tokenises them outside the transaction,
+ * those that no search has tokenised; files that change meanwhile stay stale. `unusable`: the
+ * scope's index is damaged or of another tokeniser version and must be dropped.
  */
 export async function updateIndex(
   store: IndexStore,
   scope: ScopeKey,
-  { stale, listsPassages }: { stale: readonly StaleMark[]; listsPassages: boolean },
+  {
+    stale,
+    listsPassages,
+    caches,
+  }: {
+    stale: readonly StaleMark[];
+    listsPassages: boolean;
+    caches: Pick<SearchCaches, 'files' | 'index'>;
+  },
 ): Promise<'updated' | 'unusable'> {
   const files = await store.snapshot((view) => view.readFiles(stale));
   const pause = createPause();
@@ -36,19 +44,27 @@ export async function updateIndex(
       ({ fileNo, version }) => prepared.get(fileNo)?.version === version,
     );
     if (current.length > 0) {
-      await store.update(scope, current, async (index) => {
+      // A transaction may be repeated: what the last attempt plans is written.
+      let planned: Pick<IndexUpdate, 'files' | 'blobs'> = { files: [], blobs: [] };
+      const generation = await store.update(scope, current, async (index) => {
         const changes = await planChanges(index, prepared, pause);
         if (changes === 'unusable') outcome = 'unusable';
-        return changes === 'unusable' ? null : changes;
+        if (changes === 'unusable') return null;
+        planned = { files: index.due.map(({ fileNo }) => fileNo), blobs: changes.blobs };
+        return changes;
       });
+      if (generation !== null) caches.index.follow(scope, { generation, ...planned });
     }
     prepared = new Map();
     terms = 0;
   };
-  for (const { fileNo, version, path, content } of files) {
+  for (const { fileNo, version, path, hash, content } of files) {
     await pause();
+    const options = { listsPassages, isKept: false, pause };
     const indexed =
-      content === null ? null : await prepare(content, path, { listsPassages, pause });
+      content === null
+        ? null
+        : await prepare(await caches.files.take({ path, hash, content }, options), pause);
     const more = indexed?.payloads.size ?? 0;
     if (terms + more > UPDATE_TERMS) await write();
     prepared.set(fileNo, { version, indexed });
@@ -73,19 +89,12 @@ interface PreparedFile {
 }
 
 async function prepare(
-  content: string,
-  path: string,
-  { listsPassages, pause }: { listsPassages: boolean; pause: Pause },
+  { payloads: packed, hashes: passages }: TokenisedFile,
+  pause: Pause,
 ): Promise<NonNullable<PreparedFile['indexed']>> {
-  const indexed = await inSlices(indexFile(content, path), pause);
-  await pause();
-  const payloads = encodeFile(indexed);
-  await pause();
+  const payloads = new Map(packed);
   const terms = packTerms(payloads);
   await pause();
-  // An empty file has one empty passage.
-  const listed = indexed.passages.filter(({ start, end }) => end > start);
-  const passages = listsPassages ? await packHashes(content, listed, pause) : null;
   return { payloads, terms, passages, hashes: unpackTerms(terms) ?? new Map() };
 }
 

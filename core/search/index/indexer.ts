@@ -3,35 +3,45 @@ import type { ScopeKey } from '../../contracts/records.ts';
 import type { IndexStore, StaleMark } from '../../contracts/storage.ts';
 import { describeError } from '../../describe-error.ts';
 import { MemoryError, toMemoryError } from '../../errors.ts';
+import { createSearchCaches, type SearchCaches } from '../search-caches.ts';
 import { TOKENISER_VERSION } from '../text/tokenise.ts';
 import { updateIndex } from './index-update.ts';
 
 /** Files in one update: enough for files of one user to share rows, few enough to delay nobody. */
 const UPDATE_FILES = 32;
-/** Files in one round while writes come in, and while none do. */
-const BUSY_FILES = 64;
+/** Files in one round while writes come in, while searches do, and while neither do. */
+const WRITING_FILES = 64;
+const SEARCHING_FILES = 8;
 const QUIET_FILES = 256;
 /** Updates in progress at once: while one is written, the files of the next are read. */
 const LANES = 2;
 /** Writes within this time are indexed together. */
 const DELAY_MS = 25;
 const RETRY_MS = 1_000;
-/** Writes count as coming in if the last one was within this time. */
-const WRITING_MS = 100;
+/** Writes and searches count as coming in if the last one was within this time. */
+const RECENT_MS = 100;
 /**
  * While writes come in, the indexer works for a 25th of the time, because its transactions delay
- * them. The waiting files are indexed by a find in their scope, or together with more files of the
- * same user, which share their rows.
+ * them. The waiting files are indexed together with more files of the same user, which share their
+ * rows.
  */
-const REST_SHARE = 24;
-/** No file waits longer than this, even if writes never stop. */
+const WRITING_REST = 24;
+/** Once a file has waited this long, writes no longer delay the indexer. */
 const PATIENCE_MS = 10_000;
+/**
+ * While searches come in, the indexer works in short rounds: for half of the time on scopes that
+ * they search, else for a quarter of it, because other files have no effect on their answers.
+ */
+const ASKED_REST = 1;
+const SEARCHING_REST = 3;
 const SCOPES_READ = 500;
 
 /** Keeps the search index up to date behind the writes. */
 export interface Indexer {
-  /** Reports that something was written or found to be stale. Cheap. */
+  /** Reports that something was written or must be indexed again. Cheap. */
   wake(): void;
+  /** Reports a search, and the scopes whose stale files it read: they are indexed first. Cheap. */
+  noteSearch(stale: readonly ScopeKey[]): void;
   /** Rebuilds indexes of another tokeniser version in the background. */
   refresh(): void;
   /** Rebuilds the damaged index of a scope in the background. */
@@ -53,10 +63,12 @@ export function createIndexer(deps: {
   log: Logger;
   /** Whether to list the passages of files for their vectors. */
   listsPassages?: boolean;
+  /** Of the searches in this process: what they tokenised is used, and they learn of each update. */
+  caches?: SearchCaches;
   /** Gets the scopes whose index was updated. */
   onUpdate?: (scopes: readonly ScopeKey[]) => void;
 }): Indexer {
-  const { store, log, listsPassages = false, onUpdate } = deps;
+  const { store, log, listsPassages = false, caches = createSearchCaches(), onUpdate } = deps;
   let timer: NodeJS.Timeout | null = null;
   let isStopped = false;
   /**
@@ -65,14 +77,17 @@ export function createIndexer(deps: {
   let refreshedUpTo: ScopeKey | null | undefined;
   /** Scopes whose index must be rebuilt. */
   const unusable = new Set<ScopeKey>();
+  /** Scopes that searches found stale. */
+  const asked = new Set<ScopeKey>();
   /** Work in progress that a stop has to wait for: rounds and everything else that writes. */
   const underWay = new Set<Promise<void>>();
   let working: Promise<void> | null = null;
   let isWoken = false;
-  let wokenAt = Number.NEGATIVE_INFINITY;
+  let writtenAt = Number.NEGATIVE_INFINITY;
+  let searchedAt = Number.NEGATIVE_INFINITY;
   /** Since when a file may be stale; `null` if the last round left none. */
   let staleSince: number | null = null;
-  let restUntil = Number.NEGATIVE_INFINITY;
+  let lastRound = { end: Number.NEGATIVE_INFINITY, took: 0 };
 
   function schedule(delay: number): void {
     if (timer !== null || isStopped) return;
@@ -80,7 +95,7 @@ export function createIndexer(deps: {
       timer = null;
       // The round may have looked before these files came.
       if (working !== null) isWoken = true;
-      else if (isResting()) schedule(WRITING_MS);
+      else if (restMs() > 0) schedule(Math.min(restMs(), RECENT_MS));
       else working = track(round()).finally(() => (working = null));
     }, delay);
     timer.unref();
@@ -90,11 +105,12 @@ export function createIndexer(deps: {
     try {
       isWoken = false;
       const begin = performance.now();
-      const files = isWriting() ? BUSY_FILES : QUIET_FILES;
+      const files = roundSize();
+      const isOfAll = asked.size === 0;
       const done = await step(files);
       const end = performance.now();
-      restUntil = end + (end - begin) * REST_SHARE;
-      if (done < files) staleSince = wokenAt >= begin ? begin : null;
+      lastRound = { end, took: end - begin };
+      if (done < files && isOfAll) staleSince = isWoken || writtenAt >= begin ? begin : null;
       if (done > 0 || isWoken) schedule(0);
     } catch (error) {
       const { code } = toMemoryError(error);
@@ -106,20 +122,30 @@ export function createIndexer(deps: {
     }
   }
 
-  /** Whether the next round should wait, so that the index doesn't delay a burst of writes. */
-  function isResting(): boolean {
-    const now = performance.now();
-    return isWriting() && now < restUntil && now - (staleSince ?? now) < PATIENCE_MS;
+  function roundSize(): number {
+    if (isRecent(writtenAt)) return WRITING_FILES;
+    if (!isRecent(searchedAt)) return QUIET_FILES;
+    return asked.size > 0 ? UPDATE_FILES : SEARCHING_FILES;
   }
 
-  function isWriting(): boolean {
-    return performance.now() - wokenAt < WRITING_MS;
+  /** How long the next round has to wait, so that the index delays no calls; 0 for not at all. */
+  function restMs(): number {
+    const now = performance.now();
+    const { end, took } = lastRound;
+    let share = 0;
+    if (isRecent(searchedAt)) share = asked.size > 0 ? ASKED_REST : SEARCHING_REST;
+    if (isRecent(writtenAt) && now - (staleSince ?? now) < PATIENCE_MS) share = WRITING_REST;
+    return Math.max(0, end + share * took - now);
+  }
+
+  function isRecent(at: number): boolean {
+    return performance.now() - at < RECENT_MS;
   }
 
   /** Updates up to `files` files. Returns how many files it marked or tried. */
   async function step(files = QUIET_FILES): Promise<number> {
     const marked = (await dropForeign()) + (await dropUnusable());
-    const stale = await store.listStale(files);
+    const stale = await listStale(files);
     const updates = cutByScope(stale);
     const lanes = await Promise.allSettled(Array.from({ length: LANES }, () => runLane(updates)));
     const failed = lanes.find((lane) => lane.status === 'rejected');
@@ -128,13 +154,26 @@ export function createIndexer(deps: {
     return marked + stale.length;
   }
 
+  /** Lists files of the scopes that searches ask for; others if these have none. */
+  async function listStale(files: number): Promise<readonly StaleMark[]> {
+    if (asked.size > 0) {
+      const scopes = [...asked];
+      asked.clear();
+      const own = await store.listStale(files, scopes);
+      // The last scopes may have more.
+      if (own.length === files) for (const scope of scopes) asked.add(scope);
+      if (own.length > 0) return own;
+    }
+    return await store.listStale(files);
+  }
+
   /**
    * One lane. It takes the updates that the other lanes leave; after a failure no lane takes more.
    */
   async function runLane(updates: Iterable<[ScopeKey, StaleMark[]]>): Promise<void> {
     for (const [scope, stale] of updates) {
       if (isStopped) break;
-      const outcome = await updateIndex(store, scope, { stale, listsPassages });
+      const outcome = await updateIndex(store, scope, { stale, listsPassages, caches });
       if (outcome === 'unusable') unusable.add(scope);
     }
   }
@@ -198,8 +237,14 @@ export function createIndexer(deps: {
 
   return {
     wake() {
-      wokenAt = performance.now();
-      staleSince ??= wokenAt;
+      writtenAt = performance.now();
+      staleSince ??= writtenAt;
+      schedule(DELAY_MS);
+    },
+    noteSearch(stale) {
+      searchedAt = performance.now();
+      if (stale.length === 0) return;
+      for (const scope of stale) asked.add(scope);
       schedule(DELAY_MS);
     },
     refresh() {

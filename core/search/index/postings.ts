@@ -100,7 +100,9 @@ export function replaceFiles(
 const EMPTY = new Uint8Array();
 
 /** A file's payloads, by the term of the row. */
-export type FilePayloads = ReadonlyMap<string, Uint8Array>;
+export interface FilePayloads extends Iterable<[term: string, payload: Uint8Array]> {
+  get(term: string): Uint8Array | undefined;
+}
 
 /**
  * Encodes a file's payloads in one buffer: the lengths of its passages first, its stop words last.
@@ -131,16 +133,6 @@ export function encodeFile(file: IndexedFile): Map<string, Uint8Array> {
     }),
   );
 }
-
-/** The approximate memory of a file's payloads, in bytes. */
-export function weighPayloads(payloads: FilePayloads): number {
-  let bytes = 0;
-  for (const [term, payload] of payloads) bytes += payload.length + 2 * term.length;
-  return bytes + PAYLOAD_OVERHEAD * payloads.size;
-}
-
-/** The memory of a map entry with a view of a buffer in V8, in bytes (measured: 170 to 190). */
-const PAYLOAD_OVERHEAD = 180;
 
 /** One term's postings in one file, encoded by {@link encodeFile}. */
 export function encodePostings(postings: FilePostings): Uint8Array {

@@ -6,7 +6,6 @@ import type { PathPrefix } from '../../files/paths.ts';
 import type { Revisions } from '../../history/revisions.ts';
 import { createPause } from '../../pause.ts';
 import { parseTime } from '../../time.ts';
-import type { Indexer } from '../index/indexer.ts';
 import { createSearch, type Search } from '../search.ts';
 
 /** Memory as it stood at a moment, and how many files are left out as their history is gone. */
@@ -67,7 +66,7 @@ export async function openMemoryAt(
       after = page.next;
     } while (after !== null);
   }
-  const indexer = { wake: () => undefined, rebuild: () => undefined } as unknown as Indexer;
+  const indexer = { noteSearch: () => undefined, rebuild: () => undefined };
   return { search: createSearch({ index: toIndex(files), indexer }), pruned };
 }
 
@@ -99,8 +98,8 @@ function toIndex(files: readonly (IndexText & { content: string })[]): IndexStor
             scopes.map((scope) => {
               const own = inScope(scope);
               const state = { generation: 0, format: null, files: own.length, version: 0 };
-              const stale = own.map(({ fileNo, path, hash }) => ({
-                ...{ fileNo, path, hash, isDeleted: false },
+              const stale = own.map(({ fileNo, version, path, hash }) => ({
+                ...{ fileNo, version, path, hash, isDeleted: false },
               }));
               return { state, stale, blobs: [] };
             }),

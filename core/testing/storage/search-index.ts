@@ -38,6 +38,13 @@ export function searchIndexCases(): StorageCase[] {
       const changes = inRow.filter((scope, place) => scope !== inRow[place - 1]);
       assert.equal(changes.length, 3, 'The marks of one scope stand together.');
       assert.equal((await index.listStale(3)).length, 3);
+      const own = await index.listStale(100, ['u:bob', 'u:nobody', 's']);
+      assert.deepEqual(
+        toNames(own),
+        toNames(marks).filter((name) => !name.startsWith('u:alice')),
+      );
+      assert.equal((await index.listStale(1, ['u:bob', 's'])).length, 1);
+      assert.deepEqual(await index.listStale(100, []), []);
 
       // An older version: the file was written again while it was indexed.
       await index.update('u:alice', [{ scope: 'u:alice', fileNo: 3, version: 1 }], never);
@@ -175,8 +182,15 @@ export function searchIndexCases(): StorageCase[] {
       const generations = new Set<number>();
       for (let round = 0; round < 6; round += 1) {
         await write(storage, alice, `${round}`);
-        await storage.index.update('u:alice', await storage.index.listStale(9), put({}));
-        generations.add((await open(storage, 'u:alice', [])).state.generation);
+        const { generation: before } = (await open(storage, 'u:alice', [])).state;
+        const marks = await storage.index.listStale(9);
+        const step = await storage.index.update('u:alice', marks, put({}));
+        const { generation } = (await open(storage, 'u:alice', [])).state;
+        assert.equal(step?.after, generation);
+        // Nothing of the scope was indexed in the first round, nor after a drop.
+        if (round % 2 === 1) assert.equal(step.before, before);
+        assert.equal(await storage.index.update('u:alice', marks, never), null);
+        generations.add(generation);
         // After `drop` a generation must not repeat: caches may still hold the old one.
         if (round % 2 === 1) await storage.index.drop('u:alice');
       }
@@ -276,11 +290,11 @@ export function searchIndexCases(): StorageCase[] {
           assert.deepEqual(nobody.stale, []);
           assert.equal(nobody.state.files, 0);
           assert.deepEqual(shared?.stale, [
-            { fileNo: 1, path: 'shared', hash: sha256('newer'), isDeleted: false },
+            { fileNo: 1, version: 2, path: 'shared', hash: sha256('newer'), isDeleted: false },
           ]);
           assert.equal(shared.state.files, 1);
           assert.deepEqual(own?.stale, [
-            { fileNo: 2, path: 'gone', hash: sha256(''), isDeleted: true },
+            { fileNo: 2, version: 2, path: 'gone', hash: sha256(''), isDeleted: true },
           ]);
           assert.equal(own.state.files, 1);
           const wanted = [blobs[0], blobs[1], blobs[3]].map(toPlain);

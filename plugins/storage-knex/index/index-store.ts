@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { ScopeKey } from '../../../core/contracts/records.ts';
 import type {
   CurrentIndex,
+  GenerationStep,
   IndexBlob,
   IndexChanges,
   IndexedScope,
@@ -31,8 +32,9 @@ export function createIndexStore(database: SqlDatabase): IndexStore {
   return {
     snapshot: (read) => database.snapshot((connection) => read(createView(connection, database))),
 
-    listStale: (limit) =>
+    listStale: (limit, scopes) =>
       database.read(async (connection) => {
+        if (scopes !== undefined) return await readMarksOf(connection, scopes, limit);
         const marks = await readMarks(connection, lastScopeId, limit);
         if (marks.length < limit && lastScopeId >= 0) {
           const seen = new Set(marks.map(({ scope, fileNo }) => `${scope} ${fileNo}`));
@@ -47,7 +49,9 @@ export function createIndexStore(database: SqlDatabase): IndexStore {
 
     async update(scope, files, change) {
       assertScope(scope);
-      await database.write((connection) => updateScope(connection, scope, { files, change }));
+      return await database.write((connection) =>
+        updateScope(connection, scope, { files, change }),
+      );
     },
 
     async drop(scope) {
@@ -92,11 +96,34 @@ async function readMarks(
       ' where q.scope_id > ? order by q.scope_id, q.file_no limit ?',
     [afterScopeId, limit],
   );
-  return rows.map((row) => ({
+  return rows.map(toMark);
+}
+
+async function readMarksOf(
+  connection: Connection,
+  scopes: readonly ScopeKey[],
+  limit: number,
+): Promise<StaleMark[]> {
+  scopes.forEach(assertScope);
+  const { sql, parameters } = connection.dialect.keySet(
+    SCOPE_KEY,
+    scopes.map((scope) => [toScopeId(scope), scope]),
+  );
+  const rows = await connection.all(
+    `select s.scope, q.file_no, q.version ${fromScopes(sql)}` +
+      ' cross join svc_index_queue q on q.scope_id = s.scope_id' +
+      ' order by q.scope_id, q.file_no limit ?',
+    [...parameters, limit],
+  );
+  return rows.map(toMark);
+}
+
+function toMark(row: Row): StaleMark {
+  return {
     scope: toText(row['scope']) as ScopeKey,
     fileNo: toInteger(row['file_no']),
     version: toInteger(row['version']),
-  }));
+  };
 }
 
 // Compares the scope's text too, because its number is a hash.
@@ -144,7 +171,7 @@ function createView(connection: Connection, { damage }: SqlDatabase): IndexView 
           return keys.map((key) => [place, key, own.has(key) ? 1 : 0]);
         }),
       );
-      const rows = await connection.all(openStatement(scopeSet, wanted), [
+      const rows = await connection.all(openStatement(connection.dialect, scopeSet, wanted), [
         ...scopeSet.parameters,
         ...scopeSet.parameters,
         ...scopeSet.parameters,
@@ -217,6 +244,8 @@ const fromScopes = (sql: string) =>
 /** Generations are never negative. */
 const UNKNOWN = -1;
 
+const STALE_VALUES = ['f.file_no', 'f.deleted_at', 'f.version', 'f.path', 'hex(f.hash)'];
+
 const STATE = 0;
 const STALE = 1;
 const BLOB = 2;
@@ -225,15 +254,20 @@ const BLOB = 2;
  * One statement for everything that a search starts with, to save round trips. The column `kind`
  * says what the other columns hold.
  */
-function openStatement(scopes: Keys, keys: Keys): string {
+function openStatement({ rowsAsJson }: Dialect, scopes: Keys, keys: Keys): string {
   const from = fromScopes(scopes.sql);
+  // A user may have thousands of stale files after an import.
+  const [stale, group] =
+    rowsAsJson === null
+      ? ['f.file_no, f.deleted_at, f.version, null, f.path, f.hash', '']
+      : [`null, null, null, null, ${rowsAsJson(STALE_VALUES)}, null`, ' group by k.place'];
   return (
     `select ${STATE} as kind, k.place, i.generation as first_number, i.tokeniser_version as second_number,` +
     ` s.files as third_number, s.version as fourth_number, null as word, null as bytes ${from}` +
     ' left join svc_index_state i on i.scope_id = s.scope_id' +
-    ` union all select ${STALE}, k.place, f.file_no, f.deleted_at, null, null, f.path, f.hash ${from}` +
+    ` union all select ${STALE}, k.place, ${stale} ${from}` +
     ' cross join svc_index_queue q on q.scope_id = s.scope_id' +
-    ' cross join svc_file f on f.scope_id = q.scope_id and f.file_no = q.file_no' +
+    ` cross join svc_file f on f.scope_id = q.scope_id and f.file_no = q.file_no${group}` +
     ` union all select ${BLOB}, k.place, p.bucket, null, null, null, p.term, p.postings ${from}` +
     ' left join svc_index_state i on i.scope_id = s.scope_id and i.generation = k.known_generation' +
     ` cross join ${keys.sql} w on w.place = k.place` +
@@ -253,8 +287,13 @@ function addOpenedRow(scope: MutableScope, row: Row): void {
       };
       return;
     case STALE:
+      if (row['first_number'] === null) {
+        scope.stale = toStaleFiles(toText(row['word']));
+        return;
+      }
       scope.stale.push({
         fileNo: toInteger(row['first_number']),
+        version: toInteger(row['third_number']),
         path: toText(row['word']),
         hash: toHex(row['bytes'] as Uint8Array),
         isDeleted: row['second_number'] !== null,
@@ -267,6 +306,18 @@ function addOpenedRow(scope: MutableScope, row: Row): void {
         bytes: row['bytes'] as Uint8Array,
       });
   }
+}
+
+/** What `rowsAsJson` gives for `STALE_VALUES`. */
+function toStaleFiles(json: string): StaleFile[] {
+  const rows = JSON.parse(json) as unknown[][];
+  return rows.map(([fileNo, deletedAt, version, path, hash]) => ({
+    fileNo: toInteger(fileNo),
+    version: toInteger(version),
+    path: toText(path),
+    hash: toText(hash).toLowerCase(),
+    isDeleted: deletedAt !== null,
+  }));
 }
 
 function toFormat(value: unknown): number | null {
@@ -356,15 +407,15 @@ async function updateScope(
     files: readonly StaleMark[];
     change: (current: CurrentIndex) => Promise<IndexChanges | null>;
   },
-): Promise<void> {
+): Promise<GenerationStep | null> {
   const scopeId = toScopeId(scope);
   let format = await lockIndex(connection, scopeId);
   if (format === DROPPING) {
-    if (!(await dropSome(connection, scopeId))) return;
+    if (!(await dropSome(connection, scopeId))) return null;
     format = await lockIndex(connection, scopeId);
   }
   const due = await readDue(connection, scopeId, files);
-  if (due.length === 0) return;
+  if (due.length === 0) return null;
   const entries = await readEntries(connection, scopeId, due);
   const changes = await change({
     format,
@@ -378,7 +429,7 @@ async function updateScope(
       return blobs;
     },
   });
-  if (changes !== null) await writeChanges(connection, scopeId, { due, changes });
+  return changes === null ? null : await writeChanges(connection, scopeId, { due, changes });
 }
 
 /** Blobs in one statement. Binding and unpacking more would block the event loop. */
@@ -476,9 +527,15 @@ async function writeChanges(
   connection: Connection,
   scopeId: number,
   { due, changes }: { due: readonly StaleMark[]; changes: IndexChanges },
-): Promise<void> {
+): Promise<GenerationStep> {
   const { format, blobs, entries, removed } = changes;
   const same = { scope_id: scopeId };
+  const [state] = await connection.all(
+    'select generation from svc_index_state where scope_id = ?',
+    [scopeId],
+  );
+  const before = toInteger(state?.['generation']);
+  const after = before + 1;
   for (const some of cut(blobs.filter(({ bytes }) => bytes !== null))) {
     await connection.dialect.insertRows(connection, {
       table: tableOf('svc_posting'),
@@ -501,7 +558,7 @@ async function writeChanges(
   }
   const gone = { columns: ['file_no'], rows: removed.map((fileNo) => [fileNo]), same };
   await deleteRows(connection, 'svc_index_doc', gone);
-  await writeLists(connection, scopeId, entries);
+  await writeLists(connection, scopeId, { entries, generation: after });
   await deleteRows(connection, 'svc_passage_list', gone);
   // Compares the version, because a write may have marked the file again meanwhile, and that mark
   // must stay.
@@ -511,10 +568,10 @@ async function writeChanges(
     same,
   });
   await connection.run(
-    'update svc_index_state set generation = generation + 1, tokeniser_version = ?' +
-      ' where scope_id = ?',
-    [format, scopeId],
+    'update svc_index_state set generation = ?, tokeniser_version = ? where scope_id = ?',
+    [after, format, scopeId],
   );
+  return { before, after };
 }
 
 /**
@@ -524,16 +581,10 @@ async function writeChanges(
 async function writeLists(
   connection: Connection,
   scopeId: number,
-  entries: IndexChanges['entries'],
+  { entries, generation }: { entries: IndexChanges['entries']; generation: number },
 ): Promise<void> {
   const listed = entries.filter(({ passages }) => passages !== undefined);
   if (listed.length === 0) return;
-  const [state] = await connection.all(
-    'select generation from svc_index_state where scope_id = ?',
-    [scopeId],
-  );
-  // The generation after this update.
-  const generation = toInteger(state?.['generation']) + 1;
   await connection.dialect.insertRows(connection, {
     table: tableOf('svc_passage_list'),
     columns: ['scope_id', 'file_no', 'version', 'generation', 'epoch', 'hashes'],

@@ -2,21 +2,40 @@ import { describe, expect, it } from 'vitest';
 import type { IndexBlob } from '../../../core/contracts/storage.ts';
 import { createSearchCaches, ReadText } from '../../../core/search/search-caches.ts';
 import { ScopeLengths } from '../../../core/search/index/collection.ts';
+import { encodeFile, LENGTHS_TERM, replaceFiles } from '../../../core/search/index/postings.ts';
+import { indexText } from '../../support/index-text.ts';
 
-const lengths = () => ScopeLengths.from([]) ?? expect.fail();
-const row = (key: string, bytes: readonly number[]): IndexBlob => ({
-  key,
-  part: 0,
+const row = (key: string, bytes: readonly number[], part = 0): IndexBlob => ({
+  ...{ key, part },
   bytes: Uint8Array.from(bytes),
 });
 
+/** The row with the lengths of some files, each of one passage of so many words. */
+function lengthsOf(files: Readonly<Record<number, number>>): IndexBlob {
+  const changes = Object.entries(files).map(([file, words]) => {
+    const payloads = encodeFile(indexText('tea '.repeat(words), 'a.md'));
+    return { file: Number(file), payload: payloads.get(LENGTHS_TERM) ?? expect.fail() };
+  });
+  return { key: LENGTHS_TERM, part: 0, bytes: replaceFiles(null, changes) as Uint8Array };
+}
+
+function open(rows: Readonly<Record<string, readonly IndexBlob[]>>, generation = 7) {
+  const { index } = createSearchCaches();
+  const keep = (scope: 's' | 'u:alice', of: number, own: typeof rows) => {
+    const lengthRows = [lengthsOf({ 1: 3, 2: 5 })];
+    const lengths = ScopeLengths.from(lengthRows) ?? expect.fail();
+    index.keep(scope, of, { lengths, lengthRows, rows: new Map(Object.entries(own)) });
+  };
+  keep('u:alice', generation, rows);
+  return { index, keep };
+}
+
 describe('rows that are kept', () => {
   it('are those of one generation of a scope, and of no other scope', () => {
-    const { index } = createSearchCaches();
-    expect(index.recall('u:alice', ['tea'])).toBeNull();
     const [tea, cup] = [row('tea', [1]), row('cup', [2])];
-    index.keep('u:alice', 7, { lengths: lengths(), rows: new Map([['tea', [tea]]]) });
-    index.keep('u:alice', 8, { lengths: lengths(), rows: new Map([['cup', [cup]]]) });
+    const { index, keep } = open({ tea: [tea] });
+    expect(index.recall('s', ['tea'])).toBeNull();
+    keep('u:alice', 8, { cup: [cup] });
     const known = index.recall('u:alice', ['tea', 'cup', 'none']);
     expect(known?.generation).toBe(8);
     expect([...(known?.rows ?? [])]).toEqual([['cup', [cup]]]);
@@ -26,18 +45,57 @@ describe('rows that are kept', () => {
   });
 
   it('know of a term that has none, so that it is not asked for again', () => {
-    const { index } = createSearchCaches();
-    index.keep('s', 1, { lengths: lengths(), rows: new Map([['none', []]]) });
-    expect(index.recall('s', ['none'])?.keys).toEqual(['', 'none']);
+    const { index } = open({ none: [] });
+    expect(index.recall('u:alice', ['none'])?.keys).toEqual(['', 'none']);
   });
 
   it('are copies, so that no more of what a driver has received stays', () => {
-    const { index } = createSearchCaches();
     const received = new Uint8Array(64 * 1024);
     const part = { key: 'tea', part: 0, bytes: received.subarray(9, 12) };
-    index.keep('s', 1, { lengths: lengths(), rows: new Map([['tea', [part]]]) });
-    const [kept] = index.recall('s', ['tea'])?.rows.get('tea') ?? [];
+    const { index } = open({ tea: [part] });
+    const [kept] = index.recall('u:alice', ['tea'])?.rows.get('tea') ?? [];
     expect(kept?.bytes.buffer.byteLength).toBe(3);
+  });
+
+  it('follow an update: it replaces the rows that it changed, and the others stay', () => {
+    const rows = { tea: [row('tea', [1]), row('tea', [2], 1)], cup: [row('cup', [3])] };
+    const { index } = open({ ...rows, none: [] });
+    index.follow('u:alice', {
+      generation: { before: 7, after: 8 },
+      files: [2, 3],
+      blobs: [
+        row('tea', [4], 1),
+        row('none', [5]),
+        row('unknown', [6]),
+        { key: 'cup', part: 0, bytes: null },
+        lengthsOf({ 1: 3, 3: 9 }),
+      ],
+    });
+    const known = index.recall('u:alice', ['tea', 'cup', 'none', 'unknown']);
+    expect(known?.generation).toBe(8);
+    expect(Object.fromEntries(known?.rows ?? [])).toEqual({
+      ...{ tea: [row('tea', [1]), row('tea', [4], 1)], cup: [], none: [row('none', [5])] },
+    });
+    expect(known?.lengths.files).toEqual([1, 3]);
+    expect([...(known?.lengths.table.fileLengths ?? [])]).toEqual([3, 9]);
+  });
+
+  it('do not follow an update of another generation', () => {
+    const { index } = open({ tea: [row('tea', [1])] });
+    const blobs = [row('tea', [2])];
+    index.follow('u:alice', { generation: { before: 8, after: 9 }, files: [], blobs });
+    expect(index.recall('u:alice', ['tea'])?.generation).toBe(7);
+    expect(index.recall('u:alice', ['tea'])?.rows.get('tea')).toEqual([row('tea', [1])]);
+  });
+
+  it('are not replaced by those of a snapshot from before an update', () => {
+    const { index, keep } = open({ tea: [row('tea', [1])] });
+    index.follow('u:alice', { generation: { before: 7, after: 8 }, files: [], blobs: [] });
+    keep('u:alice', 7, { cup: [row('cup', [2])] });
+    expect(index.recall('u:alice', ['tea', 'cup'])?.keys).toEqual(['', 'tea']);
+    // Those of a later one are: another process has updated the index.
+    keep('u:alice', 9, { cup: [row('cup', [2])] });
+    expect(index.recall('u:alice', ['tea', 'cup'])?.keys).toEqual(['', 'cup']);
   });
 });
 
@@ -46,16 +104,39 @@ describe('texts that are kept', () => {
     ...{ scope: 'u:alice', fileNo: 1, path: 'a.md', version: 3, updatedAt: 0, hash: '' },
     ...{ latestRevisionId: '', indexedVersion: 3, content: '# Tea\n\nGreen.\n\nBlack.\n' },
   });
-  const state = { generation: 5, format: 1, files: 1, version: 9 };
+  const state = { generation: 7, format: 1, files: 2, version: 9 };
+  const key = { scope: 'u:alice', fileNo: 1 } as const;
+  const stale = { fileNo: 1, path: 'a.md', hash: '', isDeleted: false };
 
-  it('are given for the state that their scope had, and for no other', () => {
-    const { texts } = createSearchCaches();
-    texts.keep(text, state);
-    expect(texts.recall({ scope: 'u:alice', fileNo: 1 }, { ...state, files: 1 })).toBe(text);
-    expect(texts.recall({ scope: 'u:alice', fileNo: 1 }, { ...state, version: 10 })).toBeNull();
-    expect(texts.recall({ scope: 'u:alice', fileNo: 1 }, { ...state, generation: 6 })).toBeNull();
-    expect(texts.recall({ scope: 'u:alice', fileNo: 2 }, state)).toBeNull();
-    expect(texts.recall({ scope: 's', fileNo: 1 }, state)).toBeNull();
+  it('are given until their own file is written', () => {
+    const { index } = open({});
+    index.keepText(text, state);
+    expect(index.recallText(key, { ...state, version: 10 }, null)).toBe(text);
+    expect(index.recallText(key, state, { ...stale, version: 4 })).toBeNull();
+    // Marked again without a write: the index was dropped.
+    expect(index.recallText(key, state, { ...stale, version: 3 })).toBe(text);
+    expect(index.recallText({ ...key, fileNo: 2 }, state, null)).toBeNull();
+    expect(index.recallText({ ...key, scope: 's' }, state, null)).toBeNull();
+  });
+
+  it('are given after an update of other files, and not after one of their own', () => {
+    const { index } = open({});
+    index.keepText(text, state);
+    index.follow('u:alice', { generation: { before: 7, after: 8 }, files: [2], blobs: [] });
+    expect(index.recallText(key, state, null)).toBeNull();
+    expect(index.recallText(key, { ...state, generation: 8 }, null)).toBe(text);
+    index.follow('u:alice', { generation: { before: 8, after: 9 }, files: [1], blobs: [] });
+    expect(index.recallText(key, { ...state, generation: 9 }, null)).toBeNull();
+  });
+
+  it('are not given for a generation that this process did not make', () => {
+    const { index, keep } = open({});
+    index.keepText(text, state);
+    keep('u:alice', 8, {});
+    expect(index.recallText(key, { ...state, generation: 8 }, null)).toBeNull();
+    // Of a snapshot from before.
+    index.keepText(text, state);
+    expect(index.recallText(key, state, null)).toBeNull();
   });
 
   it('are divided into passages once', () => {

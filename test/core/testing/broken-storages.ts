@@ -702,7 +702,7 @@ export const brokenStorages: readonly BrokenStorage[] = [
           const queued = await good.index.listStale(1e6);
           const versions = new Map(queued.map((task) => [`${task.scope} ${task.fileNo}`, task]));
           const due = tasks.map((task) => versions.get(`${task.scope} ${task.fileNo}`) ?? task);
-          await good.index.update(scope, due, change);
+          return await good.index.update(scope, due, change);
         },
       },
     }),
@@ -733,12 +733,14 @@ export const brokenStorages: readonly BrokenStorage[] = [
           ...good.index,
           async update(scope, files, change) {
             let isChanged = false;
-            await good.index.update(scope, files, async (current) => {
+            const step = await good.index.update(scope, files, async (current) => {
               const changes = await change(current);
               isChanged = changes !== null;
               return changes;
             });
-            if (isChanged) generations.set(scope, (generations.get(scope) ?? 0) + 1);
+            const before = generations.get(scope) ?? 0;
+            if (isChanged) generations.set(scope, before + 1);
+            return step && { before, after: before + 1 };
           },
           async drop(scope) {
             generations.delete(scope);

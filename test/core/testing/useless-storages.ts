@@ -114,6 +114,7 @@ export function emptyStorage(): WholeStorage {
       listStale: list,
       async update(_scope, _files, change) {
         await change({ format: null, due: [], entries: [], read: list });
+        return null;
       },
       drop: none,
       listScopes: list,

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Logger } from '../../../../core/contracts/plugin.ts';
+import type { ScopeKey } from '../../../../core/contracts/records.ts';
 import type { IndexStore } from '../../../../core/contracts/storage.ts';
 import type { FoundPassage } from '../../../../core/contracts/tool.ts';
 import type { Core } from '../../../../core/service.ts';
@@ -274,6 +275,7 @@ describe('updates side by side', () => {
         begun.push(scope);
         if (scope === 'u:a') throw new MemoryError('STORAGE_FULL');
         await held;
+        return null;
       },
     });
     const indexer = createIndexer({ store, log: quiet });
@@ -302,7 +304,7 @@ function fakeStore() {
   return { index: (part: Partial<IndexStore>): IndexStore => ({ ...empty, ...part }) };
 }
 
-describe('while writes go on', () => {
+describe('while calls come in', () => {
   afterEach(() => {
     vi.useRealTimers();
   });
@@ -319,15 +321,20 @@ describe('while writes go on', () => {
     // Nothing of them is there to be read.
     const store = { listStale, snapshot: () => Promise.resolve([]) };
     const indexer = createIndexer({ store: store as unknown as IndexStore, log: quiet });
-    const writeFor = async (ms: number): Promise<number> => {
+    const callFor = async (ms: number, call: () => void): Promise<number> => {
       const before = rounds;
       for (let at = 0; at < ms; at += 10) {
-        indexer.wake();
+        call();
         await vi.advanceTimersByTimeAsync(10);
       }
       return rounds - before;
     };
-    return { writeFor, rounds: () => rounds };
+    return {
+      writeFor: (ms: number) => callFor(ms, () => indexer.wake()),
+      searchFor: (ms: number, stale: readonly ScopeKey[]) =>
+        callFor(ms, () => indexer.noteSearch(stale)),
+      rounds: () => rounds,
+    };
   }
 
   it('the index takes a 25th of the time of a burst, and comes up once it has ended', async () => {
@@ -347,5 +354,17 @@ describe('while writes go on', () => {
     // It is as far behind after a moment's silence.
     await vi.advanceTimersByTimeAsync(150);
     expect(await writeFor(1_000)).toBeGreaterThan(15);
+  });
+
+  it('the index takes half of the time for the files of who searches, else a quarter of it', async () => {
+    const { searchFor, writeFor } = openClocked();
+    await writeFor(30);
+    await searchFor(500, []);
+    const forOthers = await searchFor(4_000, []);
+    expect(forOthers).toBeGreaterThan(4_000 / 80 / 2);
+    expect(forOthers).toBeLessThanOrEqual(4_000 / 80 + 1);
+    const forThem = await searchFor(4_000, ['u:alice']);
+    expect(forThem).toBeGreaterThan(forOthers);
+    expect(forThem).toBeLessThanOrEqual(4_000 / 40 + 1);
   });
 });

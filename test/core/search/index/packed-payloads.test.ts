@@ -1,0 +1,30 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { PackedPayloads } from '../../../../core/search/index/packed-payloads.ts';
+import { encodeFile, LENGTHS_TERM } from '../../../../core/search/index/postings.ts';
+import { indexText } from '../../../support/index-text.ts';
+
+describe('packed payloads', () => {
+  it('are those of the file, term for term in their order, and none of any other term', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), fc.string(), (text, other) => {
+        const payloads = encodeFile(indexText(text, 'notes/a.md'));
+        const packed = new PackedPayloads(payloads);
+        expect([...packed]).toEqual([...payloads]);
+        for (const term of [...payloads.keys(), LENGTHS_TERM, other, `${other}\n`]) {
+          expect(packed.get(term)).toEqual(payloads.get(term));
+        }
+      }),
+    );
+  });
+
+  it('tell apart terms with the same hash', () => {
+    // The first two have the same FNV-1a hash, and so have the last two.
+    const payloads = new Map(
+      ['declinate', 'macallums', 'costarring', 'liquid'].map((term, n) => [term, Uint8Array.of(n)]),
+    );
+    const packed = new PackedPayloads(payloads);
+    expect([...packed]).toEqual([...payloads]);
+    for (const [term, payload] of payloads) expect(packed.get(term)).toEqual(payload);
+  });
+});
