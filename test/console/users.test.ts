@@ -41,7 +41,7 @@ describe('the users', () => {
     expect((await order()).at(-1)).toBe('carol');
     await page.getByRole('button', { name: 'Reads per write' }).click();
     await expectUrl(page, 'order=desc');
-    expect((await order())[0]).toBe('carol');
+    await expect.poll(async () => (await order())[0]).toBe('carol');
     await page.reload();
     await names.first().waitFor();
     expect((await order())[0]).toBe('carol');
