@@ -23,6 +23,8 @@ async function filled(path: string) {
   for (const file of ['user/c.md', 'user/d.md', 'user/c.md']) {
     await call(core, 'carol', 'memory_read', { path: file });
   }
+  // The counts of reads are written some time after the reads.
+  await core.queue.flush();
   await opened.visit(path);
   return opened;
 }
