@@ -1,5 +1,5 @@
 import DOMPurify from 'dompurify';
-import MarkdownIt from 'markdown-it';
+import MarkdownIt, { type Token } from 'markdown-it';
 
 /** Allowed in rendered memory: text and structure, nothing that loads or runs. */
 const ALLOWED_TAGS = [
@@ -19,6 +19,7 @@ export function renderMarkdown(source: string): string {
     const words = parser.utils.escapeHtml(token?.content ?? '');
     return `<em>[image${words === '' ? '' : `: ${words}`}]</em>`;
   };
+  parser.core.ruler.push('heading-levels', ({ tokens }) => nestHeadings(tokens));
   const purify = DOMPurify(window);
   purify.addHook('afterSanitizeAttributes', (node) => {
     if (node.tagName !== 'A') return;
@@ -37,4 +38,19 @@ export function renderMarkdown(source: string): string {
     ALLOW_ARIA_ATTR: false,
     ALLOW_UNKNOWN_PROTOCOLS: false,
   });
+}
+
+/** Above the text stand the headings of the view and of the file. */
+const LEVEL_ABOVE = 2;
+const DEEPEST = 6;
+
+/** Nests the headings of a text below those of the page, and lets none skip a level. */
+function nestHeadings(tokens: readonly Token[]): void {
+  let level = LEVEL_ABOVE;
+  for (const token of tokens) {
+    if (token.type === 'heading_open') {
+      level = Math.min(Number(token.tag.slice(1)) + LEVEL_ABOVE, level + 1, DEEPEST);
+    }
+    if (token.type === 'heading_open' || token.type === 'heading_close') token.tag = `h${level}`;
+  }
 }

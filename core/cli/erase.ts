@@ -1,5 +1,6 @@
 import { loadConfig } from '../config/index.ts';
 import type { EraseAnswer } from '../contracts/admin.ts';
+import { labelRows } from '../erase/row-labels.ts';
 import { parseUserId } from '../files/paths.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
@@ -44,7 +45,7 @@ function toReceipt(answer: EraseAnswer): string[] {
   const { dryRun, userId, erasedAt, erasedBefore, tables, auditRows, left, chainHead, readers } =
     answer;
   const rows = (counts: EraseAnswer['tables']) =>
-    Object.entries(counts).map(([table, count]) => `  ${table.padEnd(20)}${count}`);
+    Object.entries(labelRows(counts)).map(([label, count]) => `  ${label.padEnd(33)}${count}`);
   return [
     dryRun ? `Would erase ${userId}:` : `Erased ${userId} at ${erasedAt ?? ''}:`,
     ...(erasedBefore === null

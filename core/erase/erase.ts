@@ -25,8 +25,8 @@ const BATCH_ROWS = 500;
 const LOOK_MS = 1_000;
 
 const KEEPS = [
-  'svc_scope: the user id with the counters that give new ids, and the time of the erasure. So ids never repeat, and a restore can say that the user was erased.',
-  'svc_admin_audit: that the user was erased, and when. Other rows keep their action and time.',
+  'The user id with the counters that give new ids, and the time of the erasure. So ids never repeat, and a restore can say that the user was erased.',
+  'In the audit: that the user was erased, and when. Other rows keep their action and time.',
   'Totals of the dashboard that count all users together.',
 ];
 const MAY_REMAIN = [
@@ -35,7 +35,7 @@ const MAY_REMAIN = [
   'Backups, exports, and copies of the database.',
   'Traces that were sent to an exporter, and logs.',
   'The providers of the model and of the embedder.',
-  'What is listed under readers.',
+  'Files that others wrote after they had read the memory: the receipt lists them.',
 ];
 
 /** Erasures of users. */

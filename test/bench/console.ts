@@ -1,19 +1,27 @@
 import { chromium, type Browser } from 'playwright-core';
 import { findChromium } from '../support/chromium.mjs';
 import type { Bench, Opened, Suite } from './support/bench.ts';
-import { type ConsoleSet, fileAt, openConsoleFixture } from './support/console-fixture.ts';
-import { FIGURES } from './support/figures.ts';
+import {
+  type ConsoleSet,
+  fileAt,
+  largeFileAt,
+  openConsoleFixture,
+} from './support/console-fixture.ts';
+import { FIGURES, type FigureId } from './support/figures.ts';
+import { openScreen, type Screen, scrollThrough } from './support/screens.ts';
 import { ADMIN_SECRET, startService } from './support/service.ts';
 import { toSpread } from './support/statistics.ts';
 
-const WHOLE: ConsoleSet = { users: 1_000, files: 100_000, accesses: 1_000_000 };
-const SMALL: ConsoleSet = { users: 100, files: 2_000, accesses: 10_000 };
+const WHOLE: ConsoleSet = { users: 1_000, files: 100_000, accesses: 1_000_000, largest: 10_000 };
+const SMALL: ConsoleSet = { users: 100, files: 2_000, accesses: 10_000, largest: 1_000 };
 const LIST_MS = FIGURES['console-list'].value;
 const PAGES = 20;
 
 /** What an operator waits for, in Chromium and at the API. */
 export const suite: Suite = {
-  about: 'the console: first screens in Chromium, and its lists, on 100k files and 1M log rows',
+  about:
+    'the console: views and scrolling in Chromium, and its lists, on 100k files and 1M log rows',
+  isAlone: true,
   options: { share: 'of the files and rows, from 0.01 to 1 (default 1: some minutes to write)' },
   switches: { 'no-browser': 'measure the lists alone' },
   async run(bench) {
@@ -27,13 +35,14 @@ export const suite: Suite = {
       SERVICE_RETENTION_EVENTS_DAYS: '0',
     });
     await measureLists(bench, service, set);
-    if (bench.options['no-browser'] === undefined) await measureScreens(bench, service, set);
+    if (bench.options['no-browser'] === undefined) await measureInBrowser(bench, service, set);
   },
 };
 
-function scale({ users, files, accesses }: ConsoleSet, share: number): ConsoleSet {
+/** Fewer files and rows, of as many users. */
+function scale(set: ConsoleSet, share: number): ConsoleSet {
   const of = (count: number): number => Math.round(count * share);
-  return { users: of(users), files: of(files), accesses: of(accesses) };
+  return { ...set, files: of(set.files), accesses: of(set.accesses) };
 }
 
 async function measureLists(bench: Bench, { party }: Opened, set: ConsoleSet): Promise<void> {
@@ -121,9 +130,7 @@ async function timeAnswers(port: number, query: string, times: number): Promise<
   return taken;
 }
 
-async function measureScreens(bench: Bench, { party }: Opened, set: ConsoleSet): Promise<void> {
-  const port = party?.port ?? null;
-  if (party === null || port === null) return;
+async function measureInBrowser(bench: Bench, opened: Opened, set: ConsoleSet): Promise<void> {
   const executablePath = findChromium();
   if (executablePath === null) {
     bench.report.problem('There is no Chromium: npm test finds or installs one.');
@@ -131,55 +138,123 @@ async function measureScreens(bench: Bench, { party }: Opened, set: ConsoleSet):
   }
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
   try {
-    const { userId, path } = fileAt(1_234, set);
-    // A text of each that is there when its data is.
-    const screens: [title: string, path: string, shown: readonly string[]][] = [
-      ['overview', '/', ['[aria-label="Latest changes"] li', '[aria-label="Read most"] li']],
-      ['files, a deep link', `/files?path=users/${userId}/${path}`, ['[aria-label=Source] li']],
-      ['revisions', '/revisions', ['[data-row]']],
-      ['activity', '/activity', ['[data-row]']],
-      ['observability', '/observability', ['canvas', '[aria-label="Top files"] td']],
-    ];
-    bench.report.row('First screens in Chromium with an empty cache, until their data shows', []);
-    const overview: number[] = [];
-    for (const [title, address, shown] of screens) {
-      const taken: number[] = [];
-      for (let round = 0; round < bench.rounds; round += 1) {
-        const url = `http://127.0.0.1:${port}/admin${address}`;
-        taken.push(await party.use(() => timeScreen(browser, url, shown)));
-      }
-      if (title === 'overview') overview.push(...taken);
-      const { median, min, max } = toSpread(taken.map((ms) => ms / 1_000));
-      const spread = `${min.toFixed(2)}–${max.toFixed(2)}`;
-      bench.report.note(`  ${title.padEnd(20)} ${median.toFixed(2)} s (${spread})`);
-    }
-    if (set.files < WHOLE.files) return;
-    bench.report.row('The first screen: the overview', []);
-    bench.report.figure('console-screen', toSpread(overview.map((ms) => ms / 1_000)));
+    await measureViews(bench, opened, { browser, set });
+    await measureScrolling(bench, opened, { browser, set });
   } finally {
     await browser.close();
   }
 }
 
-/** Milliseconds from the navigation until everything that is named shows. */
-async function timeScreen(
-  browser: Browser,
-  url: string,
-  shown: readonly string[],
-): Promise<number> {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
-  try {
-    const page = await context.newPage();
-    await page.addInitScript(
-      `sessionStorage.setItem('memory-service.admin-secret', ${JSON.stringify(ADMIN_SECRET)})`,
-    );
-    const started = performance.now();
-    await page.goto(url, { waitUntil: 'commit' });
-    await Promise.all(shown.map((selector) => page.locator(selector).first().waitFor()));
-    return performance.now() - started;
-  } finally {
-    await context.close();
+/** The views, and the selectors of what each shows when its data is there. */
+function viewsOf(set: ConsoleSet): [title: string, path: string, shown: readonly string[]][] {
+  const { userId, path } = fileAt(1_234, set);
+  const week = new Date(Date.now() - 7 * 86_400_000).toISOString();
+  return [
+    ['overview', '/', ['[aria-label="Latest revisions"] li', '[aria-label="Most read files"] li']],
+    ['files', '/files', ['[aria-label="Latest changes"] li', '[role=treeitem]']],
+    ['files, a deep link', `/files?path=users/${userId}/${path}`, ['[aria-label=Source] li']],
+    ['users', '/users', ['[data-row]']],
+    ['revisions', '/revisions', ['[data-row]']],
+    ['compare', `/compare?userId=${userId}&from=${week}`, ['[aria-label="Changed files"]']],
+    ['activity', '/activity', ['[data-row]']],
+    ['observability', '/observability', ['canvas', '[aria-label="Top files"] td']],
+    ['playground', '/playground', ['[aria-label=Tools] button']],
+    ['dreams, users', '/dreams?tab=users', ['[aria-label="Table of users"] td']],
+    ['audit', '/audit', ['h1']],
+  ];
+}
+
+async function measureViews(
+  bench: Bench,
+  { party }: Opened,
+  { browser, set }: { browser: Browser; set: ConsoleSet },
+): Promise<void> {
+  const port = party?.port ?? null;
+  if (party === null || port === null) return;
+  const { report } = bench;
+  report.row('Each view in Chromium with an empty cache, medians', []);
+  report.note(`  ${''.padEnd(20)}  shown s   LCP ms     CLS       KB`);
+  const measured: Screen[][] = [];
+  for (const [title, address, shown] of viewsOf(set)) {
+    const screens: Screen[] = [];
+    for (let round = 0; round < bench.rounds; round += 1) {
+      const url = `http://127.0.0.1:${port}/admin${address}`;
+      screens.push(await party.use(() => openScreen(browser, { url, shown })));
+    }
+    measured.push(screens);
+    const of = (key: keyof Screen) => toSpread(screens.map((screen) => screen[key])).median;
+    const [paint, shift] = [of('paintMs'), of('shift')];
+    const cells = [
+      (of('shownMs') / 1_000).toFixed(2).padStart(8),
+      paint.toFixed(0).padStart(7),
+      shift.toFixed(3).padStart(7),
+      (of('transferred') / 1_024).toFixed(0).padStart(7),
+      isWithin('console-paint', paint) && isWithin('console-shift', shift) ? '' : 'NOT REACHED',
+    ];
+    report.note(`  ${title.padEnd(20)} ${cells.join('  ')}`);
   }
+  const transfers = (measured[0] ?? []).map(({ transferred }) => transferred / 1_024);
+  report.row('The first screen: the overview', []);
+  report.figure('console-transfer', toSpread(transfers));
+  if (set.files < WHOLE.files) return;
+  report.figure('console-screen', toSpread((measured[0] ?? []).map((one) => one.shownMs / 1_000)));
+  report.row('The slowest and the least steady view, by their medians', []);
+  report.figure('console-paint', worst(measured, 'paintMs'));
+  report.figure('console-shift', worst(measured, 'shift'));
+}
+
+function isWithin(figure: FigureId, value: number): boolean {
+  return value <= FIGURES[figure].value;
+}
+
+function worst(measured: readonly Screen[][], key: keyof Screen) {
+  const spreads = measured.map((screens) => toSpread(screens.map((screen) => screen[key])));
+  return spreads.reduce((most, one) => (one.median > most.median ? one : most));
+}
+
+async function measureScrolling(
+  bench: Bench,
+  { party }: Opened,
+  { browser, set }: { browser: Browser; set: ConsoleSet },
+): Promise<void> {
+  const port = party?.port ?? null;
+  if (party === null || port === null) return;
+  const { userId, path } = largeFileAt(set.largest - 1);
+  const folder = `users/${userId}/${path.slice(0, path.lastIndexOf('/') + 1)}`;
+  const lists = [
+    {
+      title: `${set.largest.toLocaleString('en-US')} files`,
+      path: `/files?folder=${folder}`,
+      list: '[role=tree]',
+      last: path.slice(path.lastIndexOf('/') + 1),
+    },
+    {
+      title: `${set.users.toLocaleString('en-US')} users`,
+      path: '/users?sort=userId&order=asc',
+      list: '[aria-label="List of users"]',
+      more: 'Show more',
+      last: userId,
+    },
+  ];
+  bench.report.row('Scrolling to the end of a list, its longest frame', []);
+  const longest: number[][] = [];
+  for (const { title, path: address, ...rest } of lists) {
+    const frames: number[] = [];
+    for (let round = 0; round < bench.rounds; round += 1) {
+      const url = `http://127.0.0.1:${port}/admin${address}`;
+      frames.push(await party.use(() => scrollThrough(browser, { url, ...rest })));
+    }
+    longest.push(frames);
+    const { median, min, max } = toSpread(frames);
+    const verdict = isWithin('console-frame', median) ? '' : '   NOT REACHED';
+    bench.report.note(
+      `  ${title.padEnd(20)} ${median.toFixed(0)} ms (${min.toFixed(0)}–${max.toFixed(0)})${verdict}`,
+    );
+  }
+  if (set.largest < WHOLE.largest) return;
+  const spreads = longest.map((frames) => toSpread(frames));
+  const slowest = spreads.reduce((most, one) => (one.median > most.median ? one : most));
+  bench.report.figure('console-frame', slowest);
 }
 
 function quantile(values: readonly number[], share: number): number {

@@ -89,6 +89,22 @@ describe('the dashboard', () => {
     expectNoProblems(opened);
   });
 
+  it('lists the failed calls behind a bar, without those that succeeded', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const { core } = service;
+    await call(core, 'alice', 'memory_write', { path: 'user/a.md', content: 'x\n' });
+    await call(core, 'alice', 'memory_remember', { text: 'x' }).catch(() => undefined);
+    await core.queue.flush();
+    const hour = { from: Date.now() - 3_600_000, to: Date.now() + 3_600_000 };
+    const [from, to] = [hour.from, hour.to].map((time) => new Date(time).toISOString());
+    await visit(`/observability?callsSince=${from ?? ''}&callsUntil=${to ?? ''}&callsOf=failed`);
+    const panel = page.getByRole('dialog', { name: 'Failed calls' });
+    await panel.getByRole('link', { name: /memory_remember.*MODEL_NOT_CONFIGURED/ }).waitFor();
+    await expectCount(panel.getByRole('listitem'), 1);
+    expectNoProblems(opened);
+  });
+
   it('shows the latest events, and others as they happen, until it is paused', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;

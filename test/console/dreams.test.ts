@@ -94,7 +94,7 @@ describe('a dream run', () => {
 
     const second = card(page, 2);
     await second.getByText('Shellfish is fine now.').waitFor();
-    const before = second.getByRole('region', { name: 'Before' });
+    const before = second.getByRole('group', { name: 'Before' });
     await before.getByRole('link', { name: 'users/alice/health.md' }).waitFor();
     await before.getByText('› Health').waitFor();
     expect(await before.getByRole('paragraph').last().innerText()).toMatch(
@@ -102,10 +102,10 @@ describe('a dream run', () => {
     );
     // Only the words that differ are marked.
     expect(await before.locator('del').allInnerTexts()).toEqual([' and shellfish']);
-    const after = second.getByRole('region', { name: 'After' });
+    const after = second.getByRole('group', { name: 'After' });
     await after.getByText('- Allergic to peanuts').waitFor();
     await second
-      .getByRole('region', { name: 'Sources, which stay' })
+      .getByRole('group', { name: 'Sources, which stay' })
       .getByText('- No longer allergic to shellfish')
       .waitFor();
     await second.getByText('waiting', { exact: true }).waitFor();

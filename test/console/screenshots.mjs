@@ -1,5 +1,5 @@
 // `npm run screenshots`: the console as it is with the demo's memory, view by view, light, dark, 1024
-// and 390 wide, full, empty and failing. All of them go to .cache/screenshots; those that the docs show
+// and 390 wide, full, crowded, empty and failing. All of them go to .cache/screenshots; those that the docs show
 // go to docs/images as well. `npm run screenshots -- dreams files` takes those whose names begin so.
 
 import { spawn } from 'node:child_process';
@@ -72,8 +72,42 @@ const VIEWS = [
       await page.getByText('would be removed').waitFor();
     },
   },
+  {
+    name: 'users-erased',
+    path: '/users',
+    act: async (page) => {
+      await page.evaluate(writeFormer);
+      await page.goto(new URL('?user=former.customer&do=erase', page.url()).href);
+      await page.getByLabel('Type former.customer to confirm').fill('former.customer');
+      await page.getByRole('button', { name: 'Erase', exact: true }).click();
+      await page.getByText(/rows removed/).waitFor();
+      await page.getByText('What stays, and where').click();
+    },
+  },
   { name: 'users-export', path: '/users?do=export-all' },
+  {
+    name: 'users-exported',
+    path: '/users?user=maya.chen&do=export',
+    act: async (page) => {
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('button', { name: 'Export', exact: true }).click();
+      await dialog.getByText('Saved memory').waitFor();
+    },
+  },
   { name: 'users-import', path: '/users?do=import' },
+  {
+    name: 'users-import-preview',
+    path: '/users?do=import',
+    act: async (page) => {
+      await page.getByLabel('File', { exact: true }).setInputFiles({
+        name: 'mem0.json',
+        mimeType: 'application/json',
+        buffer: Buffer.from(JSON.stringify(FOREIGN)),
+      });
+      await page.getByRole('button', { name: 'Preview' }).click();
+      await page.getByText('would be written').waitFor();
+    },
+  },
   { name: 'revisions', path: '/revisions' },
   {
     name: 'revision',
@@ -116,6 +150,20 @@ const VIEWS = [
       await page.getByRole('button', { name: 'Revert…' }).click();
       await page.getByRole('dialog').waitFor();
     },
+  },
+  {
+    name: 'revision-redact',
+    path: `/revisions?path=${PACKS}&action=create`,
+    act: async (page) => {
+      await page.getByRole('button', { name: /^Open version/ }).click();
+      await page.getByRole('button', { name: 'Redact…' }).click();
+      await page.getByText('would lose content').waitFor();
+      await page.getByText('Where the text may be besides').click();
+    },
+  },
+  {
+    name: 'revision-none',
+    path: '/revisions?actor=nobody',
   },
   {
     name: 'prune',
@@ -171,6 +219,17 @@ const VIEWS = [
     act: (page) => page.getByRole('button', { name: /^From / }).click(),
   },
   { name: 'activity', path: '/activity' },
+  { name: 'activity-none', path: '/activity?actor=nobody' },
+  {
+    name: 'activity-filter',
+    path: '/activity?since=24h',
+    act: (page) => page.getByRole('button', { name: /^Change the filter Since/ }).click(),
+  },
+  {
+    name: 'activity-export',
+    path: '/activity',
+    act: (page) => page.getByRole('button', { name: 'Export', exact: true }).click(),
+  },
   { name: 'activity-each', path: '/activity?rows=each&outcome=not_found' },
   {
     name: 'activity-call',
@@ -204,6 +263,13 @@ const VIEWS = [
     },
   },
   {
+    name: 'observability-calls',
+    path: `/observability?since=30d&callsSince=${new Date(Date.now() - 30 * 86_400_000).toISOString()}&callsUntil=${new Date().toISOString()}&callsOf=failed`,
+    act: async (page) => {
+      await page.getByRole('list', { name: 'Calls behind the point' }).waitFor();
+    },
+  },
+  {
     name: 'hygiene',
     path: '/observability?since=30d&userId=lena.fischer',
     act: (page) => page.getByRole('region', { name: 'Hygiene' }).scrollIntoViewIfNeeded(),
@@ -220,6 +286,15 @@ const VIEWS = [
     name: 'playground-code',
     path: `/playground?tool=memory_find&user=maya.chen&show=code&args=${LAUNCH}`,
   },
+  {
+    name: 'playground-refused',
+    path: '/playground?tool=memory_read&user=maya.chen&args=%7B%22path%22%3A%22user%2Fnowhere.md%22%7D',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Run (Ctrl Enter)' }).click();
+      await page.getByRole('region', { name: 'the answer' }).waitFor();
+    },
+  },
+  { name: 'playground-schema', path: '/playground?tool=memory_patch&show=schema' },
   { name: 'playground-wiring', path: '/playground?show=wiring' },
   { name: 'dreams', path: '/dreams' },
   { name: 'dreams-runs', path: '/dreams?tab=runs' },
@@ -337,6 +412,14 @@ async function refuseSecrets(page, work) {
   await page.unroute(status);
 }
 
+/** An export of another program, with one item that an import does not take. */
+const FOREIGN = [
+  ...['Likes tea in the morning', 'Works from Porto on Fridays', 'Has a dog named Bolt'].map(
+    (memory, index) => ({ id: `m${index}`, memory, user_id: `customer-${index}@example.com` }),
+  ),
+  { id: 'm9', memory: '', user_id: 'customer-9@example.com' },
+];
+
 /** What an empty and a failing service are looked at in. */
 const PLACES = [
   '/',
@@ -349,6 +432,30 @@ const PLACES = [
   '/playground',
   '/dreams',
   '/audit',
+];
+
+const LONG_USER = 'customer-0007.with-a-rather-long-name.of-a-tenant@subsidiary.example.com';
+const LONG_FILE = `users/${LONG_USER}/projects/a-folder-with-a-long-name/of-another-folder/notes-of-the-meeting-about-the-launch.md`;
+
+/** Where there is more, and longer, than fits. */
+const CROWDED_PLACES = [
+  ['overview', '/'],
+  ['files', '/files?folder=users/'],
+  ['file', `/files?path=${LONG_FILE}`],
+  ['file-blame', `/files?path=${LONG_FILE}&as=blame`],
+  ['users', '/users'],
+  ['users-hygiene', '/users?hygiene=yes'],
+  ['users-panel', `/users?user=${LONG_USER}`],
+  ['users-erase', `/users?user=${LONG_USER}&do=erase`],
+  ['revisions', '/revisions'],
+  ['revisions-file', `/revisions?path=${LONG_FILE}`],
+  ['compare', `/compare?userId=${LONG_USER}&from=2020-01-01T00:00:00.000Z`],
+  ['activity', '/activity'],
+  ['activity-each', '/activity?rows=each'],
+  ['observability', '/observability'],
+  ['dreams-users', '/dreams?tab=users'],
+  ['playground', `/playground?tool=memory_write&user=${LONG_USER}`],
+  ['audit', '/audit'],
 ];
 
 /** @type {{ name: string, context: import('playwright-core').BrowserContextOptions }[]} */
@@ -368,6 +475,19 @@ const writeElsewhere = `fetch('../v1/admin/files/users/diego.alvarez/profile.md'
   },
   body: JSON.stringify({
     content: '# Diego \\u00c1lvarez\\n\\n- Design, icons and onboarding, team ' + (1 + (Date.now() % 97)) + '\\n- Bogot\\u00e1 (UTC\\u22125)\\n- Prefers voice notes to long texts\\n',
+  }),
+})`;
+
+/** A user who may be erased in each look. */
+const writeFormer = `fetch('../v1/admin/playground/memory_write', {
+  method: 'POST',
+  headers: {
+    'content-type': 'application/json',
+    'x-admin-secret': sessionStorage.getItem('memory-service.admin-secret'),
+  },
+  body: JSON.stringify({
+    context: { userId: 'former.customer' },
+    arguments: { path: 'user/profile.md', content: '# Former customer' },
   }),
 })`;
 
@@ -427,6 +547,39 @@ async function serve(args) {
       rmSync(cwd, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * Hundreds of users with long names, texts and reasons, many of whose calls fail.
+ *
+ * @param {Awaited<ReturnType<typeof serve>>} service
+ */
+async function crowd({ url, adminSecret }) {
+  const headers = { 'content-type': 'application/json', 'x-admin-secret': adminSecret };
+  /** @type {(tool: string, userId: string, args: object) => Promise<unknown>} */
+  const call = async (tool, userId, args) => {
+    const body = JSON.stringify({ context: { userId }, arguments: args });
+    const at = `${url}/../v1/admin/playground/${tool}`;
+    return (await fetch(new URL(at), { method: 'POST', headers, body })).text();
+  };
+  const line = '- A line that is much longer than what fits beside a column, '.repeat(12);
+  for (let n = 0; n < 400; n += 8) {
+    await Promise.all(
+      Array.from({ length: 8 }, async (_, index) => {
+        const user = `tenant-${String(n + index).padStart(4, '0')}@example.com`;
+        await call('memory_write', user, { path: 'user/profile.md', content: `# ${user}\n` });
+        await call('memory_read', user, { path: `user/missing-${n}.md` });
+      }),
+    );
+  }
+  const path = LONG_FILE.replace(`users/${LONG_USER}/`, 'user/');
+  for (let n = 1; n <= 12; n += 1) {
+    const content = `# Notes\n\n${line}\n${'word'.repeat(200)}\n${'- one more line\n'.repeat(20 * n)}`;
+    const reason = 'A reason that says at length why the agent wrote what it wrote. '.repeat(5);
+    await call('memory_write', LONG_USER, { path, content, reason });
+    await call('memory_write', LONG_USER, { path: `user/log/${n}.md`, content });
+  }
+  await call('memory_find', LONG_USER, { query: 'line' });
 }
 
 await orExplain(ensureBuilt);
@@ -504,7 +657,8 @@ async function publish(page, name) {
 const nameOf = (/** @type {string} */ path) =>
   path === '/' ? 'overview' : path.slice(1).replace(/\?.*/, '');
 const full = await serve(['--demo']);
-const empty = await serve([]);
+const [empty, crowded] = await Promise.all([serve([]), serve([])]);
+await crowd(crowded);
 try {
   for (const { name: look, context } of LOOKS) {
     const page = await open(full, context);
@@ -517,6 +671,11 @@ try {
       await shoot(blank, empty.url + path, `empty-${nameOf(path)}.${look}`);
     }
     await blank.context().close();
+    const many = await open(crowded, context);
+    for (const [name, path] of CROWDED_PLACES) {
+      await shoot(many, crowded.url + path, `crowded-${name}.${look}`);
+    }
+    await many.context().close();
     const failing = await open(full, context);
     // The status alone answers: with it the console opens.
     await failing.route(/\/v1\/admin\/(?!status)/, (route) =>
@@ -541,5 +700,5 @@ try {
   for (const name of CHOSEN.filter(isWanted)) await publish(page, name);
 } finally {
   await browser.close();
-  await Promise.all([full.stop(), empty.stop()]);
+  await Promise.all([full.stop(), empty.stop(), crowded.stop()]);
 }

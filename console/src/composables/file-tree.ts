@@ -41,6 +41,7 @@ export function useFileTree(): FileTree {
   const queryClient = useQueryClient();
   const opened: Ref<readonly string[]> = ref([ROOT]);
   const pages = new Map<string, number>();
+  const loadingMore = new Set<string>();
   /** A path in each folder that is loaded in any case. */
   const goals = new Map<string, string>();
 
@@ -73,7 +74,27 @@ export function useFileTree(): FileTree {
       if (cursor === null) break;
     }
     pages.set(prefix, Math.max(count, page));
-    return { items, hasMore: cursor !== null };
+    return { items, cursor };
+  }
+
+  /** Adds the next page to what is there: reading all of them anew makes a long folder slow. */
+  async function readMore(folder: string) {
+    const queryKey = ['folder', folder];
+    const loaded = queryClient.getQueryData<Awaited<ReturnType<typeof readFolder>>>(queryKey);
+    if (loaded === undefined || loaded.cursor === null || loadingMore.has(folder)) return;
+    loadingMore.add(folder);
+    try {
+      const next = await api.folder(folder, { limit: PAGE, cursor: loaded.cursor });
+      // A reload meanwhile has begun the list anew.
+      if (queryClient.getQueryData(queryKey) !== loaded) return;
+      pages.set(folder, (pages.get(folder) ?? 1) + 1);
+      queryClient.setQueryData(queryKey, {
+        items: [...loaded.items, ...next.items],
+        cursor: next.nextCursor,
+      });
+    } finally {
+      loadingMore.delete(folder);
+    }
   }
 
   const contents = computed(
@@ -97,7 +118,7 @@ export function useFileTree(): FileTree {
           if (isOpen) add(item.path, depth + 1);
         } else found.push({ kind: 'file', id: item.path, depth, label, file: item });
       }
-      if (content.data.hasMore) {
+      if (content.data.cursor !== null) {
         found.push({ kind: 'more', id: `${prefix}+`, depth, label: 'Load more…', parent: prefix });
       }
     };
@@ -124,14 +145,15 @@ export function useFileTree(): FileTree {
         const child = above[index] ?? path;
         const loaded = contents.value.get(folder)?.data;
         goals.set(folder, child);
-        const isMissing = (loaded?.hasMore ?? false) && (loaded?.items.at(-1)?.path ?? '') < child;
+        const isMissing =
+          (loaded?.cursor ?? null) !== null && (loaded?.items.at(-1)?.path ?? '') < child;
         if (isMissing) void queryClient.invalidateQueries({ queryKey: ['folder', folder] });
       }
       opened.value = [...new Set([...opened.value, ...above])];
     },
     loadMore(folder) {
-      pages.set(folder, (pages.get(folder) ?? 1) + 1);
-      void queryClient.invalidateQueries({ queryKey: ['folder', folder] });
+      // The row that asks for it stays when it fails; a reload says why.
+      readMore(folder).catch(() => queryClient.invalidateQueries({ queryKey: ['folder', folder] }));
     },
     refresh: () => void queryClient.invalidateQueries({ queryKey: ['folder'] }),
   };

@@ -21,13 +21,17 @@ export interface ConsoleSet {
   files: number;
   /** Access rows; half as many tool calls. */
   accesses: number;
+  /** Files of one more user, in one folder: {@link largeFileAt}. */
+  largest: number;
 }
 
 /** Raised with each change of what is written, so that no older fixture is taken. */
-const EDITION = 2;
+const EDITION = 3;
 const CACHE = path.resolve(import.meta.dirname, '../.cache');
 /** Log rows of one transaction. */
 const BATCH = 20_000;
+/** Files of one write. */
+const FILES_AT_ONCE = 500;
 /** Users that are written at once: the storage groups them into one transaction. */
 const AT_ONCE = 16;
 const DAY_MS = 86_400_000;
@@ -41,6 +45,11 @@ export function fileAt(n: number, { users }: ConsoleSet): { userId: string; path
   return { userId: `user-${n % users}`, path: `notes/${own % 10}/${own}.md` };
 }
 
+/** The path of the `n`th file of the user with the most files. */
+export function largeFileAt(n: number): { userId: string; path: string } {
+  return { userId: 'user-large', path: `log/${String(n).padStart(6, '0')}.md` };
+}
+
 /**
  * The directory of a database with that many files and log rows of the last 30 days. What the
  * console shows first is of today: a fixture is made anew on another day, and kept for this one.
@@ -49,7 +58,7 @@ export async function openConsoleFixture(
   set: ConsoleSet,
   say: (text: string) => void,
 ): Promise<string> {
-  const prefix = `console-${EDITION}-${set.users}-${set.files}-${set.accesses}-`;
+  const prefix = `console-${EDITION}-${set.users}-${set.files}-${set.accesses}-${set.largest}-`;
   const directory = path.join(CACHE, prefix + new Date().toISOString().slice(0, 10));
   if (existsSync(directory)) return directory;
   await mkdir(CACHE, { recursive: true });
@@ -69,7 +78,7 @@ export async function openConsoleFixture(
   return directory;
 }
 
-/** All files of a user in one write: one by one, a hundred thousand of them take a quarter hour. */
+/** Many files in one write: one by one, a hundred thousand of them take a quarter hour. */
 async function writeFiles(
   storage: Storage,
   set: ConsoleSet,
@@ -78,22 +87,42 @@ async function writeFiles(
 ): Promise<void> {
   for (let from = 0; from < set.users; from += AT_ONCE) {
     const users = range(from, Math.min(set.users, from + AT_ONCE));
-    await Promise.all(users.map((user) => writeFilesOf(storage, user, set, since)));
+    await Promise.all(
+      users.map((user) => {
+        const numbers = range(0, Math.ceil((set.files - user) / set.users)).map(
+          (own) => user + own * set.users,
+        );
+        const timeOf = (n: number) => since + Math.floor((n / set.files) * SPAN_MS);
+        const placeOf = (n: number) => fileAt(n, set);
+        return writeFilesOf(storage, `user-${user}`, { numbers, placeOf, timeOf });
+      }),
+    );
     if ((from / AT_ONCE) % 10 === 0) say(`the files of ${from.toLocaleString('en-US')} users`);
+  }
+  for (let from = 0; from < set.largest; from += FILES_AT_ONCE) {
+    await writeFilesOf(storage, largeFileAt(from).userId, {
+      numbers: range(from, Math.min(set.largest, from + FILES_AT_ONCE)),
+      placeOf: largeFileAt,
+      timeOf: (n) => since + n,
+    });
   }
 }
 
 async function writeFilesOf(
   storage: Storage,
-  user: number,
-  set: ConsoleSet,
-  since: number,
+  userId: string,
+  {
+    numbers,
+    placeOf,
+    timeOf,
+  }: {
+    numbers: readonly number[];
+    placeOf: (n: number) => { path: string };
+    timeOf: (n: number) => number;
+  },
 ): Promise<void> {
-  const numbers = range(0, Math.ceil((set.files - user) / set.users)).map(
-    (own) => user + own * set.users,
-  );
-  const scope: ScopeKey = `u:user-${user}`;
-  const keys = numbers.map((n) => ({ scope, path: fileAt(n, set).path }));
+  const scope: ScopeKey = `u:${userId}`;
+  const keys = numbers.map((n) => ({ scope, path: placeOf(n).path }));
   await storage.mutate({ scopes: [scope], files: keys }, (current): Decision<null> => {
     let state = current.scope(scope);
     const files: FileState[] = [];
@@ -101,7 +130,7 @@ async function writeFilesOf(
     const access: AccessRecord[] = [];
     for (const [index, key] of keys.entries()) {
       const n = numbers[index] ?? 0;
-      const at = since + Math.floor((n / set.files) * SPAN_MS);
+      const at = timeOf(n);
       const decide = decideWrite(key, () => toNote(n), { at, id: makeId(at) });
       const { changes } = decide({ ...current, scope: () => state, file: () => null });
       state = changes.scopes?.[0] ?? state;

@@ -8,7 +8,7 @@ export interface Figure {
   claim: string;
   is: 'at least' | 'at most';
   value: number;
-  unit: '×' | '/s' | 'ms' | 'MB' | '%' | 's';
+  unit: '×' | '/s' | 'ms' | 'MB' | 'KB' | '%' | 's' | 'shift';
 }
 
 export const FIGURES = {
@@ -51,6 +51,10 @@ export const FIGURES = {
   blame: atMost(200, 'ms', 'blame, 1,000 revisions of 64 KB', 'whole answer over HTTP'),
   'console-list': atMost(100, 'ms', 'console, 100k files, 1M log rows', 'every list at the API'),
   'console-screen': atMost(2, 's', 'console, 100k files, 1M log rows', 'first screen'),
+  'console-paint': atMost(600, 'ms', 'console, 100k files, 1M log rows', 'slowest largest paint'),
+  'console-shift': atMost(0.02, 'shift', 'console, 100k files, 1M log rows', 'worst of the views'),
+  'console-frame': atMost(100, 'ms', 'console, 10,000 files and 1,000 users', 'scrolling'),
+  'console-transfer': atMost(200, 'KB', 'console, first screen', 'transferred'),
   dashboard: atMost(100, 'ms', 'dashboard, 1M log rows, 2M events', 'each answer, median'),
   'start-cold': atMost(2, 's', 'cold start, migrated database', 'until it names its address'),
 } as const satisfies Record<string, Figure>;

@@ -227,6 +227,7 @@ function formatValue(value: number, unit: Figure['unit']): string {
   if (unit === '/s') return `${formatCount(value)}/s`;
   if (unit === 'ms') return `${formatMs(value)} ms`;
   if (unit === '%') return `${value.toFixed(1)}%`;
+  if (unit === 'shift') return value.toFixed(3);
   return `${unit === 's' ? value.toFixed(2) : Math.round(value)} ${unit}`;
 }
 

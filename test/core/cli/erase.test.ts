@@ -39,7 +39,8 @@ describe('memory-service erase', () => {
     const { filename, run } = await planted();
     const preview = await run('erase', 'alice');
     expect([preview.code, preview.stderr]).toEqual([0, '']);
-    expect(preview.stdout).toMatch(/^Would erase alice:\n {2}svc_/);
+    expect(preview.stdout).toMatch(/^Would erase alice:\n {2}Files, deleted ones too +\d+\n/);
+    expect(preview.stdout).not.toContain('svc_');
     expect(preview.stdout).toContain('Run it again with --yes');
     expect(await filesOf(filename)).toContain(CANARY);
     const done = await run('erase', 'alice', '--yes');
