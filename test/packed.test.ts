@@ -6,10 +6,12 @@ import { promisify } from 'node:util';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { outputOf } from '../examples/scripted-model/fill-transcripts.mjs';
+import type * as Transcripts from '../examples/scripted-model/fill-transcripts.mjs';
 import { startCommand } from './support/command.ts';
 import { passAll } from './support/model-service.ts';
 import {
   findNode,
+  linkAll,
   linkDependencies,
   type Manifest,
   nodeCommand,
@@ -157,6 +159,31 @@ describe.each(NODES)('the packed package on Node %s', (major) => {
 });
 
 if (isRelease) {
+  it(
+    'prints in its own folder what the READMEs of its examples show',
+    async () => {
+      const folder = await unpackPackage(archive, join(directory, 'examples'));
+      await linkAll(folder);
+      const { commandsIn, fillTranscripts, NEED_SERVICE, outputOf, startService, TOLD } =
+        (await import(
+          join(folder, 'examples/scripted-model/fill-transcripts.mjs')
+        )) as typeof Transcripts;
+      for (const name of TOLD) {
+        const readme = await readFile(join(folder, 'examples', name, 'README.md'), 'utf8');
+        const commands = commandsIn(readme).filter((command) => !command.includes('mysql'));
+        for (const command of commands) {
+          const cwd = await mkdtemp(join(directory, 'example-'));
+          const service = NEED_SERVICE.includes(name) ? await startService(cwd) : null;
+          const env = service === null ? {} : { SERVICE_URL: service.url };
+          const output = await outputOf(command, { cwd, env }).finally(() => service?.stop());
+          const shown = fillTranscripts(readme, (one) => (one === command ? output : null));
+          expect([command, shown]).toEqual([command, readme]);
+        }
+      }
+    },
+    INSTALL_MS,
+  );
+
   it(
     'remembers a first fact with nothing but the page on a framework in hand',
     async () => {

@@ -357,6 +357,7 @@ async function orExplain(work) {
 module.exports = {
   PrepareError,
   checkNode,
+  compileEnvironment,
   ensureBuilt,
   ensureInstalled,
   orExplain,

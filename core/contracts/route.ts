@@ -13,6 +13,8 @@ export interface RouteDefinition<Query = unknown, Body = unknown, Result = unkno
   auth: 'none' | 'tools' | 'admin';
   /** Heading of the group in OpenAPI and the docs. */
   tag: string;
+  /** What the group is for. One route of a group is enough. */
+  tagDescription?: string;
   summary: string;
   description?: string;
   /** An unknown parameter is answered with a 400 that names it. Default: no parameters. */

@@ -77,10 +77,11 @@ function describe(
       title: 'memory-service',
       version,
       description: 'Agent memory that you can read, diff, blame and undo.',
+      contact: { name: 'the memory-service authors' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: basePath === '' ? '/' : basePath }],
-    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: toTags(routes),
     paths,
     components: {
       schemas: components.schemas,
@@ -96,6 +97,17 @@ function describe(
       },
     },
   };
+}
+
+function toTags(routes: readonly RouteDefinition[]): Json[] {
+  const descriptions = new Map<string, string | undefined>();
+  for (const { tag, tagDescription } of routes) {
+    descriptions.set(tag, descriptions.get(tag) ?? tagDescription);
+  }
+  return [...descriptions].map(([name, description]) => ({
+    name,
+    ...(description === undefined ? {} : { description }),
+  }));
 }
 
 const EXECUTE_PATH = '/v1/tools/:name/execute';

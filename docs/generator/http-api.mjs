@@ -35,11 +35,21 @@ export function renderHttpApi(routes, errorCodes) {
     ),
     ...tags.flatMap((tag) => [
       `## ${tag}`,
+      ...describeTag(shown, tag),
       ...shown
         .filter((route) => route.tag === tag)
         .flatMap((route) => renderRoute(route, errorCodes)),
     ]),
   ]);
+}
+
+/**
+ * @param {readonly Route[]} routes
+ * @param {string} tag
+ */
+function describeTag(routes, tag) {
+  const described = routes.find((route) => route.tag === tag && route.tagDescription);
+  return described?.tagDescription === undefined ? [] : [prose(described.tagDescription)];
 }
 
 /**

@@ -14,7 +14,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** The folders whose READMEs show what their commands print. */
 export const TOLD = [
   ...['langchain', 'vercel-ai', 'openai', 'anthropic', 'mcp', 'swap-plugins', 'koa-embedded'],
-  ...['in-process', 'search', 'custom-plugin', 'over-http', 'http-client', 'python'],
+  ...['in-process', 'search', 'custom-plugin', 'custom-storage', 'over-http', 'http-client'],
+  'python',
 ];
 
 /** Those that talk to a service: one that has just been started, with the generated secrets. */

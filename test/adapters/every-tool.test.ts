@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { text as readText } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryClient } from '../../adapters/client.ts';
 import type { ToolDefinition, ToolRunner } from '../../core/contracts/tool.ts';
 import { createCore } from '../../core/service.ts';
@@ -270,6 +271,41 @@ describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) =
     for (const line of lines) expect(result.content).toContain(line);
   });
 
+  it('answers fifty calls at once, and the trail has each of them', async () => {
+    const userId = await newUser();
+    const calls = Array.from({ length: 50 }, (_, n) => {
+      const [name, args] =
+        n % 2 === 0
+          ? ['memory_read', { path: 'user/profile.md' }]
+          : ['memory_write', { path: `user/${n}.md`, content: `Note ${n}.\n` }];
+      return { name, arguments: withNulls(name, args, loop) };
+    });
+    const answers = await answersTo(loop, service.tools, userId, calls);
+    for (const [n, text] of answers.entries()) {
+      const path = n % 2 === 0 ? 'user/profile.md' : `user/${n}.md`;
+      expect(JSON.parse(text)).toMatchObject({ path, version: 1 });
+    }
+    await expectTrail(userId, calls);
+  });
+
+  it('is cut off in the middle of a call: it ends, what was written stays, and the next run goes on', async () => {
+    const userId = await newUser();
+    const write = (name: string) => {
+      const args = { path: `user/${name}.md`, content: 'New.\n' };
+      return [{ name: 'memory_write', arguments: withNulls('memory_write', args, loop) }];
+    };
+    const model = await startModelServer([{ calls: write('kept') }, { calls: write('cut') }]);
+    const options = { userId, actor: 'loop', tools: NAMES };
+    const url = await startCutting(model.url, { at: 'user/cut.md' });
+    await expect(loop.run({ runner: service.tools, options, url })).rejects.toThrow();
+    expect(model.refusals).toEqual([]);
+    await expectTrail(userId, write('kept'));
+    const revisions = await service.admin(`revisions?userId=${userId}&actor=loop`);
+    expect(revisions.map(({ path }) => path)).toEqual([`users/${userId}/kept.md`]);
+    const [text] = await answersTo(loop, service.tools, userId, write('cut'));
+    expect(JSON.parse(text ?? '')).toMatchObject({ path: 'user/cut.md', created: true });
+  });
+
   it('goes on when the service cannot be reached', async () => {
     const dead = new MemoryClient({ baseUrl: await freeUrl(), apiKey: 'any', maxRetries: 0 });
     const runner: ToolRunner = {
@@ -295,7 +331,43 @@ describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) =
 });
 
 function byCallId(a: { callId: string }, b: { callId: string }): number {
-  return a.callId < b.callId ? -1 : 1;
+  return a.callId.localeCompare(b.callId, 'en', { numeric: true });
+}
+
+/** The trail has these calls of the loop, without an error, and no others. */
+async function expectTrail(userId: string, calls: readonly { name: string }[]): Promise<void> {
+  const trail = async () => {
+    const events = await service.admin(`observability/events?userId=${userId}&limit=500`);
+    const made = events.filter(({ actor, tool }) => actor === 'loop' && tool !== null);
+    return made.map(({ tool, errorCode }) => String(errorCode ?? tool)).sort();
+  };
+  await expect.poll(trail).toEqual(calls.map(({ name }) => name).sort());
+}
+
+/** A proxy before a model that breaks off each answer where it comes to that text. Closed when the test ends. */
+async function startCutting(target: string, { at }: { at: string }): Promise<string> {
+  const server = createServer((request, response) => {
+    void (async () => {
+      const { host: _host, connection: _connection, ...headers } = request.headers;
+      const body = await readText(request);
+      const init = { method: 'POST', headers: headers as Record<string, string>, body };
+      const answer = await fetch(target + (request.url ?? ''), init);
+      const text = await answer.text();
+      const type = answer.headers.get('content-type') ?? '';
+      const end = text.indexOf(at);
+      response.writeHead(answer.status, { 'content-type': type });
+      if (end < 0) response.end(text);
+      else response.write(text.slice(0, end + at.length / 2), () => response.destroy());
+    })();
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Where nothing listens: a port that was taken and given back. */

@@ -28,6 +28,10 @@ it(
       const tools = told.filter(({ test }) => test.startsWith(`${name} > runs memory_`));
       expect([name, tools.length]).toEqual([name, 9]);
     }
+    const recalls = told.filter(({ test }) =>
+      test.startsWith('Vercel AI generateText > has memory'),
+    );
+    expect(recalls).toHaveLength(1);
   },
   LIMIT_MS,
 );

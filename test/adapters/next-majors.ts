@@ -1,5 +1,5 @@
-// Every test of every-tool.test.ts once more, with the next majors of the packages in the place of
-// these, by the newer Node that they need. Prints what runs it, and a line for each test.
+// Every test of every-tool.test.ts and memory-prompt.test.ts once more, with the next majors of the packages
+// in the place of these, by the newer Node that they need. Prints what runs it, and a line for each test.
 //
 //   npm exec --yes --package=node@24 -- node test/adapters/next-majors.ts
 
@@ -27,7 +27,7 @@ const alias = Object.entries(NEXT).map(([name, url]) => ({
 }));
 const vitest = await startVitest(
   'test',
-  ['test/adapters/every-tool.test.ts'],
+  ['test/adapters/every-tool.test.ts', 'test/adapters/memory-prompt.test.ts'],
   {
     config: false,
     root,

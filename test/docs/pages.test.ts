@@ -92,6 +92,20 @@ describe.each(prose)('%s', (page) => {
   });
 });
 
+describe('the page on a framework', () => {
+  it.each([...['langchain', 'vercel-ai', 'openai', 'openai-agents', 'anthropic', 'mcp']])(
+    'ends with the trail of its own example: %s',
+    (name) => {
+      const page = read(`docs/guides/${name.replace('openai-agents', 'openai')}.md`);
+      const end = page.slice(page.indexOf('\n## The trail in the console\n'));
+      expect(end.match(/^## /gm)).toHaveLength(1);
+      const picture = `images/trail-${name}.webp`;
+      expect(end).toContain(`](../${picture})`);
+      expect(statSync(join(root, 'docs', picture)).size).toBeLessThan(35_000);
+    },
+  );
+});
+
 describe('docs', () => {
   it('are all in the index', () => {
     const listed = linksOf('docs/index.md').map((link) => `docs/${link}`);

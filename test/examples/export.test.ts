@@ -1,7 +1,9 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { call } from '../support/service.ts';
 import { ADMIN_SECRET, serveCore } from '../core/http/serve.ts';
-import { run } from './run-example.ts';
+import { root, run } from './run-example.ts';
 
 it('carries a memory from one service to another', async () => {
   const here = await serveCore();
@@ -19,4 +21,6 @@ it('carries a memory from one service to another', async () => {
     'restored: users/alice/a.md\nwould restore 1 files\n' +
       'restored: users/alice/a.md\nrestored 1 files\n',
   );
+  const readme = await readFile(join(root, 'examples/export/README.md'), 'utf8');
+  expect(readme).toContain(`\`\`\`text\n${stdout}\`\`\`\n`);
 });

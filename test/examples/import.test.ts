@@ -23,17 +23,21 @@ it.each(['a server that runs', 'no server'])(
     await cp(EXAMPLES, cwd, { recursive: true });
     const server = how === 'no server' ? null : await startCommand({ cwd });
     const guide = await readFile(path.join(root, 'docs/guides/export-import.md'), 'utf8');
+    let first = '';
     for (const [, , args] of IMPORTS) {
       expect(guide).toContain(`memory-service import ${args.join(' ')}\n`);
       const dry = await runCommand({ cwd, args: ['import', ...args, '--dry-run'] });
       expect([dry.code, dry.stderr]).toEqual([0, expect.stringMatching(PROGRESS)]);
       const { code, stdout, stderr } = await runCommand({ cwd, args: ['import', ...args] });
       expect([code, stderr]).toEqual([0, expect.stringMatching(PROGRESS)]);
+      first ||= stdout;
       expect(stdout).toMatch(
         /^Imported [1-9][^]*Of (\d) items of [\w-]+, \1 are in these files; 0 /,
       );
     }
     await server?.stop();
+    const readme = await readFile(path.join(EXAMPLES, 'README.md'), 'utf8');
+    expect(readme).toContain(`\`\`\`text\n${first}\`\`\`\n`);
     const out = await runCommand({ cwd, args: ['export', 'out', '--user=alice'] });
     expect([out.code, out.stderr]).toEqual([0, expect.stringMatching(PROGRESS)]);
     for (const [after, file] of IMPORTS) {

@@ -13,9 +13,9 @@ import { freshDatabase } from '../support/mariadb.ts';
 import { root, serve, temporaryDirectory } from './run-example.ts';
 
 const COMMAND = 'dist/core/cli/bin.cjs';
-/** They run nothing by themselves: a configuration, an image, a model, a driver with its own tests, a story. */
+/** They run nothing by themselves: a configuration, a proxy, a model, a story. */
 const WITHOUT = [
-  ...['config-file', 'console-behind-sign-in', 'docker', 'scripted-model', 'custom-storage'],
+  ...['config-file', 'console-behind-sign-in', 'scripted-model'],
   // The story of `--demo`: test/core/cli/demo.test.ts plays it.
   'demo',
 ];

@@ -41,7 +41,20 @@ export async function readManifest(folder: string): Promise<Manifest> {
  */
 export async function linkDependencies(folder: string): Promise<void> {
   const { dependencies, optionalDependencies } = await readManifest(folder);
-  for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+  await linkPackages(folder, Object.keys({ ...dependencies, ...optionalDependencies }));
+}
+
+/** Puts the packages of this repository beside an unpacked one, as someone has them who installed them. */
+export async function linkAll(folder: string): Promise<void> {
+  const { dependencies, optionalDependencies, devDependencies } = JSON.parse(
+    await readFile(join(root, 'package.json'), 'utf8'),
+  ) as Record<string, Record<string, string>>;
+  const all = { ...dependencies, ...optionalDependencies, ...devDependencies };
+  await linkPackages(folder, Object.keys(all));
+}
+
+async function linkPackages(folder: string, names: readonly string[]): Promise<void> {
+  for (const name of names) {
     const link = join(dirname(folder), name);
     await mkdir(dirname(link), { recursive: true });
     await symlink(join(root, 'node_modules', name), link, 'dir');

@@ -8,6 +8,7 @@ import type { Core } from '../../service.ts';
 export function accessLogsRoutes(core: Pick<Core, 'accessLog'>): RouteDefinition[] {
   return [
     adminRoute('Access logs', {
+      tagDescription: 'Who read or wrote which file, in which tool call.',
       method: 'GET',
       path: '/v1/admin/access-logs',
       summary: 'List access rows',

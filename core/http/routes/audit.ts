@@ -8,6 +8,7 @@ import type { Core } from '../../service.ts';
 export function auditRoutes(core: Pick<Core, 'accessLog'>): RouteDefinition[] {
   return [
     adminRoute('Audit', {
+      tagDescription: 'What operators changed through the admin API.',
       method: 'GET',
       path: '/v1/admin/audit',
       summary: 'List changes made through the admin API',

@@ -28,6 +28,7 @@ export function consoleRoutes(files: ConsoleFiles): RouteDefinition[] {
     method: 'GET',
     auth: 'none',
     tag: 'Console',
+    tagDescription: 'The admin console in the browser.',
     resultSchema: null,
     contentType: 'text/html; charset=utf-8',
     // Filters and open items of a view, which only the page reads.
@@ -36,10 +37,20 @@ export function consoleRoutes(files: ConsoleFiles): RouteDefinition[] {
     errorCodes: ['NOT_FOUND'],
     handle,
   } as const;
+  const page = {
+    ...route,
+    summary: 'The console',
+    description: 'A page that asks for the admin secret.',
+  };
   return [
-    { ...route, path: '/admin', summary: 'The console' },
+    { ...page, path: '/admin' },
     // The same with a slash at its end, for bookmarks.
-    { ...route, path: '/admin/', summary: 'The console' },
-    { ...route, path: '/admin/*path', summary: 'A view or a file of the console' },
+    { ...page, path: '/admin/' },
+    {
+      ...route,
+      path: '/admin/*path',
+      summary: 'A view or a file of the console',
+      description: 'A path of no file is answered with the page, which shows the view.',
+    },
   ];
 }

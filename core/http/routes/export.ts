@@ -8,6 +8,7 @@ import { toCaller } from '../caller.ts';
 export function exportRoutes(core: Pick<Core, 'archive'>): RouteDefinition[] {
   return [
     adminRoute('Export and import', {
+      tagDescription: 'Memory as an archive of text files with its history.',
       method: 'GET',
       path: '/v1/admin/export',
       summary: 'Export memory',

@@ -26,6 +26,7 @@ const PutBody = strictObject({
 export function filesRoutes(core: Pick<Core, 'files' | 'fileLists'>): RouteDefinition[] {
   return [
     adminRoute('Files', {
+      tagDescription: 'The memory files of all users, by physical path.',
       method: 'GET',
       path: '/v1/admin/files',
       summary: 'List memory files',

@@ -43,6 +43,7 @@ export function healthRoutes(
       path: '/healthz',
       auth: 'none',
       tag: 'Health',
+      tagDescription: 'Checks for supervisors and load balancers.',
       summary: 'Alive',
       description: 'The process answers. Touches nothing else.',
       resultSchema: Health,

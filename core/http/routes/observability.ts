@@ -32,6 +32,7 @@ export function observabilityRoutes(
 ): RouteDefinition[] {
   return [
     adminRoute('Observability', {
+      tagDescription: 'Tool calls with their traces, figures and metrics.',
       method: 'GET',
       path: '/v1/admin/observability/summary',
       summary: 'Read the summary of tool calls',

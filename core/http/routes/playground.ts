@@ -27,6 +27,7 @@ export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteD
   const isKey = createSecretCheck(core.settings.apiKey ?? []);
   return [
     adminRoute('Playground', {
+      tagDescription: 'The tools, run by an operator as any user.',
       method: 'GET',
       path: '/v1/admin/playground',
       summary: 'List the tools of the Playground',

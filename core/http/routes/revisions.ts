@@ -24,6 +24,7 @@ import { ifVersionOf, withPrecondition } from '../precondition.ts';
 export function revisionsRoutes(core: Pick<Core, 'revisions'>): RouteDefinition[] {
   return [
     adminRoute('Revisions', {
+      tagDescription: 'The history of each file: compare, revert, redact and prune.',
       method: 'GET',
       path: '/v1/admin/revisions',
       summary: 'List revisions',

@@ -27,6 +27,8 @@ export function statusRoutes(core: StatusCore, version: string): RouteDefinition
   const { settings, parts, storage } = core;
   return [
     adminRoute('Status', {
+      tagDescription:
+        'The state of the service, and the jobs that check, copy and trim its database.',
       method: 'GET',
       path: '/v1/admin/status',
       summary: 'Read the status of the service',

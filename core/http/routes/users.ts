@@ -14,6 +14,7 @@ export function usersRoutes(
 ): RouteDefinition[] {
   return [
     adminRoute('Users', {
+      tagDescription: 'The users who have memory: list, restore and erase them.',
       method: 'GET',
       path: '/v1/admin/users',
       summary: 'List user scopes',

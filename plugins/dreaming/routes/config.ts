@@ -21,9 +21,11 @@ export function configRoutes(deps: {
   };
   return [
     adminRoute('Dreams', {
+      tagDescription: 'Dreaming: its settings, its users, and the runs that wait for review.',
       method: 'GET',
       path: '/v1/admin/dream/config',
       summary: 'Read the settings of dreaming',
+      description: 'With whether the scheduler runs in this instance.',
       resultSchema: AdminDreamConfig,
       handle: async () => toAnswer(await settings.read()),
     }),

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { ERROR_CODES } from '../../../core/errors.ts';
 import { parsePhysicalPath } from '../../../core/files/paths.ts';
 import { toPascalCase } from '../../../core/http/openapi-components.ts';
+import { dreaming } from '../../../plugins/dreaming/index.ts';
+import { mcp } from '../../../plugins/mcp/index.ts';
 import { serveCore } from './serve.ts';
 
 type Operation = {
@@ -139,6 +141,25 @@ describe('the OpenAPI description', () => {
       }
     }
     expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('describes each tag and operation, and says what each array holds', async () => {
+    const { core, request } = await serveCore({ plugins: [dreaming(), mcp()] });
+    await core.ready();
+    const { json } = await request('GET', '/v1/openapi.json');
+    expect(json.tags.map(({ name }: { name: string }) => name)).toContain('Dreams');
+    const operations = Object.values<Record<string, object>>(json.paths).flatMap(Object.values);
+    for (const described of [...json.tags, ...operations]) {
+      expect(described).toMatchObject({ description: expect.stringMatching(/\.$/) });
+    }
+    const arrays = (schema: unknown): object[] => {
+      if (typeof schema !== 'object' || schema === null) return [];
+      const { type } = schema as { type?: unknown };
+      const isArray = [type].flat().includes('array');
+      return [...(isArray ? [schema] : []), ...Object.values(schema).flatMap(arrays)];
+    };
+    expect(arrays(json).length).toBeGreaterThan(30);
+    for (const array of arrays(json)) expect(array).toHaveProperty('items');
   });
 
   it('tells of a full disk wherever something is written, and nowhere else', async () => {

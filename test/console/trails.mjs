@@ -1,0 +1,107 @@
+// `npm run screenshots:trails`: the picture at the end of each framework's page. Runs the page's own
+// example without a key, and shows what the console has of it: its calls, and one of them in full.
+// `npm run screenshots:trails -- langchain mcp` takes some of them.
+
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { outputOf, startService } from '../../examples/scripted-model/fill-transcripts.mjs';
+import { findChromium } from '../support/chromium.mjs';
+
+const require = createRequire(import.meta.url);
+const { ensureBuilt, orExplain, root } = require('../../core/cli/prepare.cjs');
+
+const NO_KEY = 'node --import ./examples/scripted-model/no-key.mjs';
+
+/**
+ * The commands of each page, which leave their memory in `memory.db`.
+ *
+ * @type {Record<string, readonly string[]>}
+ */
+const COMMANDS = {
+  langchain: firstFact('langchain/first-fact.mjs'),
+  'vercel-ai': firstFact('vercel-ai/first-fact.mjs'),
+  openai: firstFact('openai/first-fact.mjs'),
+  'openai-agents': firstFact('openai/first-fact-agents.mjs'),
+  anthropic: firstFact('anthropic/first-fact.mjs'),
+  mcp: ['node examples/mcp/main.mjs memory.db'],
+};
+
+/** @param {string} file */
+function firstFact(file) {
+  return [`${NO_KEY} examples/${file}`, `${NO_KEY} examples/${file} Drinks?`];
+}
+
+/**
+ * @param {import('playwright-core').Browser} browser
+ * @param {string} name
+ */
+async function shootTrail(browser, name) {
+  const cwd = mkdtempSync(join(tmpdir(), 'memory-service-trail-'));
+  for (const command of COMMANDS[name] ?? []) await outputOf(command, { cwd });
+  const adminSecret = randomUUID();
+  const { url, stop } = await startService(cwd, {
+    SERVICE_DATABASE_URL: 'sqlite:memory.db',
+    SERVICE_ADMIN_SECRET: adminSecret,
+  });
+  try {
+    const page = await browser.newPage({ viewport: { width: 1120, height: 500 } });
+    await page.addInitScript(
+      `sessionStorage.setItem('memory-service.admin-secret', ${JSON.stringify(adminSecret)})`,
+    );
+    await page.goto(`${url}/admin/activity`);
+    await page
+      .getByText(/^Wrote /)
+      .first()
+      .click();
+    await page.getByText('Phases').waitFor();
+    await page.evaluate('new Promise((resolve) => setTimeout(resolve, 600))');
+    const png = await page.screenshot({ clip: { x: 195, y: 0, width: 925, height: 480 } });
+    writeFileSync(join(root, `docs/images/trail-${name}.webp`), await toWebp(page, png));
+    await page.close();
+  } finally {
+    stop();
+    rmSync(cwd, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The picture with six levels of each colour, without further loss: a third of its size with all, and its text
+ * stays sharp.
+ *
+ * @param {import('playwright-core').Page} page
+ * @param {Buffer} png
+ */
+async function toWebp(page, png) {
+  const url = await page.evaluate(
+    `createImageBitmap(new Blob([Uint8Array.from(atob('${png.toString('base64')}'), (one) => one.charCodeAt(0))]))
+      .then((bitmap) => {
+        const canvas = document.createElement('canvas');
+        [canvas.width, canvas.height] = [bitmap.width, bitmap.height];
+        const context = canvas.getContext('2d');
+        context.drawImage(bitmap, 0, 0);
+        const picture = context.getImageData(0, 0, canvas.width, canvas.height);
+        picture.data.set(picture.data.map((level) => Math.round(level / 51) * 51));
+        context.putImageData(picture, 0, 0);
+        // Quality 1 is lossless.
+        return canvas.toDataURL('image/webp', 1);
+      })`,
+  );
+  return Buffer.from(String(url).split(',')[1] ?? '', 'base64');
+}
+
+await orExplain(ensureBuilt);
+const executablePath = findChromium();
+if (executablePath === null) throw new Error('There is no Chromium: run npm test.');
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+const wanted = process.argv.slice(2);
+try {
+  for (const name of Object.keys(COMMANDS)) {
+    if (wanted.length === 0 || wanted.includes(name)) await shootTrail(browser, name);
+  }
+} finally {
+  await browser.close();
+}
