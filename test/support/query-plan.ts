@@ -78,8 +78,11 @@ export async function explainOnMysql(
 function fitValues(sql: string, values: readonly unknown[]): unknown[] {
   const places = [...sql.matchAll(/'[^']*'|\?/g)].filter(([text]) => text === '?');
   return places.map(({ index }, at) => {
+    const before = sql.slice(0, index);
+    // A limit of 0 has no plan either.
+    if (/\blimit $/i.test(before)) return Math.max(1, Number(values[at]));
     const [, column, operator = ''] =
-      /(\w+)`?\s*(=|<>|[<>]=?|in \((?:\?, )*)\s*$/.exec(sql.slice(0, index)) ?? [];
+      /(\w+)`?\s*(=|<>|[<>]=?|in \((?:\?, )*)\s*$/.exec(before) ?? [];
     const around = operator.startsWith('<') ? 2 : operator.startsWith('>') ? -2 : 0;
     return (column === undefined ? undefined : seededValue(column, around)) ?? values[at];
   });
