@@ -23,11 +23,15 @@ const ON_BOTH_FOR_RELEASE = [
   'test/core/history/revisions.test.ts',
 ];
 
+/** Checks what all others have sent to the databases, so it runs after them. */
+const QUERY_PLANS = 'test/plugins/storage-knex/query-plans.test.ts';
+
 const isRelease = process.env['MEMORY_TEST_RELEASE'] !== undefined;
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/mariadb-setup.ts'],
+    globalSetup: ['test/support/mariadb-setup.ts', 'test/support/statements-setup.ts'],
+    setupFiles: ['test/support/statements.ts'],
     // A test that needs longer than this hangs, on a busy machine too. Nothing in the suite asserts
     // on time.
     testTimeout: 180_000,
@@ -46,7 +50,7 @@ export default defineConfig({
         test: {
           name: 'all',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/bench/**', '**/node_modules/**'],
+          exclude: ['test/bench/**', QUERY_PLANS, '**/node_modules/**'],
         },
       },
       {
@@ -56,6 +60,10 @@ export default defineConfig({
           include: [...ON_BOTH_DATABASES, ...(isRelease ? ON_BOTH_FOR_RELEASE : [])],
           env: { MEMORY_TEST_DATABASE: 'mariadb' },
         },
+      },
+      {
+        extends: true,
+        test: { name: 'query plans', include: [QUERY_PLANS], sequence: { groupOrder: 1 } },
       },
     ],
   },

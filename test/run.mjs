@@ -1,6 +1,6 @@
 // What `npm test` runs: prepares everything that the tests need, runs them, and ends with one line,
 // `N passed, N failed`. Nothing is skipped in silence: each skipped test is a `not run` line before
-// it, with the command that would run it.
+// it, with the command that would run it. What a test annotates stands before that.
 //
 //   npm test                       everything
 //   npm test -- test/core/files    the files whose path contains that
@@ -27,6 +27,7 @@ const isCluster = args.includes('--cluster');
 if (isCluster) process.env.MEMORY_TEST_CLUSTER = '1';
 const filters = args.filter((arg) => !arg.startsWith('--'));
 if (isCluster && filters.length === 0) filters.push('test/cluster');
+if (filters.length === 0) process.env.MEMORY_TEST_WHOLE = '1';
 
 await orExplain(async () => {
   checkNode();
@@ -44,9 +45,11 @@ await vitest.close();
 
 const count = { passed: 0, failed: 0 };
 const notRun = [];
+const notes = [];
 for (const module of modules) {
   let failedHere = 0;
   for (const test of module.children.allTests()) {
+    notes.push(...test.annotations().map(({ message }) => message));
     const result = test.result();
     if (result.state === 'passed') count.passed += 1;
     else if (result.state === 'failed') failedHere += 1;
@@ -71,6 +74,7 @@ if (process.env.MEMORY_TEST_RELEASE === undefined && filters.length === 0) {
 const otherNodes = isRelease ? await runOnEachNode(root, filters) : [];
 
 const lines = [
+  ...notes,
   ...notRun.map((line) => `not run: ${line}`),
   ...otherNodes.map(({ line }) => line),
   `${count.passed} passed, ${count.failed} failed`,

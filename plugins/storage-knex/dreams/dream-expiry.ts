@@ -5,7 +5,7 @@ import { DREAM_USERS } from './dream-rows.ts';
 import { leastIdBeyond, readIdSkew } from '../write/id-skew.ts';
 import { toUuid } from '../schema/ids.ts';
 import { deleteRows, findRows, insertRecords, toKeySet } from '../schema/row-sets.ts';
-import { toInteger, toText } from '../schema/rows.ts';
+import { toInteger, toIntegerOrNull, toText } from '../schema/rows.ts';
 import { toScopeId } from '../schema/scope-id.ts';
 
 /** A run by its key. */
@@ -104,12 +104,13 @@ async function deleteLeases(connection: Connection, scopes: readonly ScopeKey[])
     columns: ['scope_id'],
     rows: toScopeKeys(scopes),
   });
+  // A subquery of the result, because MariaDB answers EXISTS by reading every run.
   const left = await connection.all(
-    `select k.scope_id from ${keys.sql} k` +
-      ' where exists (select 1 from svc_dream_history h where h.scope_id = k.scope_id)',
+    'select k.scope_id, (select h.scope_id from svc_dream_history h' +
+      ` where h.scope_id = k.scope_id limit 1) as dreamed from ${keys.sql} k`,
     keys.parameters,
   );
-  const dreamed = new Set(left.map((row) => toInteger(row['scope_id'])));
+  const dreamed = new Set(left.map((row) => toIntegerOrNull(row['dreamed'])));
   const done = scopes.filter((scope) => !dreamed.has(toScopeId(scope)));
   if (done.length === 0) return;
   const over = await findRows(connection, 'svc_lease', {

@@ -71,7 +71,8 @@ export function createIndexStore(database: SqlDatabase): IndexStore {
     listScopes: (after, limit) =>
       database.read(async (connection) => {
         const rows = await connection.all(
-          'select s.scope, s.files, i.tokeniser_version as format from svc_scope s' +
+          'select s.scope, s.files, i.tokeniser_version as format' +
+            ` from ${connection.dialect.byIndex('svc_scope', 's', 'svc_scope_scope')}` +
             ' left join svc_index_state i on i.scope_id = s.scope_id' +
             ' where s.files > 0 and s.scope > ? order by s.scope limit ?',
           [after ?? '', limit],

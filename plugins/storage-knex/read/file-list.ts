@@ -6,9 +6,16 @@ import type {
   PageRequest,
   PageResult,
 } from '../../../core/contracts/storage.ts';
-import type { KnexConnection } from '../dialects/dialect.ts';
+import type { KnexConnection, Row } from '../dialects/dialect.ts';
 import type { Filter, KeysetQuery } from './page.ts';
-import { checkLimit, parsePageKey, readPage, startsWith, walkIndex } from './page.ts';
+import {
+  checkLimit,
+  EXAMINED_ROWS,
+  parsePageKey,
+  readPage,
+  startsWith,
+  walkIndex,
+} from './page.ts';
 import type { PrefixRange } from './physical-prefix.ts';
 import { toScopedRange } from './physical-prefix.ts';
 import { toInteger, toText } from '../schema/rows.ts';
@@ -92,11 +99,46 @@ async function listByPath(
     const last = head.items.at(-1) as FileListing;
     return { items: head.items, next: [last.scope, last.path] };
   }
+  const rest = { ...list, page: { ...page, limit } };
+  const scopes = await readScopesAhead(connection, rest, scopeAfter);
+  if (scopes === null) return head;
   const tail = await readPage(
     connection,
-    byPathAcross(connection, { ...list, page: { ...page, limit } }, scopeAfter),
+    byPathAcross(connection, rest, { scopeAfter, last: scopes.last }),
   );
-  return { items: [...head.items, ...tail.items], next: tail.next };
+  const { isEnd, last } = scopes;
+  const next = tail.next ?? (isEnd ? null : [last, page.order === 'asc' ? AFTER_ALL_PATHS : '']);
+  return { items: [...head.items, ...tail.items], next };
+}
+
+/** The most scopes that one page walks. */
+const SCOPES_AT_ONCE = 5_000;
+/** Longer than any path, so it sorts after all of them. */
+const AFTER_ALL_PATHS = '\u{10ffff}'.repeat(129);
+
+/**
+ * The last of the next scopes that a page needs, and whether others follow; `null` if there is none.
+ * Without it, MariaDB would sort the files of all scopes for each page.
+ */
+async function readScopesAhead(
+  connection: KnexConnection,
+  { range, filters, page }: FileQuery,
+  scopeAfter: ScopeKey | null,
+): Promise<{ last: ScopeKey; isEnd: boolean } | null> {
+  const most = filters.length === 0 ? page.limit + 1 : SCOPES_AT_ONCE;
+  const query = walkIndex(connection, 'svc_scope', { as: 's', index: 'svc_scope_scope' });
+  if (scopeAfter !== null) query.where('s.scope', page.order === 'asc' ? '>' : '<', scopeAfter);
+  const rows = (await inScopeRange(query, range)
+    .where('s.files', '>', 0)
+    .orderBy('s.scope', page.order)
+    .limit(most)
+    .select('s.scope', 's.files')) as Row[];
+  let wanted = filters.length === 0 ? page.limit + 1 : EXAMINED_ROWS;
+  const enough = rows.findIndex((row) => (wanted -= toInteger(row['files'])) <= 0);
+  const last = enough === -1 ? rows.at(-1) : rows[enough];
+  if (last === undefined) return null;
+  const isEnd = rows.length < most && last === rows.at(-1);
+  return { last: toText(last['scope']) as ScopeKey, isEnd };
 }
 
 function isAhead(scope: string, after: string, order: 'asc' | 'desc'): boolean {
@@ -124,9 +166,10 @@ function byPathIn(
 function byPathAcross(
   connection: KnexConnection,
   list: FileQuery,
-  scopeAfter: string | null,
+  { scopeAfter, last }: { scopeAfter: ScopeKey | null; last: ScopeKey },
 ): KeysetQuery<FileListing> {
   const { range, filters, page } = list;
+  const [ahead, upTo] = page.order === 'asc' ? ['>', '<='] : ['<', '>='];
   return {
     ...filesOf(list),
     // The range already bounds the walk, so no row is tested for it.
@@ -139,8 +182,8 @@ function byPathAcross(
       const query = walkIndex(connection, 'svc_scope', { as: 's', index: 'svc_scope_scope' })
         .joinRaw('cross join svc_file f on f.scope_id = s.scope_id')
         .whereNull('f.deleted_at');
-      if (scopeAfter !== null) query.where('s.scope', page.order === 'asc' ? '>' : '<', scopeAfter);
-      return query;
+      if (scopeAfter !== null) query.where('s.scope', ahead, scopeAfter);
+      return query.where('s.scope', upTo, last);
     },
     bounds: (query) => void inScopeRange(query, range),
     // The walk already joins the scope.

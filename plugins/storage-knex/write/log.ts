@@ -5,7 +5,7 @@ import { assertScope } from '../../../core/files/paths.ts';
 import { toIdMs } from '../../../core/id-time.ts';
 import { listAccess } from '../read/access-list.ts';
 import type { SqlDatabase } from '../sql-database.ts';
-import type { Connection } from '../dialects/dialect.ts';
+import type { Connection, SqlValue } from '../dialects/dialect.ts';
 import type { IdSkewKeeper } from './id-skew.ts';
 import { leastIdBeyond, readIdSkew } from './id-skew.ts';
 import { parseIdBytes, toHex, toUuid } from '../schema/ids.ts';
@@ -67,9 +67,8 @@ export function createLogStore(database: SqlDatabase): LogStore {
       database.write((connection) => expireRows(connection, what, { before, limit })),
     countOlder: (what, before) =>
       database.read(async (connection) => {
-        const { table, time } = AGED[what];
-        const sql = `select count(*) as older from ${table} where ${time} < ?`;
-        const [row] = await connection.all(sql, [before]);
+        const { from, parameters } = await findOlder(connection, what, before);
+        const [row] = await connection.all(`select count(*) as older ${from}`, parameters);
         return row === undefined ? 0 : toInteger(row['older']);
       }),
   };
@@ -234,25 +233,34 @@ function countReads(access: readonly AccessRecord[]): FileStat[] {
   );
 }
 
+/** The rows of before a time, `t`, found by an index in the order of their age. */
+async function findOlder(
+  connection: Connection,
+  what: keyof typeof AGED,
+  before: number,
+): Promise<{ from: string; order: string; parameters: SqlValue[] }> {
+  const { table, time } = AGED[what];
+  if (what === 'idempotency') {
+    return { from: `from ${table} t where t.${time} < ?`, order: time, parameters: [before] };
+  }
+  const source = connection.dialect.byIndex(table, 't', `${table}_id`);
+  return {
+    from: `from ${source} where t.id < ? and t.${time} < ?`,
+    order: 'id',
+    parameters: [leastIdBeyond(before, await readIdSkew(connection)), before],
+  };
+}
+
 async function expireRows(
   connection: Connection,
   what: keyof typeof AGED,
   { before, limit }: { before: number; limit: number },
 ): Promise<number> {
-  const { table, time, key } = AGED[what];
-  const old =
-    what === 'idempotency'
-      ? { source: `${table} t`, where: '', order: time, bounds: [] }
-      : {
-          source: connection.dialect.byIndex(table, 't', `${table}_id`),
-          where: 't.id < ? and ',
-          order: 'id',
-          bounds: [leastIdBeyond(before, await readIdSkew(connection))],
-        };
+  const { table, key } = AGED[what];
+  const { from, order, parameters } = await findOlder(connection, what, before);
   const rows = await connection.all(
-    `select t.scope_id, t.${key} from ${old.source} where ${old.where}t.${time} < ?` +
-      ` order by t.${old.order} limit ?`,
-    [...old.bounds, before, limit],
+    `select t.scope_id, t.${key} ${from} order by t.${order} limit ?`,
+    [...parameters, limit],
   );
   return await deleteRows(connection, table, {
     columns: ['scope_id', key],

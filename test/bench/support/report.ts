@@ -42,6 +42,8 @@ export interface Report {
   /** Prints every figure of the run. */
   summary(): void;
   readonly problems: readonly string[];
+  /** What the run is on. */
+  readonly machine: Machine;
   toJson(): object;
 }
 
@@ -83,6 +85,7 @@ export function createReport({ isQuick }: { isQuick: boolean }): Report {
 
   return {
     problems,
+    machine,
     warn: print,
     section(title) {
       sections.push({ title, notes: [], rows: [], ratios: [] });
@@ -249,7 +252,8 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-function describeMachine(): {
+/** The machine and the software of a run. */
+export interface Machine {
   cpu: string;
   cores: number;
   memoryGb: number;
@@ -257,7 +261,9 @@ function describeMachine(): {
   node: string;
   commit: string;
   load: number;
-} {
+}
+
+function describeMachine(): Machine {
   const all = cpus();
   return {
     cpu: all[0]?.model.trim() ?? 'unknown processor',
