@@ -34,6 +34,7 @@ export default tseslint.config(
     ignores: [
       'dist/',
       '.dist-*/',
+      '.cache/',
       'coverage/',
       'data/',
       'console/dist/',
