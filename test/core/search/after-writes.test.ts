@@ -142,7 +142,10 @@ describe('a file that a find tokenised', () => {
       expect(paths(await find(core, 'alice', `number${n}`))[0]).toBe(`user/${n}.md`);
     expect(await tokenised(() => number(7))).toEqual({ known: 0, isAll: false });
     expect(await tokenised(() => number(8))).toEqual({ known: 40, isAll: true });
-    expect(await tokenised(index)).toEqual({ known: 40, isAll: true });
+    const indexed = await tokenised(index);
+    expect(indexed.isAll).toBe(true);
+    // A round that a find has woken may prepare the same files.
+    expect(indexed.known).toBeGreaterThanOrEqual(40);
     expect(await core.storage.files.countBehind()).toBe(0);
     await number(9);
   });
@@ -185,9 +188,15 @@ describe('the index', () => {
     }
     // What the writes have woken finds nothing.
     await core.indexer.drain();
-    const update = vi.spyOn(core.storage.index, 'update');
+    const { index } = core.storage;
+    const update = vi.spyOn(index, 'update');
+    const listStale = index.listStale.bind(index);
+    vi.spyOn(index, 'listStale').mockImplementation((limit, scopes) => {
+      // A timer of the writes may still come before the find.
+      gate.isOpen ||= scopes !== undefined;
+      return listStale(limit, scopes);
+    });
     const asking = users[3] ?? '';
-    gate.isOpen = true;
     await find(core, asking, 'tea');
     await vi.waitFor(async () => expect(await core.storage.files.countBehind()).toBe(0), 20_000);
     const scopes = update.mock.calls.map(([scope]) => scope);
