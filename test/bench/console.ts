@@ -130,16 +130,33 @@ async function timeAnswers(port: number, query: string, times: number): Promise<
   return taken;
 }
 
+/** Looks at an address of the console as often as there are rounds. */
+type Repeat = <Result>(
+  address: string,
+  look: (browser: Browser, url: string) => Promise<Result>,
+) => Promise<Result[]>;
+
 async function measureInBrowser(bench: Bench, opened: Opened, set: ConsoleSet): Promise<void> {
   const executablePath = findChromium();
   if (executablePath === null) {
     bench.report.problem('There is no Chromium: npm test finds or installs one.');
     return;
   }
+  const { party } = opened;
+  const port = party?.port ?? null;
+  if (party === null || port === null) return;
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  const repeat: Repeat = async (address, look) => {
+    const url = `http://127.0.0.1:${port}/admin${address}`;
+    const results = [];
+    for (let round = 0; round < bench.rounds; round += 1) {
+      results.push(await party.use(() => look(browser, url)));
+    }
+    return results;
+  };
   try {
-    await measureViews(bench, opened, { browser, set });
-    await measureScrolling(bench, opened, { browser, set });
+    await measureViews(bench, set, repeat);
+    await measureScrolling(bench, set, repeat);
   } finally {
     await browser.close();
   }
@@ -164,23 +181,12 @@ function viewsOf(set: ConsoleSet): [title: string, path: string, shown: readonly
   ];
 }
 
-async function measureViews(
-  bench: Bench,
-  { party }: Opened,
-  { browser, set }: { browser: Browser; set: ConsoleSet },
-): Promise<void> {
-  const port = party?.port ?? null;
-  if (party === null || port === null) return;
-  const { report } = bench;
+async function measureViews({ report }: Bench, set: ConsoleSet, repeat: Repeat): Promise<void> {
   report.row('Each view in Chromium with an empty cache, medians', []);
   report.note(`  ${''.padEnd(20)}  shown s   LCP ms     CLS       KB`);
   const measured: Screen[][] = [];
   for (const [title, address, shown] of viewsOf(set)) {
-    const screens: Screen[] = [];
-    for (let round = 0; round < bench.rounds; round += 1) {
-      const url = `http://127.0.0.1:${port}/admin${address}`;
-      screens.push(await party.use(() => openScreen(browser, { url, shown })));
-    }
+    const screens = await repeat(address, (browser, url) => openScreen(browser, { url, shown }));
     measured.push(screens);
     const of = (key: keyof Screen) => toSpread(screens.map((screen) => screen[key])).median;
     const [paint, shift] = [of('paintMs'), of('shift')];
@@ -199,26 +205,22 @@ async function measureViews(
   if (set.files < WHOLE.files) return;
   report.figure('console-screen', toSpread((measured[0] ?? []).map((one) => one.shownMs / 1_000)));
   report.row('The slowest and the least steady view, by their medians', []);
-  report.figure('console-paint', worst(measured, 'paintMs'));
-  report.figure('console-shift', worst(measured, 'shift'));
+  const allOf = (key: keyof Screen) => measured.map((screens) => screens.map((one) => one[key]));
+  report.figure('console-paint', worst(allOf('paintMs')));
+  report.figure('console-shift', worst(allOf('shift')));
 }
 
 function isWithin(figure: FigureId, value: number): boolean {
   return value <= FIGURES[figure].value;
 }
 
-function worst(measured: readonly Screen[][], key: keyof Screen) {
-  const spreads = measured.map((screens) => toSpread(screens.map((screen) => screen[key])));
+/** The spread with the greatest median. */
+function worst(measured: readonly (readonly number[])[]) {
+  const spreads = measured.map((values) => toSpread(values));
   return spreads.reduce((most, one) => (one.median > most.median ? one : most));
 }
 
-async function measureScrolling(
-  bench: Bench,
-  { party }: Opened,
-  { browser, set }: { browser: Browser; set: ConsoleSet },
-): Promise<void> {
-  const port = party?.port ?? null;
-  if (party === null || port === null) return;
+async function measureScrolling({ report }: Bench, set: ConsoleSet, repeat: Repeat): Promise<void> {
   const { userId, path } = largeFileAt(set.largest - 1);
   const folder = `users/${userId}/${path.slice(0, path.lastIndexOf('/') + 1)}`;
   const lists = [
@@ -236,25 +238,21 @@ async function measureScrolling(
       last: userId,
     },
   ];
-  bench.report.row('Scrolling to the end of a list, its longest frame', []);
+  report.row('Scrolling to the end of a list, its longest frame', []);
   const longest: number[][] = [];
   for (const { title, path: address, ...rest } of lists) {
-    const frames: number[] = [];
-    for (let round = 0; round < bench.rounds; round += 1) {
-      const url = `http://127.0.0.1:${port}/admin${address}`;
-      frames.push(await party.use(() => scrollThrough(browser, { url, ...rest })));
-    }
+    const frames = await repeat(address, (browser, url) =>
+      scrollThrough(browser, { url, ...rest }),
+    );
     longest.push(frames);
     const { median, min, max } = toSpread(frames);
     const verdict = isWithin('console-frame', median) ? '' : '   NOT REACHED';
-    bench.report.note(
+    report.note(
       `  ${title.padEnd(20)} ${median.toFixed(0)} ms (${min.toFixed(0)}–${max.toFixed(0)})${verdict}`,
     );
   }
   if (set.largest < WHOLE.largest) return;
-  const spreads = longest.map((frames) => toSpread(frames));
-  const slowest = spreads.reduce((most, one) => (one.median > most.median ? one : most));
-  bench.report.figure('console-frame', slowest);
+  report.figure('console-frame', worst(longest));
 }
 
 function quantile(values: readonly number[], share: number): number {

@@ -1,12 +1,12 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { dreaming } from '../../../plugins/dreaming/index.ts';
 import { mcp } from '../../../plugins/mcp/index.ts';
+import { temporaryDirectory } from '../../support/service.ts';
 import { serveCore } from './serve.ts';
 
 const rules = fileURLToPath(new URL('../../openapi/', import.meta.url));
@@ -56,9 +56,3 @@ it.for(LINTERS)('$name finds nothing in the document that is served', async (lin
   }).catch((error: { stdout: string }) => error);
   expect(linter.problemsOf(JSON.parse(stdout))).toEqual([]);
 });
-
-async function temporaryDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'memory-openapi-'));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-}
