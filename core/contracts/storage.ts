@@ -492,8 +492,8 @@ export interface IndexStore {
   /** Runs `read` on one consistent snapshot of the database. It writes nothing. */
   snapshot<T>(read: (view: IndexView) => Promise<T>): Promise<T>;
   /**
-   * Files whose index is stale, those of one scope together: of `scopes`, or across all scopes, where
-   * no scope waits behind busier ones for ever.
+   * Lists files whose index is stale, grouped by scope. With `scopes`, only files of these scopes.
+   * Without, of all scopes; then no scope waits for ever behind busier ones.
    */
   listStale(limit: number, scopes?: readonly ScopeKey[]): Promise<readonly StaleMark[]>;
   /**

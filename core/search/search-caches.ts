@@ -62,8 +62,8 @@ export interface IndexUpdate {
 }
 
 /**
- * The generation that the cached data of a scope is of. All data of a scope refers to the same
- * object, so that an update moves on at once whatever it did not change.
+ * The generations of the index for which cached data of a scope is valid. All data of a scope shares
+ * one object: an update raises `last`, and so keeps valid all data that it did not change.
  */
 interface CachedGeneration {
   readonly first: number;
@@ -124,8 +124,8 @@ class IndexCache {
   }
 
   /**
-   * The text of a file in this state of its scope; else `null`. `stale`: the file's entry among the
-   * scope's stale files, `null` if it has none.
+   * The cached text of a file if it is current in this state of its scope; else `null`. `stale` is
+   * the file's entry in the list of stale files, or `null` if the file is not stale.
    */
   recallText(
     { scope, fileNo }: IndexFileKey,
@@ -148,7 +148,7 @@ class IndexCache {
     this.#texts.set(`${scope} ${fileNo}`, { of, text }, { size: ENTRY_WEIGHT + text.size });
   }
 
-  /** Replaces what an update changed. Everything else that is cached of the scope stays valid. */
+  /** Replaces what an update changed. All other cached data of the scope stays valid. */
   follow(scope: ScopeKey, { generation, files, blobs }: IndexUpdate): void {
     const kept = this.#lengths.peek(scope);
     if (kept?.of.last !== generation.before) return;

@@ -8,8 +8,9 @@ export interface TableRead {
   /** In the words of the database. */
   how: string;
   /**
-   * `index`: it seeks to rows by an index; `walk`: it walks an index in order, and a LIMIT of the
-   * statement ends the walk; `scan`: it reads all rows.
+   * - `index`: it finds the rows by an index.
+   * - `walk`: it reads an index in order, and stops at the LIMIT of the statement.
+   * - `scan`: it reads all rows.
    */
   by: 'index' | 'walk' | 'scan';
 }

@@ -1,5 +1,5 @@
-// Records each statement that the service sends to a database in a test: vitest.config.ts loads this
-// file before each test file, and test/plugins/storage-knex/query-plans.test.ts reads the records at the end.
+// Records the statements that the service sends to databases during the tests. vitest.config.ts loads
+// this file before each test file. test/plugins/storage-knex/query-plans.test.ts reads the records at the end.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';

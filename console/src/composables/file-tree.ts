@@ -85,7 +85,7 @@ export function useFileTree(): FileTree {
     loadingMore.add(folder);
     try {
       const next = await api.folder(folder, { limit: PAGE, cursor: loaded.cursor });
-      // A reload meanwhile has begun the list anew.
+      // If the list was reloaded meanwhile, the page no longer fits it.
       if (queryClient.getQueryData(queryKey) !== loaded) return;
       pages.set(folder, (pages.get(folder) ?? 1) + 1);
       queryClient.setQueryData(queryKey, {

@@ -49,8 +49,8 @@ export function consoleRoutes(files: ConsoleFiles): RouteDefinition[] {
     {
       ...route,
       path: '/admin/*path',
-      summary: 'A view or a file of the console',
-      description: 'A path of no file is answered with the page, which shows the view.',
+      summary: 'A page or a file of the console',
+      description: 'If no file has this path, the answer is the page of the console.',
     },
   ];
 }

@@ -27,7 +27,7 @@ export function playgroundRoutes(core: Pick<Core, 'tools' | 'settings'>): RouteD
   const isKey = createSecretCheck(core.settings.apiKey ?? []);
   return [
     adminRoute('Playground', {
-      tagDescription: 'The tools, run by an operator as any user.',
+      tagDescription: 'Lets an operator run the tools for any user.',
       method: 'GET',
       path: '/v1/admin/playground',
       summary: 'List the tools of the Playground',

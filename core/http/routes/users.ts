@@ -14,7 +14,7 @@ export function usersRoutes(
 ): RouteDefinition[] {
   return [
     adminRoute('Users', {
-      tagDescription: 'The users who have memory: list, restore and erase them.',
+      tagDescription: 'Users with memory: list them, restore their memory, or erase it.',
       method: 'GET',
       path: '/v1/admin/users',
       summary: 'List user scopes',

@@ -127,8 +127,8 @@ class ScopeReader {
   readonly #rows = new Map<string, IndexBlob[]>();
   readonly #fresh: FreshFile[] = [];
   /**
-   * By file of the scope: its number in the collection, counted from 1; 0 for none. `null` if the
-   * lengths contain all files.
+   * The number of each file of the scope in the collection, from 1, at the file's own number; 0 where
+   * there is none. `null` if the lengths contain all files.
    */
   #numbers: Int32Array | null = null;
 
@@ -246,7 +246,7 @@ class ScopeReader {
 
 const EMPTY = new Uint8Array();
 
-/** By file: its place among `files` after `start`, counted from 1; 0 for none. */
+/** At each file's number: `start` and its place in `files`, from 1; 0 where there is no file. */
 function numberFiles(files: readonly number[], start: number): Int32Array {
   const numbers = new Int32Array(files.reduce((last, file) => Math.max(last, file), -1) + 1);
   files.forEach((file, place) => (numbers[file] = start + place + 1));

@@ -22,8 +22,8 @@ const RETRY_MS = 1_000;
 const RECENT_MS = 100;
 /**
  * While writes come in, the indexer works for a 25th of the time, because its transactions delay
- * them. The waiting files are indexed together with more files of the same user, which share their
- * rows.
+ * them. Files of one user that wait are then indexed together, and the rows that they share are
+ * written once.
  */
 const WRITING_REST = 24;
 /** Once a file has waited this long, writes no longer delay the indexer. */
@@ -63,7 +63,7 @@ export function createIndexer(deps: {
   log: Logger;
   /** Whether to list the passages of files for their vectors. */
   listsPassages?: boolean;
-  /** Of the searches in this process: what they tokenised is used, and they learn of each update. */
+  /** The caches of the searches in this process: they give tokenised files, and learn of updates. */
   caches?: SearchCaches;
   /** Gets the scopes whose index was updated. */
   onUpdate?: (scopes: readonly ScopeKey[]) => void;

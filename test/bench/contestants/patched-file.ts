@@ -1,5 +1,5 @@
-// One file of 64 KB with as many small patches as are asked for: what the store grows to, and who
-// wrote each line.
+// Patches one file of 64 KB many times. Measures how much the store grows, and how long it takes to
+// tell who wrote each line.
 
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';

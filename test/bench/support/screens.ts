@@ -14,7 +14,7 @@ export interface Screen {
 }
 
 const VIEWPORT = { width: 1440, height: 900 };
-/** Between a view's last answer and the end of the look: what moves later moves on its own. */
+/** How long a view is watched after its last answer. */
 const SETTLED_MS = 300;
 
 const WATCH = `sessionStorage.setItem('memory-service.admin-secret', ${JSON.stringify(ADMIN_SECRET)});
@@ -64,8 +64,8 @@ export async function openScreen(
 }
 
 /**
- * Scrolls a list to its end, a screen and a half with each frame, and gives the longest frame in
- * milliseconds. `more` names the button that draws further rows, `last` what the end shows.
+ * Scrolls a list to its end, a screen and a half per frame. Returns the longest frame in milliseconds.
+ * `more` is the label of the button that draws more rows. `last` is the text at the end of the list.
  */
 export async function scrollThrough(
   browser: Browser,

@@ -134,7 +134,7 @@ describe('texts that are kept', () => {
     index.keepText(text, state);
     keep('u:alice', 8, {});
     expect(index.recallText(key, { ...state, generation: 8 }, null)).toBeNull();
-    // Of a snapshot from before.
+    // This state is from before the update.
     index.keepText(text, state);
     expect(index.recallText(key, state, null)).toBeNull();
   });
