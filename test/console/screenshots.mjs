@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { findChromium } from '../support/chromium.mjs';
+import { toWebp } from './webp.mjs';
 
 const require = createRequire(import.meta.url);
 const { ensureBuilt, orExplain, root } = require('../../core/cli/prepare.cjs');
@@ -640,17 +641,7 @@ async function open(service, options) {
 async function publish(page, name) {
   const source = join(OUTPUT, `${name}.png`);
   if (!existsSync(source)) return;
-  const url = `data:image/png;base64,${readFileSync(source).toString('base64')}`;
-  const webp = await page.evaluate(
-    `createImageBitmap(new Blob([Uint8Array.from(atob(${JSON.stringify(url)}.split(',')[1]), (one) => one.charCodeAt(0))]))
-      .then((bitmap) => {
-        const canvas = document.createElement('canvas');
-        [canvas.width, canvas.height] = [bitmap.width, bitmap.height];
-        canvas.getContext('2d').drawImage(bitmap, 0, 0);
-        return canvas.toDataURL('image/webp', 0.88);
-      })`,
-  );
-  const bytes = Buffer.from(String(webp).split(',')[1] ?? '', 'base64');
+  const bytes = await toWebp(page, readFileSync(source), { quality: 0.88 });
   writeFileSync(join(DOCS, `console-${name.split('.')[0]}.webp`), bytes);
 }
 
