@@ -50,7 +50,9 @@ module.exports = {
     {
       name: 'the-domain-has-no-http-and-no-sql',
       severity: 'error',
-      from: { path: '^core/(archive|files|history|search|edits|subagents|telemetry|maintenance)/' },
+      from: {
+        path: '^core/(archive|files|history|search|edits|language|subagents|telemetry|maintenance)/',
+      },
       to: {
         path: [
           '^core/(http/|tools/|cli/|(index|service|host)\\.ts$)',

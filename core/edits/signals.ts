@@ -1,12 +1,12 @@
 import { SIGNALS } from '../schemas/dreams.ts';
 import { findNewSpecifics, newTexts } from './guards.ts';
 import { missingSpecifics, type Specific, type SpecificKind } from './specifics.ts';
-import { findDates } from './dates.ts';
-import { fold } from './fold.ts';
+import { findDates } from '../language/dates.ts';
+import { fold } from '../language/fold.ts';
 import { FACT_PATH } from './operations.ts';
 import { type Subjects } from './subject.ts';
-import { resolveTimes, type ResolvedTimes } from './times.ts';
-import { hasNegation, isSensitive, modalsOf } from './words.ts';
+import { resolveTimes, type ResolvedTimes } from '../language/times.ts';
+import { hasNegation, isSensitive, modalsOf } from '../language/words.ts';
 import { groundsOf, type LocatedOperation, type Row, type Workspace } from './workspace.ts';
 
 /** What whoever decides on an operation is shown of it. */

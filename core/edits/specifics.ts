@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import { isStopWord } from '../search/text/english.ts';
 import { isEnglishText } from '../search/text/tokenise.ts';
-import { isOpener } from './sentence-starters.ts';
-import { findDates, type NamedDate } from './dates.ts';
-import { fold } from './fold.ts';
-import { toNumber, withDigits } from './number-words.ts';
-import { listWeekdays } from './time-words.ts';
-import { isTopic, relationOf } from './words.ts';
+import { isOpener } from '../language/sentence-starters.ts';
+import { findDates, type NamedDate } from '../language/dates.ts';
+import { fold } from '../language/fold.ts';
+import { toNumber, withDigits } from '../language/number-words.ts';
+import { listWeekdays } from '../language/time-words.ts';
+import { isTopic, relationOf } from '../language/words.ts';
 
 export type SpecificKind =
   'number' | 'amount' | 'date' | 'time' | 'address' | 'link' | 'quote' | 'name';

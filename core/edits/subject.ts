@@ -2,10 +2,10 @@ import { isStopWord } from '../search/text/english.ts';
 import { isEnglish } from '../search/text/language.ts';
 import { readLanguageHints } from '../search/text/tokenise.ts';
 import { readWords } from '../search/text/words.ts';
-import { isOpener } from './sentence-starters.ts';
-import { isTopic, relationOf } from './words.ts';
+import { isOpener } from '../language/sentence-starters.ts';
+import { isTopic, relationOf } from '../language/words.ts';
 import { type Row, toBare, type Workspace } from './workspace.ts';
-import { fold } from './fold.ts';
+import { fold } from '../language/fold.ts';
 
 /** Whom or what a line is about. */
 export interface Subject {

@@ -17,7 +17,7 @@ import {
   VERDICT_WORDS,
 } from '../edits/operations.ts';
 import { nameSecret } from '../edits/secrets.ts';
-import { resolveTimes } from '../edits/times.ts';
+import { resolveTimes } from '../language/times.ts';
 import {
   parseVerdicts,
   toVerifierPrompt,

@@ -1,6 +1,6 @@
-import { findDates, toIsoDate } from '../../edits/dates.ts';
-import { resolveTimes } from '../../edits/times.ts';
-import { fold } from '../../edits/fold.ts';
+import { findDates, toIsoDate } from '../../language/dates.ts';
+import { resolveTimes } from '../../language/times.ts';
+import { fold } from '../../language/fold.ts';
 import { toLocalDay } from '../../time.ts';
 
 /** What a question says of time. */

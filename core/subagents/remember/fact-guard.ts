@@ -1,7 +1,7 @@
 import { findNewSpecifics, type Guard } from '../../edits/guards.ts';
 import { FACT_PATH } from '../../edits/operations.ts';
 import type { SpecificKind } from '../../edits/specifics.ts';
-import type { ResolvedTimes } from '../../edits/times.ts';
+import type { ResolvedTimes } from '../../language/times.ts';
 
 const REFUSED: ReadonlySet<SpecificKind> = new Set([
   'number',

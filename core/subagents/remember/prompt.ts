@@ -1,6 +1,6 @@
 import { toNumbered } from '../../edits/numbered.ts';
 import type { EditedMemory } from '../../edits/workspace.ts';
-import type { ResolvedTimes } from '../../edits/times.ts';
+import type { ResolvedTimes } from '../../language/times.ts';
 import { toWeekday } from '../../time.ts';
 
 /** Whoever changes a word of the prompt gives it another version. */

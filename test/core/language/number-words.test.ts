@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toNumber, withDigits } from '../../../core/edits/number-words.ts';
+import { toNumber, withDigits } from '../../../core/language/number-words.ts';
 
 describe('a number in words', () => {
   it.each([
