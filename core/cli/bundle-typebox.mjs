@@ -46,14 +46,15 @@ async function bundle() {
       outDir: path.dirname(OUTPUT),
       emptyOutDir: false,
       copyPublicDir: false,
-      minify: false,
+      minify: true,
       rolldownOptions: {
         input: { typebox: ENTRY },
         output: {
           entryFileNames: path.basename(OUTPUT),
-          banner: `/*!\n${readFileSync('node_modules/typebox/license', 'utf8').trim()}\n*/`,
         },
       },
     },
   });
+  const license = readFileSync('node_modules/typebox/license', 'utf8').trim();
+  writeFileSync(OUTPUT, `/*!\n${license}\n*/\n${readFileSync(OUTPUT, 'utf8')}`);
 }
