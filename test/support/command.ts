@@ -58,7 +58,7 @@ export async function runCommand(options: CommandOptions): Promise<CommandResult
 }
 
 function needsProcess({ args = [], env = {}, under, program, cwd }: CommandOptions): boolean {
-  const [name = 'start'] = args;
+  const name = args.find((argument) => !argument.startsWith('-')) ?? 'start';
   if (under !== undefined || program !== undefined || 'NODE_OPTIONS' in env) return true;
   // Those end the process that they run in, and what they opened with it.
   if (name === 'start' || name === 'mcp') return true;
