@@ -27,7 +27,7 @@ import { MemoryError } from './errors.ts';
 import { withDeadline } from './deadline.ts';
 import { describeError } from './describe-error.ts';
 import { parseUserId, toScope } from './files/paths.ts';
-import { compileSchema } from './schemas/validate.ts';
+import { assertSchema, compileSchema } from './schemas/validate.ts';
 import { RootTrace } from './telemetry/tracer.ts';
 
 /** What a plugin's code may take: `setup`, a hook or a batch of an exporter; a tool or a route. */
@@ -232,9 +232,8 @@ function checkPlugin(plugin: Plugin): void {
     }
     return;
   }
-  let check: (value: unknown) => unknown;
   try {
-    check = compileSchema(plugin.optionsSchema);
+    assertSchema(plugin.optionsSchema);
   } catch (error) {
     throw new MemoryError(
       'INVALID_REQUEST',
@@ -243,7 +242,7 @@ function checkPlugin(plugin: Plugin): void {
     );
   }
   try {
-    check(plugin.options ?? {});
+    compileSchema(plugin.optionsSchema)(plugin.options ?? {});
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;
     throw new MemoryError(

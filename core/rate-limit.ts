@@ -24,9 +24,10 @@ const MAX_KEYS = 50_000;
 
 /** A fixed window for each key: `points` in `windowMs`, then nothing until the window ends. */
 export function createRateLimit({ points, windowMs, now, message }: RateLimitOptions): RateLimit {
-  const windows = new LRUCache<string, { endsAt: number; used: number }>({ max: MAX_KEYS });
+  // It takes room for all keys at once, which most services never need.
+  let windows: LRUCache<string, { endsAt: number; used: number }> | null = null;
   const current = (key: string): { endsAt: number; used: number } | undefined => {
-    const window = windows.get(key);
+    const window = windows?.get(key);
     if (window === undefined) return undefined;
     const left = window.endsAt - now();
     // A clock that jumped back would keep the window shut for as long as the jump.
@@ -41,6 +42,7 @@ export function createRateLimit({ points, windowMs, now, message }: RateLimitOpt
     },
     take(key) {
       const window = current(key);
+      windows ??= new LRUCache({ max: MAX_KEYS });
       if (window === undefined) windows.set(key, { endsAt: now() + windowMs, used: 1 });
       else window.used += 1;
     },

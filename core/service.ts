@@ -43,6 +43,7 @@ import { createRevisions, type Revisions } from './history/revisions.ts';
 import { createSearch } from './search/search.ts';
 import { createLineTimes } from './search/time/line-times.ts';
 import { createReadAt } from './search/time/read-at.ts';
+import { assertSchema } from './schemas/validate.ts';
 import { checkStorageContract } from './storage-contract.ts';
 import { createTraces, type Traces } from './telemetry/traces.ts';
 import { createAccessQueue, type AccessQueue } from './telemetry/access-queue.ts';
@@ -347,6 +348,7 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
       fenceKey,
       embedder: config.embedder ?? null,
       addTool(tool) {
+        assertSchema(tool.inputSchema);
         tools.add(tool);
         added.push(tool.name);
       },

@@ -17,7 +17,10 @@ class PrepareError extends Error {}
 const BUILDS = [
   {
     name: 'service',
-    sources: ['core', 'plugins', 'adapters', 'tsconfig.base.json', 'tsconfig.build.json'],
+    sources: [
+      ...['core', 'plugins', 'adapters', 'tsconfig.base.json', 'tsconfig.build.json'],
+      'node_modules/typebox/package.json',
+    ],
     output: 'dist/core/cli/main.js',
     usually: '20 to 40 seconds',
     run: buildService,
@@ -112,11 +115,8 @@ async function buildService() {
       '--pretty',
       'false',
     ];
-    const result = await run(process.execPath, args, 'still building');
-    if (result.code !== 0) {
-      process.stderr.write(result.output);
-      throw new PrepareError('The build failed: mend the errors above, then try again.');
-    }
+    await build(args);
+    await build([path.join(__dirname, 'bundle-typebox.mjs'), target]);
     fs.mkdirSync(path.join(root, 'dist'), { recursive: true });
     for (const name of ['core', 'plugins', 'adapters']) {
       const folder = path.join(root, 'dist', name);
@@ -128,16 +128,20 @@ async function buildService() {
   }
 }
 
+/** @param {string[]} args */
+async function build(args) {
+  const result = await run(process.execPath, args, 'still building');
+  if (result.code === 0) return;
+  process.stderr.write(result.output);
+  throw new PrepareError('The build failed: mend the errors above, then try again.');
+}
+
 async function buildConsole() {
   const temporary = path.join(root, '.dist-' + process.pid);
   try {
     const bundler = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js');
     const args = [bundler, 'build', 'console', '--outDir', temporary, '--logLevel', 'warn'];
-    const result = await run(process.execPath, args, 'still building');
-    if (result.code !== 0) {
-      process.stderr.write(result.output);
-      throw new PrepareError('The build failed: mend the errors above, then try again.');
-    }
+    await build(args);
     const target = path.join(root, 'dist', 'console');
     fs.mkdirSync(path.join(root, 'dist'), { recursive: true });
     fs.rmSync(target, { recursive: true, force: true });
@@ -247,7 +251,7 @@ function addToHash(hash, relative) {
     for (const name of fs.readdirSync(full).sort()) addToHash(hash, relative + '/' + name);
     return;
   }
-  if (!/\.(ts|cts|json|vue|css|html|svg)$/.test(relative)) return;
+  if (!/\.(ts|cts|mjs|json|vue|css|html|svg)$/.test(relative)) return;
   hash.update(relative + '\0');
   hash.update(fs.readFileSync(full));
 }

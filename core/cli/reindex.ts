@@ -52,13 +52,16 @@ function reindexHere(loaded: LoadedConfig, config: MemoryServiceConfig): Promise
     const indexer = createIndexer({ store: storage.index, log, listsPassages });
     const show = createProgress('files');
     let total = 0;
-    await indexer.reindex((done, files) => {
-      total = files;
-      show(done, files);
-    });
-    // A stopped server may have left files to index.
-    await indexer.drain();
-    await indexer.stop();
+    try {
+      await indexer.reindex((done, files) => {
+        total = files;
+        show(done, files);
+      });
+      // A stopped server may have left files to index.
+      await indexer.drain();
+    } finally {
+      await indexer.stop();
+    }
     return total;
   });
 }
@@ -77,12 +80,14 @@ function reembedHere(loaded: LoadedConfig, config: MemoryServiceConfig): Promise
     const deps = { embedding, vectors, index, config: entries, indexer, log };
     const worker = createEmbeddingWorker(deps);
     const show = createProgress('texts');
-    await worker.reembed();
-    await worker.drain((done) => show(done, null));
-    const { textsEmbedded } = await worker.progress();
-    await worker.stop();
-    await indexer.stop();
-    return textsEmbedded;
+    try {
+      await worker.reembed();
+      await worker.drain((done) => show(done, null));
+      return (await worker.progress()).textsEmbedded;
+    } finally {
+      await worker.stop();
+      await indexer.stop();
+    }
   });
 }
 

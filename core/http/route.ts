@@ -9,7 +9,7 @@ import { withDeadline } from '../deadline.ts';
 import { MemoryError, outcomeUnknown, toErrorBody, toMemoryError } from '../errors.ts';
 import { newTraceId } from '../ids.ts';
 import { isProviderError } from '../provider-failure.ts';
-import { compileSchema } from '../schemas/validate.ts';
+import { assertSchema, compileSchema } from '../schemas/validate.ts';
 import { parseTraceparent } from '../telemetry/trace-context.ts';
 import { clientAddress } from './address.ts';
 import { readJsonBody } from './body.ts';
@@ -109,7 +109,10 @@ export function mountRoutes(
 export function assertCompilable(routes: readonly RouteDefinition[]): void {
   for (const route of routes) {
     try {
-      compileChecks(route);
+      const { bodySchema, querySchema, signedIn } = route;
+      for (const schema of [querySchema, bodySchema, signedIn?.bodySchema]) {
+        if (schema !== undefined) assertSchema(schema);
+      }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       throw new Error(`A schema of ${route.method} ${route.path}: ${reason}.`, { cause: error });

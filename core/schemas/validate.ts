@@ -16,11 +16,15 @@ const ISSUE_LIMIT = 20;
 const THOROUGH_LIMIT = 1_000;
 const NAME_LIMIT = 100;
 
-// Two services with the same plugin compile the same $id twice: schemas are not cached by it.
-const options = { strict: true, allowUnionTypes: true, addUsedSchema: false } as const;
+// Two services with the same plugin compile the same $id twice: schemas are not cached by it. The
+// strict mode refuses what is unknown; the schema of schemas would take longer to compile than ours.
+const options = {
+  ...{ strict: true, allowUnionTypes: true },
+  ...{ addUsedSchema: false, validateSchema: false },
+} as const;
 const quick = addRules(new Ajv2020(options));
-// It makes an object for each fault, without a limit.
-const thorough = addRules(new Ajv2020({ ...options, allErrors: true }));
+/** It makes an object for each fault, without a limit. */
+let thorough: Ajv2020 | null = null;
 
 /** The parsers of ids and paths decide, with codes of their own: these formats only describe. */
 function addRules(ajv: Ajv2020): Ajv2020 {
@@ -28,24 +32,26 @@ function addRules(ajv: Ajv2020): Ajv2020 {
 }
 
 /**
- * Compiles a schema (JSON Schema 2020-12) into a check that returns the value typed, or throws
+ * Returns the check of a schema (JSON Schema 2020-12): it returns the value typed, or throws
  * `INVALID_REQUEST` with `details.issues`: at most 20, and the first one alone for a value of more
  * than 1,000 members and items. Missing members are named, unknown ones when the schema forbids
  * them. Nothing is coerced; with `nullIsAbsent`, an optional member that is `null` counts as left out.
- * Throws an `Error` for a schema with an unknown keyword, type or format.
+ * It compiles the schema on its first use: {@link assertSchema} tells before whether that will do.
  */
 export function compileSchema<T>(
   schema: JsonSchema,
   { nullIsAbsent = false }: { nullIsAbsent?: boolean } = {},
 ): (value: unknown) => T {
-  const validate = quick.compile(schema);
+  let validate: ValidateFunction | null = null;
   let validateAll: ValidateFunction | null = null;
   return (given) => {
+    validate ??= quick.compile(schema);
     if (validate(given)) return given as T;
     const value = nullIsAbsent ? removeAbsentNulls(schema, given) : given;
     if (nullIsAbsent && validate(value)) return value as T;
     let errors = validate.errors ?? [];
     if (hasAtMost(THOROUGH_LIMIT, value)) {
+      thorough ??= addRules(new Ajv2020({ ...options, allErrors: true }));
       validateAll ??= thorough.compile(schema);
       validateAll(value);
       errors = validateAll.errors ?? errors;
@@ -54,6 +60,11 @@ export function compileSchema<T>(
     const faults = errors.filter(({ keyword }) => keyword !== 'if');
     throw invalidRequest((faults.length > 0 ? faults : errors).slice(0, ISSUE_LIMIT).map(toIssue));
   };
+}
+
+/** Throws an `Error` for a schema with an unknown keyword, type or format. */
+export function assertSchema(schema: JsonSchema): void {
+  quick.compile(schema);
 }
 
 /** Whether a value has no more members and items, at any depth. */

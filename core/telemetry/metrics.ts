@@ -1,4 +1,4 @@
-import { Counter, Gauge, Registry } from 'prom-client';
+import type { Gauge, Registry } from 'prom-client';
 import type { EventRecord } from '../contracts/records.ts';
 import type { SpanCounters } from '../contracts/trace-exporter.ts';
 import { outcomeOf } from './events/outcome.ts';
@@ -32,6 +32,38 @@ export interface Metrics {
 export function createMetrics(sources: MetricsSources): Metrics {
   const tools = new Map<string, ToolFigures>();
   let spans = 0;
+  let registry: Promise<Registry> | null = null;
+
+  return {
+    count(events) {
+      for (const event of events) {
+        spans += 1 + event.spans.length;
+        if (event.kind !== 'tool') continue;
+        const tool = event.tool ?? 'unknown';
+        let figures = tools.get(tool);
+        if (figures === undefined) tools.set(tool, (figures = newFigures()));
+        figures.outcomes[outcomeOf(event)] += 1;
+        const seconds = event.durationMs / 1000;
+        figures.seconds += seconds;
+        const bucket = BUCKETS.findIndex((end) => seconds <= end);
+        const at = bucket === -1 ? BUCKETS.length : bucket;
+        figures.buckets[at] = (figures.buckets[at] ?? 0) + 1;
+      }
+    },
+    async text() {
+      registry ??= createRegistry(sources, { tools, spans: () => spans });
+      return (await registry).metrics();
+    },
+  };
+}
+
+/** The series, read from the counts and the sources on each scrape. */
+async function createRegistry(
+  sources: MetricsSources,
+  { tools, spans }: { tools: ReadonlyMap<string, ToolFigures>; spans: () => number },
+): Promise<Registry> {
+  // Loaded by the first scrape: most services have none, and no command.
+  const { Counter, Gauge, Registry } = await import('prom-client');
   const registers = [new Registry()];
   const [registry] = registers as [Registry];
 
@@ -69,7 +101,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
   counter('memory_service_stream_watchers_dropped_total', 'Watchers that did not keep up.', () => {
     return sources.streams().dropped;
   });
-  counter('memory_service_spans_total', 'Spans that were recorded, roots among them.', () => spans);
+  counter('memory_service_spans_total', 'Spans that were recorded, roots among them.', spans);
   // Those of an exporter add up to the spans that it was to export: with sampling not all of them.
   for (const [fate, help] of [
     ['exported', 'Spans that the receiver took.'],
@@ -139,24 +171,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
     });
   }
 
-  return {
-    count(events) {
-      for (const event of events) {
-        spans += 1 + event.spans.length;
-        if (event.kind !== 'tool') continue;
-        const tool = event.tool ?? 'unknown';
-        let figures = tools.get(tool);
-        if (figures === undefined) tools.set(tool, (figures = newFigures()));
-        figures.outcomes[outcomeOf(event)] += 1;
-        const seconds = event.durationMs / 1000;
-        figures.seconds += seconds;
-        const bucket = BUCKETS.findIndex((end) => seconds <= end);
-        const at = bucket === -1 ? BUCKETS.length : bucket;
-        figures.buckets[at] = (figures.buckets[at] ?? 0) + 1;
-      }
-    },
-    text: () => registry.metrics(),
-  };
+  return registry;
 }
 
 interface ToolFigures {

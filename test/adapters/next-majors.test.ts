@@ -1,14 +1,14 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { OpenAI as OpenAI7 } from 'openai7';
 import { expect, expectTypeOf, it } from 'vitest';
+import { findNode, nodeCommand } from '../support/packed-package.ts';
 import type { OpenAiFunctionTool, OpenAiRunnableTool } from '../../adapters/openai.ts';
 import { LOOPS_OF_BOTH_MAJORS } from './loops.ts';
 import type { Told } from './next-majors.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const NODE = ['exec', '--yes', '--package=node@24', '--', 'node'];
 
 /** The first time, npm downloads a Node. */
 const LIMIT_MS = 600_000;
@@ -16,10 +16,11 @@ const LIMIT_MS = 600_000;
 it(
   'passes every test of the tools with the next majors, on a Node that runs them',
   async ({ skip }) => {
-    const command = `npm ${NODE.join(' ')} test/adapters/next-majors.ts`;
-    if (spawnSync('npm', [...NODE, '--version'], { cwd: root }).status !== 0) skip(command);
-    const script = [...NODE, 'test/adapters/next-majors.ts'];
-    const { stdout } = await promisify(execFile)('npm', script, { cwd: root });
+    const script = 'test/adapters/next-majors.ts';
+    const node = await findNode('24');
+    const { command, args } = nodeCommand('24');
+    if (node === null) return skip([command, ...args, script].join(' '));
+    const { stdout } = await promisify(execFile)(node, [script], { cwd: root });
     const [begun = '', ...lines] = stdout.trim().split('\n');
     expect((JSON.parse(begun) as { node: string }).node).toMatch(/^v24\./);
     const told = lines.map((line) => JSON.parse(line) as Told);

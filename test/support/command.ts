@@ -1,7 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { on, once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const BIN = join(ROOT, 'dist/core/cli/bin.cjs');
@@ -39,35 +42,116 @@ export interface RunningCommand {
   stop(signal?: NodeJS.Signals): Promise<CommandResult>;
 }
 
-/** Runs the built command, as an installed one runs, until it ends. */
-export function runCommand(options: CommandOptions): Promise<CommandResult> {
-  return launch(options).ended;
+/** Where a server of these tests runs. */
+const served = new Set<string>();
+/** What the present file has run as a process: a command, with or without a server. */
+const launched = new Set<string>();
+let launchedBy: string | undefined;
+
+/**
+ * Runs the built command until it ends. The first time that a file of tests runs a command without a
+ * server, and the first time with one, it is a process, as an installed command is. Its later runs
+ * share a process, because the start of Node takes ten times as long as most of them work.
+ */
+export async function runCommand(options: CommandOptions): Promise<CommandResult> {
+  return needsProcess(options) ? await launch(options).ended : await runInHost(options);
+}
+
+function needsProcess({ args = [], env = {}, under, program, cwd }: CommandOptions): boolean {
+  const name = args.find((argument) => !argument.startsWith('-')) ?? 'start';
+  if (under !== undefined || program !== undefined || 'NODE_OPTIONS' in env) return true;
+  // Those end the process that they run in, and what they opened with it.
+  if (name === 'start' || name === 'mcp') return true;
+  const { testPath } = expect.getState();
+  if (launchedBy !== testPath) launched.clear();
+  launchedBy = testPath;
+  const run = `${name} ${served.has(cwd) ? 'with' : 'without'} a server`;
+  if (launched.has(run)) return false;
+  launched.add(run);
+  return true;
+}
+
+const HOST = fileURLToPath(new URL('command-host.mjs', import.meta.url));
+/** What the host writes before and behind the output of a command, to both streams. */
+const MARK = '\0\n';
+let host: ChildProcess | null = null;
+let last: Promise<unknown> = Promise.resolve();
+
+function runInHost(options: CommandOptions): Promise<CommandResult> {
+  const result = last.then(() => askHost((host ??= startHost()), options));
+  last = result.catch(() => undefined);
+  return result;
+}
+
+/** It ends with the worker that runs the tests, and keeps no worker from ending. */
+function startHost(): ChildProcess {
+  const env = { PATH: process.env['PATH'], UV_THREADPOOL_SIZE: '16' };
+  const child = fork(HOST, [], { cwd: '/', env, execArgv: [], stdio: 'pipe' });
+  child.on('exit', () => (host = null));
+  child.unref();
+  child.channel?.unref();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8');
+    (stream as unknown as { unref(): void }).unref();
+  }
+  return child;
+}
+
+async function askHost(child: ChildProcess, options: CommandOptions): Promise<CommandResult> {
+  const { cwd, args = [], env = {} } = options;
+  const ended = new AbortController();
+  const { signal } = ended;
+  const onExit = () => ended.abort();
+  child.once('exit', onExit);
+  try {
+    const answered = Promise.all([
+      once(child, 'message', { signal }),
+      readToMark(child.stdout, signal),
+      readToMark(child.stderr, signal),
+    ]);
+    child.send({ cwd, args, env });
+    const [[code], stdout, stderr] = await answered;
+    return { code: Number(code), signal: null, stdout, stderr };
+  } finally {
+    child.off('exit', onExit);
+  }
+}
+
+async function readToMark(stream: Readable | null, signal: AbortSignal): Promise<string> {
+  let text = '';
+  for await (const [data] of on(stream as Readable, 'data', { signal })) {
+    text += String(data);
+    if (text.split(MARK).length > 2) break;
+  }
+  return text.split(MARK)[1] ?? '';
 }
 
 /** Starts the built command on a free port of loopback, and waits until it is ready. */
 export async function startCommand(options: CommandOptions): Promise<RunningCommand> {
   const args = ['start', '--port=0', ...(options.args ?? [])];
-  const launched = launch({ ...options, args });
+  const server = launch({ ...options, args });
   const url = await Promise.race([
-    launched.said(/^memory-service is ready: (\S+)\/admin$/m),
-    launched.ended.then(({ code, stderr }) => {
+    server.said(/^memory-service is ready: (\S+)\/admin$/m),
+    server.ended.then(({ code, stderr }) => {
       throw new Error(`The command ended with ${String(code)}: ${stderr}`);
     }),
   ]);
-  const file = /(?:are|is) in (.*)$/m.exec(await launched.settledOutput())?.[1];
+  served.add(options.cwd);
+  void server.ended.then(() => served.delete(options.cwd));
+  const file = /(?:are|is) in (.*)$/m.exec(await server.settledOutput())?.[1];
   const kept =
     file === undefined ? {} : (JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>);
   return {
     url,
-    process: launched.process,
+    process: server.process,
     apiKey: options.env?.['SERVICE_API_KEY'] ?? kept['apiKey'] ?? '',
     adminSecret: options.env?.['SERVICE_ADMIN_SECRET'] ?? kept['adminSecret'] ?? '',
-    stdout: launched.stdout,
-    stderr: launched.stderr,
-    ended: launched.ended,
+    stdout: server.stdout,
+    stderr: server.stderr,
+    ended: server.ended,
     stop(signal = 'SIGTERM') {
-      launched.process.kill(signal);
-      return launched.ended;
+      server.process.kill(signal);
+      return server.ended;
     },
   };
 }

@@ -61,8 +61,16 @@ async function linkPackages(folder: string, names: readonly string[]): Promise<v
   }
 }
 
-/** Where that major of Node is; `null` when npm cannot get it. */
-export async function findNode(major: string): Promise<string | null> {
+const found = new Map<string, Promise<string | null>>();
+
+/** Where that major of Node is; `null` when npm cannot get it. npm is asked once. */
+export function findNode(major: string): Promise<string | null> {
+  const node = found.get(major) ?? askNpm(major);
+  found.set(major, node);
+  return node;
+}
+
+async function askNpm(major: string): Promise<string | null> {
   if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
   const { command, args } = nodeCommand(major);
   try {

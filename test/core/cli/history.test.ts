@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
@@ -16,6 +16,15 @@ async function incident() {
   const cwd = await temporaryDirectory();
   const filename = path.join(cwd, 'data', 'memory.db');
   await mkdir(path.dirname(filename), { recursive: true });
+  written ??= await writeIncident(filename);
+  await writeFile(filename, written.database, { mode: 0o600 });
+  return { cwd, planned: written.planned, forged: written.forged };
+}
+
+let written: Awaited<ReturnType<typeof writeIncident>> | null = null;
+
+/** Gives the closed database, which each test gets a copy of. */
+async function writeIncident(filename: string) {
   const clock = manualClock();
   const core = await openCore({ storage: sqlite({ filename }), now: clock.now });
   const traceparent = `00-${'4'.repeat(32)}-${'5'.repeat(16)}-01`;
@@ -39,7 +48,7 @@ async function incident() {
   await write('payments.md', 'to Acme\n', 'billing', 'bob');
   const [revision] = (await core.revisions.list({ path: FILE, limit: 1 })).items;
   await core.close();
-  return { cwd, planned, forged: revision?.id ?? '' };
+  return { database: await readFile(filename), planned, forged: revision?.id ?? '' };
 }
 
 /** Runs commands in a directory: alone, or while a server has the database open. */

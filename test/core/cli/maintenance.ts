@@ -1,7 +1,10 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { call, openCore, temporaryDirectory } from '../../support/service.ts';
+
+/** What was written once into a database that was then closed, for others to start with. */
+const filled = new Map<number, Buffer>();
 
 /** A directory with a database of some users, as the command finds one. */
 export async function filledDatabase(
@@ -10,7 +13,18 @@ export async function filledDatabase(
   const cwd = await temporaryDirectory();
   const filename = path.join(cwd, 'data', 'memory.db');
   await mkdir(path.dirname(filename), { recursive: true });
-  const { files = 9, now = Date.now } = options;
+  const { files = 9, now } = options;
+  const copy = now === undefined ? filled.get(files) : undefined;
+  if (copy === undefined) await fill(filename, { files, now });
+  else await writeFile(filename, copy, { mode: 0o600 });
+  if (now === undefined && copy === undefined) filled.set(files, await readFile(filename));
+  return { cwd, filename };
+}
+
+async function fill(
+  filename: string,
+  { files, now = Date.now }: { files: number; now: (() => number) | undefined },
+): Promise<void> {
   const core = await openCore({ storage: sqlite({ filename }), now });
   for (let file = 0; file < files; file += 1) {
     const contents = ['- Saw a heron.\n', `- Saw a heron at pond ${file}.\n`];
@@ -22,7 +36,6 @@ export async function filledDatabase(
   }
   await core.indexer.drain();
   await core.close();
-  return { cwd, filename };
 }
 
 /** What a command says on standard error while it works, when that takes long enough. */

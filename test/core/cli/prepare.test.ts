@@ -26,7 +26,7 @@ beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'memory-service-prepare-'));
   mkdirSync(join(root, 'core/cli'), { recursive: true });
   mkdirSync(join(root, 'node_modules/sqlite3/build/Release'), { recursive: true });
-  for (const name of ['prepare.cjs', 'bootstrap.cjs']) {
+  for (const name of ['prepare.cjs', 'bundle-typebox.mjs', 'bootstrap.cjs']) {
     cpSync(join(PROJECT, 'core/cli', name), join(root, 'core/cli', name));
   }
   for (const name of ['tsconfig.base.json', 'tsconfig.build.json']) {
@@ -82,6 +82,25 @@ describe('the build', () => {
     write('core/cli/main.ts', 'export const runCommand = (): void => undefined;\n');
     expect(prepare().stderr).toContain('Building');
     expect(readFileSync(join(root, 'dist/core/cli/main.js'), 'utf8')).toContain('undefined');
+  });
+
+  it('has TypeBox as one file, which every module of it loads', () => {
+    for (const name of ['typebox', 'vite']) {
+      symlinkSync(join(PROJECT, 'node_modules', name), join(root, 'node_modules', name));
+    }
+    mkdirSync(join(root, 'core/schemas'));
+    const schema = "import Type from 'typebox';\nexport const id = Type.String();\n";
+    write('core/schemas/id.ts', schema);
+    write(
+      'core/cli/main.ts',
+      "import { Check } from 'typebox/value';\nimport { id } from '../schemas/id.ts';\nexport const runCommand = (): void => { console.log(id, Check(id, 1), Check(id, '1')); };\n",
+    );
+    const { status, stdout } = prepare('bootstrap.cjs');
+    expect([status, stdout]).toEqual([0, "{ type: 'string' } false true\n"]);
+    rmSync(join(root, 'node_modules/typebox'));
+    const main = "import('./dist/core/cli/main.js').then(({ runCommand }) => runCommand())";
+    const alone = spawnSync(process.execPath, ['-e', main], { cwd: root, encoding: 'utf8' });
+    expect([alone.stdout, alone.stderr]).toEqual([stdout, '']);
   });
 
   it('leaves nothing of a source that is gone', () => {
