@@ -45,7 +45,8 @@ export type ImportLine = ImportedFile | SkippedItem;
 export interface ApiOptions {
   /** The service's URL without a trailing slash. */
   baseUrl: string;
-  secret(): string | null;
+  /** The secret of a call, which waits for it. */
+  secret(): Promise<string | null>;
   onUnauthorized(): void;
 }
 
@@ -98,7 +99,7 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
     path: string,
     { query = {}, body, headers = {}, signal }: SendOptions = {},
   ): Promise<Response> {
-    const value = secret();
+    const value = await secret();
     let response: Response;
     try {
       response = await fetch(baseUrl + path + toQueryString(query), {

@@ -16,6 +16,8 @@ const consolePath = import.meta.env.DEV
 const session = createSession(
   window.location.origin + (import.meta.env.DEV ? '' : consolePath.replace(/\/admin$/, '')),
 );
+// Before anything is drawn: its answer arrives meanwhile.
+void session.check();
 
 const queryClient = new QueryClient({
   defaultOptions: {
