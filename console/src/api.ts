@@ -48,6 +48,8 @@ export interface ApiOptions {
   /** The secret of a call, which waits for it. */
   secret(): Promise<string | null>;
   onUnauthorized(): void;
+  /** What a reader gets of a message of the service. */
+  tell(message: string): string;
 }
 
 /** The admin API, as the console uses it. Every method throws an {@link ApiError}. */
@@ -93,7 +95,7 @@ export function explain(error: unknown): string {
 }
 
 /** Creates the client. Nothing else in the console uses HTTP. */
-export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
+export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions) {
   async function send(
     method: string,
     path: string,
@@ -124,6 +126,7 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
     }
     if (response.ok) return response;
     const error = await toApiError(response);
+    error.message = tell(error.message);
     if (error.code === 'UNAUTHORIZED') onUnauthorized();
     throw error;
   }

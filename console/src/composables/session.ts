@@ -45,7 +45,10 @@ export const useApi = (): Api => need(sessionKey).api;
  * Creates the session. The secret is in this closure, or in `sessionStorage` if the operator chose
  * that; never in a URL, a cookie or `localStorage`. It is forgotten after 15 minutes without input.
  */
-export function createSession(baseUrl: string): Session {
+export function createSession(
+  baseUrl: string,
+  { tell }: { tell: (message: string) => string },
+): Session {
   let secret: string | null = null;
   let idleTimer = 0;
   const state = ref<SessionState>('checking');
@@ -59,6 +62,7 @@ export function createSession(baseUrl: string): Session {
     baseUrl,
     secret: () => Promise.resolve(secret),
     onUnauthorized: () => undefined,
+    tell,
   });
   const api = createApi({
     baseUrl,
@@ -71,6 +75,7 @@ export function createSession(baseUrl: string): Session {
     onUnauthorized: () => {
       if (state.value === 'open') session.lock('The admin secret is no longer accepted.');
     },
+    tell,
   });
 
   function open(): void {
