@@ -23,7 +23,7 @@ export default defineConfig({
     manifest: 'manifest.json',
   },
   plugins: [
-    coloursAsFile(),
+    withoutPlugins(),
     compressedFiles(),
     vue(),
     ui({
@@ -42,15 +42,18 @@ export default defineConfig({
 });
 
 /**
- * Leaves out the library's plugin that writes its palette into a `<style>` element. The content
- * security policy requires a nonce for it, so src/colours.css has the palette.
+ * Leaves out two plugins of the library. One writes its palette into a `<style>` element: the content
+ * security policy requires a nonce for it, so src/colours.css has the palette. The other manages the
+ * page's `<head>`, which only the first one changes.
  */
-function coloursAsFile(): Plugin {
+function withoutPlugins(): Plugin {
   return {
-    name: 'colours-as-file',
+    name: 'without-plugins',
     enforce: 'pre',
     load(id) {
-      if (!/@nuxt\/ui\/dist\/runtime\/plugins\/colors(?:\.js)?$/.test(id)) return null;
+      if (!/@nuxt\/ui\/dist\/runtime\/(?:plugins\/colors|vue\/plugins\/head)(?:\.js)?$/.test(id)) {
+        return null;
+      }
       return 'export default { install() {} };';
     },
   };

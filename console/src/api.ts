@@ -45,8 +45,11 @@ export type ImportLine = ImportedFile | SkippedItem;
 export interface ApiOptions {
   /** The service's URL without a trailing slash. */
   baseUrl: string;
-  secret(): string | null;
+  /** The secret of a call, which waits for it. */
+  secret(): Promise<string | null>;
   onUnauthorized(): void;
+  /** What a reader gets of a message of the service. */
+  tell(message: string): string;
 }
 
 /** The admin API, as the console uses it. Every method throws an {@link ApiError}. */
@@ -92,13 +95,13 @@ export function explain(error: unknown): string {
 }
 
 /** Creates the client. Nothing else in the console uses HTTP. */
-export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
+export function createApi({ baseUrl, secret, onUnauthorized, tell }: ApiOptions) {
   async function send(
     method: string,
     path: string,
     { query = {}, body, headers = {}, signal }: SendOptions = {},
   ): Promise<Response> {
-    const value = secret();
+    const value = await secret();
     let response: Response;
     try {
       response = await fetch(baseUrl + path + toQueryString(query), {
@@ -123,6 +126,7 @@ export function createApi({ baseUrl, secret, onUnauthorized }: ApiOptions) {
     }
     if (response.ok) return response;
     const error = await toApiError(response);
+    error.message = tell(error.message);
     if (error.code === 'UNAUTHORIZED') onUnauthorized();
     throw error;
   }

@@ -7,15 +7,20 @@ import { createDrafts, draftsKey } from './composables/drafts.ts';
 import { createPreferences, preferencesKey } from './composables/preferences.ts';
 import { createSession, sessionKey } from './composables/session.ts';
 import { createConsoleRouter } from './router.ts';
+import { formatTimesIn } from './times.ts';
 import './style.css';
 
 // The page's files are at <base>/admin/assets/, which gives the URL of the service.
 const consolePath = import.meta.env.DEV
   ? ''
   : new URL(/* @vite-ignore */ '..', import.meta.url).pathname.replace(/\/$/, '');
+const preferences = createPreferences();
 const session = createSession(
   window.location.origin + (import.meta.env.DEV ? '' : consolePath.replace(/\/admin$/, '')),
+  { tell: (message) => formatTimesIn(message, preferences.zone.value) },
 );
+// Before anything is drawn: its answer arrives meanwhile.
+void session.check();
 
 const queryClient = new QueryClient({
   defaultOptions: {
@@ -30,7 +35,7 @@ const queryClient = new QueryClient({
 createApp(ConsoleApp)
   .provide(sessionKey, session)
   .provide(draftsKey, createDrafts())
-  .provide(preferencesKey, createPreferences())
+  .provide(preferencesKey, preferences)
   .use(createConsoleRouter(consolePath))
   .use(VueQueryPlugin, { queryClient })
   .use(ui)

@@ -14,6 +14,13 @@ export function formatTime(time: string, zone: Zone): string {
   }).format(new Date(time));
 }
 
+/** A message of the service with its times as {@link formatTime} writes them. */
+export function formatTimesIn(message: string, zone: Zone): string {
+  return message.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (time) =>
+    formatTime(time, zone),
+  );
+}
+
 /** `21 Nov 2026`. */
 export function formatDay(time: string, zone: Zone): string {
   return new Intl.DateTimeFormat('en-GB', {

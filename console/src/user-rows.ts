@@ -45,8 +45,9 @@ function badnessOf({ hygiene }: UserRow): number {
   return (high * ABOVE + medium) * ABOVE + low;
 }
 
-/** Memory that no tool call was shown for so long is dead weight. */
-const DEAD_MS = 30 * 86_400_000;
+/** Memory that no tool call was shown for so many days is dead weight. */
+export const DEAD_DAYS = 30;
+const DEAD_MS = DEAD_DAYS * 86_400_000;
 
 /** Which users the table shows. */
 export const USER_GROUPS = {
@@ -57,7 +58,7 @@ export const USER_GROUPS = {
   },
   findings: {
     label: 'With findings',
-    has: ({ findings = 0 }: UserRow) => findings > 0,
+    has: ({ findings = 0 }: UserRow, _now: number) => findings > 0,
   },
 } as const;
 /** A part of the users. */
@@ -67,22 +68,26 @@ export type UserGroup = keyof typeof USER_GROUPS;
 export function toUserRows(
   users: readonly AdminUser[],
   dreams: readonly AdminDreamUser[],
-  hygiene: readonly UserHygiene[],
 ): UserRow[] {
   const dreamOf = new Map(dreams.map((user) => [user.userId, user]));
-  const hygieneOf = new Map(hygiene.map((user) => [user.userId, user]));
   return users.map((user) => {
     const dream = dreamOf.get(user.userId);
-    const checked = hygieneOf.get(user.userId);
     return {
       ...user,
       readsPerWrite: user.revisions === 0 ? null : user.reads / user.revisions,
       ...(dream && { dreaming: tellDreaming(dream) }),
-      ...(checked && {
-        hygiene: checked,
-        findings: Object.values(checked.severities).reduce((sum, one) => sum + one, 0),
-      }),
     };
+  });
+}
+
+/** Adds what the check found. A row that was not checked stays the same object. */
+export function addFindings(rows: readonly UserRow[], hygiene: readonly UserHygiene[]): UserRow[] {
+  const hygieneOf = new Map(hygiene.map((user) => [user.userId, user]));
+  return rows.map((row) => {
+    const checked = hygieneOf.get(row.userId);
+    if (checked === undefined) return row;
+    const findings = Object.values(checked.severities).reduce((sum, one) => sum + one, 0);
+    return { ...row, hygiene: checked, findings };
   });
 }
 

@@ -25,6 +25,7 @@ import {
   toVirtualPath,
 } from './paths.ts';
 import type { Revisions } from '../history/revisions.ts';
+import { listUsers } from './user-list.ts';
 import { parseTime, toTime, toTimeOrNull } from '../time.ts';
 
 /** Reads users and files for the admin, without access rows. */
@@ -40,20 +41,7 @@ export interface FileLists {
 /** Creates the admin's lists over a storage. */
 export function createFileLists(storage: Storage, revisions: Revisions): FileLists {
   return {
-    async users(query) {
-      return await answerList(query, {
-        list: 'users',
-        sort: 'userId',
-        defaultOrder: 'asc',
-        read: (page) => storage.files.listUsers({ contains: query.q ?? null }, page),
-        toItem: (user) => ({
-          ...user,
-          lastReadAt: toTimeOrNull(user.lastReadAt),
-          lastShownAt: toTimeOrNull(user.lastShownAt),
-          lastWriteAt: toTimeOrNull(user.lastWriteAt),
-        }),
-      });
-    },
+    users: (query) => listUsers(storage, query),
 
     async files(query) {
       if (query.at !== undefined) return await filesAt(query, query.at);

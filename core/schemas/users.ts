@@ -1,9 +1,10 @@
-import type { Static } from 'typebox';
+import Type, { type Static } from 'typebox';
 import {
   count,
   filterText,
   nullable,
   pageQuery,
+  requestTime,
   strictObject,
   text,
   timeSchema,
@@ -28,9 +29,26 @@ export const AdminUser = strictObject({
 });
 export type AdminUser = Static<typeof AdminUser>;
 
+/** What users can be sorted by. */
+export const UserSort = Type.Enum([
+  'userId',
+  'files',
+  'bytes',
+  'lastReadAt',
+  'lastShownAt',
+  'lastWriteAt',
+  'readsPerWrite',
+]);
+export type UserSort = Static<typeof UserSort>;
+
 /** What the list of users takes. */
 export const UserListQuery = strictObject({
   q: filterText('Text that the user id contains, without regard to ASCII case.'),
+  userId: Type.Optional(userIdSchema),
+  notShownSince: Type.Optional(
+    requestTime('Users whose memory no tool call was shown at or after this time.'),
+  ),
+  sort: Type.Optional(UserSort),
   ...pageQuery,
 });
 export type UserListQuery = Static<typeof UserListQuery>;

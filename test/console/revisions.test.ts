@@ -113,7 +113,12 @@ describe('revisions', () => {
     await visit(`/revisions?id=${revisionId}`);
     await page.getByRole('button', { name: 'Revert…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revert this revision?' });
-    await dialog.getByText(/^bob wrote version 3 since, .* takes that out, too\.$/).waitFor();
+    // The time as the console shows times.
+    await dialog
+      .getByText(
+        /^bob wrote version 3 since, at \d{1,2} \w+ \d{4}, [\d:]{8}\. .* takes that out, too\.$/,
+      )
+      .waitFor();
     await dialog.getByText('mine').waitFor();
     await write('poison\nours\n', 'bob');
     // Nobody agreed to lose what was written after the preview.

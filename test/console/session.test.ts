@@ -12,6 +12,7 @@ import {
   jump,
   openConsole,
   PLAIN_HOST,
+  settled,
 } from './support/console.ts';
 
 const field = 'Admin secret';
@@ -161,6 +162,22 @@ describe('the admin secret', () => {
     await page.keyboard.press('Enter');
     await page.getByText('No memory yet').waitFor();
     expectNoProblems(opened);
+  });
+
+  it('that is kept and no longer right is tried once, whatever the view asks for', async () => {
+    const opened = await openConsole({ path: '/nothing', isUnlocked: false });
+    const { page, visit } = opened;
+    const refused: string[] = [];
+    page.on('response', (answer) => {
+      if (answer.status() === 401) refused.push(new URL(answer.url()).pathname);
+    });
+    await page.getByLabel('Admin secret').waitFor();
+    refused.length = 0;
+    await page.evaluate(`sessionStorage.setItem('memory-service.admin-secret', 'another one')`);
+    await visit('/');
+    await page.getByText('The admin secret is no longer accepted.').waitFor();
+    await settled(page);
+    expect(refused).toEqual(['/v1/admin/status']);
   });
 
   it('that is kept opens the console by itself once its address may try again', async () => {

@@ -53,6 +53,39 @@ describe('the users', () => {
     expectNoProblems(opened);
   });
 
+  it('are read a page at a time, sorted over all of them', async () => {
+    const opened = await openConsole({ path: '/nothing' });
+    const { page, service, visit } = opened;
+    const names = Array.from({ length: 130 }, (_, n) => `user-${String(n).padStart(3, '0')}`);
+    for (const [n, userId] of names.entries()) {
+      const content = 'x'.repeat(1 + ((n * 37) % 130));
+      await call(service.core, userId, 'memory_write', { path: 'user/a.md', content });
+    }
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await visit('/users?sort=bytes');
+    const rows = page.getByRole('button', { name: /^Open user-/ });
+    await rows.first().waitFor();
+    // No two have the same size.
+    const bySize = names.toSorted(
+      (a, b) => ((Number(b.slice(5)) * 37) % 130) - ((Number(a.slice(5)) * 37) % 130),
+    );
+    expect((await rows.first().innerText()).trim()).toBe(bySize[0]);
+    expect(asked.some((url) => url.includes('/v1/admin/users?') && !url.includes('limit=50'))).toBe(
+      false,
+    );
+    await page.getByRole('status').getByText('The first 50 users').waitFor();
+    await page.getByRole('region', { name: 'List of users' }).press('End');
+    await expectCount(rows, 100);
+    await page.getByRole('region', { name: 'List of users' }).press('End');
+    await expectCount(rows, 130);
+    const shown = (await rows.allInnerTexts()).map((text) => text.trim());
+    expect(shown).toEqual(bySize);
+    await visit('/users?user=user-117&sort=bytes');
+    await page.getByRole('dialog', { name: 'user-117' }).waitFor();
+    expectNoProblems(opened);
+  });
+
   it('are all checked, the worst memory first, each with its findings', async () => {
     const opened = await filled('/users');
     const { page } = opened;

@@ -74,13 +74,16 @@ export function useList<T>(options: {
   };
 }
 
+/** The filters that are times: ages such as `24h` become the time that they mean now. */
+const TIMES: readonly string[] = ['since', 'until', 'notShownSince'];
+
 /** The filters for the API. */
 export function settle(filters: Readonly<Record<string, string>>): Query {
   const now = Date.now();
   return Object.fromEntries(
     Object.entries(filters).map(([name, value]) => [
       name,
-      name === 'since' || name === 'until' ? (toInstant(value, now) ?? value) : value,
+      TIMES.includes(name) ? (toInstant(value, now) ?? value) : value,
     ]),
   );
 }

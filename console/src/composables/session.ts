@@ -1,4 +1,4 @@
-import { type InjectionKey, readonly, ref, type Ref } from 'vue';
+import { computed, type InjectionKey, readonly, ref, type Ref } from 'vue';
 import { type Api, ApiError, createApi } from '../api.ts';
 import { need } from './inject.ts';
 
@@ -14,6 +14,8 @@ export interface Session {
   readonly baseUrl: string;
   readonly api: Api;
   readonly state: Readonly<Ref<SessionState>>;
+  /** Whether the views show: it is open, or the secret that this tab kept is being checked. */
+  readonly isShown: Readonly<Ref<boolean>>;
   /** Why the console is locked. */
   readonly reason: Readonly<Ref<string | null>>;
   /** How long a `limited` session has to wait before `check`. */
@@ -43,7 +45,10 @@ export const useApi = (): Api => need(sessionKey).api;
  * Creates the session. The secret is in this closure, or in `sessionStorage` if the operator chose
  * that; never in a URL, a cookie or `localStorage`. It is forgotten after 15 minutes without input.
  */
-export function createSession(baseUrl: string): Session {
+export function createSession(
+  baseUrl: string,
+  { tell }: { tell: (message: string) => string },
+): Session {
   let secret: string | null = null;
   let idleTimer = 0;
   const state = ref<SessionState>('checking');
@@ -51,12 +56,26 @@ export function createSession(baseUrl: string): Session {
   const isByProxy = ref(false);
   const retryAfterSeconds = ref(0);
 
+  const hasKept = ref(false);
+  let checked: Promise<void> = Promise.resolve();
+  const tryApi = createApi({
+    baseUrl,
+    secret: () => Promise.resolve(secret),
+    onUnauthorized: () => undefined,
+    tell,
+  });
   const api = createApi({
     baseUrl,
-    secret: () => secret,
+    // Views draw themselves during the check, but only the check may send a secret that can be wrong:
+    // an address has few attempts.
+    secret: async () => {
+      await checked;
+      return secret;
+    },
     onUnauthorized: () => {
       if (state.value === 'open') session.lock('The admin secret is no longer accepted.');
     },
+    tell,
   });
 
   function open(): void {
@@ -80,42 +99,51 @@ export function createSession(baseUrl: string): Session {
     restart();
   }
 
+  async function checkNow(): Promise<void> {
+    try {
+      await tryApi.status();
+      isByProxy.value = secret === null;
+      open();
+    } catch (error) {
+      const wasKept = secret !== null;
+      secret = null;
+      if (error instanceof ApiError && error.status === 401) {
+        window.sessionStorage.removeItem(STORAGE_KEY);
+        reason.value = wasKept ? 'The admin secret is no longer accepted.' : null;
+        state.value = 'locked';
+      } else if (error instanceof ApiError && error.retryAfterSeconds !== null) {
+        retryAfterSeconds.value = error.retryAfterSeconds;
+        state.value = 'limited';
+      } else {
+        reason.value = error instanceof Error ? error.message : null;
+        state.value = 'unreachable';
+      }
+    }
+  }
+
   const session: Session = {
     baseUrl,
     api,
     state: readonly(state),
+    isShown: computed(
+      () => state.value === 'open' || (state.value === 'checking' && hasKept.value),
+    ),
     reason: readonly(reason),
     isByProxy: readonly(isByProxy),
     retryAfterSeconds: readonly(retryAfterSeconds),
 
-    async check() {
+    check() {
       state.value = 'checking';
       secret = window.sessionStorage.getItem(STORAGE_KEY);
-      try {
-        await api.status();
-        isByProxy.value = secret === null;
-        open();
-      } catch (error) {
-        const wasKept = secret !== null;
-        secret = null;
-        if (error instanceof ApiError && error.status === 401) {
-          window.sessionStorage.removeItem(STORAGE_KEY);
-          reason.value = wasKept ? 'The admin secret is no longer accepted.' : null;
-          state.value = 'locked';
-        } else if (error instanceof ApiError && error.retryAfterSeconds !== null) {
-          retryAfterSeconds.value = error.retryAfterSeconds;
-          state.value = 'limited';
-        } else {
-          reason.value = error instanceof Error ? error.message : null;
-          state.value = 'unreachable';
-        }
-      }
+      hasKept.value = secret !== null;
+      checked = checkNow();
+      return checked;
     },
 
     async unlock(candidate, { keepInTab }) {
       secret = candidate;
       try {
-        await api.status();
+        await tryApi.status();
       } catch (error) {
         secret = null;
         throw error;

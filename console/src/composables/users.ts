@@ -3,22 +3,47 @@ import { computed, type ComputedRef, ref, type Ref, watch } from 'vue';
 import type { AdminUser, ListAnswer, UserHygiene } from '../../../core/contracts/admin.ts';
 import { ApiError, type Query } from '../api.ts';
 import type { AdminDreamUser } from '../dream-answers.ts';
-import { toUserRows, type UserRow } from '../user-rows.ts';
+import {
+  addFindings,
+  DEAD_DAYS,
+  sortUsers,
+  toUserRows,
+  USER_GROUPS,
+  type UserGroup,
+  type UserRow,
+  type UserSort,
+} from '../user-rows.ts';
+import { type List, useList } from './list.ts';
 import { useApi } from './session.ts';
 
-/** The most users that the table reads, to sort all of them. */
+/** The most users that are read to sort by what only other routes know. */
 export const MOST_USERS = 5_000;
 const PAGE = 500;
 /** Users of a page of the check: small, so that its progress shows. */
 const CHECKED_AT_ONCE = 20;
+/** Users whose dreaming is asked for at once. */
+const NAMED_AT_ONCE = 50;
 
-/** All users with what is known of their memory. */
+/** Which users are listed, in which order. */
+interface UserFilters {
+  q: string | null;
+  group: UserGroup | null;
+  sort: UserSort;
+  order: 'asc' | 'desc';
+}
+
+/** Users with what is known of their memory. */
 export interface Users {
+  /** In the order that was asked for; with a `list`, as far as it is read. */
   readonly rows: ComputedRef<UserRow[]>;
-  readonly isLoading: Readonly<Ref<boolean>>;
-  readonly error: Ref<Error | null>;
-  /** There are more than the table reads. */
+  /** The list that the rows are of; `null` if all of them are read. */
+  readonly list: ComputedRef<List<UserRow> | null>;
+  readonly isLoading: ComputedRef<boolean>;
+  readonly error: ComputedRef<Error | null>;
+  /** There are more than are read to sort them. */
   readonly isCut: ComputedRef<boolean>;
+  /** The user with an id, also if no row of the table is of it. */
+  readonly chosen: ComputedRef<UserRow | null>;
   /** How many users were checked; `null` while no check was asked for. */
   readonly checked: ComputedRef<number | null>;
   readonly isChecking: Readonly<Ref<boolean>>;
@@ -27,30 +52,78 @@ export interface Users {
   checkAgain(): void;
 }
 
-/** Reads all users whose id contains a text, and checks their memory where that is asked for. */
-export function useUsers(options: { q: () => string | null; isChecked: () => boolean }): Users {
+/**
+ * Lists users, and checks their memory where that is asked for. The service sorts by most columns, a
+ * page at a time; for findings and dreaming, which it can't sort by, all users are read.
+ */
+export function useUsers(options: {
+  filters: () => UserFilters;
+  chosenId: () => string | null;
+  isChecked: () => boolean;
+}): Users {
   const api = useApi();
-  const { q, isChecked } = options;
-
-  const users = useQuery({
-    queryKey: computed(() => ['users.all', q()]),
-    queryFn: ({ signal }) => readAll<AdminUser>((query) => api.users({ ...query, q: q() }, signal)),
+  const { filters, chosenId, isChecked } = options;
+  const q = () => filters().q;
+  const isWhole = computed(() => {
+    const { sort, group } = filters();
+    return isChecked() || sort === 'findings' || sort === 'dreaming' || group === 'findings';
   });
-  const dreams = useQuery({
-    queryKey: computed(() => ['users.dreams', q()]),
+
+  const list = useList<UserRow>({
+    name: 'users',
+    enabled: () => !isWhole.value,
+    filters: () => {
+      const { sort, order, group } = filters();
+      return {
+        ...{ q: q() ?? '', sort, order },
+        ...(group === 'dead' && { notShownSince: `${DEAD_DAYS}d` }),
+      };
+    },
+    fetch: readPage,
+  });
+  const whole = useQuery({
+    queryKey: computed(() => ['users.all', q()]),
+    enabled: isWhole,
     queryFn: async ({ signal }) => {
-      const path = '/v1/admin/dream/users';
-      try {
-        return await readAll((query) =>
-          api.read<ListAnswer<AdminDreamUser>>(path, { ...query, q: q() }, signal),
-        );
-      } catch (error) {
-        // A service without the dreaming plugin.
-        if (error instanceof ApiError && error.code === 'NOT_FOUND') return [];
-        throw error;
-      }
+      const [users, dreams] = await Promise.all([
+        readAll<AdminUser>((query) => api.users({ ...query, q: q() }, signal)),
+        readDreams({ q: q() }, signal),
+      ]);
+      return toUserRows(users, dreams);
     },
   });
+  const one = useQuery({
+    queryKey: computed(() => ['users.one', chosenId()]),
+    enabled: computed(() => chosenId() !== null),
+    queryFn: async ({ signal }) =>
+      (await readPage({ userId: chosenId() }, signal)).items[0] ?? null,
+  });
+
+  async function readPage(query: Query, signal: AbortSignal): Promise<ListAnswer<UserRow>> {
+    const { items, nextCursor } = await api.users(query, signal);
+    const named: Promise<AdminDreamUser[]>[] = [];
+    for (let from = 0; from < items.length; from += NAMED_AT_ONCE) {
+      const ids = items.slice(from, from + NAMED_AT_ONCE).map(({ userId }) => userId);
+      named.push(readDreams({ userIds: ids.join(',') }, signal));
+    }
+    return { items: toUserRows(items, (await Promise.all(named)).flat()), nextCursor };
+  }
+
+  async function readDreams(query: Query, signal: AbortSignal): Promise<AdminDreamUser[]> {
+    try {
+      return await readAll((page) =>
+        api.read<ListAnswer<AdminDreamUser>>(
+          '/v1/admin/dream/users',
+          { ...page, ...query },
+          signal,
+        ),
+      );
+    } catch (error) {
+      // A service without the dreaming plugin.
+      if (error instanceof ApiError && error.code === 'NOT_FOUND') return [];
+      throw error;
+    }
+  }
 
   const found = ref<UserHygiene[]>([]);
   const isChecking = ref(false);
@@ -81,14 +154,23 @@ export function useUsers(options: { q: () => string | null; isChecked: () => boo
   );
 
   return {
-    rows: computed(() => toUserRows(users.data.value ?? [], dreams.data.value ?? [], found.value)),
-    isLoading: computed(() => users.isPending.value || dreams.isPending.value),
-    error: users.error,
-    isCut: computed(() => (users.data.value?.length ?? 0) >= MOST_USERS),
+    rows: computed(() => {
+      if (!isWhole.value) return list.items.value;
+      const { sort, order, group } = filters();
+      const has = group === null ? () => true : USER_GROUPS[group].has;
+      const now = Date.now();
+      const rows = addFindings(whole.data.value ?? [], found.value).filter((row) => has(row, now));
+      return sortUsers(rows, { sort, order });
+    }),
+    list: computed(() => (isWhole.value ? null : list)),
+    isLoading: computed(() => (isWhole.value ? whole.isPending.value : list.isLoading.value)),
+    error: computed(() => (isWhole.value ? whole.error.value : list.error.value)),
+    isCut: computed(() => isWhole.value && (whole.data.value?.length ?? 0) >= MOST_USERS),
+    chosen: computed(() => one.data.value ?? null),
     checked: computed(() => (isChecked() ? found.value.length : null)),
     isChecking,
     checkError,
-    refresh: () => void users.refetch(),
+    refresh: () => void (isWhole.value ? whole.refetch() : list.refresh()),
     checkAgain: () => (round.value += 1),
   };
 }

@@ -18,10 +18,11 @@ export function usersRoutes(
       method: 'GET',
       path: '/v1/admin/users',
       summary: 'List user scopes',
-      description: 'User scopes that have memory files, by user id.',
+      description:
+        'User scopes that have memory files, by user id ascending, or by a figure of theirs descending. All sorts but userId read every user for each page.',
       querySchema: UserListQuery,
       resultSchema: listOf(AdminUser),
-      errorCodes: ['INVALID_CURSOR'],
+      errorCodes: ['INVALID_CURSOR', 'INVALID_USER_ID'],
       handle: ({ query }) => core.fileLists.users(query),
     }),
     adminRoute('Users', {

@@ -70,7 +70,7 @@ export function watchSla(
   const findings = [
     {
       share: toShare(p95 ?? 0, sla.p95Ms),
-      text: `The 95th percentile is ${p95 ?? 0} ms, the limit ${sla.p95Ms} ms.`,
+      text: `The 95th percentile is ${Math.round(p95 ?? 0)} ms, the limit ${sla.p95Ms} ms.`,
     },
     {
       share: toShare(errorRate, sla.errorRate),

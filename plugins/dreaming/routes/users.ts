@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { Host, PluginDreams } from '../../../core/contracts/plugin.ts';
 import type { RouteDefinition } from '../../../core/contracts/route.ts';
+import { MemoryError } from '../../../core/errors.ts';
 import { parseUserId, toScope } from '../../../core/files/paths.ts';
 import { answerList } from '../../../core/page.ts';
 import { adminRoute } from '../../../core/schemas/define-route.ts';
@@ -47,10 +48,17 @@ export function usersRoutes(deps: {
             description: 'Text that the user id contains.',
           }),
         ),
+        userIds: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 8_000,
+            description: 'Only these users, on one page: up to 50 ids, separated by commas.',
+          }),
+        ),
         ...pageQuery,
       }),
       resultSchema: listOf(AdminDreamUser),
-      errorCodes: ['INVALID_CURSOR'],
+      errorCodes: ['INVALID_CURSOR', 'INVALID_USER_ID'],
       async handle({ query }) {
         return await answerList(query, {
           list: 'dream-users',
@@ -58,6 +66,12 @@ export function usersRoutes(deps: {
           defaultOrder: 'asc',
           async read(page) {
             const circumstances = await look();
+            if (query.userIds !== undefined) {
+              const scopes = parseUserIds(query.userIds).map(toScope);
+              const users = await Promise.all(scopes.map((scope) => dreams.user(scope)));
+              const known = users.filter((user) => user !== null);
+              return { items: known.map((user) => toUserView(user, circumstances)), next: null };
+            }
             const filter = query.q === undefined ? {} : { contains: query.q };
             const { items, next } = await dreams.listUsers(filter, page);
             return { items: items.map((user) => toUserView(user, circumstances)), next };
@@ -124,4 +138,14 @@ export function usersRoutes(deps: {
       },
     }),
   ];
+}
+
+/** The most users that one query names. */
+const MOST_NAMED = 50;
+
+/** The users that a query names. Throws `INVALID_USER_ID` for one that cannot be one, or too many. */
+function parseUserIds(text: string) {
+  const userIds = text.split(',').map(parseUserId);
+  if (userIds.length <= MOST_NAMED) return userIds;
+  throw new MemoryError('INVALID_USER_ID', `userIds takes up to ${MOST_NAMED} ids.`);
 }

@@ -9,6 +9,47 @@ const post = async (service: LiveServer, path: string, body: unknown, headers = 
 
 const profile = '/v1/admin/files/users/alice/profile.md';
 
+describe('the users', () => {
+  it('are sorted over all of them, a page at a time', async () => {
+    const service = await serveCore();
+    const { core } = service;
+    const names = Array.from({ length: 7 }, (_, n) => `user-${n}`);
+    const write = (userId: string, name: string, content: string) =>
+      call(core, userId, 'memory_write', { path: `user/${name}.md`, content });
+    for (const [n, userId] of names.entries()) await write(userId, 'a', 'x'.repeat(10 + (n % 3)));
+    await write('user-4', 'b', 'b\n');
+    await call(core, 'user-2', 'memory_read', { path: 'user/a.md' });
+    await call(core, 'user-5', 'memory_read', { path: 'user/a.md' });
+    await core.queue.flush();
+
+    const walk = async (query: string) => {
+      const found: string[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const more: string = cursor === '' ? '' : `&cursor=${cursor}`;
+        const { json } = await get(service, `/v1/admin/users?limit=2&${query}${more}`);
+        found.push(...json.items.map((user: { userId: string }) => user.userId));
+        cursor = json.nextCursor;
+      }
+      return found;
+    };
+    const bySize = ['user-4', 'user-5', 'user-2', 'user-1', 'user-6', 'user-3', 'user-0'];
+    expect(await walk('sort=bytes')).toEqual(bySize);
+    expect(await walk('sort=bytes&order=asc')).toEqual(bySize.toReversed());
+    expect((await walk('sort=files'))[0]).toBe('user-4');
+    expect(await walk('sort=userId&order=desc')).toEqual(names.toReversed());
+    const read = await walk('sort=lastReadAt');
+    expect(read.slice(0, 2).toSorted()).toEqual(['user-2', 'user-5']);
+    expect(read).toHaveLength(7);
+    expect((await walk('sort=readsPerWrite')).slice(0, 2)).toEqual(['user-5', 'user-2']);
+    const now = new Date(Date.now() - 60_000).toISOString();
+    const unseen = ['user-0', 'user-1', 'user-3', 'user-4', 'user-6'];
+    expect(await walk(`notShownSince=${now}`)).toEqual(unseen);
+    expect(await walk('userId=user-1')).toEqual(['user-1']);
+    expect(await walk('userId=user')).toEqual([]);
+  });
+});
+
 describe('memory files', () => {
   it('are created, read, replaced and deleted with their versions', async () => {
     const service = await serveCore();
@@ -247,7 +288,10 @@ describe('the admin’s picture', () => {
   it('is refused with the wrong question', async () => {
     const service = await serveCore();
     for (const path of [
-      '/v1/admin/users?sort=files',
+      '/v1/admin/users?sort=content',
+      '/v1/admin/users?sort=files&cursor=x',
+      '/v1/admin/users?userId=%25',
+      '/v1/admin/users?notShownSince=yesterday',
       '/v1/admin/files?sort=content',
       '/v1/admin/files?order=up',
       '/v1/admin/files?depth=2',
