@@ -39,6 +39,7 @@ export default tseslint.config(
       'data/',
       'console/dist/',
       'test/bench/node_modules/',
+      'test/mutation/node_modules/',
     ],
   },
   js.configs.recommended,

@@ -83,6 +83,22 @@ async function ensureInstalled() {
   if (!hasSqliteDriver()) warnAboutDriver(findMissingCompilers());
 }
 
+/**
+ * Installs what a folder with packages of its own lacks, such as `test/bench`, and says so.
+ *
+ * @param {string} folder from the root
+ * @param {string} about what the packages are, as a part of a sentence
+ */
+async function ensureInstalledIn(folder, about) {
+  const missing = findMissingPackages(folder);
+  if (missing.length === 0) return;
+  say('Installing ' + about + ': ' + missing.length + ' packages.');
+  const result = await runNpm(['ci', '--prefix', folder]);
+  if (result.code === 0) return;
+  process.stderr.write(result.output);
+  throw new PrepareError('npm ci failed in ' + folder + '; what it said stands above.');
+}
+
 /** Builds what is older than its sources, and says so on standard error. */
 async function ensureBuilt() {
   for (const build of BUILDS) {
@@ -153,9 +169,10 @@ async function buildConsole() {
 
 // npm keeps the tree that it installed in node_modules/.package-lock.json: compared with the lock
 // file, it tells what is missing whoever ran npm.
-function findMissingPackages() {
-  const wanted = readJson('package-lock.json').packages;
-  const installed = (readJsonOrNull('node_modules/.package-lock.json') || {}).packages || {};
+function findMissingPackages(folder = '.') {
+  const wanted = readJson(folder + '/package-lock.json').packages;
+  const installed =
+    (readJsonOrNull(folder + '/node_modules/.package-lock.json') || {}).packages || {};
   return Object.keys(wanted).filter((name) => {
     if (name === '' || wanted[name].optional || wanted[name].link) return false;
     return !installed[name] || installed[name].version !== wanted[name].version;
@@ -364,6 +381,7 @@ module.exports = {
   compileEnvironment,
   ensureBuilt,
   ensureInstalled,
+  ensureInstalledIn,
   orExplain,
   root,
   run,

@@ -1,0 +1,41 @@
+/** @typedef {{ mutate: readonly string[], tests: readonly string[] }} Module */
+
+/**
+ * What is mutated, with the tests that must notice: the rules on which everything else stands.
+ *
+ * @type {Readonly<Record<string, Module>>}
+ */
+export const MODULES = {
+  paths: {
+    mutate: ['core/files/paths.ts'],
+    tests: ['test/core/files/paths.test.ts'],
+  },
+  patch: {
+    mutate: ['core/files/patch.ts', 'core/files/occurrences.ts'],
+    tests: [
+      'test/core/files/patch.test.ts',
+      'test/core/files/occurrences.test.ts',
+      'test/core/tools/memory_patch.test.ts',
+    ],
+  },
+  commit: {
+    mutate: ['core/files/commit.ts', 'core/files/draft.ts'],
+    tests: ['test/core/files/files.test.ts', 'test/core/tools/memory_move.test.ts'],
+  },
+  authentication: {
+    mutate: ['core/http/middleware/*.ts', 'core/http/signed-in.ts'],
+    tests: ['test/core/http/middleware/*.test.ts', 'test/core/http/signed-in.test.ts'],
+  },
+  edge: {
+    mutate: [
+      'core/http/address.ts',
+      'core/http/body.ts',
+      'core/http/precondition.ts',
+      'core/http/query.ts',
+    ],
+    tests: [
+      'test/core/http/{body,paths,query,server}.test.ts',
+      'test/core/http/{find-queries,routes,tools}.test.ts',
+    ],
+  },
+};

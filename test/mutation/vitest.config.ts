@@ -1,0 +1,15 @@
+import path from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+/** What a mutant is tried with: the tests of its module, on SQLite. */
+export default defineConfig({
+  root: path.resolve(import.meta.dirname, '../..'),
+  test: {
+    include: JSON.parse(process.env['MUTATION_TESTS'] ?? '[]') as string[],
+    // A hundred thousand samples for each mutant: the named cases of the same file come first.
+    testNamePattern: /^(?!.*100,000)/,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    environment: 'node',
+  },
+});
