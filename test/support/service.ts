@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -9,6 +9,7 @@ import { type Core, type CoreOptions, createCore } from '../../core/service.ts';
 import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from './mariadb.ts';
+import { quiet } from './quiet-log.ts';
 
 /** A directory of the test's own, removed when the test ends. */
 export async function temporaryDirectory(): Promise<string> {
@@ -25,7 +26,32 @@ export async function makeStorage(): Promise<Storage> {
   if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') {
     return mysql({ url: await freshDatabase() });
   }
-  return sqlite({ filename: path.join(await temporaryDirectory(), 'memory.db') });
+  return sqlite({ filename: await temporaryDatabase() });
+}
+
+let emptyDatabase: Promise<Buffer> | null = null;
+
+/**
+ * A SQLite file of the test's own with the tables of the newest schema and no rows. It is a copy:
+ * to run all migrations costs more than most tests.
+ */
+export async function temporaryDatabase(): Promise<string> {
+  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  await writeFile(filename, await (emptyDatabase ??= migrateEmptyDatabase()));
+  return filename;
+}
+
+async function migrateEmptyDatabase(): Promise<Buffer> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'memory-service-'));
+  try {
+    const filename = path.join(directory, 'memory.db');
+    const storage = sqlite({ filename });
+    await storage.init({ log: quiet, now: Date.now });
+    await storage.close();
+    return await readFile(filename);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
 }
 
 /**
