@@ -1,3 +1,4 @@
+import { accessSync, constants, statfsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,9 +12,31 @@ import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from './mariadb.ts';
 import { quiet } from './quiet-log.ts';
 
+/** What the directories of the tests may need together. */
+const ROOM_BYTES = 2 * 1024 ** 3;
+
+/**
+ * The parent of all directories of tests: in memory where there is room, because to wait for the
+ * disk takes most of a test's time. TMPDIR names another place. Tests of what a disk does, or of
+ * processes that are killed, make their own directories.
+ */
+const TEMPORARY_ROOT = findTemporaryRoot();
+
+function findTemporaryRoot(): string {
+  const inMemory = '/dev/shm';
+  if (process.env['TMPDIR'] !== undefined) return tmpdir();
+  try {
+    accessSync(inMemory, constants.W_OK);
+    const { bavail, bsize } = statfsSync(inMemory);
+    return bavail * bsize < ROOM_BYTES ? tmpdir() : inMemory;
+  } catch {
+    return tmpdir();
+  }
+}
+
 /** A directory of the test's own, removed when the test ends. */
 export async function temporaryDirectory(): Promise<string> {
-  const directory = await mkdtemp(path.join(tmpdir(), 'memory-service-'));
+  const directory = await mkdtemp(path.join(TEMPORARY_ROOT, 'memory-service-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   return directory;
 }
@@ -42,7 +65,7 @@ export async function temporaryDatabase(): Promise<string> {
 }
 
 async function migrateEmptyDatabase(): Promise<Buffer> {
-  const directory = await mkdtemp(path.join(tmpdir(), 'memory-service-'));
+  const directory = await mkdtemp(path.join(TEMPORARY_ROOT, 'memory-service-'));
   try {
     const filename = path.join(directory, 'memory.db');
     const storage = sqlite({ filename });
