@@ -1,4 +1,4 @@
-import { accessSync, constants, statfsSync } from 'node:fs';
+import { accessSync, constants, copyFileSync, existsSync, statfsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -62,6 +62,19 @@ export async function temporaryDatabase(): Promise<string> {
   const filename = path.join(await temporaryDirectory(), 'memory.db');
   await writeFile(filename, await (emptyDatabase ??= migrateEmptyDatabase()));
   return filename;
+}
+
+/**
+ * The SQLite files of a test by their names, with the tables of the newest schema: the same name is
+ * the same file.
+ */
+export async function temporaryDatabases(): Promise<(name: string) => string> {
+  const empty = await temporaryDatabase();
+  return (name) => {
+    const filename = path.join(path.dirname(empty), `${name}.db`);
+    if (!existsSync(filename)) copyFileSync(empty, filename);
+    return filename;
+  };
 }
 
 async function migrateEmptyDatabase(): Promise<Buffer> {
