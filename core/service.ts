@@ -148,6 +148,8 @@ export interface CoreOptions {
   ticks?: () => number;
   /** How long a tool call may take that waits for the database alone; default 15,000. */
   callDeadlineMs?: number;
+  /** How often an instance looks which users the others are erasing; default 1,000. */
+  erasureLookMs?: number;
 }
 
 /** Puts the parts of a service together. Nothing is opened before `ready`. */
@@ -222,7 +224,10 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
   const idempotency = createIdempotency({ storage, now, confirmedNow });
   const revisions = createRevisions({ storage, files, ids, accessQueue: queue, now });
   const restores = createRestores({ storage, files, revisions, log, now });
-  const erasures = createErasures({ storage, ids, accessQueue: queue, log, now });
+  const erasures = createErasures({
+    ...{ storage, ids, accessQueue: queue, log, now },
+    lookMs: options.erasureLookMs,
+  });
   const lineTimes = createLineTimes(revisions);
   const { timeZone } = settings;
   const search = {

@@ -21,7 +21,7 @@ import { findReaders } from './readers.ts';
 
 /** Rows that one transaction removes. */
 const BATCH_ROWS = 500;
-/** How often an instance looks which users the others are erasing. */
+/** Default of `lookMs`. */
 const LOOK_MS = 1_000;
 
 const KEEPS = [
@@ -75,8 +75,10 @@ export function createErasures(deps: {
   accessQueue: Pick<AccessQueue, 'flush' | 'forgetCounts'>;
   log: Logger;
   now: () => number;
+  /** How often an instance looks which users the others are erasing; default 1,000. */
+  lookMs?: number | undefined;
 }): Erasures {
-  const { storage, ids, log, now } = deps;
+  const { storage, ids, log, now, lookMs = LOOK_MS } = deps;
   const heldWork = createHeldWork('erase', {
     ...{ storage, log, now },
     goOn: (hold) => work(requireErasure(storage), hold, { address: null, traceId: null }),
@@ -137,7 +139,7 @@ export function createErasures(deps: {
       const changed = await eraseAuditReferences(erasure, scope, ownIds);
       if (changed > 0) await saveProgress({ auditRows: progress.auditRows + changed });
     };
-    if (isShared) await sleep(2 * LOOK_MS);
+    if (isShared) await sleep(2 * lookMs);
     // From rows that will be gone.
     if (progress.readers === null) {
       await saveProgress({ readers: await findReaders(storage, scope) });
@@ -210,7 +212,7 @@ export function createErasures(deps: {
         return await work(erasure, known, caller);
       }
       // So are those of other instances, which write them several times a second.
-      if (isShared) await sleep(LOOK_MS);
+      if (isShared) await sleep(lookMs);
       const startedAt = now();
       const hold: HoldRecord = {
         ...{ scope, id: randomUUID(), kind: 'erase', progressAt: startedAt },
@@ -239,7 +241,7 @@ export function createErasures(deps: {
     start() {
       heldWork.start();
       if (!isShared) return;
-      lookTimer ??= setInterval(() => void look().catch(() => undefined), LOOK_MS).unref();
+      lookTimer ??= setInterval(() => void look().catch(() => undefined), lookMs).unref();
     },
 
     async stop() {

@@ -13,7 +13,8 @@ export async function openService(database) {
   const isMysql = database.startsWith('mysql:');
   const plugin = await load(`plugins/storage-${isMysql ? 'mysql' : 'sqlite'}/index.js`);
   const storage = isMysql ? plugin.mysql({ url: database }) : plugin.sqlite({ filename: database });
-  const core = createCore({ storage });
+  // No other instance has to see an erasure before it goes on.
+  const core = createCore({ storage }, { erasureLookMs: 1 });
   await core.ready();
   return { core, storage };
 }

@@ -1,41 +1,58 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
-import type { Storage } from '../../core/contracts/storage.ts';
 import type { Core } from '../../core/service.ts';
-import { mysql } from '../../plugins/storage-mysql/index.ts';
-import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { findViolations, toLines } from '../support/invariants.ts';
 import { freshDatabase } from '../support/mariadb.ts';
 import { rejection } from '../support/rejection.ts';
-import { call, openCore, temporaryDirectory } from '../support/service.ts';
+import { call, openCore, temporaryDatabase } from '../support/service.ts';
+import { openDatabase } from '../support/tables.ts';
 
-const DATABASES: readonly [string, () => Promise<string>, (database: string) => Storage][] = [
-  [
-    'SQLite',
-    async () => join(await temporaryDirectory(), 'memory.db'),
-    (filename) => sqlite({ filename }),
-  ],
-  ['MariaDB', freshDatabase, (url) => mysql({ url })],
-];
 /** Three batches: with the first and the last transaction of the hold, five. */
 const FILES = 250;
+/** Made by the first test, for all of them. */
+let filledFile: Promise<{ at: string; file: Buffer }> | undefined;
+
+/** A database with files that were good at the time `at`, and are bad now. */
+interface Filled {
+  database: string;
+  at: string;
+}
+
+const DATABASES: readonly [string, () => Promise<Filled>][] = [
+  [
+    'SQLite',
+    async () => {
+      const database = await temporaryDatabase();
+      filledFile ??= fill(database).then(async (at) => ({ at, file: await readFile(database) }));
+      const { at, file } = await filledFile;
+      await writeFile(database, file);
+      return { database, at };
+    },
+  ],
+  [
+    'MariaDB',
+    async () => {
+      const database = await freshDatabase();
+      return { database, at: await fill(database) };
+    },
+  ],
+];
 const CALLER = { address: null, traceId: null };
 
 /** By this clock, no other instance is still at work. */
 const later = () => Date.now() + 60_000;
 
-describe.each(DATABASES)('a restore on %s that is killed with kill -9', (_, make, open) => {
+describe.each(DATABASES)('a restore on %s that is killed with kill -9', (_, make) => {
   it.each([1, 2, 4])(
     'after %i of its five transactions is completed by the next start, while writes wait',
     async (transactions) => {
-      const database = await make();
-      const at = await fill(await openCore({ storage: open(database) }));
+      const { database, at } = await make();
       await restoreAndDie(database, at, transactions);
 
-      const core = await openCore({ storage: open(database), now: later });
+      const core = await openCore({ storage: openDatabase(database), now: later });
       const write = (content: string) =>
         call(core, 'alice', 'memory_write', { path: 'user/0.md', content });
       expect(await rejection(write('lost\n'))).toMatchObject({ code: 'MEMORY_HELD' });
@@ -55,10 +72,9 @@ describe.each(DATABASES)('a restore on %s that is killed with kill -9', (_, make
   );
 
   it('is completed when it is asked for again', async () => {
-    const database = await make();
-    const at = await fill(await openCore({ storage: open(database) }));
+    const { database, at } = await make();
     await restoreAndDie(database, at, 2);
-    const core = await openCore({ storage: open(database), now: later });
+    const core = await openCore({ storage: openDatabase(database), now: later });
     const answer = await core.restores.restore('alice', { at }, CALLER);
     expect(answer).toMatchObject({ restored: FILES - 100, unchanged: 100, left: 0 });
     expect(await contentsOf(core)).toEqual(new Set(['good\n']));
@@ -66,8 +82,9 @@ describe.each(DATABASES)('a restore on %s that is killed with kill -9', (_, make
   });
 });
 
-/** Makes files that were good at the time that it returns, and are bad now. */
-async function fill(core: Core): Promise<string> {
+/** Makes the files of a {@link Filled}, and returns its time. */
+async function fill(database: string): Promise<string> {
+  const core = await openCore({ storage: openDatabase(database) });
   const write = (content: string) =>
     Promise.all(
       Array.from({ length: FILES }, (_, index) =>

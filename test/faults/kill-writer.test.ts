@@ -30,34 +30,46 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 /** What an acknowledged write is said to be that is not there. */
 const LOST = /(?:is|are) lost$/;
 
-/** Databases that one process writes: to start it is most of what a kill costs. */
-const SIDE_BY_SIDE = 3;
+interface Sample {
+  /** 300 in all, or 10,000. */
+  kills: number;
+  /** Databases that one process writes: to start it is most of what a kill costs. */
+  databases: number;
+  /** Prepares as many empty databases as it is told. */
+  prepare: (count: number) => Promise<KillOptions['makeDatabase']>;
+}
 
-/** How often the bare write path is killed, and on which empty database: 300 times in all, or 10,000. */
-const DATABASES: readonly [string, number, () => Promise<KillOptions['makeDatabase']>][] = [
+/** How often the bare write path is killed, and on which empty database. */
+const DATABASES: readonly [string, Sample][] = [
   [
     'SQLite',
-    isRelease ? 9_000 : 270,
-    () => Promise.resolve((cwd, at) => path.join(cwd, `memory-${at}.db`)),
+    {
+      kills: isRelease ? 9_000 : 270,
+      databases: 12,
+      prepare: () => Promise.resolve((cwd, at) => path.join(cwd, `memory-${at}.db`)),
+    },
   ],
   [
     'MariaDB',
-    isRelease ? 1_000 : 30,
-    async () => {
-      const urls: string[] = [];
-      for (let at = 0; at < SIDE_BY_SIDE; at += 1) urls.push(await freshDatabase());
-      return async (_, at) => {
-        const url = urls[at] as string;
-        await emptyDatabase(url);
-        return url;
-      };
+    {
+      kills: isRelease ? 1_000 : 30,
+      databases: 5,
+      async prepare(count) {
+        const urls: string[] = [];
+        for (let at = 0; at < count; at += 1) urls.push(await freshDatabase());
+        return async (_, at) => {
+          const url = urls[at] as string;
+          await emptyDatabase(url);
+          return url;
+        };
+      },
     },
   ],
 ];
 
 describe.each(DATABASES)(
   'the bare write path on %s, killed with kill -9 (F1)',
-  (name, sample, prepare) => {
+  (name, { kills: sample, databases, prepare }) => {
     it(
       'loses nothing that it acknowledged, and leaves the rest whole or absent',
       LONG,
@@ -65,9 +77,9 @@ describe.each(DATABASES)(
         const kills = Number(BY_HAND ?? sample);
         const report = await killRepeatedly({
           kills,
-          makeDatabase: await prepare(),
+          makeDatabase: await prepare(databases),
           start: (_, database, beside) => startBareWriter([database, ...beside]),
-          databases: SIDE_BY_SIDE,
+          databases,
           checkEvery: 5,
           seed: 2,
           progress,
@@ -82,7 +94,7 @@ describe.each(DATABASES)(
     it('is caught when it acknowledges before the commit', LONG, async () => {
       const report = await killRepeatedly({
         kills: 20,
-        makeDatabase: await prepare(),
+        makeDatabase: await prepare(1),
         start: (_, database) => startBareWriter(database, ['--acknowledge-early']),
         until: LOST,
       });
@@ -210,6 +222,6 @@ function toAcknowledged(
 }
 
 function progress(report: KillReport): void {
-  if (report.kills % (500 * SIDE_BY_SIDE) === 0)
+  if (report.kills % 1_500 === 0)
     console.log(`${report.kills} kills, ${report.problems.length} lost`);
 }

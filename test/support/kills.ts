@@ -10,6 +10,8 @@ import { seededRandom, type Target, Workload } from './workload.ts';
 const KILLS_PER_DATABASE = 25;
 /** Writers of a process. */
 const WRITERS = 8;
+/** Writers of a database at least: those of one wait for each other and share commits. */
+const LEAST_WRITERS = 3;
 /** A kill comes after at most so many acknowledgements, and so many milliseconds more. */
 const MOST_WRITES = 24;
 const MOST_DELAY_MS = 8;
@@ -132,7 +134,7 @@ async function killOneDatabase(
       if (kill === kills || isEnough(options, report)) break;
 
       const enough = total(workloads) + 1 + Math.floor(random() * MOST_WRITES);
-      const writers = Math.ceil(WRITERS / count);
+      const writers = Math.max(LEAST_WRITERS, Math.ceil(WRITERS / count));
       const writing = each((workload, own) => workload.write(own, writers, () => false));
       const isWriting = () => workloads.every(({ inFlight }) => inFlight > 0);
       while (total(workloads) < enough && isWriting()) await sleep(1);

@@ -47,10 +47,11 @@ export async function emptyDatabase(url: string): Promise<void> {
     const [tables] = await root.query<RowDataPacket[]>(
       'select table_name as name from information_schema.tables where table_schema = database()',
     );
-    for (const { name } of tables) {
+    const deletions = tables.map(({ name }) => {
       const kept = name === 'svc_meta' ? " where `key` <> 'schema_version'" : '';
-      await root.query(`delete from ??${kept}`, [name]);
-    }
+      return `delete from ${root.escapeId(String(name))}${kept}`;
+    });
+    if (deletions.length > 0) await root.query(deletions.join('; '));
   } finally {
     await root.end();
   }

@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { accessSync, constants, copyFileSync, existsSync, statfsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -9,10 +10,33 @@ import { type Core, type CoreOptions, createCore } from '../../core/service.ts';
 import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from './mariadb.ts';
+import { quiet } from './quiet-log.ts';
+
+/** What the directories of the tests may need together. */
+const ROOM_BYTES = 2 * 1024 ** 3;
+
+/**
+ * The parent of all directories of tests: in memory where there is room, because to wait for the
+ * disk takes most of a test's time. TMPDIR names another place. Tests of what a disk does, or of
+ * processes that are killed, make their own directories.
+ */
+const TEMPORARY_ROOT = findTemporaryRoot();
+
+function findTemporaryRoot(): string {
+  const inMemory = '/dev/shm';
+  if (process.env['TMPDIR'] !== undefined) return tmpdir();
+  try {
+    accessSync(inMemory, constants.W_OK);
+    const { bavail, bsize } = statfsSync(inMemory);
+    return bavail * bsize < ROOM_BYTES ? tmpdir() : inMemory;
+  } catch {
+    return tmpdir();
+  }
+}
 
 /** A directory of the test's own, removed when the test ends. */
 export async function temporaryDirectory(): Promise<string> {
-  const directory = await mkdtemp(path.join(tmpdir(), 'memory-service-'));
+  const directory = await mkdtemp(path.join(TEMPORARY_ROOT, 'memory-service-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   return directory;
 }
@@ -25,7 +49,45 @@ export async function makeStorage(): Promise<Storage> {
   if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') {
     return mysql({ url: await freshDatabase() });
   }
-  return sqlite({ filename: path.join(await temporaryDirectory(), 'memory.db') });
+  return sqlite({ filename: await temporaryDatabase() });
+}
+
+let emptyDatabase: Promise<Buffer> | null = null;
+
+/**
+ * A SQLite file of the test's own with the tables of the newest schema and no rows. It is a copy:
+ * to run all migrations costs more than most tests.
+ */
+export async function temporaryDatabase(): Promise<string> {
+  const filename = path.join(await temporaryDirectory(), 'memory.db');
+  await writeFile(filename, await (emptyDatabase ??= migrateEmptyDatabase()));
+  return filename;
+}
+
+/**
+ * The SQLite files of a test by their names, with the tables of the newest schema: the same name is
+ * the same file.
+ */
+export async function temporaryDatabases(): Promise<(name: string) => string> {
+  const empty = await temporaryDatabase();
+  return (name) => {
+    const filename = path.join(path.dirname(empty), `${name}.db`);
+    if (!existsSync(filename)) copyFileSync(empty, filename);
+    return filename;
+  };
+}
+
+async function migrateEmptyDatabase(): Promise<Buffer> {
+  const directory = await mkdtemp(path.join(TEMPORARY_ROOT, 'memory-service-'));
+  try {
+    const filename = path.join(directory, 'memory.db');
+    const storage = sqlite({ filename });
+    await storage.init({ log: quiet, now: Date.now });
+    await storage.close();
+    return await readFile(filename);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
 }
 
 /**

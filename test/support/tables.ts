@@ -1,17 +1,16 @@
-import { join } from 'node:path';
 import type { ScopeKey } from '../../core/contracts/records.ts';
 import type { Storage } from '../../core/contracts/storage.ts';
 import { mysql } from '../../plugins/storage-mysql/index.ts';
 import { toScopeId } from '../../plugins/storage-knex/schema/scope-id.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { freshDatabase } from './mariadb.ts';
-import { temporaryDirectory } from './service.ts';
+import { temporaryDatabase } from './service.ts';
 import { withSnapshot } from './snapshot.ts';
 
 /** An empty database of the project's kind, by its file name or URL. */
 export async function makeDatabase(): Promise<string> {
   if (process.env['MEMORY_TEST_DATABASE'] === 'mariadb') return await freshDatabase();
-  return join(await temporaryDirectory(), 'memory.db');
+  return await temporaryDatabase();
 }
 
 /** A storage of a database, not opened yet. */

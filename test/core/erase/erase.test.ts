@@ -14,7 +14,11 @@ const CANARY = 'canary-9b1e';
 async function open(config: Partial<MemoryServiceConfig> = {}) {
   const database = await makeDatabase();
   const storage = openDatabase(database);
-  const core = await openCore({ storage, tools: { delete: true, move: true }, ...config });
+  // No other instance has to see an erasure before it goes on.
+  const core = await openCore(
+    { storage, tools: { delete: true, move: true }, ...config },
+    { erasureLookMs: 1 },
+  );
   const write = (userId: string, path: string, content: string, more: object = {}) =>
     call(core, userId, 'memory_write', { path, content, reason: `${CANARY} reason` }, more);
   return { database, core, write };

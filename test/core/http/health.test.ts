@@ -154,7 +154,7 @@ describe('a database whose answers stop while its connections stay open (F21)', 
   });
 
   it('works again without a restart once the answers come', async () => {
-    const { service, proxy } = await serveBehindProxy({ statementTimeoutMs: 1_000 });
+    const { service, proxy } = await serveBehindProxy({ statementTimeoutMs: 1_000 }, 3_000);
     expect((await write(service)).status).toBe(200);
     proxy.silence('all');
     const lists = [...LISTS, ...LISTS, '/v1/admin/status'];

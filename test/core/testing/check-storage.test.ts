@@ -8,7 +8,7 @@ import {
 } from '../../../core/testing/index.ts';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { journalStorage } from '../../../examples/custom-storage/journal-storage.mjs';
-import { temporaryDirectory } from '../../support/service.ts';
+import { temporaryDatabases, temporaryDirectory } from '../../support/service.ts';
 import { erasureCases } from '../../../core/testing/storage/erasure.ts';
 import { dreamCases } from '../../../core/testing/storage/dreams.ts';
 import { observationCases } from '../../../core/testing/storage/observations.ts';
@@ -94,8 +94,8 @@ describe('a driver that', () => {
 
 /** The same of a driver that keeps all that a driver may do without. */
 async function goodWholeStorages(): Promise<(place: string) => Storage> {
-  const directory = await temporaryDirectory();
-  return (place) => sqlite({ filename: join(directory, `${place}.db`), synchronous: 'normal' });
+  const fileOf = await temporaryDatabases();
+  return (place) => sqlite({ filename: fileOf(place), synchronous: 'normal' });
 }
 
 describe.each([

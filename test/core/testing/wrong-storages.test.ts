@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
 import { MemoryError } from '../../../core/errors.ts';
@@ -15,7 +14,7 @@ import { dreamCases } from '../../../core/testing/storage/dreams.ts';
 import { observationCases } from '../../../core/testing/storage/observations.ts';
 import { vectorCases } from '../../../core/testing/storage/vectors.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
-import { temporaryDirectory } from '../../support/service.ts';
+import { temporaryDatabases } from '../../support/service.ts';
 import { unhandledErrors } from './unhandled-errors.ts';
 import {
   emptyStorage,
@@ -416,7 +415,7 @@ it('has a rule for each method of the contract', () => {
 it.each(Object.entries(RULE_OF))(
   'a good driver whose %s does nothing fails: %s',
   async (name, rule) => {
-    const directory = await temporaryDirectory();
+    const fileOf = await temporaryDatabases();
     const opened: Storage[] = [];
     onTestFinished(async () => {
       await Promise.all(opened.map((storage) => storage.close()));
@@ -424,7 +423,7 @@ it.each(Object.entries(RULE_OF))(
     const empty = new Map<string, unknown>();
     mapMethods(emptyStorage(), (method, of) => empty.set(of, method));
     const make = (place: string) => {
-      const good = sqlite({ filename: join(directory, `${place}.db`), synchronous: 'normal' });
+      const good = sqlite({ filename: fileOf(place), synchronous: 'normal' });
       opened.push(good);
       return mapMethods(good, (method, of) => (of === name ? empty.get(of) : method));
     };

@@ -1,15 +1,19 @@
-import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import { runStorageCase, storageCases } from '../../../core/testing/index.ts';
+import type { SqliteDriver } from '../../../plugins/storage-sqlite/connection.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
-import { temporaryDirectory } from '../../support/service.ts';
+import { temporaryDatabases } from '../../support/service.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
+
+/** Of the other drivers each connection is a thread, and to start seven takes most of a case. */
+const READERS: Partial<Record<SqliteDriver, number>> = { sqlite3: 4 };
 
 describe.each(sqliteDrivers)('storage on %s', (driver) => {
   it.each(storageCases)('$name', async (storageCase) => {
-    const directory = await temporaryDirectory();
+    const fileOf = await temporaryDatabases();
+    const readers = READERS[driver] ?? 2;
     await runStorageCase(storageCase, (place) =>
-      sqlite({ filename: join(directory, `${place}.db`), driver }),
+      sqlite({ filename: fileOf(place), driver, readers }),
     );
   });
 });

@@ -8,7 +8,7 @@ import type { SqliteConnection } from '../../../plugins/storage-sqlite/connectio
 import { backUpFile, sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
-import { temporaryDirectory } from '../../support/service.ts';
+import { temporaryDatabase, temporaryDirectory } from '../../support/service.ts';
 import type { SqliteDriver } from '../../../plugins/storage-sqlite/connection.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
@@ -26,8 +26,9 @@ interface Opened {
 }
 
 async function open(driver: SqliteDriver): Promise<Opened> {
-  const filename = join(await temporaryDirectory(), 'memory.db');
-  const storage = sqlite({ filename, driver });
+  const filename = await temporaryDatabase();
+  // A thread of some drivers each.
+  const storage = sqlite({ filename, driver, readers: 1 });
   onTestFinished(() => storage.close());
   const logged: string[] = [];
   await storage.init({
