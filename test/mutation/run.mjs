@@ -64,7 +64,7 @@ async function measure(name) {
   const stryker = new Stryker({
     testRunner: 'vitest',
     plugins: [require.resolve('@stryker-mutator/vitest-runner')],
-    vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
+    vitest: { configFile: 'test/mutation/vitest.config.mjs', related: false },
     mutate: [...mutate],
     // The tests read the built command and the docs in no module of the table.
     ignorePatterns: ['.cache', 'coverage', 'data', 'dist', 'docs/images'],

@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   root: path.resolve(import.meta.dirname, '../..'),
   test: {
-    include: JSON.parse(process.env['MUTATION_TESTS'] ?? '[]') as string[],
+    include: JSON.parse(process.env['MUTATION_TESTS'] ?? '[]'),
     // A hundred thousand samples for each mutant: the named cases of the same file come first.
     testNamePattern: /^(?!.*100,000)/,
     testTimeout: 60_000,
