@@ -1,8 +1,21 @@
 import type { StorageDescription, StorageOptions } from '../../core/contracts/storage.ts';
 import type { MutateRequest, Current, Decision } from '../../core/contracts/storage.ts';
+import type { FileContent, FileKey } from '../../core/contracts/records.ts';
 import type { Damage } from './write/damage.ts';
 import type { Connection, KnexConnection } from './dialects/dialect.ts';
 import type { IdSkewKeeper } from './write/id-skew.ts';
+
+/** Contents in memory, for a database that can tell at once whether it has changed. */
+export interface KeptContents {
+  /** The content that a read would find now; `undefined` if only the database knows it. */
+  get(key: FileKey): FileContent | undefined;
+  /**
+   * Changes when kept contents may have changed; `null` while there is an unknown commit. Keep what
+   * was read between two calls only if both return the same number.
+   */
+  generation(): number | null;
+  keep(key: FileKey, content: FileContent): void;
+}
 
 /**
  * A database for the stores. `storage-sqlite` and `storage-mysql` implement it, each with its own
@@ -15,6 +28,8 @@ export interface SqlDatabase {
   readonly damage: Damage;
   /** Reads of contents that run at once before further ones are grouped. */
   readonly groupedReads: number;
+  /** Throws like `read`. */
+  readonly contents?: KeptContents | null;
 
   init(options: StorageOptions): Promise<void>;
   close(): Promise<void>;

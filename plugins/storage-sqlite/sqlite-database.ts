@@ -38,9 +38,11 @@ import { applyMutations, checkMutateRequest } from '../storage-knex/write/mutati
 import type { BoundConnection, SqliteConnection, SqliteModule } from './connection.ts';
 import { loadSqliteModule } from './drivers/load.ts';
 import { assertOneName, countNames, resolveOnlyName, tellNames } from './database-path.ts';
+import { SqliteContents } from './kept-contents.ts';
 import { OpenFiles } from './open-files.ts';
 import type { SqliteSettings } from './options.ts';
 import { Readers } from './readers.ts';
+import { WalIndex } from './wal-index.ts';
 import { Writer } from './writer.ts';
 import { toKnexConnection } from '../storage-knex/knex-connection.ts';
 
@@ -78,6 +80,10 @@ export class SqliteDatabase implements SqlDatabase {
     this.options = options;
   }
 
+  get contents(): SqliteContents | null {
+    return this.live().contents;
+  }
+
   async init({ log }: StorageOptions): Promise<void> {
     if (this.opened !== null || this.isClosed) {
       throw new MemoryError('INTERNAL', 'A storage is opened once.');
@@ -105,6 +111,7 @@ export class SqliteDatabase implements SqlDatabase {
       await opened.lists.close();
       // Closed last, so that SQLite copies the log into the database and removes it.
       await opened.writer.close();
+      opened.contents?.close();
       await opened.place.remove();
     } catch (error) {
       throw translateSqliteError(error);
@@ -314,6 +321,8 @@ export class SqliteDatabase implements SqlDatabase {
       const files = await OpenFiles.take(place.filename, first, { damage: this.damage, version });
       // The file may not have existed when its path was resolved.
       await assertOneName(place.filename);
+      const index = WalIndex.open(place.filename);
+      const contents = index === null ? null : new SqliteContents(index);
       return {
         native,
         place,
@@ -321,6 +330,7 @@ export class SqliteDatabase implements SqlDatabase {
         dialect,
         synchronous,
         files,
+        contents,
         readers: new Readers(readers.map(bind)),
         lists: new Readers(lists.map(bind)),
         writer: new Writer({
@@ -328,6 +338,7 @@ export class SqliteDatabase implements SqlDatabase {
           open: async () => bind(await openWriter()),
           apply: (connection, mutations) => applyMutations(connection, this, mutations),
           confirm: (connection) => files.check(connection),
+          contents,
           groupSize,
           lockTimeoutMs,
         }),
@@ -347,6 +358,7 @@ interface Opened {
   dialect: Dialect;
   synchronous: string;
   files: OpenFiles;
+  contents: SqliteContents | null;
   readers: Readers;
   /** Connections for the admin's lists. */
   lists: Readers;

@@ -4,6 +4,7 @@ import type { Connection } from '../storage-knex/dialects/dialect.ts';
 import { isSqliteBusy, translateSqliteError } from '../storage-knex/dialects/sqlite.ts';
 import type { Mutation, MutationOutcome } from '../storage-knex/write/mutation.ts';
 import type { BoundConnection } from './connection.ts';
+import type { SqliteContents } from './kept-contents.ts';
 
 /** The pauses while waiting for another process's lock, in milliseconds; the last one repeats. */
 const WAITS_MS = [1, 1, 2, 3, 5, 8, 12, 20];
@@ -25,6 +26,8 @@ export interface WriterOptions {
   apply: (connection: Connection, mutations: readonly Mutation[]) => Promise<MutationOutcome[]>;
   /** Checks after a commit that the next start will find the data. */
   confirm: (connection: BoundConnection) => Promise<void>;
+  /** Learns of each transaction; `null` if no contents are kept. */
+  contents: SqliteContents | null;
   /** The most mutations in one transaction. */
   groupSize: number;
   /** How long a write waits for another process's lock. */
@@ -126,10 +129,10 @@ export class Writer {
         const task = this.tasks.shift();
         if (task === undefined) break;
         tasks.push(task);
-        const result = await task.run(connection);
+        const result = await this.runTask(task, connection);
         settle.push(() => task.resolve(result));
       } while (this.goesOn(performance.now() - begin));
-      await connection.run('commit', []);
+      await this.commit(connection, group);
     } catch (error) {
       await this.rollBack(connection);
       await this.runApart(group, tasks, translateSqliteError(error));
@@ -205,7 +208,7 @@ export class Writer {
     let outcomes: MutationOutcome[];
     try {
       outcomes = await this.apply(connection, waiting);
-      await connection.run('commit', []);
+      await this.commit(connection, waiting);
     } catch (error) {
       await this.rollBack(connection);
       return translateSqliteError(error);
@@ -221,8 +224,8 @@ export class Writer {
     if (connection === null) return;
     let result: unknown;
     try {
-      result = await task.run(connection);
-      await connection.run('commit', []);
+      result = await this.runTask(task, connection);
+      await this.commit(connection, []);
     } catch (error) {
       await this.rollBack(connection);
       task.reject(translateSqliteError(error));
@@ -231,6 +234,18 @@ export class Writer {
     const failure = await this.confirm(connection);
     if (failure === null) task.resolve(result);
     else task.reject(failure);
+  }
+
+  private runTask(task: PendingTask, connection: BoundConnection): Promise<unknown> {
+    return task.run(this.options.contents?.watch(connection) ?? connection);
+  }
+
+  private async commit(
+    connection: BoundConnection,
+    group: readonly PendingMutation[],
+  ): Promise<void> {
+    await connection.run('commit', []);
+    this.options.contents?.committed(group.flatMap(({ mutation }) => mutation.request.files));
   }
 
   private apply(
@@ -253,6 +268,7 @@ export class Writer {
       try {
         this.connection ??= await this.options.open();
         await this.connection.run('begin immediate', []);
+        this.options.contents?.begin();
         return this.connection;
       } catch (error) {
         failure = error;

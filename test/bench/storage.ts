@@ -55,6 +55,7 @@ async function compareDatabases(bench: Bench, set: NoteSet): Promise<void> {
     bench.open(name, module, options);
   const lite = await open('on SQLite', { set });
   const maria = await open('on MariaDB', { set, isOnMariadb: true });
+  const bare = await bench.open('bare transactions on MariaDB', 'limits/mariadb-write.ts', { set });
   bench.report.note('MariaDB on the same machine, over TCP, with 10 connections and its defaults.');
   for (const [title, operation] of [
     ['Read', 'read'],
@@ -65,8 +66,12 @@ async function compareDatabases(bench: Bench, set: NoteSet): Promise<void> {
       entrants: [
         bench.called('service', lite, operation, CALLERS),
         bench.called('service', maria, operation, CALLERS),
+        ...(operation === 'write' ? [bench.called('limit', bare, operation, CALLERS)] : []),
       ],
-      ratios: [{ of: maria.name, to: lite.name }],
+      ratios: [
+        { of: maria.name, to: lite.name },
+        ...(operation === 'write' ? [{ of: maria.name, to: bare.name }] : []),
+      ],
     });
   }
   const notes = bench.isQuick ? 100 : 1_000;

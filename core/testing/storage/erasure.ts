@@ -56,6 +56,7 @@ export function erasureCases(): StorageCase[] {
             await write(storage, key, content);
           }
         }
+        assert.equal((await storage.files.read(alice))?.content, 'two');
         const counted = await erasure.count('u:bob');
         const before = await erasure.count('u:alice');
         assert.ok(Object.values(before).some((rows) => rows >= 2));
@@ -90,6 +91,7 @@ export function erasureCases(): StorageCase[] {
         assert.deepEqual(await erasure.count('u:alice'), {});
         assert.equal(await erasure.erasedAt('u:alice'), hold.progressAt + 9);
         assert.equal(await storage.files.get(alice), null);
+        assert.equal(await storage.files.read(alice), null);
         assert.deepEqual(await erasure.count('u:bob'), counted);
         // Calls that started before the erasure leave no row; later ones do.
         const access = [hold.progressAt - 1_000, hold.progressAt + 1_000].map((at) =>

@@ -6,6 +6,8 @@ import { toScopeId } from '../schema/scope-id.ts';
 
 /** The most reads that one statement answers. */
 const GROUP = 32;
+/** The most answers from memory in one turn of the event loop, so that timers and sockets get theirs. */
+const ANSWERS_A_TURN = 32;
 
 interface Waiting {
   key: FileKey;
@@ -14,21 +16,40 @@ interface Waiting {
 }
 
 /**
- * Reads contents for agents. A single call goes to the database at once. While
+ * Reads contents for agents: from memory if the database keeps them, since a statement's trip to a
+ * thread and back costs more than all else of a read.
+ *
+ * A single call goes to the database at once. While
  * `database.groupedReads` statements are running, further calls wait for one of them to end and are
- * then answered together by one statement, because a statement's trip to a thread and back costs
- * more than its work.
+ * then answered together by one statement.
  */
 export class ContentReader {
   readonly #database: SqlDatabase;
   #waiting: Waiting[] = [];
   #running = 0;
+  #answeredNow = 0;
+  #nextTurn: Promise<void> | null = null;
 
   constructor(database: SqlDatabase) {
     this.#database = database;
   }
 
-  read(key: FileKey): Promise<FileContent | null> {
+  async read(key: FileKey): Promise<FileContent | null> {
+    const kept = this.#database.contents?.get(key);
+    if (kept === undefined) return await this.#readGrouped(key);
+    this.#nextTurn ??= new Promise((resolve) =>
+      setImmediate(() => {
+        this.#nextTurn = null;
+        this.#answeredNow = 0;
+        resolve();
+      }),
+    );
+    this.#answeredNow += 1;
+    if (this.#answeredNow > ANSWERS_A_TURN) await this.#nextTurn;
+    return kept;
+  }
+
+  #readGrouped(key: FileKey): Promise<FileContent | null> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ key, resolve, reject });
       if (this.#running < this.#database.groupedReads) void this.#work();
@@ -40,13 +61,15 @@ export class ContentReader {
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, GROUP);
       try {
+        const before = this.#database.contents?.generation() ?? null;
         const contents = await this.#database.read((connection) =>
           readContents(
             connection,
             group.map(({ key }) => key),
           ),
         );
-        group.forEach((waiting, index) => this.#answer(waiting, contents[index] ?? null));
+        const isKept = before !== null && this.#database.contents?.generation() === before;
+        group.forEach((waiting, index) => this.#answer(waiting, contents[index] ?? null, isKept));
       } catch (error) {
         for (const { reject } of group) reject(error);
       }
@@ -55,12 +78,14 @@ export class ContentReader {
   }
 
   /** A damaged file fails only its own reads, not others of the same group. */
-  #answer({ key, resolve, reject }: Waiting, found: StoredFile | null): void {
+  #answer({ key, resolve, reject }: Waiting, found: StoredFile | null, isKept: boolean): void {
     if (found === null) return resolve(null);
     const { content, hash, ...file } = found;
     try {
       this.#database.damage.checkContent({ ...key, ...found, deletedAt: null });
-      resolve({ ...file, content: content as string });
+      const answer = { ...file, content: content as string };
+      if (isKept) this.#database.contents?.keep(key, answer);
+      resolve(answer);
     } catch (error) {
       reject(error);
     }

@@ -29,6 +29,7 @@ beforeEach(async () => {
     connection: recording(connection),
     open: () => Promise.reject(new Error('The first connection is kept.')),
     apply,
+    contents: null,
     confirm: () => Promise.resolve(),
     groupSize: 64,
     lockTimeoutMs: 2_000,

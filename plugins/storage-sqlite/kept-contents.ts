@@ -1,0 +1,103 @@
+import { LRUCache } from 'lru-cache';
+import type { FileContent, FileKey } from '../../core/contracts/records.ts';
+import type { Connection } from '../storage-knex/dialects/dialect.ts';
+import type { KeptContents } from '../storage-knex/sql-database.ts';
+import { fileSlotKey } from '../storage-knex/write/write-set.ts';
+import { countCommits, createHeader, isSameHeader, type WalIndex } from './wal-index.ts';
+
+/** The size of all contents, in characters. */
+const KEPT_CHARACTERS = 16 * 1024 * 1024;
+/** What a file takes beside its content. */
+const FILE_CHARACTERS = 300;
+
+/** The tables that a content is read from. */
+const OF_FILES = /\bsvc_(?:scope|file|content)\b/;
+
+/**
+ * Contents that were read from a SQLite file, for as long as no commit has changed them. Any process
+ * may write to the file, so each answer is checked against the header of the log: it tells whether
+ * there was another commit than those that this process made itself.
+ *
+ * The writer calls `begin` and `committed` around its transactions. What it commits itself keeps the
+ * contents, except those of the changed files: most of its transactions write log rows or the index.
+ */
+export class SqliteContents implements KeptContents {
+  readonly #index: WalIndex;
+  readonly #kept = new LRUCache<string, FileContent>({
+    maxSize: KEPT_CHARACTERS,
+    sizeCalculation: ({ content }) => content.length + FILE_CHARACTERS,
+  });
+  /** The state of the database in which the contents are true. */
+  #known = createHeader();
+  #now = createHeader();
+  /** Counts the times that contents were dropped. */
+  #generation = 0;
+  #mayChangeFiles = false;
+
+  constructor(index: WalIndex) {
+    this.#index = index;
+  }
+
+  get(key: FileKey): FileContent | undefined {
+    const kept = this.#kept.get(fileSlotKey(key));
+    return kept !== undefined && this.#isCurrent() ? kept : undefined;
+  }
+
+  generation(): number | null {
+    return this.#isCurrent() ? this.#generation : null;
+  }
+
+  keep(key: FileKey, content: FileContent): void {
+    this.#kept.set(fileSlotKey(key), content);
+  }
+
+  /** Call this when a transaction has the write lock. */
+  begin(): void {
+    if (!this.#isCurrent()) this.#dropAll();
+    this.#takeNow();
+    this.#mayChangeFiles = false;
+  }
+
+  /** The connection for a task in the transaction; it notices statements that may change files. */
+  watch(connection: Connection): Connection {
+    const note = (sql: string) => {
+      if (OF_FILES.test(sql) && !sql.startsWith('select ')) this.#mayChangeFiles = true;
+    };
+    return {
+      dialect: connection.dialect,
+      all: (sql, parameters) => (note(sql), connection.all(sql, parameters)),
+      run: (sql, parameters) => (note(sql), connection.run(sql, parameters)),
+    };
+  }
+
+  /** Call this after the commit, with the files of its mutations. */
+  committed(files: readonly FileKey[]): void {
+    const isRead = this.#index.readInto(this.#now);
+    if (!isRead || this.#mayChangeFiles || countCommits(this.#known, this.#now) > 1) {
+      this.#dropAll();
+    } else if (files.length > 0) {
+      for (const key of files) this.#kept.delete(fileSlotKey(key));
+      this.#generation += 1;
+    }
+    this.#takeNow();
+  }
+
+  /** Call this after all connections are closed. */
+  close(): void {
+    this.#kept.clear();
+    this.#index.close();
+  }
+
+  #isCurrent(): boolean {
+    return this.#index.readInto(this.#now) && isSameHeader(this.#known, this.#now);
+  }
+
+  #takeNow(): void {
+    [this.#known, this.#now] = [this.#now, this.#known];
+  }
+
+  #dropAll(): void {
+    this.#kept.clear();
+    this.#generation += 1;
+  }
+}

@@ -1,0 +1,79 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+
+/** Two equal copies of the header, each of 48 bytes. */
+const HEADER_NUMBERS = 24;
+/** The place of the counter that each commit raises by one. */
+const COMMITS = 2;
+
+/** The header of a database's log; it differs after every commit. */
+export type WalHeader = Uint32Array;
+
+/** The open indexes by device and inode: all users of one in this process share its file. */
+const opened = new Map<string, { file: number; users: number }>();
+
+/**
+ * The index of a database's log, `<file>-shm`. Every commit of every process changes its header, and
+ * SQLite itself reads the header to learn whether the database has changed. Reading it takes 2 µs; a
+ * statement's trip to a thread and back takes 30.
+ */
+export class WalIndex {
+  readonly #path: string;
+  readonly #id: string;
+  readonly #shared: { file: number; users: number };
+
+  /**
+   * Opens the index of a database that has a connection. Returns `null` where a read of a file need
+   * not see what was written to its mapped memory: only Linux and macOS keep both in the same pages.
+   */
+  static open(filename: string): WalIndex | null {
+    if (process.platform !== 'linux' && process.platform !== 'darwin') return null;
+    const path = `${filename}-shm`;
+    const id = idOf(path);
+    return id === null ? null : new WalIndex(path, id);
+  }
+
+  private constructor(path: string, id: string) {
+    this.#path = path;
+    this.#id = id;
+    this.#shared = opened.get(id) ?? { file: openSync(path, 'r'), users: 0 };
+    this.#shared.users += 1;
+    opened.set(id, this.#shared);
+  }
+
+  /** Returns `false` if the header can't be read. */
+  readInto(header: WalHeader): boolean {
+    try {
+      return readSync(this.#shared.file, header, 0, header.byteLength, 0) === header.byteLength;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Call this after the connections of the database are closed. */
+  close(): void {
+    this.#shared.users -= 1;
+    // Closing the file would release all locks of this process on it. The last connection removes
+    // it; as long as it exists, there may be others in this process.
+    if (this.#shared.users > 0 || idOf(this.#path) === this.#id) return;
+    opened.delete(this.#id);
+    closeSync(this.#shared.file);
+  }
+}
+
+export function createHeader(): WalHeader {
+  return new Uint32Array(HEADER_NUMBERS);
+}
+
+/** How many commits were made between two headers. */
+export function countCommits(before: WalHeader, after: WalHeader): number {
+  return ((after[COMMITS] as number) - (before[COMMITS] as number)) >>> 0;
+}
+
+export function isSameHeader(left: WalHeader, right: WalHeader): boolean {
+  return left.every((value, index) => value === right[index]);
+}
+
+function idOf(path: string): string | null {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev} ${found.ino}`;
+}
