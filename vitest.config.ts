@@ -38,8 +38,7 @@ export default defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 120_000 } },
     pool: 'forks',
-    // One more than the cores of a small machine: many tests wait, for a process or a time limit.
-    maxWorkers: 3,
+    maxWorkers: 2,
     // A worker keeps what it has loaded for its next file: to load it anew for each took a third of
     // the run. So a test leaves nothing behind: no environment, no global, no timer.
     isolate: false,

@@ -14,7 +14,7 @@ describe('a list', () => {
     await core.queue.flush();
     for (const { view, label, link } of [
       { view: '/activity?rows=each', label: 'Accesses', link: 'users/user-110/note-110.md' },
-      { view: '/users?sort=userId&order=asc', label: 'List of users', link: 'user-170' },
+      { view: '/users?sort=userId&order=asc', label: 'List of users', link: 'user-140' },
     ]) {
       await visit(view);
       const list = page.getByRole('region', { name: label });

@@ -89,7 +89,7 @@ const building = new AsyncLocalStorage<Error>();
 const ROOT = join(import.meta.dirname, '..', '..');
 /** What stands between a store and its driver. */
 const BETWEEN =
-  /^(?:test\/support\/statements\.ts|plugins\/storage-sqlite\/drivers\/|plugins\/storage-mysql\/(?:connections|knex)\.ts|plugins\/storage-knex\/(?:knex-connection|dialects\/\w+|schema\/row-sets|read\/page|read\/id-walk)\.ts)/;
+  /^(?:test\/support\/statements\.ts|plugins\/storage-sqlite\/(?:drivers\/|kept-contents\.ts)|plugins\/storage-mysql\/(?:connections|knex)\.ts|plugins\/storage-knex\/(?:knex-connection|dialects\/\w+|schema\/row-sets|read\/page|read\/id-walk)\.ts)/;
 
 /** The line of the service that sends a statement; `null` for a test's own statement. */
 function findOrigin(): string | null {

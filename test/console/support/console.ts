@@ -107,6 +107,7 @@ export async function openConsole(options: ConsoleOptions = {}): Promise<Console
 /** Goes to a view within the page, as a link does: the application is not loaded again. */
 export async function go(page: Page, path: string): Promise<void> {
   await page.locator('#view').waitFor();
+  await settled(page);
   await page.evaluate(
     `history.pushState(null, '', location.pathname.replace(/\\/admin(?:\\/.*)?$/, '/admin') + ${JSON.stringify(path)});
     dispatchEvent(new PopStateEvent('popstate', { state: null }));`,

@@ -84,9 +84,11 @@ it('is not begun again while one is under way, and finds stay right meanwhile', 
 
 it('that storage stops is shown as failed, and can be begun again', async () => {
   const { gate, server, count } = await serveFile();
-  gate.fates = ['lost'];
+  // One may be for the indexer, which looks for stale files by itself.
+  gate.fates = ['lost', 'lost', 'lost'];
   await start(server);
   expect((await untilDone(server)).reindex).toMatchObject({ state: 'failed' });
+  gate.fates = [];
   expect(await count()).toBe(3);
   await start(server);
   expect((await untilDone(server)).reindex).toMatchObject({ state: 'completed', done: 9 });
