@@ -1,4 +1,5 @@
-import { copyFile, link, rename, rm, symlink, utimes } from 'node:fs/promises';
+import { copyFile, link, mkdtemp, rename, rm, symlink, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Storage } from '../../../core/contracts/storage.ts';
@@ -8,7 +9,6 @@ import type { SqliteConnection } from '../../../plugins/storage-sqlite/connectio
 import { backUpFile, sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { quiet } from '../../support/quiet-log.ts';
 import { rejection } from '../../support/rejection.ts';
-import { temporaryDatabase, temporaryDirectory } from '../../support/service.ts';
 import type { SqliteDriver } from '../../../plugins/storage-sqlite/connection.ts';
 import { sqliteDrivers } from '../../support/sqlite-drivers.ts';
 
@@ -25,10 +25,19 @@ interface Opened {
   logged: string[];
 }
 
+/**
+ * On disk: a file is known to be overwritten by its time, which has steps of some milliseconds, and
+ * in memory there may be less between a checkpoint and what follows it.
+ */
+async function directoryOnDisk(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'memory-open-files-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
 async function open(driver: SqliteDriver): Promise<Opened> {
-  const filename = await temporaryDatabase();
-  // A thread of some drivers each.
-  const storage = sqlite({ filename, driver, readers: 1 });
+  const filename = join(await directoryOnDisk(), 'memory.db');
+  const storage = sqlite({ filename, driver });
   onTestFinished(() => storage.close());
   const logged: string[] = [];
   await storage.init({
@@ -129,7 +138,7 @@ it('takes no look of somebody else for a change', async () => {
 
 describe('a file with several names', () => {
   it('is refused, however it is opened, and is opened again with one', async () => {
-    const directory = await temporaryDirectory();
+    const directory = await directoryOnDisk();
     const filename = join(directory, 'memory.db');
     const first = sqlite({ filename });
     await first.init({ log: quiet, now: Date.now });
@@ -162,7 +171,7 @@ describe('a file with several names', () => {
   });
 
   it('is one file by its symbolic links, with one log', async () => {
-    const directory = await temporaryDirectory();
+    const directory = await directoryOnDisk();
     const filename = join(directory, 'memory.db');
     const name = join(directory, 'link.db');
     // Where they lead there is nothing yet.
