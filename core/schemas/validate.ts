@@ -32,11 +32,13 @@ function addRules(ajv: Ajv2020): Ajv2020 {
 }
 
 /**
- * Returns the check of a schema (JSON Schema 2020-12): it returns the value typed, or throws
- * `INVALID_REQUEST` with `details.issues`: at most 20, and the first one alone for a value of more
- * than 1,000 members and items. Missing members are named, unknown ones when the schema forbids
- * them. Nothing is coerced; with `nullIsAbsent`, an optional member that is `null` counts as left out.
- * It compiles the schema on its first use: {@link assertSchema} tells before whether that will do.
+ * Returns a function that checks values against a schema (JSON Schema 2020-12). The function returns
+ * the value with its type, or throws `INVALID_REQUEST`. `details.issues` lists at most 20 faults, and
+ * only the first one if the value has more than 1,000 members and items. Missing members are named,
+ * and unknown ones if the schema forbids them. Nothing is coerced. With `nullIsAbsent`, an optional
+ * member that is `null` counts as left out.
+ *
+ * The first call compiles the schema. Use {@link assertSchema} to find a wrong schema before.
  */
 export function compileSchema<T>(
   schema: JsonSchema,

@@ -63,7 +63,7 @@ export interface IndexUpdate {
 
 /**
  * The generations of the index for which cached data of a scope is valid. All data of a scope shares
- * one object: an update raises `last`, and so keeps valid all data that it did not change.
+ * one object: when an update raises `last`, the data that it did not change stays valid.
  */
 interface CachedGeneration {
   readonly first: number;

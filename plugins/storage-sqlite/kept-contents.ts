@@ -15,11 +15,11 @@ const OF_FILES = /\bsvc_(?:scope|file|content)\b/;
 
 /**
  * Contents that were read from a SQLite file, for as long as no commit has changed them. Any process
- * may write to the file, so each answer is checked against the header of the log: it tells whether
- * there was another commit than those that this process made itself.
+ * may write to the file, so the header of the log is read before each answer. It shows whether
+ * another process has committed.
  *
- * The writer calls `begin` and `committed` around its transactions. What it commits itself keeps the
- * contents, except those of the changed files: most of its transactions write log rows or the index.
+ * The writer calls `begin` and `committed` around its transactions. Its own commits drop only the
+ * files that they changed, because most of them write log rows or the index.
  */
 export class SqliteContents implements KeptContents {
   readonly #index: WalIndex;

@@ -13,8 +13,8 @@ const opened = new Map<string, { file: number; users: number }>();
 
 /**
  * The index of a database's log, `<file>-shm`. Every commit of every process changes its header, and
- * SQLite itself reads the header to learn whether the database has changed. Reading it takes 2 µs; a
- * statement's trip to a thread and back takes 30.
+ * SQLite itself reads the header to learn whether the database has changed. Reading it takes 2 µs. A
+ * statement that is sent to a thread takes 30 µs.
  */
 export class WalIndex {
   readonly #path: string;
@@ -22,8 +22,8 @@ export class WalIndex {
   readonly #shared: { file: number; users: number };
 
   /**
-   * Opens the index of a database that has a connection. Returns `null` where a read of a file need
-   * not see what was written to its mapped memory: only Linux and macOS keep both in the same pages.
+   * Opens the index of a database that has a connection. Returns `null` on systems where a read of a
+   * file may miss what was written to its mapped memory: all but Linux and macOS.
    */
   static open(filename: string): WalIndex | null {
     if (process.platform !== 'linux' && process.platform !== 'darwin') return null;

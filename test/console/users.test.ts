@@ -66,7 +66,7 @@ describe('the users', () => {
     await visit('/users?sort=bytes');
     const rows = page.getByRole('button', { name: /^Open user-/ });
     await rows.first().waitFor();
-    // No two have the same size.
+    // Each user's file has another size.
     const bySize = names.toSorted(
       (a, b) => ((Number(b.slice(5)) * 37) % 130) - ((Number(a.slice(5)) * 37) % 130),
     );

@@ -6,7 +6,7 @@ import { toScopeId } from '../schema/scope-id.ts';
 
 /** The most reads that one statement answers. */
 const GROUP = 32;
-/** The most answers from memory in one turn of the event loop, so that timers and sockets get theirs. */
+/** The most answers from memory in one turn of the event loop, so that timers and sockets are served. */
 const ANSWERS_A_TURN = 32;
 
 interface Waiting {
@@ -16,12 +16,11 @@ interface Waiting {
 }
 
 /**
- * Reads contents for agents: from memory if the database keeps them, since a statement's trip to a
- * thread and back costs more than all else of a read.
+ * Reads contents for agents. If the database keeps a content in memory, the answer comes from there,
+ * because sending a statement to a thread costs more than the rest of a read.
  *
- * A single call goes to the database at once. While
- * `database.groupedReads` statements are running, further calls wait for one of them to end and are
- * then answered together by one statement.
+ * Other reads go to the database at once, until `database.groupedReads` statements are running.
+ * Further reads wait until one of these ends, and are then answered together by one statement.
  */
 export class ContentReader {
   readonly #database: SqlDatabase;

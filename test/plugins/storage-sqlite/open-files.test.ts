@@ -26,8 +26,8 @@ interface Opened {
 }
 
 /**
- * On disk: a file is known to be overwritten by its time, which has steps of some milliseconds, and
- * in memory there may be less between a checkpoint and what follows it.
+ * A directory on the disk. The service sees by its time that a file was overwritten, and this time has
+ * steps of some milliseconds. In memory, a checkpoint and the overwriting may fall into the same step.
  */
 async function directoryOnDisk(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'memory-open-files-'));
