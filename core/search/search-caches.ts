@@ -11,7 +11,7 @@ import type {
   StaleFile,
 } from '../contracts/storage.ts';
 import type { PassageVectors } from './embedding/passage-vectors.ts';
-import { ScopeLengths } from './index/collection.ts';
+import { type LengthsRow, ScopeLengths } from './index/collection.ts';
 import { LENGTHS_TERM } from './index/postings.ts';
 import { TokenisedFiles } from './index/tokenised-files.ts';
 import { type Passage, splitPassages } from './text/passages.ts';
@@ -47,8 +47,6 @@ export function createSearchCaches(): SearchCaches {
 /** The parts of a scope's index that earlier searches have read. */
 export interface KnownIndex extends KnownBlobs {
   lengths: ScopeLengths;
-  /** What `lengths` was decoded from. */
-  lengthRows: readonly IndexBlob[];
   /** By term, without `LENGTHS_TERM`. */
   rows: ReadonlyMap<string, readonly IndexBlob[]>;
 }
@@ -70,10 +68,11 @@ interface CachedGeneration {
   last: number;
 }
 
-interface CachedLengths extends Pick<KnownIndex, 'lengthRows'> {
+interface CachedLengths {
   of: CachedGeneration;
-  /** `null` until a search needs it. */
-  lengths: ScopeLengths | null;
+  rows: readonly LengthsRow[];
+  /** Of earlier rows, until a search needs them. */
+  lengths: ScopeLengths;
 }
 
 /**
@@ -95,31 +94,32 @@ class IndexCache {
   recall(scope: ScopeKey, terms: readonly string[]): KnownIndex | null {
     const kept = this.#lengths.get(scope);
     if (kept === undefined) return null;
-    const { of, lengthRows } = kept;
-    const lengths = kept.lengths ?? ScopeLengths.from(lengthRows);
+    const { of } = kept;
+    const isCurrent = kept.rows === kept.lengths.rows;
+    const lengths = isCurrent ? kept.lengths : ScopeLengths.from(kept.rows, kept.lengths);
     if (lengths === null) return null;
-    if (kept.lengths === null) this.#keepLengths(scope, { ...kept, lengths });
+    if (!isCurrent) this.#keepLengths(scope, { of, lengths, rows: lengths.rows });
     const rows = new Map<string, readonly IndexBlob[]>();
     for (const term of terms) {
       const own = this.#rows.get(`${scope} ${term}`);
       if (own?.of === of) rows.set(term, own.rows);
     }
     const keys = [LENGTHS_TERM, ...rows.keys()];
-    return { generation: of.last, lengths, lengthRows, rows, keys };
+    return { generation: of.last, lengths, rows, keys };
   }
 
   /** Caches the lengths of one generation, and all of its rows of some terms. */
   keep(
     scope: ScopeKey,
     generation: number,
-    { lengths, lengthRows, rows }: Pick<KnownIndex, 'lengths' | 'lengthRows' | 'rows'>,
+    { lengths, rows }: Pick<KnownIndex, 'lengths' | 'rows'>,
   ): void {
     const known = this.#lengths.peek(scope)?.of;
     // An update came after this snapshot.
     if (known !== undefined && known.first <= generation && generation < known.last) return;
     const isKnown = known?.last === generation;
     const of = isKnown ? known : { first: generation, last: generation };
-    if (!isKnown) this.#keepLengths(scope, { of, lengths, lengthRows: copyRows(lengthRows) });
+    if (!isKnown) this.#keepLengths(scope, { of, lengths, rows: lengths.rows });
     for (const [term, read] of rows) this.#keepRows(`${scope} ${term}`, of, copyRows(read));
   }
 
@@ -153,14 +153,14 @@ class IndexCache {
     const kept = this.#lengths.peek(scope);
     if (kept?.of.last !== generation.before) return;
     const { of } = kept;
-    let { lengthRows } = kept;
+    let lengthsRows = kept.rows;
     for (const { key, part, bytes } of blobs) {
-      const change = (rows: readonly IndexBlob[]): IndexBlob[] => [
+      const change = <R extends LengthsRow>(rows: readonly R[]): (R | IndexBlob)[] => [
         ...rows.filter((row) => row.part !== part),
         ...(bytes === null ? [] : [{ key, part, bytes }]),
       ];
       if (key === LENGTHS_TERM) {
-        lengthRows = change(lengthRows);
+        lengthsRows = change(lengthsRows);
         continue;
       }
       const name = `${scope} ${key}`;
@@ -169,13 +169,11 @@ class IndexCache {
     }
     for (const fileNo of files) this.#texts.delete(`${scope} ${fileNo}`);
     of.last = generation.after;
-    if (lengthRows !== kept.lengthRows) {
-      this.#keepLengths(scope, { of, lengthRows, lengths: null });
-    }
+    if (lengthsRows !== kept.rows) this.#keepLengths(scope, { ...kept, rows: lengthsRows });
   }
 
   #keepLengths(scope: ScopeKey, kept: CachedLengths): void {
-    const size = weighRows(kept.lengthRows) + (kept.lengths?.bytes ?? 0);
+    const size = weighRows(kept.rows) + kept.lengths.bytes;
     this.#lengths.set(scope, kept, { size });
   }
 
@@ -185,11 +183,11 @@ class IndexCache {
 }
 
 /** Copies rows: a driver's bytes may be a view of a much larger buffer. */
-function copyRows(rows: readonly IndexBlob[]): IndexBlob[] {
+export function copyRows(rows: readonly IndexBlob[]): IndexBlob[] {
   return rows.map((row) => ({ ...row, bytes: row.bytes.slice() }));
 }
 
-function weighRows(rows: readonly IndexBlob[]): number {
+function weighRows(rows: readonly LengthsRow[]): number {
   return rows.reduce((sum, { bytes }) => sum + bytes.length + ROW_WEIGHT, ROW_WEIGHT);
 }
 

@@ -20,7 +20,7 @@ import {
 } from './index/collection.ts';
 import { type FilePayloads, LENGTHS_TERM } from './index/postings.ts';
 import type { TokenisedFile } from './index/tokenised-files.ts';
-import { type KnownIndex, ReadText, type SearchCaches } from './search-caches.ts';
+import { copyRows, type KnownIndex, ReadText, type SearchCaches } from './search-caches.ts';
 import { TOKENISER_VERSION } from './text/tokenise.ts';
 
 /** Files read at a time: up to 8 MB. A search that has to read more of them waits for its turn. */
@@ -265,15 +265,16 @@ export class SearchSnapshot {
     if (distrust !== null) return NOTHING;
     const { generation } = opened.state;
     const known = before?.generation === generation ? before : null;
-    const lengthRows = known?.lengthRows ?? opened.blobs.filter(({ key }) => key === LENGTHS_TERM);
-    const lengths = known?.lengths ?? ScopeLengths.from(lengthRows);
+    const lengths =
+      known?.lengths ??
+      ScopeLengths.from(copyRows(opened.blobs.filter(({ key }) => key === LENGTHS_TERM)));
     if (lengths === null) return null;
     const read = new Map<string, IndexBlob[]>();
     for (const term of terms) if (known?.rows.has(term) !== true) read.set(term, []);
     for (const blob of opened.blobs) read.get(blob.key)?.push(blob);
     // Without an index there is no generation.
     if (state !== null) {
-      this.#caches.index.keep(scope, generation, { lengths, lengthRows, rows: read });
+      this.#caches.index.keep(scope, generation, { lengths, rows: read });
     }
     return { rows: [...read.values(), ...(known?.rows.values() ?? [])].flat(), lengths };
   }

@@ -322,46 +322,75 @@ export class LengthsTable {
   }
 }
 
+/** A row of `LENGTHS_TERM`. */
+export type LengthsRow = Pick<IndexBlob, 'part' | 'bytes'>;
+
+/** The files of a row in a table: from this number up to, but not including, the other. */
+interface RowPlace {
+  from: number;
+  to: number;
+}
+
 /**
  * The lengths of all passages of one scope, decoded from the rows of `LENGTHS_TERM`. Searches cache
- * it while the scope's index stays the same, because decoding takes a good part of a search's time.
+ * them, because decoding takes a good part of a search's time.
  */
 export class ScopeLengths {
+  /** What they were decoded from. */
+  readonly rows: readonly LengthsRow[];
   readonly table: LengthsTable;
   /** By number in the table: the file's own number. */
   readonly files: readonly number[];
   /** By the file's own number: its number in the table, counted from 1; 0 for none. */
   readonly #numbers: Int32Array;
+  readonly #places: ReadonlyMap<LengthsRow, RowPlace>;
 
-  private constructor(table: LengthsTable, files: readonly number[], numbers: Int32Array) {
+  private constructor(
+    rows: ReadonlyMap<LengthsRow, RowPlace>,
+    { table, files }: Pick<ScopeLengths, 'table' | 'files'>,
+  ) {
+    this.rows = [...rows.keys()];
     this.table = table;
     this.files = files;
-    this.#numbers = numbers;
+    this.#places = rows;
+    this.#numbers = numberFiles(files, 0);
   }
 
-  /** Returns `null` if a row is damaged or a file is in two rows. */
-  static from(rows: Iterable<Pick<IndexBlob, 'part' | 'bytes'>>): ScopeLengths | null {
-    const found: (Frame & { bytes: Uint8Array })[] = [];
-    let size = 0;
-    let last = -1;
-    for (const { bytes, part } of rows) {
-      const frames = readFrames(bytes, part);
-      if (frames === null) return null;
-      for (const frame of frames) {
-        found.push({ ...frame, bytes });
-        size += frame.end - frame.start;
-        last = Math.max(last, frame.file);
+  /**
+   * Decodes the rows that `before` has not decoded, and copies the others from it. Returns `null` if
+   * a row is damaged or a file is in two rows.
+   */
+  static from(
+    rows: readonly LengthsRow[],
+    before: ScopeLengths | null = null,
+  ): ScopeLengths | null {
+    const known = before === null ? null : before.#places;
+    const parts = rows.map((row) => known?.get(row) ?? readFrames(row.bytes, row.part));
+    let fileCount = 0;
+    for (const part of parts) {
+      if (part === null) return null;
+      fileCount += 'from' in part ? part.to - part.from : part.length;
+    }
+    const slots = rows.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    const table = new LengthsTable(fileCount, slots);
+    const files: number[] = [];
+    const places = new Map<LengthsRow, RowPlace>();
+    for (const [index, row] of rows.entries()) {
+      const part = parts[index] ?? [];
+      const from = table.fileCount;
+      if (before !== null && 'from' in part) {
+        table.addFiles(before.table, part.from, part.to);
+        for (let at = part.from; at < part.to; at++) files.push(before.files[at] ?? 0);
+      } else {
+        for (const { file, start, end } of part as readonly Frame[]) {
+          if (table.add(row.bytes, start, end) === null) return null;
+          files.push(file);
+        }
       }
+      places.set(row, { from, to: table.fileCount });
     }
-    const table = new LengthsTable(found.length, size);
-    const numbers = new Int32Array(last + 1);
-    for (const { file, bytes, start, end } of found) {
-      const number = table.add(bytes, start, end);
-      if (number === null || numbers[file] !== 0) return null;
-      numbers[file] = number + 1;
-    }
-    const files = found.map(({ file }) => file);
-    return new ScopeLengths(table, files, numbers);
+    const isUnique = new Set(files).size === files.length;
+    return isUnique ? new ScopeLengths(places, { table, files }) : null;
   }
 
   /** The number of a file in the table; -1 for none. */

@@ -62,11 +62,14 @@ export async function ensureSearchFixture(fixture: SearchFixture): Promise<strin
   return file;
 }
 
-/** Another schema or tokeniser makes other rows. */
+/** Another schema, tokeniser or index makes other rows. */
+const SHAPES_ROWS = ['core/search/text', 'core/search/index', 'plugins/storage-knex/schema'];
+
 async function toKey(fixture: SearchFixture): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(fixture));
-  for (const folder of ['core/search', 'plugins/storage-knex/migrations']) {
-    const names = (await readdir(path.join(DIST, folder))).filter((name) => name.endsWith('.js'));
+  for (const folder of SHAPES_ROWS) {
+    const files = await readdir(path.join(DIST, folder), { recursive: true });
+    const names = files.filter((name) => name.endsWith('.js'));
     for (const name of names.sort()) hash.update(await readFile(path.join(DIST, folder, name)));
   }
   return `${fixture.documents}-${hash.digest('hex').slice(0, 12)}`;

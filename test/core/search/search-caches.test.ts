@@ -10,13 +10,13 @@ const row = (key: string, bytes: readonly number[], part = 0): IndexBlob => ({
   bytes: Uint8Array.from(bytes),
 });
 
-/** The row with the lengths of some files, each of one passage of so many words. */
-function lengthsOf(files: Readonly<Record<number, number>>): IndexBlob {
+/** A row with the lengths of some files of one bucket, each of one passage of so many words. */
+function lengthsOf(files: Readonly<Record<number, number>>, part = 0): IndexBlob {
   const changes = Object.entries(files).map(([file, words]) => {
     const payloads = encodeFile(indexText('tea '.repeat(words), 'a.md'));
     return { file: Number(file), payload: payloads.get(LENGTHS_TERM) ?? expect.fail() };
   });
-  return { key: LENGTHS_TERM, part: 0, bytes: replaceFiles(null, changes) as Uint8Array };
+  return { key: LENGTHS_TERM, part, bytes: replaceFiles(null, changes) as Uint8Array };
 }
 
 function open(rows: Readonly<Record<string, readonly IndexBlob[]>>, generation = 7) {
@@ -24,7 +24,7 @@ function open(rows: Readonly<Record<string, readonly IndexBlob[]>>, generation =
   const keep = (scope: 's' | 'u:alice', of: number, own: typeof rows) => {
     const lengthRows = [lengthsOf({ 1: 3, 2: 5 })];
     const lengths = ScopeLengths.from(lengthRows) ?? expect.fail();
-    index.keep(scope, of, { lengths, lengthRows, rows: new Map(Object.entries(own)) });
+    index.keep(scope, of, { lengths, rows: new Map(Object.entries(own)) });
   };
   keep('u:alice', generation, rows);
   return { index, keep };
@@ -78,6 +78,25 @@ describe('rows that are kept', () => {
     });
     expect(known?.lengths.files).toEqual([1, 3]);
     expect([...(known?.lengths.table.fileLengths ?? [])]).toEqual([3, 9]);
+  });
+
+  it('keep the lengths of the rows that an update leaves', () => {
+    const rows = [lengthsOf({ 1: 3, 2: 5 }), lengthsOf({ 64: 7 }, 1), lengthsOf({ 130: 2 }, 2)];
+    const { index } = createSearchCaches();
+    const lengths = ScopeLengths.from(rows) ?? expect.fail();
+    index.keep('s', 7, { lengths, rows: new Map() });
+    const changed = lengthsOf({ 65: 4, 70: 1 }, 1);
+    for (const [before, blobs] of [[changed], [lengthsOf({ 2: 9 })], [changed]].entries()) {
+      const generation = { before: 7 + before, after: 8 + before };
+      index.follow('s', { generation, files: [], blobs });
+    }
+    const known = index.recall('s', [])?.lengths ?? expect.fail();
+    const anew = ScopeLengths.from(known.rows.map((one) => ({ ...one }))) ?? expect.fail();
+    expect(known.files).toEqual([130, 2, 65, 70]);
+    expect(known.files).toEqual(anew.files);
+    expect(known.table).toEqual(anew.table);
+    expect(known.files.map((file) => known.numberOf(file))).toEqual([0, 1, 2, 3]);
+    expect([1, 64].map((file) => known.numberOf(file))).toEqual([-1, -1]);
   });
 
   it('do not follow an update of another generation', () => {
