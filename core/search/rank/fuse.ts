@@ -57,7 +57,8 @@ const LEAST_TEXT = 0.01;
 /**
  * Fuses two rankings by their scores. Each is brought to one scale for this question:
  *
- * - By words: 0 is the average of all results that there could be, 1 is the best one.
+ * - By words: 0 is the average of all results that there could be, or half of the best one where the
+ *   average is higher; 1 is the best one.
  * - By vectors: the z-score among all passages that were compared, so that it does not matter where
  *   the cosines of a model lie, times {@link measureAgreement}.
  *
@@ -151,10 +152,16 @@ function standOut(zScore: number): number {
   return Math.log1p(Math.exp(SHARPNESS * above)) / SHARPNESS;
 }
 
-/** From a score by words to 0…1; of `count` results those that are not in `text` have a score of 0. */
+/**
+ * From a score by words to 0…1; of `count` results those that are not in `text` have a score of 0.
+ *
+ * Where nearly all files match nearly equally well, as in a small memory about one person, they are
+ * all near 1, and the vectors choose among them.
+ */
 function scaleText(text: readonly Candidate[], count: number): (score: number) => number {
   const best = text[0]?.score ?? 0;
-  const mean = text.reduce((sum, { score }) => sum + score, 0) / Math.max(1, count);
+  const average = text.reduce((sum, { score }) => sum + score, 0) / Math.max(1, count);
+  const mean = Math.min(average, best / 2);
   return (score) => {
     const least = best > 0 ? (LEAST_TEXT * score) / best : 0;
     return best > mean ? Math.max(least, (score - mean) / (best - mean)) : least;

@@ -65,14 +65,16 @@ export async function rankVectors(
   const scores = addNeighbours(cosines, collection);
   // By slot: the score of a result; NaN for the others.
   const results = scores.slice();
-  if (group === 'file') {
-    for (let number = 0; number < fileCount; number += 1) {
-      keepBest(results, firstSlots[number] ?? 0, firstSlots[number + 1] ?? 0);
-    }
-  }
-  const positive = results.map((score, slot) =>
+  const positive = scores.map((score, slot) =>
     (cosines[slot] as number) > 0 ? score : Number.NaN,
   );
+  if (group === 'file') {
+    for (let number = 0; number < fileCount; number += 1) {
+      const [first, end] = [firstSlots[number] ?? 0, firstSlots[number + 1] ?? 0];
+      keepBest(results, first, end);
+      keepBest(positive, first, end);
+    }
+  }
   const least = findLargest(positive, limit).at(-1) ?? Number.POSITIVE_INFINITY;
   const candidates: VectorCandidate[] = [];
   for (let number = 0; number < fileCount; number += 1) {

@@ -75,6 +75,13 @@ describe('two rankings as one', () => {
     expect(far.order).toEqual([1, 2]);
   });
 
+  it('chooses by the vectors among files that match nearly equally well', () => {
+    // As in a small memory about one person, whose name is in the question.
+    const text = Array.from({ length: 10 }, (_, file) => [file, 5 - file / 100] as const);
+    const vector = text.map(([file]) => [file, file === 7 ? 0.8 : Math.sin(file) / 10] as const);
+    expect(fuseScores(text, vector).order[0]).toBe(7);
+  });
+
   it('a weight of 0 leaves a ranking out', () => {
     const only = (text: number, vector: number) =>
       fuseScores([[1, 3]], [[2, 0.9]], { weights: { text, vector }, others: CROWD }).order;
