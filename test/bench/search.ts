@@ -23,7 +23,7 @@ export const suite: Suite = {
     await searchAfterWrites(bench);
     await searchByMeaning(bench);
     if (!bench.isQuick) await searchColdVectors(bench);
-    await scanManyVectors(bench, bench.isQuick ? 1_000 : Number(bench.options['vectors'] ?? FEW));
+    await scanManyVectors(bench, Number(bench.options['vectors'] ?? (bench.isQuick ? 1_000 : FEW)));
     await grow(bench, many);
     if (bench.options['peers'] !== 'no' && !bench.isQuick) await searchBesidePeers(bench);
   },
