@@ -73,6 +73,8 @@ export class MemoryClientError extends Error {
   }
 }
 
+/** Characters of `text` in `memory_remember`. */
+const LONGEST_TEXT = 16_384;
 /** Longer than this it does not wait for a retry: the error says how long it would have been. */
 const LONGEST_DELAY_MS = 10_000;
 
@@ -223,7 +225,8 @@ export class MemoryClient implements TypedToolRunner {
 export interface ConversationMessage {
   /** Only messages of the `user` are filed. */
   role: string;
-  content: string | readonly { type: string; text?: string }[];
+  /** Absent or `null` where an assistant only calls tools. */
+  content?: string | readonly { type: string; text?: string }[] | null | undefined;
   /** When it was said, RFC 3339; default now. */
   at?: string;
   /** Who said it, where it was not the user whose memory it is. */
@@ -252,8 +255,9 @@ export interface RememberedMessage {
 /**
  * Files what the user said in a conversation, message by message, with `memory_remember`; in process
  * give it `service.tools`. What an assistant, a tool or a system prompt said is no source of facts about
- * the user and is left out. Needs a service with a model. Rejects at the first message that fails; those
- * before it are filed.
+ * the user and is left out. Needs a service with a model. Rejects with `INVALID_REQUEST` before anything is
+ * filed when a message of the user is longer than 16,384 characters. Else rejects at the first message
+ * that fails; those before it are filed.
  *
  * @example
  * import { rememberConversation } from 'memory-service/client';
@@ -265,12 +269,16 @@ export async function rememberConversation(
   messages: readonly ConversationMessage[],
   { idempotencyKey, signal, ...context }: RememberOptions,
 ): Promise<RememberedMessage[]> {
+  const said = messages
+    .map(({ role, content, at, name: speaker }, message) => ({
+      ...{ message, role, at, speaker },
+      text: toText(content),
+    }))
+    .filter(({ role, text }) => role === 'user' && text.trim() !== '');
+  for (const { message, text } of said) checkLength(text, message);
   const remembered: RememberedMessage[] = [];
   // One after the other: a later message may correct an earlier one.
-  for (const [message, { role, content, at, name: speaker }] of messages.entries()) {
-    const text =
-      typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('\n');
-    if (role !== 'user' || text.trim() === '') continue;
+  for (const { message, text, at, speaker } of said) {
     const { result } = await runner.execute('memory_remember', {
       context,
       arguments: {
@@ -285,6 +293,23 @@ export async function rememberConversation(
     remembered.push({ message, result });
   }
   return remembered;
+}
+
+function toText(content: ConversationMessage['content']): string {
+  if (typeof content === 'string') return content;
+  return (content ?? []).map((part) => part.text ?? '').join('\n');
+}
+
+function checkLength(text: string, message: number): void {
+  // As the schema counts: by code points.
+  if (text.length <= LONGEST_TEXT || [...text].length <= LONGEST_TEXT) return;
+  const path = `/messages/${message}/content`;
+  const reason = `must have at most ${LONGEST_TEXT} characters`;
+  throw new MemoryClientError('INVALID_REQUEST', `${path} ${reason}. Nothing was filed.`, {
+    status: 400,
+    retryable: false,
+    details: { issues: [{ path, message: reason }] },
+  });
 }
 
 interface Message {
