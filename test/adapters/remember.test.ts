@@ -61,8 +61,9 @@ describe.each([
     expect(prompts).toContain('I drink coffee daily.');
     expect(prompts).toMatch(/It was said by [\\"]+Ana/);
     expect(prompts).toContain('2026-01-05');
-    // What the assistant said is no source.
-    expect(prompts).not.toContain('cricket');
+    // The assistant's words are context of what the user said next; all else is left out.
+    expect(prompts).toMatch(/<context-\w+>\\+nNoted. Do you play cricket\?\\+n<\/context-/);
+    expect(prompts.match(/You sell|willow/)).toBeNull();
   });
 
   it('is filed once when it is given again with the same key', async () => {
@@ -88,6 +89,24 @@ describe.each([
     expect(memoryModel.provider.received).toHaveLength(asked);
     const longest = { role: 'user', content: '🫖'.repeat(16_384) };
     expect(await rememberConversation(runnerOf(), [longest], { userId })).toHaveLength(1);
+  });
+
+  it('goes along with the end of a long answer, to the next message of the user alone', async () => {
+    const userId = await newUser();
+    const messages = [
+      { role: 'assistant', content: `First words.${'🫖'.repeat(16_400)}Last words.` },
+      { role: 'user', content: 'Yes, that one.' },
+      { role: 'user', content: 'And I like rain.' },
+    ];
+    const seen = memoryModel.provider.received.length;
+    expect(await rememberConversation(runnerOf(), messages, { userId })).toHaveLength(2);
+    const asked = memoryModel.provider.received.slice(seen).map(({ body }) => JSON.stringify(body));
+    const [first, second] = ['Yes, that one.', 'And I like rain.'].map((text) =>
+      asked.filter((body) => body.includes(text)).join('\n'),
+    );
+    expect(first).toContain('🫖Last words.');
+    expect(first).not.toContain('First words.');
+    expect(second).not.toMatch(/^$|Last words\./);
   });
 
   it('of nothing that a user said asks no model', async () => {
