@@ -7,10 +7,10 @@ import type {
 import type { ToolRunner } from '../core/contracts/tool.ts';
 import {
   type AdapterOptions,
+  bindCalls,
   bindTools,
   type CallsOptions,
   importPeer,
-  toUnknownTool,
 } from './runner.ts';
 
 export { memoryInstructions } from '../core/memory-instructions.ts';
@@ -85,7 +85,7 @@ export async function toAnthropicTools(
   runner: ToolRunner,
   options: AdapterOptions,
 ): Promise<AnthropicTools> {
-  const bound = await bindTools(runner, options);
+  const { tools: bound, runUnknown } = await bindCalls(runner, options);
   return {
     tools: bound.map(({ name, description, inputSchema }) => ({
       name,
@@ -98,7 +98,7 @@ export async function toAnthropicTools(
         uses.map(async ({ id, name, input }) => {
           const tool = bound.find((one) => one.name === name);
           const call = { callId: id, signal, run };
-          const outcome = (await tool?.run(input, call)) ?? toUnknownTool(name, bound);
+          const outcome = await (tool?.run(input, call) ?? runUnknown(name, call));
           const failed = outcome.ok ? {} : { is_error: true };
           return { type: 'tool_result', tool_use_id: id, content: outcome.text, ...failed };
         }),

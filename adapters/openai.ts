@@ -1,11 +1,11 @@
 import type { ToolRunner } from '../core/contracts/tool.ts';
 import {
   type BoundCall,
+  bindCalls,
   bindTools,
   runWithText,
   type CallsOptions,
   type StrictAdapterOptions,
-  toUnknownTool,
 } from './runner.ts';
 
 export { memoryInstructions } from '../core/memory-instructions.ts';
@@ -237,10 +237,10 @@ interface FunctionCall {
 
 /** The tools of a user, and what gives the text that a call of one of them is answered with. */
 async function bindAnswers(runner: ToolRunner, options: OpenAiOptions) {
-  const bound = await bindTools(runner, options);
+  const { tools: bound, runUnknown } = await bindCalls(runner, options);
   async function answer(name: string, text: string, call: BoundCall): Promise<string> {
     const called = bound.find((tool) => tool.name === name);
-    if (called === undefined) return toUnknownTool(name, bound).text;
+    if (called === undefined) return (await runUnknown(name, call)).text;
     return (await runWithText(called, text, call)).text;
   }
   return { bound, answer };

@@ -56,6 +56,8 @@ async function newUser(): Promise<string> {
   return context.userId;
 }
 
+const PROFILE_PATH = { path: 'user/profile.md' };
+
 interface Call {
   name: string;
   arguments: unknown;
@@ -224,6 +226,10 @@ describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) =
       const [cut, whole] = await answersTo(loop, service.tools, userId, calls);
       expect(cut).toMatch(notJson);
       if (calls.length > 1) expect(whole).toContain('Prefers tea.');
+      if (loop.records?.includes('not JSON')) {
+        const [, read] = calls;
+        await expectTrail(userId, [{ name: 'INVALID_REQUEST' }, ...(read ? [read] : [])]);
+      }
       const { files } = (
         await service.tools.execute('memory_list', {
           context: { userId },
@@ -252,9 +258,26 @@ describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) =
       { name: 'memory_nothing', arguments: { path: 'user/profile.md' } },
       { name: 'memory_read', arguments: { path: 'user/profile.md' } },
     ];
-    const [unknown, known] = await answersTo(loop, service.tools, await newUser(), calls);
-    expect(unknown).toMatch(loop.unknownTool);
-    expect(known).toContain('Prefers tea.');
+    for (const runner of [service.tools, service.client()]) {
+      const userId = await newUser();
+      const [unknown, known] = await answersTo(loop, runner, userId, calls);
+      expect(unknown).toMatch(loop.unknownTool);
+      expect(known).toContain('Prefers tea.');
+      if (loop.records?.includes('unknown tool')) {
+        await expectTrail(userId, [{ name: 'TOOL_NOT_FOUND' }, { name: 'memory_read' }]);
+      }
+    }
+  });
+
+  it('runs no tool that the agent was not given', async () => {
+    const userId = await newUser();
+    const calls = [
+      { name: 'memory_write', arguments: { path: 'user/new.md', content: 'New.\n' } },
+      { name: 'memory_read', arguments: withNulls('memory_read', PROFILE_PATH, loop) },
+    ];
+    const [refused] = await answersTo(loop, service.tools, userId, calls, ['memory_read']);
+    expect(refused).toContain('memory_write');
+    await expectTrail(userId, [{ name: 'memory_read' }]);
   });
 
   it('keeps every one of the changes that are made to one file at once', async () => {
@@ -334,11 +357,13 @@ function byCallId(a: { callId: string }, b: { callId: string }): number {
   return a.callId.localeCompare(b.callId, 'en', { numeric: true });
 }
 
-/** The trail has these calls of the loop, without an error, and no others. */
+/** The trail has these calls of the loop and no others: by the tool, or by the code of an error. */
 async function expectTrail(userId: string, calls: readonly { name: string }[]): Promise<void> {
   const trail = async () => {
     const events = await service.admin(`observability/events?userId=${userId}&limit=500`);
-    const made = events.filter(({ actor, tool }) => actor === 'loop' && tool !== null);
+    const made = events.filter(
+      ({ actor, tool, errorCode }) => actor === 'loop' && (tool ?? errorCode) !== null,
+    );
     return made.map(({ tool, errorCode }) => String(errorCode ?? tool)).sort();
   };
   await expect.poll(trail).toEqual(calls.map(({ name }) => name).sort());

@@ -30,6 +30,8 @@ export interface AgentLoop {
    * what the framework does before it asks the adapter.
    */
   notJson?: RegExp | 'ends the run';
+  /** What of these the framework leaves to the adapter, so that the trail has it. */
+  records?: readonly ('unknown tool' | 'not JSON')[];
   /** A tool that lacks its model is not among those that are given. */
   leavesOutUnavailable?: boolean;
   /** The adapter gets to know which calls belong to one run. */
@@ -127,6 +129,7 @@ const openAi = (name: string, isStrict: boolean, isStreamed: boolean): AgentLoop
   userAgent: OPENAI,
   knowsRun: true,
   unknownTool: /Invalid tool_call: "memory_nothing"/,
+  records: isStrict ? [] : ['not JSON'],
   // What is strict, the package parses by itself.
   notJson: isStrict ? 'ends the run' : NOT_JSON,
   async run({ runner, options, url }) {
@@ -151,6 +154,7 @@ const openAiChat = (name: string, isStrict: boolean, isStreamed: boolean): Agent
   knowsRun: true,
   unknownTool: OURS,
   notJson: NOT_JSON,
+  records: ['unknown tool', 'not JSON'],
   async run({ runner, options, url }) {
     const { default: OpenAI } = await import('openai');
     const { toOpenAiChatTools } = await import('../../adapters/openai.ts');
@@ -188,6 +192,7 @@ const openAiResponses = (name: string, isStrict: boolean, isStreamed: boolean): 
   knowsRun: true,
   unknownTool: OURS,
   notJson: NOT_JSON,
+  records: ['unknown tool', 'not JSON'],
   async run({ runner, options, url }) {
     const { default: OpenAI } = await import('openai');
     const { toOpenAiResponsesTools } = await import('../../adapters/openai.ts');
@@ -250,6 +255,7 @@ const anthropicMessages: AgentLoop = {
   name: 'Anthropic messages',
   knowsRun: true,
   unknownTool: OURS,
+  records: ['unknown tool'],
   async run({ runner, options, url }) {
     const { default: Anthropic } = await import('@anthropic-ai/sdk');
     const { toAnthropicTools } = await import('../../adapters/anthropic.ts');
