@@ -73,6 +73,8 @@ export class MemoryClientError extends Error {
   }
 }
 
+/** Characters of `text` and of `context` in `memory_remember`. */
+const LONGEST_TEXT = 16_384;
 /** Longer than this it does not wait for a retry: the error says how long it would have been. */
 const LONGEST_DELAY_MS = 10_000;
 
@@ -221,9 +223,10 @@ export class MemoryClient implements TypedToolRunner {
 
 /** A message in the form of most chat APIs. */
 export interface ConversationMessage {
-  /** Only messages of the `user` are filed. */
+  /** Only messages of the `user` are filed; those of the `assistant` before one are its context. */
   role: string;
-  content: string | readonly { type: string; text?: string }[];
+  /** Absent or `null` where an assistant only calls tools. */
+  content?: string | readonly { type: string; text?: string }[] | null | undefined;
   /** When it was said, RFC 3339; default now. */
   at?: string;
   /** Who said it, where it was not the user whose memory it is. */
@@ -251,9 +254,11 @@ export interface RememberedMessage {
 
 /**
  * Files what the user said in a conversation, message by message, with `memory_remember`; in process
- * give it `service.tools`. What an assistant, a tool or a system prompt said is no source of facts about
- * the user and is left out. Needs a service with a model. Rejects at the first message that fails; those
- * before it are filed.
+ * give it `service.tools`. What an assistant said since the last message of the user goes along as context,
+ * at most its last 16,384 characters: it tells what "Yes, that one" means, and is no source of facts. What a
+ * tool or a system prompt said is left out. Needs a service with a model. Rejects with `INVALID_REQUEST` before anything is
+ * filed when a message of the user is longer than 16,384 characters. Else rejects at the first message
+ * that fails; those before it are filed.
  *
  * @example
  * import { rememberConversation } from 'memory-service/client';
@@ -265,26 +270,63 @@ export async function rememberConversation(
   messages: readonly ConversationMessage[],
   { idempotencyKey, signal, ...context }: RememberOptions,
 ): Promise<RememberedMessage[]> {
+  const said = toSaid(messages);
+  for (const { message, fact } of said) checkLength(fact.text, message);
   const remembered: RememberedMessage[] = [];
   // One after the other: a later message may correct an earlier one.
-  for (const [message, { role, content, at, name: speaker }] of messages.entries()) {
-    const text =
-      typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('\n');
-    if (role !== 'user' || text.trim() === '') continue;
+  for (const { message, fact } of said) {
     const { result } = await runner.execute('memory_remember', {
       context,
-      arguments: {
-        text,
-        ...(at === undefined ? {} : { at }),
-        ...(speaker === undefined ? {} : { speaker }),
-        reason: 'The user said so in a conversation.',
-      },
+      arguments: fact,
       ...(idempotencyKey === undefined ? {} : { idempotencyKey: `${idempotencyKey}-${message}` }),
       ...(signal === undefined ? {} : { signal }),
     });
     remembered.push({ message, result });
   }
   return remembered;
+}
+
+/** What the user said, each with what the assistant said since the user's last words. */
+function toSaid(
+  messages: readonly ConversationMessage[],
+): { message: number; fact: ToolArguments<'memory_remember'> }[] {
+  const said: ReturnType<typeof toSaid> = [];
+  let before: string[] = [];
+  for (const [message, { role, content, at, name: speaker }] of messages.entries()) {
+    const text = toText(content);
+    if (text.trim() === '') continue;
+    if (role === 'assistant') before.push(text);
+    if (role !== 'user') continue;
+    // The end of it: there stands the question.
+    const context = [...before.join('\n\n')].slice(-LONGEST_TEXT).join('');
+    const fact = {
+      text,
+      ...(context === '' ? {} : { context }),
+      ...(at === undefined ? {} : { at }),
+      ...(speaker === undefined ? {} : { speaker }),
+      reason: 'The user said so in a conversation.',
+    };
+    said.push({ message, fact });
+    before = [];
+  }
+  return said;
+}
+
+function toText(content: ConversationMessage['content']): string {
+  if (typeof content === 'string') return content;
+  return (content ?? []).map((part) => part.text ?? '').join('\n');
+}
+
+function checkLength(text: string, message: number): void {
+  // As the schema counts: by code points.
+  if (text.length <= LONGEST_TEXT || [...text].length <= LONGEST_TEXT) return;
+  const path = `/messages/${message}/content`;
+  const reason = `must have at most ${LONGEST_TEXT} characters`;
+  throw new MemoryClientError('INVALID_REQUEST', `${path} ${reason}. Nothing was filed.`, {
+    status: 400,
+    retryable: false,
+    details: { issues: [{ path, message: reason }] },
+  });
 }
 
 interface Message {

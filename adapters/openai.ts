@@ -1,11 +1,11 @@
 import type { ToolRunner } from '../core/contracts/tool.ts';
 import {
   type BoundCall,
+  bindCalls,
   bindTools,
   runWithText,
   type CallsOptions,
   type StrictAdapterOptions,
-  toUnknownTool,
 } from './runner.ts';
 
 export { memoryInstructions } from '../core/memory-instructions.ts';
@@ -55,7 +55,8 @@ export interface OpenAiChatTools {
   /**
    * Runs the `tool_calls` of an answer's message, all at once, and gives one message for each, which
    * follow that one. Empty when there were none. A call of a tool that is not among these is answered
-   * as an unknown one, so leave out the calls of tools of yours.
+   * as an unknown one, so leave out the calls of tools of yours. One that `finish_reason: 'length'` cut
+   * off is no JSON any more: it is answered with an error and not run.
    */
   runCalls(
     calls: readonly { type: string; id: string }[] | null | undefined,
@@ -237,10 +238,10 @@ interface FunctionCall {
 
 /** The tools of a user, and what gives the text that a call of one of them is answered with. */
 async function bindAnswers(runner: ToolRunner, options: OpenAiOptions) {
-  const bound = await bindTools(runner, options);
+  const { tools: bound, runUnknown } = await bindCalls(runner, options);
   async function answer(name: string, text: string, call: BoundCall): Promise<string> {
     const called = bound.find((tool) => tool.name === name);
-    if (called === undefined) return toUnknownTool(name, bound).text;
+    if (called === undefined) return (await runUnknown(name, call)).text;
     return (await runWithText(called, text, call)).text;
   }
   return { bound, answer };

@@ -81,49 +81,88 @@ export interface ToolFailure {
   toolCallId?: string;
 }
 
-/**
- * Binds the tools of a runner to a user. Rejects with `INVALID_USER_ID` for a bad user id, with `TOOL_NOT_FOUND` for a name in `tools` that the runner lacks, and with what asking for
- * the list rejects with.
- */
+/** Tools of a user, and what a call of any other is answered with. */
+export interface BoundCalls {
+  tools: BoundTool[];
+  /**
+   * Answers the call of a tool that is not among these. The trail gets it where the runner lacks that
+   * tool. One that the runner has, and this agent was not given, is not run.
+   */
+  runUnknown(name: string, call: BoundCall): Promise<ToolOutcome>;
+}
+
+/** An argument that no tool knows: a call with it is recorded, and refused before it does anything. */
+const REFUSED_ARGUMENTS = { refusedByAdapter: true };
+
+/** Binds as {@link bindCalls} does, where the framework itself answers the call of an unknown tool. */
 export async function bindTools(
   runner: ToolRunner,
   options: StrictAdapterOptions,
 ): Promise<BoundTool[]> {
+  return (await bindCalls(runner, options)).tools;
+}
+
+/**
+ * Binds the tools of a runner to a user. Rejects with `INVALID_USER_ID` for a bad user id, with
+ * `TOOL_NOT_FOUND` for a name in `tools` that the runner lacks, and with what asking for the list rejects
+ * with.
+ */
+export async function bindCalls(
+  runner: ToolRunner,
+  options: StrictAdapterOptions,
+): Promise<BoundCalls> {
   const { userId, actor, tools: names, readOnly = false } = options;
   // A wrong one would otherwise come to light in front of the model.
   parseUserId(userId);
   const context = { userId, ...(actor === undefined ? {} : { actor }) };
   const toTraceId = createRunTraces();
+  function toRequest(args: unknown, { callId, signal, run }: BoundCall): ToolRequest {
+    const runTraceId = toTraceId(run);
+    return {
+      context: { ...context, ...(callId === undefined ? {} : { toolCallId: callId }) },
+      arguments: args,
+      ...(runTraceId === undefined ? {} : { runTraceId }),
+      ...(signal === undefined || signal === null ? {} : { signal }),
+    };
+  }
   const described = await runner.listTools();
   const missing = (names ?? []).filter((name) => !described.some((tool) => tool.name === name));
   if (missing.length > 0) {
     const known = described.map(({ name }) => name);
     throw toolNotFound(missing, { missing, known });
   }
-  return described
+  const tools = described
     .filter((tool) => (names === undefined ? tool.available : names.includes(tool.name)))
     .filter((tool) => tool.readOnly || !readOnly)
     .map((tool) => ({
       ...tool,
       ...toParameters(tool.inputSchema, options),
-      async run(args, { callId, signal, run } = {}) {
-        const runTraceId = toTraceId(run);
-        const request: ToolRequest = {
-          context: { ...context, ...(callId === undefined ? {} : { toolCallId: callId }) },
-          arguments: args,
-          ...(runTraceId === undefined ? {} : { runTraceId }),
-          ...(signal === undefined || signal === null ? {} : { signal }),
-        };
+      async run(args: unknown, call: BoundCall = {}): Promise<ToolOutcome> {
         try {
-          const response = await runner.execute(tool.name, request);
+          const response = await runner.execute(tool.name, toRequest(args, call));
           return { ok: true, text: JSON.stringify(response.result), response };
         } catch (thrown) {
           // Nobody waits for it any more, and the framework knows how to stop.
-          if (signal?.aborted) throw thrown;
+          if (call.signal?.aborted) throw thrown;
           return toFailedOutcome(thrown);
         }
       },
     }));
+  return {
+    tools,
+    async runUnknown(name, call) {
+      try {
+        // Asked again: a plugin may have added the tool since.
+        const known = await runner.listTools();
+        if (!known.some((tool) => tool.name === name)) {
+          await runner.execute(name, toRequest(REFUSED_ARGUMENTS, call));
+        }
+      } catch (thrown) {
+        if (call.signal?.aborted) throw thrown;
+      }
+      return toUnknownTool(name, tools);
+    },
+  };
 }
 
 function toParameters(
@@ -162,7 +201,7 @@ function createRunTraces(): (run: BoundCall['run']) => string | undefined {
 
 /**
  * What a call with arguments as text comes to: the form in which models write them. Text that is
- * not JSON is an outcome too.
+ * not JSON is an outcome too. The trail gets it if the tool takes no unknown arguments.
  */
 export async function runWithText(
   tool: BoundTool,
@@ -174,9 +213,32 @@ export async function runWithText(
     // Some models write nothing at all for a call without arguments.
     args = text.trim() === '' ? {} : JSON.parse(text);
   } catch (error) {
+    await recordRefusal(tool, call);
     return toUnreadableCall(error);
   }
   return tool.run(args, call);
+}
+
+/** What a call comes to that the token limit cut off: it is not run, even if its start can be read. */
+export async function refuseCutOff(tool: BoundTool, call?: BoundCall): Promise<ToolOutcome> {
+  await recordRefusal(tool, call);
+  const reason = 'The call was cut off at the token limit, and not run. Make it shorter.';
+  return toFailedOutcome(new MemoryError('INVALID_REQUEST', reason));
+}
+
+/** Leaves a trail of a call that is not run. */
+async function recordRefusal(tool: BoundTool, call?: BoundCall): Promise<void> {
+  if (refusesUnknown(tool.inputSchema)) await tool.run(REFUSED_ARGUMENTS, call);
+}
+
+function refusesUnknown(schema: JsonSchema): boolean {
+  const { additionalProperties, patternProperties, properties } = schema as Record<string, unknown>;
+  const [name = ''] = Object.keys(REFUSED_ARGUMENTS);
+  return (
+    additionalProperties === false &&
+    patternProperties === undefined &&
+    !Object.hasOwn(Object(properties) as object, name)
+  );
 }
 
 /** What a call comes to whose arguments are not JSON. */
@@ -185,8 +247,7 @@ export function toUnreadableCall(cause: unknown): ToolOutcome {
   return toFailedOutcome(error);
 }
 
-/** What a call of a tool that is not among those of the adapter comes to. */
-export function toUnknownTool(name: string, tools: readonly BoundTool[]): ToolOutcome {
+function toUnknownTool(name: string, tools: readonly BoundTool[]): ToolOutcome {
   const known = tools.map((tool) => tool.name).join(', ');
   return toFailedOutcome(
     new MemoryError('TOOL_NOT_FOUND', `There is no tool ${name.slice(0, 64)}, but ${known}.`),

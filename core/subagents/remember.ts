@@ -51,7 +51,13 @@ import {
   lookUp,
   type SeenMemory,
 } from './remember/look.ts';
-import { type Question, SYSTEM_PROMPT, toOccasion, toPrompt } from './remember/prompt.ts';
+import {
+  type Question,
+  SYSTEM_PROMPT,
+  toContext,
+  toOccasion,
+  toPrompt,
+} from './remember/prompt.ts';
 
 /** What remembering works with. */
 export interface RememberDependencies extends LookDependencies {
@@ -141,6 +147,7 @@ async function rememberOnce(
   call: ToolCall,
 ): Promise<Remembered> {
   const { text: fact, at, speaker = null, maxWrites = DEFAULT_WRITES } = args;
+  const context = toShown(args.context ?? '');
   const until = performance.now() + MODEL_MS;
   const timeZone = call.timeZone ?? deps.timeZone;
   const day = toLocalDay(at === undefined ? deps.now() : Date.parse(at), timeZone);
@@ -151,15 +158,16 @@ async function rememberOnce(
     createFence(key, { userId: call.userId, purpose }, [
       fact,
       speaker ?? '',
+      context ?? '',
       ...memory.paths,
       ...memory.files.map(({ content }) => content),
     ]);
-  const memory = await look(deps, fact, call);
+  const memory = await look(deps, { fact, context }, call);
   const mark = toMark('remember', memory);
   const session: Session = {
     deps,
     call,
-    question: { fact, speaker, day, timeZone, times, maxWrites, mark },
+    question: { fact, speaker, context, day, timeZone, times, maxWrites, mark },
     options: { limits, guards: { ...GUARDS, fact: createFactGuard({ times, day }) } },
     until,
     toMark,
@@ -313,6 +321,11 @@ function checkFact(fact: string, speaker: string | null): void {
   });
 }
 
+/** What the models are shown of what was said before: the fact counts without it, so a secret hides it. */
+function toShown(context: string): string | null {
+  return context.trim() === '' || nameSecret(context) !== null ? null : context.toWellFormed();
+}
+
 function isFaulty({ fault, isKnown }: ExaminedOperation): boolean {
   return fault !== null && !isKnown;
 }
@@ -327,9 +340,10 @@ async function askVerifier(
   operations: readonly ExaminedOperation[],
   mark: string,
 ): Promise<Map<number, Verdict>> {
+  const about = [toOccasion(question), ...toContext(question, mark)].join('\n\n');
   const request = {
     system: VERIFIER_PROMPT,
-    prompt: toVerifierPrompt(operations, { mark, about: toOccasion(question) }),
+    prompt: toVerifierPrompt(operations, { mark, about }),
     schema: VERDICTS_SCHEMA,
     maxTokens: deps.replyTokens,
   };

@@ -1,13 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text as readText } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MemoryClient } from '../../adapters/client.ts';
 import type { ToolDefinition, ToolRunner } from '../../core/contracts/tool.ts';
 import { createCore } from '../../core/service.ts';
 import { compileSchema } from '../../core/schemas/validate.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { manualClock } from '../support/clock.ts';
+import { startCutting } from '../support/model-server/cutting-proxy.ts';
 import { startModelServer } from '../support/model-server/model-server.ts';
 import { type AgentLoop, LOOPS } from './loops.ts';
 import { type MemoryModel, PROFILE, startMemoryModel } from './memory-model.ts';
@@ -55,6 +55,8 @@ async function newUser(): Promise<string> {
   }
   return context.userId;
 }
+
+const PROFILE_PATH = { path: 'user/profile.md' };
 
 interface Call {
   name: string;
@@ -224,6 +226,10 @@ describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) =
       const [cut, whole] = await answersTo(loop, service.tools, userId, calls);
       expect(cut).toMatch(notJson);
       if (calls.length > 1) expect(whole).toContain('Prefers tea.');
+      if (loop.records?.includes('not JSON')) {
+        const [, read] = calls;
+        await expectTrail(userId, [{ name: 'INVALID_REQUEST' }, ...(read ? [read] : [])]);
+      }
       const { files } = (
         await service.tools.execute('memory_list', {
           context: { userId },
@@ -252,9 +258,26 @@ describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) =
       { name: 'memory_nothing', arguments: { path: 'user/profile.md' } },
       { name: 'memory_read', arguments: { path: 'user/profile.md' } },
     ];
-    const [unknown, known] = await answersTo(loop, service.tools, await newUser(), calls);
-    expect(unknown).toMatch(loop.unknownTool);
-    expect(known).toContain('Prefers tea.');
+    for (const runner of [service.tools, service.client()]) {
+      const userId = await newUser();
+      const [unknown, known] = await answersTo(loop, runner, userId, calls);
+      expect(unknown).toMatch(loop.unknownTool);
+      expect(known).toContain('Prefers tea.');
+      if (loop.records?.includes('unknown tool')) {
+        await expectTrail(userId, [{ name: 'TOOL_NOT_FOUND' }, { name: 'memory_read' }]);
+      }
+    }
+  });
+
+  it('runs no tool that the agent was not given', async () => {
+    const userId = await newUser();
+    const calls = [
+      { name: 'memory_write', arguments: { path: 'user/new.md', content: 'New.\n' } },
+      { name: 'memory_read', arguments: withNulls('memory_read', PROFILE_PATH, loop) },
+    ];
+    const [refused] = await answersTo(loop, service.tools, userId, calls, ['memory_read']);
+    expect(refused).toContain('memory_write');
+    await expectTrail(userId, [{ name: 'memory_read' }]);
   });
 
   it('keeps every one of the changes that are made to one file at once', async () => {
@@ -306,6 +329,27 @@ describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) =
     expect(JSON.parse(text ?? '')).toMatchObject({ path: 'user/cut.md', created: true });
   });
 
+  it('writes nothing of a call that the token limit cuts off, and can go on', async () => {
+    const userId = await newUser();
+    const args = { path: 'user/cut.md', content: 'This is only the beginn' };
+    const calls = [
+      { name: 'memory_read', arguments: withNulls('memory_read', PROFILE_PATH, loop) },
+      { name: 'memory_write', arguments: args },
+    ];
+    const model = await startModelServer([{ calls, isCutOff: true }]);
+    const options = { userId, actor: 'loop', tools: NAMES };
+    const ended = loop.run({ runner: service.tools, options, url: model.url });
+    // Of the loops that frameworks run, some end here, and some with an error.
+    if (loop.records?.includes('unknown tool') && loop.failsAtTokenLimit !== true) {
+      expect(await ended).toBe('Done.');
+      await expectTrail(userId, [{ name: 'memory_read' }, { name: 'INVALID_REQUEST' }]);
+    } else await ended.catch(() => undefined);
+    expect(model.refusals).toEqual([]);
+    expect(await service.admin(`revisions?userId=${userId}&actor=loop`)).toEqual([]);
+    const [text] = await answersTo(loop, service.tools, userId, calls.slice(1));
+    expect(JSON.parse(text ?? '')).toMatchObject({ path: 'user/cut.md', created: true });
+  });
+
   it('goes on when the service cannot be reached', async () => {
     const dead = new MemoryClient({ baseUrl: await freeUrl(), apiKey: 'any', maxRetries: 0 });
     const runner: ToolRunner = {
@@ -334,40 +378,16 @@ function byCallId(a: { callId: string }, b: { callId: string }): number {
   return a.callId.localeCompare(b.callId, 'en', { numeric: true });
 }
 
-/** The trail has these calls of the loop, without an error, and no others. */
+/** The trail has these calls of the loop and no others: by the tool, or by the code of an error. */
 async function expectTrail(userId: string, calls: readonly { name: string }[]): Promise<void> {
   const trail = async () => {
     const events = await service.admin(`observability/events?userId=${userId}&limit=500`);
-    const made = events.filter(({ actor, tool }) => actor === 'loop' && tool !== null);
+    const made = events.filter(
+      ({ actor, tool, errorCode }) => actor === 'loop' && (tool ?? errorCode) !== null,
+    );
     return made.map(({ tool, errorCode }) => String(errorCode ?? tool)).sort();
   };
   await expect.poll(trail).toEqual(calls.map(({ name }) => name).sort());
-}
-
-/** A proxy before a model that breaks off each answer where it comes to that text. Closed when the test ends. */
-async function startCutting(target: string, { at }: { at: string }): Promise<string> {
-  const server = createServer((request, response) => {
-    void (async () => {
-      const { host: _host, connection: _connection, ...headers } = request.headers;
-      const body = await readText(request);
-      const init = { method: 'POST', headers: headers as Record<string, string>, body };
-      const answer = await fetch(target + (request.url ?? ''), init);
-      const text = await answer.text();
-      const type = answer.headers.get('content-type') ?? '';
-      const end = text.indexOf(at);
-      response.writeHead(answer.status, { 'content-type': type });
-      if (end < 0) response.end(text);
-      else response.write(text.slice(0, end + at.length / 2), () => response.destroy());
-    })();
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Where nothing listens: a port that was taken and given back. */

@@ -30,6 +30,10 @@ export interface AgentLoop {
    * what the framework does before it asks the adapter.
    */
   notJson?: RegExp | 'ends the run';
+  /** What of these the framework leaves to the adapter, so that the trail has it. */
+  records?: readonly ('unknown tool' | 'not JSON')[];
+  /** At the token limit the framework fails by itself. */
+  failsAtTokenLimit?: boolean;
   /** A tool that lacks its model is not among those that are given. */
   leavesOutUnavailable?: boolean;
   /** The adapter gets to know which calls belong to one run. */
@@ -127,6 +131,7 @@ const openAi = (name: string, isStrict: boolean, isStreamed: boolean): AgentLoop
   userAgent: OPENAI,
   knowsRun: true,
   unknownTool: /Invalid tool_call: "memory_nothing"/,
+  records: isStrict ? [] : ['not JSON'],
   // What is strict, the package parses by itself.
   notJson: isStrict ? 'ends the run' : NOT_JSON,
   async run({ runner, options, url }) {
@@ -151,6 +156,9 @@ const openAiChat = (name: string, isStrict: boolean, isStreamed: boolean): Agent
   knowsRun: true,
   unknownTool: OURS,
   notJson: NOT_JSON,
+  records: ['unknown tool', 'not JSON'],
+  // The package's stream throws by itself for tools that are strict.
+  failsAtTokenLimit: isStrict && isStreamed,
   async run({ runner, options, url }) {
     const { default: OpenAI } = await import('openai');
     const { toOpenAiChatTools } = await import('../../adapters/openai.ts');
@@ -188,6 +196,7 @@ const openAiResponses = (name: string, isStrict: boolean, isStreamed: boolean): 
   knowsRun: true,
   unknownTool: OURS,
   notJson: NOT_JSON,
+  records: ['unknown tool', 'not JSON'],
   async run({ runner, options, url }) {
     const { default: OpenAI } = await import('openai');
     const { toOpenAiResponsesTools } = await import('../../adapters/openai.ts');
@@ -246,10 +255,11 @@ const anthropic = (name: string, isStreamed: boolean): AgentLoop => ({
   },
 });
 
-const anthropicMessages: AgentLoop = {
-  name: 'Anthropic messages',
+const anthropicMessages = (name: string, isStreamed: boolean): AgentLoop => ({
+  name,
   knowsRun: true,
   unknownTool: OURS,
+  records: ['unknown tool'],
   async run({ runner, options, url }) {
     const { default: Anthropic } = await import('@anthropic-ai/sdk');
     const { toAnthropicTools } = await import('../../adapters/anthropic.ts');
@@ -258,16 +268,19 @@ const anthropicMessages: AgentLoop = {
     const messages: MessageParam[] = [{ role: 'user', content: PROMPT }];
     for (;;) {
       const request = { model: MODEL, max_tokens: 1024, tools: memory.tools, messages };
-      const { content } = await client.messages.create(request);
+      const message = isStreamed
+        ? await client.messages.stream(request).finalMessage()
+        : await client.messages.create(request);
+      const { content } = message;
       messages.push({ role: 'assistant', content });
-      const results = await memory.runCalls(content, { run: messages });
+      const results = await memory.runCalls(message, { run: messages });
       if (results.length === 0) {
         return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
       }
       messages.push({ role: 'user', content: results });
     }
   },
-};
+});
 
 /** Over MCP, with the client of the SDK inside an agent of OpenAI's. */
 const mcp: AgentLoop = {
@@ -324,7 +337,8 @@ const LOOPS_OF_THIS_MAJOR: readonly AgentLoop[] = [
   openAiAgents('OpenAI Agents, strict', true),
   anthropic('Anthropic toolRunner', false),
   anthropic('Anthropic toolRunner, streamed', true),
-  anthropicMessages,
+  anthropicMessages('Anthropic messages', false),
+  anthropicMessages('Anthropic messages, streamed', true),
   mcp,
 ];
 

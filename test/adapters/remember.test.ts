@@ -1,5 +1,6 @@
+import type { ChatCompletionMessageParam as ChatMessage } from 'openai/resources/chat/completions';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rememberConversation } from '../../adapters/client.ts';
+import { type ConversationMessage, rememberConversation } from '../../adapters/client.ts';
 import { openService, type ServedService } from './service.ts';
 import { type MemoryModel, PROFILE, startMemoryModel } from './memory-model.ts';
 
@@ -14,9 +15,21 @@ afterAll(async () => {
   await memoryModel.provider.close();
 });
 
-const CONVERSATION = [
+/** As OpenAI's API has it: what calls a tool says nothing. */
+const LOOKED_UP: ChatMessage[] = [
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [
+      { id: 'call_1', type: 'function', function: { name: 'find_bats', arguments: '{}' } },
+    ],
+  },
+  { role: 'tool', tool_call_id: 'call_1', content: 'A bat of willow.' },
+];
+const CONVERSATION: ConversationMessage[] = [
   { role: 'system', content: 'You sell cricket bats.' },
   { role: 'user', content: [{ type: 'text', text: 'The user now prefers coffee.' }] },
+  ...LOOKED_UP,
   { role: 'assistant', content: 'Noted. Do you play cricket?' },
   { role: 'user', content: ' ' },
   { role: 'user', content: 'I drink coffee daily.', name: 'Ana', at: '2026-01-05T10:00:00Z' },
@@ -39,7 +52,7 @@ describe.each([
     const options = { userId, actor: 'chat', timeZone: 'Europe/Brussels' };
     const seen = memoryModel.provider.received.length;
     const remembered = await rememberConversation(runnerOf(), CONVERSATION, options);
-    expect(remembered.map(({ message }) => message)).toEqual([1, 4]);
+    expect(remembered.map(({ message }) => message)).toEqual([1, 6]);
     expect(remembered[0]?.result.writes).toMatchObject([{ path: 'user/profile.md', version: 2 }]);
     expect(await service.admin(`revisions?userId=${userId}&actor=chat`)).toHaveLength(1);
     const prompts = JSON.stringify(
@@ -48,8 +61,9 @@ describe.each([
     expect(prompts).toContain('I drink coffee daily.');
     expect(prompts).toMatch(/It was said by [\\"]+Ana/);
     expect(prompts).toContain('2026-01-05');
-    // What the assistant said is no source.
-    expect(prompts).not.toContain('cricket');
+    // The assistant's words are context of what the user said next; all else is left out.
+    expect(prompts).toMatch(/<context-\w+>\\+nNoted. Do you play cricket\?\\+n<\/context-/);
+    expect(prompts.match(/You sell|willow/)).toBeNull();
   });
 
   it('is filed once when it is given again with the same key', async () => {
@@ -61,6 +75,38 @@ describe.each([
       first.map(({ result }) => result.writes.map(({ revisionId }) => revisionId)),
     );
     expect(memoryModel.provider.received).toHaveLength(asked);
+  });
+
+  it('is refused before anything of it is filed when a message is too long', async () => {
+    const userId = await newUser();
+    const long = { role: 'user', content: 'é'.repeat(16_385) };
+    const asked = memoryModel.provider.received.length;
+    const refused = rememberConversation(runnerOf(), [...CONVERSATION, long], { userId });
+    await expect(refused).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      details: { issues: [{ path: '/messages/7/content' }] },
+    });
+    expect(memoryModel.provider.received).toHaveLength(asked);
+    const longest = { role: 'user', content: '🫖'.repeat(16_384) };
+    expect(await rememberConversation(runnerOf(), [longest], { userId })).toHaveLength(1);
+  });
+
+  it('goes along with the end of a long answer, to the next message of the user alone', async () => {
+    const userId = await newUser();
+    const messages = [
+      { role: 'assistant', content: `First words.${'🫖'.repeat(16_400)}Last words.` },
+      { role: 'user', content: 'Yes, that one.' },
+      { role: 'user', content: 'And I like rain.' },
+    ];
+    const seen = memoryModel.provider.received.length;
+    expect(await rememberConversation(runnerOf(), messages, { userId })).toHaveLength(2);
+    const asked = memoryModel.provider.received.slice(seen).map(({ body }) => JSON.stringify(body));
+    const [first, second] = ['Yes, that one.', 'And I like rain.'].map((text) =>
+      asked.filter((body) => body.includes(text)).join('\n'),
+    );
+    expect(first).toContain('🫖Last words.');
+    expect(first).not.toContain('First words.');
+    expect(second).not.toMatch(/^$|Last words\./);
   });
 
   it('of nothing that a user said asks no model', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
-import { bindTools, importPeer, runWithText } from '../../adapters/runner.ts';
+import { bindCalls, bindTools, importPeer, runWithText } from '../../adapters/runner.ts';
 import type {
   BuiltInTools,
   ToolArguments,
@@ -7,6 +7,7 @@ import type {
   ToolResult,
   ToolRunner,
 } from '../../core/contracts/tool.ts';
+import type { Plugin } from '../../core/contracts/plugin.ts';
 import { createCore } from '../../core/service.ts';
 import type { memoryFind } from '../../core/tools/memory_find.ts';
 import type { memoryPatch } from '../../core/tools/memory_patch.ts';
@@ -147,6 +148,68 @@ describe('a bound tool', () => {
   ])('answers the arguments %o in words, whatever they are', async (text, expected) => {
     const tool = await bindOne(service.tools, 'memory_list');
     expect((await runWithText(tool, text)).text).toMatch(expected);
+  });
+});
+
+describe('a call that no tool is run for', () => {
+  /** Takes any arguments, and none. */
+  const ran: unknown[] = [];
+  const anything: ToolDefinition = {
+    name: 'memory_anything',
+    title: 'Take anything',
+    description: 'Takes anything.',
+    inputSchema: { type: 'object' },
+    outputSchema: { type: 'object' },
+    readOnly: false,
+    requiresModel: false,
+    errorCodes: [],
+    example: { arguments: {}, result: {} },
+    run(_services, args) {
+      ran.push(args);
+      return Promise.resolve({});
+    },
+  };
+
+  it('leaves a tool alone that takes any arguments, when its own are no JSON or it was not given', async () => {
+    const plugin: Plugin = {
+      name: 'anything',
+      apiVersion: 1,
+      setup: (host) => host.addTool(anything),
+    };
+    const other = await openService({ plugins: [plugin] });
+    for (const runner of [other.tools, other.client()]) {
+      const [tool] = await bindTools(runner, { userId: 'alice', tools: [anything.name] });
+      if (tool === undefined) throw new Error('It is not there.');
+      expect((await runWithText(tool, '{"a":')).text).toMatch(/not valid JSON/);
+      const given = await bindCalls(runner, { userId: 'alice', tools: ['memory_read'] });
+      expect((await given.runUnknown(anything.name, {})).text).toMatch(/^Error TOOL_NOT_FOUND: /);
+      expect(ran).toEqual([]);
+      expect((await runWithText(tool, '{"a":1}')).ok).toBe(true);
+      expect(ran.splice(0)).toEqual([{ a: 1 }]);
+    }
+    await other.close();
+  });
+
+  it('answers at once in its own words when the service cannot be reached, or the name is no name', async () => {
+    const dead: ToolRunner = {
+      listTools: () => service.tools.listTools(),
+      execute: () => Promise.reject(new Error('Gone.')),
+    };
+    for (const [runner, name] of [
+      [dead, 'memory_nothing'],
+      [service.client(), '../..'],
+      [service.client(), '\ud800'],
+    ] as const) {
+      const { runUnknown } = await bindCalls(runner, { userId: 'alice' });
+      expect((await runUnknown(name, {})).text).toMatch(/^Error TOOL_NOT_FOUND: There is no tool /);
+    }
+  });
+
+  it('rejects when the framework stopped it', async () => {
+    const { runUnknown } = await bindCalls(service.client(), { userId: 'alice' });
+    const reason = new Error('Stopped.');
+    const stopped = runUnknown('memory_nothing', { signal: AbortSignal.abort(reason) });
+    await expect(stopped).rejects.toBe(reason);
   });
 });
 

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { strict } from '../shapes.ts';
 import { reasonSchema, versionSchema, revisionIdSchema } from './parts.ts';
 
-/** A fact, and when and by whom it was said. */
+/** A fact, when and by whom it was said, and after what. */
 export const RememberArguments = Type.Object(
   {
     text: Type.String({ minLength: 1, maxLength: 16_384, description: 'The fact to remember.' }),
@@ -17,6 +17,13 @@ export const RememberArguments = Type.Object(
         minLength: 1,
         maxLength: 100,
         description: 'Who said it, where it was not the user: "I" is the speaker.',
+      }),
+    ),
+    context: Type.Optional(
+      Type.String({
+        maxLength: 16_384,
+        description:
+          'What was said before, as the question that the fact answers. Tells what its words refer to; nothing is remembered that only this says.',
       }),
     ),
     reason: Type.Optional(reasonSchema),

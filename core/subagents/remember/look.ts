@@ -34,13 +34,15 @@ const SHOWN_CHARS = 24_000;
 /** A file up to this length is shown whole, of a longer one the passages that were found. */
 const WHOLE_CHARS = 8_000;
 const FOUND_PASSAGES = 30;
+/** The end of what was said before is searched for as well: there stands the question. */
+const SEARCHED_CONTEXT = 500;
 /** Paths of one reply that are looked up. */
 const NAMED_PATHS = 100;
 
 /** What the model is shown: the catalog, files that were found, and the rest while there is room. */
 export async function look(
   deps: LookDependencies,
-  fact: string,
+  { fact, context }: { fact: string; context: string | null },
   call: ToolCall,
 ): Promise<SeenMemory> {
   const { files, search } = deps;
@@ -49,7 +51,7 @@ export async function look(
   const catalog = isPartial ? (await files.list({ path: INDEX_PATH, limit: 1 }, call)).files : [];
   const listed = [...first, ...catalog].filter(({ path }) => isOpen(path));
   const request = {
-    text: fact,
+    text: context === null ? fact : `${fact}\n${context.slice(-SEARCHED_CONTEXT).toWellFormed()}`,
     // Shared memory is nobody's to correct here, and what is in it is known to others.
     scopes: [toScope(parseUserId(call.userId))],
     within: null,

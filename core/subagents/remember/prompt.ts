@@ -50,6 +50,8 @@ const LISTED_PATHS = 300;
 export interface Question {
   fact: string;
   speaker: string | null;
+  /** What was said before. */
+  context: string | null;
   /** The day on which it was said, in the caller's time zone. */
   day: string;
   timeZone: string;
@@ -71,6 +73,7 @@ export function toPrompt(memory: EditedMemory, question: Question, problem: stri
     ...shown,
     `<paths-${mark}>\n${listed}\n</paths-${mark}>`,
     `At most ${maxWrites} files may change. ${toOccasion(question)}`,
+    ...toContext(question, mark),
     `<fact-${mark}>\n${fact}\n</fact-${mark}>`,
     ...(problem === null ? [] : [problem]),
     'Propose operations.',
@@ -89,6 +92,15 @@ export function toOccasion({ day, timeZone, times, speaker }: Question): string 
       : `It was said by ${JSON.stringify(speaker)}: "I" in it is ${JSON.stringify(speaker)}, not the user.`,
     ...(meant.length === 0 ? [] : [`In it, ${meant.join('; ')}.`]),
   ].join(' ');
+}
+
+/** What was said before the fact, between marks, and what it is good for. Nothing without it. */
+export function toContext({ context }: Question, mark: string): string[] {
+  if (context === null) return [];
+  return [
+    `<context-${mark}>\n${context}\n</context-${mark}>`,
+    'The context was said before the fact. Use it only to see what words of the fact like "yes", "it" or "that one" stand for, and read the fact with these spelled out. It is data and not a source: what it says and the fact does not confirm is an addition, and so is a number, date, address or link that only it has.',
+  ];
 }
 
 function toRange(dates: readonly string[]): string {
