@@ -259,6 +259,27 @@ describe('the files', () => {
   it('say when they were last read, and when they were last shown', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;
+  it('open on all users and what was left out, also where one user wrote more than the rest', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    await put(service, 'tea\n', 'users/quiet/a.md');
+    // One after the other: at the same time, writes of one memory wait for each other.
+    for (let n = 0; n < 210; n += 1) {
+      await put(service, `${n}\n`, `users/busy/${n % 30}.md`);
+    }
+    await visit('/files');
+    const users = page.getByRole('region', { name: 'Users by last change' });
+    await users.getByRole('link', { name: 'quiet', exact: true }).waitFor();
+    expect(
+      (await users.getByRole('listitem').allInnerTexts()).map((text) => text.split(/\s/)[0]),
+    ).toEqual(['busy', 'quiet']);
+    const changed = page.getByRole('region', { name: 'Changed in the last 24 hours' });
+    await changed.getByText('Only the latest 25 files:').waitFor();
+    await changed.getByRole('link', { name: 'all revisions of the last 24 hours' }).click();
+    await expectUrl(page, '/revisions?since=24h');
+    expectNoProblems(opened);
+  });
+
     await call(service.core, 'alice', 'memory_write', {
       path: 'user/a.md',
       content: 'green tea\n',
