@@ -1,12 +1,18 @@
 import { join } from 'node:path';
 import type { Route } from 'playwright-core';
-import { describe, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openai } from '../../plugins/model-openai/index.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { startProviderServer } from '../support/provider-server/server.ts';
 import { call, temporaryDirectory } from '../support/service.ts';
-import { expectCount, expectNoProblems, expectUrl, openConsole } from './support/console.ts';
+import {
+  expectCount,
+  expectNoProblems,
+  expectUrl,
+  exportAs,
+  openConsole,
+} from './support/console.ts';
 
 describe('the overview', () => {
   it('warns while the database takes no writes', async () => {
@@ -86,6 +92,26 @@ describe('the dashboard', () => {
     await failures.getByRole('button', { name: 'Refused calls' }).click();
     await failures.getByText('There is no such memory file.').waitFor();
     await expectCount(page.getByText('canary'), 0);
+    expectNoProblems(opened);
+  });
+
+  it('lists failures page by page, and exports all of them', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    for (let n = 0; n < 35; n += 1) {
+      await call(service.core, 'alice', 'memory_remember', { text: 'x' }).catch(() => undefined);
+    }
+    await service.core.queue.flush();
+    await visit('/observability?since=1h');
+    const failures = page.getByRole('region', { name: 'Failures and slow calls' });
+    const rows = failures.getByRole('button', { name: /^memory_remember/ });
+    await rows.first().waitFor();
+    await expectCount(rows, 30);
+    const { name, text } = await exportAs(page, 'JSON', { within: failures });
+    expect(name).toBe('failures.json');
+    expect(JSON.parse(text)).toHaveLength(35);
+    await failures.getByRole('button', { name: 'Load more' }).click();
+    await expectCount(rows, 35);
     expectNoProblems(opened);
   });
 
