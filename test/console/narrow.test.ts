@@ -9,7 +9,7 @@ const VIEWS: [path: string, shown: string][] = [
     '/files?path=users/alice/projects/of-this-year/a-name-that-is-long.md',
     'Nearby files, 24 hours',
   ],
-  ['/files?q=tea&in=contents', '1 line'],
+  ['/files?q=tea&in=contents', '1 file shown'],
   ['/users?hygiene=yes', 'checked, the worst first'],
   ['/revisions', 'Prune…'],
   ['/revisions?path=users/alice/projects/of-this-year/a-name-that-is-long.md', 'Path'],
