@@ -74,6 +74,15 @@ describe('on a narrow screen', () => {
       expect(await page.evaluate(OVER_OTHERS), view).toEqual([]);
     }
 
+    // The search of the files is hidden behind an open one: the palette takes its key.
+    await go(page, '/files?path=users/alice/a.md');
+    await page.getByText('coffee').waitFor();
+    await page.keyboard.press('/');
+    const palette = page.getByRole('dialog', { name: 'Command palette' });
+    await palette.waitFor();
+    await page.keyboard.press('Escape');
+    await palette.waitFor({ state: 'detached' });
+
     await go(page, '/playground?show=code');
     const copy = page.getByRole('button', { name: 'Copy the snippet' });
     const code = page.getByRole('region', { name: 'curl snippet' });
