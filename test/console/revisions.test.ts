@@ -80,7 +80,7 @@ describe('revisions', () => {
     await page.getByRole('button', { name: 'Open version 2 of users/alice/a.md' }).waitFor();
     // A revert of all that an actor ever wrote needs a time to be said.
     expect(await page.getByRole('button', { name: 'Revert these…' }).count()).toBe(0);
-    await visit('/revisions?actor=mallory&since=2020-01-01T00:00:00.000Z');
+    await visit('/revisions?actor=mallory&since=24h');
     await page.getByRole('button', { name: 'Revert these…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revert these writes?' });
     await dialog.getByText('1 file would be put back, 1 left as it is.').waitFor();
