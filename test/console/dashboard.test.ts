@@ -128,6 +128,7 @@ describe('the dashboard', () => {
     const panel = page.getByRole('dialog', { name: 'Failed calls' });
     await panel.getByRole('link', { name: /memory_remember.*MODEL_NOT_CONFIGURED/ }).waitFor();
     await expectCount(panel.getByRole('listitem'), 1);
+    await panel.getByTitle(/^This needs a model/).waitFor();
     expectNoProblems(opened);
   });
 
@@ -139,6 +140,7 @@ describe('the dashboard', () => {
     await visit('/observability');
     const live = page.getByRole('region', { name: 'Live events', exact: true });
     await live.getByText('memory_read').waitFor();
+    await live.getByTitle('There is no such memory file.').waitFor();
     await live.getByText('live', { exact: true }).waitFor();
     await call(service.core, 'alice', 'memory_list', {});
     await live.getByText('memory_list').waitFor();
