@@ -7,11 +7,10 @@ import type {
   RevertWritesAnswer,
 } from '../../core/contracts/admin.ts';
 import { type Api, explain } from './api.ts';
-import type { Incident, LineAt, Write } from './incident.ts';
+import { type Incident, type LineAt, MAX_FOLLOWED, MAX_WRITES, type Write } from './incident.ts';
 
-/** The most readers that are listed, and the most of their traces that are followed. */
+/** The most readers that are listed. */
 const MAX_SHOWN = 200;
-const MAX_FOLLOWED = 40;
 /** As the service counts what a writer had probably read. */
 const PROBABLY_MS = 10 * 60_000;
 
@@ -49,6 +48,7 @@ export async function readIncident(
       ...toWrites(found.certain, { isProbable: false }),
       ...toWrites(found.probable, { isProbable: true }),
     ],
+    hasAllWrites: found.isWhole && influence.nextCursor === null,
   };
 }
 
@@ -64,9 +64,7 @@ async function findWritten(
     writer: AdminRevisionDetail | null;
     signal: AbortSignal;
   },
-): Promise<{ certain: AdminRevision[]; probable: AdminRevision[] }> {
-  const list = async (query: Record<string, string | number | null>) =>
-    (await api.revisions({ ...query, order: 'asc', limit: 100 }, signal)).items;
+): Promise<{ certain: AdminRevision[]; probable: AdminRevision[]; isWhole: boolean }> {
   const certain = new Map<string, AdminRevision>();
   const probable = new Map<string, AdminRevision>();
   const isOfWriter = (revision: AdminRevision) =>
@@ -74,15 +72,21 @@ async function findWritten(
   // The first time that each trace, or each reader, was shown it.
   const traces = firstOf(shown, ({ runId, traceId }) => runId ?? traceId);
   const readers = firstOf(shown, ({ actor, userId }) => `${actor} ${userId ?? ''}`);
+  let isWhole = traces.length <= MAX_FOLLOWED && readers.length <= MAX_FOLLOWED;
+  const list = async (query: Record<string, string | number | null>) => {
+    const page = await api.revisions({ ...query, order: 'asc', limit: MAX_WRITES }, signal);
+    isWhole &&= page.nextCursor === null;
+    return page.items;
+  };
 
-  await inTurns(traces, async (access) => {
+  await inTurns(traces.slice(0, MAX_FOLLOWED), async (access) => {
     const { runId, traceId } = access;
     for (const one of await list(runId === null ? { traceId } : { runId })) {
       if (one.at >= access.at && !isOfWriter(one)) certain.set(one.id, one);
     }
   });
   const paths = new Set(shown.map(({ path }) => path));
-  await inTurns(readers, async ({ actor, userId, at }) => {
+  await inTurns(readers.slice(0, MAX_FOLLOWED), async ({ actor, userId, at }) => {
     const until = new Date(Date.parse(at) + PROBABLY_MS).toISOString();
     for (const one of await list({ actor, userId, since: at, until })) {
       if (certain.has(one.id) || isOfWriter(one)) continue;
@@ -95,6 +99,7 @@ async function findWritten(
   return {
     certain: [...certain.values()].sort(byTime),
     probable: [...probable.values()].sort(byTime),
+    isWhole,
   };
 }
 
@@ -108,7 +113,7 @@ function firstOf(
     const key = keyOfAccess(access);
     if (key !== null) first.set(key, access);
   }
-  return [...first.values()].slice(0, MAX_FOLLOWED);
+  return [...first.values()];
 }
 
 async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

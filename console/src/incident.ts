@@ -23,6 +23,12 @@ export interface Write {
   isProbable: boolean;
 }
 
+/** The most traces and the most readers that are followed, and the most writes of each. */
+export const MAX_FOLLOWED = 40;
+export const MAX_WRITES = 100;
+/** Says that an incident does not have all writes. */
+export const MORE_WRITES = `They may have written more: only the latest ${MAX_FOLLOWED} readers are followed, and ${MAX_WRITES} writes of each.`;
+
 /** All that follows from one line. */
 export interface Incident {
   place: LineAt;
@@ -36,11 +42,13 @@ export interface Incident {
   isComplete: boolean;
   /** The origin comes first, then what its readers wrote, oldest first. */
   writes: readonly Write[];
+  /** Whether all of those who were shown the line are followed, with all that they wrote. */
+  hasAllWrites: boolean;
 }
 
 /** The story of a line as markdown, for a report; `undone` is the receipt of the reverts. */
 export function toStory(incident: Incident, undone: Undo | null): string {
-  const { place, text, writer, blamed, shown, isComplete, writes } = incident;
+  const { place, text, writer, blamed, shown, isComplete, writes, hasAllWrites } = incident;
   const [origin] = writes;
   const followed = writes.filter((write) => writer === null || write !== origin);
   return [
@@ -62,6 +70,7 @@ export function toStory(incident: Incident, undone: Undo | null): string {
             revisions.map((one) => tellRevision(one) + (isProbable ? ' (probably)' : '')),
           )
           .map(toItem)),
+    ...(hasAllWrites ? [] : [MORE_WRITES]),
     ...(undone === null
       ? []
       : [

@@ -2,7 +2,7 @@ import type { RouterScrollBehavior } from 'vue-router';
 
 /** Frames to wait until a list is as long again as it was. */
 const PATIENCE = 60;
-const REGIONS = '#view [role="region"][aria-label]';
+const PARTS = '#view :is([role="region"][aria-label], [role="tree"], [data-scroll])';
 
 /**
  * Remembers how far the parts of a view are scrolled, for Back and Forward: the parts scroll, not
@@ -16,30 +16,34 @@ export function createScrollMemory(): {
   const saved = new Map<string, ReadonlyMap<string, number>>();
   let round = 0;
 
-  function scroll(label: string, { top, frames, of }: { top: number; frames: number; of: number }) {
+  function scroll(name: string, { top, frames, of }: { top: number; frames: number; of: number }) {
     if (of !== round) return;
-    const region = regions().find(({ ariaLabel }) => ariaLabel === label);
-    if (region !== undefined) region.scrollTop = top;
+    const part = listParts().find((one) => nameOf(one) === name);
+    if (part !== undefined) part.scrollTop = top;
     // A fraction of a pixel is lost where the screen is zoomed.
-    if (Math.abs((region?.scrollTop ?? -1) - top) < 1 || frames === 0) return;
-    window.requestAnimationFrame(() => scroll(label, { top, frames: frames - 1, of }));
+    if (Math.abs((part?.scrollTop ?? -1) - top) < 1 || frames === 0) return;
+    window.requestAnimationFrame(() => scroll(name, { top, frames: frames - 1, of }));
   }
 
   return {
     save(address) {
-      const scrolled = regions().filter(({ scrollTop }) => scrollTop > 0);
-      saved.set(address, new Map(scrolled.map((one) => [one.ariaLabel ?? '', one.scrollTop])));
+      const scrolled = listParts().filter(({ scrollTop }) => scrollTop > 0);
+      saved.set(address, new Map(scrolled.map((one) => [nameOf(one), one.scrollTop])));
     },
     restore(to, _from, place) {
       round += 1;
       // The router has a place only after Back and Forward.
       const tops = place === null ? undefined : saved.get(to.fullPath);
-      for (const [label, top] of tops ?? []) scroll(label, { top, frames: PATIENCE, of: round });
+      for (const [name, top] of tops ?? []) scroll(name, { top, frames: PATIENCE, of: round });
       return false;
     },
   };
 }
 
-function regions(): HTMLElement[] {
-  return [...document.querySelectorAll<HTMLElement>(REGIONS)];
+function listParts(): HTMLElement[] {
+  return [...document.querySelectorAll<HTMLElement>(PARTS)];
+}
+
+function nameOf({ dataset, ariaLabel }: HTMLElement): string {
+  return dataset['scroll'] ?? ariaLabel ?? '';
 }

@@ -1,15 +1,28 @@
 /** The time zone of displayed times. */
 export type Zone = 'local' | 'utc';
 
+const TO_THE_SECOND = {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+} as const;
+
 /** `21 Nov 2026, 16:25:47`, to the second. */
 export function formatTime(time: string, zone: Zone): string {
   return new Intl.DateTimeFormat('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
+    ...TO_THE_SECOND,
+    ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
+  }).format(new Date(time));
+}
+
+/** `21 Nov 2026, 16:25:47 GMT+9`: {@link formatTime} with the zone. */
+export function formatFullTime(time: string, zone: Zone): string {
+  return new Intl.DateTimeFormat('en-GB', {
+    ...TO_THE_SECOND,
+    timeZoneName: 'short',
     ...(zone === 'utc' ? { timeZone: 'UTC' } : {}),
   }).format(new Date(time));
 }

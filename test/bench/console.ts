@@ -176,8 +176,10 @@ function viewsOf(set: ConsoleSet): [title: string, path: string, shown: readonly
     ['activity', '/activity', ['[data-row]']],
     ['observability', '/observability', ['canvas', '[aria-label="Top files"] td']],
     ['playground', '/playground', ['[aria-label=Tools] button']],
+    ['dreams', '/dreams', ['[aria-label="Table of runs"] td']],
+    ['dreams, runs', '/dreams?tab=runs', ['[aria-label="Table of runs"] td']],
     ['dreams, users', '/dreams?tab=users', ['[aria-label="Table of users"] td']],
-    ['audit', '/audit', ['h1']],
+    ['audit', '/audit', ['[data-row]']],
   ];
 }
 

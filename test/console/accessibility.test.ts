@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { lines, openDreams, operation, verdicts } from '../plugins/dreaming/dream-service.ts';
+import {
+  lines,
+  MINUTE,
+  openDreams,
+  operation,
+  verdicts,
+} from '../plugins/dreaming/dream-service.ts';
 import { manualClock } from '../support/clock.ts';
 import { call } from '../support/service.ts';
 import { expectNoProblems, go, openConsole, settled } from './support/console.ts';
@@ -24,7 +30,7 @@ const NOTES = '- Tea in the morning\n- Tea in the morning\n- Lives in Porto\n';
 /** A memory with something in each view: a review waits, a call missed its file, an operator wrote. */
 async function filled() {
   // The dashboard looks at the last day of the browser's clock.
-  const clock = manualClock(Date.now());
+  const clock = manualClock(Date.now() - MINUTE);
   const service = await openDreams({ clock, settings: { dream_mode: 'review' } });
   const { core } = service;
   await call(core, 'alice', 'memory_write', { path: 'user/a.md', content: '# A\n\n[x](y) `z`\n' });
@@ -36,6 +42,7 @@ async function filled() {
   await call(core, 'alice', 'memory_read', { path: 'user/a.md' });
   await call(core, 'alice', 'memory_read', { path: 'user/gone.md' }).catch(() => undefined);
   await service.write('bob', 'user/preferences.md', NOTES);
+  await service.write('carol', 'user/c.md', 'Likes tea.\n');
   service.say(() => ({
     operations: [
       operation({
@@ -52,9 +59,14 @@ async function filled() {
   }));
   service.judge(verdicts({ 2: 'loses' }));
   const run = await service.dream('bob');
-  await service.admin('PUT', `files/${PATH}`, { content: '# C\n\n[x](y) `z`\n', reason: 'No: C.' });
-  const now = new Date(clock.now()).toISOString();
-  const ids = { now, revision: written.result.revisionId, call: written.toolCallId, run: run.id };
+  const early = new Date(clock.now()).toISOString();
+  clock.advance(MINUTE);
+  const edit = { content: '# C\n\n[x](y) `z`\n', reason: 'No: C.' };
+  const edited = (await service.admin('PUT', `files/${PATH}`, edit)).json.revisionId as string;
+  const ids = {
+    ...{ early, now: new Date(clock.now()).toISOString(), edited },
+    ...{ revision: written.result.revisionId, call: written.toolCallId, run: run.id },
+  };
   return { service, ids };
 }
 
@@ -69,8 +81,18 @@ type Ids = Awaited<ReturnType<typeof filled>>['ids'];
 const press = (name: string | RegExp) => (page: Page) =>
   page.getByRole('button', { name }).first().click();
 
+async function previewImport(page: Page): Promise<void> {
+  const notes = [{ id: 'm1', memory: 'Likes tea', user_id: 'dora' }];
+  await page.getByLabel('File', { exact: true }).setInputFiles({
+    name: 'mem0.json',
+    mimeType: 'application/json',
+    buffer: Buffer.from(JSON.stringify(notes)),
+  });
+  await page.getByRole('button', { name: 'Preview' }).click();
+}
+
 /** Each part of the console with its dialogs, panels and menus: one page goes through all of them. */
-const places = ({ now, revision, call: id, run }: Ids): Place[] => [
+const places = ({ early, now, revision, edited, call: id, run }: Ids): Place[] => [
   // The overview and the files.
   { path: '/', shown: 'Latest revisions' },
   { path: '/files', shown: 'Users by last change' },
@@ -91,6 +113,16 @@ const places = ({ now, revision, call: id, run }: Ids): Place[] => [
       await page.getByRole('button', { name: 'Show the result' }).click();
     },
   },
+  {
+    path: `/files?path=${PATH}`,
+    shown: 'Your changes to this file are not saved.',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Edit (e)' }).click();
+      await page.getByRole('textbox', { name: /^Content of/ }).click();
+      await page.keyboard.type('mine ');
+      await page.getByRole('link', { name: 'Activity', exact: true }).click();
+    },
+  },
   { path: `/files?path=${PATH}&as=blame`, shown: 'Nearby files, 24 hours' },
   { path: `/files?path=${PATH}&as=blame&incident=2:1`, shown: 'What they wrote afterwards' },
   {
@@ -106,19 +138,7 @@ const places = ({ now, revision, call: id, run }: Ids): Place[] => [
   { path: '/users?user=alice&do=export', shown: 'What to export' },
   { path: '/users?do=export-all', shown: 'and shared memory.' },
   { path: '/users?do=import', shown: 'Preview' },
-  {
-    path: '/users?do=import',
-    shown: 'would be written',
-    act: async (page) => {
-      const notes = [{ id: 'm1', memory: 'Likes tea', user_id: 'dora' }];
-      await page.getByLabel('File', { exact: true }).setInputFiles({
-        name: 'mem0.json',
-        mimeType: 'application/json',
-        buffer: Buffer.from(JSON.stringify(notes)),
-      });
-      await page.getByRole('button', { name: 'Preview' }).click();
-    },
-  },
+  { path: '/users?do=import', shown: 'would be written', act: previewImport },
   { path: `/revisions?id=${revision}&redact=yes`, shown: 'would lose content' },
   // Two times of a memory.
   { path: '/compare', shown: 'Whose memory?' },
@@ -152,12 +172,18 @@ const places = ({ now, revision, call: id, run }: Ids): Place[] => [
   },
   { path: `/revisions?id=${revision}`, shown: 'as a new revision of', act: press('Revert…') },
   { path: '/revisions?prune=yes', shown: 'would be removed', act: press('Count') },
+  {
+    path: '/revisions?actor=agent&since=2020-01-01T00:00:00.000Z',
+    shown: 'would be put back',
+    act: press('Revert these…'),
+  },
   { path: '/audit', shown: 'files.write' },
   // The activity, its panel and its menus.
   { path: '/activity', shown: 'Wrote a.md' },
   { path: '/activity?rows=each', shown: 'not_found' },
   { path: `/activity?call=${id}`, shown: 'Phases' },
   { path: '/activity', shown: 'CSV, filtered rows', act: press('Export') },
+  { path: '/activity', shown: 'Folder', act: press(/^Filter$/) },
   { path: '/activity', shown: 'Keyboard shortcuts', act: press('Settings') },
   {
     path: '/activity?userId=alice',
@@ -208,6 +234,53 @@ const places = ({ now, revision, call: id, run }: Ids): Place[] => [
   },
   { path: '/activity', shown: 'Move in the tree', act: (page) => page.keyboard.press('?') },
   { path: '/nowhere', shown: 'Overview' },
+  // Receipts, last: what they are of is gone then.
+  {
+    path: '/users?user=alice&do=export',
+    shown: 'Saved memory-alice',
+    act: press(/^Export$/),
+  },
+  {
+    path: '/users?do=import',
+    shown: 'Save the receipt',
+    act: async (page) => {
+      await previewImport(page);
+      await press(/^Import \d+ file/)(page);
+    },
+  },
+  {
+    path: '/revisions?actor=agent&since=2020-01-01T00:00:00.000Z&revert=yes',
+    shown: ' put back, ',
+    act: async (page) => {
+      await press(/^Revert \d+ file/)(page);
+      await page.getByRole('dialog', { name: 'Reverted' }).waitFor();
+    },
+  },
+  {
+    path: `/compare?userId=alice&from=${early}`,
+    shown: ' restored, ',
+    act: async (page) => {
+      await press('Restore the earlier time…')(page);
+      await press(/^Restore \d+ file/)(page);
+      await page.getByRole('dialog', { name: 'Restored' }).waitFor();
+    },
+  },
+  {
+    path: `/revisions?id=${edited}&redact=yes`,
+    shown: 'Save the receipt',
+    act: async (page) => {
+      await page.getByLabel(/^Reason/).fill('Not for everyone.');
+      await press(/^Redact$/)(page);
+    },
+  },
+  {
+    path: '/users?user=alice&do=erase',
+    shown: 'Save the receipt',
+    act: async (page) => {
+      await page.getByLabel('Type alice to confirm').fill('alice');
+      await press(/^Erase$/)(page);
+    },
+  },
 ];
 
 describe('no fault of accessibility, light or dark,', () => {

@@ -12,6 +12,7 @@ describe('the activity', () => {
     await call(core, 'alice', 'memory_read', { path: 'user/coffee.md' }).catch(() => undefined);
     await visit('/activity');
     await page.getByText('Searched and found tea.md').waitFor();
+    await page.getByText('3 calls shown').waitFor();
     await page.getByText('Tried to read users/alice/coffee.md, which does not exist').waitFor();
     await page.getByText('Searched and found tea.md').click();
     const panel = page.getByRole('dialog', { name: 'Tool call' });
@@ -62,6 +63,9 @@ describe('the activity', () => {
     );
     await core.queue.flush();
     await visit('/activity?rows=each');
+    // The version that was written, not what the file holds now.
+    const link = `users/someone.with.a.name/${path.slice('user/'.length)}, version 1`;
+    await page.getByRole('link', { name: link }).waitFor();
     for (const outcome of ['ok', 'not_found']) {
       const box = await page.getByRole('cell', { name: outcome, exact: true }).boundingBox();
       expect((box?.x ?? 9_999) + (box?.width ?? 0)).toBeLessThanOrEqual(1024);

@@ -1,12 +1,18 @@
 import { join } from 'node:path';
 import type { Route } from 'playwright-core';
-import { describe, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openai } from '../../plugins/model-openai/index.ts';
 import { loadSqliteModule } from '../../plugins/storage-sqlite/drivers/load.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { startProviderServer } from '../support/provider-server/server.ts';
 import { call, temporaryDirectory } from '../support/service.ts';
-import { expectCount, expectNoProblems, expectUrl, openConsole } from './support/console.ts';
+import {
+  expectCount,
+  expectNoProblems,
+  expectUrl,
+  exportAs,
+  openConsole,
+} from './support/console.ts';
 
 describe('the overview', () => {
   it('warns while the database takes no writes', async () => {
@@ -89,6 +95,26 @@ describe('the dashboard', () => {
     expectNoProblems(opened);
   });
 
+  it('lists failures page by page, and exports all of them', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    for (let n = 0; n < 35; n += 1) {
+      await call(service.core, 'alice', 'memory_remember', { text: 'x' }).catch(() => undefined);
+    }
+    await service.core.queue.flush();
+    await visit('/observability?since=1h');
+    const failures = page.getByRole('region', { name: 'Failures and slow calls' });
+    const rows = failures.getByRole('button', { name: /^memory_remember/ });
+    await rows.first().waitFor();
+    await expectCount(rows, 30);
+    const { name, text } = await exportAs(page, 'JSON', { within: failures });
+    expect(name).toBe('failures.json');
+    expect(JSON.parse(text)).toHaveLength(35);
+    await failures.getByRole('button', { name: 'Load more' }).click();
+    await expectCount(rows, 35);
+    expectNoProblems(opened);
+  });
+
   it('lists the failed calls behind a bar, without those that succeeded', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;
@@ -102,6 +128,7 @@ describe('the dashboard', () => {
     const panel = page.getByRole('dialog', { name: 'Failed calls' });
     await panel.getByRole('link', { name: /memory_remember.*MODEL_NOT_CONFIGURED/ }).waitFor();
     await expectCount(panel.getByRole('listitem'), 1);
+    await panel.getByTitle(/^This needs a model/).waitFor();
     expectNoProblems(opened);
   });
 
@@ -113,6 +140,7 @@ describe('the dashboard', () => {
     await visit('/observability');
     const live = page.getByRole('region', { name: 'Live events', exact: true });
     await live.getByText('memory_read').waitFor();
+    await live.getByTitle('There is no such memory file.').waitFor();
     await live.getByText('live', { exact: true }).waitFor();
     await call(service.core, 'alice', 'memory_list', {});
     await live.getByText('memory_list').waitFor();

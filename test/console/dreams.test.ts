@@ -131,6 +131,9 @@ describe('a dream run', () => {
     await page.getByRole('button', { name: 'Apply the 2 preselected' }).click();
     await result(page).getByText('Operations 1 and 5 were applied.').waitFor();
     await card(page, 1).getByText('applied', { exact: true }).waitFor();
+    // Its log is no memory file: both places count the file, and name the log.
+    await page.getByText('1 file read, 1 file and the dream log written;').waitFor();
+    await page.getByText('What it wrote, file by file (1 file and the dream log)').waitFor();
 
     await card(page, 2).getByRole('button', { name: 'Reject operation 2 (r)' }).click();
     await result(page).getByText('Operation 2 was rejected.').waitFor();

@@ -130,6 +130,36 @@ describe('a memory file', () => {
     expectNoProblems(opened);
   });
 
+  it('that others write while two changes are merged shows the new change, and loses none', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const patch = (oldText: string, newText: string) =>
+      call(service.core, 'alice', 'memory_patch', {
+        ...{ path: 'user/profile.md', edits: [{ oldText, newText }] },
+      });
+    await put(service, 'name: Alice\n\n\ncity: Porto\n\n\njob: none\n\n\n');
+    await visit(`/files?path=${PATH}`);
+    await page.getByRole('button', { name: 'Edit (e)' }).click();
+    await page.getByRole('textbox', { name: `Content of ${PATH}` }).click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('tea: green');
+    await patch('Porto', 'Lisbon');
+    await page.keyboard.press('Control+s');
+    const dialog = page.getByRole('dialog', { name: 'Someone else changed this file' });
+    await dialog.getByRole('button', { name: 'Show the result' }).click();
+    await dialog.getByText('The result has both').waitFor();
+    await patch('none', 'baker');
+    await dialog.getByRole('button', { name: 'Save the result' }).click();
+    await dialog.getByText('baker').waitFor();
+    await dialog.getByRole('button', { name: 'Show the result' }).click();
+    await dialog.getByText('The result has both').waitFor();
+    await dialog.getByRole('button', { name: 'Save the result' }).click();
+    await page.getByText('Saved as version 4').first().waitFor();
+    const merged = 'name: Alice\n\n\ncity: Lisbon\n\n\njob: baker\n\n\ntea: green';
+    expect(await contentOf(service)).toBe(merged);
+    expectNoProblems(opened);
+  });
+
   it('shows an earlier version by its address, alone or against the present one, and brings it back', async () => {
     const opened = await openConsole();
     const { page, service, visit } = opened;
@@ -226,6 +256,27 @@ describe('the files', () => {
     ).toEqual(['alice', 'bob']);
     await changed.getByRole('link', { name: 'users/bob/b.md' }).click();
     await page.getByRole('heading', { name: 'users/bob/b.md' }).waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('open on all users and what was left out, also where one user wrote more than the rest', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    await put(service, 'tea\n', 'users/quiet/a.md');
+    // One after the other: at the same time, writes of one memory wait for each other.
+    for (let n = 0; n < 210; n += 1) {
+      await put(service, `${n}\n`, `users/busy/${n % 30}.md`);
+    }
+    await visit('/files');
+    const users = page.getByRole('region', { name: 'Users by last change' });
+    await users.getByRole('link', { name: 'quiet', exact: true }).waitFor();
+    expect(
+      (await users.getByRole('listitem').allInnerTexts()).map((text) => text.split(/\s/)[0]),
+    ).toEqual(['busy', 'quiet']);
+    const changed = page.getByRole('region', { name: 'Changed in the last 24 hours' });
+    await changed.getByText('Only the latest 25 files:').waitFor();
+    await changed.getByRole('link', { name: 'all revisions of the last 24 hours' }).click();
+    await expectUrl(page, '/revisions?since=24h');
     expectNoProblems(opened);
   });
 

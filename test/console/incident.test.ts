@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { AdminRevisionDetail } from '../../core/contracts/admin.ts';
 import { toStory } from '../../console/src/incident.ts';
 import { call } from '../support/service.ts';
-import { expectCount, expectFocus, expectNoProblems, openConsole } from './support/console.ts';
+import {
+  expectCount,
+  expectFocus,
+  expectNoProblems,
+  openConsole,
+  textOf,
+} from './support/console.ts';
 
 const PATH = 'users/anna/suppliers.md';
 const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
@@ -66,6 +72,7 @@ describe('an incident', () => {
     const certain = written.getByLabel('Revert what billing-agent wrote to users/anna/payments.md');
     const probable = written.getByLabel('Revert what planner wrote to users/anna/plans.md');
     expect([await certain.isChecked(), await probable.isChecked()]).toEqual([true, false]);
+    await expectCount(panel.getByText(/They may have written more/), 0);
 
     await panel.getByRole('button', { name: 'Revert the 2 writes chosen…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revert the chosen writes?' });
@@ -88,8 +95,8 @@ describe('an incident', () => {
       panel.getByRole('button', { name: 'Export the story' }).click(),
     ]);
     expect(download.suggestedFilename()).toBe('incident-suppliers-line-3.md');
-    let story = '';
-    for await (const chunk of await download.createReadStream()) story += String(chunk);
+    const story = await textOf(download);
+    expect(story).not.toContain('They may have written more');
     expect(story).toContain(
       '# Incident: `users/anna/suppliers.md`, line 3\n\n```\n- Acme: account 99-99',
     );
@@ -124,6 +131,38 @@ describe('an incident', () => {
   });
 });
 
+describe('an incident with more readers than are followed', () => {
+  it('says so in the panel and in its story', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const write = { path: 'user/a.md', content: 'Pays in advance.\n' };
+    await call(service.core, 'anna', 'memory_write', write);
+    for (let reader = 1; reader <= 41; reader += 1) {
+      await call(
+        service.core,
+        'anna',
+        'memory_read',
+        { path: 'user/a.md' },
+        { actor: `a${reader}` },
+      );
+    }
+    await service.core.queue.flush();
+    await visit('/files?path=users/anna/a.md&incident=1:1');
+    const panel = page.getByRole('dialog', { name: 'Incident' });
+    const more = 'They may have written more: only the latest 40 readers are followed';
+    await panel
+      .getByRole('region', { name: 'What they wrote afterwards' })
+      .getByText(more)
+      .waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      panel.getByRole('button', { name: 'Export the story' }).click(),
+    ]);
+    expect(await textOf(download)).toContain(`Nothing.\n\n${more}`);
+    expectNoProblems(opened);
+  });
+});
+
 describe('the story of an incident', () => {
   it('shows memory and reasons as code, which is no markup and no link', () => {
     const revision = {
@@ -142,6 +181,7 @@ describe('the story of an incident', () => {
         text: '```\n<img src=x onerror=alert(1)>',
         ...{ blamed: null, writer, shown: [], isComplete: false },
         writes: [{ key: 'r1', revisions: [writer], isProbable: false }],
+        hasAllWrites: true,
       },
       null,
     );

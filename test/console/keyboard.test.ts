@@ -138,6 +138,48 @@ describe('by the keyboard alone', () => {
     expectNoProblems(opened);
   });
 
+  it('a revision, a comparison and a changed file close with Escape, after what is in front of them', async () => {
+    const opened = await openConsole({ service: await filled() });
+    const { page, visit } = opened;
+    await visit('/revisions');
+    await page.getByRole('button', { name: 'Open version 2 of users/alice/a.md' }).click();
+    const revision = page.getByRole('article', { name: 'Revision' });
+    await page.getByRole('button', { name: 'Revert…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revert this revision?' });
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    const menu = page.getByRole('menu');
+    await expectFocus(menu.getByRole('menuitem').first());
+    await page.keyboard.press('Escape');
+    await menu.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    await menu.getByRole('menuitem', { name: 'Actor' }).click();
+    const field = page.getByRole('combobox', { name: 'Actor' });
+    await field.fill('agent');
+    await page.keyboard.press('Escape');
+    await field.waitFor({ state: 'detached' });
+    await revision.waitFor();
+    await page.keyboard.press('Escape');
+    await revision.waitFor({ state: 'detached' });
+
+    await page.getByLabel('Compare version 1 of users/alice/a.md').check();
+    await page.getByLabel('Compare version 2 of users/alice/a.md').check();
+    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    const comparison = page.getByRole('article', { name: 'Comparison' });
+    await comparison.waitFor();
+    await page.keyboard.press('Escape');
+    await comparison.waitFor({ state: 'detached' });
+
+    await visit('/compare?userId=alice&from=2020-01-01T00:00:00.000Z&file=users/alice/a.md');
+    const file = page.getByRole('article', { name: 'Changed file' });
+    await file.waitFor();
+    await page.keyboard.press('Escape');
+    await file.waitFor({ state: 'detached' });
+    expectNoProblems(opened);
+  });
+
   it('keys that are quicker than the rows hold for them when they come', async () => {
     const opened = await openConsole({ service: await filled() });
     const { page } = opened;

@@ -9,7 +9,7 @@ const VIEWS: [path: string, shown: string][] = [
     '/files?path=users/alice/projects/of-this-year/a-name-that-is-long.md',
     'Nearby files, 24 hours',
   ],
-  ['/files?q=tea&in=contents', '1 line'],
+  ['/files?q=tea&in=contents', '1 file shown'],
   ['/users?hygiene=yes', 'checked, the worst first'],
   ['/revisions', 'Prune…'],
   ['/revisions?path=users/alice/projects/of-this-year/a-name-that-is-long.md', 'Path'],
@@ -73,6 +73,15 @@ describe('on a narrow screen', () => {
       expect(await page.evaluate(BEYOND), view).toEqual([]);
       expect(await page.evaluate(OVER_OTHERS), view).toEqual([]);
     }
+
+    // The search of the files is hidden behind an open one: the palette takes its key.
+    await go(page, '/files?path=users/alice/a.md');
+    await page.getByText('coffee').waitFor();
+    await page.keyboard.press('/');
+    const palette = page.getByRole('dialog', { name: 'Command palette' });
+    await palette.waitFor();
+    await page.keyboard.press('Escape');
+    await palette.waitFor({ state: 'detached' });
 
     await go(page, '/playground?show=code');
     const copy = page.getByRole('button', { name: 'Copy the snippet' });

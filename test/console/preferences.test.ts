@@ -33,6 +33,25 @@ describe('what a person prefers', () => {
     expectNoProblems(opened);
   });
 
+  it('are days of the place where they are read, in what a prune would remove', async () => {
+    const opened = await openConsole({ context: { timezoneId: 'Asia/Tokyo' } });
+    const { page, visit } = opened;
+    // Already the next day in Tokyo.
+    await page.clock.setFixedTime(new Date('2026-03-10T20:00:00Z'));
+    await visit('/revisions?prune=yes');
+    const dialog = page.getByRole('dialog', { name: 'Prune old revisions' });
+    await dialog.getByLabel('Older than (days)').fill('1');
+    await dialog.getByRole('button', { name: 'Count' }).click();
+    await dialog.getByText('older than 10 Mar 2026').waitFor();
+    await page.keyboard.press('Escape');
+    await choose(page, 'Times in UTC');
+    await page.getByRole('button', { name: 'Prune…' }).click();
+    await dialog.getByLabel('Older than (days)').fill('1');
+    await dialog.getByRole('button', { name: 'Count' }).click();
+    await dialog.getByText('older than 9 Mar 2026').waitFor();
+    expectNoProblems(opened);
+  });
+
   it('are times of the place where they are read, or UTC, which says so', async () => {
     const opened = await openConsole({ context: { timezoneId: 'Asia/Tokyo' } });
     const { page, service, visit } = opened;
@@ -46,7 +65,7 @@ describe('what a person prefers', () => {
       new Date(items[0]?.at ?? '').toLocaleTimeString('en-GB', { timeZone });
     await visit(`/revisions?id=${result.revisionId}`);
     const time = page.getByRole('article', { name: 'Revision' }).getByRole('time').first();
-    await time.and(page.getByText(written('Asia/Tokyo'))).waitFor();
+    await time.and(page.getByText(`${written('Asia/Tokyo')} GMT+9`)).waitFor();
     await choose(page, 'Times in UTC');
     await time.and(page.getByText(`${written('UTC')} UTC`)).waitFor();
     await page.reload();

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/service.ts';
-import { expectCount, expectNoProblems, expectUrl, openConsole } from './support/console.ts';
+import {
+  expectCount,
+  expectFocus,
+  expectNoProblems,
+  expectUrl,
+  openConsole,
+} from './support/console.ts';
 
 describe('revisions', () => {
   it('are filtered by chips that the address holds', async () => {
@@ -10,6 +16,11 @@ describe('revisions', () => {
     await call(service.core, 'bob', 'memory_write', { path: 'user/b.md', content: 'b' });
     await visit('/revisions');
     await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    const sidebar = await page.getByRole('navigation', { name: 'Views' }).boundingBox();
+    await expectFocus(page.getByRole('menuitem').first());
+    expect((await page.getByRole('menu').boundingBox())?.x).toBeGreaterThan(
+      (sidebar?.x ?? NaN) + (sidebar?.width ?? NaN),
+    );
     await page.getByRole('menuitem', { name: 'User' }).click();
     const field = page.getByRole('combobox', { name: 'User' });
     await field.fill('bob');
@@ -80,7 +91,7 @@ describe('revisions', () => {
     await page.getByRole('button', { name: 'Open version 2 of users/alice/a.md' }).waitFor();
     // A revert of all that an actor ever wrote needs a time to be said.
     expect(await page.getByRole('button', { name: 'Revert these…' }).count()).toBe(0);
-    await visit('/revisions?actor=mallory&since=2020-01-01T00:00:00.000Z');
+    await visit('/revisions?actor=mallory&since=24h');
     await page.getByRole('button', { name: 'Revert these…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revert these writes?' });
     await dialog.getByText('1 file would be put back, 1 left as it is.').waitFor();
@@ -172,7 +183,7 @@ describe('revisions', () => {
     await dialog.getByLabel('User (optional)').fill('alice');
     await dialog.getByRole('button', { name: 'Count' }).click();
     await dialog.getByText('4 revisions would be removed').waitFor();
-    await dialog.getByText('of alice').waitFor();
+    await dialog.getByText(/[1-9][\d.]* K?B of history, of alice\./).waitFor();
     const before = await service.core.revisions.list({});
     expect(before.items).toHaveLength(7);
     await dialog.getByRole('button', { name: 'Remove 4 revisions' }).click();

@@ -139,6 +139,67 @@ describe('the admin secret', () => {
     expectNoProblems(opened);
   });
 
+  it('that is forgotten takes no new file with it that is not created, but one that was given up', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    await page.clock.install();
+    await visit('/files?new=yes');
+    const dialog = page.getByRole('dialog', { name: 'New memory file' });
+    await dialog.getByLabel('Physical path').fill('users/alice/plans.md');
+    await dialog.getByLabel('Content', { exact: true }).fill('half a thought');
+    await dialog.getByLabel('Reason (optional)').fill('Because.');
+    await page.clock.fastForward('15:01');
+    await page.getByText('Your unsaved changes are kept in this page.').waitFor();
+    await expectCount(page.locator('textarea'), 0);
+    await page.getByLabel(field).fill(ADMIN_SECRET);
+    await page.keyboard.press('Enter');
+    await dialog.waitFor();
+    expect(await dialog.getByLabel('Reason (optional)').inputValue()).toBe('Because.');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'users/alice/plans.md' }).waitFor();
+    const { file } = await service.core.fileLists.file('users/alice/plans.md', {});
+    expect(file.content).toBe('half a thought');
+
+    await visit('/files?new=yes');
+    await dialog.getByLabel('Content', { exact: true }).fill('given up');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'New memory file' }).click();
+    expect(await dialog.getByLabel('Content', { exact: true }).inputValue()).toBe('');
+    expectNoProblems(opened);
+  });
+
+  it('that is forgotten takes no merge with it that is under way', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    const write = (content: string) =>
+      call(service.core, 'alice', 'memory_write', { path: 'user/a.md', content });
+    await write('one\n');
+    await page.clock.install();
+    await visit('/files?path=users/alice/a.md');
+    await page.getByRole('button', { name: 'Edit (e)' }).click();
+    await page.getByRole('textbox', { name: 'Content of users/alice/a.md' }).click();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type('mine ');
+    await write('theirs\n');
+    await page.keyboard.press('Control+s');
+    const dialog = page.getByRole('dialog', { name: 'Someone else changed this file' });
+    await dialog.getByRole('button', { name: 'Show the result' }).click();
+    const merge = dialog.getByRole('textbox', { name: 'Result' });
+    await merge.click();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type('both: ');
+    await page.clock.fastForward('15:01');
+    await page.getByText('Your unsaved changes are kept in this page.').waitFor();
+    await page.getByLabel(field).fill(ADMIN_SECRET);
+    await page.keyboard.press('Enter');
+    await merge.getByText('both: mine one').waitFor();
+    await dialog.getByRole('button', { name: 'Save the result' }).click();
+    await page.getByText('Saved as version 3').first().waitFor();
+    const { file } = await service.core.fileLists.file('users/alice/a.md', {});
+    expect(file.content).toBe('both: mine one\n');
+    expectNoProblems(opened);
+  });
+
   it('cannot be tried for the rest of the minute after ten wrong ones, and the page counts down', async () => {
     const { opened, lockOut, freeze, pass } = await openLimited();
     const { page } = opened;

@@ -6,6 +6,7 @@ import {
   expectUrl,
   exportAs,
   openConsole,
+  textOf,
 } from './support/console.ts';
 
 const SECRET = 'AKIAIOSFODNN7EXAMPLE';
@@ -125,6 +126,10 @@ describe('the users', () => {
       receipt.getByRole('button', { name: 'Save the receipt' }).click(),
     ]);
     expect(download.suggestedFilename()).toBe('erase-carol.json');
+    expect(JSON.parse(await textOf(download))).toMatchObject({ userId: 'carol', dryRun: false });
+    // Saving is the main thing to do: it is shown only once.
+    const buttons = receipt.getByRole('button').and(page.locator('.bg-primary'));
+    expect(await buttons.allInnerTexts()).toEqual(['Save the receipt']);
     await receipt.getByRole('button', { name: 'Close' }).first().click();
     await expectCount(page.getByRole('button', { name: 'Open carol' }), 0);
     const { items } = await service.core.fileLists.users({});
@@ -196,6 +201,8 @@ describe('a revision', () => {
     await dialog.getByRole('button', { name: 'Redact', exact: true }).click();
     const receipt = page.getByRole('dialog', { name: 'Redacted' });
     await receipt.getByText('2 revisions lost content.').waitFor();
+    const buttons = receipt.getByRole('button').and(page.locator('.bg-primary'));
+    expect(await buttons.allInnerTexts()).toEqual(['Save the receipt']);
     await receipt.getByRole('button', { name: 'Close' }).first().click();
     await page.getByText('redacted', { exact: true }).waitFor();
     await expectCount(page.getByText(SECRET), 0);

@@ -19,6 +19,8 @@ export function useFileEdit(path: string, { reload }: { reload: () => Promise<vo
   const isSaving = ref(false);
   const conflict = ref<AdminFileContent | null>(null);
   const isConflictOpen = ref(false);
+  /** The merge of a conflict as far as it was edited. */
+  const merge = ref<string | null>(null);
   const isDirty = computed(() => isEditing.value && draft.value !== base.value.content);
 
   // The lock takes the view away in the middle of an edit.
@@ -29,11 +31,22 @@ export function useFileEdit(path: string, { reload }: { reload: () => Promise<vo
     draft.value = kept.content;
     reason.value = kept.reason;
     isEditing.value = true;
+    if (kept.conflict !== undefined) openConflict(kept.conflict);
   }
   onBeforeUnmount(() => {
     if (!isDirty.value) return;
-    drafts.keep(path, { content: draft.value, reason: reason.value, base: base.value });
+    const { value: theirs } = conflict;
+    drafts.keep({
+      ...{ path, content: draft.value, reason: reason.value, base: base.value },
+      ...(theirs !== null && isConflictOpen.value && { conflict: { theirs, merge: merge.value } }),
+    });
   });
+
+  function openConflict(met: { theirs: AdminFileContent; merge: string | null }): void {
+    conflict.value = met.theirs;
+    merge.value = met.merge;
+    isConflictOpen.value = true;
+  }
 
   function begin({ content, version }: { content: string; version: number }): void {
     base.value = { content, version };
@@ -42,11 +55,13 @@ export function useFileEdit(path: string, { reload }: { reload: () => Promise<vo
     isEditing.value = true;
   }
 
-  async function save(content = draft.value, ifVersion = base.value.version): Promise<void> {
+  async function save(): Promise<void> {
     if (isSaving.value || !isEditing.value) return;
     isSaving.value = true;
     try {
-      const answer = await api.putFile(path, content, { reason: reason.value, ifVersion });
+      const answer = await api.putFile(path, draft.value, {
+        ...{ reason: reason.value, ifVersion: base.value.version },
+      });
       isEditing.value = false;
       isConflictOpen.value = false;
       conflict.value = null;
@@ -62,10 +77,17 @@ export function useFileEdit(path: string, { reload }: { reload: () => Promise<vo
     }
   }
 
+  /** Saves a merge. From here on it is the edit of their version, should there be another conflict. */
+  async function saveMerge(content: string): Promise<void> {
+    if (conflict.value === null) return;
+    base.value = conflict.value;
+    draft.value = content;
+    await save();
+  }
+
   async function meetConflict(): Promise<void> {
     try {
-      conflict.value = (await api.file(path)).file;
-      isConflictOpen.value = true;
+      openConflict({ theirs: (await api.file(path)).file, merge: null });
     } catch (error) {
       notices.failed('Not saved: someone else deleted the file', error);
     }
@@ -78,7 +100,7 @@ export function useFileEdit(path: string, { reload }: { reload: () => Promise<vo
   }
 
   return {
-    ...{ isEditing, draft, base, reason, isSaving, isDirty, conflict, isConflictOpen },
-    ...{ begin, save, discard },
+    ...{ isEditing, draft, base, reason, isSaving, isDirty },
+    ...{ conflict, isConflictOpen, merge, begin, save, saveMerge, discard },
   };
 }

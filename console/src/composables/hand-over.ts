@@ -15,8 +15,8 @@ export async function copyText(text: string): Promise<void> {
   const focused = document.activeElement;
   field.value = text;
   field.className = 'fixed top-0 opacity-0';
-  // Inside an open dialog, because its focus trap would take the focus back.
-  (document.querySelector('[role="dialog"]') ?? document.body).append(field);
+  // Inside the dialog in front, because its focus trap would take the focus back.
+  (Array.from(document.querySelectorAll('[role="dialog"]')).at(-1) ?? document.body).append(field);
   field.select();
   const isCopied = document.execCommand('copy');
   field.remove();

@@ -39,7 +39,8 @@ export function useShortcuts(shortcuts: Shortcuts): void {
   onUnmounted(() => window.removeEventListener('keydown', onKeydown));
 }
 
-function isTyping(target: EventTarget | null): boolean {
+/** Whether a key goes into a text field. */
+export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement && target.type === 'checkbox') return false;
   return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);

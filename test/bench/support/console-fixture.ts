@@ -3,6 +3,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type {
   AccessRecord,
+  AuditRecord,
   EventRecord,
   FileState,
   NewRevision,
@@ -10,7 +11,13 @@ import type {
 } from '../../../core/contracts/records.ts';
 import type { Decision, Storage } from '../../../core/contracts/storage.ts';
 import { createRollUp } from '../../../core/telemetry/rollups/rollups.ts';
-import { accessRow, decideWrite, eventRow, makeId } from '../../../core/testing/rows.ts';
+import {
+  accessRow,
+  decideWrite,
+  dreamRunRow,
+  eventRow,
+  makeId,
+} from '../../../core/testing/rows.ts';
 import { toNote } from './notes.ts';
 import { importService } from './service.ts';
 
@@ -26,12 +33,16 @@ export interface ConsoleSet {
 }
 
 /** Raised with each change of what is written, so that no older fixture is taken. */
-const EDITION = 3;
+const EDITION = 4;
 const CACHE = path.resolve(import.meta.dirname, '../.cache');
 /** Log rows of one transaction. */
 const BATCH = 20_000;
 /** Files of one write. */
 const FILES_AT_ONCE = 500;
+/** Dream runs and audit rows. */
+const RUNS = 500;
+/** Of so many runs one waits for a person. */
+const RUNS_PER_REVIEW = 5;
 /** Users that are written at once: the storage groups them into one transaction. */
 const AT_ONCE = 16;
 const DAY_MS = 86_400_000;
@@ -73,6 +84,7 @@ export async function openConsoleFixture(
   const since = Date.now() - SPAN_MS;
   await writeFiles(storage, set, since, say);
   await writeLogs(storage, set, since, say);
+  await writeRuns(storage, set, since);
   await storage.close();
   await rename(partial, directory);
   return directory;
@@ -160,6 +172,39 @@ async function writeLogs(
       .map((n) => eventAt(n, timeOf(n), set));
     await storage.log.append({ events, access, rollUp });
     if ((from / BATCH) % 5 === 0) say(`${to.toLocaleString('en-US')} log rows`);
+  }
+}
+
+/** Dream runs, of which some wait for a person, each with the audit row of its start. */
+async function writeRuns(storage: Storage, set: ConsoleSet, since: number): Promise<void> {
+  for (const n of range(0, RUNS)) {
+    const scope: ScopeKey = `u:user-${n % set.users}`;
+    const at = since + Math.floor((n / RUNS) * SPAN_MS);
+    const waiting = n % RUNS_PER_REVIEW === 0 ? 3 : 0;
+    const run = dreamRunRow(scope, at, {
+      ...{ id: makeId(at), state: 'completed', endedAt: at + 60_000 },
+      ...{ outcome: waiting > 0 ? 'waiting' : 'applied', waiting, isWaiting: waiting > 0 },
+      ...{
+        applied: 2,
+        filesTouched: 1,
+        filesRead: 20,
+        writes: 2,
+        inputTokens: 9_000,
+        outputTokens: 700,
+        model: 'scripted',
+      },
+    });
+    const audit: AuditRecord = {
+      ...{ id: makeId(at), at, action: 'dream.run', target: scope.slice(2) },
+      ...{ details: { runId: run.id }, address: '127.0.0.1', traceId: null },
+    };
+    await storage.dreams?.update({ scope, runId: run.id }, ({ user }) => ({
+      ...{ result: null, run, audit },
+      user: {
+        ...{ ...user, status: 'completed', runId: run.id, lastRunAt: at, runs: user.runs + 1 },
+        waiting: user.waiting + waiting,
+      },
+    }));
   }
 }
 

@@ -2,6 +2,7 @@ import {
   chromium,
   type Browser,
   type BrowserContextOptions,
+  type Download,
   type Locator,
   type Page,
   type Request,
@@ -161,19 +162,25 @@ export async function jump(page: Page, first: string, second: string): Promise<v
   await Promise.all([page.keyboard.press(first), page.keyboard.press(second)]);
 }
 
-/** Presses Export in the view, and gives the file that comes of it. */
+/** The text of a file that the page saved. */
+export async function textOf(download: Download): Promise<string> {
+  let text = '';
+  for await (const chunk of await download.createReadStream()) text += String(chunk);
+  return text;
+}
+
+/** Presses Export in the view, or in a part of it, and gives the file that comes of it. */
 export async function exportAs(
   page: Page,
   form: 'CSV' | 'JSON',
+  { within = page }: { within?: Page | Locator } = {},
 ): Promise<{ name: string; text: string }> {
-  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  await within.getByRole('button', { name: 'Export', exact: true }).click();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('menuitem', { name: `${form}, filtered rows` }).click(),
   ]);
-  let text = '';
-  for await (const chunk of await download.createReadStream()) text += String(chunk);
-  return { name: download.suggestedFilename(), text };
+  return { name: download.suggestedFilename(), text: await textOf(download) };
 }
 
 /** Nothing went wrong in the page: no script failed, no style or request was refused or left. */
