@@ -57,9 +57,15 @@ async function untilFailed(core: Core): Promise<void> {
   while ((await core.embeddings?.progress())?.failures === 0);
 }
 
-/** What is sent to check the embedder is left out. */
-const sent = () => server.received.filter(({ body }) => !body.input.some(isSample));
-const textsSent = (): string[] => sent().flatMap(({ body }) => body.input as string[]);
+/** The requests for passages and questions, each with these texts alone: without the samples. */
+const sent = () =>
+  server.received
+    .map(({ body }) => ({
+      model: body.model as string,
+      texts: (body.input as string[]).filter((text) => !isSample(text)),
+    }))
+    .filter(({ texts }) => texts.length > 0);
+const textsSent = (): string[] => sent().flatMap(({ texts }) => texts);
 
 /** Opens services one after the other, or beside each other, on one database. */
 async function makeDatabase(): Promise<(config: Partial<MemoryServiceConfig>) => Promise<Core>> {
@@ -175,7 +181,7 @@ describe('a drain', () => {
       model: 'slow',
       dimensions: 8,
       async embed(texts) {
-        if (texts.every((text) => !isSample(text))) {
+        if (texts.some((text) => !isSample(text))) {
           asked += 1;
           await mayEmbed;
         }
@@ -423,7 +429,7 @@ describe('an embedder that is down', () => {
       name: 'bad',
       model: 'bad',
       dimensions: 8,
-      // It goes wrong once it was checked.
+      // It goes wrong for questions alone: passages come with the samples.
       embed: async (texts) =>
         texts.some(isSample)
           ? texts.map(toVector)
@@ -517,6 +523,31 @@ describe('an embedder that goes wrong in the middle of its work', () => {
         textsWaiting: 0,
       });
       const { results } = await find(core, 'ann', 'pet', { explain: true, path: 'user/c.md' });
+      expect(results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
+    },
+  );
+
+  it.each<[string, Behaviour, string]>([
+    ['gives each text the same vector', sameForAll, SAME],
+    ['has another model under its name', otherModel, OTHER],
+  ])(
+    'and %s just after it was checked has none of its vectors stored',
+    async (_what, behave, why) => {
+      const core = await openCore({ embedder: embedder() });
+      await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+      await embed(core);
+      server.always(behave);
+      await write(core, 'ann', 'b.md', 'The puppy sleeps.\n');
+      await embed(core).catch(() => undefined);
+      const progress = () => core.embeddings?.progress();
+      expect(await progress()).toMatchObject({ textsEmbedded: 1, textsWaiting: 1 });
+      await expect.poll(async () => (await find(core, 'ann', 'tea')).degraded).toContain(why);
+
+      server.always(null);
+      // Past the pause of the circuit breaker.
+      skipTime()(600_000);
+      while ((await progress())?.textsWaiting !== 0) await embed(core).catch(() => undefined);
+      const { results } = await find(core, 'ann', 'pet', { explain: true, path: 'user/b.md' });
       expect(results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
     },
   );
@@ -654,7 +685,7 @@ describe('another model', () => {
     const before = await find(second, 'ann', 'beverage drink');
     expect(before).toMatchObject({ mode: 'text', degraded: expect.stringMatching(/no|No/) });
     await embed(second);
-    expect(sent().map(({ body }) => body.model)).toEqual(['one', 'two', 'two']);
+    expect(sent().map(({ model }) => model)).toEqual(['one', 'two', 'two']);
     expect((await find(second, 'ann', 'beverage drink')).mode).toBe('hybrid');
     await second.close();
 
