@@ -93,6 +93,8 @@ export function createEmbeddingWorker(deps: {
   let lastFailure: string | null = null;
   let lastFailureReason: string | null = null;
   let lastError: unknown = null;
+  /** The vector of the first sample as `svc_config` had it; `null` if there was none. */
+  let seenSample: unknown = null;
   /** When the embedder last passed a check. */
   let checkedAt = Number.NEGATIVE_INFINITY;
   /** Why the last check failed, in words; `null` if it passed. */
@@ -192,8 +194,10 @@ export function createEmbeddingWorker(deps: {
       isUnfit = isRefusal(error);
       return false;
     }
-    if (fault !== null)
+    if (fault !== null) {
+      embedding.forgetQuestions();
       log.info({ provider: embedding.provider }, 'the embedder can be used again');
+    }
     [fault, isUnfit, lastFailure, lastFailureReason] = [null, false, null, null];
     checkedAt = performance.now();
     if (stored === null) await config.set({ [toSampleKey(own)]: toBase64(sample) }, null);
@@ -203,7 +207,11 @@ export function createEmbeddingWorker(deps: {
   /** The vector that the model gave for the first sample; `null` if it was never checked. */
   async function readSample(own: ModelKey): Promise<Float32Array | null> {
     const name = toSampleKey(own);
-    return fromBase64((await config.entries(name))[name], own);
+    const { [name]: kept } = await config.entries(name);
+    // Another instance has dropped all vectors.
+    if (seenSample !== null && kept !== seenSample) embedding.forgetQuestions();
+    seenSample = kept ?? null;
+    return fromBase64(kept, own);
   }
 
   /**
@@ -342,6 +350,7 @@ export function createEmbeddingWorker(deps: {
       return isRefused;
     }
     if (!(await isSameModel(own, made.samples))) {
+      embedding.forgetQuestions();
       const isUsable = await whileClaimed(own, () => check(own));
       await giveBack(own, batch, { delayMs: isUsable ? 0 : OUTAGE_MS, isRefused: false });
       return false;
@@ -398,6 +407,7 @@ export function createEmbeddingWorker(deps: {
       const samples = Object.keys(await config.entries(SAMPLE_KEY));
       await config.set(Object.fromEntries(samples.map((name) => [name, null])), null);
       await vectors.dropAll();
+      embedding.forgetQuestions();
       checkedAt = Number.NEGATIVE_INFINITY;
       walk = null;
       schedule(0);

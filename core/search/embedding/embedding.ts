@@ -81,6 +81,8 @@ export interface Embedding {
   check(stored: Float32Array | null, limits: CallLimits): Promise<Float32Array>;
   /** Never rejects and never exceeds the limit: a find goes on without the vector. */
   embedQuestion(text: string, call: ToolCall): Promise<QuestionVector>;
+  /** Drops the cached vectors of questions, because another model may have made them. */
+  forgetQuestions(): void;
 }
 
 /** The most characters of a question to embed: more than models handle well. */
@@ -125,7 +127,8 @@ export function createEmbedding(
   const { maxTokens = ANY_PASSAGE_TOKENS } = embedder;
   const roomBehind = (prefix: string) => maxTokens - countTokens(prefix) - OWN_TOKENS;
   const circuit = new CircuitBreaker();
-  const questions = new LRUCache<string, Float32Array>({ max: QUESTIONS_KEPT });
+  const createQuestions = () => new LRUCache<string, Float32Array>({ max: QUESTIONS_KEPT });
+  let questions = createQuestions();
 
   const failure = (why: ProviderFailure, cause?: unknown) =>
     createProviderError('EMBEDDING_FAILED', why, { provider: name, cause });
@@ -204,7 +207,9 @@ export function createEmbedding(
       const text = takeTokens(whole, Math.max(1, roomBehind(prefixes.question)));
       if (text === '') return { degraded: 'The question is empty.' };
       const key = hashText(text);
-      const known = questions.get(key);
+      // If they are forgotten during the call, its vector is, too.
+      const own = questions;
+      const known = own.get(key);
       if (known !== undefined) return { vector: known };
       const span = call.trace.start('embedding', 'embed question');
       try {
@@ -214,7 +219,7 @@ export function createEmbedding(
         });
         const [vector] = vectors as [Float32Array];
         span.end({ provider: name, model, dimensions, inputTokens: tokens });
-        questions.set(key, vector);
+        own.set(key, vector);
         return { vector };
       } catch (error) {
         const reason = reasonOf(error);
@@ -222,6 +227,7 @@ export function createEmbedding(
         return { degraded: `The embedder failed: ${explainProviderError(error)}.` };
       }
     },
+    forgetQuestions: () => void (questions = createQuestions()),
   };
 }
 

@@ -602,6 +602,56 @@ describe('an embedder that goes wrong in the middle of its work', () => {
     expect(mode).toBe('hybrid');
     expect(results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
   });
+
+  it('another model under the same name is compared with no vector of the former one, on any instance', async () => {
+    const skip = skipTime();
+    const open = await makeDatabase();
+    const cores = [await open({ embedder: embedder() }), await open({ embedder: embedder() })];
+    const [one, two] = cores as [Core, Core];
+    const ask = (core: Core) => find(core, 'ann', 'beverage', { explain: true });
+    const similarity = async (core: Core) => (await ask(core)).results[0]?.signals?.['similarity'];
+    await write(one, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(one);
+    for (const core of cores) await expect.poll(() => similarity(core)).toBeGreaterThan(0.9);
+
+    let startEmbedding = () => undefined as void;
+    const mayEmbed = new Promise<void>((resolve) => (startEmbedding = resolve));
+    server.always((exchange) => {
+      const isPassages = (exchange.body.input as string[]).length > 2;
+      void (isPassages ? mayEmbed : Promise.resolve()).then(() => otherModel(exchange));
+    });
+    await one.embeddings?.reembed();
+    for (const core of cores) {
+      expect(await ask(core)).toMatchObject({
+        mode: 'text',
+        degraded: 'No passage that was searched has a vector yet.',
+      });
+    }
+    startEmbedding();
+    await embed(one);
+    await expect.poll(() => similarity(one)).toBeGreaterThan(0.9);
+    // At its next check, the other one forgets the vectors of its questions.
+    skip(300_000);
+    await expect.poll(() => similarity(two)).toBeGreaterThan(0.9);
+  });
+
+  it('has its cached questions asked again once it is back', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(core);
+    const similarity = async () =>
+      (await find(core, 'ann', 'beverage', { explain: true })).results[0]?.signals?.['similarity'];
+    server.always(otherModel);
+    // The change is not noticed yet.
+    expect(await similarity()).toBeLessThan(0.5);
+    await write(core, 'ann', 'b.md', 'The puppy sleeps.\n');
+    await expect
+      .poll(async () => (await find(core, 'ann', 'puppy')).degraded)
+      .toContain(`The embedder failed: ${OTHER}.`);
+    server.always(null);
+    skipTime()(600_000);
+    await expect.poll(similarity).toBeGreaterThan(0.9);
+  });
 });
 
 /** A passage about many things that ends with coffee, in about 200 tokens. */
