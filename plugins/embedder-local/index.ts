@@ -203,7 +203,7 @@ function createThread(workerData: WorkerOptions): {
       const own = (worker ??= start());
       const id = (last += 1);
       const send = (message: ToWorker) => own.postMessage(message);
-      // A waiting call keeps the process alive, an idle thread does not.
+      // A waiting call keeps the process alive; an idle thread or a download does not.
       own.ref();
       const stop = () => {
         send({ kind: 'cancel', id });
@@ -218,7 +218,7 @@ function createThread(workerData: WorkerOptions): {
       } finally {
         pending.delete(id);
         signal?.removeEventListener('abort', stop);
-        if (pending.size === 0 && downloaded === null) own.unref();
+        if (pending.size === 0) own.unref();
       }
     },
   };

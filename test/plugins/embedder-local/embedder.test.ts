@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it as test, onTestFinished } from 'vitest';
 import { checkEmbedder } from '../../../core/testing/index.ts';
 import { local, type LocalEmbedderOptions } from '../../../plugins/embedder-local/index.ts';
@@ -257,6 +259,30 @@ describe('a model that is downloaded', () => {
     }
     hub.fail(null);
     await embedSoon(embedder, 'tea');
+  });
+
+  it('keeps no process alive, and is whole at the next start though that one ended', async () => {
+    const hub = await startHub(tinyModel());
+    const release = hub.hold();
+    const options = {
+      ...downloaded,
+      baseUrl: hub.baseUrl,
+      cacheDir: await temporaryDirectory(),
+      transformers: transformers ?? '',
+    };
+    const plugin = new URL('../../../dist/plugins/embedder-local/index.js', import.meta.url);
+    const script = path.join(options.cacheDir, 'embed.mjs');
+    await writeFile(
+      script,
+      `import { local } from ${JSON.stringify(plugin.href)};
+      await local(${JSON.stringify(options)})
+        .embed(['tea'], {})
+        .catch(({ details }) => console.log(details.problem));`,
+    );
+    const { stdout } = await promisify(execFile)(process.execPath, [script]);
+    expect(stdout).toBe('downloading\n');
+    release();
+    await embedSoon(open(options), 'tea');
   });
 
   it('that does not exist is named as the reason', async () => {
