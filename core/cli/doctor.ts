@@ -1,18 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '../config/error.ts';
 import { loadConfig, type LoadedConfig, openEmbedder } from '../config/index.ts';
 import { type SettingKey, settingOf } from '../config/settings.ts';
 import type { Embedder } from '../contracts/embedder.ts';
 import { type EmbeddingModelFamily, findEmbeddingModel } from '../embedding-models.ts';
 import { toMemoryError } from '../errors.ts';
-import { explainProviderError, readFailure } from '../provider-failure.ts';
+import { explainProviderError } from '../provider-failure.ts';
 import { createEmbedding } from '../search/embedding/embedding.ts';
+import { awaitEmbedder } from './await-embedder.ts';
 import type { Command, CommandContext } from './command.ts';
 import { EXIT_FAILED } from './failure.ts';
 
-/** For an embedder that may have to load its model first. */
-const LIMIT_MS = 120_000;
-const DOWNLOAD_POLL_MS = 2_500;
 /** No model has vectors of this length, so that the answer shows the real one. */
 const NO_LENGTH = 65_536;
 
@@ -62,19 +59,11 @@ async function examine(
   const times: number[] = [];
   // The first call may load the model.
   for (let call = 0; call < 2; call += 1) {
-    const startedAt = performance.now();
     try {
-      await embedding.check(null, { limitMs: LIMIT_MS });
+      times.push(Math.ceil(await awaitEmbedder(embedding)));
     } catch (error) {
-      if (isDownloading(error)) {
-        process.stderr.write(`${explainProviderError(error) ?? ''}\n`);
-        await sleep(DOWNLOAD_POLL_MS);
-        call -= 1;
-        continue;
-      }
       return { lines: [...lines, ...explain(error)], isUsable: false };
     }
-    times.push(Math.ceil(performance.now() - startedAt));
   }
   const [first = 0, second = 0] = times;
   lines.push(
@@ -94,11 +83,6 @@ async function examine(
     lines.push('The model is not known here: look up its prefixes and its most tokens.');
   } else lines.push(`All is set for a model of the family ${family.family}.`);
   return { lines, isUsable: true };
-}
-
-function isDownloading(error: unknown): boolean {
-  const failure = readFailure(toMemoryError(error).details);
-  return (failure?.lastFailure ?? failure)?.problem === 'downloading';
 }
 
 type Change = [key: SettingKey, value: string];

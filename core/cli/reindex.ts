@@ -6,6 +6,7 @@ import { createEmbedding } from '../search/embedding/embedding.ts';
 import { createEmbeddingWorker } from '../search/embedding/embedding-worker.ts';
 import { createIndexer } from '../search/index/indexer.ts';
 import type { Reindexing } from '../contracts/admin.ts';
+import { awaitEmbedder } from './await-embedder.ts';
 import type { Command, CommandContext } from './command.ts';
 import { StartError } from './failure.ts';
 import { createLog } from './log.ts';
@@ -81,6 +82,8 @@ function reembedHere(loaded: LoadedConfig, config: MemoryServiceConfig): Promise
     const worker = createEmbeddingWorker(deps);
     const show = createProgress('texts');
     try {
+      // An embedder that fails must not cost the vectors that there are.
+      await awaitEmbedder(embedding);
       await worker.reembed();
       await worker.drain((done) => show(done, null));
       return (await worker.progress()).textsEmbedded;

@@ -75,7 +75,10 @@ export interface VectorStore {
   sweep(scope: ScopeKey): Promise<number>;
   /** How many lists are not queued yet, and how many texts wait for their vector. */
   countWaiting(key: ModelKey): Promise<{ files: number; texts: number }>;
-  /** Removes the vectors of all models in all scopes. All texts will be queued again. */
+  /**
+   * Removes the vectors of all models in all scopes. All texts will be queued again, and each search
+   * reads all vectors (`isWhole`), whatever it knows from an earlier one.
+   */
   dropAll(): Promise<void>;
 }
 

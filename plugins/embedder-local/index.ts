@@ -149,6 +149,8 @@ function createThread(workerData: WorkerOptions): {
 } {
   let worker: Worker | null = null;
   let downloaded: number | null = null;
+  /** Why a download ended: the next call says so, and the one after it tries again. */
+  let untold: ProviderFailure | null = null;
   let last = 0;
   const pending = new Map<number, Pending>();
 
@@ -161,6 +163,8 @@ function createThread(workerData: WorkerOptions): {
     const end = (failure: ProviderFailure) => {
       if (worker !== started) return;
       worker = null;
+      // No call waits for a download.
+      if (downloaded !== null) untold = failure;
       downloaded = null;
       failAll(failure);
     };
@@ -191,10 +195,15 @@ function createThread(workerData: WorkerOptions): {
       if (signal?.aborted === true) throw toError({ reason: 'aborted' });
       if (texts.length === 0) return [];
       if (downloaded !== null) throw toError(downloading());
+      if (untold !== null) {
+        const failure = untold;
+        untold = null;
+        throw toError(failure);
+      }
       const own = (worker ??= start());
       const id = (last += 1);
       const send = (message: ToWorker) => own.postMessage(message);
-      // A waiting call keeps the process alive, an idle thread does not.
+      // A waiting call keeps the process alive; an idle thread or a download does not.
       own.ref();
       const stop = () => {
         send({ kind: 'cancel', id });
@@ -209,7 +218,7 @@ function createThread(workerData: WorkerOptions): {
       } finally {
         pending.delete(id);
         signal?.removeEventListener('abort', stop);
-        if (pending.size === 0 && downloaded === null) own.unref();
+        if (pending.size === 0) own.unref();
       }
     },
   };

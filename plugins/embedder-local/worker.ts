@@ -106,14 +106,20 @@ async function embed(run: Extractor, texts: string[]): Promise<Float32Array[]> {
 
 /** What is downloaded, and how much of it has arrived, in bytes. */
 const files = new Map<string, { loaded: number; total: number }>();
+/** The HTTP status of each file that was refused, by its URL. */
+const refusals = new Map<string, number>();
 let isDownloading = false;
 let hasNoNetwork = false;
 let toldAt = Number.NEGATIVE_INFINITY;
 
 function onProgress(event: { status: string; file?: string; loaded?: number; total?: number }) {
-  const { status, file, loaded, total } = event;
-  if (status !== 'progress' || file === undefined) return;
-  files.set(file, { loaded: loaded ?? 0, total: total ?? 0 });
+  const { status, file, loaded = 0, total = 0 } = event;
+  if (file === undefined) return;
+  const known = files.get(file);
+  // What was packed for the transfer has another size than was announced.
+  if (status === 'done' && known !== undefined) known.loaded = known.total;
+  if (status !== 'progress') return;
+  files.set(file, { loaded, total });
   if (!isDownloading || performance.now() - toldAt < TELL_MS) return;
   toldAt = performance.now();
   const sum = { loaded: 0, total: 0 };
@@ -136,7 +142,9 @@ async function load(): Promise<Extractor> {
   env.fetch = async (...request) => {
     isDownloading = true;
     try {
-      return await fetchFile(...request);
+      const response = await fetchFile(...request);
+      if (!response.ok) refusals.set(String(request[0]), response.status);
+      return response;
     } catch (error) {
       hasNoNetwork = true;
       throw error;
@@ -151,16 +159,28 @@ async function load(): Promise<Extractor> {
   });
 }
 
-/** Why the model could not be loaded. The package has no codes, only messages. */
+/** The statuses of a file that does not exist, and of a model that does not exist or is not public. */
+const NO_SUCH_FILE = new Set([401, 403, 404]);
+
+/**
+ * Why the model could not be loaded. The package has no codes, and its messages contain paths, which
+ * may look like anything: `./models/bert-512`.
+ */
 function toFailure(error: unknown): ProviderFailure {
   const { code, message = '' } = error as { code?: unknown; message?: string };
-  if (code === 'ERR_MODULE_NOT_FOUND')
+  if (code === 'ERR_MODULE_NOT_FOUND') {
     return { reason: 'not_installed', problem: 'no_transformers' };
-  if (hasNoNetwork) return { reason: 'unreachable', problem: 'no_download' };
-  if (/could not locate|not found locally|unauthorized|forbidden|\b40[134]\b/i.test(message)) {
-    return { reason: 'rejected', problem: 'no_such_model' };
   }
-  if (/\b5\d\d\b/.test(message)) return { reason: 'unreachable', problem: 'no_download' };
+  const refused = [...refusals].find(([url]) => message.includes(`"${url}"`))?.[1];
+  const isMissing =
+    refused === undefined
+      ? message.includes('file was not found locally at')
+      : NO_SUCH_FILE.has(refused);
+  if (isMissing) return { reason: 'rejected', problem: 'no_such_model' };
+  const isCutOff = isDownloading && [...files.values()].some(({ loaded, total }) => loaded < total);
+  if (hasNoNetwork || refused !== undefined || isCutOff) {
+    return { reason: 'unreachable', problem: 'no_download' };
+  }
   return { reason: 'malformed', problem: 'damaged_model' };
 }
 

@@ -14,7 +14,7 @@ import { toMemoryError } from '../../errors.ts';
 import { explainProviderError } from '../../provider-failure.ts';
 import { hashText, toEmbeddedText } from './embedded-text.ts';
 import { splitPassages } from '../text/passages.ts';
-import { type Embedding, isRefusal, type PassageText } from './embedding.ts';
+import { type Embedding, isRefusal, judgeSamples, type PassageText, SAMPLES } from './embedding.ts';
 import type { Indexer } from '../index/indexer.ts';
 
 /** Embeds passages in the background, after they were indexed. */
@@ -40,8 +40,8 @@ export interface EmbeddingWorker {
   stop(): Promise<void>;
 }
 
-/** Texts of one claim: one or two requests for most embedders. */
-const BATCH_TEXTS = 64;
+/** Texts of one claim: with the samples 64 texts, one request for most embedders. */
+const BATCH_TEXTS = 64 - SAMPLES.length;
 /** Lists whose texts are queued in one transaction. */
 const BATCH_LISTS = 64;
 /** Indexed files in one step of the first walk. */
@@ -93,6 +93,8 @@ export function createEmbeddingWorker(deps: {
   let lastFailure: string | null = null;
   let lastFailureReason: string | null = null;
   let lastError: unknown = null;
+  /** The vector of the first sample as `svc_config` had it; `null` if there was none. */
+  let seenSample: unknown = null;
   /** When the embedder last passed a check. */
   let checkedAt = Number.NEGATIVE_INFINITY;
   /** Why the last check failed, in words; `null` if it passed. */
@@ -174,13 +176,12 @@ export function createEmbeddingWorker(deps: {
 
   /** Checks the embedder; says once why it can't be used, and once that it can again. */
   async function check(own: ModelKey): Promise<boolean> {
-    const name = `${SAMPLE_KEY}${own.id}`;
-    const { [name]: kept } = await config.entries(name);
+    const stored = await readSample(own);
     checkedAt = Number.NEGATIVE_INFINITY;
     let sample: Float32Array;
     try {
       const limits = { limitMs: LIMIT_MS, signal: stopping.signal };
-      sample = await embedding.check(readSample(kept, own), limits);
+      sample = await embedding.check(stored, limits);
     } catch (error) {
       if (stopping.signal.aborted) return false;
       recordFailure(error);
@@ -193,11 +194,39 @@ export function createEmbeddingWorker(deps: {
       isUnfit = isRefusal(error);
       return false;
     }
-    if (fault !== null)
+    if (fault !== null) {
+      embedding.forgetQuestions();
       log.info({ provider: embedding.provider }, 'the embedder can be used again');
+    }
     [fault, isUnfit, lastFailure, lastFailureReason] = [null, false, null, null];
     checkedAt = performance.now();
-    if (typeof kept !== 'string') await config.set({ [name]: writeSample(sample) }, null);
+    if (stored === null) await config.set({ [toSampleKey(own)]: toBase64(sample) }, null);
+    return true;
+  }
+
+  /** The vector that the model gave for the first sample; `null` if it was never checked. */
+  async function readSample(own: ModelKey): Promise<Float32Array | null> {
+    const name = toSampleKey(own);
+    const { [name]: kept } = await config.entries(name);
+    // Another instance has dropped all vectors.
+    if (seenSample !== null && kept !== seenSample) embedding.forgetQuestions();
+    seenSample = kept ?? null;
+    return fromBase64(kept, own);
+  }
+
+  /**
+   * Whether the model that embedded a batch is the one that made the stored vectors. It may have
+   * changed since the last check, and another instance may have dropped all vectors meanwhile.
+   */
+  async function isSameModel(own: ModelKey, samples: readonly Float32Array[]): Promise<boolean> {
+    const stored = await readSample(own);
+    if (stored === null) return false;
+    try {
+      judgeSamples(samples, stored);
+    } catch {
+      return false;
+    }
+    checkedAt = performance.now();
     return true;
   }
 
@@ -299,12 +328,11 @@ export function createEmbeddingWorker(deps: {
     batch: readonly EmbedTask[],
     texts: ReadonlyMap<EmbedTask, PassageText>,
   ): Promise<boolean> {
-    let results: EmbedResult[];
+    let made: Awaited<ReturnType<Embedding['embedPassages']>>;
     try {
       const passages = batch.map((task) => texts.get(task) as PassageText);
       const limits = { limitMs: LIMIT_MS, signal: stopping.signal };
-      const made = await whileClaimed(own, () => embedding.embedPassages(passages, limits));
-      results = batch.map((task, at) => ({ task, vector: made[at] ?? null }));
+      made = await whileClaimed(own, () => embedding.embedPassages(passages, limits));
     } catch (error) {
       // The embedder may refuse whatever it is given: then the texts are not to blame.
       const isRefused = isRefusal(error) && (await whileClaimed(own, () => check(own)));
@@ -321,8 +349,17 @@ export function createEmbeddingWorker(deps: {
       );
       return isRefused;
     }
-    await complete(own, results);
-    textsEmbedded += results.length;
+    if (!(await isSameModel(own, made.samples))) {
+      embedding.forgetQuestions();
+      const isUsable = await whileClaimed(own, () => check(own));
+      await giveBack(own, batch, { delayMs: isUsable ? 0 : OUTAGE_MS, isRefused: false });
+      return false;
+    }
+    await complete(
+      own,
+      batch.map((task, at) => ({ task, vector: made.vectors[at] ?? null })),
+    );
+    textsEmbedded += batch.length;
     lastFailure = null;
     lastFailureReason = null;
     return true;
@@ -370,6 +407,7 @@ export function createEmbeddingWorker(deps: {
       const samples = Object.keys(await config.entries(SAMPLE_KEY));
       await config.set(Object.fromEntries(samples.map((name) => [name, null])), null);
       await vectors.dropAll();
+      embedding.forgetQuestions();
       checkedAt = Number.NEGATIVE_INFINITY;
       walk = null;
       schedule(0);
@@ -395,12 +433,17 @@ export function createEmbeddingWorker(deps: {
   };
 }
 
-function writeSample(sample: Float32Array): string {
+/** Where `svc_config` has the vector that the model gave for the first sample. */
+function toSampleKey({ id }: ModelKey): string {
+  return `${SAMPLE_KEY}${id}`;
+}
+
+function toBase64(sample: Float32Array): string {
   return Buffer.from(sample.buffer, sample.byteOffset, sample.byteLength).toString('base64');
 }
 
-/** A vector of {@link writeSample}; `null` if there is none of the model's length. */
-function readSample(kept: unknown, { dimensions }: ModelKey): Float32Array | null {
+/** A vector of {@link toBase64}; `null` if there is none of the model's length. */
+function fromBase64(kept: unknown, { dimensions }: ModelKey): Float32Array | null {
   if (typeof kept !== 'string') return null;
   const bytes = Uint8Array.from(Buffer.from(kept, 'base64'));
   return bytes.length === 4 * dimensions ? new Float32Array(bytes.buffer) : null;

@@ -28,6 +28,12 @@ export interface PassageText {
   passage: Passage;
 }
 
+/** The vectors of passages, and of the samples that were embedded with them. */
+interface EmbeddedPassages {
+  vectors: Float32Array[];
+  samples: Float32Array[];
+}
+
 /** How long a call may take, and what ends it before. */
 interface CallLimits {
   limitMs: number;
@@ -38,7 +44,10 @@ interface CallLimits {
  * Two texts that every model tells apart. The vector of the first also shows whether the model is
  * still the one that made the stored vectors: never change it.
  */
-const SAMPLES = ['She drinks green tea in the morning.', 'The invoice of March is not paid yet.'];
+export const SAMPLES = [
+  'She drinks green tea in the morning.',
+  'The invoice of March is not paid yet.',
+];
 /** Two texts with a cosine above this have the same vector. */
 const SAME = 0.9999;
 /** The least cosine of two vectors of one text: another quantisation of a model stays above it. */
@@ -58,19 +67,22 @@ export interface Embedding {
   /**
    * Returns for each passage a vector of length 1, or those of its parts one after the other: a
    * passage that is longer than the model takes is embedded in parts. A single passage that is
-   * refused is tried in smaller parts, as only the model knows how long it is. Throws `EMBEDDING_FAILED`; `details.reason` is
-   * `circuit_open` if the embedder was not called, `timeout` after `limitMs`. It ends at the limit
-   * or when `signal` fires, even if the embedder ignores both.
+   * refused is tried in smaller parts, as only the model knows how long it is. `samples` are the vectors of
+   * {@link SAMPLES}, embedded in the same call: store nothing before {@link judgeSamples} accepts them.
+   * Throws `EMBEDDING_FAILED`; `details.reason` is `circuit_open` if the embedder was not called,
+   * `timeout` after `limitMs`. It ends at the limit or when `signal` fires, even if the embedder
+   * ignores both.
    */
-  embedPassages(passages: readonly PassageText[], limits: CallLimits): Promise<Float32Array[]>;
+  embedPassages(passages: readonly PassageText[], limits: CallLimits): Promise<EmbeddedPassages>;
   /**
-   * Embeds two sentences, and returns the first one's vector. Throws if the embedder fails, if both
-   * vectors are the same, or if the first one is not like `stored`, the vector that the model gave
-   * before. Any failure counts as one of the embedder.
+   * Embeds {@link SAMPLES}, and returns the first one's vector. Throws if the embedder fails, or what
+   * {@link judgeSamples} throws. Any failure counts as one of the embedder.
    */
   check(stored: Float32Array | null, limits: CallLimits): Promise<Float32Array>;
   /** Never rejects and never exceeds the limit: a find goes on without the vector. */
   embedQuestion(text: string, call: ToolCall): Promise<QuestionVector>;
+  /** Drops the cached vectors of questions, because another model may have made them. */
+  forgetQuestions(): void;
 }
 
 /** The most characters of a question to embed: more than models handle well. */
@@ -92,6 +104,20 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof MemoryError && REFUSALS.has(String(error.details?.['reason']));
 }
 
+/**
+ * Throws if the two vectors of {@link SAMPLES} are the same, or if the first one is not like `stored`,
+ * the vector that the model gave before.
+ */
+export function judgeSamples(
+  [first, second]: readonly Float32Array[],
+  stored: Float32Array | null,
+): void {
+  if (compare(first, second) > SAME) throw malformed({ problem: 'same_vectors' });
+  if (stored !== null && compare(first, stored) < ALIKE) {
+    throw malformed({ problem: 'other_model' });
+  }
+}
+
 /** Wraps an embedder. `questionMs` is how long a find waits for it. */
 export function createEmbedding(
   embedder: Embedder,
@@ -101,7 +127,8 @@ export function createEmbedding(
   const { maxTokens = ANY_PASSAGE_TOKENS } = embedder;
   const roomBehind = (prefix: string) => maxTokens - countTokens(prefix) - OWN_TOKENS;
   const circuit = new CircuitBreaker();
-  const questions = new LRUCache<string, Float32Array>({ max: QUESTIONS_KEPT });
+  const createQuestions = () => new LRUCache<string, Float32Array>({ max: QUESTIONS_KEPT });
+  let questions = createQuestions();
 
   const failure = (why: ProviderFailure, cause?: unknown) =>
     createProviderError('EMBEDDING_FAILED', why, { provider: name, cause });
@@ -147,12 +174,14 @@ export function createEmbedding(
     passages: readonly PassageText[],
     most: number,
     limits: CallLimits,
-  ): Promise<Float32Array[]> {
+  ): Promise<EmbeddedPassages> {
     const parts = passages.map((one) => toEmbeddedParts(one.content, one.passage, most));
     try {
       const texts = parts.flat().map((part) => prefixes.passage + part);
-      const { vectors } = await embed(texts, limits);
-      return parts.map(({ length }) => join(vectors.splice(0, length), dimensions));
+      // Last: if an embedder takes several requests, and its model changes between them, they show it.
+      const { vectors: made } = await embed([...texts, ...SAMPLES], limits);
+      const vectors = parts.map(({ length }) => join(made.splice(0, length), dimensions));
+      return { vectors, samples: made };
     } catch (error) {
       const longest = Math.max(...parts.flat().map(countTokens));
       const smaller = Math.ceil(Math.min(most, longest) / 2);
@@ -170,12 +199,7 @@ export function createEmbedding(
     embedPassages: (passages, limits) =>
       embedParts(passages, Math.max(LEAST_PART_TOKENS, roomBehind(prefixes.passage)), limits),
     async check(stored, limits) {
-      const { vectors } = await embed(SAMPLES, limits, ([first, second]) => {
-        if (compare(first, second) > SAME) throw malformed({ problem: 'same_vectors' });
-        if (stored !== null && compare(first, stored) < ALIKE) {
-          throw malformed({ problem: 'other_model' });
-        }
-      });
+      const { vectors } = await embed(SAMPLES, limits, (samples) => judgeSamples(samples, stored));
       return vectors[0] as Float32Array;
     },
     async embedQuestion(question, call) {
@@ -183,7 +207,9 @@ export function createEmbedding(
       const text = takeTokens(whole, Math.max(1, roomBehind(prefixes.question)));
       if (text === '') return { degraded: 'The question is empty.' };
       const key = hashText(text);
-      const known = questions.get(key);
+      // If they are forgotten during the call, its vector is, too.
+      const own = questions;
+      const known = own.get(key);
       if (known !== undefined) return { vector: known };
       const span = call.trace.start('embedding', 'embed question');
       try {
@@ -193,7 +219,7 @@ export function createEmbedding(
         });
         const [vector] = vectors as [Float32Array];
         span.end({ provider: name, model, dimensions, inputTokens: tokens });
-        questions.set(key, vector);
+        own.set(key, vector);
         return { vector };
       } catch (error) {
         const reason = reasonOf(error);
@@ -201,6 +227,7 @@ export function createEmbedding(
         return { degraded: `The embedder failed: ${explainProviderError(error)}.` };
       }
     },
+    forgetQuestions: () => void (questions = createQuestions()),
   };
 }
 

@@ -301,10 +301,14 @@ export function vectorCases(): StorageCase[] {
         await embedAll(key);
         await list('u:alice', 'b', ['waiting']);
         await vectors.enqueue(key, 9);
+        const { known } = await view('u:alice', key);
         await vectors.dropAll();
         for (const model of [before, key]) {
           assert.deepEqual(toNumbers(await view('u:alice', model)), {});
         }
+        // A search that comes before the texts are embedded again, and one that comes later.
+        const { isWhole } = await view('u:alice', key, known);
+        assert.equal(isWhole.vectors, true, 'A search would keep dropped vectors.');
         assert.deepEqual(await vectors.countWaiting(key), { files: 3, texts: 0 });
         await embedAll(key);
         assert.deepEqual(Object.keys(toNumbers(await view('u:alice', key))), [
@@ -312,6 +316,9 @@ export function vectorCases(): StorageCase[] {
           'tea',
           'waiting',
         ]);
+        const later = await view('u:alice', key, known);
+        assert.equal(later.isWhole.vectors, true, 'A search would keep dropped vectors.');
+        assert.equal(later.vectors.length, 3);
       },
     ),
 

@@ -10,6 +10,8 @@ import { toScopeId } from '../schema/scope-id.ts';
 const HASH_BYTES = 16;
 /** Vectors of one query: with 384 numbers each about 800 KB. */
 const PAGE_VECTORS = 512;
+/** Before all generations of vectors: they go below 0 when all vectors are dropped. */
+const NO_GENERATION = Number.MIN_SAFE_INTEGER;
 
 /** Splits a list into its hashes, each of 32 hex digits. */
 export function splitHashes(hashes: Uint8Array): string[] {
@@ -38,13 +40,13 @@ export async function readScopeVectors(
       ' on t.scope_id = s.scope_id and t.model_id = ? where s.scope_id = ? and s.scope = ?',
     [model.id, scopeId, scope],
   );
-  // After a scope was erased, generations start again at random. A known generation that is later
-  // belongs to the old scope.
-  const vectorGeneration = state === undefined ? -1 : toInteger(state['generation']);
+  // After a scope was erased, generations start again at random; after all vectors were dropped, far
+  // below. A known generation that is later belongs to the old scope or to the dropped vectors.
+  const vectorGeneration = state === undefined ? NO_GENERATION : toInteger(state['generation']);
   const isOfLists = known !== null && known.indexGeneration <= indexGeneration;
   const isOfVectors = known !== null && known.vectorGeneration <= vectorGeneration;
   const listsSince = isOfLists ? known.indexGeneration : -1;
-  const vectorsSince = isOfVectors ? known.vectorGeneration : -1;
+  const vectorsSince = isOfVectors ? known.vectorGeneration : NO_GENERATION;
   return {
     vectorGeneration,
     isWhole: { lists: !isOfLists, vectors: !isOfVectors },

@@ -72,13 +72,17 @@ export function createVectorStore(database: SqlDatabase): VectorStore {
   };
 }
 
+/** More generations than a scope ever has. */
+const DROPPED_GENERATIONS = 2 ** 40;
+
 const DROP_ALL = [
   'delete from svc_embed_queue',
   'delete from svc_vector',
-  // Cached vectors stay valid, because the same text has the same vector.
-  'update svc_vector_state set generation = generation + 1',
+  // Below all that searches know, so that they drop their cached vectors: the model may have changed
+  // under its name.
+  `update svc_vector_state set generation = generation - ${DROPPED_GENERATIONS}`,
   'update svc_passage_list set epoch = 0',
-] as const;
+];
 
 /** A model's number of 53 bits, computed like those of scopes. */
 function toModelId({ provider, model, dimensions }: EmbeddingModel): number {

@@ -1,7 +1,8 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { runCommand, startCommand } from '../../support/command.ts';
+import { openai } from '../../../plugins/embedder-openai/index.ts';
 import { sqlite } from '../../../plugins/storage-sqlite/index.ts';
 import { isSample } from '../../support/provider-server/embed.ts';
 import { startProviderServer } from '../../support/provider-server/server.ts';
@@ -112,8 +113,45 @@ it('says so when there is no embedder, or one that fails', async () => {
   expect(without.code).toBe(1);
   expect(without.stderr).toMatch(/No embedder is configured: set SERVICE_EMBEDDING_PROVIDER/);
   const { provider, env } = await startEmbedder();
+  await runCommand({ cwd, args, env });
   provider.always(({ sendJson }) => sendJson(401, {}));
   const failing = await runCommand({ cwd, args, env });
   expect(failing.code).toBe(1);
   expect(failing.stderr).toMatch(/the provider answered 401; check the API key/);
+  // The vectors that there were are still there.
+  provider.always(null);
+  const core = await openCore({
+    storage: sqlite({ filename: path.join(cwd, 'data', 'memory.db') }),
+    embedder: openai({ baseUrl: provider.baseUrl, name: 'words', dimensions: 16 }),
+  });
+  const { result } = await call<{ mode: string }>(core, 'user0', 'memory_find', { query: 'pond' });
+  expect(result.mode).toBe('hybrid');
+  expect(await core.embeddings?.progress()).toMatchObject({ filesWaiting: 0, textsWaiting: 0 });
+});
+
+it('waits for a model that is being downloaded, and says how much has arrived', async () => {
+  const cwd = await temporaryDirectory();
+  await spoiltDatabase(cwd);
+  const { href } = new URL('../../../dist/core/plugin.js', import.meta.url);
+  await writeFile(
+    path.join(cwd, 'memory.config.mjs'),
+    `import { MemoryError } from ${JSON.stringify(href)};
+    let isThere = false;
+    const embedder = {
+      name: 'test', model: 'test', dimensions: 16,
+      async embed(texts) {
+        if (isThere) {
+          return texts.map((text) => Float32Array.from({ length: 16 }, (_, at) => text.charCodeAt(at)));
+        }
+        isThere = true;
+        const details = { reason: 'unavailable', problem: 'downloading', percent: 5 };
+        throw new MemoryError('EMBEDDING_FAILED', 'The model is not there.', { details });
+      },
+    };
+    export default { embedder };`,
+  );
+  const args = ['reindex', '--embeddings'];
+  const { code, stdout, stderr } = await runCommand({ cwd, args });
+  expect(stderr).toMatch(/^the model is being downloaded, 5 %$/m);
+  expect([code, stdout]).toEqual([0, `The vectors were made anew: ${FILES} texts.\n`]);
 });

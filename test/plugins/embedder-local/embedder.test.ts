@@ -1,7 +1,10 @@
+import { execFile } from 'node:child_process';
 import { readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it as test, onTestFinished } from 'vitest';
 import { checkEmbedder } from '../../../core/testing/index.ts';
 import { local, type LocalEmbedderOptions } from '../../../plugins/embedder-local/index.ts';
@@ -25,22 +28,31 @@ const inFolder = async (options: LocalEmbedderOptions = {}) =>
   open({ name: await makeFolder(), precision: 'fp32', ...options });
 
 /** A place that models are downloaded from. */
-async function startHub(
-  files: Record<string, string | Buffer> | null,
-): Promise<{ baseUrl: string; asked: string[]; hold(): () => void }> {
+async function startHub(files: Record<string, string | Buffer> | null): Promise<{
+  baseUrl: string;
+  asked: string[];
+  hold(): () => void;
+  /** What becomes of a request for the model: half of it comes, or this status; `null`: all is well. */
+  fail(how: 'cut off' | number | null): void;
+}> {
   const asked: string[] = [];
   let gate = Promise.resolve();
+  let failure: 'cut off' | number | null = null;
   const server = http.createServer((request, response) => {
     const file = (request.url ?? '').replace('/tiny/model/resolve/main/', '').split('?')[0] ?? '';
     const content = files?.[file];
     asked.push(file);
     if (content === undefined) return void response.writeHead(404).end();
     const bytes = Buffer.from(content as string);
+    const isModel = file.startsWith('onnx/');
+    if (isModel && typeof failure === 'number') return void response.writeHead(failure).end();
     response.writeHead(200, { 'content-length': bytes.length });
     if (request.method === 'HEAD') return void response.end();
     // Of the model, half comes first.
-    if (!file.startsWith('onnx/')) return void response.end(bytes);
-    response.write(bytes.subarray(0, bytes.length / 2));
+    if (!isModel) return void response.end(bytes);
+    const half = bytes.subarray(0, bytes.length / 2);
+    if (failure === 'cut off') return void response.write(half, () => response.destroy());
+    response.write(half);
     void gate.then(() => response.end(bytes.subarray(bytes.length / 2)));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -56,6 +68,7 @@ async function startHub(
       gate = new Promise((resolve) => (open = resolve));
       return open;
     },
+    fail: (how) => void (failure = how),
   };
 }
 
@@ -168,6 +181,16 @@ describe('a model in a folder', () => {
     expect(await embedder.embed(['tea'], {})).toHaveLength(1);
   });
 
+  it('that is damaged is named as the reason, whatever its path looks like', async () => {
+    for (const name of ['bert-512', '401', 'forbidden']) {
+      const folder = path.join(await temporaryDirectory(), name);
+      await writeTinyModel(folder);
+      await truncate(path.join(folder, 'onnx/model.onnx'), 100);
+      const error = await rejection(open({ name: folder, precision: 'fp32' }).embed(['tea'], {}));
+      expect(error.details, name).toMatchObject({ problem: 'damaged_model' });
+    }
+  });
+
   it('without its ONNX file is no model', async () => {
     const folder = await makeFolder();
     await rm(path.join(folder, 'onnx'), { recursive: true });
@@ -216,6 +239,50 @@ describe('a model that is downloaded', () => {
       const error = await rejection(away.embed(['tea'], {}));
       expect(error.details).toMatchObject({ reason: 'unreachable', problem: 'no_download' });
     }
+  });
+
+  it('and is cut off, or refused for now, could not be downloaded, and is tried again', async () => {
+    const hub = await startHub(tinyModel());
+    const embedder = open({
+      ...downloaded,
+      baseUrl: hub.baseUrl,
+      cacheDir: await temporaryDirectory(),
+    });
+    for (const how of ['cut off', 503, 429] as const) {
+      hub.fail(how);
+      let problem: unknown = 'downloading';
+      while (problem === 'downloading') {
+        await nextTurn();
+        ({ problem } = (await rejection(embedder.embed(['tea'], {}))).details ?? {});
+      }
+      expect(problem, String(how)).toBe('no_download');
+    }
+    hub.fail(null);
+    await embedSoon(embedder, 'tea');
+  });
+
+  it('keeps no process alive, and is whole at the next start though that one ended', async () => {
+    const hub = await startHub(tinyModel());
+    const release = hub.hold();
+    const options = {
+      ...downloaded,
+      baseUrl: hub.baseUrl,
+      cacheDir: await temporaryDirectory(),
+      transformers: transformers ?? '',
+    };
+    const plugin = new URL('../../../dist/plugins/embedder-local/index.js', import.meta.url);
+    const script = path.join(options.cacheDir, 'embed.mjs');
+    await writeFile(
+      script,
+      `import { local } from ${JSON.stringify(plugin.href)};
+      await local(${JSON.stringify(options)})
+        .embed(['tea'], {})
+        .catch(({ details }) => console.log(details.problem));`,
+    );
+    const { stdout } = await promisify(execFile)(process.execPath, [script]);
+    expect(stdout).toBe('downloading\n');
+    release();
+    await embedSoon(open(options), 'tea');
   });
 
   it('that does not exist is named as the reason', async () => {

@@ -57,9 +57,15 @@ async function untilFailed(core: Core): Promise<void> {
   while ((await core.embeddings?.progress())?.failures === 0);
 }
 
-/** What is sent to check the embedder is left out. */
-const sent = () => server.received.filter(({ body }) => !body.input.some(isSample));
-const textsSent = (): string[] => sent().flatMap(({ body }) => body.input as string[]);
+/** The requests for passages and questions, each with these texts alone: without the samples. */
+const sent = () =>
+  server.received
+    .map(({ body }) => ({
+      model: body.model as string,
+      texts: (body.input as string[]).filter((text) => !isSample(text)),
+    }))
+    .filter(({ texts }) => texts.length > 0);
+const textsSent = (): string[] => sent().flatMap(({ texts }) => texts);
 
 /** Opens services one after the other, or beside each other, on one database. */
 async function makeDatabase(): Promise<(config: Partial<MemoryServiceConfig>) => Promise<Core>> {
@@ -175,7 +181,7 @@ describe('a drain', () => {
       model: 'slow',
       dimensions: 8,
       async embed(texts) {
-        if (texts.every((text) => !isSample(text))) {
+        if (texts.some((text) => !isSample(text))) {
           asked += 1;
           await mayEmbed;
         }
@@ -423,7 +429,7 @@ describe('an embedder that is down', () => {
       name: 'bad',
       model: 'bad',
       dimensions: 8,
-      // It goes wrong once it was checked.
+      // It goes wrong for questions alone: passages come with the samples.
       embed: async (texts) =>
         texts.some(isSample)
           ? texts.map(toVector)
@@ -521,6 +527,31 @@ describe('an embedder that goes wrong in the middle of its work', () => {
     },
   );
 
+  it.each<[string, Behaviour, string]>([
+    ['gives each text the same vector', sameForAll, SAME],
+    ['has another model under its name', otherModel, OTHER],
+  ])(
+    'and %s just after it was checked has none of its vectors stored',
+    async (_what, behave, why) => {
+      const core = await openCore({ embedder: embedder() });
+      await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+      await embed(core);
+      server.always(behave);
+      await write(core, 'ann', 'b.md', 'The puppy sleeps.\n');
+      await embed(core).catch(() => undefined);
+      const progress = () => core.embeddings?.progress();
+      expect(await progress()).toMatchObject({ textsEmbedded: 1, textsWaiting: 1 });
+      await expect.poll(async () => (await find(core, 'ann', 'tea')).degraded).toContain(why);
+
+      server.always(null);
+      // Past the pause of the circuit breaker.
+      skipTime()(600_000);
+      while ((await progress())?.textsWaiting !== 0) await embed(core).catch(() => undefined);
+      const { results } = await find(core, 'ann', 'pet', { explain: true, path: 'user/b.md' });
+      expect(results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
+    },
+  );
+
   it('says at the start, and once, that its vectors have another length', async () => {
     const lines: [object, string][] = [];
     const log = {
@@ -570,6 +601,56 @@ describe('an embedder that goes wrong in the middle of its work', () => {
     const { mode, results } = await find(second, 'ann', 'beverage', { explain: true });
     expect(mode).toBe('hybrid');
     expect(results[0]?.signals?.['similarity']).toBeGreaterThan(0.9);
+  });
+
+  it('another model under the same name is compared with no vector of the former one, on any instance', async () => {
+    const skip = skipTime();
+    const open = await makeDatabase();
+    const cores = [await open({ embedder: embedder() }), await open({ embedder: embedder() })];
+    const [one, two] = cores as [Core, Core];
+    const ask = (core: Core) => find(core, 'ann', 'beverage', { explain: true });
+    const similarity = async (core: Core) => (await ask(core)).results[0]?.signals?.['similarity'];
+    await write(one, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(one);
+    for (const core of cores) await expect.poll(() => similarity(core)).toBeGreaterThan(0.9);
+
+    let startEmbedding = () => undefined as void;
+    const mayEmbed = new Promise<void>((resolve) => (startEmbedding = resolve));
+    server.always((exchange) => {
+      const isPassages = (exchange.body.input as string[]).length > 2;
+      void (isPassages ? mayEmbed : Promise.resolve()).then(() => otherModel(exchange));
+    });
+    await one.embeddings?.reembed();
+    for (const core of cores) {
+      expect(await ask(core)).toMatchObject({
+        mode: 'text',
+        degraded: 'No passage that was searched has a vector yet.',
+      });
+    }
+    startEmbedding();
+    await embed(one);
+    await expect.poll(() => similarity(one)).toBeGreaterThan(0.9);
+    // At its next check, the other one forgets the vectors of its questions.
+    skip(300_000);
+    await expect.poll(() => similarity(two)).toBeGreaterThan(0.9);
+  });
+
+  it('has its cached questions asked again once it is back', async () => {
+    const core = await openCore({ embedder: embedder() });
+    await write(core, 'ann', 'a.md', 'She drinks tea.\n');
+    await embed(core);
+    const similarity = async () =>
+      (await find(core, 'ann', 'beverage', { explain: true })).results[0]?.signals?.['similarity'];
+    server.always(otherModel);
+    // The change is not noticed yet.
+    expect(await similarity()).toBeLessThan(0.5);
+    await write(core, 'ann', 'b.md', 'The puppy sleeps.\n');
+    await expect
+      .poll(async () => (await find(core, 'ann', 'puppy')).degraded)
+      .toContain(`The embedder failed: ${OTHER}.`);
+    server.always(null);
+    skipTime()(600_000);
+    await expect.poll(similarity).toBeGreaterThan(0.9);
   });
 });
 
@@ -654,7 +735,7 @@ describe('another model', () => {
     const before = await find(second, 'ann', 'beverage drink');
     expect(before).toMatchObject({ mode: 'text', degraded: expect.stringMatching(/no|No/) });
     await embed(second);
-    expect(sent().map(({ body }) => body.model)).toEqual(['one', 'two', 'two']);
+    expect(sent().map(({ model }) => model)).toEqual(['one', 'two', 'two']);
     expect((await find(second, 'ann', 'beverage drink')).mode).toBe('hybrid');
     await second.close();
 
