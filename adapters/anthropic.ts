@@ -1,16 +1,21 @@
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import type {
   ContentBlock,
+  Message,
+  StopReason,
   Tool,
   ToolResultBlockParam,
+  ToolUseBlock,
 } from '@anthropic-ai/sdk/resources/messages/messages';
 import type { ToolRunner } from '../core/contracts/tool.ts';
 import {
   type AdapterOptions,
   bindCalls,
   bindTools,
+  type BoundCall,
   type CallsOptions,
   importPeer,
+  refuseCutOff,
 } from './runner.ts';
 
 export { memoryInstructions } from '../core/memory-instructions.ts';
@@ -18,17 +23,28 @@ export { toMemoryPrompt } from './memory-prompt.ts';
 export type { MemoryPromptOptions } from './memory-prompt.ts';
 export type { AdapterOptions, CallsOptions } from './runner.ts';
 
+/** Where an answer ends in the middle of its last block. */
+const CUT_OFF: ReadonlySet<StopReason> = new Set([
+  'max_tokens',
+  'model_context_window_exceeded',
+  'refusal',
+]);
+
 /** Tools of the Messages API, and what runs the calls in an answer. */
 export interface AnthropicTools {
   /** For `tools` of `messages.create` and `messages.stream`. */
   readonly tools: Tool[];
   /**
-   * Runs the tool uses among the blocks of an answer, all at once, and gives one result for each:
-   * the content of the next user message. Empty when there were none. A use of a tool that is not
-   * among these is answered as an unknown one, so leave out the blocks that use tools of yours.
+   * Runs the tool uses of an answer, all at once, and gives one result for each: the content of the next
+   * user message. Empty when there were none. A use of a tool that is not among these is answered as an
+   * unknown one, so leave out the blocks that use tools of yours.
+   *
+   * Give it the whole message. Where that ends at the token limit, its last tool use may be cut off in
+   * the middle, also if the SDK made it readable again: it is answered with an error and not run. Of the
+   * blocks alone this can't be seen, so do not run them when `stop_reason` is `max_tokens`.
    */
   runCalls(
-    content: readonly ContentBlock[],
+    answer: Pick<Message, 'content' | 'stop_reason'> | readonly ContentBlock[],
     options?: CallsOptions,
   ): Promise<ToolResultBlockParam[]>;
 }
@@ -77,30 +93,40 @@ export async function toAnthropicRunnableTools(
  *
  * const memory = await toAnthropicTools(service.tools, { userId: session.userId });
  * const request = { model: 'claude-sonnet-5', max_tokens: 4096, tools: memory.tools };
- * const { content } = await anthropic.messages.create({ ...request, messages });
- * messages.push({ role: 'assistant', content });
- * messages.push({ role: 'user', content: await memory.runCalls(content) });
+ * const message = await anthropic.messages.create({ ...request, messages });
+ * messages.push({ role: 'assistant', content: message.content });
+ * messages.push({ role: 'user', content: await memory.runCalls(message) });
  */
 export async function toAnthropicTools(
   runner: ToolRunner,
   options: AdapterOptions,
 ): Promise<AnthropicTools> {
   const { tools: bound, runUnknown } = await bindCalls(runner, options);
+  function runUse(
+    { name, input }: ToolUseBlock,
+    { call, isCutOff }: { call: BoundCall; isCutOff: boolean },
+  ) {
+    const tool = bound.find((one) => one.name === name);
+    if (tool === undefined) return runUnknown(name, call);
+    return isCutOff ? refuseCutOff(tool, call) : tool.run(input, call);
+  }
   return {
     tools: bound.map(({ name, description, inputSchema }) => ({
       name,
       description,
       input_schema: inputSchema as Tool.InputSchema,
     })),
-    runCalls(content, { signal, run } = {}) {
+    runCalls(answer, { signal, run } = {}) {
+      const content: readonly ContentBlock[] = 'content' in answer ? answer.content : answer;
+      const end = 'content' in answer ? answer.stop_reason : null;
+      const cutOff = end !== null && CUT_OFF.has(end) ? content.at(-1) : undefined;
       const uses = content.filter((block) => block.type === 'tool_use');
       return Promise.all(
-        uses.map(async ({ id, name, input }) => {
-          const tool = bound.find((one) => one.name === name);
-          const call = { callId: id, signal, run };
-          const outcome = await (tool?.run(input, call) ?? runUnknown(name, call));
+        uses.map(async (use) => {
+          const call = { callId: use.id, signal, run };
+          const outcome = await runUse(use, { call, isCutOff: use === cutOff });
           const failed = outcome.ok ? {} : { is_error: true };
-          return { type: 'tool_result', tool_use_id: id, content: outcome.text, ...failed };
+          return { type: 'tool_result', tool_use_id: use.id, content: outcome.text, ...failed };
         }),
       );
     },

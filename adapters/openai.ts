@@ -55,7 +55,8 @@ export interface OpenAiChatTools {
   /**
    * Runs the `tool_calls` of an answer's message, all at once, and gives one message for each, which
    * follow that one. Empty when there were none. A call of a tool that is not among these is answered
-   * as an unknown one, so leave out the calls of tools of yours.
+   * as an unknown one, so leave out the calls of tools of yours. One that `finish_reason: 'length'` cut
+   * off is no JSON any more: it is answered with an error and not run.
    */
   runCalls(
     calls: readonly { type: string; id: string }[] | null | undefined,

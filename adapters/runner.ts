@@ -213,10 +213,22 @@ export async function runWithText(
     // Some models write nothing at all for a call without arguments.
     args = text.trim() === '' ? {} : JSON.parse(text);
   } catch (error) {
-    if (refusesUnknown(tool.inputSchema)) await tool.run(REFUSED_ARGUMENTS, call);
+    await recordRefusal(tool, call);
     return toUnreadableCall(error);
   }
   return tool.run(args, call);
+}
+
+/** What a call comes to in whose middle the answer ended: it is not run, even if its start can be read. */
+export async function refuseCutOff(tool: BoundTool, call?: BoundCall): Promise<ToolOutcome> {
+  await recordRefusal(tool, call);
+  const reason = 'The answer ended in the middle of this call, so it was not run. Make it shorter.';
+  return toFailedOutcome(new MemoryError('INVALID_REQUEST', reason));
+}
+
+/** Leaves a trail of a call that is not run. */
+async function recordRefusal(tool: BoundTool, call?: BoundCall): Promise<void> {
+  if (refusesUnknown(tool.inputSchema)) await tool.run(REFUSED_ARGUMENTS, call);
 }
 
 function refusesUnknown(schema: JsonSchema): boolean {

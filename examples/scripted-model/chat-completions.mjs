@@ -1,5 +1,7 @@
 // OpenAI's Chat Completions API. https://platform.openai.com/docs/api-reference/chat
 
+import { toArgumentTexts } from './argument-texts.mjs';
+
 /** @type {import('./server.mjs').Api} */
 export const chatCompletions = {
   path: '/v1/chat/completions',
@@ -19,9 +21,9 @@ export const chatCompletions = {
       refusal: null,
       ...(calls.length === 0 ? {} : { tool_calls: calls.map(toCall) }),
     };
-    /** @param {{ name: string, arguments: unknown }} call @param {number} index */
-    function toCall({ name, arguments: args }, index) {
-      const text = typeof args === 'string' ? args : JSON.stringify(args);
+    /** @param {{ name: string }} call @param {number} index */
+    function toCall({ name }, index) {
+      const text = toArgumentTexts(turn)[index];
       return { id: callIds[index], type: 'function', function: { name, arguments: text } };
     }
     return {
@@ -34,7 +36,7 @@ export const chatCompletions = {
           index: 0,
           message,
           logprobs: null,
-          finish_reason: calls.length === 0 ? 'stop' : 'tool_calls',
+          finish_reason: toFinishReason(turn),
         },
       ],
       usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
@@ -67,6 +69,12 @@ export const chatCompletions = {
     error: { message, type: 'invalid_request_error', param: null, code: null },
   }),
 };
+
+/** @param {import('./server.mjs').Turn} turn */
+function toFinishReason(turn) {
+  if ('text' in turn) return 'stop';
+  return turn.isCutOff === true ? 'length' : 'tool_calls';
+}
 
 /** @param {string | { text?: string }[]} content */
 function toText(content) {

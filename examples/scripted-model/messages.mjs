@@ -29,7 +29,7 @@ export const messages = {
       role: 'assistant',
       model,
       content,
-      stop_reason: 'text' in turn ? 'end_turn' : 'tool_use',
+      stop_reason: toStopReason(turn),
       stop_sequence: null,
       usage: {
         input_tokens: 1,
@@ -50,8 +50,9 @@ export const messages = {
       const isCall = block.type === 'tool_use';
       const empty = isCall ? { ...block, input: {} } : { ...block, text: '' };
       yield event('content_block_start', { index, content_block: empty });
+      const isCutOff = stop_reason === 'max_tokens' && index === content.length - 1;
       const delta = isCall
-        ? { type: 'input_json_delta', partial_json: JSON.stringify(block.input) }
+        ? { type: 'input_json_delta', partial_json: toJson(block.input, isCutOff) }
         : { type: 'text_delta', text: block.text };
       yield event('content_block_delta', { index, delta });
       yield event('content_block_stop', { index });
@@ -63,6 +64,18 @@ export const messages = {
   },
   toError: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
 };
+
+/** @param {import('./server.mjs').Turn} turn */
+function toStopReason(turn) {
+  if ('text' in turn) return 'end_turn';
+  return turn.isCutOff === true ? 'max_tokens' : 'tool_use';
+}
+
+/** @param {object} input @param {boolean} isCutOff */
+function toJson(input, isCutOff) {
+  const text = JSON.stringify(input);
+  return isCutOff ? text.slice(0, -1) : text;
+}
 
 /** @param {string | { text?: string }[]} content */
 function toText(content) {

@@ -1,5 +1,7 @@
 // OpenAI's Responses API. https://platform.openai.com/docs/api-reference/responses
 
+import { toArgumentTexts } from './argument-texts.mjs';
+
 /** @type {import('./server.mjs').Api} */
 export const responses = {
   path: '/v1/responses',
@@ -13,24 +15,26 @@ export const responses = {
       })),
   toReply(turn, callIds, { model, previous_response_id }) {
     const id = callIds[0] ?? 'end';
+    const isCutOff = 'calls' in turn && turn.isCutOff === true;
+    const texts = toArgumentTexts(turn);
     const output =
       'text' in turn
         ? [toMessage(turn.text)]
-        : turn.calls.map(({ name, arguments: args }, index) => ({
+        : turn.calls.map(({ name }, index) => ({
             type: 'function_call',
             id: `fc_${callIds[index]}`,
             call_id: callIds[index],
             name,
-            arguments: typeof args === 'string' ? args : JSON.stringify(args),
-            status: 'completed',
+            arguments: texts[index],
+            status: isCutOff && index === texts.length - 1 ? 'incomplete' : 'completed',
           }));
     return {
       id: `resp_${id}`,
       object: 'response',
       created_at: 1_767_225_600,
-      status: 'completed',
+      status: isCutOff ? 'incomplete' : 'completed',
       error: null,
-      incomplete_details: null,
+      incomplete_details: isCutOff ? { reason: 'max_output_tokens' } : null,
       instructions: null,
       metadata: {},
       model,
@@ -80,7 +84,7 @@ export const responses = {
       }
       yield event('response.output_item.done', { output_index, item });
     }
-    yield event('response.completed', { response });
+    yield event(`response.${response.status}`, { response });
   },
   toError: (message) => ({
     error: { message, type: 'invalid_request_error', param: null, code: null },

@@ -7,9 +7,10 @@ import { messages } from './messages.mjs';
 import { responses } from './responses.mjs';
 
 /**
- * One turn of the model: tool calls or its final text.
+ * One turn of the model: tool calls or its final text. `isCutOff` ends it at the token limit, in the
+ * middle of the arguments of its last call.
  *
- * @typedef {{ calls: { name: string, arguments: unknown }[] } | { text: string }} Turn
+ * @typedef {{ calls: { name: string, arguments: unknown }[], isCutOff?: boolean } | { text: string }} Turn
  *
  * The answer of a tool.
  * @typedef {{ callId: string, text: string, isError: boolean | null }} ToolAnswer

@@ -329,6 +329,27 @@ describe.each(LOOPS.map((loop) => [loop.name, loop] as const))('%s', (_, loop) =
     expect(JSON.parse(text ?? '')).toMatchObject({ path: 'user/cut.md', created: true });
   });
 
+  it('writes nothing of a call that the token limit cuts off, and can go on', async () => {
+    const userId = await newUser();
+    const args = { path: 'user/cut.md', content: 'This is only the beginn' };
+    const calls = [
+      { name: 'memory_read', arguments: withNulls('memory_read', PROFILE_PATH, loop) },
+      { name: 'memory_write', arguments: args },
+    ];
+    const model = await startModelServer([{ calls, isCutOff: true }]);
+    const options = { userId, actor: 'loop', tools: NAMES };
+    const ended = loop.run({ runner: service.tools, options, url: model.url });
+    // Of the loops that frameworks run, some end here, and some with an error.
+    if (loop.records?.includes('unknown tool') && loop.failsAtTokenLimit !== true) {
+      expect(await ended).toBe('Done.');
+      await expectTrail(userId, [{ name: 'memory_read' }, { name: 'INVALID_REQUEST' }]);
+    } else await ended.catch(() => undefined);
+    expect(model.refusals).toEqual([]);
+    expect(await service.admin(`revisions?userId=${userId}&actor=loop`)).toEqual([]);
+    const [text] = await answersTo(loop, service.tools, userId, calls.slice(1));
+    expect(JSON.parse(text ?? '')).toMatchObject({ path: 'user/cut.md', created: true });
+  });
+
   it('goes on when the service cannot be reached', async () => {
     const dead = new MemoryClient({ baseUrl: await freeUrl(), apiKey: 'any', maxRetries: 0 });
     const runner: ToolRunner = {
