@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { toAnthropicMemoryTool } from '../../adapters/anthropic-memory.ts';
 import type { ToolRunner } from '../../core/contracts/tool.ts';
 import { manualClock } from '../support/clock.ts';
+import { startCutting } from '../support/model-server/cutting-proxy.ts';
 import { startModelServer, type Turn } from '../support/model-server/model-server.ts';
 import { temporaryDirectory } from '../support/service.ts';
 import { openService, type ServedService } from './service.ts';
@@ -28,19 +29,23 @@ async function answersTo(
   const toCall = (command: Command) => ({ name: 'memory', arguments: command });
   const turns: Turn[] = steps.map((step) => ({ calls: [step].flat().map(toCall) }));
   const model = await startModelServer(turns);
-  const client = new Anthropic({ apiKey: 'not-checked', baseURL: model.url, maxRetries: 0 });
-  await client.beta.messages.toolRunner({
-    model: 'scripted',
-    max_tokens: 1024,
-    messages: [{ role: 'user', content: 'Do what you are told.' }],
-    tools: [tool],
-  });
+  await runAgent(tool, model.url);
   expect(model.refusals).toEqual([]);
   // Each request adds the answers of a turn; a held conversation sends those alone.
   const seen = new Map(
     model.requests.flatMap(({ answers }) => answers).map(({ callId, text }) => [callId, text]),
   );
   return [...seen.values()];
+}
+
+async function runAgent(tool: BetaRunnableTool, baseURL: string): Promise<void> {
+  const client = new Anthropic({ apiKey: 'not-checked', baseURL, maxRetries: 0 });
+  await client.beta.messages.toolRunner({
+    model: 'scripted',
+    max_tokens: 1024,
+    messages: [{ role: 'user', content: 'Do what you are told.' }],
+    tools: [tool],
+  });
 }
 
 const ofUser = (userId: string, more: { readOnly?: boolean } = {}) =>
@@ -201,6 +206,48 @@ describe('the memory tool', () => {
       { command: 'view', path },
     ]);
     for (const [n] of edits.entries()) expect(answers.at(-1)).toContain(`Line ${n}.`);
+  });
+
+  it('answers fifty calls at once, and the trail has each of them', async () => {
+    const userId = newUser();
+    const create = (n: number) => ({ path: `/memories/${n}.md`, file_text: `Note ${n}.\n` });
+    const calls = Array.from({ length: 50 }, (_, n) =>
+      n % 2 === 0
+        ? { command: 'create', ...create(n) }
+        : { command: 'view', path: '/memories/plan.md' },
+    );
+    const [, ...answers] = await answersTo(await ofUser(userId), [
+      { command: 'create', path: '/memories/plan.md', file_text: 'Go to Kyoto.\n' },
+      calls,
+    ]);
+    expect(answers).toHaveLength(50);
+    for (const [n, text] of answers.entries()) {
+      expect(text).toContain(n % 2 === 0 ? `successfully at: /memories/${n}.md` : 'Go to Kyoto.');
+    }
+    const written = await service.admin(`revisions?userId=${userId}&actor=claude&limit=100`);
+    expect(new Set(written.map(({ path }) => path)).size).toBe(26);
+    const reads = async () => {
+      const rows = await service.admin(`access-logs?userId=${userId}&action=read&limit=100`);
+      return rows.filter(({ path }) => path === `users/${userId}/plan.md`).length;
+    };
+    await expect.poll(reads).toBeGreaterThanOrEqual(25);
+  });
+
+  it('is cut off in the middle of a call: what was written stays, and the next run goes on', async () => {
+    const userId = newUser();
+    const tool = await ofUser(userId);
+    const create = (name: string) => ({
+      name: 'memory',
+      arguments: { command: 'create', path: `/memories/${name}.md`, file_text: 'New.\n' },
+    });
+    const model = await startModelServer([{ calls: [create('kept')] }, { calls: [create('cut')] }]);
+    const url = await startCutting(model.url, { at: '/memories/cut.md' });
+    await expect(runAgent(tool, url)).rejects.toThrow();
+    expect(model.refusals).toEqual([]);
+    const revisions = await service.admin(`revisions?userId=${userId}&actor=claude`);
+    expect(revisions.map(({ path }) => path)).toEqual([`users/${userId}/kept.md`]);
+    const [created] = await answersTo(tool, [create('cut').arguments]);
+    expect(created).toBe('File created successfully at: /memories/cut.md');
   });
 
   it('says what is switched off, and what a command lacks', async () => {

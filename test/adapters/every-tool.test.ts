@@ -1,13 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text as readText } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MemoryClient } from '../../adapters/client.ts';
 import type { ToolDefinition, ToolRunner } from '../../core/contracts/tool.ts';
 import { createCore } from '../../core/service.ts';
 import { compileSchema } from '../../core/schemas/validate.ts';
 import { sqlite } from '../../plugins/storage-sqlite/index.ts';
 import { manualClock } from '../support/clock.ts';
+import { startCutting } from '../support/model-server/cutting-proxy.ts';
 import { startModelServer } from '../support/model-server/model-server.ts';
 import { type AgentLoop, LOOPS } from './loops.ts';
 import { type MemoryModel, PROFILE, startMemoryModel } from './memory-model.ts';
@@ -388,32 +388,6 @@ async function expectTrail(userId: string, calls: readonly { name: string }[]): 
     return made.map(({ tool, errorCode }) => String(errorCode ?? tool)).sort();
   };
   await expect.poll(trail).toEqual(calls.map(({ name }) => name).sort());
-}
-
-/** A proxy before a model that breaks off each answer where it comes to that text. Closed when the test ends. */
-async function startCutting(target: string, { at }: { at: string }): Promise<string> {
-  const server = createServer((request, response) => {
-    void (async () => {
-      const { host: _host, connection: _connection, ...headers } = request.headers;
-      const body = await readText(request);
-      const init = { method: 'POST', headers: headers as Record<string, string>, body };
-      const answer = await fetch(target + (request.url ?? ''), init);
-      const text = await answer.text();
-      const type = answer.headers.get('content-type') ?? '';
-      const end = text.indexOf(at);
-      response.writeHead(answer.status, { 'content-type': type });
-      if (end < 0) response.end(text);
-      else response.write(text.slice(0, end + at.length / 2), () => response.destroy());
-    })();
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Where nothing listens: a port that was taken and given back. */
