@@ -140,6 +140,21 @@ describe('the image', () => {
 
 const read = (name: string) => readFileSync(join(folder, name), 'utf8');
 
+it('the image and the steps of the unit install what /v1/mcp imports, and keep it', () => {
+  const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    peerDependencies: Record<string, string>;
+  };
+  const source = readFileSync(join(root, 'plugins/mcp/sdk.ts'), 'utf8');
+  const [, name = ''] = /^const PACKAGE = '(.+)';$/m.exec(source) ?? [];
+  expect(Object.keys(peerDependencies)).toContain(name);
+  // What is saved as a dependency stays when those for development go.
+  const [build = ''] = dockerfile.match(/^RUN npm run build .*$/m) ?? [];
+  expect(build).toBe(`RUN npm run build && npm install --omit=dev --save-prod ${name}`);
+  expect(dockerfile).not.toContain('npm prune');
+  const steps = read('README.md');
+  expect(steps).toContain(`npm install --prefix /opt/memory-service memory-service ${name}\n`);
+});
+
 describe('the systemd unit', () => {
   const unit = read('memory-service.service');
   const valueOf = (key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
