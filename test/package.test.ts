@@ -8,7 +8,10 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 interface LockedPackage {
   version?: string;
   resolved?: string;
+  dev?: boolean;
   optional?: boolean;
+  /** Needed for development, and by what is optional. */
+  devOptional?: boolean;
   hasInstallScript?: boolean;
   optionalDependencies?: Record<string, string>;
 }
@@ -41,6 +44,14 @@ it('each dependency has its purpose in the docs, and nothing else has', () => {
     named.filter(([, , word]) => (word !== undefined) === isOptional).map(([, name]) => name);
   expect(namesOf(false).sort()).toEqual(Object.keys(manifest.dependencies).sort());
   expect(namesOf(true).sort()).toEqual(Object.keys(manifest.optionalDependencies).sort());
+});
+
+it('at most 120 packages are installed with --omit=optional, this one included', () => {
+  const needed = Object.values(locked).filter(
+    ({ dev, optional, devOptional }) => !(dev ?? optional ?? devOptional ?? false),
+  );
+  expect(needed.length).toBeGreaterThan(Object.keys(manifest.dependencies).length);
+  expect(needed.length).toBeLessThanOrEqual(120);
 });
 
 it('install scripts run for the SQLite drivers alone', () => {
