@@ -219,10 +219,10 @@ export async function runWithText(
   return tool.run(args, call);
 }
 
-/** What a call comes to that the token limit cut off: it is not run, even if its start can be read. */
+/** What a call comes to in whose middle the answer ended: it is not run, even if its start can be read. */
 export async function refuseCutOff(tool: BoundTool, call?: BoundCall): Promise<ToolOutcome> {
   await recordRefusal(tool, call);
-  const reason = 'The call was cut off at the token limit, and not run. Make it shorter.';
+  const reason = 'The answer ended in the middle of this call, so it was not run. Make it shorter.';
   return toFailedOutcome(new MemoryError('INVALID_REQUEST', reason));
 }
 

@@ -31,6 +31,13 @@ const COMMANDS = {
   mcp: ['node examples/mcp/main.mjs memory.db'],
 };
 
+/**
+ * The commands of the pages that call a running service.
+ *
+ * @type {Record<string, readonly string[]>}
+ */
+const CALLING = { python: ['python3 examples/python/main.py'] };
+
 /** @param {string} file */
 function firstFact(file) {
   return [`${NO_KEY} examples/${file}`, `${NO_KEY} examples/${file} Drinks?`];
@@ -43,12 +50,15 @@ function firstFact(file) {
 async function shootTrail(browser, name) {
   const cwd = mkdtempSync(join(tmpdir(), 'memory-service-trail-'));
   for (const command of COMMANDS[name] ?? []) await outputOf(command, { cwd });
-  const adminSecret = randomUUID();
+  const [apiKey, adminSecret] = [randomUUID(), randomUUID()];
   const { url, stop } = await startService(cwd, {
     SERVICE_DATABASE_URL: 'sqlite:memory.db',
+    SERVICE_API_KEY: apiKey,
     SERVICE_ADMIN_SECRET: adminSecret,
   });
   try {
+    const env = { SERVICE_URL: url, SERVICE_API_KEY: apiKey };
+    for (const command of CALLING[name] ?? []) await outputOf(command, { cwd, env });
     const page = await browser.newPage({ viewport: { width: 1120, height: 500 } });
     await page.addInitScript(
       `sessionStorage.setItem('memory-service.admin-secret', ${JSON.stringify(adminSecret)})`,
@@ -77,7 +87,7 @@ if (executablePath === null) throw new Error('There is no Chromium: run npm test
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 const wanted = process.argv.slice(2);
 try {
-  for (const name of Object.keys(COMMANDS)) {
+  for (const name of Object.keys({ ...COMMANDS, ...CALLING })) {
     if (wanted.length === 0 || wanted.includes(name)) await shootTrail(browser, name);
   }
 } finally {

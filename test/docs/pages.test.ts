@@ -93,7 +93,7 @@ describe.each(prose)('%s', (page) => {
 });
 
 describe('the page on a framework', () => {
-  it.each([...['langchain', 'vercel-ai', 'openai', 'openai-agents', 'anthropic', 'mcp']])(
+  it.each([...['langchain', 'vercel-ai', 'openai', 'openai-agents', 'anthropic', 'mcp', 'python']])(
     'ends with the trail of its own example: %s',
     (name) => {
       const page = read(`docs/guides/${name.replace('openai-agents', 'openai')}.md`);
