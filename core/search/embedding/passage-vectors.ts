@@ -115,11 +115,13 @@ class VectorTable {
     return a + b + (c + d);
   }
 
+  /** By an eighth: a table of twice the size may be more than the cache takes. */
   #grow(): void {
-    const values = new Float32Array(this.#values.length * 2);
+    const capacity = Math.ceil(this.#isFilled.length * 1.125);
+    const values = new Float32Array(capacity * this.dimensions);
     values.set(this.#values);
     this.#values = values;
-    const isFilled = new Uint8Array(this.#isFilled.length * 2);
+    const isFilled = new Uint8Array(capacity);
     isFilled.set(this.#isFilled);
     this.#isFilled = isFilled;
   }

@@ -141,6 +141,30 @@ describe('the vectors of a scope', () => {
     expect(second.known).toEqual({ indexGeneration: 2, vectorGeneration: 2 });
   });
 
+  it('take little more memory when a passage comes to many, so that the cache has room for them', async () => {
+    const known = { dimensions: 32, indexGeneration: 1 };
+    const toRead = (texts: readonly number[], more: Partial<ScopeVectors> = {}) =>
+      read({
+        lists: texts.map((text) => ({ fileNo: text, hashes: toHashes([text]) })),
+        vectors: texts.map((text) => ({
+          textHash: hash(text),
+          vector: vectorOf(text, 32) as Float32Array,
+        })),
+        ...more,
+      });
+    const many = toRead(Array.from({ length: 1_000 }, (_, text) => text));
+    const isWhole = { lists: true, vectors: true };
+    const first = await PassageVectors.from({ ...many, isWhole }, null, known);
+    const before = first.bytes;
+    const second = await PassageVectors.from(toRead([1_000], { vectorGeneration: 2 }), first, {
+      ...known,
+      indexGeneration: 2,
+    });
+    expect(second.bytes).toBeLessThan(1.2 * before);
+    const query = vectorOf(1_000, 32) as Float32Array;
+    expect(cosines(second, 1_000, query)).toEqual([expect.closeTo(1, 5)]);
+  });
+
   it('are the same ones when nothing changed', async () => {
     const known = { dimensions: 4, indexGeneration: 1 };
     const first = await PassageVectors.from(
