@@ -35,7 +35,7 @@ export function toEmbeddedParts(
 
 /** Splits a text into parts of at most `maxTokens`. Blanks between parts are left out. */
 function splitText(text: string, maxTokens: number): string[] {
-  const tokens = [...text.matchAll(TOKEN)].map(({ index }) => index);
+  const tokens = [...findTokens(text)];
   const parts: string[] = [];
   let first = 0;
   while (first < tokens.length) {
@@ -68,6 +68,30 @@ const BREAKS = [/\s$/, /[.!?]\s+$|[。！？]\s*$/, /\n/];
 
 /** Up to five Latin letters, up to two digits, or any other character. */
 const TOKEN = /[a-z]{1,5}|\d{1,2}|\S/giu;
+/**
+ * Letters and digits that are no word, as in a hash, a key or encoded data: hardly any word has more
+ * than 20. Models split them into tokens of about two letters.
+ */
+const CODE = /[a-z\d]{21,}/giu;
+const CODE_TOKEN = /[a-z]{1,2}|\d{1,2}/giu;
+
+/** Where the tokens of a text begin. */
+function* findTokens(text: string): Generator<number> {
+  let from = 0;
+  for (const { 0: code, index } of text.matchAll(CODE)) {
+    yield* findMatches(text.slice(from, index), { pattern: TOKEN, from });
+    yield* findMatches(code, { pattern: CODE_TOKEN, from: index });
+    from = index + code.length;
+  }
+  yield* findMatches(text.slice(from), { pattern: TOKEN, from });
+}
+
+function* findMatches(
+  text: string,
+  { pattern, from }: { pattern: RegExp; from: number },
+): Generator<number> {
+  for (const { index } of text.matchAll(pattern)) yield from + index;
+}
 
 /**
  * How many tokens a text may have for a model whose own tokeniser is not here. Rather too many: on
@@ -75,14 +99,14 @@ const TOKEN = /[a-z]{1,5}|\d{1,2}|\S/giu;
  */
 export function countTokens(text: string): number {
   let count = 0;
-  for (const _ of text.matchAll(TOKEN)) count += 1;
+  for (const _ of findTokens(text)) count += 1;
   return count;
 }
 
 /** The beginning of a text that has at most `maxTokens`. */
 export function takeTokens(text: string, maxTokens: number): string {
   let count = 0;
-  for (const { index } of text.matchAll(TOKEN)) {
+  for (const index of findTokens(text)) {
     if (count === maxTokens) return text.slice(0, index).trimEnd();
     count += 1;
   }

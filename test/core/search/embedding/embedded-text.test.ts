@@ -14,6 +14,7 @@ const texts = fc
       fc.constantFrom(
         'tea',
         'Understanding',
+        'c2hlIGRyaW5rcyBncmVlbiB0ZWE',
         '2026',
         '. ',
         '.\n',
@@ -74,7 +75,17 @@ describe('a passage', () => {
       [`${word(8)}. ${word(2)}`, `${word(7)}. ${word(4)}`],
     ]);
     expect(partsOf(`${word(8)}. ${word(11)}`, 12)).toEqual([[`${word(8)}.`, word(11)]]);
-    expect(partsOf('u'.repeat(40), 4)).toEqual([['u'.repeat(20), 'u'.repeat(20)]]);
+    expect(partsOf('u'.repeat(20), 2)).toEqual([['u'.repeat(10), 'u'.repeat(10)]]);
+  });
+
+  it('with a key, a hash or encoded data is split before the model cuts it off', () => {
+    const key = 'QmFzZTY0SXNOb3RBV29yZA';
+    expect(countTokens(key.repeat(10))).toBeGreaterThan((22 * 10) / 2);
+    // Five letters of a word are one.
+    expect(countTokens('Understanding green teas')).toBe(5);
+    const [parts = []] = partsOf(`The key is ${key.repeat(20)}.`, 128);
+    expect(parts.length).toBe(3);
+    expect(parts.join('').split('QmFz')).toHaveLength(21);
   });
 
   it('has parts that are about equally long', () => {
