@@ -6,8 +6,10 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SNIPPETS } from '../../console/src/snippets.ts';
+import type { Embedder } from '../../core/contracts/embedder.ts';
 import { mcp } from '../../plugins/mcp/index.ts';
 import { API_KEY, serveCore } from '../core/http/serve.ts';
+import { embedMeaning } from '../support/provider-server/embed.ts';
 import { call } from '../support/service.ts';
 import { expectNoProblems, expectUrl, openConsole } from './support/console.ts';
 
@@ -30,6 +32,52 @@ describe('the Playground', () => {
     expect(items[0]).toMatchObject({ actor: 'playground', path: 'users/alice/a.md', version: 2 });
     await page.getByRole('link', { name: 'Open the trace' }).click();
     await page.getByRole('dialog', { name: 'Tool call' }).getByText('Wrote a.md').waitFor();
+    expectNoProblems(opened);
+  });
+
+  it('shows what each ranking gave to the results of a find with explain', async () => {
+    const embedder: Embedder = {
+      ...{ name: 'meaning', model: 'meaning', dimensions: 8 },
+      embed: async (texts) => texts.map((text) => Float32Array.from(embedMeaning(text, 8))),
+    };
+    const args = encodeURIComponent(JSON.stringify({ query: 'tea', explain: true }));
+    const opened = await openConsole({
+      path: `/playground?tool=memory_find&user=alice&args=${args}`,
+      // A busy machine may need more than a second for the vector of a question.
+      config: { embedder, search: { embedTimeoutMs: 60_000 } },
+    });
+    const { page, service } = opened;
+    for (const [path, content] of [
+      ['user/a.md', 'She drinks tea.\n'],
+      ['user/b.md', 'He likes coffee.\n'],
+    ]) {
+      await call(service.core, 'alice', 'memory_write', { path, content });
+    }
+    await service.core.indexer.drain();
+    await service.core.embeddings?.drain();
+    await page.getByRole('button', { name: 'Run (Ctrl Enter)' }).click();
+    const table = page.getByRole('table');
+    await table.waitFor();
+    expect(await table.getByRole('columnheader').allInnerTexts()).toEqual([
+      'Result',
+      'Score',
+      'Place by words',
+      'Place by meaning',
+      'Cosine',
+      'Deviations above the mean',
+      'Score by words',
+      'Score by meaning',
+    ]);
+    const [first = [], second = []] = await Promise.all(
+      ['user/a.md:1', 'user/b.md:1'].map((name) =>
+        table.getByRole('row', { name }).getByRole('cell').allInnerTexts(),
+      ),
+    );
+    expect(first.slice(2, 4)).toEqual(['1', '1']);
+    expect(Number(first[6]) + Number(first[7])).toBeCloseTo(Number(first[1]), 2);
+    // No word of the question is in it.
+    expect(second.slice(2, 4)).toEqual(['–', '2']);
+    await page.getByText(/Agreement of both rankings: \d\.\d\d/).waitFor();
     expectNoProblems(opened);
   });
 

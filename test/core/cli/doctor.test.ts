@@ -4,12 +4,13 @@ import { EMBEDDINGS } from '../../support/provider-server/misbehaviour.ts';
 import { type Behaviour, startProviderServer } from '../../support/provider-server/server.ts';
 import { temporaryDirectory } from '../../support/service.ts';
 
-/** Asks the doctor about a model of a server that has vectors of 768 numbers, whatever is asked. */
+/** Asks the doctor about a model of a server that has vectors of one length, whatever is asked. */
 async function ask(
   env: Record<string, string>,
   behaviour?: Behaviour,
+  dimensions = 768,
 ): Promise<{ code: number | null; stdout: string; stderr: string; inputs: string[] }> {
-  const server = await startProviderServer({ dimensions: 768 });
+  const server = await startProviderServer({ dimensions });
   onTestFinished(() => server.close());
   server.always(
     behaviour ??
@@ -47,6 +48,44 @@ it('says model, length, time, and the prefixes of a known family', async () => {
     ].join('\n'),
   );
   expect(inputs).toContain('She drinks green tea in the morning.');
+});
+
+const QUESTION = '  SERVICE_EMBEDDING_QUESTION_PREFIX=';
+const PASSAGE = '  SERVICE_EMBEDDING_PASSAGE_PREFIX=';
+
+it.each([
+  ['intfloat/multilingual-e5-base', 768, 'e5', [`${QUESTION}"query: "`, `${PASSAGE}"passage: "`]],
+  [
+    'BAAI/bge-base-en-v1.5',
+    768,
+    'bge',
+    [`${QUESTION}"Represent this sentence for searching relevant passages: "`],
+  ],
+  ['text-embedding-3-small', 1_536, 'OpenAI', []],
+])('knows what to set for %s', async (name, dimensions, family, changes) => {
+  const env = { SERVICE_EMBEDDING_NAME: name, SERVICE_SEARCH_EMBED_TIMEOUT_MS: '60000' };
+  const { code, stdout } = await ask(env, undefined, dimensions);
+  expect(code).toBe(0);
+  expect(stdout).toContain(`Vectors:     ${dimensions} numbers\n`);
+  const advice =
+    changes.length === 0
+      ? [`All is set for a model of the family ${family}.`]
+      : [`Set for a model of the family ${family}:`, ...changes];
+  expect(stdout).toContain(`\n${advice.join('\n')}\n`);
+  expect(stdout.split('SERVICE_')).toHaveLength(changes.length + 1);
+});
+
+it('knows how little a model reads of a text', async () => {
+  const { stdout } = await ask({
+    SERVICE_EMBEDDING_NAME: 'intfloat/e5-base-v2',
+    SERVICE_EMBEDDING_QUESTION_PREFIX: 'query: ',
+    SERVICE_EMBEDDING_PASSAGE_PREFIX: 'passage: ',
+    SERVICE_EMBEDDING_MAX_TOKENS: '8000',
+    SERVICE_SEARCH_EMBED_TIMEOUT_MS: '60000',
+  });
+  expect(stdout).toContain(
+    'Set for a model of the family e5:\n  SERVICE_EMBEDDING_MAX_TOKENS="512"\n',
+  );
 });
 
 it('has no advice where all is set', async () => {

@@ -191,6 +191,26 @@ describe('a model in a folder', () => {
     }
   });
 
+  it('leaves the event loop free while it embeds many texts', async () => {
+    const embedder = await inFolder();
+    await embedder.embed(['tea'], {});
+    let turns = 0;
+    let isDone = false;
+    const all = embedder
+      .embed(
+        Array.from({ length: 400 }, (_, n) => `tea ${n}`),
+        {},
+      )
+      .finally(() => (isDone = true));
+    while (!isDone) {
+      await nextTurn();
+      turns += 1;
+    }
+    expect(await all).toHaveLength(400);
+    // The hundred batches would be the only turns if the model ran in this thread.
+    expect(turns).toBeGreaterThan(500);
+  });
+
   it('without its ONNX file is no model', async () => {
     const folder = await makeFolder();
     await rm(path.join(folder, 'onnx'), { recursive: true });
