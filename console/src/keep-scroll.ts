@@ -34,7 +34,11 @@ export function createScrollMemory(): {
       round += 1;
       // The router has a place only after Back and Forward.
       const tops = place === null ? undefined : saved.get(to.fullPath);
-      for (const [name, top] of tops ?? []) scroll(name, { top, frames: PATIENCE, of: round });
+      const of = round;
+      // A frame later: a part may first scroll to what the address names.
+      window.requestAnimationFrame(() => {
+        for (const [name, top] of tops ?? []) scroll(name, { top, frames: PATIENCE, of });
+      });
       return false;
     },
   };

@@ -6,6 +6,7 @@ import {
   expectNoProblems,
   expectUrl,
   exportAs,
+  go,
   openConsole,
 } from './support/console.ts';
 
@@ -304,6 +305,22 @@ describe('the files', () => {
         return await tree.getByText('n1099.md').count();
       })
       .toBe(1);
+    expectNoProblems(opened);
+  });
+
+  it('are shown in the tree by a link from another view, also where their folder was listed before', async () => {
+    const opened = await openConsole();
+    const { page, service, visit } = opened;
+    for (let n = 100; n < 200; n += 1) {
+      const path = `user/notes/n-${n}.md`;
+      await call(service.core, 'alice', 'memory_write', { path, content: 'x' });
+    }
+    await visit('/files?folder=users/alice/notes/');
+    await page.getByRole('tree').getByText('n-101.md').waitFor();
+    await page.getByRole('link', { name: 'Playground' }).click();
+    await page.getByRole('heading', { name: 'Tool Playground' }).waitFor();
+    await go(page, '/files?path=users/alice/notes/n-190.md');
+    await page.getByRole('treeitem', { selected: true }).getByText('n-190.md').waitFor();
     expectNoProblems(opened);
   });
 
