@@ -35,13 +35,13 @@ export interface AnthropicTools {
   /** For `tools` of `messages.create` and `messages.stream`. */
   readonly tools: Tool[];
   /**
-   * Runs the tool uses of an answer, all at once, and gives one result for each: the content of the next
-   * user message. Empty when there were none. A use of a tool that is not among these is answered as an
-   * unknown one, so leave out the blocks that use tools of yours.
+   * Runs all tool uses of an answer at once, and returns a result for each. The results are the content
+   * of the next user message; there are none if the answer used no tool. A tool that is not among these
+   * is answered as an unknown one, so leave out the blocks that use your own tools.
    *
-   * Give it the whole message. Where that ends at the token limit, its last tool use may be cut off in
-   * the middle, also if the SDK made it readable again: it is answered with an error and not run. Of the
-   * blocks alone this can't be seen, so do not run them when `stop_reason` is `max_tokens`.
+   * Pass the whole message. If it ended at the token limit, its last tool use may be incomplete, even if
+   * the SDK could read it. That one is not run, and its result is an error. Blocks alone do not show where
+   * the message ended, so do not pass them when `stop_reason` is `max_tokens`.
    */
   runCalls(
     answer: Pick<Message, 'content' | 'stop_reason'> | readonly ContentBlock[],

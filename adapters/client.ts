@@ -253,12 +253,15 @@ export interface RememberedMessage {
 }
 
 /**
- * Files what the user said in a conversation, message by message, with `memory_remember`; in process
- * give it `service.tools`. What an assistant said since the last message of the user goes along as context,
- * at most its last 16,384 characters: it tells what "Yes, that one" means, and is no source of facts. What a
- * tool or a system prompt said is left out. Needs a service with a model. Rejects with `INVALID_REQUEST` before anything is
- * filed when a message of the user is longer than 16,384 characters. Else rejects at the first message
- * that fails; those before it are filed.
+ * Files what the user said in a conversation, message by message, with `memory_remember`. In process,
+ * pass `service.tools` as the runner. The service needs a model.
+ *
+ * What the assistant said before a message of the user is sent as its context, at most the last 16,384
+ * characters. It explains words such as "Yes, that one", and no fact is taken from it. Messages of tools
+ * and system prompts are left out.
+ *
+ * Rejects with `INVALID_REQUEST`, and files nothing, if a message of the user is longer than 16,384
+ * characters. If a later call fails, it rejects too, and the messages before that one stay filed.
  *
  * @example
  * import { rememberConversation } from 'memory-service/client';
@@ -297,7 +300,7 @@ function toSaid(
     if (text.trim() === '') continue;
     if (role === 'assistant') before.push(text);
     if (role !== 'user') continue;
-    // The end of it: there stands the question.
+    // The end, because the question is there.
     const context = [...before.join('\n\n')].slice(-LONGEST_TEXT).join('');
     const fact = {
       text,

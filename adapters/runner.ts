@@ -219,7 +219,7 @@ export async function runWithText(
   return tool.run(args, call);
 }
 
-/** What a call comes to in whose middle the answer ended: it is not run, even if its start can be read. */
+/** The outcome of a call that is incomplete because the answer ended. It is not run, even if it can be read. */
 export async function refuseCutOff(tool: BoundTool, call?: BoundCall): Promise<ToolOutcome> {
   await recordRefusal(tool, call);
   const reason = 'The answer ended in the middle of this call, so it was not run. Make it shorter.';

@@ -8,8 +8,8 @@ const LIMIT_MS = 120_000;
 const DOWNLOAD_POLL_MS = 2_500;
 
 /**
- * Embeds two sentences, and returns how many milliseconds that took. While the model is being
- * downloaded, it shows how much has arrived, and waits. Throws if the embedder can't be used.
+ * Embeds two sentences, and returns the time in milliseconds. While the model is downloaded, it waits
+ * and prints the progress. Throws if the embedder can't be used.
  */
 export async function awaitEmbedder(embedding: Pick<Embedding, 'check'>): Promise<number> {
   for (;;) {

@@ -38,7 +38,7 @@ function addRules(ajv: Ajv2020): Ajv2020 {
  * and unknown ones if the schema forbids them. Nothing is coerced. With `nullIsAbsent`, an optional
  * member that is `null` counts as left out.
  *
- * The first call compiles the schema. Use {@link assertSchema} to find a wrong schema before.
+ * The schema is compiled at the first call. {@link assertSchema} reports a wrong schema earlier.
  */
 export function compileSchema<T>(
   schema: JsonSchema,

@@ -163,8 +163,8 @@ async function load(): Promise<Extractor> {
 const NO_SUCH_FILE = new Set([401, 403, 404]);
 
 /**
- * Why the model could not be loaded. The package has no codes, and its messages contain paths, which
- * may look like anything: `./models/bert-512`.
+ * Why the model could not be loaded. The package has no error codes. Its messages contain paths, and a
+ * path may contain any number (`./models/bert-512`), so no HTTP status is read from a message.
  */
 function toFailure(error: unknown): ProviderFailure {
   const { code, message = '' } = error as { code?: unknown; message?: string };

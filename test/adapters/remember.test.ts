@@ -61,7 +61,7 @@ describe.each([
     expect(prompts).toContain('I drink coffee daily.');
     expect(prompts).toMatch(/It was said by [\\"]+Ana/);
     expect(prompts).toContain('2026-01-05');
-    // The assistant's words are context of what the user said next; all else is left out.
+    // What the assistant said is the context of the user's next message; the rest is left out.
     expect(prompts).toMatch(/<context-\w+>\\+nNoted. Do you play cricket\?\\+n<\/context-/);
     expect(prompts.match(/You sell|willow/)).toBeNull();
   });

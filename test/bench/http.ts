@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Bench, Entrant, Opened, Suite } from './support/bench.ts';
-import { CALLERS } from './support/bench.ts';
+import {
+  type Bench,
+  CALLERS,
+  type Entrant,
+  type Opened,
+  prepared,
+  type Suite,
+} from './support/bench.ts';
 import type { NoteSet } from './support/notes.ts';
 import { toRate } from './support/report.ts';
 import {
@@ -107,7 +113,9 @@ async function compareWrites(
     title: 'Write over HTTP',
     entrants: [
       bench.asked('limit', limit, request),
-      caughtUp(bench, service, bench.asked('service', service, request)),
+      // The indexer's patience runs out while the service is stopped, and it would index in this turn
+      // at full speed what the last one left.
+      prepared(bench.asked('service', service, request), () => catchUp(bench, service)),
       bench.asked('peer', naive, request),
       bench.called('peer', peer, 'write', 1),
     ],
@@ -120,22 +128,6 @@ async function compareWrites(
       { of: service.name, figure: 'loop-delay', value: ({ loopDelay }) => loopDelay?.p99 ?? NaN },
     ],
   });
-}
-
-/**
- * A turn of writes is a short burst. The indexer's patience runs out while the service is stopped,
- * and it would index in the next turn at full speed what the last one left.
- */
-function caughtUp(bench: Bench, service: Opened, entrant: Entrant): Entrant {
-  const { turn } = entrant;
-  if (turn === null) return entrant;
-  return {
-    ...entrant,
-    async turn(seconds) {
-      await catchUp(bench, service);
-      return await turn(seconds);
-    },
-  };
 }
 
 const BURST_SECONDS = 10;

@@ -1,4 +1,11 @@
-import { type Bench, CALLERS, type Entrant, type Opened, type Suite } from './support/bench.ts';
+import {
+  type Bench,
+  CALLERS,
+  type Entrant,
+  type Opened,
+  prepared,
+  type Suite,
+} from './support/bench.ts';
 import type { NoteSet } from './support/notes.ts';
 
 /** The read and the write in process beside their limits, files, and in-process peers. */
@@ -116,13 +123,8 @@ function aloneName({ name }: Opened): string {
  * by which the indexer loses its patience goes on while a contestant is stopped.
  */
 function caughtUp(entrant: Entrant, { party }: Opened): Entrant {
-  const { turn } = entrant;
-  if (party === null || turn === null) return entrant;
-  return {
-    ...entrant,
-    async turn(seconds) {
-      await party.run({ operation: 'settle', callers: 1, seconds: 0, count: 1 });
-      return turn(seconds);
-    },
-  };
+  if (party === null) return entrant;
+  return prepared(entrant, () =>
+    party.run({ operation: 'settle', callers: 1, seconds: 0, count: 1 }),
+  );
 }

@@ -127,7 +127,7 @@ describe('the users', () => {
     ]);
     expect(download.suggestedFilename()).toBe('erase-carol.json');
     expect(JSON.parse(await textOf(download))).toMatchObject({ userId: 'carol', dryRun: false });
-    // Saving is the main thing to do: it is shown only once.
+    // The receipt is shown only once, so saving it is the main button.
     const buttons = receipt.getByRole('button').and(page.locator('.bg-primary'));
     expect(await buttons.allInnerTexts()).toEqual(['Save the receipt']);
     await receipt.getByRole('button', { name: 'Close' }).first().click();

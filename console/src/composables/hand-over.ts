@@ -15,7 +15,7 @@ export async function copyText(text: string): Promise<void> {
   const focused = document.activeElement;
   field.value = text;
   field.className = 'fixed top-0 opacity-0';
-  // Inside the dialog in front, because its focus trap would take the focus back.
+  // An open dialog keeps the focus inside it, so the field must be inside too.
   (Array.from(document.querySelectorAll('[role="dialog"]')).at(-1) ?? document.body).append(field);
   field.select();
   const isCopied = document.execCommand('copy');

@@ -75,8 +75,8 @@ export interface Embedding {
    */
   embedPassages(passages: readonly PassageText[], limits: CallLimits): Promise<EmbeddedPassages>;
   /**
-   * Embeds {@link SAMPLES}, and returns the first one's vector. Throws if the embedder fails, or what
-   * {@link judgeSamples} throws. Any failure counts as one of the embedder.
+   * Embeds {@link SAMPLES}, and returns the vector of the first one. Throws if the embedder fails or if
+   * {@link judgeSamples} throws. The circuit counts both as failures of the embedder.
    */
   check(stored: Float32Array | null, limits: CallLimits): Promise<Float32Array>;
   /** Never rejects and never exceeds the limit: a find goes on without the vector. */
@@ -207,7 +207,7 @@ export function createEmbedding(
       const text = takeTokens(whole, Math.max(1, roomBehind(prefixes.question)));
       if (text === '') return { degraded: 'The question is empty.' };
       const key = hashText(text);
-      // If they are forgotten during the call, its vector is, too.
+      // If the cache is dropped during the call, this vector is dropped with it.
       const own = questions;
       const known = own.get(key);
       if (known !== undefined) return { vector: known };

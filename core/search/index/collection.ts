@@ -357,8 +357,8 @@ export class ScopeLengths {
   }
 
   /**
-   * Decodes the rows that `before` has not decoded, and copies the others from it. Returns `null` if
-   * a row is damaged or a file is in two rows.
+   * Decodes rows. Those that `before` was decoded from are copied from it instead. Returns `null` if a
+   * row is damaged or a file is in two rows.
    */
   static from(
     rows: readonly LengthsRow[],

@@ -34,7 +34,7 @@ const SHOWN_CHARS = 24_000;
 /** A file up to this length is shown whole, of a longer one the passages that were found. */
 const WHOLE_CHARS = 8_000;
 const FOUND_PASSAGES = 30;
-/** The end of what was said before is searched for as well: there stands the question. */
+/** So many characters from the end of the context are searched for too, because the question is there. */
 const SEARCHED_CONTEXT = 500;
 /** Paths of one reply that are looked up. */
 const NAMED_PATHS = 100;

@@ -41,6 +41,19 @@ export interface Entrant {
   leftOut?: string;
 }
 
+/** The same entrant with something to do before each turn, which is not measured. */
+export function prepared(entrant: Entrant, prepare: () => Promise<unknown>): Entrant {
+  const { turn } = entrant;
+  if (turn === null) return entrant;
+  return {
+    ...entrant,
+    async turn(seconds) {
+      await prepare();
+      return await turn(seconds);
+    },
+  };
+}
+
 export interface Row {
   title: string;
   entrants: readonly Entrant[];
