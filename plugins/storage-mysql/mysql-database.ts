@@ -21,7 +21,11 @@ import {
 } from '../storage-knex/dialects/mysql.ts';
 import { IdSkewKeeper } from '../storage-knex/write/id-skew.ts';
 import { SCHEMA_VERSION } from '../storage-knex/schema/migrate.ts';
-import { applyMutations, checkMutateRequest } from '../storage-knex/write/mutation.ts';
+import {
+  applyMutations,
+  checkMutateRequest,
+  type Mutation,
+} from '../storage-knex/write/mutation.ts';
 import { createAbsentRows } from '../storage-knex/write/write-set.ts';
 import { Connections, type Session } from './connections.ts';
 import { createMysqlKnex } from './knex.ts';
@@ -30,6 +34,7 @@ import { areWritten } from './commit-outcome.ts';
 import { migrateDatabase } from './schema.ts';
 import type { ServerFacts } from './server.ts';
 import { SQL_MODE, checkServer } from './server.ts';
+import { SharedTransactions } from './shared-transactions.ts';
 import { type TransactionOptions, runTransaction } from './transactions.ts';
 import { toKnexConnection } from '../storage-knex/knex-connection.ts';
 
@@ -54,6 +59,7 @@ export class MysqlDatabase implements SqlDatabase {
   private readonly settings: MysqlSettings;
   readonly skew = new IdSkewKeeper();
   readonly damage = new Damage();
+  private readonly shared = new SharedTransactions(this);
   private readonly underWay = new Set<Promise<unknown>>();
   private opened: Opened | null = null;
   private isClosed = false;
@@ -135,8 +141,9 @@ export class MysqlDatabase implements SqlDatabase {
 
   async mutate<R>(request: MutateRequest, decide: (current: Current) => Decision<R>): Promise<R> {
     checkMutateRequest(request);
+    const { agents } = this.live();
     let decision: { result: R; changes: Changes } | null = null;
-    const mutation = {
+    const mutation: Mutation = {
       request,
       decide: (current: Current) => {
         const decided = decide(current);
@@ -144,23 +151,28 @@ export class MysqlDatabase implements SqlDatabase {
         return decided;
       },
     };
-    return await this.transact<R>({
-      until: after(OPERATION_MS),
-      run: async (connection) => {
-        const [outcome] = await applyMutations(connection, this, [mutation]);
-        if (outcome === undefined) throw new MemoryError('INTERNAL');
-        if (outcome.status === 'rejected') throw outcome.error;
-        return outcome.result as R;
-      },
-      commitOutcome: async (connection) => {
-        if (decision === null) return null;
-        const { result, changes } = decision;
-        const isWritten = await areWritten(connection, request, changes);
-        if (isWritten === null) throw new MemoryError('STORAGE_UNAVAILABLE');
-        return isWritten ? { result } : null;
-      },
-      create: createAbsentRows,
-    });
+    const until = after(OPERATION_MS);
+    const alone = (isUnknown: boolean): Promise<unknown> =>
+      this.transact<unknown>({
+        until,
+        isUnknown,
+        run: async (connection) => {
+          const [outcome] = await applyMutations(connection, this, [mutation]);
+          if (outcome === undefined) throw new MemoryError('INTERNAL');
+          if (outcome.status === 'rejected') throw outcome.error;
+          return outcome.result;
+        },
+        commitOutcome: async (connection) => {
+          if (decision === null) return null;
+          const { result, changes } = decision;
+          const isWritten = await areWritten(connection, request, changes);
+          if (isWritten === null) throw new MemoryError('STORAGE_UNAVAILABLE');
+          return isWritten ? { result } : null;
+        },
+        create: createAbsentRows,
+      });
+    const work = this.shared.run(agents, { mutation, until, alone });
+    return (await this.track(work)) as R;
   }
 
   async list<T>(run: (connection: KnexConnection) => Promise<T>): Promise<T> {

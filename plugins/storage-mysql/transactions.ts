@@ -31,6 +31,8 @@ export interface TransactionOptions<T> {
   create?: (connection: Connection, rows: AbsentRows) => Promise<void>;
   /** No statement is sent after this point of `performance.now()`; by default there is no limit. */
   until?: number;
+  /** Set if a COMMIT of the same changes got no answer. */
+  isUnknown?: boolean;
   /** If another caller created the row meanwhile, the second run finds it. */
   replaysDuplicates?: boolean;
 }
@@ -48,7 +50,7 @@ export async function runTransaction<T>(
   const start = performance.now();
   const { until = Number.POSITIVE_INFINITY } = options;
   const lostUntil = options.until ?? start + LOST_MS;
-  let isUnknown = false;
+  let isUnknown = options.isUnknown ?? false;
   for (let replays = 0; ; replays += 1) {
     const attempt = async (connection: Connection): Promise<T> => {
       const found = isUnknown ? ((await options.commitOutcome?.(connection)) ?? null) : null;
@@ -74,12 +76,14 @@ export async function runTransaction<T>(
   }
 }
 
-type Outcome<T> =
+/** What became of one transaction. */
+export type Outcome<T> =
   | { status: 'done'; result: T }
   /** `isUnknown`: the COMMIT was sent, and whether it took place is not known. */
   | { status: 'failed'; error: unknown; isUnknown: boolean };
 
-async function runOnce<T>(
+/** Runs a transaction once. It is rolled back if `run` throws. */
+export async function runOnce<T>(
   session: Session,
   run: (connection: Connection) => Promise<T>,
 ): Promise<Outcome<T>> {

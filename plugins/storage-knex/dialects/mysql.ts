@@ -161,7 +161,7 @@ export function toMysqlStatement(sql: string): string {
   if (known !== undefined) return known;
   let adapted = sql.replaceAll('cross join', 'straight_join');
   // Otherwise a small table is read completely, which waits for locks of other transactions.
-  if (adapted.endsWith(' for update'))
+  if (/ for update(?: skip locked)?$/.test(adapted))
     adapted = adapted.replaceAll(JOINED, '$& force index (primary)');
   if (statements.size >= 2_000) statements.clear();
   statements.set(sql, adapted);
