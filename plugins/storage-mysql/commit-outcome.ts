@@ -45,7 +45,9 @@ export async function areWritten(
   if (audit !== undefined) {
     return await exists(connection, 'svc_admin_audit where id = ?', [parseIdBytes(audit.id)]);
   }
-  return (changes.scopes ?? []).length + (changes.files ?? []).length === 0 ? true : null;
+  // Nothing is lost by deciding again what changed nothing; the decision may rest on others of its
+  // transaction, which were not written.
+  return (changes.scopes ?? []).length + (changes.files ?? []).length === 0 ? false : null;
 }
 
 async function exists(

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { toEmbeddedText } from '../../core/search/embedding/embedded-text.ts';
 import { splitPassages } from '../../core/search/text/passages.ts';
 import { startProviderServer } from '../support/provider-server/server.ts';
-import type { Bench, Opened, Suite } from './support/bench.ts';
+import type { Bench, Opened, Request, Suite } from './support/bench.ts';
 import { type FtsQuery, openFts5 } from './support/fts5-search.ts';
 import { keepVectors } from './support/kept-vectors.ts';
 import { fetchEmbedding, startService, toolRequest } from './support/service.ts';
@@ -318,17 +318,12 @@ function isText(line: string): boolean {
   return line.trim() !== '' && !line.startsWith('#');
 }
 
-function fillRequest(docs: readonly Doc[]) {
-  return toolRequest(
-    'memory_write',
-    docs.map(({ user, path, text }) =>
-      JSON.stringify({
-        context: { userId: user },
-        arguments: { path: `user/${path}`, content: text },
-      }),
-    ),
-    '"revisionId"',
+/** Writes one after the other: when a line was written counts in questions about the latest. */
+function fillRequest(docs: readonly Doc[]): Request {
+  const bodies = docs.map(({ user, path, text }) =>
+    JSON.stringify({ context: { userId: user }, arguments: { path: `user/${path}`, content: text } }),
   );
+  return { ...toolRequest('memory_write', bodies, '"revisionId"'), connections: 1 };
 }
 
 function createAsker(service: Opened, mode: 'text' | 'hybrid'): Ask {

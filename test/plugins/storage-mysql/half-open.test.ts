@@ -97,6 +97,31 @@ describe('the COMMIT of a write whose answer is lost while the connection stays 
     expect((await storage.files.read(alice))?.content).toBe('first\nsecond\n');
   });
 
+  it('is looked up for each of the writes that share it; what wrote nothing is decided again', async () => {
+    const { storage, proxy } = await openBehindProxy();
+    const users = Array.from(
+      { length: 8 },
+      (_, at) => ({ scope: `u:user${at}`, path: 'f' }) as const,
+    );
+    for (const key of users) await write(storage, key, append('first'));
+    let commits = 0;
+    // That of the first write, which is alone, and that of the others.
+    proxy.silence((sql) => sql === 'commit' && (commits += 1) <= 2);
+    let decisions = 0;
+    const written = users.map((key) => write(storage, key, append('second')));
+    const looked = storage.mutate({ scopes: ['u:user7'], files: [] }, () => ({
+      result: (decisions += 1),
+      writes: 0,
+      changes: {},
+    }));
+    expect((await Promise.all(written)).map(({ version }) => version)).toEqual(users.map(() => 2));
+    expect(await looked).toBe(2);
+    expect(proxy.silenced).toBe(2);
+    for (const key of users) {
+      expect((await storage.files.read(key))?.content).toBe('first\nsecond\n');
+    }
+  });
+
   it('says that it may have been written where nobody can tell in time', async () => {
     const { storage, proxy } = await openBehindProxy();
     await write(storage, alice, append('first'));
