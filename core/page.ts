@@ -72,6 +72,19 @@ export async function answerList<Row, Item>(
   return { items: items.map(toItem), nextCursor: toCursor(next, query, identity) };
 }
 
+/** Reads all rows of a list, a page at a time; by default in ascending order. */
+export async function* readRows<Row>(
+  list: (page: PageRequest) => Promise<PageResult<Row>>,
+  { limit = PAGE_LIMITS.max, order = 'asc', after = null }: Partial<PageRequest> = {},
+): AsyncGenerator<Row, void> {
+  for (let from = after; ;) {
+    const { items, next } = await list({ limit, order, after: from });
+    yield* items;
+    if (next === null) return;
+    from = next;
+  }
+}
+
 function encodeCursor(tag: string, key: PageKey): string {
   return Buffer.from(JSON.stringify([tag, ...key])).toString('base64url');
 }

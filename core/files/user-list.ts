@@ -2,7 +2,7 @@ import type { AdminUser, ListAnswer, UserListQuery } from '../contracts/admin.ts
 import type { UserListing } from '../contracts/records.ts';
 import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
-import { answerList, PAGE_LIMITS } from '../page.ts';
+import { answerList, PAGE_LIMITS, readRows } from '../page.ts';
 import { parseUserId } from './paths.ts';
 import type { UserSort } from '../schemas/users.ts';
 import { parseTime, toTimeOrNull } from '../time.ts';
@@ -40,7 +40,7 @@ export async function listUsers(
     async read(page) {
       const isByStorage = sort === 'userId' && userId === undefined && before === null;
       if (isByStorage) return await storage.files.listUsers({ contains }, page);
-      const all = readAll(storage, contains);
+      const all = readRows((some) => storage.files.listUsers({ contains }, some));
       return await pickPage(all, page, {
         isWanted,
         figureOf: sort === 'userId' ? null : FIGURES[sort],
@@ -55,28 +55,12 @@ export async function listUsers(
   });
 }
 
-/** All users by id, a page at a time. */
-async function* readAll(
-  storage: Storage,
-  contains: string | null,
-): AsyncGenerator<readonly UserListing[], void> {
-  let after: PageRequest['after'] = null;
-  do {
-    const page: PageResult<UserListing> = await storage.files.listUsers(
-      { contains },
-      { limit: PAGE_LIMITS.max, order: 'asc', after },
-    );
-    yield page.items;
-    after = page.next;
-  } while (after !== null);
-}
-
 /**
  * One page in an order that no index has. It reads all users, but holds only as many as a few pages.
  * The page key is the figure and the user id.
  */
 async function pickPage(
-  all: AsyncIterable<readonly UserListing[]>,
+  all: AsyncIterable<UserListing>,
   { limit, order, after }: PageRequest,
   options: {
     isWanted: (user: UserListing) => boolean;
@@ -90,12 +74,10 @@ async function pickPage(
     sign * (one.figure - other.figure || (one.user.userId < other.user.userId ? -1 : 1));
   let found: Ranked[] = [];
   const keepFirst = () => (found = found.sort(compare).slice(0, limit + 1));
-  for await (const users of all) {
-    for (const user of users) {
-      if (!isWanted(user)) continue;
-      const ranked = { user, figure: figureOf?.(user) ?? 0 };
-      if (last === null || isBeyond(ranked, last, sign)) found.push(ranked);
-    }
+  for await (const user of all) {
+    if (!isWanted(user)) continue;
+    const ranked = { user, figure: figureOf?.(user) ?? 0 };
+    if (last === null || isBeyond(ranked, last, sign)) found.push(ranked);
     if (found.length > 4 * PAGE_LIMITS.max) keepFirst();
   }
   keepFirst();

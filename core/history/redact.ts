@@ -8,6 +8,7 @@ import { memoryHeld } from '../files/hold.ts';
 import type { AdminAuthor } from '../files/admin-files.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import type { IdSource } from '../ids.ts';
+import { readRows } from '../page.ts';
 import { sealContent } from './chain.ts';
 import { type Delta, diffTexts } from './delta.ts';
 import { decodeDelta, encodeDelta } from './delta/codec.ts';
@@ -167,15 +168,12 @@ async function findSame(
   const { scope, path, hash } = target;
   const found = new Set<number>();
   const filter: RevisionFilter = { path: { scope, path } };
-  let after: readonly (string | number)[] | null = null;
-  for (let examined = 0; examined < MAX_EXAMINED;) {
-    const page = await storage.revisions.list(filter, { limit: 500, order: 'desc', after });
-    for (const one of page.items) {
-      if (one.existsAfter && one.hash !== null && one.hash === hash) found.add(one.version);
-    }
-    examined += page.items.length;
-    after = page.next;
-    if (after === null) break;
+  let examined = 0;
+  const rows = readRows((page) => storage.revisions.list(filter, page), { order: 'desc' });
+  for await (const one of rows) {
+    if (one.existsAfter && one.hash !== null && one.hash === hash) found.add(one.version);
+    examined += 1;
+    if (examined === MAX_EXAMINED) break;
   }
   if (found.size > MAX_VERSIONS) {
     const message = `More than ${MAX_VERSIONS} versions have this content: prune or redact fewer.`;

@@ -4,6 +4,7 @@ import type { RevisionFilter, Storage } from '../contracts/storage.ts';
 import { MemoryError } from '../errors.ts';
 import type { AdminCaller, AdminFiles } from '../files/admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
+import { readRows } from '../page.ts';
 import { parseTime, parseTimeOrNull, toTime } from '../time.ts';
 import { createDiffBudget, type DiffBudget } from './diff-budget.ts';
 import { type BatchWork, type Plan, toBatches, writeBatch } from './write-batches.ts';
@@ -148,20 +149,16 @@ async function readSelected(
   filter: RevisionFilter,
 ): Promise<RevisionRecord[]> {
   const selected: RevisionRecord[] = [];
-  let after: readonly (string | number)[] | null = null;
-  do {
-    const page = { limit: 500, order: 'asc', after } as const;
-    const { items, next } = await storage.revisions.list(filter, page);
-    const isUndoing = ({ action }: RevisionRecord) => action === 'revert' && filter.runId;
-    selected.push(...items.filter((revision) => !isUndoing(revision)));
-    after = next;
+  for await (const revision of readRows((page) => storage.revisions.list(filter, page))) {
+    if (revision.action === 'revert' && filter.runId) continue;
+    selected.push(revision);
     if (selected.length > MAX_REVISIONS) {
       const message = `More than ${MAX_REVISIONS} revisions are selected: narrow the time or the user.`;
       throw new MemoryError('WORK_LIMIT_EXCEEDED', message, {
         details: { limit: 'revisions', max: MAX_REVISIONS },
       });
     }
-  } while (after !== null);
+  }
   const scopes = new Set(selected.map(({ scope }) => scope));
   if (typeof filter.runId === 'string' && scopes.size > 1) {
     throw refuse(

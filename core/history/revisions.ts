@@ -33,7 +33,7 @@ import type {
   Restoration,
 } from '../files/admin-files.ts';
 import { type IdSource, isUuid } from '../ids.ts';
-import { answerList } from '../page.ts';
+import { answerList, readRows } from '../page.ts';
 import { listChanges } from './memory-diff.ts';
 import { pruneRevisions } from './prune.ts';
 import { redactRevision } from './redact.ts';
@@ -308,21 +308,16 @@ export function createRevisions(deps: {
 
     async ofRun(scope, runId) {
       const found: RunRevision[] = [];
-      let after: readonly (string | number)[] | null = null;
-      do {
-        const page = { limit: 200, order: 'asc', after } as const;
-        const { items, next } = await storage.revisions.list({ scope, runId }, page);
-        for (const revision of items) {
-          const contents = await (
-            isWhole(revision) ? textsOf(revision) : Promise.resolve(null)
-          ).catch((error: unknown) => {
-            if (error instanceof MemoryError && error.code === 'REVISION_NOT_FOUND') return null;
-            throw error;
-          });
-          found.push({ revision, contents });
-        }
-        after = next;
-      } while (after !== null);
+      const rows = readRows((page) => storage.revisions.list({ scope, runId }, page));
+      for await (const revision of rows) {
+        const contents = await (
+          isWhole(revision) ? textsOf(revision) : Promise.resolve(null)
+        ).catch((error: unknown) => {
+          if (error instanceof MemoryError && error.code === 'REVISION_NOT_FOUND') return null;
+          throw error;
+        });
+        found.push({ revision, contents });
+      }
       return found;
     },
   };

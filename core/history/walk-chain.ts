@@ -1,6 +1,7 @@
 import type { InspectionStore } from '../contracts/inspection.ts';
 import type { PrunedRevision, RevisionRecord, ScopeKey, ScopeState } from '../contracts/records.ts';
-import type { PageRequest, Storage } from '../contracts/storage.ts';
+import type { Storage } from '../contracts/storage.ts';
+import { readRows } from '../page.ts';
 import { chainStart, hashRow, linkHash } from './chain.ts';
 
 const PAGE_ROWS = 500;
@@ -66,7 +67,9 @@ async function* mergeById(
   scope: ScopeKey,
   after: string | null,
 ): AsyncGenerator<ChainEntry, void> {
-  const kept = listKept(revisions, scope, after);
+  const kept = readRows((page) => revisions.list({ scope }, page), {
+    after: after === null ? null : [after],
+  });
   const pruned = listPruned(inspection, scope, after);
   let [one, other] = [await kept.next(), await pruned.next()];
   while (one.done !== true || other.done !== true) {
@@ -81,19 +84,6 @@ async function* mergeById(
       other = await pruned.next();
     }
   }
-}
-
-async function* listKept(
-  revisions: Pick<Storage['revisions'], 'list'>,
-  scope: ScopeKey,
-  start: string | null,
-): AsyncGenerator<RevisionRecord, void> {
-  let after: PageRequest['after'] = start === null ? null : [start];
-  do {
-    const page = await revisions.list({ scope }, { limit: PAGE_ROWS, order: 'asc', after });
-    yield* page.items;
-    after = page.next;
-  } while (after !== null);
 }
 
 async function* listPruned(

@@ -6,7 +6,7 @@ import type {
   RevisionStep,
   ScopeKey,
 } from '../contracts/records.ts';
-import type { IndexText, IndexView, PageRequest, Storage } from '../contracts/storage.ts';
+import type { IndexText, IndexView, Storage } from '../contracts/storage.ts';
 import { MemoryError, toMemoryError } from '../errors.ts';
 import { indexFile, inSlices } from '../search/index/index-file.ts';
 import { encodeFile, readFrames } from '../search/index/postings.ts';
@@ -15,6 +15,7 @@ import { applyDelta } from '../history/delta.ts';
 import { decodeDelta } from '../history/delta/codec.ts';
 import { toPhysicalPath } from '../files/paths.ts';
 import { toIdMs } from '../id-time.ts';
+import { readRows } from '../page.ts';
 import { createPause } from '../pause.ts';
 import type { Finding, Verification } from '../schemas/jobs.ts';
 import { toTime } from '../time.ts';
@@ -246,12 +247,12 @@ async function verifyFile(storage: Storage, key: FileKey): Promise<FileFindings>
     steps.push(...more);
     last = more.at(-1);
   }
-  const rows = await everyRow((page) =>
-    storage.revisions.list({ scope: key.scope, path: key }, page),
-  );
-  const revisions = rows
-    .filter(({ version }) => version <= file.version)
-    .sort((left, right) => left.version - right.version);
+  const revisions: RevisionRecord[] = [];
+  const filter = { scope: key.scope, path: key };
+  for await (const revision of readRows((page) => storage.revisions.list(filter, page))) {
+    if (revision.version <= file.version) revisions.push(revision);
+  }
+  revisions.sort((left, right) => left.version - right.version);
   return { found: await checkHistory({ file, revisions, steps }), revisions };
 }
 
@@ -262,12 +263,10 @@ async function verifyAccess(
 ): Promise<Finding[]> {
   const lacking = new Map([...written].filter(([, { at }]) => since === null || at >= since));
   // Read after the revisions, so that each has its row by now.
-  await everyRow(
-    (page) => storage.log.listAccess({ scope, action: 'write' }, page),
-    (row) => {
-      if (row.outcome === 'ok' && row.revisionId !== null) lacking.delete(row.revisionId);
-    },
-  );
+  const filter = { scope, action: 'write' } as const;
+  for await (const row of readRows((page) => storage.log.listAccess(filter, page))) {
+    if (row.outcome === 'ok' && row.revisionId !== null) lacking.delete(row.revisionId);
+  }
   return [...lacking.values()].map((revision) => ({
     invariant: 'I6',
     path: toPhysicalPath(revision),
@@ -491,21 +490,6 @@ async function findReadable<T>(list: ListByKey<T>, key: string): Promise<string 
 const FIRST_CODE = 0x20;
 const LAST_CODE = 0x7e;
 const LAST_CHARACTER = '\u{10ffff}';
-
-/** Reads all rows of a list page by page. Returns them, or passes them to `each` instead. */
-async function everyRow<T>(
-  list: (page: PageRequest) => Promise<{ items: readonly T[]; next: PageRequest['after'] }>,
-  each?: (row: T) => void,
-): Promise<T[]> {
-  const rows: T[] = [];
-  for (let after: PageRequest['after'] = null; ;) {
-    const page = await list({ limit: PAGE_ROWS, order: 'asc', after });
-    if (each === undefined) rows.push(...page.items);
-    else page.items.forEach(each);
-    if (page.next === null) return rows;
-    after = page.next;
-  }
-}
 
 function* chunk<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
