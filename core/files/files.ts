@@ -1,11 +1,11 @@
 import type { FileKey } from '../contracts/records.ts';
 import type { FileService, ListedFile, ToolCall, WriteResult } from '../contracts/tool.ts';
 import type { PageRequest, PageResult, Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 import { logAccess, toOutcome } from '../telemetry/access-rows.ts';
 import { type AdminFiles, createAdminFiles } from './admin-files.ts';
 import { type CommitDependencies, createCommit } from './commit.ts';
-import { checkContent, checkReason, sliceLines } from './content.ts';
+import { checkContent, checkLineRange, checkReason, sliceLines } from './content.ts';
 import { deletion, type DraftCaller } from './draft.ts';
 import { createHostFiles, type HostFiles } from './host-files.ts';
 import { createImportedFiles, type ImportedFiles } from './imported-files.ts';
@@ -127,11 +127,7 @@ export function createFiles(deps: FilesDependencies): Files {
     read: (args, call) =>
       attempt({ paths: [args.path], action: 'read', call }, async (key) => {
         const { startLine = 1, endLine = Number.MAX_SAFE_INTEGER } = args;
-        if (endLine < startLine) {
-          throw new MemoryError('INVALID_REQUEST', 'endLine is before startLine.', {
-            details: { issues: [{ path: '/endLine', message: 'must not be before startLine' }] },
-          });
-        }
+        checkLineRange(startLine, endLine);
         const span = call.trace.start('db.read', 'read file');
         const file = await storage.files.read(key);
         span.end({ bytes: file?.size ?? 0 });
@@ -166,10 +162,7 @@ export function createFiles(deps: FilesDependencies): Files {
     patch: (args, call) =>
       attempt({ paths: [args.path], action: 'write', call }, (key) => {
         if ((args.edits?.length ?? 0) === 0 && args.append === undefined) {
-          const message = 'needs edits, append or both';
-          throw new MemoryError('INVALID_REQUEST', `A patch ${message}.`, {
-            details: { issues: [{ path: '', message }] },
-          });
+          throw invalidField('', 'needs edits, append or both', 'A patch');
         }
         return commit(writeOf(call, [key]), (draft) => {
           const file = draft.required(key);

@@ -1,7 +1,7 @@
 import type { AccessRecord, FileKey } from '../contracts/records.ts';
 import type { HostWrite, HostWriteOptions, ReadFile } from '../contracts/plugin.ts';
 import type { Trace, WriteResult } from '../contracts/tool.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 import { noTrace } from '../telemetry/tracer.ts';
 import { logAccessBy, toOutcome } from '../telemetry/access-rows.ts';
 import { parseHostActor } from './actor.ts';
@@ -124,10 +124,7 @@ function parseHostChange(
   const words = checkReason(reason);
   if (content === null) {
     if (isRevert) return () => deletion('revert', words);
-    const message = 'is null in a revert alone';
-    throw new MemoryError('INVALID_REQUEST', `content ${message}.`, {
-      details: { issues: [{ path: '/content', message }] },
-    });
+    throw invalidField('/content', 'is null in a revert alone', 'content');
   }
   // An earlier content is accepted even if the limit is lower now.
   const facts = checkContent(content, isRevert ? Number.MAX_SAFE_INTEGER : maxFileBytes);
@@ -143,17 +140,11 @@ function parseHostChange(
 function parseWriteTool(value: HostWriteOptions['tool']): string | null {
   if (value === undefined) return null;
   if (value === 'memory_patch' || value === 'memory_write') return value;
-  const message = 'must be memory_patch or memory_write';
-  throw new MemoryError('INVALID_REQUEST', `tool ${message}.`, {
-    details: { issues: [{ path: '/tool', message }] },
-  });
+  throw invalidField('/tool', 'must be memory_patch or memory_write', 'tool');
 }
 
 /** Throws `INVALID_REQUEST` unless the run id is a UUID, since storage accepts nothing else. */
 function parseRunId(value: string): string {
   if (isUuid(value)) return value;
-  const message = 'must be a UUID in lower case';
-  throw new MemoryError('INVALID_REQUEST', `runId ${message}.`, {
-    details: { issues: [{ path: '/runId', message }] },
-  });
+  throw invalidField('/runId', 'must be a UUID in lower case', 'runId');
 }

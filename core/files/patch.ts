@@ -1,5 +1,5 @@
 import type { PatchArguments, PatchEdit } from '../contracts/tool.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 import { type Heading, parseHeading } from '../markdown-heading.ts';
 import { findOccurrences } from './occurrences.ts';
 import { WorkBudget } from './work-budget.ts';
@@ -73,10 +73,8 @@ function findEdited(
   { index, budget }: { index: number; budget: WorkBudget },
 ): number[] {
   if (oldText === '') {
-    const message = 'must not be empty';
-    throw new MemoryError('INVALID_REQUEST', `Edit ${index}: oldText ${message}.`, {
-      details: { issues: [{ path: `/edits/${index}/oldText`, message }] },
-    });
+    const path = `/edits/${index}/oldText`;
+    throw invalidField(path, 'must not be empty', `Edit ${index}: oldText`);
   }
   // Overlapping matches are ambiguous too, unless all are replaced.
   const overlapping = replaceAll !== true;

@@ -1,7 +1,7 @@
 import type { ChangedFile, DiffQuery, ListAnswer } from '../contracts/admin.ts';
 import type { FileKey, ScopeKey } from '../contracts/records.ts';
 import type { RevisionStore } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField } from '../errors.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { answerList } from '../page.ts';
 import { createPause } from '../pause.ts';
@@ -28,12 +28,7 @@ export async function listChanges(
   const scope = toScope(parseUserId(query.userId));
   const from = parseTime(query.from, 'from');
   const to = query.to === undefined ? parts.now() : parseTime(query.to, 'to');
-  if (from > to) {
-    const message = 'must not be after to';
-    throw new MemoryError('INVALID_REQUEST', `from ${message}.`, {
-      details: { issues: [{ path: '/from', message }] },
-    });
-  }
+  if (from > to) throw invalidField('/from', 'must not be after to', 'from');
   return await answerList(query, {
     list: 'diff',
     sort: 'path',

@@ -3,7 +3,7 @@ import type { RestoreAnswer, RestoredFile, RestoreRequest } from '../contracts/a
 import type { Logger } from '../contracts/logger.ts';
 import type { FileKey, HoldRecord, ScopeKey } from '../contracts/records.ts';
 import type { Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 import type { AdminAuthor, AdminFiles } from '../files/admin-files.ts';
 import { type HeldWrite, isStalled, MAX_HOLDS, memoryHeld } from '../files/hold.ts';
 import { createHeldWork } from '../files/held-work.ts';
@@ -289,7 +289,7 @@ function parseGoal(
 ): Goal {
   const scope = toScope(parseUserId(userId));
   const time = parseTime(at, 'at');
-  if (time > now) throw refuse('/at', `${at} is in the future`);
+  if (time > now) throw invalidTime(`${at} is in the future`);
   if (path === undefined) return { scope, at: time, path: '' };
   const home = `users/${userId}/`;
   if (!path.startsWith(home)) {
@@ -323,7 +323,7 @@ function checkGoal({ scope, at, path }: Goal, { examined, firstAt }: Survey): vo
     throw new MemoryError('FILE_NOT_FOUND', `There never was any memory of ${whole}.`, { details });
   }
   if (at < firstAt) {
-    throw refuse('/at', `${toTime(at)} is before the first write, at ${toTime(firstAt)}`);
+    throw invalidTime(`${toTime(at)} is before the first write, at ${toTime(firstAt)}`);
   }
 }
 
@@ -394,8 +394,6 @@ function createReceipt(goal: Goal, start: { dryRun: boolean; unchanged: number }
   };
 }
 
-function refuse(path: string, message: string): MemoryError {
-  return new MemoryError('INVALID_REQUEST', `The time ${message}.`, {
-    details: { issues: [{ path, message }] },
-  });
+function invalidTime(message: string): MemoryError {
+  return invalidField('/at', message, 'The time');
 }

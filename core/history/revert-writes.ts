@@ -1,7 +1,7 @@
 import type { RevertedFile, RevertSelection, RevertWritesAnswer } from '../contracts/admin.ts';
 import type { FileKey, FileState, RevisionRecord } from '../contracts/records.ts';
 import type { RevisionFilter, Storage } from '../contracts/storage.ts';
-import { MemoryError } from '../errors.ts';
+import { invalidField, MemoryError } from '../errors.ts';
 import type { AdminCaller, AdminFiles } from '../files/admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { readRows } from '../page.ts';
@@ -112,16 +112,16 @@ function leftFile(path: string): Omit<RevertedFile, 'outcome' | 'why'> {
 function parseSelection(selection: RevertSelection): { filter: RevisionFilter; target: string } {
   const { runId, toolCallId, actor, since, until, userId } = selection;
   const kinds = [runId, toolCallId, actor].filter((kind) => kind !== undefined);
-  if (kinds.length !== 1) throw refuse('', 'needs one of runId, toolCallId and actor');
+  if (kinds.length !== 1) throw invalidSelection('', 'needs one of runId, toolCallId and actor');
   if (actor === undefined && [since, until].some((one) => one !== undefined)) {
-    throw refuse('', 'takes since and until only with actor');
+    throw invalidSelection('', 'takes since and until only with actor');
   }
   const scope = userId === undefined ? null : toScope(parseUserId(userId));
   if (runId !== undefined) return { filter: { scope, runId }, target: `dream run ${runId}` };
   if (toolCallId !== undefined) {
     return { filter: { scope, toolCallId }, target: `tool call ${toolCallId}` };
   }
-  if (since === undefined) throw refuse('/since', 'is required with actor');
+  if (since === undefined) throw invalidSelection('/since', 'is required with actor');
   const filter = {
     actor: actor ?? null,
     since: parseTime(since, 'since'),
@@ -161,7 +161,7 @@ async function readSelected(
   }
   const scopes = new Set(selected.map(({ scope }) => scope));
   if (typeof filter.runId === 'string' && scopes.size > 1) {
-    throw refuse(
+    throw invalidSelection(
       '/userId',
       'needs userId: several users have writes of this run, and no record says whose it was',
     );
@@ -322,8 +322,6 @@ export async function describeLaterWrites(
   return `${later.actor} wrote version ${later.version} since, at ${toTime(later.at)}.${others}`;
 }
 
-function refuse(path: string, message: string): MemoryError {
-  return new MemoryError('INVALID_REQUEST', `The request ${message}.`, {
-    details: { issues: [{ path, message }] },
-  });
+function invalidSelection(path: string, message: string): MemoryError {
+  return invalidField(path, message, 'The request');
 }

@@ -1,6 +1,6 @@
 import type { ScopeKey } from '../../contracts/records.ts';
 import type { IndexStore, IndexText } from '../../contracts/storage.ts';
-import { MemoryError } from '../../errors.ts';
+import { invalidField, MemoryError } from '../../errors.ts';
 import { hashText } from '../../files/content.ts';
 import type { PathPrefix } from '../../files/paths.ts';
 import type { Revisions } from '../../history/revisions.ts';
@@ -21,10 +21,7 @@ const LIMITS = { files: 500, bytes: 8 * 1024 * 1024 } as const;
 export function parseAsOf(asOf: string, now: number): number {
   const at = parseTime(asOf, 'asOf');
   if (at <= now) return at;
-  const message = 'must not be in the future';
-  throw new MemoryError('INVALID_REQUEST', `asOf ${message}.`, {
-    details: { issues: [{ path: '/asOf', message }] },
-  });
+  throw invalidField('/asOf', 'must not be in the future', 'asOf');
 }
 
 /**
