@@ -12,8 +12,6 @@ export interface SearchQuery {
   size: number;
   /** Whether it has only stop words (`The Who`); then their order matters. */
   isPhrase: boolean;
-  /** Whether words were left out because of `MAX_QUERY_UNITS`. */
-  truncated: boolean;
 }
 
 /** One word of the question, or one form of it. */
@@ -58,9 +56,7 @@ export const MAX_QUERY_UNITS = 256;
  * Japanese or Korean is looked up by pairs of characters, a single character by itself.
  */
 export function parseQuery(text: string): SearchQuery {
-  const trimmed = text.trim();
-  const isCut = trimmed.length > MAX_QUERY_LENGTH;
-  const read = isCut ? cutMiddle(trimmed) : trimmed;
+  const read = cutMiddle(text.trim());
   const words = readWords(read);
   const english = isEnglish(readLanguageHints(words, read));
   const isPhrase = english && words.length > 0 && words.every(saysNothing);
@@ -69,16 +65,17 @@ export function parseQuery(text: string): SearchQuery {
   else addWords(builder, words, english);
   const isShort = builder.size <= MAX_WORDS_TO_JOIN;
   if (isShort) addJoined(builder, words);
-  return { ...builder.finish(isCut), isPhrase };
+  return { ...builder.finish(), isPhrase };
 }
 
 /** The question for the files that have one term of the index. */
 export function toTermQuery(term: string): SearchQuery {
   const unit: QueryUnit = { terms: [term], weight: 1, kind: 'word', group: 0, covers: 1 };
-  return { units: [unit], size: 1, isPhrase: false, truncated: false };
+  return { units: [unit], size: 1, isPhrase: false };
 }
 
 function cutMiddle(text: string): string {
+  if (text.length <= MAX_QUERY_LENGTH) return text;
   const half = MAX_QUERY_LENGTH / 2;
   return `${text.slice(0, half)}\n${text.slice(-half)}`;
 }
@@ -210,9 +207,9 @@ class Builder {
     }
   }
 
-  finish(isCut: boolean): Pick<SearchQuery, 'units' | 'size' | 'truncated'> {
+  finish(): Pick<SearchQuery, 'units' | 'size'> {
     const all = [...this.#units.values()];
-    if (all.length <= MAX_QUERY_UNITS) return { units: all, size: this.size, truncated: isCut };
+    if (all.length <= MAX_QUERY_UNITS) return { units: all, size: this.size };
     // Hints are dropped before words.
     const said = all.filter(({ kind }) => kind !== 'hint');
     const hints = all.filter(({ kind }) => kind === 'hint');
@@ -221,7 +218,7 @@ class Builder {
       said.length > MAX_QUERY_UNITS
         ? [...said.slice(0, half), ...said.slice(-half)]
         : [...said, ...hints].slice(0, MAX_QUERY_UNITS);
-    return { units, size: countWords(units), truncated: true };
+    return { units, size: countWords(units) };
   }
 }
 

@@ -23,7 +23,10 @@ export interface Candidate extends CollectionFile {
   slot: number;
 }
 
-/** The parts of a score; see `sumSignals`. Each is 0 if nothing matched. */
+/**
+ * The parts of a score: `(passage + context + pairs) * coordination + neighbours + nextBest + file`.
+ * Each is 0 if nothing matched.
+ */
 export interface Signals {
   /** BM25 of the passage's own words. */
   passage: number;
@@ -146,12 +149,6 @@ export function orderCandidates<C extends Candidate>(
     })
     .slice(0, limit)
     .map(({ candidate }) => candidate);
-}
-
-/** The total score of a candidate's signals. */
-export function sumSignals(signals: Signals): number {
-  const { passage, context, pairs, coordination, neighbours, nextBest, file } = signals;
-  return (passage + context + pairs) * coordination + neighbours + nextBest + file;
 }
 
 /**
@@ -315,8 +312,7 @@ function scoreCollection(query: SearchQuery, collection: Collection, arena: Aren
       addContexts(scores, scratch, found);
       continue;
     }
-    if (previous !== null && query.isPhrase) addPhrases(scores, scratch, previous, found);
-    else if (previous !== null) addPairs(scores, scratch, previous, found);
+    if (previous !== null) addPairs(scores, scratch, previous, found);
     for (let entry = 0; entry < list.count; entry++) {
       scratch.entryOf[numberOf(scores, list.slots[entry] ?? 0)] = entry + 1;
     }
@@ -449,42 +445,32 @@ function findEntry({ entryOf }: Scratch, list: PostingsList, number: number, slo
   return entry >= 0 && entry < list.count && list.slots[entry] === slot ? entry : -1;
 }
 
-function addPairs(scores: Scores, scratch: Scratch, left: Found, right: Found): void {
-  const { pairs, filePairs, collection } = scores;
-  const { lengths, slotCount, totalLength } = collection.lengths;
-  const rarity = Math.min(left.rarity, right.rarity);
-  for (let entry = 0; entry < right.list.count; entry++) {
-    const slot = right.list.slots[entry] ?? 0;
-    const number = numberOf(scores, slot);
-    const leftEntry = findEntry(scratch, left.list, number, slot);
-    if (leftEntry < 0) continue;
-    const count = countPairs(left.list, leftEntry, right.list, entry);
-    if (count === 0) continue;
-    const relative = ((lengths[slot] ?? 0) * slotCount) / totalLength;
-    const gain = rarity * saturate(count, PASSAGE_K1, PASSAGE_B, relative);
-    const file = right.list.files[entry] ?? 0;
-    pairs[number] = (pairs[number] ?? 0) + gain;
-    filePairs[file] = (filePairs[file] ?? 0) + gain;
-  }
-}
-
 /**
- * Scores pairs of stop words, which are common on their own. Two in direct sequence count as one
- * word, as rare as the sequence is.
+ * Scores passages with two neighbouring words of the question close together. Stop words are common
+ * on their own: two in direct sequence count as one word, as rare as the sequence is.
  */
-function addPhrases(scores: Scores, scratch: Scratch, left: Found, right: Found): void {
-  const { pairs, filePairs, collection } = scores;
+function addPairs(scores: Scores, scratch: Scratch, left: Found, right: Found): void {
+  const { pairs, filePairs, collection, query } = scores;
   const { lengths, slotCount, totalLength } = collection.lengths;
-  const phrases: { entry: number; count: number }[] = [];
+  const entries: number[] = [];
+  const counts: number[] = [];
   for (let entry = 0; entry < right.list.count; entry++) {
     const slot = right.list.slots[entry] ?? 0;
     const leftEntry = findEntry(scratch, left.list, numberOf(scores, slot), slot);
     if (leftEntry < 0) continue;
-    const count = countPhrases(left.list.positions(leftEntry), right.list.positions(entry));
-    if (count > 0) phrases.push({ entry, count });
+    const count = query.isPhrase
+      ? countPhrases(left.list.positions(leftEntry), right.list.positions(entry))
+      : countPairs(left.list, leftEntry, right.list, entry);
+    if (count === 0) continue;
+    entries.push(entry);
+    counts.push(count);
   }
-  const rarity = rarityOf(slotCount, phrases.length) / PAIR_WEIGHT;
-  for (const { entry, count } of phrases) {
+  const rarity = query.isPhrase
+    ? rarityOf(slotCount, entries.length) / PAIR_WEIGHT
+    : Math.min(left.rarity, right.rarity);
+  for (let index = 0; index < entries.length; index++) {
+    const entry = entries[index] ?? 0;
+    const count = counts[index] ?? 0;
     const slot = right.list.slots[entry] ?? 0;
     const number = numberOf(scores, slot);
     const relative = totalLength > 0 ? ((lengths[slot] ?? 0) * slotCount) / totalLength : 0;

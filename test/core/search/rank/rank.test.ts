@@ -7,7 +7,8 @@ import {
   LENGTHS_TERM,
 } from '../../../../core/search/index/postings.ts';
 import { parseQuery } from '../../../../core/search/rank/query.ts';
-import { rankCollection, sumSignals, type RankOptions } from '../../../../core/search/rank/rank.ts';
+import { rankCollection, type RankOptions } from '../../../../core/search/rank/rank.ts';
+import { sumSignals } from '../../../support/sum-signals.ts';
 import {
   scanNaively,
   searchScopes,
