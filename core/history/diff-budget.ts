@@ -13,7 +13,6 @@ export interface BudgetedDiff {
 export function createDiffBudget() {
   let left = MAX_LENGTH;
   return {
-    isSpent: () => left <= 0,
     diff(before: string | null, after: string | null, path: string): BudgetedDiff {
       if (left <= 0) return { diff: '', diffOmitted: before !== after };
       const diff = unifiedDiff(before, after, { path });

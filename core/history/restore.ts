@@ -22,8 +22,10 @@ import {
   BATCH_BYTES,
   BATCH_FILES,
   type BatchWork,
+  leave,
   type Plan,
   toBatches,
+  unwritten,
   writeBatch,
 } from './write-batches.ts';
 
@@ -131,12 +133,7 @@ export function createRestores(deps: {
     diffs: DiffBudget | null,
   ): Promise<Plan<RestoredFile>> {
     const path = toPhysicalPath(key);
-    const file = { path, version: null, revisionId: null, why: null, diff: '', diffOmitted: false };
-    const leave = (outcome: RestoredFile['outcome'], why: string): Plan<RestoredFile> => ({
-      outcome: { ...file, outcome, why },
-      restoration: null,
-    });
-    if (version === undefined) return leave('gone', 'Its history of that time is pruned.');
+    if (version === undefined) return leave(path, 'gone', 'Its history of that time is pruned.');
     let content: string | null;
     let head;
     try {
@@ -144,17 +141,17 @@ export function createRestores(deps: {
       content = version === null ? null : await revisions.textAt(key, version);
     } catch (error) {
       if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
-        return leave('refused', error.message);
+        return leave(path, 'refused', error.message);
       }
       throw error;
     }
     if (version !== null && content === null) {
-      return leave('gone', 'Its content of that time is pruned or redacted.');
+      return leave(path, 'gone', 'Its content of that time is pruned or redacted.');
     }
     const present = head?.content ?? null;
     return {
       outcome: {
-        ...file,
+        ...unwritten(path),
         outcome: content === null ? 'deleted' : 'restored',
         ...diffs?.diff(present, content, path),
       },
@@ -190,12 +187,6 @@ export function createRestores(deps: {
       plan: async (target) => [await planTarget(target, null)],
       write: (restorations) =>
         files.restore(restorations, { ...toOptions(goal, held), startedAt }, caller),
-      written: (file, { version, revisionId }) => ({
-        ...file,
-        version: revisionId === '' ? null : version,
-        revisionId: revisionId === '' ? null : revisionId,
-      }),
-      refused: (file, why) => ({ ...file, outcome: 'refused', why }),
     };
     for await (const batch of toBatches(targets, (target) => work.plan(target))) {
       if (hold !== null) heldWork.checkRunning();
@@ -362,8 +353,7 @@ function toOptions({ scope, at, path }: Goal, held?: HeldWrite) {
 /** A file of a preview that is counted and not looked at further. */
 function toUnlisted({ key, version }: Target): RestoredFile {
   const outcome = version === undefined ? 'gone' : version === null ? 'deleted' : 'restored';
-  const rest = { version: null, revisionId: null, why: null, diff: '', diffOmitted: false };
-  return { path: toPhysicalPath(key), outcome, ...rest };
+  return { ...unwritten(toPhysicalPath(key)), outcome };
 }
 
 /** Counts what became of the files, and lists as many as an answer may have. */

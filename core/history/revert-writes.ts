@@ -7,7 +7,14 @@ import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { readRows } from '../page.ts';
 import { parseTime, parseTimeOrNull, toTime } from '../time.ts';
 import { createDiffBudget, type DiffBudget } from './diff-budget.ts';
-import { type BatchWork, type Plan, toBatches, writeBatch } from './write-batches.ts';
+import {
+  type BatchWork,
+  leave,
+  type Plan,
+  toBatches,
+  unwritten,
+  writeBatch,
+} from './write-batches.ts';
 
 /** The most revisions that one request reverts. */
 const MAX_REVISIONS = 10_000;
@@ -79,8 +86,6 @@ export async function revertWrites(
         throw error;
       }
     },
-    written: (file, { version, revisionId }) => ({ ...file, version, revisionId }),
-    refused: (file, why) => ({ ...file, outcome: 'refused', why }),
   };
   const files: RevertedFile[] = [];
   try {
@@ -98,15 +103,11 @@ export async function revertWrites(
     for (const selected of groups) {
       const path = toPhysicalPath(selected[0] as RevisionRecord);
       if (!done.has(path))
-        files.push({ ...leftFile(path), outcome: 'refused', why: error.message });
+        files.push({ ...unwritten(path), outcome: 'refused', why: error.message });
     }
   }
   files.sort((one, other) => (one.path < other.path ? -1 : 1));
   return { dryRun, files };
-}
-
-function leftFile(path: string): Omit<RevertedFile, 'outcome' | 'why'> {
-  return { path, version: null, revisionId: null, diff: '', diffOmitted: false };
 }
 
 function parseSelection(selection: RevertSelection): { filter: RevisionFilter; target: string } {
@@ -246,11 +247,6 @@ async function planFile(
   const newest = selected.at(-1) as RevisionRecord;
   const key = { scope: newest.scope, path: newest.path };
   const path = toPhysicalPath(key);
-  const leave = (outcome: RevertedFile['outcome'], why: string): Plan<RevertedFile> => ({
-    outcome: { ...leftFile(path), outcome, why },
-    restoration: null,
-  });
-
   // Only the newest consecutive revisions of the selection can be reverted.
   const undone = selected.filter(
     (revision, index) => newest.version - revision.version === selected.length - 1 - index,
@@ -268,22 +264,25 @@ async function planFile(
     since = await describeLaterWrites({ storage, textAt }, newest, head);
   } catch (error) {
     if (error instanceof MemoryError && error.code === 'STORAGE_DAMAGED') {
-      return leave('refused', error.message);
+      return leave(path, 'refused', error.message);
     }
     throw error;
   }
   if (oldest.existedBefore && before === null) {
-    return leave('gone', 'Its content from before is pruned or redacted.');
+    return leave(path, 'gone', 'Its content from before is pruned or redacted.');
   }
-  if (present === before) return leave('unchanged', 'It holds the content from before already.');
-  if (since !== null) return leave('changed_since', since);
+  if (present === before) {
+    return leave(path, 'unchanged', 'It holds the content from before already.');
+  }
+  if (since !== null) return leave(path, 'changed_since', since);
   if (held.has(path)) {
-    return leave('changed_since', 'The file that its content came from stays, and would lose it.');
+    const why = 'The file that its content came from stays, and would lose it.';
+    return leave(path, 'changed_since', why);
   }
   const left = selected[selected.length - undone.length - 1];
   return {
     outcome: {
-      ...leftFile(path),
+      ...unwritten(path),
       outcome: 'reverted',
       why:
         left === undefined
