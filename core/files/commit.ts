@@ -127,7 +127,7 @@ export function createCommit(deps: CommitDependencies): Commit {
                   idempotency: { ...idempotency, result: JSON.stringify(planned), createdAt: now },
                 }),
             ...(holds.length === 0 ? {} : { holds }),
-            ...(write.audit === undefined ? {} : { audit: write.audit(planned) }),
+            ...(write.audit === undefined ? {} : { audit: [write.audit(planned)] }),
           });
           rows.end({ rows: changes.access?.length ?? 0 });
           clocks = changes.scopes ?? [];

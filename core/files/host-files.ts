@@ -1,4 +1,4 @@
-import type { AccessRecord, FileKey } from '../contracts/records.ts';
+import type { FileKey } from '../contracts/records.ts';
 import type { HostWrite, HostWriteOptions, ReadFile } from '../contracts/plugin.ts';
 import type { Trace, WriteResult } from '../contracts/tool.ts';
 import { invalidField, MemoryError } from '../errors.ts';
@@ -7,7 +7,7 @@ import { logAccessBy, toOutcome } from '../telemetry/access-rows.ts';
 import { parseHostActor } from './actor.ts';
 import type { Commit, CommitDependencies } from './commit.ts';
 import { checkContent, checkReason } from './content.ts';
-import { deletion, type DraftCaller, type FileChange } from './draft.ts';
+import { deletion, type DraftCaller, type FileChange, NO_TOOL_CALL } from './draft.ts';
 import { isUuid } from '../ids.ts';
 import { parseUserId, parseVirtualPath, toScope, toVirtualPath } from './paths.ts';
 import type { AccessQueue } from '../telemetry/access-queue.ts';
@@ -69,11 +69,10 @@ export function createHostFiles(
         return await commit({ keys: locked, caller, trace, guards: options.guards }, (draft) => {
           keys.forEach((key, at) => draft.expectVersion(key, changes[at]?.ifVersion));
           for (const other of required) draft.expectVersion(other.key, other.version);
-          return keys.map((key, at) => {
-            const toChange = planned[at] as (typeof planned)[number];
-            const next = toChange(draft.existing(key) !== null);
-            return { path: toVirtualPath(key), ...draft.put(key, next) };
-          });
+          return keys.map((key, at) => ({
+            path: toVirtualPath(key),
+            ...draft.put(key, planned[at] as FileChange),
+          }));
         });
       } catch (error) {
         const refused = keys.map((key) => ({
@@ -87,53 +86,37 @@ export function createHostFiles(
     },
 
     async hostReads(read, { actor, runId, trace }) {
-      const row = { actor: parseHostActor(actor), runId: parseRunId(runId) };
-      const rows = read.map(({ userId, path, fileNo, revisionId, ...shown }): AccessRecord => {
-        const id = deps.ids.next();
-        return {
-          ...row,
-          id,
-          at: deps.ids.lastMs,
-          scope: toScope(parseUserId(userId)),
-          userId,
-          fileNo,
-          path,
-          tool: 'memory_read',
-          action: 'read',
-          toolCallId: null,
-          traceId: trace?.traceId ?? null,
-          revisionId,
-          version: shown.version ?? null,
-          lines: shown.lines === undefined ? null : formatLines(shown.lines),
-          rank: null,
-          outcome: 'ok',
-        };
-      });
-      const span = trace?.start('access_log.write', 'queue access rows');
-      await deps.accessQueue.access(rows);
-      span?.end({ rows: rows.length });
+      const caller = {
+        ...NO_TOOL_CALL,
+        actor: parseHostActor(actor),
+        tool: 'memory_read',
+        traceId: trace?.traceId ?? null,
+        runId: parseRunId(runId),
+      };
+      const rows = read.map(({ userId, path, fileNo, revisionId, version = null, lines }) => ({
+        scope: toScope(parseUserId(userId)),
+        ...{ userId, path, fileNo, revisionId, version },
+        action: 'read' as const,
+        lines: lines === undefined ? null : formatLines(lines),
+      }));
+      await logAccessBy(deps, { caller, trace: trace ?? noTrace(), rows });
     },
   };
 }
 
-/** Turns a plugin's write into a file change, which depends on whether the file exists. */
+/** Turns a plugin's write into a file change. */
 function parseHostChange(
   { content, reason, isRevert = false }: HostWrite,
   maxFileBytes: number,
-): (exists: boolean) => FileChange {
+): FileChange {
   const words = checkReason(reason);
   if (content === null) {
-    if (isRevert) return () => deletion('revert', words);
+    if (isRevert) return deletion('revert', words);
     throw invalidField('/content', 'is null in a revert alone', 'content');
   }
   // An earlier content is accepted even if the limit is lower now.
   const facts = checkContent(content, isRevert ? Number.MAX_SAFE_INTEGER : maxFileBytes);
-  return (exists) => ({
-    content,
-    facts,
-    action: isRevert ? 'revert' : exists ? 'update' : 'create',
-    reason: words,
-  });
+  return { content, facts, action: isRevert ? 'revert' : 'write', reason: words };
 }
 
 /** Throws `INVALID_REQUEST` for an unknown tool: plugins in JavaScript may pass anything. */
