@@ -2,16 +2,11 @@ import type { PatchArguments, PatchEdit } from '../contracts/tool.ts';
 import { invalidField, MemoryError } from '../errors.ts';
 import { type Heading, parseHeading } from '../markdown-heading.ts';
 import { findOccurrences } from './occurrences.ts';
-import { WorkBudget } from './work-budget.ts';
+import { PatchBudget } from './patch-budget.ts';
 
 /** The most line numbers that the error of an ambiguous edit lists. */
 const NAMED_LINES = 20;
 
-/**
- * The most steps of one patch, about 20 ms, since it runs inside a transaction. A hundred edits of
- * prose in a file of 262,144 bytes take half of them; 500,000 replacements take all.
- */
-const PATCH_STEPS = 2 ** 24;
 const REPLACEMENT_STEPS = 32;
 /** Characters copied in one step. */
 const COPIED_CHARACTERS = 16;
@@ -39,12 +34,7 @@ export function applyPatch(
   patch: Pick<PatchArguments, 'edits' | 'append'>,
   maxBytes: number,
 ): Patched {
-  const budget = new WorkBudget({
-    limit: 'patchSteps',
-    max: PATCH_STEPS,
-    message:
-      'The edits search and replace too much for one patch. Split the patch, or write the whole file.',
-  });
+  const budget = new PatchBudget();
   let text = content;
   let replacements = 0;
   for (const [index, edit] of (patch.edits ?? []).entries()) {
@@ -70,7 +60,7 @@ export function applyPatch(
 function findEdited(
   text: string,
   { oldText, replaceAll }: PatchEdit,
-  { index, budget }: { index: number; budget: WorkBudget },
+  { index, budget }: { index: number; budget: PatchBudget },
 ): number[] {
   if (oldText === '') {
     const path = `/edits/${index}/oldText`;

@@ -84,9 +84,10 @@ async function readAt(
 }
 
 /** An index in which no file is indexed, so that a search reads these. */
-function toIndex(files: readonly (IndexText & { content: string })[]): IndexStore {
+function toIndex(
+  files: readonly (IndexText & { content: string })[],
+): Pick<IndexStore, 'snapshot'> {
   const inScope = (scope: ScopeKey) => files.filter((file) => file.scope === scope);
-  const refuse = () => Promise.reject(new MemoryError('INTERNAL', 'The past is not written.'));
   return {
     snapshot: (read) =>
       read({
@@ -111,10 +112,6 @@ function toIndex(files: readonly (IndexText & { content: string })[]): IndexStor
           ),
         listKeys: () => Promise.resolve([]),
       }),
-    listStale: () => Promise.resolve([]),
-    update: refuse,
-    drop: refuse,
-    listScopes: () => Promise.resolve([]),
   };
 }
 
