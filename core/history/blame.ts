@@ -75,7 +75,7 @@ async function* walkBack(history: History, file: FileKey, version: number): Asyn
       return;
     }
     const restoredBy = findRestored(revisions);
-    let steps = new Map<number, RevisionStep>();
+    const readStep = createStepReader(history, at);
     let expected = upTo;
     left -= revisions.length;
     place = null;
@@ -96,18 +96,23 @@ async function* walkBack(history: History, file: FileKey, version: number): Asyn
         place = { file: left, version: left.version - 1 };
         break;
       }
-      if (!steps.has(revision.version)) {
-        const rows = await history.steps(at, {
-          after: expected - STEPS + 1,
-          upTo: revision.version,
-        });
-        steps = new Map(rows.map((step) => [step.version, step]));
-      }
-      const step = steps.get(revision.version);
+      const step = await readStep(revision.version);
       if (step === undefined) return;
       yield { revision, step };
     }
   }
+}
+
+/** Reads the steps of a file from version to version, newest first, many at a time. */
+export function createStepReader(history: Pick<RevisionStore, 'steps'>, file: FileKey) {
+  let steps = new Map<number, RevisionStep>();
+  return async (version: number): Promise<RevisionStep | undefined> => {
+    if (!steps.has(version)) {
+      const rows = await history.steps(file, { after: version - STEPS, upTo: version });
+      steps = new Map(rows.map((step) => [step.version, step]));
+    }
+    return steps.get(version);
+  };
 }
 
 /** The revisions of a file up to a version, newest first; none if that version's own is pruned. */
