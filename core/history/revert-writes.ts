@@ -4,6 +4,7 @@ import type { RevisionFilter, Storage } from '../contracts/storage.ts';
 import { invalidField, MemoryError } from '../errors.ts';
 import type { AdminCaller, AdminFiles } from '../files/admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
+import { groupBy } from '../group-by.ts';
 import { readRows } from '../page.ts';
 import { parseTime, parseTimeOrNull, toTime } from '../time.ts';
 import { createDiffBudget, type DiffBudget } from './diff-budget.ts';
@@ -172,14 +173,8 @@ async function readSelected(
 
 /** Groups revisions by file, sorted by physical path. */
 function groupByFile(revisions: readonly RevisionRecord[]): RevisionRecord[][] {
-  const groups = new Map<string, RevisionRecord[]>();
-  for (const revision of revisions) {
-    const path = toPhysicalPath(revision);
-    const group = groups.get(path);
-    if (group === undefined) groups.set(path, [revision]);
-    else group.push(revision);
-  }
-  return [...groups].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, group]) => group);
+  const groups = [...groupBy(revisions, toPhysicalPath)];
+  return groups.sort(([one], [other]) => (one < other ? -1 : 1)).map(([, group]) => group);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { IndexBlob } from '../../contracts/storage.ts';
+import { groupBy } from '../../group-by.ts';
 import { VarintReader } from '../../varints.ts';
 import type { Arena } from '../rank/arena.ts';
 import { isStopTerm } from '../text/english.ts';
@@ -124,7 +125,7 @@ class ScopeReader {
   readonly fileCount: number;
   readonly slotCount: number;
   readonly #replaced: ReadonlyMap<number, FilePayloads | null>;
-  readonly #rows = new Map<string, IndexBlob[]>();
+  readonly #rows: ReadonlyMap<string, readonly IndexBlob[]>;
   readonly #fresh: FreshFile[] = [];
   /**
    * The number of each file of the scope in the collection, from 1, at the file's own number; 0 where
@@ -134,11 +135,7 @@ class ScopeReader {
 
   constructor({ rows, lengths, replaced }: ScopeIndex) {
     this.#replaced = replaced;
-    for (const row of rows) {
-      const known = this.#rows.get(row.key);
-      if (known === undefined) this.#rows.set(row.key, [row]);
-      else known.push(row);
-    }
+    this.#rows = groupBy(rows, ({ key }) => key);
     this.lengths = lengths;
     this.files = this.lengths.files;
     let slotCount = this.lengths.table.slotCount;

@@ -3,6 +3,7 @@ import type { ScopeKey } from '../../contracts/records.ts';
 import type { IndexStore, StaleMark } from '../../contracts/storage.ts';
 import { describeError } from '../../describe-error.ts';
 import { MemoryError, toMemoryError } from '../../errors.ts';
+import { groupBy } from '../../group-by.ts';
 import { createSearchCaches, type SearchCaches } from '../search-caches.ts';
 import { TOKENISER_VERSION } from '../text/tokenise.ts';
 import { updateIndex } from './index-update.ts';
@@ -287,13 +288,7 @@ async function* listScopes(store: IndexStore): AsyncGenerator<ListedScope, void>
 
 /** Splits stale files into updates, each of one scope. */
 function* cutByScope(stale: readonly StaleMark[]): Generator<[ScopeKey, StaleMark[]], void> {
-  const groups = new Map<ScopeKey, StaleMark[]>();
-  for (const mark of stale) {
-    const group = groups.get(mark.scope);
-    if (group === undefined) groups.set(mark.scope, [mark]);
-    else group.push(mark);
-  }
-  for (const [scope, group] of groups) {
+  for (const [scope, group] of groupBy(stale, (mark) => mark.scope)) {
     for (let from = 0; from < group.length; from += UPDATE_FILES) {
       yield [scope, group.slice(from, from + UPDATE_FILES)];
     }
