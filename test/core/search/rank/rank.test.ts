@@ -378,7 +378,7 @@ describe('any collection', () => {
             ),
           );
           return {
-            rows: [...storeScope(stored)].reverse(),
+            rows: storeScope(stored).reverse(),
             replaced: new Map<number, FilePayloads | null>([...replaced, [50, null]]),
           };
         });
@@ -393,7 +393,7 @@ describe('any collection', () => {
 
 describe('openCollection', () => {
   const file = indexText('green tea', 'a.md');
-  const rows = [...storeScope(new Map([[0, file]]))];
+  const rows = storeScope(new Map([[0, file]]));
 
   it('tells that postings of a file without lengths are damaged', () => {
     const damaged = rows.filter(({ key }) => key !== LENGTHS_TERM);
