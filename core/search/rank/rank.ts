@@ -79,7 +79,6 @@ export function rankCollection(
   options: RankOptions,
 ): Ranking {
   const isPassage = options.group === 'passage';
-  const fileWeight = isPassage ? FILE_WEIGHT_OF_PASSAGE : FILE_WEIGHT;
   const kept = keepRarest(query, collection);
   workspace.begin();
   const scores = scoreCollection(kept, collection, workspace);
@@ -96,7 +95,7 @@ export function rankCollection(
     explain({ slot }) {
       // Few callers ask for this, and they ask later, when another search may use the workspace.
       explained ??= scoreCollection(kept, collection, new Arena());
-      return explainSlot(explained, slot, fileWeight, isPassage);
+      return explainSlot(explained, slot, isPassage);
     },
   };
 }
@@ -230,38 +229,10 @@ const NEXT_BEST_WEIGHT = 0.3;
  * here, in the order in which they are met, so the cost of a search depends on the matches and not
  * on the size of the collection.
  */
-interface Scores {
-  query: SearchQuery;
-  collection: Collection;
-  /** By slot: its number, counted from 1; 0 for none. */
-  numbers: Int32Array;
-  count: number;
-  /** By number: its file. */
-  fileOf: Int32Array;
-  /** By number, unweighted: the BM25 of its own words, of its headings and path, and of pairs. */
-  own: Float64Array;
-  context: Float64Array;
-  pairs: Float64Array;
-  /** By number: how many words of the question it has. */
-  matched: Float64Array;
-  /** By number: its own text, headings, path and pairs together. */
-  combined: Float64Array;
-  /** By file. */
-  files: Float64Array;
-  filePairs: Float64Array;
-  isMatched: Uint8Array;
-}
+type Scores = ReturnType<typeof createScores>;
 
 /** Working space for the postings of one unit; allocated once for each query. */
-interface Scratch {
-  /** By number: the entry of the last matching word, counted from 1. */
-  entryOf: Int32Array;
-  /** By number: the last identifier that it has as a whole. */
-  wholes: Int32Array;
-  /** By file: how often it has the unit. All zero between units. */
-  frequencies: Int32Array;
-  averageFileLength: number;
-}
+type Scratch = ReturnType<typeof createScratch>;
 
 /** A word of the question with its matches. */
 interface Found {
@@ -270,42 +241,58 @@ interface Found {
   rarity: number;
 }
 
-function scoreCollection(query: SearchQuery, collection: Collection, arena: Arena): Scores {
-  const { lengths } = collection;
-  const slots = lengths.slotCount;
-  const files = lengths.fileCount;
-  const lists = query.units.map((unit) => readUnit(unit, collection, arena));
-  const most = Math.min(
-    slots,
-    lists.reduce((sum, list) => sum + countPassages(list), 0),
-  );
-  const scores: Scores = {
+/** `most`: how many passages get a number at most. */
+function createScores(query: SearchQuery, collection: Collection, arena: Arena, most: number) {
+  const { slotCount, fileCount } = collection.lengths;
+  return {
     query,
     collection,
-    numbers: arena.int32(slots).fill(0),
+    /** By slot: its number, counted from 1; 0 for none. */
+    numbers: arena.int32(slotCount).fill(0),
     count: 0,
+    /** By number: its file. */
     fileOf: arena.int32(most).fill(0),
+    /** By number, unweighted: the BM25 of its own words, of its headings and path, and of pairs. */
     own: arena.float64(most).fill(0),
     context: arena.float64(most).fill(0),
     pairs: arena.float64(most).fill(0),
+    /** By number: how many words of the question it has. */
     matched: arena.float64(most).fill(0),
+    /** By number: its own text, headings, path and pairs together. */
     combined: arena.float64(most).fill(0),
-    files: arena.float64(files).fill(0),
-    filePairs: arena.float64(files).fill(0),
-    isMatched: arena.uint8(files).fill(0),
+    /** By file. */
+    files: arena.float64(fileCount).fill(0),
+    filePairs: arena.float64(fileCount).fill(0),
+    isMatched: arena.uint8(fileCount).fill(0),
   };
+}
+
+function createScratch({ lengths }: Collection, arena: Arena, most: number) {
+  const { fileCount } = lengths;
   let totalLength = 0;
-  for (let file = 0; file < files; file++) totalLength += lengthOfFile(lengths, file);
-  const scratch: Scratch = {
+  for (let file = 0; file < fileCount; file++) totalLength += lengthOfFile(lengths, file);
+  return {
+    /** By number: the entry of the last matching word, counted from 1. */
     entryOf: arena.int32(most).fill(0),
+    /** By number: the last identifier that it has as a whole. */
     wholes: arena.int32(most).fill(0),
-    frequencies: arena.int32(files).fill(0),
-    averageFileLength: files === 0 ? 0 : totalLength / files,
+    /** By file: how often it has the unit. All zero between units. */
+    frequencies: arena.int32(fileCount).fill(0),
+    averageFileLength: fileCount === 0 ? 0 : totalLength / fileCount,
   };
+}
+
+function scoreCollection(query: SearchQuery, collection: Collection, arena: Arena): Scores {
+  const { slotCount } = collection.lengths;
+  const lists = query.units.map((unit) => readUnit(unit, collection, arena));
+  const passages = lists.reduce((sum, list) => sum + countPassages(list), 0);
+  const most = Math.min(slotCount, passages);
+  const scores = createScores(query, collection, arena, most);
+  const scratch = createScratch(collection, arena, most);
   let previous: Found | null = null;
   for (const [index, unit] of query.units.entries()) {
     const list = lists[index] as PostingsList;
-    const found = { unit, list, rarity: rarityOf(slots, list.count) };
+    const found = { unit, list, rarity: rarityOf(slotCount, list.count) };
     addFiles(scores, scratch, found);
     addOwn(scores, scratch, found);
     if (unit.kind !== 'word') {
@@ -648,12 +635,7 @@ function visitPassages(
   for (let slot = first; slot < end; slot++) visit(slot, passageScore(scores, slot, first, end));
 }
 
-function explainSlot(
-  scores: Scores,
-  slot: number,
-  fileWeight: number,
-  isPassage: boolean,
-): Signals {
+function explainSlot(scores: Scores, slot: number, isPassage: boolean): Signals {
   const { collection, query } = scores;
   const file = collection.lengths.fileOf(slot);
   const first = collection.lengths.firstSlots[file] ?? 0;
@@ -670,7 +652,7 @@ function explainSlot(
     coordination: number < 0 ? 0 : coordinationOf(scores, number),
     neighbours: neighbourScore(scores, slot, first, end),
     nextBest: NEXT_BEST_WEIGHT * next,
-    file: fileWeight * fileScore(scores, file),
+    file: (isPassage ? FILE_WEIGHT_OF_PASSAGE : FILE_WEIGHT) * fileScore(scores, file),
     matched: number < 0 ? 0 : coverageAt(scores, number),
     words: query.size,
   };
@@ -690,8 +672,7 @@ interface Placed {
 class BestCandidates {
   readonly #limit: number;
   readonly #scores: Largest;
-  #kept: Placed[] = [];
-  #dropAt = 64;
+  readonly #added: Placed[] = [];
   /** The passages of one file that tie with the last of the best. */
   #ties = { file: -1, score: 0, count: 0 };
 
@@ -708,21 +689,11 @@ class BestCandidates {
       if (ties.file !== file || ties.score !== score) this.#ties = { file, score, count: 1 };
       else if (++ties.count > this.#limit) return;
     }
-    this.#kept.push({ score, file, slot });
-    // Drops now and then what no longer counts, so that memory stays small.
-    if (this.#kept.length > this.#dropAt) {
-      this.#drop();
-      this.#dropAt = 2 * this.#kept.length + 64;
-    }
+    this.#added.push({ score, file, slot });
   }
 
   list(): readonly Placed[] {
-    this.#drop();
-    return this.#kept;
-  }
-
-  #drop(): void {
     const { value } = this.#scores;
-    this.#kept = this.#kept.filter(({ score }) => score >= value);
+    return this.#added.filter(({ score }) => score >= value);
   }
 }
