@@ -1,16 +1,16 @@
 import type { PruneAnswer, PruneRequest } from '../contracts/admin.ts';
 import { toAuditRecord } from '../audit.ts';
-import type { PruneFilter, Storage } from '../contracts/storage.ts';
+import type { PruneFilter } from '../contracts/storage.ts';
 import { invalidField } from '../errors.ts';
 import type { AdminCaller } from '../files/admin-files.ts';
 import { parsePhysicalPath, parseUserId, toScope } from '../files/paths.ts';
-import type { IdSource } from '../ids.ts';
 import { parseTimeOrNull } from '../time.ts';
 import { toPruned } from './chain.ts';
+import type { HistoryParts } from './history-parts.ts';
 
 /** Removes old revisions, at the request of an operator; the newest one of each file stays. */
 export async function pruneRevisions(
-  { storage, ids }: { storage: Pick<Storage, 'revisions'>; ids: IdSource },
+  { storage, ids }: Pick<HistoryParts, 'storage' | 'ids'>,
   request: PruneRequest,
   { address, traceId }: AdminCaller,
 ): Promise<PruneAnswer> {

@@ -1,13 +1,14 @@
 import type { RevertedFile, RevertSelection, RevertWritesAnswer } from '../contracts/admin.ts';
-import type { FileKey, FileState, RevisionRecord } from '../contracts/records.ts';
+import type { FileState, RevisionRecord } from '../contracts/records.ts';
 import type { RevisionFilter, Storage } from '../contracts/storage.ts';
 import { invalidField, MemoryError } from '../errors.ts';
-import type { AdminCaller, AdminFiles } from '../files/admin-files.ts';
+import type { AdminCaller } from '../files/admin-files.ts';
 import { parseUserId, toPhysicalPath, toScope } from '../files/paths.ts';
 import { groupBy } from '../group-by.ts';
 import { readRows } from '../page.ts';
 import { parseTime, parseTimeOrNull, toTime } from '../time.ts';
 import { createDiffBudget, type DiffBudget } from './diff-budget.ts';
+import type { HistoryParts } from './history-parts.ts';
 import {
   type BatchWork,
   leave,
@@ -19,14 +20,6 @@ import {
 
 /** The most revisions that one request reverts. */
 const MAX_REVISIONS = 10_000;
-
-interface Parts {
-  storage: Pick<Storage, 'files' | 'revisions' | 'dreams'>;
-  files: Pick<AdminFiles, 'restore'>;
-  now: () => number;
-  /** The content of a file at a version; `null` where it did not exist or is pruned. */
-  textAt(key: FileKey, version: number): Promise<string | null>;
-}
 
 /**
  * Two files by their physical paths: `to` holds lines that were taken from `from`, so it stays as long
@@ -57,7 +50,7 @@ type Unit = readonly Selected[];
  * names is selected.
  */
 export async function revertWrites(
-  parts: Parts,
+  parts: HistoryParts,
   selection: RevertSelection,
   { caller, links = [] }: { caller: AdminCaller; links?: readonly RevertLink[] },
 ): Promise<RevertWritesAnswer> {
@@ -136,7 +129,7 @@ function parseSelection(selection: RevertSelection): { filter: RevisionFilter; t
 
 /** Adds the memory that a run's own record names, where the selection names none. */
 async function withRunScope(
-  { dreams }: Parts['storage'],
+  { dreams }: Storage,
   selection: ReturnType<typeof parseSelection>,
 ): Promise<ReturnType<typeof parseSelection>> {
   const { filter } = selection;
@@ -146,10 +139,7 @@ async function withRunScope(
 }
 
 /** The selected revisions, oldest first. A run's reverts don't count as its writes. */
-async function readSelected(
-  storage: Parts['storage'],
-  filter: RevisionFilter,
-): Promise<RevisionRecord[]> {
+async function readSelected(storage: Storage, filter: RevisionFilter): Promise<RevisionRecord[]> {
   const selected: RevisionRecord[] = [];
   for await (const revision of readRows((page) => storage.revisions.list(filter, page))) {
     if (revision.action === 'revert' && filter.runId) continue;
@@ -204,7 +194,7 @@ function toUnits(groups: readonly Selected[]): Unit[] {
  * alone would lose the content that was moved.
  */
 async function findHeld(
-  parts: Parts,
+  parts: HistoryParts,
   groups: readonly (readonly RevisionRecord[])[],
   links: readonly RevertLink[],
 ): Promise<ReadonlySet<string>> {
@@ -235,7 +225,7 @@ async function findHeld(
 }
 
 async function planFile(
-  { storage, textAt }: Parts,
+  { storage, textAt }: HistoryParts,
   selected: Selected,
   { held, diffs }: { held: ReadonlySet<string>; diffs: DiffBudget | null },
 ): Promise<Plan<RevertedFile>> {
@@ -298,7 +288,7 @@ async function planFile(
  * it. `head` is the present file.
  */
 export async function describeLaterWrites(
-  { storage, textAt }: { storage: Pick<Storage, 'revisions'> } & Pick<Parts, 'textAt'>,
+  { storage, textAt }: Pick<HistoryParts, 'storage' | 'textAt'>,
   revision: RevisionRecord,
   head: FileState | null,
 ): Promise<string | null> {
