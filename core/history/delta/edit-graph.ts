@@ -98,16 +98,7 @@ interface Point {
  * needs linear memory. Returns the steps taken: at most {@link SEARCH_STEPS} plus two per line.
  */
 function searchPath(older: Side, newer: Side, differentLines: number): number {
-  const diagonals = older.lines.length + newer.lines.length + 3;
-  const search: Search = {
-    older: older.lines,
-    newer: newer.lines,
-    forward: new Int32Array(diagonals),
-    backward: new Int32Array(diagonals),
-    origin: newer.lines.length + 1,
-    differentLines,
-    steps: 0,
-  };
+  const search = createSearch(older.lines, newer.lines, differentLines);
   const boxes: Box[] = [{ x: 0, xEnd: older.lines.length, y: 0, yEnd: newer.lines.length }];
   for (let box = boxes.pop(); box !== undefined; box = boxes.pop()) {
     let { x, xEnd, y, yEnd } = box;
@@ -137,18 +128,23 @@ function searchPath(older: Side, newer: Side, differentLines: number): number {
 }
 
 /** The state of one search through the edit graph. */
-interface Search {
-  older: Int32Array;
-  newer: Int32Array;
-  /** For each diagonal `x - y`, the largest x that a path from the start of the box reaches. */
-  forward: Int32Array;
-  /** For each diagonal, the smallest x that a path from the end of the box reaches. */
-  backward: Int32Array;
-  /** Index of diagonal 0 in both. */
-  origin: number;
-  /** How many different lines both sides have together. */
-  differentLines: number;
-  steps: number;
+type Search = ReturnType<typeof createSearch>;
+
+/** `differentLines`: how many different lines both sides have together. */
+function createSearch(older: Int32Array, newer: Int32Array, differentLines: number) {
+  const diagonals = older.length + newer.length + 3;
+  return {
+    older,
+    newer,
+    differentLines,
+    /** For each diagonal `x - y`, the largest x that a path from the start of the box reaches. */
+    forward: new Int32Array(diagonals),
+    /** For each diagonal, the smallest x that a path from the end of the box reaches. */
+    backward: new Int32Array(diagonals),
+    /** Index of diagonal 0 in both. */
+    origin: newer.length + 1,
+    steps: 0,
+  };
 }
 
 /** Marks a diagonal that no forward path has reached. */
