@@ -91,8 +91,7 @@ export async function inSlices<T>(steps: Generator<undefined, T>, pause: Pause):
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
-    const turn = pause();
-    if (turn !== undefined) await turn;
+    await pause();
   }
 }
 

@@ -128,14 +128,12 @@ async function planChanges(
     }
   }
   for (const { key, part, bytes } of await read([...rows.values()])) {
-    const turn = pause();
-    if (turn !== undefined) await turn;
+    await pause();
     const row = rows.get(`${part} ${key}`);
     if (row !== undefined) row.before = bytes;
   }
   for (const { key, part, before, frames } of rows.values()) {
-    const turn = pause();
-    if (turn !== undefined) await turn;
+    await pause();
     const bytes = replaceFiles(before, frames);
     if (bytes === 'damaged') return 'unusable';
     changes.blobs.push({ key, part, bytes });
