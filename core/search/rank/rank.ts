@@ -248,22 +248,22 @@ function createScores(query: SearchQuery, collection: Collection, arena: Arena, 
     query,
     collection,
     /** By slot: its number, counted from 1; 0 for none. */
-    numbers: arena.int32(slotCount).fill(0),
+    numbers: arena.take(Int32Array, slotCount).fill(0),
     count: 0,
     /** By number: its file. */
-    fileOf: arena.int32(most).fill(0),
+    fileOf: arena.take(Int32Array, most).fill(0),
     /** By number, unweighted: the BM25 of its own words, of its headings and path, and of pairs. */
-    own: arena.float64(most).fill(0),
-    context: arena.float64(most).fill(0),
-    pairs: arena.float64(most).fill(0),
+    own: arena.take(Float64Array, most).fill(0),
+    context: arena.take(Float64Array, most).fill(0),
+    pairs: arena.take(Float64Array, most).fill(0),
     /** By number: how many words of the question it has. */
-    matched: arena.float64(most).fill(0),
+    matched: arena.take(Float64Array, most).fill(0),
     /** By number: its own text, headings, path and pairs together. */
-    combined: arena.float64(most).fill(0),
+    combined: arena.take(Float64Array, most).fill(0),
     /** By file. */
-    files: arena.float64(fileCount).fill(0),
-    filePairs: arena.float64(fileCount).fill(0),
-    isMatched: arena.uint8(fileCount).fill(0),
+    files: arena.take(Float64Array, fileCount).fill(0),
+    filePairs: arena.take(Float64Array, fileCount).fill(0),
+    isMatched: arena.take(Uint8Array, fileCount).fill(0),
   };
 }
 
@@ -273,11 +273,11 @@ function createScratch({ lengths }: Collection, arena: Arena, most: number) {
   for (let file = 0; file < fileCount; file++) totalLength += lengthOfFile(lengths, file);
   return {
     /** By number: the entry of the last matching word, counted from 1. */
-    entryOf: arena.int32(most).fill(0),
+    entryOf: arena.take(Int32Array, most).fill(0),
     /** By number: the last identifier that it has as a whole. */
-    wholes: arena.int32(most).fill(0),
+    wholes: arena.take(Int32Array, most).fill(0),
     /** By file: how often it has the unit. All zero between units. */
-    frequencies: arena.int32(fileCount).fill(0),
+    frequencies: arena.take(Int32Array, fileCount).fill(0),
     averageFileLength: fileCount === 0 ? 0 : totalLength / fileCount,
   };
 }
