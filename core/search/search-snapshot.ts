@@ -133,18 +133,19 @@ export class SearchSnapshot {
       indexes.push({ ...read, replaced: searched.replaced });
     }
     const collection = openCollection(indexes);
-    // A file without lengths is missing from the collection; only the number of files shows it.
-    const miscounted = this.#scopes.filter(
-      (_, index) => collection.counts[index] !== opened[index]?.state.files,
-    );
-    const isNew = miscounted.filter(({ distrust }) => distrust === null);
-    for (const searched of this.#scopes) {
-      // All files were read and their number equals the scope's, so the index was wrong.
-      const isCounted = searched.distrust === 'miscounted' && !miscounted.includes(searched);
-      if (isCounted) searched.distrust = 'damaged';
+    let isNew = false;
+    for (const [index, searched] of this.#scopes.entries()) {
+      // A file without lengths is missing from the collection; only the number of files shows it.
+      const isMiscounted = collection.counts[index] !== opened[index]?.state.files;
+      if (isMiscounted && searched.distrust === null) {
+        searched.distrust = 'miscounted';
+        isNew = true;
+      } else if (!isMiscounted && searched.distrust === 'miscounted') {
+        // All files were read and their number equals the scope's, so the index was wrong.
+        searched.distrust = 'damaged';
+      }
     }
-    for (const searched of isNew) searched.distrust = 'miscounted';
-    return isNew.length === 0 ? collection : await this.open(terms);
+    return isNew ? await this.open(terms) : collection;
   }
 
   /** The terms with these prefixes, from the index and from stale files. */

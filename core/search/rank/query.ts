@@ -63,8 +63,7 @@ export function parseQuery(text: string): SearchQuery {
   const builder = new Builder();
   if (isPhrase) addStopWords(builder, words);
   else addWords(builder, words, english);
-  const isShort = builder.size <= MAX_WORDS_TO_JOIN;
-  if (isShort) addJoined(builder, words);
+  if (builder.size <= MAX_WORDS_TO_JOIN) addJoined(builder, words);
   return { ...builder.finish(), isPhrase };
 }
 
