@@ -61,8 +61,7 @@ export function parseQuery(text: string): SearchQuery {
   const english = isEnglish(readLanguageHints(words, read));
   const isPhrase = english && words.length > 0 && words.every(saysNothing);
   const builder = new Builder();
-  if (isPhrase) addStopWords(builder, words);
-  else addWords(builder, words, english);
+  addWords(builder, words, { english, isPhrase });
   if (builder.size <= MAX_WORDS_TO_JOIN) addJoined(builder, words);
   return { ...builder.finish(), isPhrase };
 }
@@ -97,16 +96,22 @@ const CHARACTER_WEIGHT = 0.3;
  */
 const MAX_WORDS_TO_JOIN = 6;
 
-function addWords(builder: Builder, words: readonly Word[], dropsStopWords: boolean): void {
+/**
+ * Adds the words of a question; of an English one without its stop words, unless it has no others.
+ * Texts in other languages index those as they are.
+ */
+function addWords(
+  builder: Builder,
+  words: readonly Word[],
+  { english, isPhrase }: { english: boolean; isPhrase: boolean },
+): void {
   let group = 0;
   for (const { kind, parts, whole, inCapitals } of words) {
     if (kind === 'run') {
       addRun(builder, parts);
       continue;
     }
-    const kept = parts.filter((part) => !dropsStopWords || !isStopWord(part));
-    // Capitals may be a name (`IT budget`): texts that have the word in capitals rank higher.
-    if (kept.length === 0 && inCapitals) builder.add([toNameTerm(parts)], 1, 'hint', 0, 0);
+    const kept = parts.filter((part) => !english || isPhrase || !isStopWord(part));
     if (whole !== null) {
       group++;
       const distinct = new Set(kept).size;
@@ -114,27 +119,19 @@ function addWords(builder: Builder, words: readonly Word[], dropsStopWords: bool
       if (distinct === 0) builder.add(toTerms(whole), 1, 'word', 0, 1);
       else builder.add(toTerms(whole), 1, 'whole', group, distinct);
     }
-    for (const part of kept) builder.add(toTerms(part), 1, 'word', whole === null ? 0 : group, 1);
+    for (const part of kept) {
+      const terms = isPhrase ? [toStopTerm(part), part] : toTerms(part);
+      builder.add(terms, 1, 'word', whole === null ? 0 : group, 1);
+    }
+    // Capitals may be a name (`IT budget`): texts that have the word in capitals rank higher.
+    if (inCapitals && (isPhrase || kept.length === 0)) {
+      builder.add([toNameTerm(parts)], 1, 'hint', 0, 0);
+    }
   }
 }
 
 function saysNothing({ kind, parts }: Word): boolean {
   return kind === 'word' && parts.every(isStopWord);
-}
-
-/** Also adds stop words as plain terms, because texts in other languages index them as they are. */
-function addStopWords(builder: Builder, words: readonly Word[]): void {
-  let group = 0;
-  for (const { parts, whole, inCapitals } of words) {
-    if (whole !== null) {
-      group++;
-      builder.add(toTerms(whole), 1, 'whole', group, new Set(parts).size);
-    }
-    for (const part of parts) {
-      builder.add([toStopTerm(part), part], 1, 'word', whole === null ? 0 : group, 1);
-    }
-    if (inCapitals) builder.add([toNameTerm(parts)], 1, 'hint', 0, 0);
-  }
 }
 
 function toNameTerm([part = '']: readonly string[]): string {
