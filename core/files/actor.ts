@@ -1,4 +1,5 @@
 import { invalidField } from '../errors.ts';
+import { INVISIBLE } from './paths.ts';
 
 /** Actors that only the service itself uses. */
 const RESERVED = new Set(['admin', 'dream-agent', 'import', 'playground']);
@@ -6,7 +7,6 @@ const RESERVED = new Set(['admin', 'dream-agent', 'import', 'playground']);
 const DEFAULT_ACTOR = 'agent';
 const MAX_LENGTH = 64;
 const DASH = /[\p{Dash_Punctuation}\u2043\u2212]/gu;
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 /**
  * Parses the actor that a caller names; `agent` if it names none. Throws `INVALID_REQUEST` for a

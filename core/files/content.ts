@@ -1,14 +1,9 @@
 import { hash } from 'node:crypto';
+import type { FileState } from '../contracts/records.ts';
 import { invalidField, MemoryError } from '../errors.ts';
 
 /** Facts stored beside a content, so that lists don't read it. */
-export interface ContentFacts {
-  /** Bytes of UTF-8. */
-  size: number;
-  lines: number;
-  /** SHA-256, 64 hex digits. */
-  hash: string;
-}
+export type ContentFacts = Pick<FileState, 'size' | 'lines' | 'hash'>;
 
 /** The facts of a file that does not exist. */
 export const NO_CONTENT: ContentFacts = { size: 0, lines: 0, hash: hashText('') };

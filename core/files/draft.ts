@@ -9,6 +9,7 @@ import type {
   ScopeState,
 } from '../contracts/records.ts';
 import type { Changes, Current } from '../contracts/storage.ts';
+import type { WriteResult } from '../contracts/tool.ts';
 import { MemoryError } from '../errors.ts';
 import { type ContentFacts, NO_CONTENT } from './content.ts';
 import { appendToChain } from '../history/chain.ts';
@@ -67,12 +68,7 @@ export interface AdoptedChain {
 }
 
 /** The result of a write. */
-export interface Written {
-  version: number;
-  revisionId: string;
-  created: boolean;
-  unchanged: boolean;
-}
+export type Written = Omit<WriteResult, 'path'>;
 
 /**
  * The rows of one mutation while `decide` makes them up: pure and synchronous, one draft a try.

@@ -70,40 +70,29 @@ async function pickPage(
   const { isWanted, figureOf } = options;
   const last = parseKey(after);
   const sign = order === 'asc' ? 1 : -1;
-  const compare = (one: Ranked, other: Ranked) =>
-    sign * (one.figure - other.figure || (one.user.userId < other.user.userId ? -1 : 1));
-  let found: Ranked[] = [];
-  const keepFirst = () => (found = found.sort(compare).slice(0, limit + 1));
+  const compare = ([one, oneId]: FigureKey, [other, otherId]: FigureKey) =>
+    sign * (one - other || Number(oneId > otherId) - Number(oneId < otherId));
+  let found: { user: UserListing; key: FigureKey }[] = [];
+  const keepFirst = () =>
+    (found = found.sort((one, other) => compare(one.key, other.key)).slice(0, limit + 1));
   for await (const user of all) {
     if (!isWanted(user)) continue;
-    const ranked = { user, figure: figureOf?.(user) ?? 0 };
-    if (last === null || isBeyond(ranked, last, sign)) found.push(ranked);
+    const key: FigureKey = [figureOf?.(user) ?? 0, user.userId];
+    if (last === null || compare(key, last) > 0) found.push({ user, key });
     if (found.length > 4 * PAGE_LIMITS.max) keepFirst();
   }
   keepFirst();
   const items = found.slice(0, limit);
-  const end = found.length > limit ? items.at(-1) : undefined;
   return {
     items: items.map(({ user }) => user),
-    next: end === undefined ? null : [end.figure, end.user.userId],
+    next: found.length > limit ? (items.at(-1)?.key ?? null) : null,
   };
 }
 
-interface Ranked {
-  user: UserListing;
-  figure: number;
-}
+/** A figure of a user, and the user's id. */
+type FigureKey = readonly [number, string];
 
-function isBeyond(
-  { figure, user }: Ranked,
-  [before, userId]: [number, string],
-  sign: number,
-): boolean {
-  if (figure !== before) return sign * (figure - before) > 0;
-  return user.userId !== userId && (user.userId > userId ? sign : -sign) > 0;
-}
-
-function parseKey(after: PageRequest['after']): [number, string] | null {
+function parseKey(after: PageRequest['after']): FigureKey | null {
   if (after === null) return null;
   const [figure, userId] = after;
   if (typeof figure !== 'number' || typeof userId !== 'string') {
