@@ -198,12 +198,11 @@ export function createCore(config: MemoryServiceConfig, options: CoreOptions = {
     embedder === null || vectors === undefined
       ? null
       : createEmbedding(embedder, { questionMs: settings.search.embedTimeoutMs });
-  const caches = createSearchCaches();
+  const caches = createSearchCaches({ listsPassages: embedding !== null });
   const indexer = createIndexer({
     store: storage.index,
     log,
     caches,
-    listsPassages: embedding !== null,
     onUpdate: (scopes) => embeddings?.wake(scopes),
   });
   const embeddings =

@@ -299,11 +299,10 @@ export class SearchSnapshot {
     visit: (fileNo: number, file: TokenisedFile | null, isCached: boolean) => void,
   ): Promise<boolean> {
     const { files: tokenised } = this.#caches;
-    const listsPassages = this.#model !== null;
     const wanted: number[] = [];
     if (distrust === null) {
       for (const file of stale.values()) {
-        const known = file.isDeleted ? null : tokenised.recall(file, { listsPassages });
+        const known = file.isDeleted ? null : tokenised.recall(file);
         if (known === null && !file.isDeleted) wanted.push(file.fileNo);
         else visit(file.fileNo, known, true);
       }
@@ -317,7 +316,7 @@ export class SearchSnapshot {
       const files = await this.#view.readFiles(chunk.map((fileNo) => ({ scope, fileNo })));
       for (const file of files) {
         const { content } = file;
-        const options = { listsPassages, isKept: true, pause };
+        const options = { isKept: true, pause };
         const taken = content === null ? null : await tokenised.take({ ...file, content }, options);
         visit(file.fileNo, taken, false);
         await pause();

@@ -24,15 +24,7 @@ const UPDATE_TERMS = 16_384;
 export async function updateIndex(
   store: IndexStore,
   scope: ScopeKey,
-  {
-    stale,
-    listsPassages,
-    caches,
-  }: {
-    stale: readonly StaleMark[];
-    listsPassages: boolean;
-    caches: Pick<SearchCaches, 'files' | 'index'>;
-  },
+  { stale, caches }: { stale: readonly StaleMark[]; caches: Pick<SearchCaches, 'files' | 'index'> },
 ): Promise<'updated' | 'unusable'> {
   const files = await store.snapshot((view) => view.readFiles(stale));
   const pause = createPause();
@@ -60,7 +52,7 @@ export async function updateIndex(
   };
   for (const { fileNo, version, path, hash, content } of files) {
     await pause();
-    const options = { listsPassages, isKept: false, pause };
+    const options = { isKept: false, pause };
     const indexed =
       content === null
         ? null

@@ -62,14 +62,12 @@ export interface Indexer {
 export function createIndexer(deps: {
   store: IndexStore;
   log: Logger;
-  /** Whether to list the passages of files for their vectors. */
-  listsPassages?: boolean;
   /** The caches of the searches in this process: they give tokenised files, and learn of updates. */
   caches?: SearchCaches;
   /** Gets the scopes whose index was updated. */
   onUpdate?: (scopes: readonly ScopeKey[]) => void;
 }): Indexer {
-  const { store, log, listsPassages = false, caches = createSearchCaches(), onUpdate } = deps;
+  const { store, log, caches = createSearchCaches(), onUpdate } = deps;
   let timer: NodeJS.Timeout | null = null;
   let isStopped = false;
   /**
@@ -174,7 +172,7 @@ export function createIndexer(deps: {
   async function runLane(updates: Iterable<[ScopeKey, StaleMark[]]>): Promise<void> {
     for (const [scope, stale] of updates) {
       if (isStopped) break;
-      const outcome = await updateIndex(store, scope, { stale, listsPassages, caches });
+      const outcome = await updateIndex(store, scope, { stale, caches });
       if (outcome === 'unusable') unusable.add(scope);
     }
   }
