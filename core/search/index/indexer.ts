@@ -172,8 +172,7 @@ export function createIndexer(deps: {
   async function runLane(updates: Iterable<[ScopeKey, StaleMark[]]>): Promise<void> {
     for (const [scope, stale] of updates) {
       if (isStopped) break;
-      const outcome = await updateIndex(store, scope, { stale, caches });
-      if (outcome === 'unusable') unusable.add(scope);
+      if (!(await updateIndex(store, scope, { stale, caches }))) unusable.add(scope);
     }
   }
 
