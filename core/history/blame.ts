@@ -26,7 +26,7 @@ type History = Pick<RevisionStore, 'get' | 'list' | 'ofVersion' | 'steps'>;
 /** The most revisions that one blame examines. */
 const MAX_REVISIONS = 10_000;
 /** Steps read in one query: each may hold a whole content. */
-export const STEPS = 64;
+const STEPS = 64;
 
 /**
  * Finds the revision that wrote each line of a file's content at a version.

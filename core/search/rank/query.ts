@@ -116,16 +116,16 @@ function addWords(
       group++;
       const distinct = new Set(kept).size;
       // If all parts are stop words (`to-do`), the whole counts as the word.
-      if (distinct === 0) builder.add(toTerms(whole), 1, 'word', 0, 1);
-      else builder.add(toTerms(whole), 1, 'whole', group, distinct);
+      if (distinct === 0) builder.add(toTerms(whole), 'word');
+      else builder.add(toTerms(whole), 'whole', { group, covers: distinct });
     }
     for (const part of kept) {
       const terms = isPhrase ? [toStopTerm(part), part] : toTerms(part);
-      builder.add(terms, 1, 'word', whole === null ? 0 : group, 1);
+      builder.add(terms, 'word', { group: whole === null ? 0 : group });
     }
     // Capitals may be a name (`IT budget`): texts that have the word in capitals rank higher.
     if (inCapitals && (isPhrase || kept.length === 0)) {
-      builder.add([toNameTerm(parts)], 1, 'hint', 0, 0);
+      builder.add([toNameTerm(parts)], 'hint');
     }
   }
 }
@@ -141,15 +141,15 @@ function toNameTerm([part = '']: readonly string[]): string {
 function addRun(builder: Builder, characters: readonly string[]): void {
   const [only] = characters;
   if (characters.length === 1 && only !== undefined) {
-    builder.add([only], 1, 'word', 0, 1);
+    builder.add([only], 'word');
     return;
   }
   characters.forEach((character, index) => {
     const next = characters[index + 1];
-    if (next !== undefined) builder.add([character + next], 1, 'word', 0, 1);
+    if (next !== undefined) builder.add([character + next], 'word');
   });
   for (const character of characters) {
-    if (HAN.test(character)) builder.add([character], CHARACTER_WEIGHT, 'hint', 0, 0);
+    if (HAN.test(character)) builder.add([character], 'hint', { weight: CHARACTER_WEIGHT });
   }
 }
 
@@ -160,7 +160,7 @@ function addJoined(builder: Builder, words: readonly Word[]): void {
     const next = words[index + 1];
     if (next === undefined || !isPlain(word) || !isPlain(next)) return;
     const joined = `${word.parts.join('')}${next.parts.join('')}`;
-    builder.add(toTerms(joined), 1, 'hint', 0, 0);
+    builder.add(toTerms(joined), 'hint');
   });
 }
 
@@ -175,7 +175,6 @@ function toTerms(word: string): string[] {
 }
 
 class Builder {
-  size = 0;
   readonly #units = new Map<string, { -readonly [K in keyof QueryUnit]: QueryUnit[K] }>();
 
   /**
@@ -183,39 +182,38 @@ class Builder {
    */
   add(
     terms: readonly string[],
-    weight: number,
     kind: QueryUnit['kind'],
-    group: number,
-    covers: number,
+    { weight = 1, group = 0, covers = kind === 'hint' ? 0 : 1 }: Partial<QueryUnit> = {},
   ): void {
     const [key = ''] = terms;
     const known = this.#units.get(key);
-    if (known === undefined) {
-      this.#units.set(key, { terms, weight, kind, group, covers });
-      if (kind === 'word') this.size++;
-    } else if (kind === 'hint') {
-      return;
-    } else if (known.kind === 'hint') {
-      this.#units.set(key, { ...known, weight, kind, group, covers });
-      if (kind === 'word') this.size++;
-    } else {
+    if (known === undefined || (known.kind === 'hint' && kind !== 'hint')) {
+      this.#units.set(key, { terms: known?.terms ?? terms, weight, kind, group, covers });
+    } else if (kind !== 'hint') {
       known.weight += weight;
     }
   }
 
+  /** The number of words so far. */
+  get size(): number {
+    return countWords([...this.#units.values()]);
+  }
+
   finish(): Pick<SearchQuery, 'units' | 'size'> {
     const all = [...this.#units.values()];
-    if (all.length <= MAX_QUERY_UNITS) return { units: all, size: this.size };
-    // Hints are dropped before words.
-    const said = all.filter(({ kind }) => kind !== 'hint');
-    const hints = all.filter(({ kind }) => kind === 'hint');
-    const half = MAX_QUERY_UNITS / 2;
-    const units =
-      said.length > MAX_QUERY_UNITS
-        ? [...said.slice(0, half), ...said.slice(-half)]
-        : [...said, ...hints].slice(0, MAX_QUERY_UNITS);
+    const units = all.length <= MAX_QUERY_UNITS ? all : cutUnits(all);
     return { units, size: countWords(units) };
   }
+}
+
+function cutUnits(all: readonly QueryUnit[]): QueryUnit[] {
+  // Hints are dropped before words.
+  const said = all.filter(({ kind }) => kind !== 'hint');
+  const hints = all.filter(({ kind }) => kind === 'hint');
+  const half = MAX_QUERY_UNITS / 2;
+  return said.length > MAX_QUERY_UNITS
+    ? [...said.slice(0, half), ...said.slice(-half)]
+    : [...said, ...hints].slice(0, MAX_QUERY_UNITS);
 }
 
 /** The number of units that count for coordination. */
